@@ -17,6 +17,8 @@
 
 static const struct attn_param_part parts[] = {
     PROMPT_OPTIONS(offsetof(struct question_args, prompt)),
+    QUESTION_PART(attn_image_params, prompt.asked),
+    QUESTION_PART(attn_picture_prompt_params, prompt.asked),
     QUESTION_PART(attn_source_params, prompt.asked),
     QUESTION_PART(attn_listing_params, items),
     QUESTION_PART(attn_restart_params, items),
@@ -50,7 +52,7 @@ const struct command command_generate = {
                 "  attn-cli generate -m fable --items prompts.csv --jsonl texts.jsonl\n"
                 "  attn-cli generate -m interpreter --source \"The cat sat on the mat\"\n",
     OPTION_PARTS(parts),
-    .lacks = "types|with-prompt",
+    .lacks = "types|with-prompt|label",
     .args_size = sizeof(struct question_args),
     .defaults = &question_args_default,
     .ask = ask,
@@ -226,8 +228,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (made->n_prompt == 0)
         return refuse(err, NULL,
                       "embeddings and an answer are not one text: their tensors cannot be written");
-    question->request.input =
-        (struct attn_input){.ids = made->ids, .n_id = made->n_prompt + made->n};
+    question->request.input = (struct attn_input){
+        .ids = made->ids, .n_id = made->n_prompt + made->n, .image = question->request.input.image};
+    question->request.reading.chat = ATTN_CHAT_ON; /* the ids have it */
     return request_serve(question, err);
 }
 

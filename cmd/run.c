@@ -42,6 +42,8 @@ static const struct attn_param_part parts[] = {
     QUESTION_PART(attn_dropout_params, attention),
     {&comparison_options, 0},
     QUESTION_PART(attn_selection_params, prompt.asked),
+    QUESTION_PART(attn_map_params, prompt.asked),
+    QUESTION_PART(attn_sink_params, prompt.asked),
     QUESTION_PART(attn_view_params, tables.picture.options),
     OUTPUT_OPTIONS(offsetof(struct question_args, tables.output)),
     QUESTION_PART(attn_comparison_order_params, tables.order),

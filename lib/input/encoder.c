@@ -24,35 +24,52 @@ struct convolution {
     float *y; /* [n / stride, D] */
 };
 
-/* Y = gelu(W X + b), with one scratch buffer for each thread of the pool of SEQUENCE. */
-static enum attn_status convolve(const struct convolution *convolution,
-                                 const struct attn_sequence *sequence,
-                                 const struct attn_gemm_engine *engine, struct attn_error *err)
+enum attn_status attn_encoder_map(const struct attn_encoder_map *map,
+                                  const struct attn_sequence *sequence, struct attn_error *err)
 {
-    const struct attn_linear *linear = convolution->linear;
-    const size_t n_in = linear->weight.n_row, c = n_in / KERNEL;
-    const size_t n = convolution->n, stride = convolution->stride, n_out = n / stride;
+    const struct attn_linear *linear = map->linear;
+    const size_t n_in = linear->weight.n_row, n_out = linear->weight.n_col;
     const size_t n_thread = (size_t)attn_pool_n_thread(sequence->pool);
     const size_t n_scratch = (attn_linear_scratch(linear) + 15) / 16 * 16; /* keeps them aligned */
-    float *windows = attn_alloc(n_out, n_in * sizeof *windows, err);
+    const struct attn_gemm_engine engine = attn_gemm_engine_start(
+        sequence->gemm, sequence->isa, (double)map->n * (double)n_in * (double)n_out);
     float *scratch = attn_alloc(n_thread, n_scratch * sizeof *scratch, err);
     float **scratches = attn_alloc(n_thread, sizeof *scratches, err);
-    const bool has_memory = windows && scratch && scratches;
-    const struct attn_linear_args args = {.linear = linear,
-                                          .engine = engine,
-                                          .scratch = scratches,
-                                          .x = windows,
-                                          .ldx = n_in,
-                                          .n_row = n_out,
-                                          .y = convolution->y,
-                                          .ldy = linear->weight.n_col,
-                                          .last_col = linear->weight.n_col,
-                                          .has_activation = true,
-                                          .activation = attn_activation_find("gelu")};
+    const bool has_memory = scratch && scratches;
+    const struct attn_linear_args args = {
+        .linear = linear,
+        .engine = &engine,
+        .scratch = scratches,
+        .x = map->x,
+        .ldx = n_in,
+        .n_row = map->n,
+        .y = map->y,
+        .ldy = n_out,
+        .last_col = n_out,
+        .has_activation = map->activation,
+        .activation = map->activation ? attn_activation_find(map->activation) : ATTN_N_ACTIVATION};
 
     for (size_t i = 0; has_memory && i < n_thread; i++)
         scratches[i] = scratch + i * n_scratch;
-    for (size_t t = 0; has_memory && t < n_out; t++)
+    if (has_memory)
+        attn_linear_run(&args, 1, sequence->pool);
+    attn_free(scratch);
+    attn_free(scratches);
+    return has_memory ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Y = gelu(W X + b). */
+static enum attn_status convolve(const struct convolution *convolution,
+                                 const struct attn_sequence *sequence, struct attn_error *err)
+{
+    const size_t n_in = convolution->linear->weight.n_row, c = n_in / KERNEL;
+    const size_t n = convolution->n, stride = convolution->stride, n_out = n / stride;
+    float *windows = attn_alloc(n_out, n_in * sizeof *windows, err);
+    const struct attn_encoder_map map = {convolution->linear, windows, n_out, convolution->y,
+                                         "gelu"};
+    enum attn_status status = windows ? ATTN_OK : ATTN_NO_MEMORY;
+
+    for (size_t t = 0; windows && t < n_out; t++)
         for (size_t k = 0; k < KERNEL; k++) {
             const size_t column =
                 t * stride + k; /* 1-based, so that column 0 is the padding before the first */
@@ -60,12 +77,10 @@ static enum attn_status convolve(const struct convolution *convolution,
             for (size_t i = 0; i < c && column > 0 && column <= n; i++)
                 windows[t * n_in + i * KERNEL + k] = convolution->x[(column - 1) * c + i];
         }
-    if (has_memory)
-        attn_linear_run(&args, 1, sequence->pool);
+    if (windows)
+        status = attn_encoder_map(&map, sequence, err);
     attn_free(windows);
-    attn_free(scratch);
-    attn_free(scratches);
-    return has_memory ? ATTN_OK : ATTN_NO_MEMORY;
+    return status;
 }
 
 enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struct attn_ndarray *mel,
@@ -74,10 +89,6 @@ enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struc
     const struct attn_config *config = &encoder->config;
     const struct attn_linear *sound = encoder->weights.sound;
     const size_t n_mel = config->stack.n_mel, n_column = 2 * config->n_ctx, d = config->d_model;
-    const double work = (double)n_column * (double)d *
-                        ((double)sound[0].weight.n_row + (double)sound[1].weight.n_row / 2);
-    const struct attn_gemm_engine engine =
-        attn_gemm_engine_start(sequence->gemm, sequence->isa, work);
     char shape[ATTN_SHAPE_TEXT_SIZE];
     enum attn_status status = ATTN_NO_MEMORY;
     float *x, *y;
@@ -97,9 +108,9 @@ enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struc
     const struct convolution second = {&sound[1], 2, y, n_column, sequence->heard};
 
     if (x && y && sequence->heard)
-        status = convolve(&first, sequence, &engine, err);
+        status = convolve(&first, sequence, err);
     if (status == ATTN_OK)
-        status = convolve(&second, sequence, &engine, err);
+        status = convolve(&second, sequence, err);
     attn_free(x);
     attn_free(y);
     return status;
@@ -144,8 +155,12 @@ static enum attn_status select_tensors(const struct attn_dims *dims, const struc
 
 struct attn_sequence attn_encoder_input(const struct attn_sequence *source)
 {
-    return (struct attn_sequence){
-        .n = source->n, .ids = source->ids, .rows = source->fed, .key_mask = source->key_mask};
+    return (struct attn_sequence){.n = source->n,
+                                  .ids = source->ids,
+                                  .rows = source->fed,
+                                  .key_mask = source->key_mask,
+                                  .pixels = source->pixels,
+                                  .grid = source->grid};
 }
 
 struct attn_pass attn_encoder_pass_of(const struct attn_model *model,
@@ -164,7 +179,8 @@ struct attn_pass attn_encoder_pass_of(const struct attn_model *model,
     own.key_mask = source->key_mask;
     own.n_key_mask = source->n;
     own.embeddings_name = source->name;
-    return (struct attn_pass){.model = model->encoder, .text = source, .options = own};
+    return (struct attn_pass){
+        .model = model->encoder ? model->encoder : model->tower, .text = source, .options = own};
 }
 
 enum attn_status attn_encoder_run(const struct attn_pass *pass, struct attn_encoder_rows *made,

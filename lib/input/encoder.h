@@ -11,11 +11,26 @@
 enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struct attn_ndarray *mel,
                                    struct attn_sequence *sequence, struct attn_error *err);
 
-/* Returns the input of the encoder for SOURCE: the ids or the `fed` rows of SOURCE, borrowed. */
+/* Y = act(X W + b), outside of a session. */
+struct attn_encoder_map {
+    const struct attn_linear *linear;
+    const float *x; /* [n, rows of W] */
+    size_t n;
+    float *y;               /* [n, columns of W] */
+    const char *activation; /* its name; NULL: none */
+};
+
+/* Computes MAP with the pool and the kernels of SEQUENCE. */
+enum attn_status attn_encoder_map(const struct attn_encoder_map *map,
+                                  const struct attn_sequence *sequence, struct attn_error *err);
+
+/* Returns the input of the encoder for SOURCE: the ids, the `fed` rows or the pixels of SOURCE,
+ * borrowed. */
 struct attn_sequence attn_encoder_input(const struct attn_sequence *source);
 
-/* Returns a whole pass of MODEL's encoder over SOURCE, without edits and trace, with the pool, the
- * cancel flag and the kernels of OPTIONS, the options of the decoder's session. */
+/* Returns a whole pass of the encoder, or the tower, of MODEL over SOURCE, without edits and trace,
+ * with the pool, the cancel flag and the kernels of OPTIONS, the options of the decoder's session.
+ */
 struct attn_pass attn_encoder_pass_of(const struct attn_model *model,
                                       const struct attn_sequence *source,
                                       const struct attn_session_options *options);

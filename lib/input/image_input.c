@@ -76,7 +76,7 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
     if (is_picture && of_text)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`%s` goes with a text, and `image` gives a picture", of_text);
-    if (is_picture && !attn_model_reads_pictures(model))
+    if (is_picture && family == ATTN_VISION_NONE && !attn_model_reads_pictures(model))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads texts, and `image` gives a picture",
                            name.text);
     if (family != ATTN_VISION_NONE)

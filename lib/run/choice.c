@@ -38,7 +38,8 @@ static enum attn_status set_sites(const struct attn_run *run, const char *list,
                                   struct attn_error *err)
 {
     struct attn_selection *selection = run->chosen;
-    const bool has_stacks = attn_dims_has_stacks(attn_selection_dims(selection));
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    const bool has_stacks = attn_dims_has_stacks(dims) || dims->encoder;
     enum attn_status status = ATTN_OK;
     struct attn_site_set all, sites;
     char *copy, *rest;
@@ -250,7 +251,9 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
     const struct attn_request_outputs *outputs = &run->request.outputs;
     const bool is_of_encoder =
         !attn_predict_is_asked(&run->request.predict) && attn_selection_is_of_encoder(run->chosen);
-    const struct attn_sequence *text = is_of_encoder ? &run->source : &run->text;
+    const struct attn_sequence *text = !is_of_encoder    ? &run->text
+                                       : run->n_tile > 0 ? &run->tile.sequence
+                                                         : &run->source;
     const enum attn_model_stack stack = is_of_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
 
     for (size_t i = 0; is_of_encoder && asked->queries && i < outputs->n; i++)
@@ -269,6 +272,61 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
         asked->queries = NULL; /* selects all rows of the decoder */
     return merges_words(run) && text->words ? attn_words_widen(text->words, run->chosen, stack, err)
                                             : ATTN_OK;
+}
+
+/* Whether one of the selected sites is of the tower. */
+static bool names_tower(const char *sites)
+{
+    for (const char *item = sites; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
+        size_t n_stack;
+
+        if (attn_model_stack_find(item, &n_stack) == ATTN_STACK_TOWER)
+            return true;
+    }
+    return false;
+}
+
+/* Numbers the pictures of the list SPEC. */
+static enum attn_status number_tiles(struct attn_run *run, const char *spec, struct attn_error *err)
+{
+    const struct attn_dims dims = {.n_position = run->text.seen.n_picture};
+    struct attn_selection *chosen;
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(run->tiles, dims.n_position, err));
+    ATTN_TRY(attn_selection_create(&dims, &chosen, err));
+    status = attn_selection_set_queries(chosen, ATTN_STACK_ONLY, spec, err);
+    for (size_t i = 0; status == ATTN_OK && i < dims.n_position; i++)
+        if (attn_selection_has_query(chosen, ATTN_STACK_ONLY, i))
+            run->tiles[run->n_tile++] = i;
+    attn_selection_free(chosen);
+    return status;
+}
+
+enum attn_status attn_run_find_tiles(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request_selection *asked = &run->request.selection;
+    const struct attn_request_outputs *outputs = &run->request.outputs;
+    const bool is_named = names_tower(asked->sites);
+
+    if (is_named && run->text.seen.n_picture == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`sites` has 'tower:', which encodes a picture beside a text, and "
+                              "%s",
+                              run->model->tower ? "none was given" : "the model has no such tower");
+    if (asked->tiles && !is_named)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`tiles` chooses pictures of the tower, and `sites` has no 'tower:'");
+    if (!is_named)
+        return ATTN_OK;
+    ATTN_TRY(
+        attn_error_in(number_tiles(run, asked->tiles ? asked->tiles : "0", err), "tiles", err));
+    for (size_t i = 0; run->n_tile > 1 && i < outputs->n; i++)
+        if (!outputs->items[i].format->holds_arrays)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "`%s` shows one picture of the tower, and `tiles` chooses %zu",
+                                  outputs->items[i].format->name, run->n_tile);
+    return attn_tower_take(run->model, &run->text, run->tiles[0], &run->tile, err);
 }
 
 enum attn_status attn_run_choose(struct attn_run *run, struct attn_dims *dims, size_t n_batch,

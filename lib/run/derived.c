@@ -8,7 +8,9 @@
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
 #include "input/pass.h"
+#include "input/tower.h"
 #include "run/contacts.h"
+#include "run/picture_maps.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -87,9 +89,25 @@ enum attn_status attn_derived_check(const struct attn_model *model,
     return status;
 }
 
+/* The sites about the pictures in a prompt. */
+static struct attn_site_set picture_sites(void)
+{
+    return ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_IMAGE_FEATURES,
+                      ATTN_SITE_PIXEL_VALUES);
+}
+
+struct attn_site_set attn_derived_sites_of_picture(const struct attn_picture_dims *picture)
+{
+    struct attn_site_set sites = picture_sites(), none = {0};
+
+    if (picture->tile_rows == 0)
+        sites = attn_sites_without(sites, ATTN_SITES(ATTN_SITE_PICTURE_MAP_TILES));
+    return picture->n > 0 ? sites : none;
+}
+
 bool attn_derived_is_wanted(const struct attn_selection *selection, enum attn_model_stack stack)
 {
-    struct attn_site_set sites = {0};
+    struct attn_site_set sites = picture_sites();
 
     for (size_t i = 0; i < N_KIND; i++)
         attn_sites_add(&sites, kinds[i]->site);
@@ -173,6 +191,71 @@ size_t attn_derivation_n_row(const struct attn_derivation *derivation,
     return n;
 }
 
+/* --- Pictures -------------------------------------------------------------------------------- */
+
+/* Emits N rows of width N_COL of the tensor AT. */
+static enum attn_status emit_rows(const struct attn_derivation *derivation,
+                                  const struct attn_location *at, const float *data, size_t row0,
+                                  size_t n, size_t n_col, struct attn_error *err)
+{
+    const struct attn_trace_event event = {
+        .at = *at, .row0 = row0, .n_row = n, .n_col = n_col, .ld = n_col, .data = data};
+
+    return attn_trace_hand_on(derivation->asked_by, &event, err);
+}
+
+/* Emits the maps of SITE in the layer of AT, which is complete. */
+static enum attn_status emit_maps(const struct attn_derivation *derivation,
+                                  const struct attn_location *at, enum attn_site site,
+                                  struct attn_error *err)
+{
+    const struct attn_selection *asked = derivation->asked_by->selection;
+    const struct attn_dims *dims = attn_selection_dims(asked);
+    const size_t n_row = attn_site_n_own_row(site, dims), n_col = attn_site_width(site, dims);
+    struct attn_location one = attn_location_in(dims, at, site);
+    double *map;
+    float *rounded;
+    enum attn_status status = ATTN_OK;
+
+    if (!attn_selection_wants(asked, &one))
+        return ATTN_OK;
+    map = attn_alloc(n_row * n_col, sizeof *map, err);
+    rounded = attn_alloc(n_row * n_col, sizeof *rounded, err);
+    if (!map || !rounded)
+        status = ATTN_NO_MEMORY;
+    for (one.head = 0; status == ATTN_OK && one.head < (int)dims->n_head; one.head++) {
+        attn_picture_maps_fill(derivation->maps, &one, site == ATTN_SITE_PICTURE_MAP_TILES, map);
+        for (size_t i = 0; i < n_row * n_col; i++)
+            rounded[i] = (float)map[i];
+        status = emit_rows(derivation, &one, rounded, 0, n_row, n_col, err);
+    }
+    attn_free(map);
+    attn_free(rounded);
+    return status;
+}
+
+/* Emits image_features and pixel_values, after the last layer. */
+static enum attn_status emit_inputs(const struct attn_derivation *derivation,
+                                    struct attn_error *err)
+{
+    const struct attn_selection *asked = derivation->asked_by->selection;
+    const struct attn_dims *dims = attn_selection_dims(asked);
+    const struct attn_sequence *text = derivation->of.text;
+    const float *cell;
+    struct attn_location at = {
+        .layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS, .site = ATTN_SITE_IMAGE_FEATURES};
+
+    for (size_t next = 0, i = 0; attn_selection_wants(asked, &at) &&
+                                 (cell = attn_tower_next_cell(derivation->of.model, text, &next));
+         i++)
+        ATTN_TRY(emit_rows(derivation, &at, cell, i, 1, dims->d_model, err));
+    at.site = ATTN_SITE_PIXEL_VALUES;
+    if (!attn_selection_wants(asked, &at))
+        return ATTN_OK;
+    return emit_rows(derivation, &at, text->seen.pixels->values, 0,
+                     attn_site_n_own_row(at.site, dims), dims->picture.width, err);
+}
+
 /* --- The trace of the session ----------------------------------------------------------------- */
 
 /* Whether the layer of AT has a wanted tensor of KIND, whose location *own becomes. */
@@ -250,6 +333,14 @@ static enum attn_status finish_layer(struct attn_derivation *derivation,
     if (status == ATTN_OK && derivation->contacts &&
         !attn_dims_next_layer(attn_selection_dims(derivation->watched), &next))
         status = attn_contacts_emit(derivation->contacts, err);
+    if (status == ATTN_OK && derivation->maps)
+        status = emit_maps(derivation, output, ATTN_SITE_PICTURE_MAP, err);
+    if (status == ATTN_OK && derivation->maps)
+        status = emit_maps(derivation, output, ATTN_SITE_PICTURE_MAP_TILES, err);
+    next = *output;
+    if (status == ATTN_OK && derivation->maps &&
+        !attn_dims_next_layer(attn_selection_dims(derivation->watched), &next))
+        status = emit_inputs(derivation, err);
     if (last.layer != ATTN_NO_LAYER && attn_location_order(output, &last) < 0)
         return status;
     attn_free(derivation->resid_pre[layer]);
@@ -268,6 +359,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
         ATTN_TRY(keep_resid(derivation, event, err));
     if (event->at.site == ATTN_SITE_PATTERN && derivation->contacts)
         attn_contacts_add(derivation->contacts, event);
+    if (derivation->maps)
+        attn_picture_maps_add(derivation->maps, event);
     ATTN_TRY(attn_trace_hand_on(derivation->asked_by, event, err));
     if (event->at.site == attn_location_output(dims, &event->at) &&
         event->row0 + event->n_row == dims->n_position)
@@ -287,11 +380,20 @@ static enum attn_status watch(struct attn_derivation *derivation, struct attn_er
     const struct attn_location end = attn_dims_end(attn_selection_dims(asked));
     struct attn_site_set sites;
 
-    if (!attn_selection_wants(asked, &contacts))
+    const struct attn_picture_maps_args of_picture = {.text = derivation->of.text,
+                                                      .selection = asked,
+                                                      .drop_sinks = derivation->of.drop_sinks,
+                                                      .neutral = derivation->of.neutral,
+                                                      .is_ratio = derivation->of.is_ratio};
+
+    if (attn_sites_meet(attn_selection_sites_of(asked, ATTN_STACK_ONLY), picture_sites()))
+        ATTN_TRY(attn_picture_maps_create(&of_picture, &derivation->maps, err));
+    if (!attn_selection_wants(asked, &contacts) && !derivation->maps)
         return attn_selection_see_stream(asked, attn_sites_derived(), last.layer < 0 ? NULL : &last,
                                          watched, err);
-    ATTN_TRY(attn_contacts_create(&derivation->of, derivation->asked_by, derivation->pool,
-                                  &derivation->contacts, err));
+    if (attn_selection_wants(asked, &contacts))
+        ATTN_TRY(attn_contacts_create(&derivation->of, derivation->asked_by, derivation->pool,
+                                      &derivation->contacts, err));
     ATTN_TRY(attn_selection_see_stream(asked, attn_sites_derived(), &end, watched, err));
     sites = attn_selection_sites(*watched);
     if (!attn_sites_meet(sites, matrices)) /* a trace with matrices needs the rows head by head */
@@ -338,6 +440,7 @@ void attn_derivation_free(struct attn_derivation *derivation)
         attn_free(derivation->resid_pre[layer]);
     attn_free(derivation->resid_pre);
     attn_contacts_free(derivation->contacts);
+    attn_picture_maps_free(derivation->maps);
     attn_selection_free(derivation->watched);
     attn_free(derivation);
 }

@@ -26,6 +26,9 @@
 struct attn_site_set attn_derived_sites(const struct attn_model *model,
                                         const struct attn_attention *layers);
 
+/* Returns the sites that a run with PICTURE has besides. */
+struct attn_site_set attn_derived_sites_of_picture(const struct attn_picture_dims *picture);
+
 /* Checks that a run of MODEL with the attention LAYERS can have those of SITES that are derived.
  * MODEL NULL: the run is of arrays. ATTN_INVALID, with the reason, if not. */
 enum attn_status attn_derived_check(const struct attn_model *model,
@@ -38,11 +41,17 @@ bool attn_derived_is_wanted(const struct attn_selection *selection, enum attn_mo
 
 struct attn_derivation;
 
+struct attn_picture_maps; /* picture_maps.h */
+
 /* The run whose tensors are used. Everything is borrowed. */
 struct attn_derived_scope {
     const struct attn_model *model;
     const struct attn_sequence *text, *source;
     struct attn_session_options session; /* the options of the run's session, with its edits */
+    /* For maps of pictures (struct attn_picture_maps_args): */
+    double drop_sinks;
+    const struct attn_picture_maps *neutral;
+    bool is_ratio;
 };
 
 /* Creates a derivation for one feed of the whole text of the run OF. TRACE and POOL are borrowed;

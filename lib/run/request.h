@@ -65,6 +65,16 @@ struct attn_request_outputs {
     const void *later[4];
 };
 
+/* How maps of a picture beside a text are made. */
+enum attn_neutral_by { ATTN_NEUTRAL_DIFFERENCE = 0, ATTN_NEUTRAL_RATIO = 1 };
+struct attn_request_maps {
+    const char *neutral; /* a question, whose map at its last position is taken away; or NULL */
+    enum attn_neutral_by neutral_by;
+    /* Cells whose stream has a peak of this size are left out, layer by layer; 0: none is. */
+    double drop_sinks;
+    const void *later[4];
+};
+
 struct attn_request {
     size_t size; /* of this struct */
     struct attn_input input;
@@ -85,6 +95,7 @@ struct attn_request {
     size_t max_input;   /* maximum tokens of a text and of a source; 0: the limit of the model */
     double max_seconds; /* maximum estimated seconds of a run; longer runs are refused unless
                            `max_input` is set, and runs above a minute are noted; 0: no estimate */
+    struct attn_request_maps maps;
 };
 
 #define ATTN_REQUEST_DEFAULT                                                                       \

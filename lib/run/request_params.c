@@ -34,9 +34,33 @@ static const struct attn_param selection[] = {
     ROW(LIST, "sites", "LIST", selection.sites,
         "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z",
         .traits = SHAPES | NOT_COMPARED | ATTN_PARAM_NOT_EXPLAINED, BUT_EXPLANATIONS),
+    ROW(LIST, "tiles", "LIST", selection.tiles,
+        "of a picture beside a text: the tiles whose sites of the tower (tower:pattern) are kept, "
+        "row by row from 0; -1 is the whole picture (default: 0)",
+        .traits = SHAPES | NOT_COMPARED | ATTN_PARAM_NOT_EXPLAINED, BUT_EXPLANATIONS),
 };
 
 const struct attn_param_list attn_selection_params = ATTN_PARAM_LIST("Selection", selection);
+
+static const struct attn_param maps[] = {
+    ROW(TEXT, "neutral", "TEXT", maps.neutral,
+        "of a picture beside a text: take away the maps of this question at its last position, "
+        "as in 'Write a general description of the image.'",
+        .traits = SHAPES),
+    ROW(CHOICE, "neutral_by", "HOW", maps.neutral_by,
+        "how `neutral` is taken away: difference, or ratio (default: difference)",
+        .words = "difference|ratio", .traits = SHAPES),
+};
+
+static const struct attn_param sinks[] = {
+    ROW(REAL, "drop_sinks", "X", maps.drop_sinks,
+        "leave out the cells of a picture on which the stream into a layer has a peak of X times "
+        "its root mean square: heads look there when nothing else fits; try 20",
+        .traits = SHAPES),
+};
+
+const struct attn_param_list attn_map_params = ATTN_PARAM_LIST("Selection", maps);
+const struct attn_param_list attn_sink_params = ATTN_PARAM_LIST("Selection", sinks);
 
 static const struct attn_param array_selection[] = {
     ROW(LIST, "heads", "SPEC", selection.heads,
@@ -99,6 +123,7 @@ const struct attn_param_list *attn_request_params_find(const char *name)
         {"foil", &attn_foil_params},
         {"gradients", &attn_gradient_params},
         {"interventions", &attn_edit_params},
+        {"maps", &attn_map_params},
         {"metric", &attn_metric_params},
         {"picture", &attn_picture_params},
         {"picture_prompt", &attn_picture_prompt_params},
@@ -106,6 +131,7 @@ const struct attn_param_list *attn_request_params_find(const char *name)
         {"prediction", &attn_prediction_params},
         {"reading", &attn_reading_params},
         {"selection", &attn_selection_params},
+        {"sinks", &attn_sink_params},
         {"spans", &attn_span_params},
         {"target", &attn_target_params},
         {"view", &attn_view_params},

@@ -12,11 +12,13 @@
 #include "input/encoder.h"
 #include "input/pixels_internal.h"
 #include "inspect/cost.h"
+#include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "run/derived.h"
 #include "run/gradient.h"
 #include "run/host_internal.h"
+#include "run/picture_maps.h"
 #include "tensors/outputs_internal.h"
 #include "tensors/picture_internal.h"
 #include "tensors/writer.h"
@@ -75,6 +77,7 @@ static void set_labels(struct attn_run *run)
         .texts =
             run->request.input.pair && run->text.encoding.n > 0 ? run->text.encoding.texts : NULL,
         .backdrop = find_backdrop(run),
+        .region = run->text.seen.region,
     };
     run->labels.has_residues = run->text.has_residues;
     if (run->text.encoding.n > 0) {
@@ -125,6 +128,44 @@ enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
+/* What the events of one picture are sent to, and its number among those that are watched. */
+struct tile_trace {
+    const struct attn_trace *to;
+    size_t number;
+};
+
+static enum attn_status number_event(void *user, const struct attn_trace_event *event,
+                                     struct attn_error *err)
+{
+    const struct tile_trace *tile = user;
+    struct attn_trace_event numbered = *event;
+
+    numbered.sequence = tile->number;
+    return tile->to->on_event(tile->to->user, &numbered, err);
+}
+
+/* Runs the tower over the pictures that are watched, if TRACE selects its tensors. */
+static enum attn_status watch_tiles(const struct attn_run *run, const struct attn_trace *trace,
+                                    struct attn_pool *pool, struct attn_error *err)
+{
+    struct attn_session_options options = attn_run_session_options(run);
+    enum attn_status status = ATTN_OK;
+
+    options.pool = pool;
+    for (size_t i = 0; trace && i < run->n_tile && status == ATTN_OK; i++) {
+        struct tile_trace tile = {trace, i};
+        const struct attn_trace numbered = {trace->selection, number_event, &tile};
+        struct attn_tower_picture picture;
+        struct attn_pass pass;
+
+        ATTN_TRY(attn_tower_take(run->model, &run->text, run->tiles[i], &picture, err));
+        pass = attn_encoder_pass_of(run->model, &picture.sequence, &options);
+        pass.options.trace = &numbered;
+        status = attn_encoder_run(&pass, NULL, err);
+    }
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}
+
 /* Runs the encoder, with the edits that are known, if TRACE selects its tensors, or if the source
  * has not been encoded yet. */
 static enum attn_status encode_source(struct attn_run *run, const struct attn_trace *trace,
@@ -144,6 +185,8 @@ static enum attn_status encode_source(struct attn_run *run, const struct attn_tr
     struct attn_derivation *derivation = NULL;
     enum attn_status status = ATTN_OK;
 
+    if (run->n_tile > 0)
+        return watch_tiles(run, trace, pool, err);
     if (attn_sites_are_empty(sites) && !run->source.is_later)
         return ATTN_OK;
     pass.options.pool = pool;
@@ -206,6 +249,21 @@ static struct attn_dims stack_dims(const struct attn_model *model,
     return dims;
 }
 
+static struct attn_picture_dims picture_dims(const struct attn_sequence *text)
+{
+    const struct attn_picture_prompt *seen = &text->seen;
+
+    if (seen->n_picture == 0)
+        return (struct attn_picture_dims){0};
+    return (struct attn_picture_dims){.n = (uint32_t)seen->n_picture,
+                                      .n_row = (uint32_t)seen->rows,
+                                      .n_col = (uint32_t)seen->columns,
+                                      .tile_rows = (uint32_t)seen->tile_rows,
+                                      .tile_cols = (uint32_t)seen->tile_cols,
+                                      .height = (uint32_t)seen->pixels->height,
+                                      .width = (uint32_t)seen->pixels->width};
+}
+
 /* The second stage: finds the attention of each layer, and DIMS, the sizes of the run. */
 static enum attn_status find_attention(struct attn_run *run, struct attn_dims *dims,
                                        struct attn_error *err)
@@ -219,6 +277,16 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
     if (run->asked.continuations.n_more > 0 && !config->is_encoder)
         ATTN_TRY(attn_session_check_next(run->attention.layers, config, err));
     *dims = stack_dims(run->model, run->attention.layers, run->text.n, run->source.n);
+    dims->picture = picture_dims(&run->text);
+    attn_sites_extend(&dims->sites, attn_derived_sites_of_picture(&dims->picture));
+    if (run->n_tile > 0) {
+        run->encoder_dims = stack_dims(run->model->tower, run->model->tower->config.attention,
+                                       attn_image_n_patch(&run->model->tower->config.image), 0);
+        run->encoder_dims.sites = attn_sites_without(run->encoder_dims.sites, attn_sites_derived());
+        run->encoder_dims.picture = dims->picture;
+        run->encoder_dims.picture.n_chosen = (uint32_t)run->n_tile;
+        dims->encoder = &run->encoder_dims;
+    }
     if (encoder) {
         run->encoder_dims = stack_dims(encoder, encoder->config.attention, run->source.n, 0);
         dims->encoder = &run->encoder_dims;
@@ -231,6 +299,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     struct attn_dims dims;
 
     ATTN_TRY(attn_run_read_input(run, err));
+    ATTN_TRY(attn_error_at(attn_run_find_tiles(run, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(find_attention(run, &dims, err));
     ATTN_TRY(attn_error_at(attn_run_choose(run, &dims, 1, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_run_find_answers(run, err));
@@ -425,6 +494,7 @@ void attn_run_free(struct attn_run *run)
     if (!run)
         return;
     attn_free(run->queries);
+    attn_free(run->tiles);
     attn_edits_release(&run->edits);
     attn_selection_free(run->chosen);
     attn_layer_attention_release(&run->attention);
@@ -610,6 +680,7 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
 
 /* The objects that exist for one feed. */
 struct feeding {
+    struct attn_picture_maps *neutral;  /* owns; or NULL */
     struct attn_session *session;       /* owns */
     struct attn_gradient *gradient;     /* owns; or NULL */
     struct attn_derivation *derivation; /* owns; or NULL */
@@ -640,12 +711,60 @@ enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *
     return ATTN_OK;
 }
 
+static enum attn_status add_neutral(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    (void)err;
+    attn_picture_maps_add(user, event);
+    return ATTN_OK;
+}
+
+/* Measures maps of the neutral question of RUN's request, at its last position. The caller frees
+ * *maps, also after a failure. */
+static enum attn_status ask_neutral(const struct attn_run *run, struct attn_picture_maps **maps,
+                                    struct attn_error *err)
+{
+    struct attn_request request = run->request;
+    struct attn_picture_maps_args args = {0};
+    struct attn_trace trace = {NULL, add_neutral, NULL};
+    struct attn_result result = {0};
+    struct attn_run *other = NULL;
+    enum attn_status status;
+
+    request.input = (struct attn_input){.text = request.maps.neutral,
+                                        .n_text = strlen(request.maps.neutral),
+                                        .image = request.input.image,
+                                        .pixels = request.input.pixels};
+    request.maps = (struct attn_request_maps){0};
+    request.selection = (struct attn_request_selection){.sites = "pattern"};
+    request.edits = (struct attn_request_edits){0};
+    request.predict = (struct attn_request_predict){0};
+    request.outputs = (struct attn_request_outputs){0};
+    request.on_note = NULL;
+    ATTN_TRY(prepare_for(run->host, run, true, &request, &other, err));
+    args.text = &other->text;
+    args.selection = trace.selection = other->selection;
+    status = attn_picture_maps_create(&args, maps, err);
+    trace.user = *maps;
+    if (status == ATTN_OK)
+        status = attn_run_perform(other, &trace, &result, err);
+    attn_result_release(&result);
+    attn_picture_maps_detach(*maps);
+    attn_run_free(other);
+    return status;
+}
+
 static enum attn_status feed_all(const struct attn_run *run, const struct attn_trace *trace,
                                  struct attn_pool *pool, struct feeding *feeding,
                                  struct attn_result *result, struct attn_error *err)
 {
-    struct attn_derived_scope derived = {run->model, &run->text, &run->source,
-                                         attn_run_session_options(run)};
+    struct attn_derived_scope derived = {run->model,
+                                         &run->text,
+                                         &run->source,
+                                         attn_run_session_options(run),
+                                         run->request.maps.drop_sinks,
+                                         NULL,
+                                         run->request.maps.neutral_by == ATTN_NEUTRAL_RATIO};
     struct attn_gradient_scope gradient = {.model = run->model,
                                            .goal = &run->asked.goal,
                                            .source = &run->source,
@@ -664,6 +783,9 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
         trace = attn_gradient_trace(feeding->gradient);
     }
     if (trace && attn_derived_is_wanted(trace->selection, ATTN_STACK_ONLY)) {
+        if (run->request.maps.neutral)
+            ATTN_TRY(ask_neutral(run, &feeding->neutral, err));
+        derived.neutral = feeding->neutral;
         ATTN_TRY(attn_derivation_create(&derived, trace, pool, &feeding->derivation, err));
         trace = attn_derivation_trace(feeding->derivation);
     }
@@ -685,12 +807,13 @@ enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_tra
                                struct attn_pool *pool, struct attn_result *result,
                                struct attn_error *err)
 {
-    struct feeding feeding = {NULL, NULL, NULL};
+    struct feeding feeding = {NULL, NULL, NULL, NULL};
     const enum attn_status status = feed_all(run, trace, pool, &feeding, result, err);
 
     attn_session_free(feeding.session);
     attn_derivation_free(feeding.derivation);
     attn_gradient_free(feeding.gradient);
+    attn_picture_maps_free(feeding.neutral);
     return status;
 }
 

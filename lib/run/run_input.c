@@ -146,9 +146,9 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     run->text.input = &request->input, run->text.role = "text";
     run->source.input = &request->source, run->source.role = "source";
     run->text.cancel = run->source.cancel = run->host->options.cancel;
-    run->source.pool = attn_host_pool(run->host, (double)INFINITY);
-    run->source.gemm = run->host->options.gemm;
-    run->source.isa = run->host->options.isa;
+    run->text.pool = run->source.pool = attn_host_pool(run->host, (double)INFINITY);
+    run->text.gemm = run->source.gemm = run->host->options.gemm;
+    run->text.isa = run->source.isa = run->host->options.isa;
     run->text.places = run->source.places = request->reading.places;
     ATTN_TRY(attn_sequence_put_prompt(&request->reading, run->model, &run->request.input,
                                       &run->text, err));
@@ -163,6 +163,8 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     else
         ATTN_TRY(attn_sequence_read(&request->reading, &request->input, run->model, run->tokenizer,
                                     &run->text, err));
+    if (run->text.seen.n_picture > 0)
+        ATTN_TRY(attn_tower_see(run->model, run->like ? &run->like->text : NULL, &run->text, err));
     note_chat(run);
     attn_sequence_note_twice(&run->text, run->tokenizer, attn_request_notes(request));
     if (attn_run_describe_residues(run, residues))

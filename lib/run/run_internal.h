@@ -10,6 +10,7 @@
 #include "input/arrays_input.h"
 #include "input/pass.h"
 #include "input/position.h"
+#include "input/tower.h"
 #include "measures/metric.h"
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
@@ -36,6 +37,9 @@ struct attn_run {
     /* input: tokenizers are borrowed from the host, or NULL */
     const struct attn_tokenizer *tokenizer, *source_tokenizer;
     struct attn_sequence text, source;
+    struct attn_tower_picture tile; /* one of the pictures of the text, whose tower is watched */
+    size_t *tiles;                  /* [n_tile] owns; the pictures whose tower is watched */
+    size_t n_tile;
     struct attn_layer_attention attention; /* attention: of layers, and sizes of an encoder */
     struct attn_dims encoder_dims;
     const struct attn_selection *selection; /* selection: the request's, or `chosen` */
@@ -60,6 +64,9 @@ static inline struct attn_notes attn_request_notes(const struct attn_request *re
 
 /* Reads the text and the source. */
 enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *err);
+
+/* Finds the pictures whose tower is watched. */
+enum attn_status attn_run_find_tiles(struct attn_run *run, struct attn_error *err);
 
 /* Selects the tensors. DIMS are the sizes; sites of gradients are added if the request needs them.
  * Heads of arrays are those of one of N_BATCH batches, in all of which they are selected. */
@@ -147,7 +154,8 @@ const struct attn_attend_args *attn_run_arrays(const struct attn_run *run);
 const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n);
 
 /* For a model, and for arrays, which have no layers. */
-extern const struct attn_param_list attn_selection_params, attn_array_selection_params;
+extern const struct attn_param_list attn_selection_params, attn_array_selection_params,
+    attn_map_params, attn_sink_params;
 
 extern const struct attn_param_list attn_prediction_params, attn_span_params, attn_gradient_params;
 

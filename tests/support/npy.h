@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ATTN_NPY_MAX_RANK = 4 };
+enum { ATTN_NPY_MAX_RANK = 5 };
 
 /* An array in memory; values are widened to double, which holds float32 and small integers exactly.
  */

@@ -1,0 +1,154 @@
+/*
+ * tower.c - see tower.h.
+ *
+ * A cell is merge x merge patches of the final rows y of the tower. The row of the decoder is
+ *
+ *     SmolVLM, Idefics3: W [y of each patch, row by row]
+ */
+#include "input/tower.h"
+
+#include "base/memory.h"
+#include "forward/session_internal.h"
+#include "input/picture_prompt.h"
+#include "model/model_internal.h"
+
+#include <string.h>
+
+/* Writes the input of the connector's map for the patches Y [n_row, n_col, d] of a picture: X
+ * [cells, merge * merge * d]. */
+static void join_patches(const struct attn_image_grid *grid, size_t merge, size_t d, const float *y,
+                         float *x)
+{
+    for (size_t row = 0; row < grid->n_row; row += merge)
+        for (size_t col = 0; col < grid->n_col; col += merge)
+            for (size_t i = 0; i < merge; i++, x += merge * d)
+                memcpy(x, y + ((row + i) * grid->n_col + col) * d, merge * d * sizeof *x);
+}
+
+enum attn_status attn_tower_take(const struct attn_model *model,
+                                 const struct attn_sequence *sequence, size_t i,
+                                 struct attn_tower_picture *picture, struct attn_error *err)
+{
+    const struct attn_pixels *all = sequence->seen.pixels;
+
+    *picture = (struct attn_tower_picture){.pixels = *all};
+    picture->pixels.values += i * all->n_channel * all->height * all->width;
+    picture->sequence.pixels = &picture->pixels;
+    ATTN_TRY(
+        attn_model_image_grid(model->tower, all->height, all->width, &picture->sequence.grid, err));
+    picture->sequence.n = picture->sequence.grid.n_row * picture->sequence.grid.n_col;
+    return ATTN_OK;
+}
+
+/* The memory for one picture. */
+struct sight {
+    float *final;  /* [patches, D of the tower] */
+    float *joined; /* [cells, merge * merge * D of the tower] */
+};
+
+/* Computes the features of picture number I: FEATURES [cells, d_feature]. */
+static enum attn_status see(const struct attn_model *model, const struct attn_sequence *sequence,
+                            size_t i, const struct sight *sight, float *features,
+                            struct attn_error *err)
+{
+    const struct attn_session_options options = {.pool = sequence->pool,
+                                                 .cancel = sequence->cancel,
+                                                 .isa = sequence->isa,
+                                                 .gemm = sequence->gemm};
+    const struct attn_vision_config *vision = &model->tower->config.vision;
+    struct attn_encoder_rows made = {.final = sight->final};
+    struct attn_encoder_map map = {
+        .linear = &model->tower->weights.connector, .x = sight->joined, .y = features};
+    struct attn_tower_picture picture;
+    struct attn_pass pass;
+
+    ATTN_TRY(attn_tower_take(model, sequence, i, &picture, err));
+    map.n = picture.sequence.n / (vision->merge * vision->merge);
+    pass = attn_encoder_pass_of(model, &picture.sequence, &options);
+    ATTN_TRY(attn_encoder_run(&pass, &made, err));
+    join_patches(&picture.sequence.grid, vision->merge, model->tower->config.d_model, sight->final,
+                 sight->joined);
+    return attn_encoder_map(&map, sequence, err);
+}
+
+/* Computes the embeddings of the tokens of SEQUENCE that are no cells. */
+static void embed_text(const struct attn_model *model, const struct attn_sequence *sequence)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+
+    for (size_t i = 0; i < sequence->n; i++)
+        if (sequence->seen.region[i] != ATTN_REGION_PICTURE)
+            attn_model_row(model, kernels, sequence->ids[i],
+                           sequence->embedded + i * model->config.d_embed);
+}
+
+/* Whether A and B have the same pictures. */
+static bool are_same(const struct attn_sequence *a, const struct attn_sequence *b)
+{
+    const struct attn_pixels *x = a->seen.pixels, *y = b->seen.pixels;
+
+    return a->rows && a->seen.n_picture == b->seen.n_picture && x->height == y->height &&
+           x->width == y->width &&
+           memcmp(x->values, y->values,
+                  a->seen.n_picture * x->n_channel * x->height * x->width * sizeof(float)) == 0;
+}
+
+/* Copies the features of the pictures of LIKE, which are those of SEQUENCE. */
+static void copy_features(const struct attn_model *model, const struct attn_sequence *like,
+                          const struct attn_sequence *sequence)
+{
+    const float *from;
+
+    for (size_t at = 0, to = 0; (from = attn_tower_next_cell(model, like, &at));)
+        memcpy((float *)(uintptr_t)attn_tower_next_cell(model, sequence, &to), from,
+               model->config.d_embed * sizeof *from);
+}
+
+/* Computes the features of all pictures of SEQUENCE, one after the other. */
+static enum attn_status see_all(const struct attn_model *model,
+                                const struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_picture_prompt *seen = &sequence->seen;
+    const size_t d = model->config.d_embed, n_cell = seen->rows * seen->columns;
+    const size_t merge = model->tower->config.vision.merge, n_patch = n_cell * merge * merge;
+    const size_t d_tower = model->tower->config.d_model;
+    const struct sight sight = {attn_alloc(n_patch, d_tower * sizeof(float), err),
+                                attn_alloc(n_patch, d_tower * sizeof(float), err)};
+    float *features = attn_alloc(n_cell, d * sizeof *features, err);
+    enum attn_status status = sight.final && sight.joined && features ? ATTN_OK : ATTN_NO_MEMORY;
+    size_t at = 0;
+
+    for (size_t i = 0; i < seen->n_picture && status == ATTN_OK; i++) {
+        status = see(model, sequence, i, &sight, features, err);
+        for (size_t cell = 0; cell < n_cell && status == ATTN_OK; cell++)
+            memcpy((float *)(uintptr_t)attn_tower_next_cell(model, sequence, &at),
+                   features + cell * d, d * sizeof *features);
+    }
+    attn_free(sight.final);
+    attn_free(sight.joined);
+    attn_free(features);
+    return status;
+}
+
+enum attn_status attn_tower_see(const struct attn_model *model, const struct attn_sequence *like,
+                                struct attn_sequence *sequence, struct attn_error *err)
+{
+    sequence->embedded =
+        attn_alloc(sequence->n, model->config.d_embed * sizeof *sequence->embedded, err);
+    if (!sequence->embedded)
+        return ATTN_NO_MEMORY;
+    sequence->rows = sequence->embedded;
+    embed_text(model, sequence);
+    if (!like || like->seen.n_picture == 0 || !are_same(like, sequence))
+        return see_all(model, sequence, err);
+    copy_features(model, like, sequence);
+    return ATTN_OK;
+}
+
+const float *attn_tower_next_cell(const struct attn_model *model,
+                                  const struct attn_sequence *sequence, size_t *at)
+{
+    while (*at < sequence->n && sequence->seen.region[*at] != ATTN_REGION_PICTURE)
+        ++*at;
+    return *at < sequence->n ? sequence->rows + (*at)++ * model->config.d_embed : NULL;
+}

@@ -1,0 +1,64 @@
+/*
+ * picture_maps.h - where in a picture, and where in a prompt, the heads of a decoder look. With A
+ * the pattern of a head and the mean over its rows i:
+ *
+ *     map[r, c] = mean of A[i, cell (r, c) of the whole picture], or of the grid of all tiles
+ *     share     = mean of the sum of A[i, j] over the positions j of a region
+ *
+ * Rows are the chosen queries, or if all are chosen the positions that predict the answer. Sums are
+ * in double precision, row by row.
+ *
+ *     attn_picture_maps_create(&args, &maps, &err);
+ *     attn_picture_maps_add(maps, event);                  // patterns, and resid_pre for sinks
+ *     attn_picture_maps_fill(maps, &at, false, map);       // when the layer is complete
+ */
+#ifndef ATTN_RUN_PICTURE_MAPS_H
+#define ATTN_RUN_PICTURE_MAPS_H
+
+#include "input/sequence.h"
+#include "trace/trace_internal.h"
+
+struct attn_picture_maps;
+
+/* All pointers are borrowed. */
+struct attn_picture_maps_args {
+    const struct attn_sequence *text;       /* a text with a picture */
+    const struct attn_selection *selection; /* of the run, all of whose heads are measured */
+    /* Cells whose resid_pre has a peak, the largest absolute value over the root of the mean
+     * square, from this on are sinks; 0: no cell is. */
+    double drop_sinks;
+    const struct attn_picture_maps *neutral; /* the maps of a neutral question, which are taken away
+                                                from the maps; NULL: nothing is */
+    bool is_ratio;                           /* maps are divided by the neutral ones instead */
+};
+
+/* The parts of a prompt that have shares, which add up to 1. */
+enum attn_picture_share {
+    ATTN_SHARE_OTHER = ATTN_REGION_OTHER,
+    ATTN_SHARE_PICTURE = ATTN_REGION_PICTURE, /* without sinks */
+    ATTN_SHARE_QUESTION = ATTN_REGION_QUESTION,
+    ATTN_SHARE_ANSWER = ATTN_REGION_ANSWER,
+    ATTN_SHARE_SINKS, /* cells of the picture that are sinks */
+    ATTN_N_SHARE
+};
+
+enum attn_status attn_picture_maps_create(const struct attn_picture_maps_args *args,
+                                          struct attn_picture_maps **maps, struct attn_error *err);
+void attn_picture_maps_free(struct attn_picture_maps *maps); /* NULL is allowed */
+
+/* Makes MAPS, which are complete, independent of the text and the selection. */
+void attn_picture_maps_detach(struct attn_picture_maps *maps);
+
+/* Adds EVENT: rows of a pattern or of resid_pre; other sites are ignored. */
+void attn_picture_maps_add(struct attn_picture_maps *maps, const struct attn_trace_event *event);
+
+/* Writes the map of the head AT, row by row: of the whole picture, or if IS_OF_TILES of the grid of
+ * all tiles. A sink is NaN. */
+void attn_picture_maps_fill(const struct attn_picture_maps *maps, const struct attn_location *at,
+                            bool is_of_tiles, double *map);
+
+/* Returns the share of the head AT. */
+double attn_picture_maps_share(const struct attn_picture_maps *maps, const struct attn_location *at,
+                               enum attn_picture_share share);
+
+#endif
