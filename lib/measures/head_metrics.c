@@ -400,3 +400,20 @@ static void patches_values(const double *sums, double *values)
 }
 
 METRIC(patches, 4, N_TERM, ATTN_METRIC_NO_PLACES, patches_values);
+
+/* --- A picture in a prompt -------------------------------------------------------------------- */
+
+/* No row counts: these measures are of the mean of many rows (run/picture_maps.h). */
+static bool picture_row(const struct attn_metric_row *row, double *terms)
+{
+    (void)row, (void)terms;
+    return false;
+}
+
+const struct attn_metric attn_metric_picture = {
+    .name = "picture",
+    .n_value = 1,
+    .n_term = ATTN_METRIC_MEAN_TERMS,
+    .row = picture_row,
+    .finish = attn_metric_mean,
+};

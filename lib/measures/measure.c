@@ -117,7 +117,7 @@ void attn_measure_group_values(const struct attn_measure_group *group,
 static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
 {
     struct attn_typo typo = {.typed = item, .size = size};
-    char names[300] = "";
+    char names[400] = "";
     size_t used = 0;
 
     for (int i = 0; i < ATTN_N_MEASURE; i++) {

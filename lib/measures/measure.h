@@ -106,7 +106,29 @@
     X(SELF_LATER, 26, "self_later", self, 1, NULL, "weight on the token itself", false,            \
       "self over all rows but the first, which sees no other token in a causal model; only when "  \
       "it is named. It is the score by which a head has the type self, and does not say more "     \
-      "than self")
+      "than self")                                                                                 \
+    X(PICTURE, 27, "picture", picture, 0, NULL, "weight on the picture", false,                    \
+      "of a text with a picture: the weight on the cells of the picture, mean over the positions " \
+      "that predict the answer, as the six below. It does not say that the answer uses them: "     \
+      "`attn-cli ablate --by picture` measures that")                                              \
+    X(SINKS, 28, "sinks", picture, 0, NULL, "weight on sinks in the picture", false,               \
+      "the weight on cells that `drop_sinks` leaves out of picture; only with it. It does not "    \
+      "say "                                                                                       \
+      "that they hold nothing")                                                                    \
+    X(QUESTION, 29, "question", picture, 0, NULL, "weight on the question", false,                 \
+      "the weight on the tokens of the question. It does not say which ones")                      \
+    X(ANSWER, 30, "answer", picture, 0, NULL, "weight on the answer", false,                       \
+      "the weight on the tokens of the answer so far. It does not say which ones")                 \
+    X(OTHER, 31, "other", picture, 0, NULL, "weight on other tokens", false,                       \
+      "the weight on all other tokens: special ones, and the form of the conversation. Heads "     \
+      "look "                                                                                      \
+      "there when nothing else fits: it does not say that these tokens matter")                    \
+    X(SPATIAL_ENTROPY, 32, "spatial_entropy", picture, 0, "nats", "entropy over blobs", false,     \
+      "how scattered the weight on the whole picture is: the entropy of the shares of its blobs, " \
+      "neighbouring cells above twice the mean; 0 for one blob, empty without any. It does not "   \
+      "say where they are")                                                                        \
+    X(BLOBS, 33, "blobs", picture, 0, NULL, "number of blobs", false,                              \
+      "the number of these blobs. It does not say how large they are")
 
 enum attn_measure {
 #define ATTN_MEASURE_ENUM(id, number, ...) ATTN_MEASURE_##id = (number),
@@ -118,7 +140,12 @@ enum attn_measure {
 /* A set of measures: bit m stands for measure m. */
 typedef uint64_t attn_measure_set;
 #define ATTN_MEASURE_BIT(measure) (UINT64_C(1) << (measure))
-#define ATTN_MEASURES_ALL (ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1)
+/* All but those of texts with a picture, which tables of these have by default; sinks are shown
+ * with `drop_sinks`. */
+#define ATTN_MEASURES_ALL (ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE) - 1)
+#define ATTN_MEASURES_OF_PROMPTS                                                                   \
+    ((ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1) & ~ATTN_MEASURES_ALL &                                 \
+     ~ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS))
 /* The measures of tables by default: all before punctuation, and the number of rows of far. */
 #define ATTN_MEASURES_DEFAULT                                                                      \
     ((ATTN_MEASURE_BIT(ATTN_MEASURE_PUNCTUATION) - 1) | ATTN_MEASURE_BIT(ATTN_MEASURE_N_FAR))

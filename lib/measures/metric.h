@@ -123,7 +123,8 @@ struct attn_metric {
     X(separator)                                                                                   \
     X(patches)                                                                                     \
     X(alignment)                                                                                   \
-    X(sink)
+    X(sink)                                                                                        \
+    X(picture)
 
 #define ATTN_METRIC_DECLARE(name) extern const struct attn_metric attn_metric_##name;
 ATTN_METRIC_MAP(ATTN_METRIC_DECLARE)

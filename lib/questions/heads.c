@@ -15,6 +15,7 @@
 #include "params/param_internal.h"
 #include "questions/examples_internal.h"
 #include "questions/frame.h"
+#include "questions/head_pictures.h"
 #include "questions/parts.h"
 #include "questions/questions_internal.h"
 #include "questions/word_pairs.h"
@@ -47,25 +48,33 @@ enum {
     WEIGHT, /* with from and to */
     PERCENTILE,
     CHANGE,
+    BOTTOM_ROW, /* with is_localized */
+    KEPT,
+    RANK,
+    SELECTED,
     RIGHT, /* over items */
     ROW_TYPE,
     N_COLUMN
 };
 
 enum {
+    SHOW_HEAD = 1,
     SHOW_TYPE = 2,
     SHOW_PATTERN = 4,
     SHOW_WEIGHT = 8,
     SHOW_PERCENTILE = 16,
     SHOW_EFFECT = 32,
     SHOW_RIGHT = 64,
-    SHOW_MEASURES = 128
+    SHOW_LOCALIZED = 128,
+    SHOW_SELECTED = 256,
+    SHOW_MEASURES = 512
 };
 
 /* Entropies and distances are unbounded; shares are 0 to 1. */
 #define MEASURE_RANGE(id, is_count)                                                                \
     ((is_count) || ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY ||                                    \
              ATTN_MEASURE_##id == ATTN_MEASURE_DISTANCE ||                                         \
+             ATTN_MEASURE_##id >= ATTN_MEASURE_SPATIAL_ENTROPY ||                                  \
              ATTN_MEASURE_##id == ATTN_MEASURE_PATCH_DISTANCE                                      \
          ? ATTN_RANGE_POSITIVE                                                                     \
          : ATTN_RANGE_SHARE)
@@ -89,14 +98,19 @@ enum {
 static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
-    [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEAD),
+    [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER, .shown = SHOW_HEAD),
     [TYPE] = ATTN_COLUMN_WITH("type", TEXT, DERIVED, .shown = SHOW_TYPE),
     [MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
     [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
     [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight", .shown = SHOW_WEIGHT),
     [PERCENTILE] = ATTN_COLUMN_RATE("percentile", 4, NULL, 0, .shown = SHOW_PERCENTILE),
     [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @", .shown = SHOW_EFFECT),
+    [BOTTOM_ROW] = ATTN_COLUMN_REAL("bottom_row", 2, NULL, SHARE, .shown = SHOW_LOCALIZED),
+    [KEPT] = ATTN_COLUMN_REAL("kept", 2, NULL, SHARE, .shown = SHOW_LOCALIZED),
+    [RANK] = ATTN_COLUMN_REAL("rank", 2, NULL, POSITIVE, .shown = SHOW_LOCALIZED),
+    [SELECTED] = ATTN_COLUMN_RATE("selected", 4, "share of items whose answer the head points at",
+                                  0, .shown = SHOW_SELECTED),
     [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
     ATTN_MEASURE_MAP(MEASURE_COLUMN)[ROW_TYPE] = ATTN_COLUMN_ROW_TYPE};
 
@@ -136,6 +150,7 @@ struct heads {
     struct attn_selection *own_encoder;   /* owns; the selection of these heads, or NULL */
     struct attn_word_pairs *pairs;        /* owns; set if `from` and `to` are given */
     float *row;                           /* [T]; set if a pattern is given */
+    struct attn_picture_maps *maps;       /* owns; of a text with a picture */
     struct attn_card_reading *card;       /* owns; set if cards are filled */
 };
 
@@ -231,6 +246,18 @@ static const struct attn_param param_rows[] = {
                     "not say that the heads read and write the same things. `similarity` without a "
                     "value is the old name of `pairs`",
                     .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM(CHOICE, "by", NULL, struct attn_heads_args, by,
+               "head (default), or layer: of a picture beside a text, one row per layer, with "
+               "the means over its heads",
+               .words = "head|layer"),
+    ATTN_PARAM(FLAG, "localize", NULL, struct attn_heads_args, is_localized,
+               "of a picture beside a text: rank the heads that look at one place of it (Kang et "
+               "al. 2503.06287); kept are heads with a large share of it, from layer 2 on, that "
+               "do not look at its last row"),
+    ATTN_PARAM(COUNT, "keep", "N", struct attn_heads_args, n_kept,
+               "with `localize` over `items`, a head is selected in an item if its rank is at "
+               "most N; default: 10",
+               .least = 1),
     ATTN_PARAM(REAL, "threshold", "X", struct attn_heads_args, threshold,
                "the score above which a head has a type; default: 0.5"),
     ATTN_PARAM(TEXT, "sort", "COLUMN", struct attn_heads_args, sort,
@@ -247,6 +274,7 @@ static const struct attn_param_part parts[] = {
     {&attn_foil_params, offsetof(struct attn_heads_args, answer)},
     {&attn_at_params, offsetof(struct attn_heads_args, answer)},
     {&attn_metric_params, offsetof(struct attn_heads_args, answer)},
+    {&attn_sink_params, 0},
 };
 
 static const struct attn_param_rule rules[] = {
@@ -254,6 +282,8 @@ static const struct attn_param_rule rules[] = {
      .excludes = "pairs",
      .message = "`pairs` and @ do not go together: it compares the heads of one text"},
     {.given = "threshold:0", .message = "@ is 0, expected above 0 and at most 1"},
+    {.given = "keep", .needs = "localize"},
+    {.given = "measures|from|to|pattern|effect|threshold", .excludes = "localize"},
     {.given = "runs", .needs = "probe"},
     {.given = "repeats|seed", .when = "keywords", .needs = "probe"},
     {.given = "target|target_id|foil|foil_id|at|metric",
@@ -341,6 +371,10 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     const struct heads *heads = user;
     const bool is_encoder = event->at.stack == ATTN_STACK_ENCODER;
 
+    if (heads->maps)
+        attn_picture_maps_add(heads->maps, event);
+    if (event->at.site == ATTN_SITE_RESID_PRE)
+        return ATTN_OK;
     if (event->at.site == ATTN_SITE_V)
         return is_encoder ? ATTN_OK : attn_card_reading_keep(heads->card, event, err);
     attn_measure_group_add(is_encoder ? &heads->of_encoder : &heads->group, event);
@@ -394,6 +428,9 @@ static enum attn_status start_text(struct heads *heads, struct attn_error *err)
         ATTN_TRY(attn_measure_group_create(heads->measured, &of_source, heads->own_encoder,
                                            frame->host->pool, &heads->of_encoder, err));
     }
+    if (run->text.seen.n_picture > 0)
+        ATTN_TRY(attn_head_pictures_begin(run, heads->has_pairs ? NULL : heads->args->from,
+                                          &heads->maps, err));
     if (heads->has_pairs)
         ATTN_TRY(
             attn_word_pairs_create(run, heads->args->from, heads->args->to, &heads->pairs, err));
@@ -405,6 +442,41 @@ static enum attn_status start_text(struct heads *heads, struct attn_error *err)
         heads->matches = attn_frame_alloc(frame, heads->parts.n, sizeof *heads->matches);
     }
     return attn_frame_memory(frame, err);
+}
+
+/* Computes what is measured of the picture in the text, in all heads. */
+static enum attn_status find_pictures(struct heads *heads, struct attn_error *err)
+{
+    static const int shares[] = {
+        [ATTN_SHARE_OTHER] = OF_OTHER,       [ATTN_SHARE_PICTURE] = OF_PICTURE,
+        [ATTN_SHARE_QUESTION] = OF_QUESTION, [ATTN_SHARE_ANSWER] = OF_ANSWER,
+        [ATTN_SHARE_SINKS] = OF_SINKS,
+    };
+    const size_t n = heads->parts.n, most = heads->args->n_kept > 0 ? heads->args->n_kept : 10;
+    struct attn_head_picture *pictures = attn_frame_alloc(&heads->frame, n, sizeof *pictures);
+    struct attn_location *ats = attn_frame_alloc(&heads->frame, n, sizeof *ats);
+    double threshold;
+
+    ATTN_TRY(attn_frame_memory(&heads->frame, err));
+    for (size_t i = 0; i < n; i++) {
+        ats[i] = heads->parts.items[i].at;
+        ATTN_TRY(
+            attn_head_pictures_find(heads->frame.run, heads->maps, &ats[i], &pictures[i], err));
+    }
+    ATTN_TRY(attn_head_pictures_rank(ats, pictures, n, &threshold, err));
+    for (size_t i = 0; i < n; i++) {
+        double *found = heads->found + i * N_COLUMN;
+
+        for (size_t k = 0; k < ATTN_N_SHARE; k++)
+            found[shares[k]] = pictures[i].shares[k];
+        found[OF_SPATIAL_ENTROPY] = pictures[i].entropy;
+        found[OF_BLOBS] = pictures[i].n_blob;
+        found[BOTTOM_ROW] = pictures[i].bottom > 0.05;
+        found[KEPT] = pictures[i].is_kept;
+        found[RANK] = pictures[i].rank > 0 ? pictures[i].rank : (double)NAN;
+        found[SELECTED] = pictures[i].rank > 0 && pictures[i].rank <= (double)most;
+    }
+    return ATTN_OK;
 }
 
 static void forget_found(struct heads *heads)
@@ -451,7 +523,7 @@ static enum attn_status read_text(struct heads *heads, struct attn_error *err)
         if (heads->pairs)
             attn_word_pairs_find(heads->pairs, at, &found[WEIGHT], &found[PERCENTILE]);
     }
-    return ATTN_OK;
+    return heads->maps ? find_pictures(heads, err) : ATTN_OK;
 }
 
 /* Adds the text to the cards. */
@@ -671,7 +743,11 @@ static uint64_t shows(const void *state)
     const struct heads *heads = state;
     const struct attn_heads_args *args = heads->args;
 
-    return (args->is_weight ? 0 : SHOW_TYPE) | (args->pattern ? SHOW_PATTERN : 0) |
+    return (args->by == ATTN_HEADS_BY_LAYER ? 0 : SHOW_HEAD) |
+           (args->is_localized ? SHOW_LOCALIZED | (args->study ? SHOW_SELECTED : 0) : 0) |
+           (args->is_weight || args->is_localized || args->by == ATTN_HEADS_BY_LAYER ? 0
+                                                                                     : SHOW_TYPE) |
+           (args->pattern ? SHOW_PATTERN : 0) |
            (!heads->has_pairs ? 0
             : args->is_weight ? SHOW_WEIGHT
                               : SHOW_WEIGHT | SHOW_PERCENTILE) |
@@ -720,9 +796,33 @@ static enum attn_status append_head(const struct heads *heads, const struct attn
     return attn_rows_append(rows, row, err);
 }
 
+/* Appends a row for each layer, with the means over its heads. */
+static enum attn_status append_layers(const struct heads *heads, const struct attn_rows *rows,
+                                      struct attn_error *err)
+{
+    const struct attn_part *items = heads->parts.items;
+
+    for (size_t i = 0, n; i < heads->parts.n; i += n) {
+        struct attn_cell row[N_COLUMN] = {[HEAD] = attn_cell_missing()};
+        double means[N_COLUMN] = {0};
+
+        for (n = 0; i + n < heads->parts.n && items[i + n].at.layer == items[i].at.layer; n++)
+            for (int k = 0; k < N_COLUMN; k++)
+                means[k] += heads->found[(i + n) * N_COLUMN + (size_t)k];
+        for (int k = 0; k < N_COLUMN; k++)
+            means[k] /= (double)n;
+        attn_location_put(&items[i].at, &row[STACK]);
+        fill_cells(means, row);
+        ATTN_TRY(attn_rows_append(rows, row, err));
+    }
+    return ATTN_OK;
+}
+
 static enum attn_status append_heads(const struct heads *heads, const struct attn_rows *rows,
                                      struct attn_error *err)
 {
+    if (heads->args->by == ATTN_HEADS_BY_LAYER)
+        return append_layers(heads, rows, err);
     for (size_t i = 0; i < heads->parts.n; i++)
         ATTN_TRY(append_head(heads, rows, i, err));
     return ATTN_OK;
@@ -904,9 +1004,8 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 {
     const struct attn_heads_args *args = given;
 
-    if (!args->study && !args->from != !args->to)
-        return attn_error_set(err, ATTN_INVALID, "`%s` is given without `%s`",
-                              args->from ? "from" : "to", args->from ? "to" : "from");
+    if (!args->study && args->to && !args->from)
+        return attn_error_set(err, ATTN_INVALID, "`to` is given without `from`");
     if (args->has_probe && (args->from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
                               "`from`, `pattern` and `has_effect` need one text, not a probe");
@@ -961,19 +1060,59 @@ static enum attn_status begin_cards(struct heads *heads, struct attn_error *err)
     return attn_head_cards_begin(cards, ats, heads->parts.n, n_vector, err);
 }
 
+/* Whether the request, or its items, have a picture beside the text. */
+static bool is_about_picture(const struct heads *heads)
+{
+    const struct attn_input *input = &heads->frame.request.input;
+
+    return heads->frame.config->vision.family != ATTN_VISION_NONE &&
+           (input->image || input->pixels);
+}
+
 static attn_measure_set find_shown(const struct attn_heads_args *args,
-                                   const struct attn_config *config)
+                                   const struct attn_config *config, bool has_prompt,
+                                   bool has_sinks)
 {
     const bool is_picture = config->image.patch_height > 0;
     attn_measure_set shown = is_picture ? ATTN_MEASURES_OF_PICTURES : ATTN_MEASURES_DEFAULT;
 
+    if (args->is_localized)
+        return ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE) |
+               ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) |
+               ATTN_MEASURE_BIT(ATTN_MEASURE_BLOBS);
     if (args->is_weight || args->measures != 0)
         return args->is_weight ? 0 : args->measures;
+    if (has_prompt)
+        return (ATTN_MEASURES_OF_PROMPTS & (args->by == ATTN_HEADS_BY_LAYER
+                                                ? ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) - 1
+                                                : UINT64_MAX)) |
+               (has_sinks ? ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS) : 0);
     if (config->has_sinks)
         shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_SINK);
     if (config->attention[0].mask != ATTN_MASK_CAUSAL && !is_picture)
         shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_DISTANCE_ABS);
     return shown;
+}
+
+/* Refuses what needs a picture beside the text, unless HAS_PROMPT. */
+static enum attn_status check_picture(const struct attn_heads_args *args,
+                                      const struct attn_request *request, bool has_prompt,
+                                      struct attn_error *err)
+{
+    const attn_measure_set of_prompts =
+        ATTN_MEASURES_OF_PROMPTS | ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS);
+    const char *needing = args->is_localized                   ? "localize"
+                          : args->by == ATTN_HEADS_BY_LAYER    ? "by layer"
+                          : request->maps.drop_sinks > 0       ? "drop_sinks"
+                          : (args->measures & of_prompts) != 0 ? "measures"
+                                                               : NULL;
+
+    if (args->from && !args->to && !args->study && !has_prompt)
+        return attn_error_set(err, ATTN_INVALID, "`from` is given without `to`");
+    if (needing && !has_prompt)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`%s` is about a picture beside a text, and none was given", needing);
+    return ATTN_OK;
 }
 
 static enum attn_status choose(void *state, struct attn_error *err)
@@ -983,16 +1122,19 @@ static enum attn_status choose(void *state, struct attn_error *err)
     const struct attn_heads_args *args = frame->args;
     const struct attn_model *model = attn_host_model(frame->host);
     const char *chosen = frame->request.selection.heads;
+    const bool has_prompt = is_about_picture(heads);
 
     heads->args = args;
-    heads->shown = find_shown(args, frame->config);
+    ATTN_TRY(check_picture(args, &frame->request, has_prompt, err));
+    heads->shown = find_shown(args, frame->config, has_prompt, frame->request.maps.drop_sinks > 0);
     heads->measured = heads->shown;
     if (!args->is_weight)
         heads->measured |= attn_head_kind_measures(frame->config->image.patch_height > 0);
     attn_frame_choose_nothing(&frame->request);
-    frame->request.selection.sites = "pattern";
+    frame->request.selection.sites =
+        frame->request.maps.drop_sinks > 0 ? "pattern,resid_pre" : "pattern";
     frame->request.selection.heads = chosen;
-    heads->has_pairs = args->from || args->to;
+    heads->has_pairs = args->to || (args->from && !has_prompt);
     if (model->encoder && !heads->has_pairs && !args->pattern)
         heads->encoder = &model->encoder->config;
     ATTN_TRY(list_heads(heads, err));
@@ -1048,6 +1190,7 @@ static void release(void *state)
     attn_measure_group_release(&heads->of_encoder);
     attn_selection_free(heads->own_encoder);
     attn_word_pairs_free(heads->pairs);
+    attn_picture_maps_free(heads->maps);
 }
 
 static const struct attn_procedure procedure = {
@@ -1077,7 +1220,7 @@ static bool is_packed(const struct attn_heads_args *args, const struct attn_host
     const struct attn_model *model = attn_host_model(host);
 
     return args->study && !args->has_effect && !args->pattern && !args->cards && model &&
-           !model->encoder;
+           !model->encoder && !args->is_localized && args->by == ATTN_HEADS_BY_HEAD;
 }
 
 /* Performs CALL, whose arguments are ARGS. PROBES receives the probes. */

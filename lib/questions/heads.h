@@ -47,6 +47,8 @@
 
 struct attn_study_args; /* questions/study.h */
 
+enum attn_heads_by { ATTN_HEADS_BY_HEAD = 0, ATTN_HEADS_BY_LAYER = 1 };
+
 struct attn_heads_args {
     size_t size; /* size of this struct */
     /* measures a probe instead of the request's input: ids drawn without replacement, without
@@ -69,6 +71,10 @@ struct attn_heads_args {
     bool is_weight; /* computes only `weight`, which saves the time for measures and percentiles */
     /* what all selected heads do in the texts is added here, for cards; or NULL. It must be new */
     struct attn_head_cards *cards;
+    /* Of texts with a picture: */
+    enum attn_heads_by by;
+    bool is_localized; /* finds the heads that point at what the answer is about */
+    size_t n_kept;     /* over items, a head is selected if its rank is at most this; 0: 10 */
 };
 
 #define ATTN_HEADS_ARGS_DEFAULT ((struct attn_heads_args){.size = sizeof(struct attn_heads_args)})

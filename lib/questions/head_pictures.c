@@ -1,0 +1,111 @@
+/* head_pictures.c - see head_pictures.h. */
+#include "questions/head_pictures.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "input/position.h"
+#include "measures/blobs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double most_in_bottom_row = 0.05;
+enum { FIRST_LAYER = 2 };
+
+enum attn_status attn_head_pictures_begin(const struct attn_run *run, const char *from,
+                                          struct attn_picture_maps **maps, struct attn_error *err)
+{
+    struct attn_picture_maps_args args = {.text = &run->text,
+                                          .selection = run->selection,
+                                          .drop_sinks = run->request.maps.drop_sinks};
+    struct attn_selection *chosen = NULL;
+    char *numbers = NULL;
+    enum attn_status status = ATTN_OK;
+
+    if (from) {
+        ATTN_TRY(attn_error_at(
+            attn_error_in(attn_positions_number(&run->text, from, &numbers, err), "from", err),
+            ATTN_STAGE_OPTIONS, err));
+        status = attn_selection_copy(run->selection, &chosen, err);
+        if (status == ATTN_OK)
+            status = attn_selection_set_queries(chosen, ATTN_STACK_ONLY, numbers, err);
+        args.selection = chosen;
+    }
+    if (status == ATTN_OK)
+        status = attn_picture_maps_create(&args, maps, err);
+    attn_selection_free(chosen);
+    attn_free(numbers);
+    return status;
+}
+
+enum attn_status attn_head_pictures_find(const struct attn_run *run,
+                                         const struct attn_picture_maps *maps,
+                                         const struct attn_location *at,
+                                         struct attn_head_picture *head, struct attn_error *err)
+{
+    const size_t n_row = run->text.seen.rows, n_col = run->text.seen.columns, n = n_row * n_col;
+    double *map = attn_alloc(3 * n, sizeof *map, err);
+    size_t n_blob = 0;
+
+    *head = (struct attn_head_picture){.bottom = 0};
+    if (!map)
+        return ATTN_NO_MEMORY;
+    for (int i = 0; i < ATTN_N_SHARE; i++)
+        head->shares[i] = attn_picture_maps_share(maps, at, (enum attn_picture_share)i);
+    attn_picture_maps_fill(maps, at, false, map);
+    for (size_t i = n - n_col; i < n; i++)
+        head->bottom = map[i] > head->bottom ? map[i] : head->bottom;
+    head->entropy = attn_spatial_entropy(map, n_row, n_col, map + n, &n_blob);
+    head->n_blob = (double)n_blob;
+    attn_free(map);
+    return ATTN_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Returns the one of Y [n], sorted, that is farthest from the line through the first and the last.
+ */
+static double find_threshold(const double *y, size_t n)
+{
+    const double slope = n > 1 ? (y[n - 1] - y[0]) / (double)(n - 1) : 0;
+    double most = 0;
+    size_t at = 0;
+
+    for (size_t k = 0; n > 2 && k < n; k++) {
+        /* the distance to the line, but for a factor that all have */
+        const double distance = fabs(y[k] - y[0] - slope * (double)k);
+
+        if (distance > most)
+            most = distance, at = k;
+    }
+    return y[at];
+}
+
+enum attn_status attn_head_pictures_rank(const struct attn_location *ats,
+                                         struct attn_head_picture *heads, size_t n,
+                                         double *threshold, struct attn_error *err)
+{
+    double *y;
+
+    ATTN_TRY(ATTN_ALLOC(y, n, err));
+    for (size_t i = 0; i < n; i++)
+        y[i] = heads[i].shares[ATTN_SHARE_PICTURE];
+    qsort(y, n, sizeof *y, by_value);
+    *threshold = find_threshold(y, n);
+    attn_free(y);
+    for (size_t i = 0; i < n; i++)
+        heads[i].is_kept = heads[i].shares[ATTN_SHARE_PICTURE] >= *threshold &&
+                           !isnan(heads[i].entropy) && heads[i].bottom <= most_in_bottom_row &&
+                           ats[i].layer >= FIRST_LAYER;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n && heads[i].is_kept > 0; j++)
+            heads[i].rank +=
+                heads[j].is_kept > 0 && (heads[j].entropy < heads[i].entropy ||
+                                         (heads[j].entropy <= heads[i].entropy && j <= i));
+    return ATTN_OK;
+}

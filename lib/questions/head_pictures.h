@@ -1,0 +1,38 @@
+/* head_pictures.h - what heads.c measures of a prompt with a picture: shares of the regions, how
+ * scattered the map over the picture is, and which heads point at what the answer is about. */
+#ifndef ATTN_QUESTIONS_HEAD_PICTURES_H
+#define ATTN_QUESTIONS_HEAD_PICTURES_H
+
+#include "run/picture_maps.h"
+#include "run/run_internal.h"
+
+struct attn_head_picture {
+    double shares[ATTN_N_SHARE];
+    double entropy, n_blob; /* attn_spatial_entropy of the map */
+    double bottom;          /* largest value in the last row of the map */
+    /* Set by attn_head_pictures_rank: 1 if the head is kept, and its rank from 1 on, else 0. */
+    double is_kept, rank;
+};
+
+/* Creates the maps of RUN, over a picture and a text, whose rows are the positions of the list
+ * FROM; NULL: those that predict the answer. The caller frees *maps. */
+enum attn_status attn_head_pictures_begin(const struct attn_run *run, const char *from,
+                                          struct attn_picture_maps **maps, struct attn_error *err);
+
+/* Computes HEAD from MAPS, which are complete, for the head AT. */
+enum attn_status attn_head_pictures_find(const struct attn_run *run,
+                                         const struct attn_picture_maps *maps,
+                                         const struct attn_location *at,
+                                         struct attn_head_picture *head, struct attn_error *err);
+
+/*
+ * Ranks HEADS [n], in the layers of ATS [n], by Kang et al. 2503.06287: the picture shares, sorted
+ * upwards, bend most at the threshold, the one farthest from the straight line through the first
+ * and the last. A head is kept if its share is not below it, its entropy exists, nothing in the
+ * last row of its map is above 0.05, and its layer is 2 or higher. Rank 1 has the lowest entropy.
+ */
+enum attn_status attn_head_pictures_rank(const struct attn_location *ats,
+                                         struct attn_head_picture *heads, size_t n,
+                                         double *threshold, struct attn_error *err);
+
+#endif
