@@ -1,7 +1,7 @@
 /* ablate.c - see ablate.h. A part is a list of edits, and so is a set of parts: each trial runs one
  * list. Weights become uniform by setting the products of queries and keys to 0: masked cells stay
  * masked in every kind of attention. */
-#include "questions/ablate.h"
+#include "questions/ablate_internal.h"
 
 #include "base/escape.h"
 #include "base/given.h"
@@ -115,6 +115,23 @@ static const char *after(const char *word, const char *text)
     return strncmp(text, word, size) == 0 ? text + size : NULL;
 }
 
+/* Reads a list such as "picture,cell" into the bits PARTS. False if TEXT is no such list. */
+static bool read_picture_parts(const char *text, unsigned *parts)
+{
+    static const char words[] = "picture|tile|cell";
+    unsigned found = 0;
+
+    for (size_t n; *text; text += n + (text[n] == ',')) {
+        const int part = attn_param_find_word(words, text, n = strcspn(text, ","));
+
+        if (part < 0)
+            return false;
+        found |= 1U << part;
+    }
+    *parts = found;
+    return found != 0;
+}
+
 static enum attn_status read_by(const struct attn_param *param, void *home, const char *label,
                                 const char *text, struct attn_error *err)
 {
@@ -124,9 +141,12 @@ static enum attn_status read_by(const struct attn_param *param, void *home, cons
     const char *number = of_encoder ? of_encoder : after("neuron:", text);
     int64_t layer = 0;
 
+    if (read_picture_parts(text, &args->picture_parts))
+        return ATTN_OK;
     if (part < 0 && !(number && attn_parse_int(number, strlen(number), 0, INT32_MAX, &layer)))
         return attn_param_refuse(err, label, text,
-                                 "head, attn, mlp, layer, neuron:L or neuron:encoder:L");
+                                 "head, attn, mlp, layer, neuron:L, neuron:encoder:L, or some "
+                                 "of picture,tile,cell");
     args->by = part < 0 ? ATTN_ABLATE_BY_NEURON : (enum attn_ablate_by)part;
     args->layer = (int)layer;
     args->is_of_encoder = of_encoder;
@@ -152,7 +172,8 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(OWN, "by", "head|attn|mlp|layer|neuron:L", struct attn_ablate_args, by,
                "what each row switches off: one head (default), the attention of a layer, its "
                "MLP, both, or one neuron of the MLP of layer L, of a translator's encoder "
-               "neuron:encoder:L",
+               "neuron:encoder:L. Of a picture beside a text, some of picture,tile,cell: all of "
+               "it, each tile, each cell of the whole picture, replaced by the mean of all cells",
                .words = "head|attn|mlp|layer", .read = read_by),
     ATTN_PARAM(OWN, "with", "zero|mean|uniform|resample:SEED", struct attn_ablate_args, with,
                "what replaces the output of that part: zeros (default), its mean over the "
@@ -1135,12 +1156,22 @@ static void release_plan(struct plan *plan)
     attn_free(plan->found);
 }
 
+/* Whether GIVEN, which may be NULL or of an older version, asks about parts of a picture. */
+static bool has_picture_parts(const struct attn_ablate_args *given)
+{
+    return given && given->size > offsetof(struct attn_ablate_args, picture_parts) &&
+           given->picture_parts != 0;
+}
+
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
 {
     struct attn_procedure asked = procedure;
     struct plan plan = {.found = NULL};
-    enum attn_status status = make_plan(call->host, call->request, call->given, &plan, err);
+    enum attn_status status = ATTN_OK;
 
+    if (has_picture_parts(call->given))
+        return attn_procedure_perform(&attn_ablate_pictures, call, err);
+    status = make_plan(call->host, call->request, call->given, &plan, err);
     asked.plan = &plan;
     if (status == ATTN_OK)
         status = attn_procedure_perform(&asked, call, err);

@@ -52,6 +52,9 @@ enum attn_ablate_by {
 #undef ATTN_ABLATE_BY_ENUM
 };
 
+/* Parts of a picture beside a text: all of it, each tile, each cell of the whole picture. */
+enum attn_ablate_picture { ATTN_ABLATE_PICTURE = 0, ATTN_ABLATE_TILE = 1, ATTN_ABLATE_CELL = 2 };
+
 /* What replaces a part. */
 enum attn_ablate_with {
     ATTN_ABLATE_WITH_ZERO = 0,
@@ -87,6 +90,9 @@ struct attn_ablate_args {
     /* items to use instead of the request's input; or NULL */
     const struct attn_study_args *study;
     bool is_of_encoder; /* `layer` is one of the encoder */
+    /* Bits of enum attn_ablate_picture: instead of `by`, the rows of these parts of a picture
+     * beside the text become the mean of its rows. 0: parts of the model. */
+    unsigned picture_parts;
 };
 
 #define ATTN_ABLATE_ARGS_DEFAULT                                                                   \

@@ -501,10 +501,12 @@ SECTION(shares_attention_among_regions, "heads")
 SECTION(averages_shares_over_layers, "layers")
 SECTION(leaves_sinks_out, "sinks")
 SECTION(ranks_heads_that_point_at_a_place, "localize")
+SECTION(takes_parts_of_the_picture_away, "ablate")
 SECTION(draws_the_map_over_the_picture, "figures")
+SECTION(refuses_with_one_line, "refusals")
 
 ATTN_SUITE("cli_vision", gives_patterns_streams_and_logits, gives_the_tensors_of_the_tower,
            turns_by_position, reads_texts_alone, generates_greedily, maps_where_the_answer_looks,
            cuts_attention_to_cells, takes_a_neutral_question_away, shares_attention_among_regions,
            averages_shares_over_layers, leaves_sinks_out, ranks_heads_that_point_at_a_place,
-           draws_the_map_over_the_picture)
+           takes_parts_of_the_picture_away, draws_the_map_over_the_picture, refuses_with_one_line)

@@ -361,6 +361,8 @@ ATTN_EDIT_REPLACE = 2
 ATTN_EDIT_ADD = 3
 ATTN_EDIT_MASK = 4
 ATTN_EDIT_FUNCTION = 5
+ATTN_NEUTRAL_DIFFERENCE = 0
+ATTN_NEUTRAL_RATIO = 1
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
 ATTN_ORIGIN_DIRECTORY = 0
@@ -571,7 +573,14 @@ ATTN_MEASURE_SINK = 21
 ATTN_MEASURE_MONOTONE = 22
 ATTN_MEASURE_DIAGONAL = 23
 ATTN_MEASURE_SELF_LATER = 26
-ATTN_N_MEASURE = 27
+ATTN_MEASURE_PICTURE = 27
+ATTN_MEASURE_SINKS = 28
+ATTN_MEASURE_QUESTION = 29
+ATTN_MEASURE_ANSWER = 30
+ATTN_MEASURE_OTHER = 31
+ATTN_MEASURE_SPATIAL_ENTROPY = 32
+ATTN_MEASURE_BLOBS = 33
+ATTN_N_MEASURE = 34
 ATTN_RECORD_FAILURE_NONE = 0
 ATTN_RECORD_FAILURE_BAD_JSON = 1
 ATTN_RECORD_FAILURE_NO_TEXT = 2
@@ -634,6 +643,9 @@ ATTN_ABLATE_BY_ATTN = 1
 ATTN_ABLATE_BY_MLP = 2
 ATTN_ABLATE_BY_LAYER = 3
 ATTN_ABLATE_BY_NEURON = 4
+ATTN_ABLATE_PICTURE = 0
+ATTN_ABLATE_TILE = 1
+ATTN_ABLATE_CELL = 2
 ATTN_ABLATE_WITH_ZERO = 0
 ATTN_ABLATE_WITH_MEAN = 1
 ATTN_ABLATE_WITH_RESAMPLE = 2
@@ -683,6 +695,8 @@ ATTN_SINKS_BY_LAYER = 2
 ATTN_SPANS_BY_HEAD = 0
 ATTN_SPANS_BY_SPAN = 1
 ATTN_SPANS_BY_STEP = 2
+ATTN_HEADS_BY_HEAD = 0
+ATTN_HEADS_BY_LAYER = 1
 ATTN_PARAM_GIVEN = 0
 ATTN_PARAM_VALUES = 1
 ATTN_PARAM_BOTH = 2
@@ -881,6 +895,10 @@ class attn_request_selection(Structure):
 
 
 class attn_request_outputs(Structure):
+    pass
+
+
+class attn_request_maps(Structure):
     pass
 
 
@@ -1795,6 +1813,12 @@ attn_request_outputs._fields_ = [
     ("table_picture", POINTER(attn_table_picture)),
     ("later", c_void_p * 4),
 ]
+attn_request_maps._fields_ = [
+    ("neutral", c_char_p),
+    ("neutral_by", c_int),
+    ("drop_sinks", c_double),
+    ("later", c_void_p * 4),
+]
 attn_request._fields_ = [
     ("size", c_size_t),
     ("input", attn_input),
@@ -1811,6 +1835,7 @@ attn_request._fields_ = [
     ("is_once", c_bool),
     ("max_input", c_size_t),
     ("max_seconds", c_double),
+    ("maps", attn_request_maps),
 ]
 attn_result._fields_ = [
     ("n_token", c_size_t),
@@ -2386,6 +2411,7 @@ attn_ablate_args._fields_ = [
     ("n_set", c_size_t),
     ("study", POINTER(attn_study_args)),
     ("is_of_encoder", c_bool),
+    ("picture_parts", c_uint),
 ]
 attn_ablate_sum._fields_ = [
     ("size", c_size_t),
@@ -2582,6 +2608,9 @@ attn_heads_args._fields_ = [
     ("study", POINTER(attn_study_args)),
     ("is_weight", c_bool),
     ("cards", c_void_p),
+    ("by", c_int),
+    ("is_localized", c_bool),
+    ("n_kept", c_size_t),
 ]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),

@@ -33,7 +33,9 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
     by          what each row switches off: one head (default), the attention of a layer, its MLP, both, or one neuron
-                of the MLP of layer L, of a translator's encoder neuron:encoder:L
+                of the MLP of layer L, of a translator's encoder neuron:encoder:L. Of a picture beside a text, some of
+                picture,tile,cell: all of it, each tile, each cell of the whole picture, replaced by the mean of all
+                cells
     with_       what replaces the output of that part: zeros (default), its mean over the positions of the text or of
                 all texts of `references`, or its rows in one text of `references`; uniform: the head gives every key
                 that it sees the same weight
@@ -247,8 +249,9 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
 
 
 def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, repeats: int = 0, seed: int = 0,
-          runs: int = 0, measures=None, pattern=None, from_=None, to=None, effect: bool = False, threshold: float = 0,
-          target=None, foil=None, at=None, metric: str = "auto", sort: str | None = None, limit: int = 0,
+          runs: int = 0, measures=None, pattern=None, from_=None, to=None, effect: bool = False, by: str = "head",
+          localize: bool = False, keep: int = 0, threshold: float = 0, target=None, foil=None, at=None,
+          metric: str = "auto", drop_sinks: float = 0, sort: str | None = None, limit: int = 0,
           where: dict | None = None, columns=None, **options) -> Table:
     """Where each head looks, and what type of head it is.
 
@@ -285,6 +288,11 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     from_       with `to`: how much these queries look at those keys; positions or words of the text
     to          the keys that `from_` looks at; in cross-attention layers they are in the source
     effect      add a column: how the answer changes without the head, as `attn-cli ablate` measures it
+    by          head (default), or layer: of a picture beside a text, one row per layer, with the means over its heads
+                (head, layer)
+    localize    of a picture beside a text: rank the heads that look at one place of it (Kang et al. 2503.06287); kept
+                are heads with a large share of it, from layer 2 on, that do not look at its last row
+    keep        with `localize` over `items`, a head is selected in an item if its rank is at most N; default: 10
     threshold   the score above which a head has a type; default: 0.5
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
@@ -294,6 +302,8 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
                 its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
+    drop_sinks  leave out the cells of a picture on which the stream into a layer has a peak of X times its root mean
+                square: heads look there when nothing else fits; try 20
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same

@@ -1,0 +1,243 @@
+/*
+ * ablate_pictures.c - `ablate` for the picture in a prompt: the answer when the rows of the
+ * connector for the picture, for each tile, or for each cell of the whole picture, are replaced by
+ * the mean of all its rows. Only the decoder runs again.
+ */
+#include "questions/ablate_internal.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "input/picture_prompt.h"
+#include "input/tower.h"
+#include "questions/parts.h"
+
+#include <stdio.h>
+
+enum { PART, ROW, COLUMN, VALUE, CHANGE, KL, SAME_TOP, RIGHT, ROW_TYPE, N_COLUMN };
+enum { SHOW_RIGHT = 2 };
+
+static const struct attn_column columns[N_COLUMN] = {
+    [PART] = ATTN_COLUMN_PART("base"),
+    [ROW] = ATTN_COLUMN_OF(QUERY, "row", INTEGER),
+    [COLUMN] = ATTN_COLUMN_OF(KEY, "column", INTEGER),
+    [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
+    [CHANGE] =
+        ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @", .traits = ATTN_TRAIT_RANKED),
+    [KL] = ATTN_COLUMN_QUANTITY("kl", 6, "nats", POSITIVE,
+                                "KL divergence from the unchanged prediction"),
+    [SAME_TOP] = {.name = "same_top",
+                  .type = ATTN_VALUE_BOOLEAN,
+                  .range = ATTN_RANGE_SHARE,
+                  .quantity = "most probable token stays the same",
+                  .traits = ATTN_TRAIT_LINEAR},
+    [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
+/* Cells of one picture, or all of them. */
+struct area {
+    enum attn_ablate_picture kind;
+    size_t row, col;    /* of the tile in its grid, or of the cell */
+    size_t first, last; /* cells of all pictures */
+};
+
+struct ablation {
+    struct attn_frame frame;
+    const struct attn_ablate_args *args;
+    struct attn_answer answer;
+    float *mean;   /* [D] of all rows */
+    size_t *cells; /* [n_cell] the position of each cell of all pictures */
+    size_t n_cell;
+    struct area *areas; /* [n_area] */
+    size_t n_area;
+    char at[32]; /* the last position of the prompt, if an answer follows it */
+};
+
+static enum attn_status check(const void *given, struct attn_error *err)
+{
+    const struct attn_ablate_args *args = given;
+
+    if (args->n_set > 0 || args->is_cumulative || args->n_control > 0 || args->n_reference > 0 ||
+        args->with != ATTN_ABLATE_WITH_ZERO)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`by` is about a picture, whose parts become the mean of its cells: "
+                              "no `with`, `sets`, `is_cumulative`, `control` or `references`");
+    return ATTN_OK;
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_ablate_args *given = args;
+
+    (void)request;
+    return attn_item_answer(item, &given->answer, err);
+}
+
+/* Lists the areas that are ablated. */
+static void list_areas(struct ablation *ablation)
+{
+    const struct attn_picture_prompt *seen = &ablation->frame.run->text.seen;
+    const unsigned parts = ablation->args->picture_parts;
+    const size_t n = seen->rows * seen->columns, n_tile = seen->tile_rows * seen->tile_cols;
+    struct area *area = ablation->areas;
+
+    if (parts & 1U << ATTN_ABLATE_PICTURE)
+        *area++ = (struct area){ATTN_ABLATE_PICTURE, 0, 0, 0, ablation->n_cell - 1};
+    for (size_t i = 0; i < n_tile && parts & 1U << ATTN_ABLATE_TILE; i++)
+        *area++ = (struct area){ATTN_ABLATE_TILE, i / seen->tile_cols, i % seen->tile_cols, i * n,
+                                (i + 1) * n - 1};
+    for (size_t i = 0; i < n && parts & 1U << ATTN_ABLATE_CELL; i++)
+        *area++ = (struct area){ATTN_ABLATE_CELL, i / seen->columns, i % seen->columns,
+                                n_tile * n + i, n_tile * n + i};
+    ablation->n_area = (size_t)(area - ablation->areas);
+}
+
+/* Computes the mean of all rows of the picture, in double precision, and finds its positions. */
+static void find_cells(struct ablation *ablation)
+{
+    const struct attn_run *run = ablation->frame.run;
+    const size_t d = attn_model_config(run->model)->d_model;
+    const float *row;
+
+    for (size_t at = 0, i = 0; (row = attn_tower_next_cell(run->model, &run->text, &at)); i++)
+        ablation->cells[i] = at - 1;
+    for (size_t k = 0; k < d; k++) {
+        double sum = 0;
+
+        for (size_t i = 0; i < ablation->n_cell; i++)
+            sum += (double)run->text.rows[ablation->cells[i] * d + k];
+        ablation->mean[k] = (float)(sum / (double)ablation->n_cell);
+    }
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct ablation *ablation = state;
+    struct attn_frame *frame = &ablation->frame;
+    const struct attn_ablate_args *args = frame->args;
+    const struct attn_sequence *text = &frame->run->text;
+    const struct attn_picture_prompt *seen = &text->seen;
+    struct attn_answer_args answer = args->answer;
+
+    ablation->args = args;
+    if (seen->n_picture == 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`by` is about a picture beside a text, and none was given");
+    ablation->n_cell = seen->n_picture * seen->rows * seen->columns;
+    ablation->mean = attn_frame_alloc(frame, frame->config->d_model, sizeof *ablation->mean);
+    ablation->cells = attn_frame_alloc(frame, ablation->n_cell, sizeof *ablation->cells);
+    ablation->areas =
+        attn_frame_alloc(frame, ablation->n_cell + 1 + seen->n_picture, sizeof *ablation->areas);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    find_cells(ablation);
+    list_areas(ablation);
+    if (!answer.at && seen->n_prompt < text->n) {
+        snprintf(ablation->at, sizeof ablation->at, "%zu", seen->n_prompt - 1);
+        answer.at = ablation->at;
+    }
+    ATTN_TRY(attn_frame_find_answer(frame, &answer, &ablation->answer, err));
+    return attn_trials_start(frame->run, &ablation->answer, ATTN_SITE_RESID_PRE, &frame->trials,
+                             err);
+}
+
+/* Replaces the rows of area number I in the stream into layer 0 (attn_part_edit_fn). */
+static enum attn_status add_edits(void *user, size_t i, struct attn_part_edits *edits,
+                                  struct attn_error *err)
+{
+    const struct ablation *ablation = user;
+    const struct area *area = &ablation->areas[i];
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+    edit.at =
+        (struct attn_location){.site = ATTN_SITE_RESID_PRE, .layer = 0, .head = ATTN_ALL_HEADS};
+    edit.op = ATTN_EDIT_REPLACE;
+    edit.data = ablation->mean;
+    edit.col1 = ablation->frame.config->d_model;
+    for (size_t cell = area->first; cell <= area->last; cell++) {
+        edit.row0 = ablation->cells[cell];
+        while (cell < area->last && ablation->cells[cell + 1] == ablation->cells[cell] + 1)
+            cell++;
+        edit.row1 = ablation->cells[cell] + 1;
+        ATTN_TRY(attn_part_edits_add(edits, &edit, err));
+    }
+    return ATTN_OK;
+}
+
+/* Appends the row of AREA with REPLY; NULL: the row of the base. */
+static enum attn_status append(struct ablation *ablation, const struct area *area,
+                               const struct attn_reply *reply, struct attn_error *err)
+{
+    static const char *const names[] = {[ATTN_ABLATE_PICTURE] = "picture",
+                                        [ATTN_ABLATE_TILE] = "tile",
+                                        [ATTN_ABLATE_CELL] = "cell"};
+    const struct attn_reply *base = &ablation->frame.trials.base;
+    const bool has_place = area && area->kind != ATTN_ABLATE_PICTURE;
+    const struct attn_cell row[N_COLUMN] = {
+        [PART] = attn_cell_string(area ? names[area->kind] : "base"),
+        [ROW] = has_place ? attn_cell_integer((int64_t)area->row) : attn_cell_missing(),
+        [COLUMN] = has_place ? attn_cell_integer((int64_t)area->col) : attn_cell_missing(),
+        [VALUE] = attn_cell_real(reply->value),
+        [CHANGE] = attn_cell_real(reply->value - base->value),
+        [KL] =
+            attn_answer_has_p(&ablation->answer) ? attn_cell_real(reply->kl) : attn_cell_missing(),
+        [SAME_TOP] = attn_answer_has_top(&ablation->answer)
+                         ? attn_cell_boolean(reply->first == base->first)
+                         : attn_cell_missing(),
+        [RIGHT] = attn_reply_right(&ablation->answer, reply->right),
+    };
+
+    return attn_frame_append(&ablation->frame, row, err);
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct ablation *ablation = state;
+    struct attn_frame *frame = &ablation->frame;
+    struct attn_trials *trials = &frame->trials;
+    struct attn_trial_outcome *outcomes =
+        attn_frame_alloc(frame, ablation->n_area, sizeof *outcomes);
+    struct attn_ablate_sum *sum = frame->sum;
+
+    ATTN_TRY(attn_frame_memory(frame, err));
+    trials->n_expected = trials->n_feed + ablation->n_area;
+    ATTN_TRY(attn_parts_try(trials, ablation->n_area, add_edits, ablation, outcomes, err));
+    ATTN_TRY(append(ablation, NULL, &trials->base, err));
+    for (size_t i = 0; i < ablation->n_area; i++)
+        ATTN_TRY(append(ablation, &ablation->areas[i], &outcomes[i].reply, err));
+    attn_frame_report_base(frame, &ablation->answer, &trials->base);
+    sum->n_row += ablation->n_area > 0 ? outcomes[0].n_row : 0;
+    sum->n_feed += trials->n_feed;
+    sum->sites = attn_site_name(ATTN_SITE_IMAGE_FEATURES);
+    return ATTN_OK;
+}
+
+static uint64_t shows(const void *state)
+{
+    const struct ablation *ablation = state;
+    const struct attn_ablate_args *args = ablation->frame.args;
+
+    return ablation->frame.item && attn_metric_has_right(args->answer.metric) ? SHOW_RIGHT : 0;
+}
+
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(QUERY, KEY, CHANGE), .asked = "with the mean of the picture in each part"},
+};
+
+const struct attn_procedure attn_ablate_pictures = {
+    .name = "ablate",
+    .question = &attn_question_ablate,
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
+    .needs_output = true,
+    .state_size = sizeof(struct ablation),
+    .sum_size = sizeof(struct attn_ablate_sum),
+    .study = offsetof(struct attn_ablate_args, study),
+    .take_item = take_item,
+    .check = check,
+    .prepare = prepare,
+    .shows = shows,
+    .ask = ask,
+};
