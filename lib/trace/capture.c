@@ -78,8 +78,9 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
     (void)err;
     if (!slot->values) /* this tensor is not selected */
         return ATTN_OK;
-    first_row = n_head_before(capture->selection, &event->at) * slot->n_row +
-                event->sequence * slot->n / slot->width / slot->n_sequence;
+    first_row = n_head_before(capture->selection, &event->at) * slot->n_row;
+    if (slot->n_sequence > 1) /* of a tower; a capture of other packs is of one sequence */
+        first_row += event->sequence * slot->n / slot->width / slot->n_sequence;
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t position = event->row0 + r;
         const size_t row = has_all_rows ? position : row_of[position] - n_rowless;
