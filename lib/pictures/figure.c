@@ -231,25 +231,6 @@ static void open_pen(struct attn_figure_pen *pen)
     find_subtitle(pen);
 }
 
-enum attn_status attn_figure_fold(struct attn_figure_pen *pen, size_t most, struct attn_error *err)
-{
-    const struct attn_grid *grid = pen->content->grid;
-    const struct attn_level_matrix *matrix = &grid->matrices[0];
-    const bool is_row = grid->run && grid->is_share && grid->n == 1 && matrix->cells &&
-                        !grid->run->options.picture->is_difference &&
-                        !grid->run->options.picture->hides_first;
-
-    if (is_row && pen->content != &pen->folded && matrix->n_column > most) {
-        ATTN_TRY(attn_fold_keys(grid, &pen->fold, err));
-        pen->folded = *pen->content;
-        pen->folded.grid = &pen->fold.grid;
-        pen->content = pen->fold.positions ? &pen->folded : pen->content;
-    }
-    if (pen->content == &pen->folded)
-        attn_buffer_append_string(&pen->subtitle, "keys below 1 % folded; ");
-    return ATTN_OK;
-}
-
 /* Refuses sites with too many columns, and numbers in too many cells. */
 static enum attn_status check_content(const struct attn_figure_pen *pen, struct attn_error *err)
 {
@@ -442,7 +423,7 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
     status = draw_pen(&pen, err);
     attn_buffer_release(&pen.scratch);
     attn_buffer_release(&pen.subtitle);
-    attn_fold_release(&pen.fold);
+    attn_figure_fold_release(&pen.fold);
     return status;
 }
 

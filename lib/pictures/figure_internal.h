@@ -5,7 +5,6 @@
 #include "base/sink.h"
 #include "formats/float_text.h"
 #include "pictures/figure.h"
-#include "pictures/fold.h"
 #include "tables/colormap_internal.h"
 #include "tensors/picture_internal.h"
 
@@ -49,6 +48,17 @@ struct attn_figure_layout {
     bool lies; /* the legend is horizontal, below the picture */
 };
 
+/* Content with folded keys: a column is a key, or a run of keys without a position. */
+struct attn_figure_fold {
+    struct attn_figure_content content;
+    struct attn_grid grid;
+    struct attn_level_matrix matrix; /* owns its cells */
+    struct attn_grid_axis columns;
+    struct attn_token_texts texts; /* owns */
+    size_t *positions;             /* [matrix.n_column] owns */
+};
+void attn_figure_fold_release(struct attn_figure_fold *fold);
+
 /* A figure that is being drawn. */
 struct attn_figure_pen {
     const struct attn_figure_content *content;
@@ -77,8 +87,7 @@ struct attn_figure_pen {
     uint32_t ink, faint, rule, frame;
     struct attn_buffer subtitle; /* the part before the text; its items end in "; " */
     struct attn_buffer scratch;
-    struct attn_fold fold;             /* folded keys, or empty */
-    struct attn_figure_content folded; /* the content with these keys */
+    struct attn_figure_fold fold; /* folded keys, or empty */
 };
 
 /* Draws one kind of figure: sets the size of the shapes, and adds them unless pen->is_measuring. */
@@ -115,8 +124,9 @@ enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struc
 enum attn_status attn_figure_name_query(struct attn_figure_pen *pen, size_t n,
                                         struct attn_error *err);
 
-/* Folds the keys of a long text, more than MOST, unless they are folded already: then, and before
- * the run, there is nothing to do. Names it in the subtitle. */
+/* Folds runs of two or more keys whose weights are all below 1 % into columns with their sums, "...
+ * 6 words", if there are more than MOST keys, and names it in the subtitle. Queries and the three
+ * strongest keys of each stay. Before the run there is nothing to do. */
 enum attn_status attn_figure_fold(struct attn_figure_pen *pen, size_t most, struct attn_error *err);
 
 enum { ATTN_FIGURE_FEW = 40 }; /* keys of a short text, which none folds */

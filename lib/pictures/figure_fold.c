@@ -1,0 +1,150 @@
+/* figure_fold.c - folds keys that queries hardly look at, so that a long text fits its figure: the
+ * one rule for arcs, tokens and matrices. A live page folds words by the same (stage.js). */
+#include "pictures/figure_internal.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "tables/text_table.h"
+#include "tensors/output.h"
+
+#include <math.h>
+
+#define SHOWN 0.01F /* keys with a weight of this or more stay */
+
+enum { N_STRONGEST = 3 }; /* keys of each query that stay, too */
+
+/* Returns the number of the cell at ROW, COLUMN; 0 if it has none. */
+static float number_at(const struct attn_level_matrix *matrix, size_t row, size_t column)
+{
+    float value = 0;
+
+    return attn_level_cell(matrix, row, column, &value) == ATTN_CELL_VALUE ? value : 0;
+}
+
+/* Returns true if key C stays because of row R. */
+static bool is_shown(const struct attn_level_matrix *matrix, size_t r, size_t c)
+{
+    const float value = number_at(matrix, r, c);
+    size_t n_larger = 0;
+
+    if (!(value > 0) || value >= SHOWN)
+        return value >= SHOWN;
+    for (size_t k = 0; k < matrix->n_column && n_larger < N_STRONGEST; k++)
+        n_larger += number_at(matrix, r, k) > value || (k < c && number_at(matrix, r, k) == value);
+    return n_larger < N_STRONGEST;
+}
+
+/* Returns the keys of column I of FOLDED, which begins at key C: 1, or more without a position. */
+static size_t n_key(const struct attn_grid_axis *folded, const bool *kept, size_t c)
+{
+    size_t end = c;
+
+    while (end < folded->n && !kept[end])
+        end++;
+    return end - c > 1 ? end - c : 1;
+}
+
+/* Appends a column of N keys from C on. */
+static void add_column(struct attn_figure_fold *fold, const struct attn_grid_axis *keys,
+                       const struct attn_level_matrix *matrix, size_t c, size_t n)
+{
+    const size_t i = fold->texts.n++;
+    size_t size;
+    const char *text = attn_grid_text(keys, c, &size);
+    float value;
+
+    if (n > 1)
+        attn_buffer_append_format(&fold->texts.bytes, ATTN_ELLIPSIS " %zu words", n);
+    else
+        attn_buffer_append(&fold->texts.bytes, text, size);
+    fold->texts.ends[i] = fold->texts.bytes.size;
+    fold->positions[i] = n > 1 ? ATTN_GRID_NO_POSITION : attn_grid_position(keys, c);
+    for (size_t r = 0; r < matrix->n_row; r++) {
+        float sum = 0;
+        bool has_value = false;
+
+        for (size_t k = c; k < c + n; k++) {
+            has_value |= attn_level_cell(matrix, r, k, &value) == ATTN_CELL_VALUE;
+            sum += number_at(matrix, r, k);
+        }
+        if (has_value)
+            attn_level_matrix_put(&fold->matrix, r, i, sum);
+    }
+}
+
+/* Makes the N columns of the fold of PEN; KEYS in KEPT stay. */
+static enum attn_status make_columns(struct attn_figure_pen *pen, const struct attn_grid_axis *keys,
+                                     const bool *kept, size_t n, struct attn_error *err)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    struct attn_figure_fold *fold = &pen->fold;
+
+    ATTN_TRY(attn_level_matrix_create(matrix->n_row, n, &fold->matrix, err));
+    ATTN_TRY(ATTN_ALLOC(fold->positions, n, err));
+    ATTN_TRY(ATTN_ALLOC(fold->texts.ends, n, err));
+    for (size_t c = 0; c < keys->n; c += n_key(keys, kept, c))
+        add_column(fold, keys, matrix, c, n_key(keys, kept, c));
+    fold->matrix.at = matrix->at;
+    fold->matrix.least = matrix->least; /* colors keep their range */
+    fold->matrix.most = matrix->most;
+    fold->columns = *keys;
+    fold->columns.n = n;
+    fold->columns.texts = &fold->texts;
+    fold->columns.has_own_texts = true;
+    fold->columns.positions = fold->positions;
+    fold->grid = *pen->content->grid;
+    fold->grid.matrices = &fold->matrix;
+    fold->grid.columns = &fold->columns;
+    fold->content = *pen->content;
+    fold->content.grid = &fold->grid;
+    pen->content = &fold->content;
+    return attn_buffer_check(&fold->texts.bytes, err);
+}
+
+/* Folds KEYS of the only matrix of PEN. */
+static enum attn_status fold_keys(struct attn_figure_pen *pen, const struct attn_grid_axis *keys,
+                                  struct attn_error *err)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    const struct attn_grid_axis rows = attn_grid_rows(pen->content->grid, matrix);
+    const bool has_own = attn_writer_has_own_keys(pen->content->grid->run, &matrix->at);
+    enum attn_status status = ATTN_OK;
+    size_t n = 0;
+    bool *kept;
+
+    ATTN_TRY(ATTN_ALLOC(kept, keys->n, err));
+    for (size_t c = 0; c < keys->n; c++)
+        for (size_t r = 0; r < matrix->n_row && !kept[c]; r++)
+            kept[c] = has_own && attn_grid_position(keys, c) == attn_grid_position(&rows, r);
+    for (size_t c = 0; c < keys->n; c++)
+        for (size_t r = 0; r < matrix->n_row && !kept[c]; r++)
+            kept[c] = is_shown(matrix, r, c);
+    for (size_t c = 0; c < keys->n; c += n_key(keys, kept, c))
+        n++;
+    if (n < keys->n)
+        status = make_columns(pen, keys, kept, n, err);
+    attn_free(kept);
+    return status;
+}
+
+enum attn_status attn_figure_fold(struct attn_figure_pen *pen, size_t most, struct attn_error *err)
+{
+    const struct attn_grid *grid = pen->content->grid;
+    const struct attn_picture_options *picture = pen->options;
+    const struct attn_grid_axis keys = attn_grid_columns(grid, attn_figure_matrix(pen, 0));
+
+    if (grid->run && !grid->columns && grid->is_share && grid->n == 1 && keys.n > most &&
+        keys.texts && !keys.parts && attn_figure_matrix(pen, 0)->cells && !picture->is_difference &&
+        !picture->hides_first)
+        ATTN_TRY(fold_keys(pen, &keys, err));
+    if (pen->content == &pen->fold.content)
+        attn_buffer_append_string(&pen->subtitle, "keys below 1 % folded; ");
+    return ATTN_OK;
+}
+
+void attn_figure_fold_release(struct attn_figure_fold *fold)
+{
+    attn_free(fold->matrix.cells);
+    attn_free(fold->positions);
+    attn_token_texts_release(&fold->texts, 1);
+}
