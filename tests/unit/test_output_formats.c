@@ -97,8 +97,8 @@ static const char *const formulas[ATTN_MADE_UP_MAX] = {"=1+1", "+", "-,\"@"};
 static const char *const blanks[ATTN_MADE_UP_MAX] = {" a", " ", "incomprehensible"};
 static const char *const cats[ATTN_MADE_UP_MAX] = {
     "\xe7\x8c\xab\xe7\x8c\xab", "\x1b[31m",
-    "\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98"
-    "\x80"};
+    ("\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80"
+     "\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80")};
 static const char *const bytes[ATTN_MADE_UP_MAX] = {"Life",     "\"is\"",  "\xf0\x9f",
                                                     "a\\b\x1b", "dessert", "\xe7\x8c\xab"};
 static const char *const source_tokens[] = {"le", "petit,", "\xffx"};

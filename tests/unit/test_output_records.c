@@ -156,17 +156,17 @@ static const struct lines {
              "\\\"expected\\\" 1 to 8\"}}\n"},
     /* In one order, and null where there is none. */
     {"jsonl", .fields = "tensors,predictions,surprisal,offsets,tokens", .n = 2,
-     .records = {{0, .has = PREDICTED}, {0}},
+     .records = {{.has = PREDICTED}, {.number = 0}},
      .text = "{\"id\":0,\"n_token\":3,\"tokens\":[\"w\",\"w\",\"w\"],\"offsets\":null,"
              "\"surprisal\":[null,0.5,2],\"predictions\":{\"top\":[{\"id\":5,\"token\":"
              "\" x\",\"probability\":0.5}],\"next\":[]},\"tensors\":null}\n"
              "{\"id\":0,\"n_token\":3,\"tokens\":[\"w\",\"w\",\"w\"],\"offsets\":null,"
              "\"surprisal\":null,\"predictions\":{\"top\":[],\"next\":[]},\"tensors\":null}\n"},
     {"csv", .n_note = 1, .n = 4,
-     .records = {{0, "a,\"b\"\n", 6, ATTN_RECORD_ID_TEXT},
+     .records = {{0, "a,\"b\"\n", 6, ATTN_RECORD_ID_TEXT, 0},
                  {1, .has = FAILED},
-                 {1, "=1+1", 4, ATTN_RECORD_ID_TEXT},
-                 {1, "=1+1", 4, ATTN_RECORD_ID_TEXT}},
+                 {1, "=1+1", 4, ATTN_RECORD_ID_TEXT, 0},
+                 {1, "=1+1", 4, ATTN_RECORD_ID_TEXT, 0}},
      .text = "id,layer,head,n_token,entropy,first\n"
              "\"a,\"\"b\"\"\n\",0,0,3,,1\n"
              "\"a,\"\"b\"\"\n\",0,1,3,0.25,1.25\n"
@@ -176,7 +176,7 @@ static const struct lines {
              "=1+1,1,0,3,10.5,11.5\n=1+1,1,1,3,10.75,11.75\n"
              "=1+1,0,0,3,,11\n=1+1,0,1,3,10.25,11.25\n"
              "=1+1,1,0,3,10.5,11.5\n=1+1,1,1,3,10.75,11.75\n"},
-    {"csv", .heads = "1.0", .n_digit = 4, .n = 1, .records = {{2}},
+    {"csv", .heads = "1.0", .n_digit = 4, .n = 1, .records = {{.number = 2}},
      .text = "id,layer,head,n_token,entropy,first\n2,1,0,3,20.500,21.500\n"},
     {"edges", .heads = "1.1", .n = 2, .records = {{5, .has = WITH_EDGES}, {6, .has = FAILED}},
      .text = "id,layer,head,query,key,weight\n5,1,1,0,0,1\n5,1,1,1,1,0.75\n5,1,1,1,0,0.25\n"
