@@ -19,78 +19,26 @@
 /* --- Runs ------------------------------------------------------------------------------------- */
 
 static const bool is_cross[] = {true};
-/* Several heads a key/value head, and sizes that differ. */
-static const struct attn_dims wide = {.n_layer = 3,
-                                      .n_head = 4,
-                                      .n_kv_head = 2,
-                                      .d_model = 7,
-                                      .d_head = 2,
-                                      .d_value = 3,
-                                      .d_mlp = 5,
-                                      .n_vocab = 11,
-                                      .n_position = 6,
-                                      .n_rank = 5};
-/* More than a table shows. */
-static const struct attn_dims twenty = {.n_layer = 1,
-                                        .n_head = 2,
-                                        .n_kv_head = 1,
-                                        .d_model = 3,
-                                        .d_head = 2,
-                                        .d_value = 2,
-                                        .n_vocab = 5,
-                                        .n_position = 20,
-                                        .n_rank = 20};
-static const struct attn_dims sixteen = {.n_layer = 1,
-                                         .n_head = 1,
-                                         .n_kv_head = 1,
-                                         .d_model = 3,
-                                         .d_head = 2,
-                                         .d_value = 2,
-                                         .n_position = 16};
-static const struct attn_dims sixty = {.n_layer = 1,
-                                       .n_head = 9,
-                                       .n_kv_head = 3,
-                                       .d_model = 3,
-                                       .d_head = 2,
-                                       .d_value = 11,
-                                       .n_position = 60};
-static const struct attn_dims deep = {.n_layer = 101,
-                                      .n_head = 2,
-                                      .n_kv_head = 1,
-                                      .d_model = 3,
-                                      .d_head = 2,
-                                      .d_value = 2,
-                                      .n_position = 3};
-/* A layer that attends to a source of three rows. */
-static const struct attn_dims source = {.n_layer = 1,
-                                        .n_head = 1,
-                                        .n_kv_head = 1,
-                                        .d_model = 1,
-                                        .d_head = 1,
-                                        .d_value = 1,
-                                        .n_vocab = 5,
-                                        .n_position = 2,
-                                        .n_source = 3,
-                                        .is_cross = is_cross};
-/* Attention on arrays: two queries and three keys, of which causal queries see two and three. */
-static const struct attn_dims arrays = {.n_layer = 1,
-                                        .n_head = 4,
-                                        .n_kv_head = 2,
-                                        .d_head = 2,
-                                        .d_value = 2,
-                                        .n_position = 2,
-                                        .n_rank = 2,
-                                        .n_source = 3,
-                                        .is_cross = is_cross};
-static const struct attn_dims one_array = {.n_layer = 1,
-                                           .n_head = 1,
-                                           .n_kv_head = 1,
-                                           .d_head = 2,
-                                           .d_value = 2,
-                                           .n_position = 2,
-                                           .n_rank = 2,
-                                           .n_source = 3,
-                                           .is_cross = is_cross};
+
+/* clang-format off */
+#define DIMS(layers, heads, kv, model, head, value, mlp, vocab, positions, rank, source)           \
+    {.n_layer = layers, .n_head = heads, .n_kv_head = kv, .d_model = model, .d_head = head,        \
+     .d_value = value, .d_mlp = mlp, .n_vocab = vocab, .n_position = positions, .n_rank = rank,    \
+     .n_source = source, .is_cross = (source) > 0 ? is_cross : NULL}
+
+static const struct attn_dims
+/*               layers heads kv  model head value mlp  vocab positions rank source */
+    wide    = DIMS(3,     4,   2,   7,   2,    3,   5,   11,     6,      5,   0),
+    deep    = DIMS(101,   2,   1,   3,   2,    2,   0,    0,     3,      0,   0),
+/* tables show 16 positions, 8 components */
+    sixteen = DIMS(1,     1,   1,   3,   2,    2,   0,    0,    16,      0,   0),
+    twenty  = DIMS(1,     2,   1,   3,   2,    2,   0,    5,    20,     20,   0),
+    sixty   = DIMS(1,     9,   3,   3,   2,   11,   0,    0,    60,      0,   0),
+/* attention to a source; on arrays, causal queries see two and three of the keys */
+    source  = DIMS(1,     1,   1,   1,   1,    1,   0,    5,     2,      0,   3),
+    arrays  = DIMS(1,     4,   2,   0,   2,    2,   0,    0,     2,      2,   3),
+    one_array = DIMS(1,   1,   1,   0,   2,    2,   0,    0,     2,      2,   3);
+/* clang-format on */
 
 static const char *const quotes[ATTN_MADE_UP_MAX] = {"Life", "a,b", " say \"hi\"\n"};
 static const char *const formulas[ATTN_MADE_UP_MAX] = {"=1+1", "+", "-,\"@"};
