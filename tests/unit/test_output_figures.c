@@ -79,7 +79,6 @@ static enum attn_status draw(const char *format, size_t n_row, struct attn_sink 
 /* --- Of tables -------------------------------------------------------------------------------- */
 
 static struct attn_table *table;
-static bool has_detail; /* positions tell rows of the picture apart, in place of its columns */
 
 /* A number for each of two layers, two sites and three positions but one. */
 static void make_table(void)
@@ -101,23 +100,6 @@ static void make_table(void)
 
         ck_assert_int_eq(attn_table_append(table, row, 4, &err), ATTN_OK);
     }
-}
-
-/* Like draw, of the table. */
-static enum attn_status draw_table(const char *format, size_t n_row, struct attn_sink *sink,
-                                   struct attn_error *err)
-{
-    const struct attn_output output = {.format = attn_format_find(format), .sink = sink};
-    const struct attn_table_picture drawn = {
-        .view = {.rows = ATTN_ROLE_LAYER,
-                 .detail = has_detail ? ATTN_ROLE_POSITION : ATTN_ROLE_SITE,
-                 .columns = has_detail ? ATTN_ROLE_SITE : ATTN_ROLE_POSITION,
-                 .values = ATTN_TABLE_COLUMN(3)},
-        .model = "small & <made up>",
-        .run = &made.run};
-
-    (void)n_row;
-    return attn_table_picture_write(table, &drawn, &picture, &output, err);
 }
 
 /* Heads and other parts of two layers, with a text each, as attribute has them; or pairs of heads.
@@ -162,35 +144,41 @@ static void make_parts(bool is_pairs)
     }
 }
 
-/* Like draw_table. */
-static enum attn_status draw_parts(const char *format, size_t n_row, struct attn_sink *sink,
+static const struct attn_table_picture of_sites = {.view = {.rows = ATTN_ROLE_LAYER,
+                                                            .detail = ATTN_ROLE_SITE,
+                                                            .columns = ATTN_ROLE_POSITION,
+                                                            .values = ATTN_TABLE_COLUMN(3)},
+                                                   .model = "small & <made up>",
+                                                   .run = &made.run};
+static const struct attn_table_picture of_positions = {.view = {.rows = ATTN_ROLE_LAYER,
+                                                                .detail = ATTN_ROLE_POSITION,
+                                                                .columns = ATTN_ROLE_SITE,
+                                                                .values = ATTN_TABLE_COLUMN(3)},
+                                                       .model = "small & <made up>",
+                                                       .run = &made.run};
+static const struct attn_table_picture of_parts = {
+    .view = {.rows = ATTN_ROLE_LAYER,
+             .columns = ATTN_ROLE_HEAD,
+             .values = ATTN_TABLE_COLUMN(4),
+             .cells = ATTN_TABLE_COLUMN(3),
+             .parts = "mlp embed",
+             .asked = "written by each part of the model"},
+    .answer = "logit(<are>)",
+    .texts = {{"A", "one", 3}, {"B", "two", 3}}};
+static const struct attn_table_picture of_pairs = {.view = {.rows = ATTN_ROLE_NUMBER,
+                                                            .columns = ATTN_ROLE_OTHER_NUMBER,
+                                                            .values = ATTN_TABLE_COLUMN(6),
+                                                            .traits = ATTN_VIEW_PAIRS}};
+static const struct attn_table_picture *drawn; /* how the table is */
+
+/* Like draw, of the table. */
+static enum attn_status draw_table(const char *format, size_t n_row, struct attn_sink *sink,
                                    struct attn_error *err)
 {
     const struct attn_output output = {.format = attn_format_find(format), .sink = sink};
-    const struct attn_table_picture drawn = {.view = {.rows = ATTN_ROLE_LAYER,
-                                                      .columns = ATTN_ROLE_HEAD,
-                                                      .values = ATTN_TABLE_COLUMN(4),
-                                                      .cells = ATTN_TABLE_COLUMN(3),
-                                                      .parts = "mlp embed",
-                                                      .asked = "written by each part of the model"},
-                                             .answer = "logit(<are>)",
-                                             .texts = {{"A", "one", 3}, {"B", "two", 3}}};
 
     (void)n_row;
-    return attn_table_picture_write(table, &drawn, &picture, &output, err);
-}
-
-static enum attn_status draw_pairs(const char *format, size_t n_row, struct attn_sink *sink,
-                                   struct attn_error *err)
-{
-    const struct attn_output output = {.format = attn_format_find(format), .sink = sink};
-    const struct attn_table_picture drawn = {.view = {.rows = ATTN_ROLE_NUMBER,
-                                                      .columns = ATTN_ROLE_OTHER_NUMBER,
-                                                      .values = ATTN_TABLE_COLUMN(6),
-                                                      .traits = ATTN_VIEW_PAIRS}};
-
-    (void)n_row;
-    return attn_table_picture_write(table, &drawn, &picture, &output, err);
+    return attn_table_picture_write(table, drawn, &picture, &output, err);
 }
 
 /* --- Memory ----------------------------------------------------------------------------------- */
@@ -273,23 +261,24 @@ START_TEST(pictures_of_tables_fail_cleanly_wherever_memory_runs_out)
 
     select_drawn(&all[0]);
     make_table();
-    for (size_t i = 0; i < n_format; i++)
-        for (int detail = 0; detail < 2; detail++) {
-            has_detail = detail == 1;
-            assert_fails_cleanly(draw_table, formats[i]);
-        }
+    for (size_t i = 0; i < 2 * n_format; i++) {
+        drawn = i % 2 ? &of_positions : &of_sites;
+        assert_fails_cleanly(draw_table, formats[i / 2]);
+    }
     attn_table_free(table);
     make_parts(false);
-    assert_fails_cleanly(draw_parts, "svg");
+    drawn = &of_parts;
+    assert_fails_cleanly(draw_table, "svg");
     for (enum attn_figure kind = ATTN_FIGURE_BARS; kind <= ATTN_FIGURE_CURVE; kind++) {
         picture.figure = kind;
-        assert_fails_cleanly(draw_parts, "svg");
+        assert_fails_cleanly(draw_table, "svg");
     }
     picture.figure = ATTN_FIGURE_DEFAULT;
     attn_table_free(table);
     make_parts(true);
-    assert_fails_cleanly(draw_pairs, "svg");
-    assert_fails_cleanly(draw_pairs, "heatmap");
+    drawn = &of_pairs;
+    assert_fails_cleanly(draw_table, "svg");
+    assert_fails_cleanly(draw_table, "heatmap");
     attn_table_free(table);
     attn_made_up_run_release(&made);
 }
