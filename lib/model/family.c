@@ -490,8 +490,7 @@ enum attn_status attn_family_read_tower(struct attn_json *json,
     const struct attn_node *section = NULL;
     enum attn_status status;
 
-    ATTN_TRY(
-        attn_config_find_object(json, attn_json_root(json), "vision_config", &section, err));
+    ATTN_TRY(attn_config_find_object(json, attn_json_root(json), "vision_config", &section, err));
     attn_json_enter(json, section);
     status = read_tower(json, part->tower, config, layers, err);
     attn_json_enter(json, NULL);

@@ -277,7 +277,8 @@ enum attn_status attn_family_read_encoder(const struct attn_json *json,
  * decoder, which was read. */
 enum attn_status attn_family_read_tower(struct attn_json *json,
                                         const struct attn_decoder_part *part,
-                                        const struct attn_config *decoder, struct attn_config *config,
+                                        const struct attn_config *decoder,
+                                        struct attn_config *config,
                                         struct attn_config_layers *layers, struct attn_error *err);
 
 /* Reads the generation settings of a decoder with an encoder. If there are two files, only the keys

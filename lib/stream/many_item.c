@@ -706,13 +706,16 @@ struct attn_many_pack {
     size_t n;
 };
 
-/* Implements attn_trace_fn: passes an event to the item of its sequence. */
+/* Implements attn_trace_fn: passes an event to the item of its sequence, as one of its only text.
+ */
 static enum attn_status on_pack_event(void *user, const struct attn_trace_event *event,
                                       struct attn_error *err)
 {
     const struct attn_many_pack *pack = user;
+    struct attn_trace_event own = *event;
 
-    return on_event(pack->items[event->sequence], event, err);
+    own.sequence = 0;
+    return on_event(pack->items[event->sequence], &own, err);
 }
 
 enum attn_status attn_many_pack_create(const struct attn_many_task *task,

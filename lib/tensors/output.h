@@ -65,7 +65,7 @@ struct attn_labels {
     const uint8_t *texts;
     const char *text, *pair; /* [n_text] and [n_pair] bytes of the input texts, or NULL */
     size_t n_text, n_pair;
-    bool has_residues; /* labels of one-letter tokens include their position: K17 */
+    bool has_residues;           /* labels of one-letter tokens include their position: K17 */
     const unsigned char *region; /* [n_position] the part of a prompt with a picture that a token
                                     belongs to (input/picture_prompt.h), or NULL */
     const void *later[3];        /* NULL: room for fields of later versions */

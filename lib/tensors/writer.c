@@ -254,8 +254,8 @@ static void set_lanes(struct attn_event_queue *queue)
         for (size_t h = 0; queue->lanes && h < n; h++) {
             struct lane *lane = &queue->lanes[queue->n_lane + h];
 
-            *lane = (struct lane){
-                .n_row = extent.n_row, .is_last = h + 1 == n, .last = &lane->first};
+            *lane =
+                (struct lane){.n_row = extent.n_row, .is_last = h + 1 == n, .last = &lane->first};
         }
         queue->n_lane += n;
     }

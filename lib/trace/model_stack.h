@@ -10,7 +10,8 @@ enum attn_model_stack {
     ATTN_STACK_ENCODER = 1,
     ATTN_STACK_DECODER = 2,
     ATTN_STACK_CROSS = 3, /* the attention of the decoder to the source */
-    ATTN_STACK_TOWER = 4, /* the encoder of pictures of a decoder, whose own stack is the only one */
+    ATTN_STACK_TOWER =
+        4, /* the encoder of pictures of a decoder, whose own stack is the only one */
 };
 
 /* Returns "encoder", "decoder", "cross" or "tower"; "" for ATTN_STACK_ONLY. */

@@ -874,8 +874,8 @@ static bool wants(const struct attn_selection *selection, const struct stack *st
     int number;
     const enum attn_model_stack name = attn_model_stack_of(&stack->dims, site, layer, &number);
 
-    if (!attn_sites_have(
-            selection->sites[attn_stack_is_encoder(name) ? ATTN_STACK_ENCODER : name], site) ||
+    if (!attn_sites_have(selection->sites[attn_stack_is_encoder(name) ? ATTN_STACK_ENCODER : name],
+                         site) ||
         attn_site_is_lacking(&stack->dims, site, layer))
         return false;
     if (!attn_site_is_in_layer(site)) /* wanted, unless it has no row of a chosen query */

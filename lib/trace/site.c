@@ -336,8 +336,9 @@ size_t attn_location_archive_name(const struct attn_location *at,
     char own[ATTN_SITE_ARCHIVE_NAME_SIZE];
     const enum attn_site site = at->site, base = base_of(site);
     const char *named = sites[site].archive_name;
-    const char *prefix = attn_stack_is_encoder(at->stack) ? attn_model_stack_name(at->stack)
-                                                          : attn_model_stack_name(ATTN_STACK_DECODER);
+    const char *prefix = attn_stack_is_encoder(at->stack)
+                             ? attn_model_stack_name(at->stack)
+                             : attn_model_stack_name(ATTN_STACK_DECODER);
     struct attn_location of_base = *at;
     size_t n;
 

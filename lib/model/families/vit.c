@@ -9,9 +9,10 @@
  *     logits = classifier(f[0]), for DINOv2 classifier([f[0]; mean of f over the patches])
  *
  * Only DINOv2 has scale1 and scale2 [D]. CLIP normalizes x before the first block, and uses only
- * row 0 of f. SigLIP has no cls, and its rows f go to a connector (input/tower.c). Traps: files have other names than transformers 5 in memory; SwiGLU uses weights_in
- * and weights_out, in memory gate_proj, up_proj and down_proj; CLIP's patches have no bias; a file
- * saved without the classifier has no logits. For positions of another grid see image_patches.c.
+ * row 0 of f. SigLIP has no cls, and its rows f go to a connector (input/tower.c). Traps: files
+ * have other names than transformers 5 in memory; SwiGLU uses weights_in and weights_out, in memory
+ * gate_proj, up_proj and down_proj; CLIP's patches have no bias; a file saved without the
+ * classifier has no logits. For positions of another grid see image_patches.c.
  */
 #include "base/escape.h"
 #include "base/memory.h"
@@ -310,7 +311,8 @@ const struct attn_family attn_family_clip_vision_model = {
                           .d_mlp = 3072, .act_fn = "quick_gelu", .norm_eps = 1e-5F,
                           .image = {IMAGE_OF(32)}}}};
 
-/* --- SigLIP, the tower of decoders that read pictures ------------------------------------------- */
+/* --- SigLIP, the tower of decoders that read pictures -------------------------------------------
+ */
 
 static enum attn_status read_siglip(ATTN_CONFIG_ARGS)
 {
@@ -326,6 +328,6 @@ static enum attn_status read_siglip(ATTN_CONFIG_ARGS)
 
 const struct attn_family attn_family_smolvlm_vision = {
     FAMILY("smolvlm_vision", NULL, "tower.", smolvlm_rules), .read_config = read_siglip,
-    .form = {KEYS_OF_BERT, .names = &vit_names,
-             .defaults = {A_SIGLIP(32), .d_model = 1152, .d_mlp = 3072, .n_layer = 12,
-                          .n_head = 16}}};
+    .form = {
+        KEYS_OF_BERT, .names = &vit_names,
+        .defaults = {A_SIGLIP(32), .d_model = 1152, .d_mlp = 3072, .n_layer = 12, .n_head = 16}}};
