@@ -21,7 +21,8 @@
  *
  *     part, layer, head, key, token, value
  *
- * with the rows, values in the unit of the logit:
+ * and if REQUEST has edits `unchanged`, the value without them. A head that reads a key only without
+ * the edits has the value 0. The rows are, in the unit of the logit:
  *
  *     head     what a head brings from a key, whose token is `token`; the largest first
  *     mlp      the output of the MLP of a layer
@@ -30,7 +31,8 @@
  *     sum      of all these rows
  *
  * The caller owns both tables. Errors have a stage; those of attn_attribute are possible, and
- * ATTN_INVALID for several queries, for items and for models with two stacks.
+ * ATTN_INVALID for several queries, for models with two stacks, and for items, layers, sites and
+ * other fields that have no effect.
  */
 ATTN_API enum attn_status attn_life(struct attn_host *host, const struct attn_request *request,
                                     const struct attn_lens_args *args, struct attn_table **tokens,
