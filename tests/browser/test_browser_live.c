@@ -317,7 +317,8 @@ static void assert_expected(const char *const *args, const char *name)
     char expression[512], expected[16];
 
     ck_assert_msg(sscanf(ran.out, "%lf", &probability) == 1, "%s", ran.err);
-    snprintf(expected, sizeof expected, "%.4f", probability);
+    snprintf(expected, sizeof expected, probability < 0.01 ? "%.2f %%" : "%.1f %%",
+             100 * probability);
     snprintf(expression, sizeof expression,
              "(t => [...t.rows].find(r => r.cells[0].textContent === \"%s\").cells[t.rows[0].cells"
              ".length - 2].textContent)(document.querySelector('#live-expected table'))",
@@ -914,7 +915,7 @@ START_TEST(an_arc_says_why)
     attn_browser_wait(browser, DIALOG ".open");
     assert_text(ID("dialog-title") ".textContent", "Why 'cabinet' looks at 'keys': head 2.5");
     assert_text("[...document.querySelectorAll('.why thead th')].map(c => c.textContent).join()",
-                "keys 79.3 %,The 13.1 %");
+                "keys 79 %,The 13 %");
     assert_text("document.querySelectorAll('.why tbody tr').length", "11");
     assert_text("document.querySelectorAll('.why-bar i').length", "22");
     assert_pair(WHY_ROW("MLP 0 \u00d7 MLP 0"), specs, "mlp,0,,mlp,0,,");
