@@ -1579,6 +1579,10 @@ START_TEST(the_stage_fits_a_telephone)
         attn_browser_click_on(browser, "#live-on");
         attn_browser_wait(browser, "attnLive.isDone()");
     }
+    attn_browser_resize(browser, 768, 1024); /* of a tablet, which has room for the legend */
+    load("");
+    assert_text("[...document.querySelectorAll('.stage-kind')].some(k => k.offsetParent)", "true");
+    assert_fits_screen();
     attn_browser_resize(browser, 1024, 768); /* of a tablet on its side */
     load("");
     assert_text("(([top, next, heads]) => top.bottom <= next.top && next.bottom <= heads.top)("
@@ -1778,6 +1782,32 @@ START_TEST(a_telephone_has_a_ladder)
     load("stage=1&h=3.6&q=13");
     attn_browser_wait(browser, isDone);
     ck_assert_int_eq(assert_row(drink, "3.6", 13, 14), 2);
+    leave();
+}
+END_TEST
+
+/* Tokens that are bytes of one character stand together, under a bracket, with the character once.
+ */
+START_TEST(bytes_of_a_character_share_a_bracket)
+{
+    enter();
+    open_stage("stage=1&h=2.5&text=%E6%88%91%E5%96%9C%20cat");
+    for (int i = 0; i < 2; i++) { /* in a line, and in a ladder */
+        attn_browser_resize(browser, i == 0 ? 1280 : 400, 900);
+        attn_browser_wait(browser, i == 0 ? "document.querySelector('[data-pieces]')"
+                                          : "document.querySelector('.ladder [data-pieces]')");
+        attn_browser_wait_for_frame(browser);
+        assert_text("[...document.querySelectorAll('.stage-whole')].map(g => (g.dataset.pieces ?? "
+                    "g.textContent) + g.children.length + (getComputedStyle(g, '::before').width "
+                    "=== 'auto' ? '' : '_')).join(' ').replace(/cat.*/, 'cat')",
+                    "\xe6\x88\x91"
+                    "3_ \xe5\x96\x9c"
+                    "3_ cat");
+        assert_text("[...document.querySelectorAll('.stage-word')].map(w => w.getAttribute("
+                    "'aria-label').replace(/,.*/, '')).join(' ')",
+                    "\xe6\x88\x91/1 \xe6\x88\x91/2 \xe6\x88\x91/3 \xe5\x96\x9c/1 \xe5\x96\x9c/2 "
+                    "\xe5\x96\x9c/3 cat");
+    }
     leave();
 }
 END_TEST
@@ -2902,9 +2932,9 @@ ATTN_SUITE(
     a_press_chooses_a_head_and_a_switch_turns_it_off, next_words_are_written,
     the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
     arcs_cross_no_word, a_telephone_has_a_ladder, the_size_of_words_is_kept,
-    a_story_is_whole_on_a_telephone, the_stage_stands_still_and_is_printed,
-    terms_are_those_of_the_glossary, sentences_are_offered, marks_have_names,
-    heads_have_the_colors_of_their_kinds, many_heads_are_a_map,
+    bytes_of_a_character_share_a_bracket, a_story_is_whole_on_a_telephone,
+    the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary, sentences_are_offered,
+    marks_have_names, heads_have_the_colors_of_their_kinds, many_heads_are_a_map,
     heads_that_share_keys_stand_together, steps_ask_and_steer, an_answer_is_below_the_story,
     a_story_is_made_on_the_page, controls_are_in_another_language, a_mask_is_filled_on_the_stage,
     pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
