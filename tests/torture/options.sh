@@ -53,6 +53,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.a-ids | *.b-ids | *.clean-ids | *.corrupted-ids | *.baseline-ids) value=462,1759,645,444,625 ;;
     *.ablate | ablate.set) value=2.5 ;;
     *.at | *.from) value=1 ;;
+    *.tiles) value=-1 ;;
     *.to) value=0 ;;
     *.attention | *.with-attention) value=window:2 ;;
     *.color-scale) value=log ;;
