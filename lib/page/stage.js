@@ -165,7 +165,7 @@ function drawWords() {
 let shape = 'line'; // of the sentence: 'line', 'lanes' (several lines) or 'ladder' (a word a row)
 let isRtl = false; // the sentence is written from right to left
 let begins = new Set(); // positions at which words begin; their tokens stay together
-let parts = [], partsOf = ''; // [{ from, n, node }], and what they are for
+let parts = [], partsOf = '', partsRun; // [{ from, n, node }], and what they are for
 let opened = new Set(), openedOf = ''; // positions of runs that were unfolded, and for what
 let fitted = '', room = [0, 0], isWhole = true; // what the size is for, its place, and if all words fit
 const pen = document.createElement('canvas').getContext('2d'); // measures words
@@ -240,8 +240,8 @@ function foldWords(q, row, pick) {
   if (of !== openedOf) opened = new Set();
   openedOf = of;
   const key = [fitted, state.h, q, pick, ...opened].join('\0');
-  if (key === partsOf) return;
-  partsOf = key;
+  if (key === partsOf && (isWhole || partsRun === viewer.run)) return;
+  [partsOf, partsRun] = [key, viewer.run];
   const sorted = [...row.keys()].filter(k => row[k] > 0).sort((a, b) => row[b] - row[a] || a - b);
   const first = new Set([q, ...pick < 0 ? [] : [pick], ...sorted.slice(0, N_STRONGEST), ...opened]);
   const more = sorted.filter(k => row[k] >= SHOWN && !first.has(k)), withMore = n => partsWith(new Set([...first, ...more.slice(0, n)]));
@@ -269,7 +269,7 @@ function showParts(list) {
 
 // Returns the button of a run of words that is folded away. A press unfolds it.
 function makeRun(run) {
-  const node = el('button', { class: 'stage-word stage-run', type: 'button', tabindex: '-1' }, el('bdi', {}, nameOfRun(run)), el('small', { 'aria-hidden': 'true' }));
+  const node = el('button', { class: 'stage-word stage-run', type: 'button', tabindex: '-1', 'aria-expanded': 'false' }, el('bdi', {}, nameOfRun(run)), el('small', { 'aria-hidden': 'true' }));
   node.addEventListener('click', ({ detail }) => {
     for (let p = run.from; p < run.from + run.n; p++) opened.add(p);
     drawArcs().then(() => detail === 0 && words[run.from].focus()); // of a keyboard

@@ -1687,10 +1687,10 @@ END_TEST
     "16 - 3 * parseFloat(getComputedStyle(document.documentElement).fontSize)))(w.lastChild))]"    \
     ".join(' ')).join(' ')"
 
-/* Asserts that the sentence shows the row Q of HEAD of TEXT, N tokens, and that it fits its
- * place. Returns the number of runs that are folded away: never the query and its three strongest
- * keys. */
-static int assert_row(const char *text, const char *head, int q, int n)
+/* Asserts that the sentence shows the row Q of HEAD of TEXT, N tokens, with the option MORE, and
+ * that it fits its place. Returns the number of runs that are folded away: never the query and its
+ * three strongest keys. */
+static int assert_row(const char *text, const char *head, int q, int n, const char *more)
 {
     char number[16], *row, *parts;
     const char *at;
@@ -1699,7 +1699,7 @@ static int assert_row(const char *text, const char *head, int q, int n)
 
     snprintf(number, sizeof number, "%d", q);
     row = PRINT("run", "-m", "fable", "--heads", head, "--queries", number, "--sites", "pattern",
-                "--precision", "7", "--csv", "-", text);
+                "--precision", "7", "--csv", "-", more, text);
     at = strchr(strchr(row, '\n'), ',');
     for (int i = 0; i < n; i++, at = strchr(at + 1, ','))
         weights[i] = strtod(at + 1, NULL);
@@ -1757,7 +1757,7 @@ START_TEST(a_telephone_has_a_ladder)
     open_stage("stage=1&h=2.5");
     attn_browser_wait(browser, isDone);
     assert_text(rows, "true");
-    ck_assert_int_eq(assert_row(keys, "2.5", 4, 5), 0);
+    ck_assert_int_eq(assert_row(keys, "2.5", 4, 5, "-q"), 0);
     assert_text("[...document.querySelectorAll('#stage-arcs path')].every(a => (b => b.left >= 12 "
                 "&& b.right <= 102)(a.getBoundingClientRect()))",
                 "true");
@@ -1765,12 +1765,12 @@ START_TEST(a_telephone_has_a_ladder)
     load("stage=1&h=2.5&q=27");
     attn_browser_wait(browser, isDone);
     assert_text(rows, "true");
-    n_run = assert_row(boys, "2.5", 27, 34);
+    n_run = assert_row(boys, "2.5", 27, 34, "-q");
     ck_assert_int_ge(n_run, 2);
     assert_text("document.querySelectorAll('.stage-word')[0].getAttribute('aria-label')",
                 "\xe2\x80\xa6 19 words, 10 %");
     choose_word(5);
-    ck_assert_int_ge(assert_row(boys, "2.5", 5, 34), 1);
+    ck_assert_int_ge(assert_row(boys, "2.5", 5, 34, "-q"), 1);
     choose_word(27);
     perform("document.querySelector('.stage-run').focus()"); /* a press, by keyboard, unfolds it */
     attn_browser_key(browser, " ", 0);
@@ -1781,7 +1781,12 @@ START_TEST(a_telephone_has_a_ladder)
     RUN("--html", "p.html", "--live", drink); /* one key has nearly all of the weight */
     load("stage=1&h=3.6&q=13");
     attn_browser_wait(browser, isDone);
-    ck_assert_int_eq(assert_row(drink, "3.6", 13, 14), 2);
+    ck_assert_int_eq(assert_row(drink, "3.6", 13, 14, "-q"), 2);
+    perform("location.hash += '&text=' + encodeURIComponent(" ID(
+        "live-text") ".value) + '&knockout=13%3E0-3%403.6'");
+    attn_browser_wait(browser, ID("live-changes") ".textContent !== '' && attnLive.isDone()");
+    attn_browser_wait_for_frame(browser);
+    assert_row(drink, "3.6", 13, 14, "--knockout=13>0-3@3.6"); /* other keys are the strongest */
     leave();
 }
 END_TEST
