@@ -7,7 +7,7 @@ globalThis.attnLife = ({ viewer, t, drawingOf, shown, runs, toggle, tellOf }) =>
 const { $, state, predictedAt } = viewer, { el, written, isDark } = attnPage;
 const N_ANSWER = 6; // answers of a run that are offered
 const REACH = 14; // px around a ribbon that can be pressed
-const LEGEND = ['for', 'against', 'rest', 'without the change']; // marks of texts, and the texts
+const WORDS = ['for', 'against', 'rest', 'without the change', 'embedding', 'layer']; // of the picture; most are the marks of their texts
 
 let isOpen = false, answer = null, foil = null; // ids; null: the model's own answer, none
 let found = null, asked = '', number = 0; // the drawing, and what it is of
@@ -83,9 +83,11 @@ function makeButtons(svg) {
 // Translates the words of the picture, but not its tokens.
 function translateWords(svg) {
   const sum = written(viewer.run.numbers.measure, found.rows.find(row => row.part === 'sum').value), what = svg.querySelector('title').textContent.split(' adds to ').at(-1);
-  const words = { ...Object.fromEntries(LEGEND.map(name => [name, t(name)])), sum: t('All ribbons add up to {} = {}; rest: too thin to draw', what, sum), word: t('Word: best token so far, grey below 50 %') };
-  for (const node of svg.querySelectorAll('text[data-i]'))
-    node.textContent = words[node.dataset.i] ?? (isRest(node.dataset.i) ? node.textContent.replace(/^\w+/, word => t(word)) : node.textContent);
+  const words = { ...Object.fromEntries(WORDS.map(name => [name, t(name)])), sum: t('All ribbons add up to {} = {}; rest: too thin to draw', what, sum), word: t('Word: best token so far, grey below 50 %') };
+  for (const node of svg.querySelectorAll('text')) {
+    const mark = node.dataset.i ?? '';
+    node.textContent = words[mark || node.textContent] ?? (isRest(mark) ? node.textContent.replace(/^\w+/, word => words[word] ?? word) : node.textContent);
+  }
 }
 
 // Shows the drawing that was found.

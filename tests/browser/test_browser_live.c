@@ -2310,6 +2310,13 @@ START_TEST(controls_are_in_another_language)
                           "\\b(the|head|heads|off|looks|press|next|go|sentence|word|first|far|self|"
                           "switch|layer)\\b/i)",
         "");
+    attn_browser_click_on(browser, "#life-open");
+    attn_browser_wait(browser, LIFE_IS_DONE);
+    assert_text("[...document.querySelectorAll('#life-picture text')].filter(n => ['for', "
+                "'against', 'rest', 'without the change', 'sum', 'rest-1'].includes(n.dataset.i) "
+                "|| n.textContent === 'Schicht').map(n => /^\\S+/.exec(n.textContent)[0]).sort()"
+                ".join()",
+                "Alle,Einbettung,Rest,Schicht,dafür,dagegen,ohne");
     attn_browser_click_on(browser, "#stage-workbench");
     attn_browser_click_on(browser, "#view-tokens");
     assert_text(ID("live-off") ".textContent + " ID("view-lines") ".textContent",
