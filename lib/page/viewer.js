@@ -646,7 +646,7 @@ function drawThumbs() {
   if (heads.length === 1 || place.offsetParent === null) return;
   const size = thumbSize(), which = thumbSet();
   if (isComparison && thumbs[0].difference === null) differences ??= readDifferences();
-  if (isNaN(which) && !thumbs.every(thumb => thumb.difference)) return;
+  if (which === 'difference' && !thumbs.every(thumb => thumb.difference)) return;
   const { s, first, m, o } = state;
   const drawn = [size, which, rampName(), isDark(), attnPage.isPrinting, s, first, m, o, over?.key()].join();
   if (drawn !== thumbsDrawn) {
