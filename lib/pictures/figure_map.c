@@ -70,8 +70,9 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
         pen->options->color_scale.span != ATTN_SPAN_DEFAULT || pen->scale.span != ATTN_SPAN_UNIT)
         return;
     for (size_t i = 0; i < pen->content->grid->n; i++)
-        for (size_t row = 0; row < attn_grid_n_mapped(pen->content->grid); row++) {
+        for (size_t n = 0; n < attn_grid_n_mapped(pen->content->grid); n++) {
             const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
+            const size_t row = attn_grid_mapped_row(pen->content->grid, n);
 
             if (attn_grid_fits_backdrop(backdrop, matrix))
                 largest = fmax(largest, attn_grid_largest_mapped(backdrop, matrix, row));
@@ -107,6 +108,40 @@ static void append_weight(const struct attn_figure_pen *pen, enum attn_cell_kind
         attn_buffer_append(out, number, attn_float_text_fixed(shown, is_share ? 1 : 2, number));
         attn_buffer_append_string(out, is_share ? " %" : "");
     }
+}
+
+/* The regions of a text with a picture whose weights are written below a map. */
+static const struct {
+    unsigned char region;
+    const char *name;
+} regions[] = {{2, "question"}, {3, "answer"}, {0, "other"}};
+enum { N_REGION = sizeof regions / sizeof *regions };
+
+/* Returns the number of weights below a map, and the characters of one with its gap. */
+static size_t count_weights(const struct maps *maps)
+{
+    return maps->backdrop->is_in_text ? N_REGION : maps->backdrop->n_front;
+}
+
+static int entry_of(const struct maps *maps)
+{
+    return maps->backdrop->is_in_text ? ENTRY + 2 : ENTRY;
+}
+
+/* Appends the sum of the weights on the positions of region number I. */
+static void append_region(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                          size_t row, size_t i, struct attn_buffer *out)
+{
+    const unsigned char *region = pen->content->grid->run->labels.region;
+    double sum = 0;
+    float value;
+
+    for (size_t k = 0; k < matrix->n_cell_column; k++)
+        if (region[k] == regions[i].region &&
+            attn_level_cell(matrix, row, k, &value) == ATTN_CELL_VALUE)
+            sum += (double)value;
+    attn_buffer_append_string(out, regions[i].name);
+    append_weight(pen, ATTN_CELL_VALUE, sum, out);
 }
 
 /* Appends the weight of position I, or the sum for all registers. */
@@ -156,17 +191,18 @@ static void find_size(struct attn_figure_pen *pen, struct maps *maps)
 /* Computes the number of lines of text below a map, and how short they are. */
 static void find_lines(const struct attn_figure_pen *pen, struct maps *maps)
 {
-    const size_t n_front = maps->backdrop->n_front;
-    const double entry = attn_figure_text_width(ENTRY, TEXT);
+    const size_t n_front = count_weights(maps);
+    const double entry = attn_figure_text_width(entry_of(maps), TEXT);
 
     maps->n_in_line = (size_t)fmax(1, floor((maps->width + BETWEEN) / entry));
     maps->n_line = (n_front + maps->n_in_line - 1) / maps->n_in_line;
     maps->is_terse = maps->width + BETWEEN < attn_figure_text_width(SHORT, TEXT);
-    maps->is_short =
-        n_front > 2 && maps->n_line > 2 && pen->content->grid->run; /* only weights have a sum */
+    maps->is_short = !maps->backdrop->is_in_text && n_front > 2 && maps->n_line > 2 &&
+                     pen->content->grid->run; /* only weights have a sum */
     if (maps->is_short)
         maps->n_line = maps->n_in_line > 1 ? 1 : 2;
-    if (maps->width + BETWEEN < attn_figure_text_width(SHORTEST, TEXT))
+    if (maps->width + BETWEEN < attn_figure_text_width(SHORTEST, TEXT) ||
+        (maps->is_terse && maps->backdrop->is_in_text))
         maps->n_line = 0;
 }
 
@@ -221,7 +257,7 @@ static const struct attn_level_matrix *find_map(const struct attn_figure_pen *pe
 
     if (maps->panels.rows)
         attn_figure_panels_find(pen, &maps->panels, matrix, &down, &across);
-    *row = maps->n_query > 1 ? i : 0;
+    *row = attn_grid_mapped_row(pen->content->grid, maps->n_query > 1 ? i : 0);
     *place = (struct attn_figure_place){.x = maps->left + (double)across * maps->step_x,
                                         .y = maps->top + (double)down * maps->step_y,
                                         .side = maps->side,
@@ -239,7 +275,7 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
     const size_t r = i / backdrop->n_col, c = i % backdrop->n_col;
     double box[4];
 
-    if (position < backdrop->n_front)
+    if (position < backdrop->n_front || r >= backdrop->n_row)
         return;
     box[0] = place.x + (double)c * place.width;
     box[1] = place.y + (double)r * place.side;
@@ -274,7 +310,7 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
                       const struct attn_level_matrix *matrix, size_t row,
                       struct attn_figure_place place)
 {
-    const size_t n = maps->n_line == 0 ? 0 : maps->is_short ? 2 : maps->backdrop->n_front;
+    const size_t n = maps->n_line == 0 ? 0 : maps->is_short ? 2 : count_weights(maps);
     struct attn_shape_text text = {
         .size = ATTN_FIGURE_TEXT, .color = pen->ink, .x = place.x, .y = place.y - 6};
     struct attn_buffer caption = {0}; /* its own buffer, as labels may use pen->scratch */
@@ -290,8 +326,12 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
     text.y = place.y + maps->height;
     for (size_t i = 0; i < n; i++) {
         pen->scratch.size = 0;
-        append_front(pen, maps, matrix, row, i, &pen->scratch);
-        text.x = place.x + attn_figure_text_width(i % maps->n_in_line * ENTRY, TEXT);
+        if (maps->backdrop->is_in_text)
+            append_region(pen, matrix, row, i, &pen->scratch);
+        else
+            append_front(pen, maps, matrix, row, i, &pen->scratch);
+        text.x =
+            place.x + attn_figure_text_width(i % maps->n_in_line * (size_t)entry_of(maps), TEXT);
         text.y += i % maps->n_in_line == 0 ? LINE : 0;
         attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
     }

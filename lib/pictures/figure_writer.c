@@ -95,13 +95,19 @@ static enum attn_status check_one(struct figure_writer *w, struct attn_error *er
 
 /* --- Files --------------------------------------------------------------------------------- */
 
+/* Returns the picture whose patches or cells are positions; or NULL. */
+static const struct attn_backdrop *backdrop_of(const struct figure_writer *w)
+{
+    return w->base.labels.backdrop ? w->base.labels.backdrop : w->base.labels.seen;
+}
+
 /* Returns the grid of N matrices from index FIRST on. */
 static struct attn_grid grid_of(const struct figure_writer *w, size_t first, size_t n)
 {
     struct attn_grid grid = attn_grid_of_run(&w->base, w->tokens, &w->levels->items[first], n);
 
     if (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0)
-        grid.backdrop = w->base.labels.backdrop;
+        grid.backdrop = backdrop_of(w);
     return grid;
 }
 
@@ -177,7 +183,7 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
 static bool shows_maps(const struct figure_writer *w)
 {
     for (size_t i = 0; i < w->levels->n; i++)
-        if (!attn_grid_fits_backdrop(w->base.labels.backdrop, &w->levels->items[i]))
+        if (!attn_grid_fits_backdrop(backdrop_of(w), &w->levels->items[i]))
             return false;
     return w->base.n_query == w->base.n_position || w->base.n_query == 1 || w->levels->n == 1;
 }

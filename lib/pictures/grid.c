@@ -134,17 +134,20 @@ bool attn_grid_is_lone(const struct attn_grid *grid)
 bool attn_grid_fits_backdrop(const struct attn_backdrop *backdrop,
                              const struct attn_level_matrix *matrix)
 {
+    const size_t end = backdrop ? backdrop->n_front + backdrop->n_row * backdrop->n_col : 0;
+
     return backdrop && attn_site_has_keys(matrix->at.site) &&
-           matrix->n_column == backdrop->n_front + backdrop->n_row * backdrop->n_col;
+           (backdrop->is_in_text ? matrix->n_column >= end : matrix->n_column == end);
 }
 
 double attn_grid_largest_mapped(const struct attn_backdrop *backdrop,
                                 const struct attn_level_matrix *matrix, size_t row)
 {
+    const size_t end = backdrop->n_front + backdrop->n_row * backdrop->n_col;
     double largest = 0;
     float value;
 
-    for (size_t c = backdrop->n_front; c < matrix->n_cell_column; c++)
+    for (size_t c = backdrop->n_front; c < end && c < matrix->n_cell_column; c++)
         if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE)
             largest = fmax(largest, fabs((double)value));
     return largest;
@@ -156,6 +159,13 @@ double attn_grid_least_end(const struct attn_backdrop *backdrop)
     const size_t n = backdrop->n_front + backdrop->n_row * backdrop->n_col;
 
     return fmin(1, SHARES / (double)n);
+}
+
+size_t attn_grid_mapped_row(const struct attn_grid *grid, size_t i)
+{
+    const bool is_all = grid->run && grid->run->n_query == grid->run->n_position;
+
+    return is_all && grid->backdrop && grid->backdrop->is_in_text ? grid->backdrop->usual : i;
 }
 
 size_t attn_grid_n_mapped(const struct attn_grid *grid)
@@ -215,8 +225,10 @@ static void append_query(const struct attn_grid *grid, struct attn_buffer *out)
 
     if (!grid->backdrop || grid->run->n_query == 0 || attn_grid_n_mapped(grid) > 1)
         return;
-    position = grid->run->queries[0];
-    attn_buffer_append_string(out, position < grid->backdrop->n_front ? " of " : " of patch ");
+    position = grid->run->queries[attn_grid_mapped_row(grid, 0)];
+    attn_buffer_append_string(out, grid->backdrop->is_in_text || position < grid->backdrop->n_front
+                                       ? " of "
+                                       : " of patch ");
     attn_grid_append_position(grid->backdrop, grid->tokens, position, out);
 }
 

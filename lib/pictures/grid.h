@@ -138,6 +138,9 @@ double attn_grid_largest_mapped(const struct attn_backdrop *backdrop,
  * it, uniform weights do not hide the picture. */
 double attn_grid_least_end(const struct attn_backdrop *backdrop);
 
+/* Returns the row that map number I over the picture shows. */
+size_t attn_grid_mapped_row(const struct attn_grid *grid, size_t i);
+
 /* Returns the number of rows that are drawn over the picture: all rows; but if a run has all
  * queries, only the first, that of [CLS]. */
 size_t attn_grid_n_mapped(const struct attn_grid *grid);

@@ -50,6 +50,27 @@ static const struct attn_backdrop *find_backdrop(struct attn_run *run)
     return &run->backdrop;
 }
 
+/* Returns the picture in the text, of which the cells of the whole one are drawn; or NULL. */
+static const struct attn_backdrop *find_seen(struct attn_run *run)
+{
+    const struct attn_picture_prompt *seen = &run->text.seen;
+    const struct attn_pixels *pixels = seen->pixels;
+
+    if (!run->text.rows || seen->n_picture == 0 || !pixels->shown) /* a failure ends here, too */
+        return NULL;
+    run->backdrop = (struct attn_backdrop){
+        .rgb = pixels->shown,
+        .height = pixels->shown_height,
+        .width = pixels->shown_width,
+        .stride = pixels->shown_width,
+        .n_front = attn_picture_prompt_cell(&run->text, seen->n_picture - 1, 0, 0),
+        .n_row = seen->rows,
+        .n_col = seen->columns,
+        .is_in_text = true,
+        .usual = seen->n_prompt - 1};
+    return &run->backdrop;
+}
+
 static void set_labels(struct attn_run *run)
 {
     const struct attn_request_reading *reading = &run->request.reading;
@@ -78,6 +99,7 @@ static void set_labels(struct attn_run *run)
             run->request.input.pair && run->text.encoding.n > 0 ? run->text.encoding.texts : NULL,
         .backdrop = find_backdrop(run),
         .region = run->text.seen.region,
+        .seen = find_seen(run),
     };
     run->labels.has_residues = run->text.has_residues;
     if (run->text.encoding.n > 0) {

@@ -20,9 +20,8 @@ static void hint_at_answer(const struct attn_config *config, struct attn_error *
     if (config->is_sentence)
         attn_error_hint(err, "`label 'a text'`, once or more, compares the text with others");
     else if (config->has_two_towers)
-        attn_error_hint(
-            err,
-            "`image cat.png` with `label 'a cat'` and other labels compares a picture with texts");
+        attn_error_hint(err,
+                        "with a picture, `label 'a cat'` and other labels compare it with texts");
     else
         attn_error_hint(err,
                         "`sites %s` of a run prints the vectors that it makes, 'attn-cli inspect' "

@@ -32,6 +32,8 @@ struct attn_backdrop {
     size_t height, width, stride;
     size_t n_front;
     size_t n_row, n_col;
+    bool is_in_text; /* the positions before and after its cells are those of a text */
+    size_t usual;    /* in a text, the position that is drawn if all are selected */
 };
 
 /* Labels and shapes of a run. Writers borrow the pointers for their lifetime. */
@@ -68,7 +70,9 @@ struct attn_labels {
     bool has_residues;           /* labels of one-letter tokens include their position: K17 */
     const unsigned char *region; /* [n_position] the part of a prompt with a picture that a token
                                     belongs to (input/picture_prompt.h), or NULL */
-    const void *later[3];        /* NULL: room for fields of later versions */
+    const struct attn_backdrop *seen; /* the picture in the text, whose cells are positions from
+                                         n_front on; or NULL */
+    const void *later[2];             /* NULL: room for fields of later versions */
 };
 
 /* A token, label or span that the model predicts. */

@@ -1685,6 +1685,8 @@ attn_backdrop._fields_ = [
     ("n_front", c_size_t),
     ("n_row", c_size_t),
     ("n_col", c_size_t),
+    ("is_in_text", c_bool),
+    ("usual", c_size_t),
 ]
 attn_labels._fields_ = [
     ("selection", c_void_p),
@@ -1715,7 +1717,8 @@ attn_labels._fields_ = [
     ("n_pair", c_size_t),
     ("has_residues", c_bool),
     ("region", POINTER(c_ubyte)),
-    ("later", c_void_p * 3),
+    ("seen", POINTER(attn_backdrop)),
+    ("later", c_void_p * 2),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),
