@@ -7,7 +7,7 @@ globalThis.attnLife = ({ viewer, t, drawingOf, shown, runs, toggle, tellOf }) =>
 const { $, state, predictedAt } = viewer, { el, written, isDark } = attnPage;
 const N_ANSWER = 6; // answers of a run that are offered
 const REACH = 14; // px around a ribbon that can be pressed
-const WORDS = ['for', 'against', 'rest', 'without the change', 'embedding', 'layer']; // of the picture; most are the marks of their texts
+const WORDS = ['for', 'against', 'rest', 'without the change', 'embedding', 'layer', 'was']; // of the picture; most are the marks of their texts
 
 let isOpen = false, answer = null, foil = null; // ids; null: the model's own answer, none
 let found = null, asked = '', number = 0; // the drawing, and what it is of
@@ -86,7 +86,7 @@ function translateWords(svg) {
   const words = { ...Object.fromEntries(WORDS.map(name => [name, t(name)])), sum: t('All ribbons add up to {} = {}; rest: too thin to draw', what, sum), word: t('Word: best token so far, grey below 50 %') };
   for (const node of svg.querySelectorAll('text')) {
     const mark = node.dataset.i ?? '';
-    node.textContent = words[mark || node.textContent] ?? (isRest(mark) ? node.textContent.replace(/^\w+/, word => words[word] ?? word) : node.textContent);
+    node.textContent = words[mark || node.textContent] ?? (/^(rest|\d)/.test(mark) ? node.textContent.replace(/[a-z]+/, word => words[word] ?? word) : node.textContent);
   }
 }
 

@@ -2316,7 +2316,7 @@ START_TEST(controls_are_in_another_language)
                 "'against', 'rest', 'without the change', 'sum', 'rest-1'].includes(n.dataset.i) "
                 "|| n.textContent === 'Schicht').map(n => /^\\S+/.exec(n.textContent)[0]).sort()"
                 ".join()",
-                "Alle,Einbettung,Rest,Schicht,dafür,dagegen,ohne");
+                "Alle,Einbettung,Rest,Schicht,für,gegen,ohne");
     attn_browser_click_on(browser, "#stage-workbench");
     attn_browser_click_on(browser, "#view-tokens");
     assert_text(ID("live-off") ".textContent + " ID("view-lines") ".textContent",
