@@ -71,8 +71,17 @@ static enum attn_status check(const struct question *question, struct attn_error
     const size_t n = question->args->prompt.plain.n + !!option_text(call, "ids") +
                      !!option_text(call, "a-ids") + !!option_text(call, "b-ids");
     const bool has_with = option_find_given(call, WITH) != NULL;
+    const char *unused = option_find_given(call, "items|sort|where|limit");
+    const bool is_pair = question->args->tables.picture.options.figure == ATTN_FIGURE_PAIR;
 
     ATTN_TRY(question_check(question, err));
+    if (!is_pair && option_find_given(call, "heads|queries"))
+        return refuse(err, NULL, "`heads` and `queries` choose the row of `figure pair`");
+    if (is_pair && unused)
+        return refuse(err, NULL, "`%s` has no effect on `figure pair`, the rows of two texts",
+                      unused);
+    if (is_pair && !option_text(call, "heads"))
+        return refuse(err, NULL, "`figure pair` shows one head: `heads 2.5`");
     if (question->args->items.asked.items.path)
         return ATTN_OK;
     if (n == 0)
@@ -169,6 +178,25 @@ static void note_sum(const struct attn_diff_sum *sum)
              sum->n_row, sum->n_row == 1 ? "" : "s", sum->n_row == 1 ? "is" : "are");
 }
 
+/* Writes the rows of one head for both texts, and draws them. */
+static enum attn_status draw_pair(struct question *question, const struct attn_diff_args *how,
+                                  struct attn_error *err)
+{
+    struct other *other = question->own;
+
+    question->request.selection.heads = option_text(question->call, "heads");
+    question->request.selection.queries = option_text(question->call, "queries");
+    other->request.selection = question->request.selection;
+    ATTN_TRY(attn_pair(question->host, &question->request, how, &question->table, err));
+    question->name = NULL; /* this table has another picture */
+    question->picture.view = attn_pair_view;
+    question->picture.model = attn_model_name(attn_host_model(question->host));
+    snprintf(question->picture.words, sizeof question->picture.words, "weights of head %s",
+             question->request.selection.heads);
+    question->picture.view.quantity = question->picture.words;
+    return question_write(question, err);
+}
+
 static enum attn_status compare(struct question *question, struct attn_error *err)
 {
     struct other *other = question->own;
@@ -183,6 +211,8 @@ static enum attn_status compare(struct question *question, struct attn_error *er
     how->host = other->host;
     if (!how->study || option_find_given(question->call, WITH))
         how->request = &other->request;
+    if (question->args->tables.picture.options.figure == ATTN_FIGURE_PAIR)
+        return draw_pair(question, how, err);
     ATTN_TRY(attn_diff(question->host, &question->request, how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && !how->study)

@@ -67,6 +67,7 @@
 #include "questions/generate.h"
 #include "questions/lens.h"
 #include "questions/life.h"
+#include "questions/pair.h"
 #include "questions/patch.h"
 #include "questions/score.h"
 #include "questions/questions_extra.h"

@@ -1,11 +1,15 @@
 /* figure_arcs.c - a text of one line, with arcs from one query to its keys, as wide as their
- * weights, and the weights below the words. Keys of a text of several lines are folded; if it still
- * has several lines, it is drawn as tokens. */
+ * weights, and the weights below the words; or two such texts below each other, each with its next
+ * words as bars, and what they do not share marked. Keys of a text of several lines are folded; if
+ * it still has several lines, it is drawn as tokens. */
 #include "pictures/text_flow.h"
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "pictures/table_axis.h"
+#include "tables/table_internal.h"
+#include "tables/text_table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +22,11 @@ enum {
     HIGH = 70,   /* maximum height of an arc */
     PIECES = 32, /* straight pieces of a curve */
     LEVEL = 190, /* color level of arcs, if all have one sign */
+    BAR = 15,    /* height of a next word with its bar */
+    BEFORE = 90, /* width of the word, */
+    LONG = 160,  /* and of the longest bar */
+    NEXT_COLUMNS = 13,
+    AFTER = 16, /* gap between the bars and the next text */
 };
 
 #define LEAST 0.02 /* shares of the largest possible weight below this have no arc */
@@ -33,7 +42,68 @@ struct arcs_layout {
     struct arc *arcs; /* [n] owns; the first n_drawn have a width */
     size_t n, n_drawn;
     double x, top; /* middle of the query, and top of the words */
+    /* The tokens and the next words of a text; of a table its rows, in which tokens come first. */
+    struct side {
+        size_t query, from, end, row, row_end;
+    } sides[2];
+    size_t n_side, n_next; /* n_next: next words of the text that has more */
+    double most;           /* largest probability of a next word */
 };
+
+static struct attn_cell cell_of(const struct attn_figure_pen *pen, size_t row, const char *column)
+{
+    const struct attn_table *table = pen->content->table;
+
+    return attn_table_cell(table, row, attn_table_find(table, column));
+}
+
+/* Finds the texts of a table, and where their rows are. */
+static void find_sides(const struct attn_figure_pen *pen, struct arcs_layout *layout)
+{
+    size_t n = 0;
+
+    layout->n_side = 1;
+    layout->sides[0] = (struct side){.end = layout->n};
+    if (!pen->content->table) {
+        layout->sides[0].query = pen->content->grid->run->queries[0];
+        return;
+    }
+    for (size_t row = 0; row < attn_table_n_row(pen->content->table); row++) {
+        const struct attn_cell part = cell_of(pen, row, "part");
+        struct side *side = &layout->sides[attn_cell_word(&part, "a b") % 2];
+
+        if (side->row_end == 0)
+            *side = (struct side){
+                .query = (size_t)cell_of(pen, row, "query").integer, .from = n, .row = row};
+        side->row_end = row + 1;
+        if (cell_of(pen, row, "key").type == ATTN_VALUE_INTEGER)
+            side->end = ++n;
+        else
+            layout->most = fmax(layout->most, cell_of(pen, row, "prob").real);
+    }
+    layout->n_side = 2;
+    for (size_t i = 0; i < 2; i++) {
+        const struct side *side = &layout->sides[i];
+        const size_t n_next = side->row_end - side->row - (side->end - side->from);
+
+        layout->n_next = n_next > layout->n_next ? n_next : layout->n_next;
+    }
+}
+
+/* Returns true if ROW of a table is about what the two texts do not share. */
+static bool differs(const struct attn_figure_pen *pen, size_t row)
+{
+    return pen->content->table && cell_of(pen, row, "differs").integer;
+}
+
+/* Marks a word from X on that the other text does not have. */
+static void add_mark(struct attn_figure_pen *pen, double x, double y, double width)
+{
+    attn_shapes_add_box(
+        pen->shapes,
+        (struct attn_shape_box){x - 2, y, width + 4, BAR - 1,
+                                pen->options->theme == ATTN_THEME_DARK ? 0x6b3f00 : 0xffdcae});
+}
 
 static int compare_widths(const void *a, const void *b)
 {
@@ -63,22 +133,23 @@ static struct word next_word(struct attn_figure_pen *pen, struct arcs_layout *la
     return word;
 }
 
-/* Lists the arcs of the keys that have one, the widest first. */
-static void list_arcs(struct attn_figure_pen *pen, struct arcs_layout *layout)
+/* Lists the arcs of the keys of SIDE that have one, the widest first. */
+static void list_arcs(struct attn_figure_pen *pen, struct arcs_layout *layout,
+                      const struct side *side)
 {
     const struct attn_level_matrix *matrix = layout->flow.matrix;
     const struct attn_color_range range = attn_level_range(matrix, &pen->scale, 0);
-    const size_t query = pen->content->grid->run->queries[0];
     const double largest = fmax(fabs(range.low), fabs(range.high));
 
-    for (size_t i = 0; i < layout->n; i++) {
+    layout->n_drawn = 0;
+    for (size_t i = side->from; i < side->end; i++) {
         const struct word word = next_word(pen, layout, i);
         struct arc arc = {.key = i, .x = word.x + word.width / 2};
         float value = 0;
 
         if (attn_level_cell(matrix, 0, i, &value) == ATTN_CELL_VALUE)
             arc.value = (double)value;
-        if (attn_grid_position(&layout->flow.keys, i) == query)
+        if (attn_grid_position(&layout->flow.keys, i) - side->from == side->query)
             layout->x = arc.x;
         if (fabs(arc.value) < LEAST * largest)
             continue;
@@ -154,32 +225,40 @@ static bool is_covered(const struct arcs_layout *layout, const struct arc *arc)
     return false;
 }
 
-/* Draws the weight of ARC below its word. */
-static void add_weight(struct attn_figure_pen *pen, const struct arcs_layout *layout,
-                       const struct arc *arc)
+/* Writes VALUE at TEXT. */
+static void add_percent(struct attn_figure_pen *pen, const struct attn_shape_text *text,
+                        double value)
 {
     const bool is_percent = attn_figure_is_percent(pen);
-    const struct attn_shape_text text = {.x = arc->x,
-                                         .y = layout->top + WORD + 10,
-                                         .size = ATTN_FIGURE_SMALL,
-                                         .color = pen->faint,
-                                         .anchor = ATTN_ANCHOR_MIDDLE};
     char number[ATTN_FIXED_TEXT_SIZE + 4];
-    size_t n = attn_float_text_fixed((float)(is_percent ? round(100 * arc->value) : arc->value),
+    size_t n = attn_float_text_fixed((float)(is_percent ? round(100 * value) : value),
                                      is_percent ? 0 : 2, number);
 
     if (is_percent) {
         number[n++] = ' ';
         number[n++] = '%';
     }
-    attn_shapes_add_text(pen->shapes, &text, number, n);
+    attn_shapes_add_text(pen->shapes, text, number, n);
 }
 
-static void add_words(struct attn_figure_pen *pen, struct arcs_layout *layout)
+/* Draws the weight of ARC below its word. */
+static void add_weight(struct attn_figure_pen *pen, const struct arcs_layout *layout,
+                       const struct arc *arc)
 {
-    const size_t query = pen->content->grid->run->queries[0];
+    const struct attn_shape_text text = {.x = arc->x,
+                                         .y = layout->top + WORD + 10,
+                                         .size = ATTN_FIGURE_SMALL,
+                                         .color = pen->faint,
+                                         .anchor = ATTN_ANCHOR_MIDDLE};
 
-    for (size_t i = 0; i < layout->n; i++) {
+    add_percent(pen, &text, arc->value);
+}
+
+/* Draws the words of SIDE, and a line below its query. */
+static void add_words(struct attn_figure_pen *pen, struct arcs_layout *layout,
+                      const struct side *side)
+{
+    for (size_t i = side->from; i < side->end; i++) {
         const struct word word = next_word(pen, layout, i);
         const struct attn_shape_text text = {.x = word.x,
                                              .y = layout->top + 0.5 * WORD + 0.35 * ATTN_FLOW_SIZE,
@@ -187,10 +266,41 @@ static void add_words(struct attn_figure_pen *pen, struct arcs_layout *layout)
                                              .color = pen->ink};
         const double y = layout->top + WORD;
 
+        if (differs(pen, side->row + i - side->from))
+            add_mark(pen, word.x, layout->top + 2, word.width);
         attn_shapes_add_text(pen->shapes, &text, word.text, word.n);
-        if (attn_grid_position(&layout->flow.keys, i) == query)
+        if (attn_grid_position(&layout->flow.keys, i) - side->from == side->query)
             attn_figure_add_line(pen, (double[]){word.x, y}, (double[]){word.x + word.width, y}, 2,
                                  pen->ink);
+    }
+}
+
+/* Draws the next words of SIDE below its weights, each with a bar. */
+static void add_bars(struct attn_figure_pen *pen, const struct arcs_layout *layout,
+                     const struct side *side)
+{
+    const double x = ATTN_FIGURE_PAD + BEFORE;
+    double y = layout->top + WORD + BELOW + 4;
+
+    for (size_t row = side->row + side->end - side->from; row < side->row_end; row++, y += BAR) {
+        const struct attn_cell token = cell_of(pen, row, "token");
+        const double prob = cell_of(pen, row, "prob").real, width = LONG * prob / layout->most;
+        struct attn_shape_text text = {
+            .x = ATTN_FIGURE_PAD, .y = y + 10, .size = ATTN_FIGURE_SMALL, .color = pen->ink};
+        struct attn_buffer *label = &pen->scratch;
+
+        label->size = 0;
+        attn_table_append_label(label, token.text, token.size);
+        label->size = attn_text_fit(label->data, label->size, NEXT_COLUMNS);
+        if (differs(pen, row))
+            add_mark(pen, text.x, y,
+                     text.size * attn_figure_string_width(pen, label->data, label->size));
+        attn_shapes_add_text(pen->shapes, &text, label->data, label->size);
+        attn_shapes_add_box(pen->shapes, (struct attn_shape_box){x, y + 2, width, BAR - 5,
+                                                                 attn_figure_color(pen, LEVEL)});
+        text.x = x + width + 5;
+        text.color = pen->faint;
+        add_percent(pen, &text, prob);
     }
 }
 
@@ -199,18 +309,23 @@ static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, stru
 {
     const size_t n_subtitle = pen->subtitle.size;
     struct arcs_layout layout = {0};
-    double right;
+    double right, line, next;
 
     ATTN_TRY(attn_flow_open(pen, WORD + BELOW, most, &layout.flow, err));
-    if (!attn_flow_has_query(pen, &layout.flow)) {
+    if (pen->content->grid->run && !attn_flow_has_query(pen, &layout.flow)) {
         attn_error_set(err, ATTN_INVALID,
                        "the query is none of the keys, and '`figure arcs`' "
                        "draws arcs within one text");
         return attn_error_hint(err, "`figure tokens` draws the keys alone");
     }
+    layout.n = layout.flow.matrix->n_column;
+    find_sides(pen, &layout);
+    next = layout.n_next > 0 ? (double)layout.n_next * BAR + AFTER : 0;
+    line = HIGH + ABOVE + WORD + BELOW + next;
+    layout.flow.line = line;
     layout.flow.hangs_blanks = true;
     right = attn_flow_measure(pen, &layout.flow, ATTN_FIGURE_PAD);
-    if (layout.flow.spot.y > 0) {
+    if (layout.flow.spot.y > (double)(layout.n_side - 1) * line) {
         pen->subtitle.size = n_subtitle;
         if (most > 0)
             return draw_arcs(pen, 0, err);
@@ -218,20 +333,33 @@ static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, stru
         return attn_figure_draw_tokens(pen, err);
     }
     attn_buffer_append_string(&pen->subtitle, "width: weight; ");
-    layout.n = layout.flow.matrix->n_column;
+    if (layout.n_next > 0)
+        attn_buffer_append_string(&pen->subtitle, "bars: next tokens; ");
+    if (layout.n_side > 1)
+        attn_buffer_append_string(&pen->subtitle, "marked: not in the other; ");
+    if (next > 0)
+        right = fmax(right, ATTN_FIGURE_PAD + BEFORE + LONG + 40);
     layout.flow.top = attn_figure_add_heading(pen, right) + WIDEST / 2.0;
-    layout.top = layout.flow.top + HIGH + ABOVE;
-    pen->shapes->height = ceil(layout.top + WORD + BELOW + ATTN_FIGURE_PAD);
+    pen->shapes->height = ceil(layout.flow.top + (double)layout.n_side * line + ATTN_FIGURE_PAD -
+                               (next > 0 ? AFTER : 0));
     if (pen->is_measuring)
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(layout.arcs, layout.n, err));
-    list_arcs(pen, &layout);
-    for (size_t i = 0; i < layout.n_drawn; i++) {
-        add_arc(pen, &layout, &layout.arcs[i]);
-        if (!is_covered(&layout, &layout.arcs[i]))
-            add_weight(pen, &layout, &layout.arcs[i]);
+    for (size_t s = 0; s < layout.n_side; s++) {
+        layout.top = layout.flow.top + (double)s * line + HIGH + ABOVE;
+        list_arcs(pen, &layout, &layout.sides[s]);
+        for (size_t i = 0; i < layout.n_drawn; i++) {
+            add_arc(pen, &layout, &layout.arcs[i]);
+            if (!is_covered(&layout, &layout.arcs[i]))
+                add_weight(pen, &layout, &layout.arcs[i]);
+        }
+        if (next > 0)
+            add_bars(pen, &layout, &layout.sides[s]);
     }
-    add_words(pen, &layout);
+    for (size_t s = 0; s < layout.n_side; s++) {
+        layout.top = layout.flow.top + (double)s * line + HIGH + ABOVE;
+        add_words(pen, &layout, &layout.sides[s]);
+    }
     attn_free(layout.arcs);
     return ATTN_OK;
 }

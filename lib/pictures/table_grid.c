@@ -358,14 +358,15 @@ static void append_token(struct attn_buffer *out, const struct attn_table *table
     attn_buffer_append(out, token, n);
 }
 
-/* Returns true if ROW begins another text than the row BEFORE: the text after a source. */
+/* Returns true if ROW begins another text than the row BEFORE: the text after a source, or the
+ * second of a pair. */
 static bool begins_text(const struct attn_table *table, size_t row, size_t before)
 {
     const size_t parts = attn_table_find_role(table, ATTN_ROLE_PART);
     const struct attn_cell a = attn_table_cell(table, before, parts);
     const struct attn_cell b = attn_table_cell(table, row, parts);
 
-    return attn_cell_word(&a, "source") == 0 && attn_cell_word(&b, "source") == SIZE_MAX;
+    return attn_cell_word(&a, "source a") < SIZE_MAX && attn_cell_word(&b, "source a") == SIZE_MAX;
 }
 
 /* Reads each row of the table that has a position as a token. */
@@ -705,7 +706,10 @@ static enum attn_status read_kind(const struct attn_table *table,
     const struct attn_view_columns *of = &cells->of;
     const bool is_pairs = (picture->view.traits & ATTN_VIEW_PAIRS) != 0;
 
-    if (kind == ATTN_FIGURE_TOKENS)
+    if (kind == ATTN_FIGURE_PAIR && attn_table_find(table, "differs") == SIZE_MAX)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure pair`' draws two texts of the question diff");
+    if (kind == ATTN_FIGURE_TOKENS || kind == ATTN_FIGURE_PAIR)
         return read_tokens(table, picture, cells, err);
     if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE)
         return read_series(table, picture, kind == ATTN_FIGURE_CURVE, cells, err);

@@ -89,6 +89,11 @@ static const struct attn_param param_rows[] = {
                     "compare one text under this model and under another one, which must have as "
                     "many layers and heads and make the same tokens of it",
                     .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM_KEPT(TEXT, "heads", "LIST", "the head of `figure pair`: 2.5",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(TEXT, "queries", "LIST",
+                    "the query of `figure pair` in both texts: 4; the last without this",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM_KEPT(TEXT, "with_attention", "KIND",
                     "compare one text under `attention` and under KIND, which is written in the "
                     "same way"),

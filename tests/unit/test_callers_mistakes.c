@@ -233,6 +233,7 @@ START_TEST(null_is_named_by_experiments)
     REFUSED(attn_head_measures(NULL, 1, &table, &err), "run");
     REFUSED(attn_lens(host, &request, NULL, NULL, &err), "table");
     REFUSED(attn_life(host, &request, NULL, NULL, &table, &err), "tokens");
+    REFUSED(attn_pair(host, &request, NULL, &table, &err), "args");
     REFUSED(attn_patch(host, &request, NULL, &table, NULL, &err), "sum");
     REFUSED(attn_score(host, &request, NULL, &table, NULL, &err), "sum");
     REFUSED(attn_similarity(host, NULL, 0, &table, &err), "request");

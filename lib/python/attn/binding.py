@@ -531,7 +531,8 @@ ATTN_FIGURE_CURVE = 8
 ATTN_FIGURE_CAUSES = 9
 ATTN_FIGURE_MAP = 10
 ATTN_FIGURE_LIFE = 11
-ATTN_N_FIGURE = 14
+ATTN_FIGURE_PAIR = 14
+ATTN_N_FIGURE = 15
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
@@ -3024,6 +3025,7 @@ FUNCTIONS = {
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens_over": (c_int, [c_void_p, POINTER(attn_request), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_life": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_pair": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),

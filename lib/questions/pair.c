@@ -1,0 +1,169 @@
+/* pair.c - see pair.h. */
+#include "questions/pair.h"
+
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "pictures/table_view.h"
+#include "predict/prediction.h"
+#include "questions/rows.h"
+#include "run/run_internal.h"
+#include "tables/table_internal.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+enum { PART, QUERY, KEY, TOKEN, WEIGHT, PROB, DIFFERS, N_COLUMN };
+enum { N_NEXT = 5 };
+
+static const struct attn_column columns[N_COLUMN] = {
+    [PART] = ATTN_COLUMN_PART(NULL),
+    [QUERY] = ATTN_COLUMN_OF(QUERY, "query", INTEGER),
+    [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight"),
+    [PROB] = ATTN_COLUMN_QUANTITY("prob", 4, NULL, SHARE, "probability"),
+    [DIFFERS] = {.name = "differs", .type = ATTN_VALUE_BOOLEAN},
+};
+
+const struct attn_table_view attn_pair_view = {.figure = ATTN_FIGURE_PAIR,
+                                               .rows = ATTN_ROLE_KEY,
+                                               .columns = ATTN_ROLE_KEY,
+                                               .texts = ATTN_ROLE_TOKEN,
+                                               .values = ATTN_TABLE_COLUMN(WEIGHT)};
+
+/* One of the two runs. */
+struct side {
+    struct attn_run *run; /* owns */
+    float *row;           /* [labels.n] owns; the weights */
+    size_t query;
+    struct attn_result result; /* owns */
+};
+
+/* Keeps the one row (attn_trace_fn). */
+static enum attn_status on_row(void *user, const struct attn_trace_event *event,
+                               struct attn_error *err)
+{
+    struct side *side = user;
+    const size_t n = side->run->text.n;
+
+    if (attn_location_is_cross(attn_selection_dims(attn_run_selection(side->run)), &event->at))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "the query is none of the keys, and '`figure pair`' draws arcs within "
+                           "each text");
+    if (side->row || event->n_row != 1) {
+        attn_error_set(err, ATTN_INVALID, "several rows are selected, '`figure pair`' shows one");
+        attn_error_hint(err, "choose one head and one query: `heads 2.5` `queries -1`");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    side->query = event->row0;
+    ATTN_TRY(ATTN_ALLOC(side->row, n, err));
+    attn_event_copy_row(event, 0, side->row, n);
+    return ATTN_OK;
+}
+
+static enum attn_status run_side(struct attn_host *host, const struct attn_request *given,
+                                 struct side *side, struct attn_error *err)
+{
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_trace trace = {.on_event = on_row, .user = side};
+
+    ATTN_TRY(attn_options_read(given, &request, err));
+    request.selection.sites = "pattern";
+    if (!request.selection.queries)
+        request.selection.queries = "-1";
+    request.predict.top = attn_predicts_next(attn_model_config(attn_host_model(host))) ? N_NEXT : 0;
+    ATTN_TRY(attn_run_prepare(host, &request, &side->run, err));
+    trace.selection = attn_run_selection(side->run);
+    return attn_run_perform(side->run, &trace, &side->result, err);
+}
+
+/* Returns true if tokens A of X and B of Y are the same. */
+static bool is_same(const struct attn_labels *x, size_t a, const struct attn_labels *y, size_t b)
+{
+    return x->token_sizes[a] == y->token_sizes[b] &&
+           memcmp(x->tokens[a], y->tokens[b], x->token_sizes[a]) == 0;
+}
+
+/* Appends the rows of SIDES[I]. N_PREFIX and N_SUFFIX tokens are the same in both. */
+static enum attn_status append_side(const struct side sides[2], size_t i, size_t n_prefix,
+                                    size_t n_suffix, struct attn_table *table,
+                                    struct attn_error *err)
+{
+    const struct side *side = &sides[i];
+    const struct attn_labels *labels = attn_run_labels(side->run);
+    const size_t n = side->run->text.n;
+    const struct attn_predictions *others = &sides[1 - i].result.predictions;
+
+    for (size_t k = 0; k < n + side->result.predictions.n_top; k++) {
+        const struct attn_candidate *next = &side->result.predictions.top[k < n ? 0 : k - n];
+        bool differs = k >= n_prefix && k + n_suffix < n;
+        struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string(i == 0 ? "a" : "b"),
+                                            [QUERY] = attn_cell_integer((int64_t)side->query)};
+
+        if (k < n) {
+            cells[KEY] = attn_cell_integer((int64_t)k);
+            cells[TOKEN] = attn_cell_text(labels->tokens[k], labels->token_sizes[k]);
+            cells[WEIGHT] = attn_cell_real((double)side->row[k]);
+        } else {
+            cells[TOKEN] = attn_cell_text(next->token, next->token_size);
+            cells[PROB] = attn_cell_real(next->probability);
+            differs = true;
+            for (size_t j = 0; j < others->n_top; j++)
+                differs = differs && others->top[j].id != next->id;
+        }
+        cells[DIFFERS] = attn_cell_boolean(differs);
+        ATTN_TRY(attn_table_append(table, cells, N_COLUMN, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status make(const struct side sides[2], struct attn_table *table,
+                             struct attn_error *err)
+{
+    const struct attn_labels *a = attn_run_labels(sides[0].run);
+    const struct attn_labels *b = attn_run_labels(sides[1].run);
+    const size_t n_a = sides[0].run->text.n, n_b = sides[1].run->text.n;
+    const size_t n = n_a < n_b ? n_a : n_b;
+    size_t n_prefix = 0, n_suffix = 0;
+
+    if (!a->tokens || !b->tokens)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'`figure pair`' shows texts");
+    while (n_prefix < n && is_same(a, n_prefix, b, n_prefix))
+        n_prefix++;
+    while (n_suffix < n - n_prefix && is_same(a, n_a - 1 - n_suffix, b, n_b - 1 - n_suffix))
+        n_suffix++;
+    ATTN_TRY(append_side(sides, 0, n_prefix, n_suffix, table, err));
+    return append_side(sides, 1, n_prefix, n_suffix, table, err);
+}
+
+enum attn_status attn_pair(struct attn_host *host, const struct attn_request *request,
+                           const struct attn_diff_args *args, struct attn_table **table,
+                           struct attn_error *err)
+{
+    struct side sides[2] = {{0}};
+    struct attn_table *made = NULL;
+    enum attn_status status;
+
+    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
+        !attn_is_given(args, "args", err) || !attn_is_given(table, "table", err))
+        return ATTN_INVALID;
+    status = run_side(host, request, &sides[0], err);
+    if (status == ATTN_OK)
+        status = run_side(args->host ? args->host : host, args->request ? args->request : request,
+                          &sides[1], err);
+    if (status == ATTN_OK)
+        status = attn_table_create("pair", columns, N_COLUMN, &made, err);
+    if (status == ATTN_OK)
+        status = make(sides, made, err);
+    for (size_t i = 0; i < 2; i++) {
+        attn_run_free(sides[i].run);
+        attn_free(sides[i].row);
+        attn_result_release(&sides[i].result);
+    }
+    if (status == ATTN_OK)
+        *table = made;
+    else
+        attn_table_free(made);
+    return status;
+}
