@@ -58,7 +58,7 @@ enum {
 };
 
 enum {
-    SHOW_HEAD = 1,
+    SHOW_HEAD = 512,
     SHOW_TYPE = 2,
     SHOW_PATTERN = 4,
     SHOW_WEIGHT = 8,
@@ -67,7 +67,7 @@ enum {
     SHOW_RIGHT = 64,
     SHOW_LOCALIZED = 128,
     SHOW_SELECTED = 256,
-    SHOW_MEASURES = 512
+    SHOW_MEASURES = 1024
 };
 
 /* Entropies and distances are unbounded; shares are 0 to 1. */
@@ -693,17 +693,24 @@ static enum attn_status add_effects(struct heads *heads, struct attn_error *err)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
+enum { OF_HEADS, OF_LAYERS };
+
 static const struct attn_table_view views[] = {
-    {.rows = ATTN_ROLE_LAYER,
-     .columns = ATTN_ROLE_HEAD,
-     .traits = ATTN_VIEW_SORTED,
-     .asked = "in each head"},
+    [OF_LAYERS] = {.rows = ATTN_ROLE_LAYER,
+                   .columns = ATTN_ROLE_LAYER,
+                   .values = ATTN_TABLE_COLUMN(OF_PICTURE),
+                   .traits = ATTN_VIEW_SEQUENCE,
+                   .figure = ATTN_FIGURE_CURVE},
+    [OF_HEADS] = {.rows = ATTN_ROLE_LAYER,
+                  .columns = ATTN_ROLE_HEAD,
+                  .traits = ATTN_VIEW_SORTED,
+                  .asked = "in each head"},
 };
 
 /* Returns the column that a picture shows: the one by which the table is sorted; otherwise an
  * optional value that was requested; otherwise the first selected measure. Returns N_COLUMN if the
  * table is sorted by another column. */
-static int find_drawn(const struct attn_heads_args *args)
+static int find_drawn(const struct attn_heads_args *args, bool has_prompt)
 {
     int column = 0;
 
@@ -720,15 +727,23 @@ static int find_drawn(const struct attn_heads_args *args)
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if (args->measures & ATTN_MEASURE_BIT(m))
             return column_of[m];
+    if (has_prompt)
+        return OF_PICTURE;
     return column_of[args->has_probe ? ATTN_MEASURE_INDUCTION : ATTN_MEASURE_ENTROPY_NORM];
 }
 
 static void draw(const void *given, struct attn_drawn *drawn)
 {
     const struct attn_heads_args *args = given;
-    const int column = find_drawn(args);
+    const struct attn_input *input = drawn->request ? &drawn->request->input : NULL;
+    const int column =
+        find_drawn(args, input && (input->image || input->pixels) && attn_input_is_given(input));
     struct attn_table_view *view = &drawn->picture->view;
 
+    if (args->by == ATTN_HEADS_BY_LAYER) {
+        *view = views[OF_LAYERS];
+        view->asked = "in each layer";
+    }
     drawn->has_answer = args->has_effect;
     view->values = column < N_COLUMN ? ATTN_TABLE_COLUMN(column) : 0;
     if (column == CHANGE && args->has_effect)

@@ -117,6 +117,14 @@ static struct attn_site_set listed_sites(const struct attn_request_selection *se
     return sites;
 }
 
+enum attn_status attn_run_refuse_picture(const struct attn_run *run, const char *what,
+                                         struct attn_error *err)
+{
+    return run->text.seen.n_picture == 0
+               ? ATTN_OK
+               : attn_refuse(err, ATTN_STAGE_OPTIONS, "a text with a picture has no %s", what);
+}
+
 static enum attn_status check_gradients(const struct attn_run *run, struct attn_site_set sites,
                                         struct attn_error *err)
 {
@@ -127,6 +135,7 @@ static enum attn_status check_gradients(const struct attn_run *run, struct attn_
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of a metric: they need `target`, and `foil` "
                               "for the difference of two logits");
+    ATTN_TRY(attn_run_refuse_picture(run, "gradients", err));
     if (run->request.selection.has_gradients && attn_sites_have(sites, ATTN_SITE_CONTACTS))
         return attn_error_set(err, ATTN_INVALID, "'contacts' has no gradient");
     return attn_gradient_check(run->model, run->attention.layers, sites, err);

@@ -65,6 +65,10 @@ static inline struct attn_notes attn_request_notes(const struct attn_request *re
 /* Reads the text and the source. */
 enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *err);
 
+/* Refuses RUN if its text has a picture, at the stage of options. WHAT cannot be computed then. */
+enum attn_status attn_run_refuse_picture(const struct attn_run *run, const char *what,
+                                         struct attn_error *err);
+
 /* Finds the pictures whose tower is watched. */
 enum attn_status attn_run_find_tiles(struct attn_run *run, struct attn_error *err);
 
