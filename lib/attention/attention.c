@@ -24,7 +24,7 @@ static enum attn_status check_numbers(const struct attn_attention *attention,
 {
     const struct attn_kind_param *param = attn_kind_find(attention)->params;
 
-    if (!attn_is_known(attention->later, "attention", err) ||
+    if (!ATTN_IS_KNOWN(attention->later, "attention", err) ||
         !attn_is_choice(attention->mask, ATTN_MASK_MATRIX + 1, "mask", err) ||
         !attn_is_choice(attention->masking, ATTN_MASKING_ZERO + 1, "masking", err) ||
         !attn_is_choice(attention->similarity, ATTN_SIMILARITY_COSINE + 1, "similarity", err) ||

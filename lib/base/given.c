@@ -24,13 +24,7 @@ bool attn_is_choice(long value, long n, const char *name, struct attn_error *err
     return false;
 }
 
-bool attn_is_known(const void *const *later, const char *name, struct attn_error *err)
-{
-    return attn_rest_is_known(later, 4, name, err);
-}
-
-bool attn_rest_is_known(const void *const *later, size_t n, const char *name,
-                        struct attn_error *err)
+bool attn_is_known(const void *const *later, size_t n, const char *name, struct attn_error *err)
 {
     while (n > 0 && !later[n - 1])
         n--;

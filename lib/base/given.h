@@ -19,12 +19,10 @@ bool attn_is_given(bool is_there, const char *name, struct attn_error *err);
 /* Checks likewise that the enum VALUE is one of 0 to N - 1. */
 bool attn_is_choice(long value, long n, const char *name, struct attn_error *err);
 
-/* Checks likewise that LATER [4], which is reserved for fields of later versions, is NULL. */
-bool attn_is_known(const void *const *later, const char *name, struct attn_error *err);
-
-/* Checks likewise LATER [n], if newer fields have taken some of the reserved space. */
-bool attn_rest_is_known(const void *const *later, size_t n, const char *name,
-                        struct attn_error *err);
+/* Checks likewise that the array LATER, which is reserved for fields of later versions, is NULL. */
+#define ATTN_IS_KNOWN(later, name, err)                                                            \
+    attn_is_known(later, sizeof(later) / sizeof *(later), name, err)
+bool attn_is_known(const void *const *later, size_t n, const char *name, struct attn_error *err);
 
 /* Checks the STATUS that a callback of the caller, the field NAME, returned. A failure without a
  * message gets one, so that it cannot be mistaken for success. Returns the status. */

@@ -119,7 +119,7 @@ bool attn_edits_name_positions(const struct attn_request_edits *edits)
 enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
                                         struct attn_error *err)
 {
-    if (!attn_is_known(edits->later, "edits", err) ||
+    if (!ATTN_IS_KNOWN(edits->later, "edits", err) ||
         !attn_is_given(edits->n == 0 || edits->items, "edits", err) ||
         !attn_is_given(edits->n_intervention == 0 || edits->interventions, "interventions", err))
         return ATTN_INVALID;
@@ -127,7 +127,7 @@ enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
         const struct attn_intervention *given = &edits->interventions[i];
         const bool is_knockout = given->op == ATTN_EDIT_MASK;
 
-        if (!attn_is_known(given->later, "interventions", err) ||
+        if (!ATTN_IS_KNOWN(given->later, "interventions", err) ||
             !attn_intervention_has_op(given->op, err) ||
             !attn_is_choice(given->at.site, ATTN_N_SITE, "site", err) ||
             !attn_is_given(is_knockout ? given->positions && given->keys

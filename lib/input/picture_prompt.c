@@ -414,8 +414,8 @@ static enum attn_status read_pixels(const struct attn_pixel_maker *given,
     seen->columns = seen->pixels->width / side;
     if (seen->n_picture > 1 && seen->n_picture * seen->rows * seen->columns > MANY)
         attn_note(reading->notes.on_note, reading->notes.user, ATTN_NOTE_PAIRS,
-                  "the picture has %zu positions in %zu x %zu tiles and the whole; `image_tiles "
-                  "off` leaves the %zu of the whole",
+                  "the picture has %zu positions in %zu x %zu tiles and the whole; "
+                  "`image_tiles off` leaves the %zu of the whole",
                   seen->n_picture * seen->rows * seen->columns, seen->tile_rows, seen->tile_cols,
                   seen->rows * seen->columns);
     return ATTN_OK;

@@ -529,7 +529,7 @@ enum attn_status attn_model_open(const struct attn_source *source,
     struct attn_model *m;
 
     if (!attn_is_given(source, "source", err) || !attn_is_given(model, "model", err) ||
-        !attn_is_known(source->later, "source", err))
+        !ATTN_IS_KNOWN(source->later, "source", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_options_read(given, &options, err));
     if (!attn_is_choice(options.compute, ATTN_N_COMPUTE, "compute", err) ||

@@ -388,7 +388,7 @@ enum attn_status attn_answer_find(const struct attn_answer_scope *scope,
     struct attn_answer found = {.metric = args->metric, .of = *scope};
 
     if (!attn_is_choice(args->metric, ATTN_N_ANSWER_METRIC, "metric", err) ||
-        !attn_is_known(args->later, "answer", err))
+        !ATTN_IS_KNOWN(args->later, "answer", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_error_at(find(args, is_at_queries, &found, err), ATTN_STAGE_OPTIONS, err));
     *answer = found;

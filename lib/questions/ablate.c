@@ -945,7 +945,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return ATTN_INVALID;
     for (size_t i = 0; i < args->n_set; i++)
         if (!attn_is_given(args->sets && args->sets[i].heads, "sets", err) ||
-            !attn_is_known(args->sets[i].later, "sets", err))
+            !ATTN_IS_KNOWN(args->sets[i].later, "sets", err))
             return ATTN_INVALID;
     if (args->n_set > 0 && args->by != ATTN_ABLATE_BY_HEAD)
         return attn_error_set(err, ATTN_INVALID, "`sets` names heads, and `by` is '%s'",

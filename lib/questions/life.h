@@ -21,8 +21,8 @@
  *
  *     part, layer, head, key, token, value
  *
- * and if REQUEST has edits `unchanged`, the value without them. A head that reads a key only without
- * the edits has the value 0. The rows are, in the unit of the logit:
+ * and if REQUEST has edits `unchanged`, the value without them. A head that reads a key only
+ * without the edits has the value 0. The rows are, in the unit of the logit:
  *
  *     head     what a head brings from a key, whose token is `token`; the largest first
  *     mlp      the output of the MLP of a layer

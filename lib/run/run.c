@@ -410,16 +410,14 @@ static enum attn_status check_given(const struct attn_request *request, struct a
     const struct attn_request_predict *predict = &request->predict;
     const struct attn_attention_change *change = request->attention.change;
     bool is_right =
-        attn_is_known(request->input.later, "input", err) &&
-        attn_is_known(request->source.later, "source", err) &&
-        attn_is_known(reading->later, "reading", err) &&
-        attn_is_known(request->attention.later, "attention", err) &&
-        (!change || attn_is_known(change->later, "change", err)) &&
-        attn_rest_is_known(request->selection.later,
-                           sizeof request->selection.later / sizeof *request->selection.later,
-                           "selection", err) &&
-        (!predict->more || attn_is_known(predict->more->later, "predict", err)) &&
-        attn_is_known(outputs->later, "outputs", err) &&
+        ATTN_IS_KNOWN(request->input.later, "input", err) &&
+        ATTN_IS_KNOWN(request->source.later, "source", err) &&
+        ATTN_IS_KNOWN(reading->later, "reading", err) &&
+        ATTN_IS_KNOWN(request->attention.later, "attention", err) &&
+        (!change || ATTN_IS_KNOWN(change->later, "change", err)) &&
+        ATTN_IS_KNOWN(request->selection.later, "selection", err) &&
+        (!predict->more || ATTN_IS_KNOWN(predict->more->later, "predict", err)) &&
+        ATTN_IS_KNOWN(outputs->later, "outputs", err) &&
         (!outputs->table || attn_is_given(outputs->table_picture, "table_picture", err)) &&
         attn_is_choice(reading->special, ATTN_SPECIAL_TEXT + 1, "special", err) &&
         attn_is_choice(reading->special_tokens, ATTN_SPECIAL_TOKENS_OFF + 1, "special_tokens",

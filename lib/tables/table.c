@@ -75,10 +75,7 @@ static enum attn_status check_column(const char *table, const struct attn_column
                               "column '%s' of the table '%s' has role %d, expected %d to %d",
                               attn_quote_string(column->name).text, attn_quote_string(table).text,
                               (int)column->role, ATTN_ROLE_VALUE, ATTN_ROLE_OTHER_PART);
-    return attn_rest_is_known(column->later, sizeof column->later / sizeof *column->later, "column",
-                              err)
-               ? ATTN_OK
-               : ATTN_INVALID;
+    return ATTN_IS_KNOWN(column->later, "column", err) ? ATTN_OK : ATTN_INVALID;
 }
 
 /* Appends TEXT with its NUL to WORDS [*size]; if WORDS is NULL, only adds to *SIZE. */

@@ -354,7 +354,7 @@ enum attn_status attn_tokenizer_open(const struct attn_source *source, struct at
     struct attn_tokenizer *tokenizer = NULL;
 
     if (!attn_is_given(source, "source", err) || !attn_is_given(out, "tokenizer", err) ||
-        !attn_is_known(source->later, "source", err))
+        !ATTN_IS_KNOWN(source->later, "source", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_tokenizer_open_lazily(source, NULL, NULL, &tokenizer, err));
     ATTN_RETURN_MADE(read_rest(tokenizer, NULL, err), out, tokenizer, attn_tokenizer_free);

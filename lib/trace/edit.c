@@ -109,7 +109,7 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
                                   const struct attn_dims *dims, struct attn_error *err)
 {
     for (size_t i = 0; i < n_edit; i++) {
-        if (!attn_rest_is_known(edits[i].later, 2, "edit", err) ||
+        if (!ATTN_IS_KNOWN(edits[i].later, "edit", err) ||
             !attn_is_choice(edits[i].at.site, ATTN_N_SITE, "site", err) ||
             !attn_is_choice(edits[i].op, ATTN_EDIT_FUNCTION + 1, "op", err))
             return ATTN_INVALID;

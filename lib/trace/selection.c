@@ -132,7 +132,7 @@ static enum attn_status make_stack(struct stack *stack, const struct attn_dims *
 {
     size_t n_head, n;
 
-    if (!attn_rest_is_known(dims->later, sizeof dims->later / sizeof *dims->later, "dims", err))
+    if (!ATTN_IS_KNOWN(dims->later, "dims", err))
         return ATTN_INVALID;
     if (!attn_checked_mul(dims->n_layer, dims->n_head, &n_head) ||
         !attn_checked_add(n_head, dims->n_position, &n) ||
