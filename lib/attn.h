@@ -16,7 +16,8 @@
  * A program works with every later library of the ATTN_ABI that it was compiled with, which is part
  * of the shared library's name (base/version.h). While that number stays, versions of this header
  * - add functions and numbers of enums, and change or remove none;
- * - add fields at the end of a struct that begins with `size`, which ATTN_..._DEFAULT sets;
+ * - add fields at the end of a struct that begins with `size`, which NAME_init sets, the function
+ *   behind ATTN_..._DEFAULT;
  * - add fields in the room of a struct that ends with `later`, which is NULL;
  * - leave all other structs as they are.
  * Structs of the library that begin with `size`, such as attn_config, are only read through

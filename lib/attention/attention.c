@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_attention, .kind = ATTN_ATTENTION_FULL, .is_scaled = true, .factor = 1)
+
 /* Names of enum attn_masking and enum attn_algorithm, in their order. */
 static const char *const maskings[] = {"inf", "renormalize", "zero"};
 static const char *const algorithms[] = {"auto", "dense", "blockwise"};

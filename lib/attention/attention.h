@@ -99,7 +99,8 @@ struct attn_attention {
     const void *later[4]; /* NULL: reserved for later versions */
 };
 
-#define ATTN_ATTENTION_DEFAULT                                                                     \
-    ((struct attn_attention){.kind = ATTN_ATTENTION_FULL, .is_scaled = true, .factor = 1})
+/* Sets ATTENTION [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_attention *attn_attention_init(struct attn_attention *attention, size_t size);
+#define ATTN_ATTENTION_DEFAULT ATTN_DEFAULT_OF(attn_attention)
 
 #endif

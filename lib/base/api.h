@@ -12,6 +12,10 @@
 /* Lets the compiler check the arguments of functions that take a printf format. */
 #define ATTN_PRINTF(index, first) __attribute__((format(printf, index, first)))
 
+/* The defaults of struct NAME as a value, to initialize variables in functions. Programs in other
+ * languages call NAME_init, which zeroes the fields that this library does not know. */
+#define ATTN_DEFAULT_OF(name) (*name##_init(&(struct name){0}, sizeof(struct name)))
+
 /* Given as the argument of an X-macro, sums to the number of its entries. */
 #define ATTN_COUNT(...) +1 /* NOLINT(bugprone-macro-parentheses) */
 

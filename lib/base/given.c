@@ -58,6 +58,20 @@ static enum attn_status check_size(size_t size, const char *what, struct attn_er
                           what, size);
 }
 
+void *attn_defaults_copy(void *given, size_t size, const void *defaults, size_t n)
+{
+    size_t own;
+
+    memcpy(&own, defaults, sizeof own);
+    if (!given)
+        return NULL;
+    memset(given, 0, size);
+    memcpy(given, defaults, size < n ? size : n);
+    if (own == n && size >= sizeof size)
+        memcpy(given, &size, sizeof size);
+    return given;
+}
+
 enum attn_status attn_options_read(const void *given, void *options, struct attn_error *err)
 {
     const unsigned char *bytes = given;

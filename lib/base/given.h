@@ -29,6 +29,19 @@ bool attn_is_known(const void *const *later, size_t n, const char *name, struct 
 enum attn_status attn_call_status(enum attn_status status, const char *name,
                                   struct attn_error *err);
 
+/* Copies DEFAULTS [n] to GIVEN [size], as much as it has room for, and zeroes the rest. If DEFAULTS
+ * begins with its size, GIVEN begins with SIZE. Returns GIVEN, which may be NULL. */
+void *attn_defaults_copy(void *given, size_t size, const void *defaults, size_t n);
+
+/* Defines NAME_init, the function with the defaults of struct NAME. */
+#define ATTN_DEFAULTS(name, ...)                                                                   \
+    struct name *name##_init(struct name *given, size_t size)                                      \
+    {                                                                                              \
+        static const struct name defaults = {__VA_ARGS__};                                         \
+                                                                                                   \
+        return attn_defaults_copy(given, size, &defaults, sizeof defaults);                        \
+    }
+
 /*
  * Reads an options struct of a caller that may have been compiled with another version of the
  * library: copies the fields of GIVEN over OPTIONS, which has the defaults and its own size. If

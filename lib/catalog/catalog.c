@@ -23,6 +23,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+ATTN_DEFAULTS(attn_catalog, .size = sizeof(struct attn_catalog))
+
 #define LM_STUDIO_PREFIX "lmstudio:"
 
 static_assert((int)ATTN_FOUND_PATH_SIZE == (int)ATTN_PATH_SIZE, "a folder's paths fit");

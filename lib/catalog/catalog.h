@@ -31,7 +31,9 @@ struct attn_catalog {
     const char *lm_studio; /* the folder of LM Studio's models; NULL: none */
 };
 
-#define ATTN_CATALOG_DEFAULT ((struct attn_catalog){.size = sizeof(struct attn_catalog)})
+/* Sets CATALOG [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_catalog *attn_catalog_init(struct attn_catalog *catalog, size_t size);
+#define ATTN_CATALOG_DEFAULT ATTN_DEFAULT_OF(attn_catalog)
 
 /* X(ID, number, name): how a model was found. */
 #define ATTN_ORIGIN_MAP(X)                                                                         \

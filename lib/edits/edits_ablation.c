@@ -310,7 +310,7 @@ static enum attn_status run_text(const struct attn_edit_scope *scope, struct att
         .model = scope->model, .text = scope->text, .source = &source, .options = *scope->session};
     struct attn_pass of_encoder = attn_encoder_pass_of(scope->model, scope->source, scope->session);
     struct attn_selection *selection;
-    struct attn_trace trace = {NULL, attn_edit_means_add, means};
+    struct attn_trace trace = {.on_event = attn_edit_means_add, .user = means};
     enum attn_status status = ATTN_OK;
 
     ATTN_TRY(attn_edits_select(means->edits, means->n, scope->dims, &selection, err));

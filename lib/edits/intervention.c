@@ -15,6 +15,8 @@
 #include <math.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_intervention, .at = {.head = ATTN_ALL_HEADS}, .factor = 1)
+
 /* Returns one block with two copies of TEXT, one after the other: the first stays whole, the second
  * is cut into parts. */
 static char *copy_twice(const char *text, struct attn_error *err)

@@ -45,7 +45,9 @@ struct attn_intervention {
     const void *later[4]; /* NULL: room for fields of later versions */
 };
 
-#define ATTN_INTERVENTION_DEFAULT                                                                  \
-    ((struct attn_intervention){.at = {.head = ATTN_ALL_HEADS}, .factor = 1})
+/* Sets INTERVENTION [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_intervention *attn_intervention_init(struct attn_intervention *intervention,
+                                                          size_t size);
+#define ATTN_INTERVENTION_DEFAULT ATTN_DEFAULT_OF(attn_intervention)
 
 #endif

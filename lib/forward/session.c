@@ -21,6 +21,9 @@
 #include <math.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_session_options, .size = sizeof(struct attn_session_options),
+              .isa = ATTN_ISA_BEST)
+
 /* From this many rows on, pages of the embedding are released after they were read: the system maps
  * 64 KiB of the table for each row. */
 static const size_t many_rows = 64;

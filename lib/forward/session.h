@@ -68,9 +68,10 @@ struct attn_session_options {
     bool has_projections; /* attn_session_projections will be called: sequences are fed whole */
 };
 
-#define ATTN_SESSION_OPTIONS_DEFAULT                                                               \
-    ((struct attn_session_options){.size = sizeof(struct attn_session_options),                    \
-                                   .isa = ATTN_ISA_BEST})
+/* Sets OPTIONS [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_session_options *
+attn_session_options_init(struct attn_session_options *options, size_t size);
+#define ATTN_SESSION_OPTIONS_DEFAULT ATTN_DEFAULT_OF(attn_session_options)
 
 /* Creates a session and allocates all its memory. Returns ATTN_INVALID for lengths, edits or a
  * trace that do not fit the model. */

@@ -311,7 +311,7 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
     ATTN_TRY(attn_backward_check_edits(b->model, options->edits, options->n_edit, err));
     ATTN_TRY(attn_backward_take_edits(b, options, err));
     ATTN_TRY(select_recomputed(b, &dims, options->n_goal, err));
-    b->trace = (struct attn_trace){b->computed, on_event, b};
+    b->trace = (struct attn_trace){.selection = b->computed, .on_event = on_event, .user = b};
     session.n_max = options->n;
     session.cache = ATTN_CACHE_ONE_LAYER;
     session.reads_once = options->reads_once;

@@ -83,7 +83,8 @@ static enum attn_status build(struct attn_kept_layers *kept, const struct attn_c
     dims.lacking = NULL;
     ATTN_TRY(attn_selection_create(&dims, &kept->selection, err));
     ATTN_TRY(attn_selection_set_sites(kept->selection, sites, err));
-    kept->trace = (struct attn_trace){kept->selection, on_event, kept};
+    kept->trace =
+        (struct attn_trace){.selection = kept->selection, .on_event = on_event, .user = kept};
     kept->n_layer = dims.n_layer;
     kept->n_layer_float = lay_out(&dims, sites, kept->width, kept->begin) * kept->n;
     kept->has_norms = attn_config_reads_raw_qk(config);

@@ -190,13 +190,12 @@ enum attn_status attn_encoder_run(const struct attn_pass *pass, struct attn_enco
     const struct attn_dims dims = attn_config_dims(config, pass->text->n);
     const struct attn_sequence text = attn_encoder_input(pass->text);
     const bool is_at_end = config->has_final_norm;
-    const struct attn_trace none = {NULL, NULL, NULL},
-                            given = pass->options.trace ? *pass->options.trace : none;
+    const struct attn_trace none = {0}, given = pass->options.trace ? *pass->options.trace : none;
     struct keeping keeping = {given,
                               {.site = is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
                                .layer = is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1},
                               made ? made->final : NULL};
-    struct attn_trace all = {NULL, store_final_rows, &keeping};
+    struct attn_trace all = {.on_event = store_final_rows, .user = &keeping};
     struct attn_pass own = *pass;
     struct attn_session *session = NULL;
     struct attn_selection *chosen = NULL;

@@ -60,6 +60,7 @@ struct attn_places {
     const struct attn_item_place *items; /* [n] */
     size_t n;
     const struct attn_places *others; /* where other names are looked up; or NULL */
+    const void *later[2];
 };
 
 /* Whether a question about a picture is put into the form of a conversation. */

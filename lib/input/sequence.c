@@ -391,7 +391,7 @@ static enum attn_status embed_pixels(const struct attn_sequence *sequence,
                                      struct attn_error *err)
 {
     const struct attn_dims dims = attn_config_dims(&model->config, sequence->n);
-    struct attn_trace trace = {NULL, keep_embeddings, x};
+    struct attn_trace trace = {.on_event = keep_embeddings, .user = x};
     struct attn_pass pass = {
         .model = model, .text = sequence, .options = ATTN_SESSION_OPTIONS_DEFAULT};
     struct attn_selection *selection;

@@ -22,6 +22,8 @@
 #include <stdio.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_model_options, .size = sizeof(struct attn_model_options))
+
 /* Reads the heads of MODEL that align words with sound from JSON, generation_config.json. What is
  * no list of [layer, head] is passed over, as by transformers until it is used. */
 static enum attn_status read_alignment(const struct attn_json *json, struct attn_model *model,

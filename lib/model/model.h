@@ -38,8 +38,10 @@ struct attn_model_options {
     enum attn_tower tower;  /* the tower to open, if a directory has two */
 };
 
-#define ATTN_MODEL_OPTIONS_DEFAULT                                                                 \
-    ((struct attn_model_options){.size = sizeof(struct attn_model_options)})
+/* Sets OPTIONS [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_model_options *attn_model_options_init(struct attn_model_options *options,
+                                                            size_t size);
+#define ATTN_MODEL_OPTIONS_DEFAULT ATTN_DEFAULT_OF(attn_model_options)
 
 /* Opens the model in SOURCE. OPTIONS may be NULL for the defaults. Returns ATTN_FORMAT if a file is
  * malformed or a tensor is missing or has the wrong shape; ATTN_UNSUPPORTED for an architecture or

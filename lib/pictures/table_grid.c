@@ -643,8 +643,8 @@ static enum attn_status read_part(const struct attn_table *table, size_t c,
                 : column->range == ATTN_RANGE_SHARE    ? ATTN_LOOK_SHARE
                 : column->range == ATTN_RANGE_POSITIVE ? ATTN_LOOK_BAR
                                                        : ATTN_LOOK_NUMBER,
-        .scale =
-            attn_color_scale_of(is_list ? ATTN_COLOR_SCALE_DEFAULT : asked, column->range, false),
+        .scale = attn_color_scale_of(is_list ? (struct attn_color_scale){0} : asked, column->range,
+                                     false),
         .digits = column->digits};
     for (size_t i = 0; is_list && i < n_row; i++) {
         const size_t size = attn_table_cell(table, i, c).size;
@@ -693,7 +693,7 @@ static enum attn_status read_parts(const struct attn_table *table,
     grid->model = picture->model;
     grid->title = picture->view.quantity;
     grid->note = picture->note;
-    grid->scale = attn_color_scale_of(ATTN_COLOR_SCALE_DEFAULT, ATTN_RANGE_SIGNED, false);
+    grid->scale = attn_color_scale_of((struct attn_color_scale){0}, ATTN_RANGE_SIGNED, false);
     return ATTN_OK;
 }
 

@@ -49,6 +49,7 @@ struct attn_label_ids {
     const int32_t *ids; /* [n] */
     size_t n;
     const char *name;
+    const void *later[2]; /* NULL: room for fields of later versions, here and below */
 };
 
 /* Other labels to compare a text or a picture with, and the length of spans. Borrowed. */
@@ -74,6 +75,7 @@ struct attn_request_predict {
                                   two towers, as CLIP is: `top` of them are listed; 0: all */
     size_t n_label;
     const struct attn_request_labels *more; /* or NULL */
+    const void *later[4];
 };
 
 #endif

@@ -55,17 +55,13 @@ class Header:
         include = '#include "extra.h"\n'
         macros = preprocess(include, "-dM")
         self.abi = re.search(r"#define ATTN_ABI (.*)", macros)[1]
-        macros = re.findall(r"#define (ATTN_\w+_DEFAULT) *\(\(struct", macros)
-        uses = "".join(f'\ndefault_of "{name}" {name};' for name in sorted(macros))
-        text = preprocess(include + uses)
-        self.constants, self.structs, self.callbacks, self.functions, self.defaults = {}, {}, {}, {}, {}
+        text = preprocess(include)
+        self.constants, self.structs, self.callbacks, self.functions = {}, {}, {}, {}
         for declaration in split(" ".join(text.split()), ";"):
             self.read(re.sub(r"__attribute__ ?\(\((?!visibility).*?\)\)\)?", "", declaration))
 
     def read(self, text):
-        if match := re.match(r'default_of "(\w+)" (.*)', text):
-            self.defaults[match[1]] = match[2]
-        elif match := re.match(r"enum (\w+ )?\{(.*)\}$", text):
+        if match := re.match(r"enum (\w+ )?\{(.*)\}$", text):
             if "ATTN_" in match[2]:
                 self.read_enum(match[2])
         elif match := re.match(r"struct (attn_\w+) \{(.*)\}$", text):
@@ -138,23 +134,6 @@ class Header:
                  for t, after in zip(types, [*types[1:], None])]
         return f"CFUNCTYPE({', '.join([str(kind), *types])})"
 
-    def default(self, text):
-        """A compound literal as a call: ((struct attn_x){.size = sizeof(struct attn_x), .n = 1})."""
-        name, body = re.match(r"\(\(struct (\w+)\)\s*\{(.*)\}\)$", text).groups()
-        values = []
-        for item in split(body, ","):
-            field, value = re.match(r"\.(\w+) = (.*)$", item).groups()
-            if match := re.match(r"sizeof ?\(struct (\w+)\)$", value):
-                value = f"sizeof({match[1]})"
-            elif value.startswith("((struct"):
-                value = self.default(value)
-            elif value.startswith("{"):
-                value = self.default(f"(({dict(self.structs[name])[field].strip()}){value})")
-            elif value not in ("true", "false"):
-                value = self.evaluate(re.sub(r"\b(true|false)\b", lambda m: str(int(m[0] == "true")), value))
-            values.append(f"{field}={value}")
-        return f"{name}({', '.join(values)})"
-
     def by_value(self):
         """The structs, each after those that it holds."""
         order = []
@@ -176,8 +155,7 @@ class Header:
 def binding(header):
     lines = ['"""The ctypes view of attn.h and extra.h. Made by lib/python/make_binding.py: do not edit."""',
              "from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_char, c_double, c_float, c_int,",
-             "                    c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p,",
-             "                    sizeof)", "", f"ATTN_ABI = {header.abi}", ""]
+             "                    c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p)", "", f"ATTN_ABI = {header.abi}", ""]
     lines += [f"{name} = {value}" for name, value in header.constants.items()]
     lines += [f"\n\nclass {name}(Structure):\n    pass" for name in header.structs]
     lines += ["", ""]
@@ -188,8 +166,6 @@ def binding(header):
         lines.append(f"{name}._fields_ = [")
         lines += [f'    ("{field}", {header.python_type(kind)}),' for field, kind in header.structs[name]]
         lines.append("]")
-    for name, text in header.defaults.items():
-        lines += ["", "", f"def {name}():", f"    return {header.default(text)}"]
     lines += ["", "", "# Results and arguments of every function.", "FUNCTIONS = {"]
     for name, (result, arguments) in header.functions.items():
         kind, types = header.signature(result, arguments)

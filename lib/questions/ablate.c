@@ -15,6 +15,7 @@
 #include "params/param_internal.h"
 #include "questions/frame.h"
 #include "questions/parts.h"
+#include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "stream/items_internal.h"
 #include "trace/places_internal.h"
@@ -24,6 +25,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+ATTN_DEFAULTS(attn_ablate_sum, .size = sizeof(struct attn_ablate_sum))
 
 enum {
     PART,

@@ -95,8 +95,7 @@ struct attn_ablate_args {
     unsigned picture_parts;
 };
 
-#define ATTN_ABLATE_ARGS_DEFAULT                                                                   \
-    ((struct attn_ablate_args){.size = sizeof(struct attn_ablate_args)})
+#define ATTN_ABLATE_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("ablate", attn_ablate_args)
 
 struct attn_ablate_sum {
     size_t size;       /* of this struct */
@@ -105,7 +104,9 @@ struct attn_ablate_sum {
     size_t n_feed;     /* number of runs, complete or from a later layer on */
 };
 
-#define ATTN_ABLATE_SUM_DEFAULT ((struct attn_ablate_sum){.size = sizeof(struct attn_ablate_sum)})
+/* Sets SUM [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_ablate_sum *attn_ablate_sum_init(struct attn_ablate_sum *sum, size_t size);
+#define ATTN_ABLATE_SUM_DEFAULT ATTN_DEFAULT_OF(attn_ablate_sum)
 
 /* Runs the parts in parallel on the host's threads. ARGS may be NULL. The caller owns *table.
  * Errors have a stage. */

@@ -12,6 +12,7 @@
 #include "measures/links.h"
 #include "model/config_internal.h"
 #include "questions/frame.h"
+#include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "run/trial.h"
 #include "stream/items.h"

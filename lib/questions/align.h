@@ -87,7 +87,7 @@ struct attn_align_args {
     bool is_soft;      /* without has_score: a row for each pair of words */
 };
 
-#define ATTN_ALIGN_ARGS_DEFAULT ((struct attn_align_args){.size = sizeof(struct attn_align_args)})
+#define ATTN_ALIGN_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("align", attn_align_args)
 
 /* Aligns the texts of REQUEST, or the items of ARGS. An item without a source fails, and with
  * has_score one without gold links. The caller owns *table; for items it has rows only with

@@ -23,6 +23,7 @@
 #include "predict/class_label.h"
 #include "predict/prediction.h"
 #include "questions/derivative.h"
+#include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "questions/readout.h"
 #include "run/trial.h"

@@ -141,9 +141,7 @@ struct attn_attribute_args {
     const char *score; /* "QUERY>KEY@LAYER.HEAD": attributes this score, and no answer; or NULL */
 };
 
-#define ATTN_ATTRIBUTE_ARGS_DEFAULT                                                                \
-    ((struct attn_attribute_args){.size = sizeof(struct attn_attribute_args),                      \
-                                  .baseline = ATTN_BASELINE_AUTO})
+#define ATTN_ATTRIBUTE_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("attribute", attn_attribute_args)
 
 /* The caller owns *table. Errors have a stage. ATTN_INVALID at the stage of options: dla for a
  * model without a residual stream, by token without a pattern, gradients if the model or its

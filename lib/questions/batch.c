@@ -20,6 +20,9 @@
 #include <stdio.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_batch_options, .size = sizeof(struct attn_batch_options), .max_failed = -1,
+              .precision = -1)
+
 /* --- The question ----------------------------------------------------------------------------- */
 
 static const int forms[] = {ATTN_ITEMS_BY_NAME, ATTN_ITEMS_JSON_LINES, ATTN_ITEMS_LINES,

@@ -76,9 +76,10 @@ struct attn_batch_options {
     const char *labels;
 };
 
-#define ATTN_BATCH_OPTIONS_DEFAULT                                                                 \
-    ((struct attn_batch_options){                                                                  \
-        .size = sizeof(struct attn_batch_options), .max_failed = -1, .precision = -1})
+/* Sets OPTIONS [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_batch_options *attn_batch_options_init(struct attn_batch_options *options,
+                                                            size_t size);
+#define ATTN_BATCH_OPTIONS_DEFAULT ATTN_DEFAULT_OF(attn_batch_options)
 
 /* The arguments of the question `batch` (attn_question_find in questions/questions.h): a batch,
  * and what is computed for its records. */

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_collect_args, .size = sizeof(struct attn_collect_args))
+
 enum { POSITION, TOKEN, END, RANK, NEXT, SCORE, LOG_PROB, ROW_TYPE, N_COLUMN };
 
 enum { SHOW_RANKS = 2, SHOW_SPANS = 4, SHOW_NEXT = 8, SHOW_SCORES = 16, SHOW_LOG_PROBS = 32 };

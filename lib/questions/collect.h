@@ -47,8 +47,10 @@ struct attn_collect_args {
     const char *minus;   /* one of the two values of that label; or NULL */
 };
 
-#define ATTN_COLLECT_ARGS_DEFAULT                                                                  \
-    ((struct attn_collect_args){.size = sizeof(struct attn_collect_args)})
+/* Sets ARGS [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_collect_args *attn_collect_args_init(struct attn_collect_args *args,
+                                                          size_t size);
+#define ATTN_COLLECT_ARGS_DEFAULT ATTN_DEFAULT_OF(attn_collect_args)
 
 /* Runs the items with the selection and the predictions of REQUEST. Errors have a stage. */
 ATTN_API enum attn_status attn_collect(struct attn_host *host, const struct attn_request *request,

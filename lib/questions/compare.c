@@ -132,7 +132,7 @@ static enum attn_status attend(const struct attn_attend_args *inputs,
                                const struct attn_selection *selection, attn_trace_fn on_event,
                                void *user, struct attn_error *err)
 {
-    const struct attn_trace trace = {selection, on_event, user};
+    const struct attn_trace trace = {.selection = selection, .on_event = on_event, .user = user};
     struct attn_attend_args args = *inputs;
 
     args.trace = &trace;
@@ -578,7 +578,8 @@ static enum attn_status compare_run(struct comparing *comparing, struct attn_com
                                     struct attn_error *err)
 {
     struct pass pass = {comparing, NULL, comparing->propagated};
-    const struct attn_trace trace = {comparing->run->selection, on_rows, &pass};
+    const struct attn_trace trace = {
+        .selection = comparing->run->selection, .on_event = on_rows, .user = &pass};
     const struct attn_site_set sites = ATTN_SITES(
         attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY),
         attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY), ATTN_SITE_V, ATTN_SITE_Z);

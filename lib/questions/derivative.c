@@ -125,7 +125,7 @@ static enum attn_status listen(struct attn_derivative *made,
     dims.lacking = NULL; /* selects scores with and without rotation, whichever the model has */
     dims.n_source = run->source.n;
     ATTN_TRY(attn_selection_create(&dims, &made->seen, err));
-    made->trace = (struct attn_trace){made->seen, on_event, made};
+    made->trace = (struct attn_trace){.selection = made->seen, .on_event = on_event, .user = made};
     return attn_selection_set_sites(made->seen, sites, err);
 }
 
@@ -160,8 +160,9 @@ static enum attn_status build_source(struct attn_derivative *made,
     if (asked->encoder_gradients.on_event) {
         ATTN_TRY(select_sites(attn_config_dims(&encoder->config, n), asked->encoder_gradients.sites,
                               &made->encoder_wanted, err));
-        made->encoder_gradients = (struct attn_trace){
-            made->encoder_wanted, asked->encoder_gradients.on_event, asked->encoder_gradients.user};
+        made->encoder_gradients = (struct attn_trace){.selection = made->encoder_wanted,
+                                                      .on_event = asked->encoder_gradients.on_event,
+                                                      .user = asked->encoder_gradients.user};
         back.trace = &made->encoder_gradients;
     }
     back.skips_zeros = back.reads_once = false;
@@ -215,8 +216,9 @@ static enum attn_status build(struct attn_derivative *made,
     made->pass.source = NULL; /* each feed sets it */
     ATTN_TRY(check(run, asked, err));
     ATTN_TRY(attn_derivative_select(run, asked->gradients.sites, &made->wanted, err));
-    made->gradients =
-        (struct attn_trace){made->wanted, asked->gradients.on_event, asked->gradients.user};
+    made->gradients = (struct attn_trace){.selection = made->wanted,
+                                          .on_event = asked->gradients.on_event,
+                                          .user = asked->gradients.user};
     made->text = attn_sequence_rows(&run->text, run->model);
     made->back = (struct attn_backward_options){.n = run->text.n,
                                                 .rule = asked->rule,

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "questions/frame.h"
+#include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "run/trial.h"
 #include "trace/capture.h"
@@ -17,6 +18,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+ATTN_DEFAULTS(attn_diff_sum, .size = sizeof(struct attn_diff_sum))
 
 enum { STACK, LAYER, HEAD, ROWS, TV_MEAN, TV_MAX, AT, JS, ROW_TYPE, N_COLUMN };
 

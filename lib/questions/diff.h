@@ -39,7 +39,7 @@ struct attn_diff_args {
     const struct attn_study_args *study;
 };
 
-#define ATTN_DIFF_ARGS_DEFAULT ((struct attn_diff_args){.size = sizeof(struct attn_diff_args)})
+#define ATTN_DIFF_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("diff", attn_diff_args)
 
 struct attn_diff_sum {
     size_t size; /* of this struct */
@@ -51,7 +51,9 @@ struct attn_diff_sum {
     bool is_aligned;
 };
 
-#define ATTN_DIFF_SUM_DEFAULT ((struct attn_diff_sum){.size = sizeof(struct attn_diff_sum)})
+/* Sets SUM [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_diff_sum *attn_diff_sum_init(struct attn_diff_sum *sum, size_t size);
+#define ATTN_DIFF_SUM_DEFAULT ATTN_DEFAULT_OF(attn_diff_sum)
 
 /* Compares two runs of models with equal numbers of layers and heads. The caller owns *table.
  * Errors have a stage: the stage of checks with ATTN_INVALID if rows differ that must be equal. */

@@ -10,6 +10,7 @@
 #include "input/sequence.h"
 #include "pictures/table_axis.h"
 #include "questions/frame.h"
+#include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "run/host_internal.h"
 #include "run/trial.h"

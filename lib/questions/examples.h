@@ -46,8 +46,7 @@ struct attn_examples_args {
     const struct attn_study_args *study; /* the items */
 };
 
-#define ATTN_EXAMPLES_ARGS_DEFAULT                                                                 \
-    ((struct attn_examples_args){.size = sizeof(struct attn_examples_args)})
+#define ATTN_EXAMPLES_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("examples", attn_examples_args)
 
 /* Finds the examples of the heads that REQUEST selects. The caller owns *table. ATTN_INVALID with
  * the stage of the input if there are fewer texts than bins. Errors have a stage. */

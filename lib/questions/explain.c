@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_explain_args, .size = sizeof(struct attn_explain_args))
+
 static const enum attn_site sites[] = {
     ATTN_SITE_RESID_PRE,
     ATTN_SITE_Q,
@@ -225,7 +227,8 @@ static enum attn_status select_row(struct attn_explainer *explainer,
             attn_sites_add(&wanted, sites[i]);
     seen.lacking = NULL; /* allows scores with and without rotation, whichever the model has */
     ATTN_TRY(attn_selection_create(&seen, &explainer->selection, err));
-    explainer->trace = (struct attn_trace){explainer->selection, on_event, explainer};
+    explainer->trace = (struct attn_trace){
+        .selection = explainer->selection, .on_event = on_event, .user = explainer};
     if (stack == ATTN_STACK_ENCODER) {
         attn_selection_clear_sites(explainer->selection);
         ATTN_TRY(attn_selection_add_sites(explainer->selection, stack, wanted, err));

@@ -46,8 +46,10 @@ struct attn_explain_args {
     const int32_t *key_mask, *source_mask;
 };
 
-#define ATTN_EXPLAIN_ARGS_DEFAULT                                                                  \
-    ((struct attn_explain_args){.size = sizeof(struct attn_explain_args)})
+/* Sets ARGS [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_explain_args *attn_explain_args_init(struct attn_explain_args *args,
+                                                          size_t size);
+#define ATTN_EXPLAIN_ARGS_DEFAULT ATTN_DEFAULT_OF(attn_explain_args)
 
 /* A key that takes part in the softmax. */
 struct attn_explained_key {

@@ -15,6 +15,7 @@
 #include "predict/logits.h"
 #include "predict/prediction.h"
 #include "questions/frame.h"
+#include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "run/layer_attention.h"
 #include "run/trial.h"
@@ -24,6 +25,8 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+ATTN_DEFAULTS(attn_generation, .size = sizeof(struct attn_generation))
 
 enum { DEFAULT_MOST = 20 };
 

@@ -46,8 +46,7 @@ struct attn_generate_args {
     const struct attn_study_args *study; /* items, for attn_generate_items; or NULL */
 };
 
-#define ATTN_GENERATE_ARGS_DEFAULT                                                                 \
-    ((struct attn_generate_args){.size = sizeof(struct attn_generate_args)})
+#define ATTN_GENERATE_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("generate", attn_generate_args)
 
 /* Why the generation ended. X(ID, number, text) */
 #define ATTN_GENERATION_END_MAP(X)                                                                 \
@@ -73,7 +72,10 @@ struct attn_generation {
     enum attn_generation_end end;
 };
 
-#define ATTN_GENERATION_DEFAULT ((struct attn_generation){.size = sizeof(struct attn_generation)})
+/* Sets GENERATION [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_generation *attn_generation_init(struct attn_generation *generation,
+                                                      size_t size);
+#define ATTN_GENERATION_DEFAULT ATTN_DEFAULT_OF(attn_generation)
 
 /* Continues the input of REQUEST, with its attention and edits. ARGS may be NULL. The caller owns
  * *made, which is untouched on failure. Errors have a stage: the stage of options with ATTN_INVALID

@@ -17,6 +17,7 @@
 #include "questions/frame.h"
 #include "questions/head_pictures.h"
 #include "questions/parts.h"
+#include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "questions/word_pairs.h"
 #include "run/host_internal.h"
@@ -1323,7 +1324,8 @@ static enum attn_status measure_run(struct measured *measured, struct attn_error
 {
     struct attn_run *run = measured->run;
     const struct attn_input *input = &run->request.input;
-    const struct attn_trace trace = {run->selection, on_heads, measured};
+    const struct attn_trace trace = {
+        .selection = run->selection, .on_event = on_heads, .user = measured};
     const struct attn_metric_settings settings = attn_run_metric_settings(run);
     struct attn_dims dims = *attn_selection_dims(run->selection);
     struct attn_result result = {0};

@@ -77,7 +77,7 @@ struct attn_heads_args {
     size_t n_kept;     /* over items, a head is selected if its rank is at most this; 0: 10 */
 };
 
-#define ATTN_HEADS_ARGS_DEFAULT ((struct attn_heads_args){.size = sizeof(struct attn_heads_args)})
+#define ATTN_HEADS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("heads", attn_heads_args)
 
 /* Surveys the input of REQUEST, or items, or probes. Memory does not grow with their number. ARGS
  * may be NULL. The caller owns *table. Errors have a stage. */

@@ -15,6 +15,7 @@
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "questions/frame.h"
+#include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "questions/readout.h"
 #include "run/trial.h"

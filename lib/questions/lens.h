@@ -38,8 +38,7 @@ struct attn_lens_args {
     const struct attn_ndarray *jacobian_array; /* [n_layer - 1, D, D], instead of `jacobian` */
 };
 
-#define ATTN_LENS_ARGS_DEFAULT                                                                     \
-    ((struct attn_lens_args){.size = sizeof(struct attn_lens_args), .skip = 16, .first = 128})
+#define ATTN_LENS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("lens", attn_lens_args)
 
 /*
  * Reads at the queries of REQUEST (NULL: the last position; the mask of an encoder; the position

@@ -229,7 +229,8 @@ static enum attn_status read_text(struct fit *fit, struct attn_error *err)
     const size_t d = fit->frame.config->d_model, n_layer = fit->frame.config->n_layer;
     const struct attn_watch watch = {
         .sites = fit->sites, .is_silent = true, .on_event = on_feed, .user = fit};
-    const struct attn_trace trace = {fit->wanted, on_gradient, fit};
+    const struct attn_trace trace = {
+        .selection = fit->wanted, .on_event = on_gradient, .user = fit};
     const struct attn_embedding_rows text = attn_sequence_rows(&run->text, run->model);
     const struct attn_backward_goal goal = {.given = fit->given, .is_of_stream = true};
 

@@ -9,6 +9,7 @@
 #include "model/model_internal.h"
 #include "pictures/table_axis.h"
 #include "questions/attribute.h"
+#include "questions/questions.h"
 #include "questions/rows.h"
 #include "tables/table_internal.h"
 

@@ -11,6 +11,7 @@
 #include "input/position.h"
 #include "pictures/table_grid.h"
 #include "questions/patch_internal.h"
+#include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "run/input_params.h"
 #include "trace/capture.h"
@@ -19,6 +20,8 @@
 
 #include <math.h>
 #include <string.h>
+
+ATTN_DEFAULTS(attn_patch_sum, .size = sizeof(struct attn_patch_sum))
 
 enum { SOURCE_ROW = 1, FIRST_PART = 2 }; /* rows of the table after the base */
 enum { DEFAULT_MOST = 20 };              /* rows of neurons by default */

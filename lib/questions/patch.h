@@ -110,9 +110,7 @@ struct attn_patch_args {
     size_t kept_bytes;
 };
 
-#define ATTN_PATCH_ARGS_DEFAULT                                                                    \
-    ((struct attn_patch_args){                                                                     \
-        .size = sizeof(struct attn_patch_args), .n_verified = 10, .kept_bytes = 536870912})
+#define ATTN_PATCH_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("patch", attn_patch_args)
 
 /* Correlations between the estimates and the effects of patched parts. NaN if there are fewer than
  * two parts, or all are equal. */
@@ -138,7 +136,9 @@ struct attn_patch_sum {
     double most_missed;
 };
 
-#define ATTN_PATCH_SUM_DEFAULT ((struct attn_patch_sum){.size = sizeof(struct attn_patch_sum)})
+/* Sets SUM [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_patch_sum *attn_patch_sum_init(struct attn_patch_sum *sum, size_t size);
+#define ATTN_PATCH_SUM_DEFAULT ATTN_DEFAULT_OF(attn_patch_sum)
 
 /* The input of REQUEST is the clean text. Parts are patched in parallel on the host's threads; each
  * run starts at the layer of its part. The caller owns *table. Errors have a stage. The stage of

@@ -33,6 +33,14 @@ const struct attn_question *attn_question_find(const char *name)
     return NULL;
 }
 
+void *attn_question_init(const char *name, void *args, size_t size)
+{
+    const struct attn_question *question = attn_question_find(name);
+
+    return question ? attn_defaults_copy(args, size, question->defaults, question->args_size)
+                    : NULL;
+}
+
 /* Finds the question of ASKED, which must have a procedure, or a function that selects one by the
  * arguments. */
 static enum attn_status find(const struct attn_question_call *asked,

@@ -24,6 +24,14 @@ ATTN_API const struct attn_question *attn_question_find(const char *name);
 /* Returns question I of the list; NULL after the last one. */
 ATTN_API const struct attn_question *attn_question_at(size_t i);
 
+/* Sets ARGS [size bytes], the arguments of the question NAME, to its defaults, and returns them;
+ * NULL for an unknown name. */
+ATTN_API void *attn_question_init(const char *name, void *args, size_t size);
+
+/* The defaults of the arguments TYPE of the question NAME, to initialize variables. */
+#define ATTN_QUESTION_DEFAULT(name, type)                                                          \
+    (*(struct type *)attn_question_init(name, &(struct type){0}, sizeof(struct type)))
+
 /* A question and its input. Borrowed. */
 struct attn_question_call {
     const char *question; /* "ablate" */

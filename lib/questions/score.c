@@ -18,6 +18,7 @@
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
 #include "questions/frame.h"
+#include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "run/reply.h"
 #include "run/trial.h"
@@ -28,6 +29,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+ATTN_DEFAULTS(attn_score_sum, .size = sizeof(struct attn_score_sum))
 
 enum {
     POSITION, /* for one text */

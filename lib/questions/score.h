@@ -82,7 +82,7 @@ struct attn_score_args {
     const char *regions;
 };
 
-#define ATTN_SCORE_ARGS_DEFAULT ((struct attn_score_args){.size = sizeof(struct attn_score_args)})
+#define ATTN_SCORE_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("score", attn_score_args)
 
 /* Sums over all tokens except the first of each text. */
 struct attn_score_sum {
@@ -91,7 +91,9 @@ struct attn_score_sum {
     double nats;
 };
 
-#define ATTN_SCORE_SUM_DEFAULT ((struct attn_score_sum){.size = sizeof(struct attn_score_sum)})
+/* Sets SUM [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_score_sum *attn_score_sum_init(struct attn_score_sum *sum, size_t size);
+#define ATTN_SCORE_SUM_DEFAULT ATTN_DEFAULT_OF(attn_score_sum)
 
 /* Scores the text or the ids of REQUEST, with its source, attention and ablations. A token of a
  * later window is scored once, by the first window that has it, after at least n_ctx - stride other

@@ -33,7 +33,7 @@ struct attn_sinks_args {
     size_t n_most;    /* maximum rows; 0: all */
 };
 
-#define ATTN_SINKS_ARGS_DEFAULT ((struct attn_sinks_args){.size = sizeof(struct attn_sinks_args)})
+#define ATTN_SINKS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("sinks", attn_sinks_args)
 
 /*
  * The table has the columns

@@ -33,6 +33,6 @@ struct attn_spans_args {
     const struct attn_study_args *study;
 };
 
-#define ATTN_SPANS_ARGS_DEFAULT ((struct attn_spans_args){.size = sizeof(struct attn_spans_args)})
+#define ATTN_SPANS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("spans", attn_spans_args)
 
 #endif

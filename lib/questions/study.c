@@ -18,6 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_study_sum, .size = sizeof(struct attn_study_sum))
+ATTN_DEFAULTS(attn_study_args, .size = sizeof(struct attn_study_args), .max_failed = -1)
+
 enum {
     MOST_NAMED = 10,
     MOST_IDLE = 32, /* maximum edits whose items are counted; further edits get one note */

@@ -58,7 +58,9 @@ struct attn_study_sum {
     size_t n_tie;
 };
 
-#define ATTN_STUDY_SUM_DEFAULT ((struct attn_study_sum){.size = sizeof(struct attn_study_sum)})
+/* Sets SUM [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_study_sum *attn_study_sum_init(struct attn_study_sum *sum, size_t size);
+#define ATTN_STUDY_SUM_DEFAULT ATTN_DEFAULT_OF(attn_study_sum)
 
 struct attn_study_args {
     size_t size;              /* size of this struct */
@@ -107,7 +109,8 @@ struct attn_items_args {
     struct attn_each_options each;
 };
 
-#define ATTN_STUDY_ARGS_DEFAULT                                                                    \
-    ((struct attn_study_args){.size = sizeof(struct attn_study_args), .max_failed = -1})
+/* Sets ARGS [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_study_args *attn_study_args_init(struct attn_study_args *args, size_t size);
+#define ATTN_STUDY_ARGS_DEFAULT ATTN_DEFAULT_OF(attn_study_args)
 
 #endif

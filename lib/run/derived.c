@@ -417,7 +417,8 @@ enum attn_status attn_derivation_create(const struct attn_derived_scope *of,
     made->pool = pool;
     made->resid_pre = attn_alloc(n_layer, sizeof *made->resid_pre, err);
     status = made->resid_pre ? watch(made, err) : ATTN_NO_MEMORY;
-    made->trace = (struct attn_trace){made->watched, on_event, made};
+    made->trace =
+        (struct attn_trace){.selection = made->watched, .on_event = on_event, .user = made};
     if (status == ATTN_OK)
         *derivation = made;
     else

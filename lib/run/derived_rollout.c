@@ -134,7 +134,7 @@ static enum attn_status multiply_by_layer(struct rollout *rollout, const struct 
                                           struct attn_error *err)
 {
     const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_PATTERN);
-    struct attn_trace trace = {NULL, on_pattern, rollout};
+    struct attn_trace trace = {.on_event = on_pattern, .user = rollout};
     const struct attn_again again = {.trace = &trace, .at = at};
     struct attn_selection *selection;
     struct attn_session *session = NULL;

@@ -161,7 +161,8 @@ static enum attn_status change_all(struct zeroing *zeroing, struct attn_error *e
     const struct attn_derivation *derivation = zeroing->derivation;
     const bool has_steps = attn_derivation_has_steps(derivation, &zeroing->at);
     const size_t n = has_steps ? zeroing->n_row : zeroing->n_key;
-    const struct attn_trace trace = {zeroing->selection, on_output, zeroing};
+    const struct attn_trace trace = {
+        .selection = zeroing->selection, .on_event = on_output, .user = zeroing};
     const struct attn_again again = {&trace, &zeroing->at, zeroing->edits,
                                      attn_selection_dims(zeroing->selection)->n_kv_head};
 

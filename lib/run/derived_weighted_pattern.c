@@ -190,7 +190,7 @@ static enum attn_status weigh(struct weighting *weighting, const struct attn_loc
                               struct attn_error *err)
 {
     const struct attn_derivation *derivation = weighting->derivation;
-    struct attn_trace trace = {NULL, on_event, weighting};
+    struct attn_trace trace = {.on_event = on_event, .user = weighting};
     const struct attn_again again = {.trace = &trace, .at = at};
 
     ATTN_TRY(reserve(weighting, err));

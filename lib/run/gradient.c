@@ -165,8 +165,10 @@ static enum attn_status build(struct attn_gradient *gradient, struct attn_error 
 
     ATTN_TRY(choose_watched(gradient, err));
     ATTN_TRY(choose_wanted(gradient, err));
-    gradient->feed_trace = (struct attn_trace){gradient->watched, on_feed, gradient};
-    gradient->trace = (struct attn_trace){gradient->wanted, on_gradient, gradient};
+    gradient->feed_trace =
+        (struct attn_trace){.selection = gradient->watched, .on_event = on_feed, .user = gradient};
+    gradient->trace = (struct attn_trace){
+        .selection = gradient->wanted, .on_event = on_gradient, .user = gradient};
     gradient->stream =
         attn_alloc_uninitialized(dims->n_layer + 1, n_float * sizeof *gradient->stream, err);
     if (!gradient->stream || !attn_backward_reads_embeddings(gradient->of.model))
@@ -216,8 +218,9 @@ static enum attn_status run_encoder(struct attn_gradient *gradient, const float 
     const struct attn_session_options *session = &gradient->of.session;
     const struct attn_sequence input = attn_encoder_input(gradient->of.source);
     const struct attn_embedding_rows rows = attn_sequence_rows(&input, encoder);
-    const struct attn_trace trace = {gradient->of_encoder, gradient->asked_by->on_event,
-                                     gradient->asked_by->user};
+    const struct attn_trace trace = {.selection = gradient->of_encoder,
+                                     .on_event = gradient->asked_by->on_event,
+                                     .user = gradient->asked_by->user};
     const struct attn_backward_goal goal = {.n = input.n, .given = d};
     const struct attn_backward_options back = {.n = input.n,
                                                .trace = &trace,

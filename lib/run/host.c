@@ -18,6 +18,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+ATTN_DEFAULTS(attn_host_options, .size = sizeof(struct attn_host_options), .isa = ATTN_ISA_BEST)
+
 /* Opens the tokenizer of SOURCE. If that fails, the reason is kept for requests that need a
  * tokenizer. */
 static enum attn_status open_tokenizer(struct attn_host *host, const struct attn_source *source,

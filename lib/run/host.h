@@ -46,8 +46,10 @@ struct attn_host_options {
                               opened when a request needs it */
 };
 
-#define ATTN_HOST_OPTIONS_DEFAULT                                                                  \
-    ((struct attn_host_options){.size = sizeof(struct attn_host_options), .isa = ATTN_ISA_BEST})
+/* Sets OPTIONS [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_host_options *attn_host_options_init(struct attn_host_options *options,
+                                                          size_t size);
+#define ATTN_HOST_OPTIONS_DEFAULT ATTN_DEFAULT_OF(attn_host_options)
 
 /* Creates a host with the model of SOURCE and its tokenizer. SOURCE NULL: it has neither, for
  * attention on arrays. OPTIONS NULL: the defaults. A missing vocabulary makes only those requests

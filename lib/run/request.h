@@ -98,7 +98,8 @@ struct attn_request {
     struct attn_request_maps maps;
 };
 
-#define ATTN_REQUEST_DEFAULT                                                                       \
-    ((struct attn_request){.size = sizeof(struct attn_request), .outputs = {.precision = -1}})
+/* Sets REQUEST [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_request *attn_request_init(struct attn_request *request, size_t size);
+#define ATTN_REQUEST_DEFAULT ATTN_DEFAULT_OF(attn_request)
 
 #endif

@@ -29,6 +29,8 @@
 #include <stdio.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_request, .size = sizeof(struct attn_request), .outputs = {.precision = -1})
+
 /* --- Preparing a sequence -------------------------------------------------------------------- */
 
 /* Returns the part of the picture that has patches, if its crop and size are known; or NULL. */
@@ -176,7 +178,8 @@ static enum attn_status watch_tiles(const struct attn_run *run, const struct att
     options.pool = pool;
     for (size_t i = 0; trace && i < run->n_tile && status == ATTN_OK; i++) {
         struct tile_trace tile = {trace, i};
-        const struct attn_trace numbered = {trace->selection, number_event, &tile};
+        const struct attn_trace numbered = {
+            .selection = trace->selection, .on_event = number_event, .user = &tile};
         struct attn_tower_picture picture;
         struct attn_pass pass;
 
@@ -416,7 +419,9 @@ static enum attn_status check_given(const struct attn_request *request, struct a
         ATTN_IS_KNOWN(request->attention.later, "attention", err) &&
         (!change || ATTN_IS_KNOWN(change->later, "change", err)) &&
         ATTN_IS_KNOWN(request->selection.later, "selection", err) &&
+        ATTN_IS_KNOWN(predict->later, "predict", err) &&
         (!predict->more || ATTN_IS_KNOWN(predict->more->later, "predict", err)) &&
+        (!reading->places || ATTN_IS_KNOWN(reading->places->later, "places", err)) &&
         ATTN_IS_KNOWN(outputs->later, "outputs", err) &&
         (!outputs->table || attn_is_given(outputs->table_picture, "table_picture", err)) &&
         attn_is_choice(reading->special, ATTN_SPECIAL_TEXT + 1, "special", err) &&
@@ -746,7 +751,7 @@ static enum attn_status ask_neutral(const struct attn_run *run, struct attn_pict
 {
     struct attn_request request = run->request;
     struct attn_picture_maps_args args = {0};
-    struct attn_trace trace = {NULL, add_neutral, NULL};
+    struct attn_trace trace = {.on_event = add_neutral};
     struct attn_result result = {0};
     struct attn_run *other = NULL;
     enum attn_status status;
@@ -881,8 +886,9 @@ static enum attn_status compute(struct attn_run *run, const struct attn_trace *o
                                 struct attn_result *result, struct attn_error *err)
 {
     struct watching watching = {run, observer, outputs};
-    const struct attn_trace all = {observer ? observer->selection : run->selection, emit,
-                                   &watching};
+    const struct attn_trace all = {.selection = observer ? observer->selection : run->selection,
+                                   .on_event = emit,
+                                   .user = &watching};
     const struct attn_trace *trace =
         !run->model || observer || run->request.outputs.n > 0 ? &all : NULL;
 

@@ -11,7 +11,7 @@
  *     struct attn_run *run;
  *     attn_run_prepare(host, &request, &run, &err);
  *     const struct attn_labels *labels = attn_run_labels(run);  // the tokens
- *     struct attn_trace trace = {attn_run_selection(run), on_event, user};
+ *     struct attn_trace trace = {.selection = attn_run_selection(run), .on_event = on_event};
  *     attn_run_perform(run, &trace, &result, &err);
  *     attn_run_free(run);
  *

@@ -221,7 +221,7 @@ enum attn_status attn_watch(const struct attn_run *run, const struct attn_watch 
 {
     struct attn_selection *made = NULL;
     struct attn_capture *capture = NULL;
-    struct attn_trace trace = {NULL, watch->on_event, watch->user};
+    struct attn_trace trace = {.on_event = watch->on_event, .user = watch->user};
     struct shared_trace shared = {.watch = watch};
     enum attn_status status = ATTN_OK;
 
@@ -234,7 +234,7 @@ enum attn_status attn_watch(const struct attn_run *run, const struct attn_watch 
         trace = *attn_capture_trace(capture);
     if (capture && watch->on_event) {
         shared.capture = trace;
-        trace = (struct attn_trace){made, on_shared, &shared};
+        trace = (struct attn_trace){.selection = made, .on_event = on_shared, .user = &shared};
         status =
             attn_selection_set_sites(made, attn_sites_join(watch->sites, watch->event_sites), err);
     }

@@ -2,6 +2,7 @@
 #include "run/host_internal.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_pack.h"
@@ -74,6 +75,8 @@ static enum attn_status use_ids(struct labelling *labelling, size_t i,
     struct attn_encoding *encoding = &labelling->encodings[i];
 
     labelling->names[i] = given->name;
+    if (!ATTN_IS_KNOWN(given->later, "labels", err))
+        return ATTN_INVALID;
     ATTN_TRY(attn_model_check_ids(labelling->labels->model, given->ids, given->n, 0, err));
     ATTN_TRY(ATTN_ALLOC(encoding->ids, given->n, err));
     if (given->n > 0)

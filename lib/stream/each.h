@@ -90,7 +90,9 @@ struct attn_each_options {
     struct attn_each_result *result; /* set at the end, also after a failure; or NULL */
 };
 
-#define ATTN_EACH_OPTIONS_DEFAULT                                                                  \
-    ((struct attn_each_options){.size = sizeof(struct attn_each_options)})
+/* Sets OPTIONS [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_each_options *attn_each_options_init(struct attn_each_options *options,
+                                                          size_t size);
+#define ATTN_EACH_OPTIONS_DEFAULT ATTN_DEFAULT_OF(attn_each_options)
 
 #endif

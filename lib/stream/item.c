@@ -121,7 +121,8 @@ enum attn_status attn_item_place_labels(struct attn_item *item, struct attn_erro
 void attn_item_name_places(struct attn_item *item, const struct attn_places *others)
 {
     item->keys.others = others;
-    item->named = (struct attn_places){item->places, item->n_place, &item->keys};
+    item->named =
+        (struct attn_places){.items = item->places, .n = item->n_place, .others = &item->keys};
 }
 
 const struct attn_item_label *attn_item_label(const struct attn_item *item, const char *name)

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_items_options, .size = sizeof(struct attn_items_options))
+
 struct attn_items {
     struct attn_items_options options;
     /* borrowed; the keys of records (attn_items_open_records); NULL: items */

@@ -70,8 +70,10 @@ struct attn_items_options {
     bool has_marks;
 };
 
-#define ATTN_ITEMS_OPTIONS_DEFAULT                                                                 \
-    ((struct attn_items_options){.size = sizeof(struct attn_items_options)})
+/* Sets OPTIONS [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_items_options *attn_items_options_init(struct attn_items_options *options,
+                                                            size_t size);
+#define ATTN_ITEMS_OPTIONS_DEFAULT ATTN_DEFAULT_OF(attn_items_options)
 
 struct attn_items;
 

@@ -55,8 +55,10 @@ struct attn_many_options {
                         default the last one */
 };
 
-#define ATTN_MANY_OPTIONS_DEFAULT                                                                  \
-    ((struct attn_many_options){.size = sizeof(struct attn_many_options)})
+/* Sets OPTIONS [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_many_options *attn_many_options_init(struct attn_many_options *options,
+                                                          size_t size);
+#define ATTN_MANY_OPTIONS_DEFAULT ATTN_DEFAULT_OF(attn_many_options)
 
 /* The result of an item, or of one of its two texts. Borrowed until `done` returns. */
 struct attn_item_result {

@@ -662,7 +662,7 @@ enum attn_status attn_many_item_compute(const struct attn_many_task *task,
                                         struct attn_error *err)
 {
     struct attn_pool *pool = has_pool ? task->host->pool : NULL;
-    struct attn_trace trace = {NULL, on_event, item};
+    struct attn_trace trace = {.on_event = on_event, .user = item};
 
     ATTN_TRY(create_listeners(task, item, pool, err));
     if (item->logits)
@@ -725,7 +725,8 @@ enum attn_status attn_many_pack_create(const struct attn_many_task *task,
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->task = task;
-    made->trace = (struct attn_trace){task->watched, on_pack_event, made};
+    made->trace =
+        (struct attn_trace){.selection = task->watched, .on_event = on_pack_event, .user = made};
     *pack = made;
     return ATTN_OK;
 }

@@ -21,6 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_each_options, .size = sizeof(struct attn_each_options))
+
 struct attn_stream {
     struct attn_stream_form form;
     struct attn_each_options options; /* those of the form, if it has files */

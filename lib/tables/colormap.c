@@ -204,7 +204,7 @@ static bool read_span(const char *text, size_t size, struct attn_color_scale *sc
 enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scale *scale,
                                         struct attn_error *err)
 {
-    struct attn_color_scale read = ATTN_COLOR_SCALE_DEFAULT;
+    struct attn_color_scale read = {0};
     const char *colon;
     size_t n_first;
     bool is_good;

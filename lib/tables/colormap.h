@@ -75,7 +75,4 @@ struct attn_color_scale {
     bool is_signed;
 };
 
-#define ATTN_COLOR_SCALE_DEFAULT                                                                   \
-    ((struct attn_color_scale){.curve = ATTN_CURVE_DEFAULT, .span = ATTN_SPAN_DEFAULT})
-
 #endif

@@ -159,6 +159,8 @@ static enum attn_status check_cells(const struct attn_table *table, const struct
                 attn_quote_string(column->name).text, attn_quote_string(table->words).text,
                 cells[i].type <= ATTN_VALUE_REALS ? type_name(cells[i].type) : "of no known type",
                 type_name(column->type));
+        if (!ATTN_IS_KNOWN(cells[i].later, "cells", err))
+            return ATTN_INVALID;
         if (cells[i].size > UINT32_MAX)
             return attn_error_set(err, ATTN_INVALID,
                                   "'%s' of the table '%s' has the size %zu, expected at most %u",

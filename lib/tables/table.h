@@ -31,38 +31,39 @@
 /* One value, created by the functions below. */
 struct attn_cell {
     enum attn_value_type type;
-    size_t size;         /* bytes of text, or numbers of a list */
-    int64_t integer;     /* ATTN_VALUE_INTEGER and ATTN_VALUE_BOOLEAN */
-    double real;         /* ATTN_VALUE_REAL; NaN and infinities are values */
-    const char *text;    /* [size] ATTN_VALUE_TEXT, not null-terminated; borrowed */
-    const int64_t *list; /* [size] ATTN_VALUE_LIST; borrowed */
-    const double *reals; /* [size] ATTN_VALUE_REALS; borrowed */
+    size_t size;          /* bytes of text, or numbers of a list */
+    int64_t integer;      /* ATTN_VALUE_INTEGER and ATTN_VALUE_BOOLEAN */
+    double real;          /* ATTN_VALUE_REAL; NaN and infinities are values */
+    const char *text;     /* [size] ATTN_VALUE_TEXT, not null-terminated; borrowed */
+    const int64_t *list;  /* [size] ATTN_VALUE_LIST; borrowed */
+    const double *reals;  /* [size] ATTN_VALUE_REALS; borrowed */
+    const void *later[1]; /* NULL: room for a field of later versions */
 };
 
 static inline struct attn_cell attn_cell_missing(void)
 {
-    const struct attn_cell cell = {ATTN_VALUE_MISSING, 0, 0, 0, NULL, NULL, NULL};
+    const struct attn_cell cell = {ATTN_VALUE_MISSING, 0, 0, 0, NULL, NULL, NULL, {NULL}};
 
     return cell;
 }
 
 static inline struct attn_cell attn_cell_integer(int64_t value)
 {
-    const struct attn_cell cell = {ATTN_VALUE_INTEGER, 0, value, 0, NULL, NULL, NULL};
+    const struct attn_cell cell = {ATTN_VALUE_INTEGER, 0, value, 0, NULL, NULL, NULL, {NULL}};
 
     return cell;
 }
 
 static inline struct attn_cell attn_cell_boolean(bool value)
 {
-    const struct attn_cell cell = {ATTN_VALUE_BOOLEAN, 0, value, 0, NULL, NULL, NULL};
+    const struct attn_cell cell = {ATTN_VALUE_BOOLEAN, 0, value, 0, NULL, NULL, NULL, {NULL}};
 
     return cell;
 }
 
 static inline struct attn_cell attn_cell_real(double value)
 {
-    const struct attn_cell cell = {ATTN_VALUE_REAL, 0, 0, value, NULL, NULL, NULL};
+    const struct attn_cell cell = {ATTN_VALUE_REAL, 0, 0, value, NULL, NULL, NULL, {NULL}};
 
     return cell;
 }
@@ -70,7 +71,7 @@ static inline struct attn_cell attn_cell_real(double value)
 /* Returns a cell with TEXT [size]; a missing cell if TEXT is NULL. */
 static inline struct attn_cell attn_cell_text(const char *text, size_t size)
 {
-    const struct attn_cell cell = {ATTN_VALUE_TEXT, size, 0, 0, text, NULL, NULL};
+    const struct attn_cell cell = {ATTN_VALUE_TEXT, size, 0, 0, text, NULL, NULL, {NULL}};
 
     return text ? cell : attn_cell_missing();
 }
@@ -78,7 +79,7 @@ static inline struct attn_cell attn_cell_text(const char *text, size_t size)
 /* Returns a cell with LIST [n]. */
 static inline struct attn_cell attn_cell_list(const int64_t *list, size_t n)
 {
-    const struct attn_cell cell = {ATTN_VALUE_LIST, n, 0, 0, NULL, list, NULL};
+    const struct attn_cell cell = {ATTN_VALUE_LIST, n, 0, 0, NULL, list, NULL, {NULL}};
 
     return cell;
 }
@@ -86,7 +87,7 @@ static inline struct attn_cell attn_cell_list(const int64_t *list, size_t n)
 /* Returns a cell with REALS [n]. */
 static inline struct attn_cell attn_cell_reals(const double *reals, size_t n)
 {
-    const struct attn_cell cell = {ATTN_VALUE_REALS, n, 0, 0, NULL, NULL, reals};
+    const struct attn_cell cell = {ATTN_VALUE_REALS, n, 0, 0, NULL, NULL, reals, {NULL}};
 
     return cell;
 }

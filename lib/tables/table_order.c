@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_table_order, .size = sizeof(struct attn_table_order))
+
 static const struct attn_param params[] = {
     ATTN_TABLE_ORDER_PARAMS(
         "sort the rows by this column, the largest first, of numbers with both signs the largest "

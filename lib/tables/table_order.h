@@ -40,8 +40,10 @@ struct attn_table_order {
     const char *columns;
 };
 
-#define ATTN_TABLE_ORDER_DEFAULT                                                                   \
-    ((struct attn_table_order){.size = sizeof(struct attn_table_order)})
+/* Sets ORDER [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_table_order *attn_table_order_init(struct attn_table_order *order,
+                                                        size_t size);
+#define ATTN_TABLE_ORDER_DEFAULT ATTN_DEFAULT_OF(attn_table_order)
 
 /* Sets *sorted to a new table with the rows and columns of TABLE that ORDER keeps, sorted. The
  * caller frees it. ATTN_INVALID, with the stage of options, if a column does not exist, or its type

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+ATTN_DEFAULTS(attn_picture_options, .size = sizeof(struct attn_picture_options))
+
 /* Figures that are no longer drawn, and what to use instead. */
 static const struct {
     const char *name, *hint;

@@ -144,8 +144,9 @@ struct attn_picture_options {
     void *user; /* passed to on_note */
 };
 
-#define ATTN_PICTURE_OPTIONS_DEFAULT                                                               \
-    ((struct attn_picture_options){.size = sizeof(struct attn_picture_options),                    \
-                                   .color_scale = ATTN_COLOR_SCALE_DEFAULT})
+/* Sets OPTIONS [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_picture_options *
+attn_picture_options_init(struct attn_picture_options *options, size_t size);
+#define ATTN_PICTURE_OPTIONS_DEFAULT ATTN_DEFAULT_OF(attn_picture_options)
 
 #endif

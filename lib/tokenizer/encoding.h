@@ -48,8 +48,10 @@ struct attn_encode_options {
     size_t n_pair;
 };
 
-#define ATTN_ENCODE_DEFAULT                                                                        \
-    ((struct attn_encode_options){.size = sizeof(struct attn_encode_options)})
+/* Sets OPTIONS [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_encode_options *attn_encode_options_init(struct attn_encode_options *options,
+                                                              size_t size);
+#define ATTN_ENCODE_DEFAULT ATTN_DEFAULT_OF(attn_encode_options)
 
 /* The text that a token belongs to. */
 enum attn_text_part {

@@ -149,7 +149,8 @@ static enum attn_status begin(struct attn_capture *capture, const struct attn_se
                               struct attn_error *err)
 {
     ATTN_TRY(attn_selection_copy(selection, &capture->selection, err));
-    capture->trace = (struct attn_trace){capture->selection, keep_event, capture};
+    capture->trace = (struct attn_trace){
+        .selection = capture->selection, .on_event = keep_event, .user = capture};
     ATTN_TRY(ATTN_ALLOC(capture->slots, (attn_selection_n_slot(selection) + 1) * ATTN_N_SITE, err));
     ATTN_TRY(number(selection, ATTN_STACK_ONLY, &capture->row_of[0], err));
     if (!attn_selection_dims(selection)->encoder)

@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_edit, .at = {.layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS}, .row1 = SIZE_MAX,
+              .col1 = SIZE_MAX)
+
 static bool is_in_range(size_t first, size_t last, size_t n)
 {
     return first < n && first < last && (last == SIZE_MAX || last <= n);

@@ -64,10 +64,10 @@ struct attn_edit {
     const void *later[2];  /* NULL: room for fields of later versions */
 };
 
+/* Sets EDIT [size bytes] to the defaults, and returns it. */
+ATTN_API struct attn_edit *attn_edit_init(struct attn_edit *edit, size_t size);
 #define ATTN_EDIT_DEFAULT                                                                          \
-    ((struct attn_edit){.at = {.layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS},                  \
-                        .row1 = SIZE_MAX,                                                          \
-                        .col1 = SIZE_MAX})
+    (*attn_edit_init(&(struct attn_edit){.row0 = 0}, sizeof(struct attn_edit)))
 
 /* A rectangle of one tensor that the model has just computed; attn_edits_apply changes it. */
 struct attn_edit_target {

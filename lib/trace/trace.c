@@ -32,7 +32,8 @@ static bool wants_row(const struct attn_selection *selection, const struct attn_
 bool attn_trace_is_given(const struct attn_trace *trace, struct attn_error *err)
 {
     return attn_is_given(trace->selection, "selection", err) &&
-           attn_is_given(trace->on_event, "on_event", err);
+           attn_is_given(trace->on_event, "on_event", err) &&
+           ATTN_IS_KNOWN(trace->later, "trace", err);
 }
 
 bool attn_trace_next_part(const struct attn_selection *selection,

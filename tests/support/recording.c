@@ -136,7 +136,8 @@ void attn_recording_init_dims(struct attn_recording *recording, const struct att
                       attn_selection_set_sites(recording->selection, recording->dims.sites, &err) ==
                           ATTN_OK,
                   "%s", err.message);
-    recording->trace = (struct attn_trace){recording->selection, keep, recording};
+    recording->trace =
+        (struct attn_trace){.selection = recording->selection, .on_event = keep, .user = recording};
     recording->records =
         calloc((recording->dims.n_layer + 1) * ATTN_N_SITE, sizeof *recording->records);
     ck_assert(recording->records != NULL);

@@ -23,7 +23,7 @@ import re
 import shutil
 import sys
 import unicodedata
-from ctypes import CDLL, POINTER, byref, c_char_p, c_int32, c_size_t, c_void_p, cast, string_at
+from ctypes import CDLL, POINTER, byref, c_char_p, c_int32, c_size_t, c_void_p, cast, sizeof, string_at
 
 try:
     import tokenizers
@@ -59,7 +59,8 @@ class Ours:
     def encode(self, text, pair=None, special=True):
         """ids, types, offsets in bytes, which text."""
         data, other = text.encode(), None if pair is None else pair.encode()
-        options, encoding, error = c.ATTN_ENCODE_DEFAULT(), c.attn_encoding(), c.attn_error()
+        options, encoding, error = c.attn_encode_options(), c.attn_encoding(), c.attn_error()
+        lib.attn_encode_options_init(byref(options), sizeof(options))
         options.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special else c.ATTN_SPECIAL_TOKENS_OFF
         options.pair, options.n_pair = other, len(other or b"")
         if lib.attn_tokenizer_encode(self.pointer, data, len(data), byref(options), byref(encoding),

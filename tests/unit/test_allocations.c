@@ -112,7 +112,8 @@ static enum attn_status write_tensors(struct parts *parts, const struct job *job
                                   &writer_options, &parts->writer, err);
     if (status != ATTN_OK)
         return status;
-    parts->trace = (struct attn_trace){parts->selection, pass_on, parts->writer};
+    parts->trace = (struct attn_trace){
+        .selection = parts->selection, .on_event = pass_on, .user = parts->writer};
     options.n_max = parts->n;
     options.trace = &parts->trace;
     options.pool = parts->pool;

@@ -199,7 +199,7 @@ static void run_with(struct pass *pass, const struct attn_attention *attention)
                                           NULL) == ATTN_OK);
         feed(pass, attention, pool, attn_kept_layers_trace(kept));
     }
-    const struct attn_trace trace = {pass->wanted, watch, pass};
+    const struct attn_trace trace = {.selection = pass->wanted, .on_event = watch, .user = pass};
     const struct attn_backward_options options = {.n = pass->n,
                                                   .rule = pass->rule,
                                                   .n_goal = goal.n,

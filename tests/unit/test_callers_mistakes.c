@@ -270,6 +270,7 @@ END_TEST
 START_TEST(null_is_named_by_files_and_tables)
 {
     const struct attn_cell cell = {.type = ATTN_VALUE_TEXT, .size = 1};
+    struct attn_cell newer = attn_cell_missing();
     const struct attn_table_picture picture = {.view = {.columns = ATTN_ROLE_HEAD}};
     struct attn_column column = {.name = "head", .type = ATTN_VALUE_TEXT};
     struct attn_output output = {0};
@@ -296,6 +297,8 @@ START_TEST(null_is_named_by_files_and_tables)
     REFUSED(attn_table_append(NULL, &cell, 1, &err), "table");
     REFUSED(attn_table_append(table, NULL, 1, &err), "cells");
     REFUSED(attn_table_append(table, &cell, 1, &err), "text");
+    newer.later[0] = "a";
+    REFUSED(attn_table_append(table, &newer, 1, &err), "cells");
     REFUSED(attn_table_picture_write(table, &picture, NULL, &output, &err), "rows");
     attn_table_free(table);
     REFUSED(attn_records_open(NULL, 1, NULL, false, NULL, &err), "items");
@@ -662,6 +665,14 @@ START_TEST(results_are_not_written_beyond_the_size_of_the_caller)
 }
 END_TEST
 
+/* As one_head.c invites: a failure without a message. */
+static enum attn_status fail_silently(void *user, const struct attn_trace_event *event,
+                                      struct attn_error *err)
+{
+    (void)event, (void)err;
+    return (enum attn_status)(*(const int *)user);
+}
+
 /* A program that was compiled with a later version may fill what this one does not know. */
 START_TEST(fields_of_later_versions_are_refused)
 {
@@ -673,9 +684,14 @@ START_TEST(fields_of_later_versions_are_refused)
     struct attn_request request = ask();
     struct attn_answer_args answer = {.target = " are"};
     struct attn_source source = {.directory = "models/fable"};
+    struct attn_places places_of_text = {0};
+    struct attn_trace trace = {.on_event = fail_silently};
     struct attn_result result = {0};
     struct attn_model *model;
-    const void **const places[] = {request.reading.later,
+    struct attn_run *run;
+    const void **const places[] = {request.predict.later,
+                                   places_of_text.later,
+                                   request.reading.later,
                                    request.attention.later,
                                    request.selection.later,
                                    request.edits.later,
@@ -694,6 +710,7 @@ START_TEST(fields_of_later_versions_are_refused)
     request.attention.layers = layers, request.attention.change = &change;
     request.edits.items = &edit, request.edits.n = 1;
     request.predict.answer = &answer;
+    request.reading.places = &places_of_text;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         places[i][i % 2] = text;
         REFUSED(attn_run_request(host, &request, &result, &err), "has fields");
@@ -701,6 +718,11 @@ START_TEST(fields_of_later_versions_are_refused)
     }
     source.later[3] = text;
     REFUSED(attn_model_open(&source, NULL, &model, &err), "has fields");
+    request = ask();
+    ck_assert_int_eq(attn_run_prepare(host, &request, &run, NULL), ATTN_OK);
+    trace.selection = attn_run_selection(run), trace.later[1] = text;
+    REFUSED(attn_run_perform(run, &trace, &result, &err), "has fields");
+    attn_run_free(run);
     attn_host_free(host);
 }
 END_TEST
@@ -1066,14 +1088,6 @@ END_TEST
 
 /* --- Observers -------------------------------------------------------------------------------- */
 
-/* As one_head.c invites: a failure without a message. */
-static enum attn_status fail_silently(void *user, const struct attn_trace_event *event,
-                                      struct attn_error *err)
-{
-    (void)event, (void)err;
-    return (enum attn_status)(*(const int *)user);
-}
-
 START_TEST(an_observer_that_fails_silently_fails_the_run)
 {
     static const int statuses[] = {ATTN_IO, ATTN_CANCELED, ATTN_INVALID, 99, -1};
@@ -1090,7 +1104,9 @@ START_TEST(an_observer_that_fails_silently_fails_the_run)
 
         request.outputs.items = &output, request.outputs.n = i % 2;
         run = prepare(host, &request);
-        const struct attn_trace trace = {attn_run_labels(run)->selection, fail_silently, &status};
+        const struct attn_trace trace = {.selection = attn_run_labels(run)->selection,
+                                         .on_event = fail_silently,
+                                         .user = &status};
 
         ck_assert_int_eq((int)attn_run_perform(run, &trace, &result, &err), status);
         ck_assert_int_eq((int)err.status, status);
@@ -1351,7 +1367,8 @@ START_TEST(a_session_that_failed_must_be_reset)
     struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
     struct attn_run *run = prepare(host, &request);
-    const struct attn_trace trace = {attn_run_labels(run)->selection, fail_silently, &status};
+    const struct attn_trace trace = {
+        .selection = attn_run_labels(run)->selection, .on_event = fail_silently, .user = &status};
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     static const int32_t ids[3] = {1, 2, 3}, bad[1] = {-1};
     struct attn_error failure = {0};

@@ -202,7 +202,7 @@ END_TEST
 
 static struct attn_color_scale parse(const char *text)
 {
-    struct attn_color_scale scale = ATTN_COLOR_SCALE_DEFAULT;
+    struct attn_color_scale scale = {0};
 
     ck_assert_msg(attn_color_scale_parse(text, &scale, NULL) == ATTN_OK, "%s", text);
     return scale;
@@ -239,7 +239,7 @@ static double place(const char *text, enum attn_site site, bool is_difference, d
                     double most, double value)
 {
     const struct attn_color_scale scale = attn_color_scale_of(
-        *text ? parse(text) : ATTN_COLOR_SCALE_DEFAULT, attn_site_range(site), is_difference);
+        *text ? parse(text) : (struct attn_color_scale){0}, attn_site_range(site), is_difference);
 
     return attn_color_place(&scale, attn_color_range(&scale, least, most), value);
 }
@@ -287,7 +287,7 @@ START_TEST(ticks_stand_at_weights)
 {
     static const char *const expected[] = {"0", ".01", ".04", ".1", ".25", ".5", "1"};
     const struct attn_color_scale scale =
-        attn_color_scale_of(ATTN_COLOR_SCALE_DEFAULT, ATTN_RANGE_SHARE, false);
+        attn_color_scale_of((struct attn_color_scale){0}, ATTN_RANGE_SHARE, false);
     double ticks[ATTN_MOST_TICKS];
     char text[ATTN_TICK_TEXT_SIZE];
     const size_t n = attn_color_ticks(&scale, attn_color_range(&scale, 0, 1), ticks);

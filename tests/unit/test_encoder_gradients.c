@@ -220,8 +220,9 @@ static void run(struct pass *pass, struct attn_site_set sites)
     struct attn_selection *seen = select_sites(pass, fed);
     struct attn_selection *wanted =
         select_sites(pass, attn_sites_join(sites, ATTN_SITES(ATTN_SITE_EMBED_GRAD)));
-    const struct attn_trace of_feed = {seen, on_feed, &listener};
-    const struct attn_trace of_gradients = {wanted, on_gradient, &listener};
+    const struct attn_trace of_feed = {.selection = seen, .on_event = on_feed, .user = &listener};
+    const struct attn_trace of_gradients = {
+        .selection = wanted, .on_event = on_gradient, .user = &listener};
     const struct attn_backward_options options = {.n = rows.n,
                                                   .n_goal = 1,
                                                   .trace = &of_gradients,

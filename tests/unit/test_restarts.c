@@ -260,7 +260,7 @@ static void restart_pack(struct subject *subject, struct attn_session *session, 
 
 static void restart_packs(struct subject *subject)
 {
-    struct attn_trace trace = {NULL, keep, subject};
+    struct attn_trace trace = {.on_event = keep, .user = subject};
     struct attn_session *session;
 
     record_whole(subject);

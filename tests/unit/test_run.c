@@ -523,11 +523,12 @@ START_TEST(names_the_edits_that_change_nothing)
 {
     struct attn_host *host = open_host("models/tiny-gpt2");
     struct attn_request request = text_request();
-    struct attn_edit edits[4] = {ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT,
-                                 ATTN_EDIT_DEFAULT};
+    struct attn_edit edits[4];
     struct attn_run *run;
     char notes[1024] = "";
 
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
+        edits[i] = ATTN_EDIT_DEFAULT;
     edits[0].at.site = ATTN_SITE_Z, edits[0].at.layer = 2, edits[0].at.head = 1;
     edits[1].at.site = ATTN_SITE_Z, edits[1].at.layer = 0;
     edits[2] = edits[1], edits[2].op = ATTN_EDIT_SCALE; /* of zeros */
@@ -801,12 +802,43 @@ START_TEST(ablates_every_site_to_zero_and_to_its_mean)
 }
 END_TEST
 
-ATTN_SUITE("run", gives_the_bits_of_a_session, takes_a_selection_that_was_built_by_calls,
-           reads_a_knockout_as_it_is_typed, takes_a_patch_whose_array_is_in_memory,
-           takes_steering_whose_vector_is_in_memory, answers_top_at_each_chosen_position,
-           makes_tables_of_predictions, attends_to_arrays_without_a_model,
-           an_attention_is_read_from_texts, the_cells_of_a_mask_are_a_file_or_those_of_a_program,
-           says_at_which_stage_it_failed, says_that_a_model_cannot_be_opened,
+/* Programs of other versions have smaller and larger structs. */
+START_TEST(defaults_fit_the_size_of_a_program)
+{
+    struct {
+        struct attn_request request;
+        double newer;
+    } larger;
+    struct attn_request smaller;
+    struct attn_edit edit;
+    struct attn_lens_args lens;
+
+    memset(&larger, 1, sizeof larger);
+    ck_assert_ptr_eq(attn_request_init(&larger.request, sizeof larger), &larger.request);
+    ck_assert_uint_eq(larger.request.size, sizeof larger);
+    ck_assert_int_eq(larger.request.outputs.precision, -1);
+    ck_assert(larger.newer == 0);
+    memset(&smaller, 1, sizeof smaller);
+    attn_request_init(&smaller, offsetof(struct attn_request, predict));
+    ck_assert_uint_eq(smaller.size, offsetof(struct attn_request, predict));
+    ck_assert_ptr_null(smaller.edits.ablate);
+    ck_assert_uint_ne(smaller.predict.top, 0);
+    ck_assert_ptr_null(attn_request_init(NULL, sizeof smaller));
+    attn_edit_init(&edit, sizeof edit);
+    ck_assert(edit.at.head == ATTN_ALL_HEADS && edit.row1 == SIZE_MAX);
+    ck_assert_ptr_eq(attn_question_init("lens", &lens, sizeof lens), &lens);
+    ck_assert(lens.size == sizeof lens && lens.skip == 16 && lens.first == 128);
+    ck_assert_ptr_null(attn_question_init("lense", &lens, sizeof lens));
+}
+END_TEST
+
+ATTN_SUITE("run", defaults_fit_the_size_of_a_program, gives_the_bits_of_a_session,
+           takes_a_selection_that_was_built_by_calls, reads_a_knockout_as_it_is_typed,
+           takes_a_patch_whose_array_is_in_memory, takes_steering_whose_vector_is_in_memory,
+           answers_top_at_each_chosen_position, makes_tables_of_predictions,
+           attends_to_arrays_without_a_model, an_attention_is_read_from_texts,
+           the_cells_of_a_mask_are_a_file_or_those_of_a_program, says_at_which_stage_it_failed,
+           says_that_a_model_cannot_be_opened,
            tells_when_an_ablation_changes_nothing_that_is_wanted,
            names_the_edits_that_change_nothing, ablates_every_site_to_zero_and_to_its_mean,
            survives_every_failed_allocation, every_allocation_of_a_pair_may_fail,

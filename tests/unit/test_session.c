@@ -373,7 +373,7 @@ START_TEST(selecting_does_not_change_bits_and_tells_exactly_what_was_asked)
         pair_open(&pair, rows[i].directory);
         selection = select_part(&pair.expected.dims, &rows[i].choice);
         checker = (struct checker){&pair.expected, 0};
-        trace = (struct attn_trace){selection, compare, &checker};
+        trace = (struct attn_trace){.selection = selection, .on_event = compare, .user = &checker};
         options.n_max = pair.n;
         options.trace = &trace;
         ck_assert(attn_session_create(pair.model, &options, &session, &err) == ATTN_OK);
@@ -503,7 +503,9 @@ START_TEST(matrices_that_do_not_fit_come_in_blocks_with_the_same_bits)
                     const struct choice all = {"qk,attn_scores,pattern", NULL, NULL, NULL};
                     const struct choice one = {sites[site], NULL, heads[head], NULL};
                     struct attn_selection *selection = select_part(&dims, part == 0 ? &all : &one);
-                    struct attn_trace trace = {selection, digest_event, part == 0 ? whole : apart};
+                    struct attn_trace trace = {.selection = selection,
+                                               .on_event = digest_event,
+                                               .user = part == 0 ? whole : apart};
                     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
                     struct attn_session *session;
                     struct attn_error err = {0};
@@ -838,7 +840,8 @@ START_TEST(embeddings_may_be_fed_instead_of_tokens)
 
     pair_open(&pair, "models/tiny-gpt2");
     checker = (struct checker){&pair.expected, 0};
-    trace = (struct attn_trace){pair.expected.selection, compare, &checker};
+    trace = (struct attn_trace){
+        .selection = pair.expected.selection, .on_event = compare, .user = &checker};
     embed = attn_recording_find(&pair.expected, ATTN_SITE_EMBED, ATTN_NO_LAYER);
     options.n_max = pair.n;
     options.trace = &trace;

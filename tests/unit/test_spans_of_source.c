@@ -42,7 +42,7 @@ static struct attn_table *ask(struct attn_host *host, struct attn_request reques
                               const char *queries, const struct attn_spans_args *args)
 {
     const struct attn_item_place item = {"a", "1-3"};
-    const struct attn_places places = {&item, 1, NULL};
+    const struct attn_places places = {.items = &item, .n = 1};
     const struct attn_question_call asked = {"spans", host, &request, args};
     struct attn_table *table = NULL;
     struct attn_error err = {0};

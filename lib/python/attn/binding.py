@@ -1,7 +1,6 @@
 """The ctypes view of attn.h and extra.h. Made by lib/python/make_binding.py: do not edit."""
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_char, c_double, c_float, c_int,
-                    c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p,
-                    sizeof)
+                    c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p)
 
 ATTN_ABI = 3
 
@@ -1272,6 +1271,7 @@ attn_cell._fields_ = [
     ("text", c_char_p),
     ("list", POINTER(c_int64)),
     ("reals", POINTER(c_double)),
+    ("later", c_void_p * 1),
 ]
 attn_site_set._fields_ = [
     ("words", c_uint64 * 2),
@@ -1594,6 +1594,7 @@ attn_places._fields_ = [
     ("items", POINTER(attn_item_place)),
     ("n", c_size_t),
     ("others", POINTER(attn_places)),
+    ("later", c_void_p * 2),
 ]
 attn_request_reading._fields_ = [
     ("special", c_int),
@@ -1620,6 +1621,7 @@ attn_label_ids._fields_ = [
     ("ids", POINTER(c_int32)),
     ("n", c_size_t),
     ("name", c_char_p),
+    ("later", c_void_p * 2),
 ]
 attn_request_labels._fields_ = [
     ("max_span", c_size_t),
@@ -1637,6 +1639,7 @@ attn_request_predict._fields_ = [
     ("labels", POINTER(c_char_p)),
     ("n_label", c_size_t),
     ("more", POINTER(attn_request_labels)),
+    ("later", c_void_p * 4),
 ]
 attn_attention_change._fields_ = [
     ("parts", c_uint),
@@ -1669,6 +1672,7 @@ attn_trace._fields_ = [
     ("selection", c_void_p),
     ("on_event", attn_trace_fn),
     ("user", c_void_p),
+    ("later", c_void_p * 2),
 ]
 attn_option._fields_ = [
     ("name", c_char_p),
@@ -2725,154 +2729,6 @@ attn_explanation._fields_ = [
 ]
 
 
-def ATTN_ABLATE_ARGS_DEFAULT():
-    return attn_ablate_args(size=sizeof(attn_ablate_args))
-
-
-def ATTN_ABLATE_SUM_DEFAULT():
-    return attn_ablate_sum(size=sizeof(attn_ablate_sum))
-
-
-def ATTN_ALIGN_ARGS_DEFAULT():
-    return attn_align_args(size=sizeof(attn_align_args))
-
-
-def ATTN_ATTENTION_DEFAULT():
-    return attn_attention(kind=0, is_scaled=1, factor=1)
-
-
-def ATTN_ATTRIBUTE_ARGS_DEFAULT():
-    return attn_attribute_args(size=sizeof(attn_attribute_args), baseline=3)
-
-
-def ATTN_BATCH_OPTIONS_DEFAULT():
-    return attn_batch_options(size=sizeof(attn_batch_options), max_failed=-1, precision=-1)
-
-
-def ATTN_CATALOG_DEFAULT():
-    return attn_catalog(size=sizeof(attn_catalog))
-
-
-def ATTN_COLLECT_ARGS_DEFAULT():
-    return attn_collect_args(size=sizeof(attn_collect_args))
-
-
-def ATTN_COLOR_SCALE_DEFAULT():
-    return attn_color_scale(curve=0, span=0)
-
-
-def ATTN_DIFF_ARGS_DEFAULT():
-    return attn_diff_args(size=sizeof(attn_diff_args))
-
-
-def ATTN_DIFF_SUM_DEFAULT():
-    return attn_diff_sum(size=sizeof(attn_diff_sum))
-
-
-def ATTN_EACH_OPTIONS_DEFAULT():
-    return attn_each_options(size=sizeof(attn_each_options))
-
-
-def ATTN_EDIT_DEFAULT():
-    return attn_edit(at=attn_location(layer=-2147483648, head=-1), row1=18446744073709551615, col1=18446744073709551615)
-
-
-def ATTN_ENCODE_DEFAULT():
-    return attn_encode_options(size=sizeof(attn_encode_options))
-
-
-def ATTN_EXAMPLES_ARGS_DEFAULT():
-    return attn_examples_args(size=sizeof(attn_examples_args))
-
-
-def ATTN_EXPLAIN_ARGS_DEFAULT():
-    return attn_explain_args(size=sizeof(attn_explain_args))
-
-
-def ATTN_GENERATE_ARGS_DEFAULT():
-    return attn_generate_args(size=sizeof(attn_generate_args))
-
-
-def ATTN_GENERATION_DEFAULT():
-    return attn_generation(size=sizeof(attn_generation))
-
-
-def ATTN_HEADS_ARGS_DEFAULT():
-    return attn_heads_args(size=sizeof(attn_heads_args))
-
-
-def ATTN_HOST_OPTIONS_DEFAULT():
-    return attn_host_options(size=sizeof(attn_host_options), isa=4)
-
-
-def ATTN_INTERVENTION_DEFAULT():
-    return attn_intervention(at=attn_location(head=-1), factor=1)
-
-
-def ATTN_ITEMS_OPTIONS_DEFAULT():
-    return attn_items_options(size=sizeof(attn_items_options))
-
-
-def ATTN_LENS_ARGS_DEFAULT():
-    return attn_lens_args(size=sizeof(attn_lens_args), skip=16, first=128)
-
-
-def ATTN_MANY_OPTIONS_DEFAULT():
-    return attn_many_options(size=sizeof(attn_many_options))
-
-
-def ATTN_MODEL_OPTIONS_DEFAULT():
-    return attn_model_options(size=sizeof(attn_model_options))
-
-
-def ATTN_PATCH_ARGS_DEFAULT():
-    return attn_patch_args(size=sizeof(attn_patch_args), n_verified=10, kept_bytes=536870912)
-
-
-def ATTN_PATCH_SUM_DEFAULT():
-    return attn_patch_sum(size=sizeof(attn_patch_sum))
-
-
-def ATTN_PICTURE_OPTIONS_DEFAULT():
-    return attn_picture_options(size=sizeof(attn_picture_options), color_scale=attn_color_scale(curve=0, span=0))
-
-
-def ATTN_REQUEST_DEFAULT():
-    return attn_request(size=sizeof(attn_request), outputs=attn_request_outputs(precision=-1))
-
-
-def ATTN_SCORE_ARGS_DEFAULT():
-    return attn_score_args(size=sizeof(attn_score_args))
-
-
-def ATTN_SCORE_SUM_DEFAULT():
-    return attn_score_sum(size=sizeof(attn_score_sum))
-
-
-def ATTN_SESSION_OPTIONS_DEFAULT():
-    return attn_session_options(size=sizeof(attn_session_options), isa=4)
-
-
-def ATTN_SINKS_ARGS_DEFAULT():
-    return attn_sinks_args(size=sizeof(attn_sinks_args))
-
-
-def ATTN_SPANS_ARGS_DEFAULT():
-    return attn_spans_args(size=sizeof(attn_spans_args))
-
-
-def ATTN_STUDY_ARGS_DEFAULT():
-    return attn_study_args(size=sizeof(attn_study_args), max_failed=-1)
-
-
-def ATTN_STUDY_SUM_DEFAULT():
-    return attn_study_sum(size=sizeof(attn_study_sum))
-
-
-def ATTN_TABLE_ORDER_DEFAULT():
-    return attn_table_order(size=sizeof(attn_table_order))
-
-
 # Results and arguments of every function.
 FUNCTIONS = {
     "attn_version": (c_char_p, []),
@@ -2890,11 +2746,14 @@ FUNCTIONS = {
     "attn_table_free": (None, [c_void_p]),
     "attn_site_name": (c_char_p, [c_int]),
     "attn_sites_parse": (c_int, [c_char_p, POINTER(attn_site_set), POINTER(attn_error)]),
+    "attn_attention_init": (POINTER(attn_attention), [POINTER(attn_attention), c_size_t]),
     "attn_config_dims": (attn_dims, [POINTER(attn_config), c_size_t]),
+    "attn_model_options_init": (POINTER(attn_model_options), [POINTER(attn_model_options), c_size_t]),
     "attn_model_open": (c_int, [POINTER(attn_source), POINTER(attn_model_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_model_free": (None, [c_void_p]),
     "attn_model_config": (POINTER(attn_config), [c_void_p]),
     "attn_model_name": (c_char_p, [c_void_p]),
+    "attn_encode_options_init": (POINTER(attn_encode_options), [POINTER(attn_encode_options), c_size_t]),
     "attn_encoding_release": (None, [POINTER(attn_encoding)]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_tokenizer_free": (None, [c_void_p]),
@@ -2902,6 +2761,7 @@ FUNCTIONS = {
     "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),
     "attn_tokenizer_decode": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_char_p), POINTER(c_size_t), POINTER(attn_error)]),
     "attn_tokenizer_text_free": (None, [c_char_p]),
+    "attn_host_options_init": (POINTER(attn_host_options), [POINTER(attn_host_options), c_size_t]),
     "attn_host_create": (c_int, [POINTER(attn_source), POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_open": (c_int, [c_char_p, POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_free": (None, [c_void_p]),
@@ -2914,6 +2774,8 @@ FUNCTIONS = {
     "attn_selection_add_queries": (c_int, [c_void_p, c_int, c_size_t, c_size_t, POINTER(attn_error)]),
     "attn_selection_set_sites": (c_int, [c_void_p, attn_site_set, POINTER(attn_error)]),
     "attn_selection_dims": (POINTER(attn_dims), [c_void_p]),
+    "attn_edit_init": (POINTER(attn_edit), [POINTER(attn_edit), c_size_t]),
+    "attn_request_init": (POINTER(attn_request), [POINTER(attn_request), c_size_t]),
     "attn_run_prepare": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_run_free": (None, [c_void_p]),
     "attn_run_selection": (c_void_p, [c_void_p]),
@@ -2929,6 +2791,7 @@ FUNCTIONS = {
     "attn_capture_head": (POINTER(c_float), [c_void_p, POINTER(attn_location)]),
     "attn_capture_has_cell": (c_bool, [c_void_p, POINTER(attn_location), c_size_t]),
     "attn_capture_free": (None, [c_void_p]),
+    "attn_session_options_init": (POINTER(attn_session_options), [POINTER(attn_session_options), c_size_t]),
     "attn_session_create": (c_int, [c_void_p, POINTER(attn_session_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_free": (None, [c_void_p]),
     "attn_session_feed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(attn_error)]),
@@ -2938,6 +2801,7 @@ FUNCTIONS = {
     "attn_session_rewind": (c_int, [c_void_p, c_size_t, POINTER(attn_error)]),
     "attn_session_reset": (None, [c_void_p]),
     "attn_builtin_find": (c_bool, [c_char_p, POINTER(attn_source)]),
+    "attn_catalog_init": (POINTER(attn_catalog), [POINTER(attn_catalog), c_size_t]),
     "attn_catalog_find": (c_int, [POINTER(attn_catalog), c_char_p, POINTER(attn_catalog_found), POINTER(attn_error)]),
     "attn_catalog_visit": (c_int, [POINTER(attn_catalog), attn_catalog_fn, c_void_p, POINTER(attn_error)]),
     "attn_catalog_list": (c_int, [POINTER(attn_catalog), POINTER(c_void_p), POINTER(attn_error)]),
@@ -2968,6 +2832,7 @@ FUNCTIONS = {
     "attn_selection_next": (c_bool, [c_void_p, POINTER(attn_selection_walk)]),
     "attn_ndarray_read": (c_int, [c_char_p, c_int, c_int, c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
     "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
+    "attn_intervention_init": (POINTER(attn_intervention), [POINTER(attn_intervention), c_size_t]),
     "attn_edit_texts_read": (c_int, [POINTER(attn_edit_texts), c_void_p, POINTER(attn_request_edits), POINTER(attn_error)]),
     "attn_edit_texts_list_files": (c_int, [POINTER(attn_edit_texts), POINTER(c_char_p), c_size_t, POINTER(attn_error)]),
     "attn_edit_texts_release": (None, [POINTER(attn_edit_texts)]),
@@ -2979,11 +2844,13 @@ FUNCTIONS = {
     "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_sink_free": (None, [c_void_p]),
+    "attn_table_order_init": (POINTER(attn_table_order), [POINTER(attn_table_order), c_size_t]),
     "attn_table_sort": (c_int, [c_void_p, POINTER(attn_table_order), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
     "attn_n_colormap": (c_size_t, []),
     "attn_colormap_at": (c_void_p, [c_size_t]),
     "attn_colormap_name": (c_char_p, [c_void_p]),
+    "attn_picture_options_init": (POINTER(attn_picture_options), [POINTER(attn_picture_options), c_size_t]),
     "attn_format_find": (c_void_p, [c_char_p]),
     "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
     "attn_table_picture_show": (c_int, [POINTER(attn_table_picture), c_void_p, c_char_p, POINTER(attn_error)]),
@@ -3000,33 +2867,45 @@ FUNCTIONS = {
     "attn_head_cards_free": (None, [c_void_p]),
     "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_item_free": (None, [POINTER(attn_item)]),
+    "attn_many_options_init": (POINTER(attn_many_options), [POINTER(attn_many_options), c_size_t]),
     "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
+    "attn_items_options_init": (POINTER(attn_items_options), [POINTER(attn_items_options), c_size_t]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
+    "attn_each_options_init": (POINTER(attn_each_options), [POINTER(attn_each_options), c_size_t]),
+    "attn_batch_options_init": (POINTER(attn_batch_options), [POINTER(attn_batch_options), c_size_t]),
     "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_batch_run": (c_int, [c_void_p, c_void_p, POINTER(attn_many_options), POINTER(attn_each_result), POINTER(attn_error)]),
     "attn_batch_free": (None, [c_void_p]),
+    "attn_study_sum_init": (POINTER(attn_study_sum), [POINTER(attn_study_sum), c_size_t]),
+    "attn_study_args_init": (POINTER(attn_study_args), [POINTER(attn_study_args), c_size_t]),
     "attn_comparison_tabulate": (c_int, [POINTER(attn_comparison), c_int, POINTER(attn_labels), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_comparison_free": (None, [POINTER(attn_comparison)]),
     "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
+    "attn_ablate_sum_init": (POINTER(attn_ablate_sum), [POINTER(attn_ablate_sum), c_size_t]),
     "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
     "attn_align": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_align_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_generation_init": (POINTER(attn_generation), [POINTER(attn_generation), c_size_t]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
     "attn_generate_items": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_error)]),
     "attn_generation_release": (None, [POINTER(attn_generation)]),
     "attn_generation_end_text": (c_char_p, [c_int]),
     "attn_attribute_matrix": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attribute_continue": (c_int, [c_void_p, POINTER(attn_request), c_size_t, c_char_p, POINTER(attn_generation), POINTER(attn_error)]),
+    "attn_collect_args_init": (POINTER(attn_collect_args), [POINTER(attn_collect_args), c_size_t]),
     "attn_collect": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_collect_args), POINTER(attn_error)]),
+    "attn_diff_sum_init": (POINTER(attn_diff_sum), [POINTER(attn_diff_sum), c_size_t]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_examples": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_examples_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens_over": (c_int, [c_void_p, POINTER(attn_request), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_life": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pair": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_patch_sum_init": (POINTER(attn_patch_sum), [POINTER(attn_patch_sum), c_size_t]),
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
+    "attn_score_sum_init": (POINTER(attn_score_sum), [POINTER(attn_score_sum), c_size_t]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_link_scores": (c_int, [POINTER(attn_link_file), POINTER(attn_link_file), POINTER(c_void_p), POINTER(attn_error)]),
@@ -3043,9 +2922,11 @@ FUNCTIONS = {
     "attn_question_check": (c_int, [POINTER(attn_question), attn_param_given_fn, c_void_p, POINTER(attn_error)]),
     "attn_question_find": (POINTER(attn_question), [c_char_p]),
     "attn_question_at": (POINTER(attn_question), [c_size_t]),
+    "attn_question_init": (c_void_p, [c_char_p, c_void_p, c_size_t]),
     "attn_question_ask": (c_int, [POINTER(attn_question_call), POINTER(c_void_p), c_void_p, POINTER(attn_error)]),
     "attn_question_picture": (c_int, [POINTER(attn_question_call), c_void_p, POINTER(attn_table_picture), POINTER(attn_error)]),
     "attn_question_schema": (POINTER(attn_column), [POINTER(attn_question_call), POINTER(c_size_t)]),
+    "attn_explain_args_init": (POINTER(attn_explain_args), [POINTER(attn_explain_args), c_size_t]),
     "attn_explainer_create": (c_int, [POINTER(attn_explain_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
     "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),

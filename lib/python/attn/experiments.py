@@ -13,7 +13,7 @@ from . import binding as c
 from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import study_of
-from .library import call, interruptible, lib, take_notes, terminated, warn_of
+from .library import call, default, interruptible, lib, take_notes, terminated, warn_of
 from .listing import align_items, generate_items
 from .request import Request
 from .table import Table, drawn_of, table_of
@@ -157,12 +157,12 @@ def ask(name: str, model: Model, text, given: dict) -> Any:
         args.n_target = n_target
     if name in _ASKED:
         return _ASKED[name](question, args, given)
-    found = getattr(c, f"ATTN_{name.upper()}_SUM_DEFAULT", None)
-    return question.answer(name, args, *([found()] if found else ()))
+    kind = getattr(c, f"attn_{name}_sum", None)
+    return question.answer(name, args, *([default(kind)] if kind else ()))
 
 
 def _ask_score(question: _Question, args, _given: dict) -> Table:
-    found = c.ATTN_SCORE_SUM_DEFAULT()
+    found = default(c.attn_score_sum)
     table = question.answer("score", args, found)
     if not question.study:
         table.info["perplexity"] = math.exp(found.nats / found.n_token) if found.n_token else math.nan
@@ -170,7 +170,7 @@ def _ask_score(question: _Question, args, _given: dict) -> Table:
 
 
 def _ask_patch(question: _Question, args, given: dict) -> Table:
-    found, corrupted, options = c.ATTN_PATCH_SUM_DEFAULT(), given["corrupted"], given["options"]
+    found, corrupted, options = default(c.attn_patch_sum), given["corrupted"], given["options"]
     if given["estimate"] is not None and given["site"] == "mlp_post":  # the library keeps the largest of a pair, items have all
         question.sort = question.sort or ("estimate" if question.study else None)
         question.limit = question.limit or 20 if question.study else 0
@@ -221,7 +221,7 @@ def _ask_diff(question: _Question, args, given: dict) -> Table:
     args.host = host.pointer if host else None
     if not question.study or attention:
         args.request = POINTER(c.attn_request)(second.struct)
-    table = question.answer("diff", args, c.ATTN_DIFF_SUM_DEFAULT())
+    table = question.answer("diff", args, default(c.attn_diff_sum))
     del host
     return table
 
@@ -230,7 +230,7 @@ def _ask_align(question: _Question, args, given: dict) -> Table:
     source = question.request.struct.source.embeddings
     if not source or source.contents.rank != 1:  # no sound
         return question.answer("align", args)
-    other = [name for name, default in ALIGN_DEFAULTS.items() if given[name] != default]
+    other = [name for name, usual in ALIGN_DEFAULTS.items() if given[name] != usual]
     if other:
         raise TypeError(f"{other[0]} has no effect on times of words in a sound")
     table = c_void_p()
@@ -273,7 +273,7 @@ def _continued(model: Model, text, generated: int, continuation: str | None, opt
     if text is None:
         raise TypeError("generated and continuation follow one text")
     generated = whole(generated, "generated")
-    request, made = Request(text, **options), c.ATTN_GENERATION_DEFAULT()
+    request, made = Request(text, **options), default(c.attn_generation)
     host = model._use()
     request.check_stacks(host)
 
@@ -399,7 +399,7 @@ def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top
 
     if on_token is not None:
         args.on_token = hear
-    host, made = self._use(), c.ATTN_GENERATION_DEFAULT()
+    host, made = self._use(), default(c.attn_generation)
     request.check_stacks(host)
 
     def compute():

@@ -8,7 +8,7 @@ from typing import Any, Callable
 from . import binding as c
 from .events import Event
 from .host import Host
-from .library import lib
+from .library import default, lib
 from .request import SITES, STACKS, Edit
 from .result import lend
 from .values import called, floats
@@ -68,7 +68,7 @@ class FunctionEdit(Edit):
     def structs(self, find) -> list[c.attn_edit]:
         made = []
         for at in self.places:
-            edit = c.ATTN_EDIT_DEFAULT()
+            edit = default(c.attn_edit)
             edit.at, edit.op, edit.function = at, self.op, self._callback
             made.append(edit)
         return made

@@ -6,7 +6,7 @@ from ctypes import POINTER, byref, c_int, c_void_p
 
 from . import binding as c
 from . import library
-from .library import call, interruptible, lib, on_note, path_bytes, take_notes
+from .library import call, default, interruptible, lib, on_note, path_bytes, take_notes
 from .places import catalog
 from .values import choice, flag, whole
 
@@ -55,7 +55,7 @@ def tower_of(host: Host, tower: str):
 def open_host(name: str | None, threads: int = 0, load: str = "map", compute: str = "f32", reuse: bool = False,
               **overrides) -> Host:
     """Opens the model NAME; None: no model, for attention on arrays."""
-    options, cancel, pointer = c.ATTN_HOST_OPTIONS_DEFAULT(), c_int(0), c_void_p()
+    options, cancel, pointer = default(c.attn_host_options), c_int(0), c_void_p()
     options.load, options.compute = choice(load, _LOADS, "load"), choice(compute, _COMPUTES, "compute")
     options.n_thread, options.reuse, options.on_note = whole(threads, "threads", 0, 1024), flag(reuse, "reuse"), on_note
     options.cancel = POINTER(c_int)(cancel)

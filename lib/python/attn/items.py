@@ -12,7 +12,7 @@ from . import binding as c
 from .asking import ROWS, check, files, parameters
 from .batch import as_asked, continued, files_of, shard_of
 from .errors import Error, Note
-from .library import call, lib, path_bytes, warn
+from .library import call, default, lib, path_bytes, warn
 from .params import fill, inputs_of
 from .values import PARTS, listed
 
@@ -27,7 +27,7 @@ class Study:
     """The items that an experiment is asked about, and a struct attn_study_args for them."""
 
     def __init__(self, host, given: dict):
-        self.sum, self.done, self.items = c.ATTN_STUDY_SUM_DEFAULT(), c.attn_each_result(), c_void_p()
+        self.sum, self.done, self.items = default(c.attn_study_sum), c.attn_each_result(), c_void_p()
         self.keep: list = []
         self.asked = c.attn_items_args.from_buffer_copy(string_at(ROW.defaults, ROW.args_size))
         for name, value in given.items():

@@ -7,7 +7,7 @@ import queue
 import sys
 import threading
 import warnings
-from ctypes import CDLL, CFUNCTYPE, byref, c_int, c_void_p, cast, string_at
+from ctypes import CDLL, CFUNCTYPE, byref, c_int, c_void_p, cast, sizeof, string_at
 from struct import Struct
 from types import FrameType
 
@@ -41,6 +41,13 @@ lib, path = _load()
 
 # The stage of a failure for which the library gives none: it does not know what a text was parsed for.
 _STAGES = (("_parse", "options"), ("attn_catalog_", "model"), ("attn_tokenizer_", "input"))
+
+
+def default(kind):
+    """A struct of KIND with the defaults that the library gives it."""
+    made = kind()
+    getattr(lib, f"{kind.__name__}_init")(byref(made), sizeof(made))
+    return made
 
 
 def call(name, *arguments):

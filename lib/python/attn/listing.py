@@ -12,7 +12,7 @@ import numpy as np
 from . import binding as c
 from .errors import Error
 from .items import study_of
-from .library import call, interruptible, lib, terminated, warn_of
+from .library import call, default, interruptible, lib, terminated, warn_of
 from .request import Request
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[st
     request = Request(None, **options).check_stacks(host)
     if not study.args.each:
         call("attn_sink_create_memory", byref(sink))
-        study.each = c.ATTN_EACH_OPTIONS_DEFAULT()
+        study.each = default(c.attn_each_options)
         study.each.sink, study.each.form = sink, c.ATTN_EACH_JSON_LINES
         study.args.each = POINTER(c.attn_each_options)(study.each)
     study.ask(name, {**given, **options})
@@ -49,7 +49,7 @@ def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[st
 
 def run_items(model: Model, sites=None, at=None, mean_by: str | None = None, minus: str | None = None,
               **options) -> Any:
-    args = c.ATTN_COLLECT_ARGS_DEFAULT()
+    args = default(c.attn_collect_args)
     args.at = None if at is None else terminated(str(at), "at")
     args.mean_by = None if mean_by is None else terminated(mean_by, "mean_by")
     args.minus = None if minus is None else terminated(minus, "minus")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
 from . import binding as c
 from .errors import Error, Note, error_of
-from .library import call, callback, lib, reader, terminated, warn_of
+from .library import call, callback, default, lib, reader, terminated, warn_of
 from .request import Request
 from .result import Predictions, Result, places_of, predictions_of, tensors_of
 from .values import PARTS, choice, fill_image, fill_input, fill_pair, refuse_parts, spec
@@ -230,7 +230,7 @@ def run_many(model: Model, host: Host, texts: Iterable, *, sites=None, measures=
         raise TypeError(f"texts is {type(texts).__name__}, expected many texts") from None
     refuse_parts(options, ("image", "source", *PARTS), "a dict")
     request = Request(None, sites=sites, **options).check_stacks(host)
-    how = c.ATTN_MANY_OPTIONS_DEFAULT()
+    how = default(c.attn_many_options)
     how.request, how.keeps_tensors = POINTER(c.attn_request)(request.struct), sites is not None and request.keeps_tensors
     if measures is not None:
         bits = c_uint64()

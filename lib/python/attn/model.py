@@ -135,7 +135,7 @@ class Model(questions.Questions):
         host = self._use()
         tokenizer = self._tokenizer(host)
         data, second = utf8(text, "text"), None if pair is None else utf8(pair, "pair")
-        options, encoding = c.ATTN_ENCODE_DEFAULT(), c.attn_encoding()
+        options, encoding = default(c.attn_encode_options), c.attn_encoding()
         options.special = choice(special, SPECIALS, "special")
         options.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if flag(special_tokens, "special_tokens") else c.ATTN_SPECIAL_TOKENS_OFF
         if second is not None:

@@ -6,7 +6,7 @@ from ctypes import byref, c_size_t, c_void_p, string_at
 from typing import Any, Callable
 
 from . import binding as c
-from .library import call, lib, path_bytes, terminated
+from .library import call, default, lib, path_bytes, terminated
 from .params import fill_all, keywords_of, parameters_of
 from .values import real
 
@@ -16,7 +16,7 @@ KEYWORDS = keywords_of(PARAMS)
 
 def picture_options(options: dict, keep: list) -> c.attn_picture_options:
     """Takes what shapes a picture out of OPTIONS."""
-    picture, width = c.ATTN_PICTURE_OPTIONS_DEFAULT(), options.get("figure_width")
+    picture, width = default(c.attn_picture_options), options.get("figure_width")
     for name in ("figure", "colormap", "color_scale", "title", "font"):
         if options.get(name) is not None:
             options[name] = _text(options[name], name)

@@ -6,7 +6,7 @@ import sys
 from ctypes import POINTER, byref, c_char_p, c_void_p
 
 from . import binding as c
-from .library import call, path
+from .library import call, default, path
 from .table import Table, table_of
 
 DEFAULT = "fable"
@@ -59,7 +59,7 @@ def _folders() -> list[str]:
 
 
 def catalog() -> c.attn_catalog:
-    found = c.ATTN_CATALOG_DEFAULT()
+    found = default(c.attn_catalog)
     folders = [os.fsencode(folder) for folder in dict.fromkeys(_folders())]
     array = (c_char_p * len(folders))(*folders)
     found.folders, found.n_folder, found.hub = array, len(folders), os.fsencode(_hub())

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import binding as c
 from .errors import Note
-from .library import call, lib, noting, terminated, unexpected
+from .library import call, default, lib, noting, terminated, unexpected
 from .params import fill_all, keywords_of, parameters_of, words_of
 from .values import PARTS, choice, fill_image, fill_input, fill_pair, flag, floats, ids_of, is_empty, listed, real, texts
 
@@ -72,7 +72,7 @@ class Edit:
         made = []
         parts = [(self.rows, self.data)] if self.words is None else self._parts(find(self.words))
         for at, (rows, data) in itertools.product(self.places, parts):
-            edit = c.ATTN_EDIT_DEFAULT()
+            edit = default(c.attn_edit)
             edit.at, edit.op, edit.factor = at, self.op, self.factor
             (edit.row0, edit.row1), (edit.col0, edit.col1) = rows, self.columns
             if data is not None:
@@ -231,7 +231,7 @@ def attention_of(given: dict[str, Any], keep: list) -> c.attn_attention_args:
     """What is computed otherwise than the model does it."""
     owner = Owned(c.attn_attention_args(), lib.attn_attention_args_release)
     keep.append(owner)
-    owner.struct.change.to = c.ATTN_ATTENTION_DEFAULT()
+    owner.struct.change.to = default(c.attn_attention)
     fill_all(owner.struct, _CHANGES, given, keep)
     call("attn_attention_args_check", byref(owner.struct))
     call("attn_attention_args_open", byref(owner.struct))
@@ -258,7 +258,7 @@ class Request:
             raise unexpected(sorted(unknown)[0], *OPTIONS, *of_items, "image", "source", "edits", "labels", "label_ids", "label_images",
                              *PARTS)
         self.keep: list = []
-        request = self.struct = c.ATTN_REQUEST_DEFAULT()
+        request = self.struct = default(c.attn_request)
         if text is not None:
             fill_input(request.input, text, "text", self.keep)
         if image is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from . import binding as c
 from .arrow import stream
 from .errors import Note
-from .library import call, lib, path_bytes, terminated, unexpected
+from .library import call, default, lib, path_bytes, terminated, unexpected
 from .pictures import KEYWORDS, Picture, picture_options, sink_bytes, written
 from .values import choice, whole
 
@@ -140,7 +140,7 @@ class Table:
         Equal rows keep their order, those without a value come last. Rows `base`, `source`, `sum` and `model` keep
         their places and do not count.
         """
-        order, made = c.ATTN_TABLE_ORDER_DEFAULT(), c_void_p()
+        order, made = default(c.attn_table_order), c_void_p()
         order.sort = None if by is None else terminated(by, "by")
         order.n_most, order.n_group = whole(limit, "limit"), self._n_group
         self._with_native(lambda native: call("attn_table_sort", native, byref(order), byref(made)))

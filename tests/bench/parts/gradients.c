@@ -76,7 +76,8 @@ static enum attn_status open_session(struct passes *passes, struct attn_dims *di
     ATTN_TRY(attn_selection_create(dims, &passes->watched, err));
     ATTN_TRY(attn_selection_set_sites(passes->watched,
                                       ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST), err));
-    passes->feed_trace = (struct attn_trace){passes->watched, keep_stream, passes};
+    passes->feed_trace =
+        (struct attn_trace){.selection = passes->watched, .on_event = keep_stream, .user = passes};
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.pool = bench->options->pool;
     return attn_session_create(bench->options->model, &options, &passes->session, err);
@@ -101,7 +102,7 @@ static enum attn_status open_backward(struct passes *passes, struct attn_dims *d
     attn_sites_extend(&dims->sites, gradients);
     ATTN_TRY(attn_selection_create(dims, &passes->wanted, err));
     ATTN_TRY(attn_selection_set_sites(passes->wanted, gradients, err));
-    passes->trace = (struct attn_trace){passes->wanted, attn_bench_ignore, NULL};
+    passes->trace = (struct attn_trace){.selection = passes->wanted, .on_event = attn_bench_ignore};
     return attn_backward_create(bench->options->model, &options, &passes->backward, err);
 }
 
