@@ -56,11 +56,12 @@ const struct command command_models = {
         "modernbert, esm; t5, mt5, umt5, bart, mbart, marian, pegasus, m2m_100,\n"
         "blenderbot, whisper; vit, dinov2, dinov2_with_registers, clip, clip_text_model,\n"
         "clip_vision_model; attn; qwen2_vl_text, qwen2_5_vl_text, qwen3_vl_text,\n"
-        "qwen3_vl_moe_text. Of models that also read pictures or sound, the part that\n"
-        "reads texts: gemma3, shieldgemma2, mistral3, idefics2, idefics3, smolvlm,\n"
-        "llava, vipllava, llava_next, llava_next_video, llava_onevision, video_llava,\n"
-        "internvl, ovis2, qwen2_vl, qwen2_5_vl, qwen3_vl, qwen3_vl_moe, aya_vision,\n"
-        "cohere2_vision, voxtral, qwen2_audio, granite_speech.\n",
+        "qwen3_vl_moe_text; with pictures beside texts smolvlm, idefics3. Of others that\n"
+        "read pictures or sound, the part that reads texts: gemma3, shieldgemma2,\n"
+        "mistral3, idefics2, llava, vipllava, llava_next, llava_next_video,\n"
+        "llava_onevision, video_llava, internvl, ovis2, qwen2_vl, qwen2_5_vl, qwen3_vl,\n"
+        "qwen3_vl_moe, aya_vision, cohere2_vision, voxtral, qwen2_audio,\n"
+        "granite_speech.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
     OPTION_PARTS(parts),
