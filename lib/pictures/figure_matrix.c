@@ -18,11 +18,12 @@ enum {
     LARGEST = 18,  /* side of a cell of matrices with up to 40 rows or columns */
     OF_TABLE = 40, /* side of a cell of a table with up to 24, for its numbers */
     FEW_OF_TABLE = 24,
-    OF_TEXTS = 26,      /* height of cells with texts */
-    TEXT_SIZE = 12,     /* font size of texts in cells */
-    TEXT_MARGIN = 10,   /* margin around such a text */
-    BESIDE = 12,        /* gap before columns that are set apart */
-    BETWEEN_GROUPS = 8, /* gap between groups of columns */
+    WIDEST_OF_HEADS = 60, /* width of a cell of heads */
+    OF_TEXTS = 26,        /* height of cells with texts */
+    TEXT_SIZE = 12,       /* font size of texts in cells */
+    TEXT_MARGIN = 10,     /* margin around such a text */
+    BESIDE = 12,          /* gap before columns that are set apart */
+    BETWEEN_GROUPS = 8,   /* gap between groups of columns */
     BETWEEN_PANELS = 14,
     NAME = 20,             /* height of the name above a panel */
     FEW = ATTN_FIGURE_FEW, /* rows or columns of a small matrix */
@@ -217,9 +218,10 @@ static void size_heads(struct attn_figure_pen *pen, struct matrix_layout *layout
     const double n_row = (double)layout->matrix->n_row, n = (double)layout->matrix->n_column;
     const double parts = pen->is_printed ? ATTN_FIGURE_PARTS : 1;
 
-    layout->place.width = attn_figure_side(pen, n <= FEW_OF_TABLE ? OF_TABLE
-                                                : n <= FEW        ? LARGEST
-                                                                  : fmax(1, floor(WHOLE / n)));
+    layout->place.width =
+        fmin(WIDEST_OF_HEADS, attn_figure_side(pen, n <= FEW_OF_TABLE ? OF_TABLE
+                                                    : n <= FEW        ? LARGEST
+                                                                      : fmax(1, floor(WHOLE / n))));
     layout->place.side = pen->options->cell > 0 ? layout->place.width
                          : n_row <= FEW         ? LABEL_SIDE
                                                 : fmax(1, floor(parts * WHOLE / n_row)) / parts;
