@@ -1,7 +1,8 @@
-// life.js - the life of a word, a tab of the stage: the picture of `attn-cli lens --figure life`, which
-// the engine draws. A press on a ribbon removes it: the head does not look at the word, or the MLP adds
-// nothing at the position. Its ghost stays, and a press on that brings it back. Ribbons are found by their
-// marks: "2,1,5" is what head 1 of layer 2 brings from position 5, "2,," the MLP, "rest2" the rest.
+// life.js - tabs of the stage that show a picture of the engine: the life of a word (lens --figure life), all
+// heads of a word (run --figure heads), and a second sentence below the first (diff --figure pair). In a life,
+// a press on a ribbon removes it: the head does not look at the word, or the MLP adds nothing at the
+// position. Its ghost stays, and a press on that brings it back. Ribbons are found by their marks: "2,1,5" is
+// what head 1 of layer 2 brings from position 5, "2,," the MLP, "rest2" the rest.
 'use strict';
 globalThis.attnLife = ({ viewer, t, drawingOf, shown, runs, toggle, tellOf }) => {
 const { $, state, predictedAt } = viewer, { el, written, isDark } = attnPage;
@@ -9,7 +10,11 @@ const N_ANSWER = 6; // answers of a run that are offered
 const REACH = 14; // px around a ribbon that can be pressed
 const WORDS = ['for', 'against', 'rest', 'without the change', 'embedding', 'layer', 'was']; // of the picture; most are the marks of their texts
 
-let isOpen = false, answer = null, foil = null; // ids; null: the model's own answer, none
+// The tabs: their names, and those of their pictures.
+const TABS = { '': ['Words'], heads: ['Heads', 'All heads of a word'], pair: ['Pair', 'Two sentences, one head'], life: ['Life', 'Life of a word'] };
+
+let tab = '', second = null; // the open tab; the second sentence, null: that of the stage
+let answer = null, foil = null; // ids; null: the model's own answer, none
 let found = null, asked = '', number = 0; // the drawing, and what it is of
 let numbers = new Map(), focused = ''; // by mark: what each ribbon adds, and without changes
 
@@ -29,13 +34,14 @@ function editOf(mark) {
 const isRest = mark => mark.startsWith('rest');
 const isRemoved = mark => { const [text, list] = editOf(mark); return found.what[list].includes(text); };
 
-// Draws the life at position P, unless something else is asked in the meantime.
+// Draws the picture of the tab at position P, unless something else is asked in the meantime.
 async function find(what, p, target, width) {
-  const mine = ++number, answers = [...target === null ? [] : [['target-id', target]], ...foil === null || foil === target ? [] : [['foil-id', foil]]];
-  const style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${width < 480 ? 10 : 11} colormap=diverging`;
+  const mine = ++number, shownTab = tab, answers = [...target === null ? [] : [['target-id', target]], ...foil === null || foil === target ? [] : [['foil-id', foil]]];
+  const size = width < 480 ? 10 : 11, colors = tab === 'life' ? ' colormap=diverging' : '', style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${size}${colors}`;
+  const more = tab === 'pair' ? [['heads', viewer.run.heads[state.h].at]] : tab === 'life' ? answers : [];
   try {
-    const drawing = await drawingOf([['queries', p], ...answers, ['style', style]], what);
-    if (mine === number) found = { what, p, target, ...drawing };
+    const drawing = await drawingOf(tab, [['queries', p], ...more, ['style', style]], tab === 'pair' ? { ...what, second: second ?? what.text } : what);
+    if (mine === number) found = { tab: shownTab, what, p, target, ...drawing };
   } catch (problem) {
     if (mine === number) found = { problem };
     tellOf(problem);
@@ -95,6 +101,11 @@ function paint() {
   const place = $('life-picture'), hadFocus = place.contains(document.activeElement);
   if (found.problem) return place.replaceChildren(el('p', {}, found.problem.message));
   const svg = new DOMParser().parseFromString(found.svg, 'image/svg+xml').documentElement, best = predictedAt(runs()[0], found.p)[0];
+  if (found.tab !== 'life') {
+    numbers.clear();
+    for (const id of ['life-said', 'life-sum']) $(id).textContent = '';
+    return place.replaceChildren(svg);
+  }
   svg.setAttribute('role', 'group');
   svg.setAttribute('aria-label', t('What each layer adds to the answer'));
   makeButtons(svg);
@@ -108,7 +119,7 @@ function paint() {
 // Shows the numbers of a ribbon, or what can be done.
 function say(mark) {
   for (const node of $('life-picture').querySelectorAll('path[id]')) node.classList.toggle('near', node.dataset.i === mark);
-  $('life-said').textContent = numbers.has(mark) ? sayRibbon(mark) : t('Press a ribbon to remove it.');
+  $('life-said').textContent = numbers.has(mark) ? sayRibbon(mark) : numbers.size > 0 ? t('Press a ribbon to remove it.') : '';
 }
 
 // --- Presses ------------------------------------------------------------------------------------
@@ -153,21 +164,24 @@ function fillSelect(id, entries, value) {
   $(id).value = value ?? '';
 }
 
-// Draws the life of the chosen word, if it is open. What is not known yet is asked.
+// Draws the picture of the chosen word, if a tab is open. What is not known yet is asked.
 function draw() {
   const what = shown();
   if (what === null) return; // the run of another text is on its way
-  const isShown = isOpen && what.source === null;
+  const isShown = tab !== '' && what.source === null;
   $('life-tabs').hidden = what.source !== null; // a translator has two stacks of layers
   $('live-stage').classList.toggle('living', isShown);
-  for (const [id, isIt] of [['life-words', !isShown], ['life-open', isShown]]) $(id).setAttribute('aria-pressed', String(isIt));
+  for (const node of $('life-tabs').children) node.setAttribute('aria-pressed', String(node.value === (isShown ? tab : '')));
   if (!isShown) return;
+  $('stage-life').dataset.tab = tab;
+  $('stage-life').setAttribute('aria-label', t(TABS[tab][1]));
   const p = viewer.tokensAt(Math.max(0, state.q), false)[1], width = $('life-picture').clientWidth, [after, before] = runs();
   const answers = [...new Map([before, after].flatMap(run => predictedAt(run, p).slice(0, N_ANSWER)).map(({ id, token }) => [id, nameOf(token ?? String(id))]))];
-  const target = answer ?? answers[0]?.[0] ?? null, key = JSON.stringify([what, p, target, foil, width]);
+  const target = answer ?? answers[0]?.[0] ?? null, key = JSON.stringify([tab, what, p, target, foil, width, tab === 'pair' && [state.h, second]]);
   fillSelect('life-word', viewer.run.tokens.map((_, q) => [q, `${nameOf(viewer.nameAt(q, false))} (${q})`]), Math.max(0, state.q));
   fillSelect('life-answer', answers, target);
   fillSelect('life-foil', [[null, t('nothing')], ...answers.filter(([id]) => id !== target)], foil);
+  if (document.activeElement !== $('life-second')) $('life-second').value = second ?? what.text;
   $('life-picture').classList.toggle('is-dark', isDark());
   if (key !== asked) {
     asked = key;
@@ -177,38 +191,38 @@ function draw() {
   }
 }
 
-function open(isIt) {
-  isOpen = isIt;
-  viewer.set({});
-}
-
-// Reads the part of the address, "best" or "1048,1163": answer and foil. Null: not open.
+// Reads the part of the address: "heads", "pair,the second sentence", or of a life "best" or "1048,1163", answer
+// and foil. Null: not open.
 function read(part) {
-  isOpen = part !== null;
+  const [, own, text] = /^(heads|pair)(?:,(.*))?$/s.exec(part ?? '') ?? [];
+  tab = own ?? (part === null ? '' : 'life');
+  second = text === undefined ? null : decodeURIComponent(text);
   [answer = null, foil = null] = (part ?? '').split(',').map(id => /^\d+$/.test(id) ? Number(id) : null);
 }
 
-const hashParts = () => isOpen ? ['life=' + [answer ?? 'best', ...foil === null ? [] : [foil]].join()] : [];
+const hashParts = () => tab === '' ? [] : ['life=' + (tab !== 'life' ? [tab, ...tab === 'heads' || second === null ? [] : [encodeURIComponent(second)]]
+  : [answer ?? 'best', ...foil === null ? [] : [foil]]).join()];
 
 function make() {
-  const tab = (id, name, isIt) => {
-    const node = el('button', { id, type: 'button', 'aria-pressed': String(!isIt) }, t(name));
-    node.addEventListener('click', () => open(isIt));
+  const tabs = Object.entries(TABS).map(([value, [name]]) => {
+    const node = el('button', { id: 'life-' + (value === 'life' ? 'open' : value || 'words'), type: 'button', value }, t(name));
+    node.addEventListener('click', () => { tab = value; viewer.set({}); });
     return node;
-  };
+  });
   const select = (id, name, take) => {
     const node = el('select', { id });
     node.addEventListener('change', () => { take(node.value === '' ? null : Number(node.value)); viewer.set({}); });
     return el('label', {}, t(name) + ' ', node);
   };
-  const picture = el('div', { id: 'life-picture' });
-  $('stage-workbench').before(el('span', { id: 'life-tabs', class: 'tabs', role: 'group', 'aria-label': t('Picture') }, tab('life-words', 'Words', false), tab('life-open', 'Life', true)));
-  $('stage-sentence').after(el('div', { id: 'stage-life', role: 'group', 'aria-label': t('Life of a word') },
-    el('div', { id: 'life-asked' }, select('life-word', 'Life of', q => viewer.set({ q, k: -1 })), select('life-answer', 'up to', id => { answer = id; }),
-      select('life-foil', 'instead of', id => { foil = id; })),
+  const picture = el('div', { id: 'life-picture' }), other = el('input', { id: 'life-second', dir: 'auto', autocomplete: 'off' });
+  other.addEventListener('input', () => { second = other.value; viewer.set({}); });
+  $('stage-workbench').before(el('span', { id: 'life-tabs', class: 'tabs', role: 'group', 'aria-label': t('Picture') }, ...tabs));
+  $('stage-sentence').after(el('div', { id: 'stage-life', role: 'group' },
+    el('div', { id: 'life-asked' }, select('life-word', 'Word', q => viewer.set({ q, k: -1 })), select('life-answer', 'up to', id => { answer = id; }),
+      select('life-foil', 'instead of', id => { foil = id; }), el('label', {}, t('Second sentence') + ' ', other)),
     picture, el('p', {}, el('span', { id: 'life-said', 'aria-hidden': 'true' }), ' ', el('span', { id: 'life-sum', role: 'status' }))));
   listen(picture);
-  new ResizeObserver(() => { if (isOpen && found) draw(); }).observe(picture);
+  new ResizeObserver(() => { if (tab !== '' && found) draw(); }).observe(picture);
 }
 
 return { make, draw, read, hashParts };

@@ -88,7 +88,7 @@ const inputOf = ({ pair, source, image, labels }, name) => [...read, ...pair ===
 const argsOf = (command, options, what) => [command, '-m', live.model,
   ...options.map(([name, value]) => value === '' ? '--' + name : '--' + name + '=' + value),
   ...inputOf(what, what.image).map(([name, value]) => '--' + name + '=' + value),
-  ...what.image === null ? ['--', what.text] : []];
+  ...what.image === null ? ['--', what.text, ...what.second === undefined ? [] : [what.second]] : []];
 
 const quote = text => /^[\w%+,./:=@*-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
 
@@ -730,10 +730,12 @@ async function showPairs(place, head, q, k) {
   attnExperiment.show(place, { ...page.experiment, figure: page.figure });
 }
 
-// Returns the picture of a life of the texts and changes WHAT, and the rows that it shows.
-async function drawingOf(options, what) {
-  const { out, file } = await answerOf('lens', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['figure', 'life'], ...options, ['json', '-'], ['svg', 'life.svg']], what, 'file');
-  return { rows: JSON.parse(out).rows, svg: new TextDecoder().decode(file) };
+// Returns the picture of a tab for the texts and changes WHAT, and for a life the rows that it shows.
+async function drawingOf(figure, options, what) {
+  const command = { life: 'lens', heads: 'run', pair: 'diff' }[figure], rows = figure === 'life' ? [['json', '-']] : [];
+  const { out, file } = await answerOf(command, [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['figure', figure], ...options, ...rows, ['svg', 'drawn.svg']], what, 'file');
+  // the policy of the page allows no styles of elements; life.css has this one
+  return { rows: rows.length > 0 ? JSON.parse(out).rows : [], svg: new TextDecoder().decode(file).replaceAll('style="image-rendering:pixelated"', '') };
 }
 
 const life = attnLife({ viewer, t, drawingOf, shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,
