@@ -349,8 +349,10 @@ void attn_study_fill_request(struct attn_study *study, const struct attn_item *i
     request->user = study;
     request->on_progress = NULL;
     request->reading.example = NULL; /* errors name the item instead */
-    if (item)
+    if (item) {
         request->input = item->input;
+        attn_item_see(item, attn_host_model(study->form.host), &request->input);
+    }
     if (item && attn_input_is_given(&item->source))
         request->source = item->source;
     if (item && item->named.others)

@@ -115,10 +115,13 @@ struct attn_item {
     struct attn_input *texts;
     /* paths of the picture and of the corrupted picture; both are also labels */
     const char *images[2];
+    const char *answer_text; /* its key `answer`, which is also a label; used with a picture */
     bool has_empty_text;     /* its cell `text` is empty */
     struct attn_places keys; /* the labels as places, whose texts `key:NAME` finds */
     size_t place_capacity, label_capacity;
 };
+
+struct attn_model; /* model/model.h */
 
 /* Frees ITEM, which attn_items_next returned, and what it owns. NULL is allowed. */
 ATTN_API void attn_item_free(struct attn_item *item);

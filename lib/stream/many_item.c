@@ -407,6 +407,7 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
     if (*failure != ATTN_RECORD_FAILURE_NONE)
         return ATTN_OK;
     request.input = *attn_many_item_input(item);
+    attn_item_see(given, task->host->model, &request.input);
     if (given->named.others)
         request.reading.places = &given->named;
     if (given->queries)
@@ -448,7 +449,7 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
     }
     item->n_row = item->run->text.n;
     item->can_pack = task->is_packed && !given->next && !given->queries && item->run->text.ids &&
-                     item->n_row <= task->n_longest;
+                     !item->run->text.rows && item->n_row <= task->n_longest;
     item->n_byte = count_bytes(task, item);
     return ATTN_OK;
 }

@@ -57,9 +57,11 @@ static const struct attn_record_key keys[] = {
     /* in files of BLiMP */
     TEXT_KEY("sentence_good", GOOD_BAD, 0),
     TEXT_KEY("sentence_bad", GOOD_BAD, 1),
-    VALUE_KEY("image", PICTURE, RECORDS, input.image),
-    VALUE_KEY("image", IMAGE, ITEMS | INPUT, images[0]),
-    VALUE_KEY("corrupted_image", IMAGE, ITEMS | INPUT, images[1]),
+    VALUE_KEY("image", PLAIN, RECORDS, images[0]),
+    VALUE_KEY("image", PLAIN_LABEL, ITEMS | INPUT, images[0]),
+    VALUE_KEY("corrupted_image", PLAIN_LABEL, ITEMS | INPUT, images[1]),
+    VALUE_KEY("answer", PLAIN, RECORDS, answer_text),
+    VALUE_KEY("answer", PLAIN_LABEL, ITEMS, answer_text),
     SOURCE_KEYS("source", ALL | INPUT, source),
     SOURCE_KEYS("corrupted_source", ITEMS, corrupted_source),
     BYTES_KEY("baseline_text", ITEMS, baseline),
@@ -179,6 +181,6 @@ bool attn_record_find_key(const struct attn_record_names *names, const char *nam
 
 bool attn_record_key_is_label(const struct attn_record_key *key)
 {
-    return key->kind == ATTN_KEY_LABEL || key->kind == ATTN_KEY_IMAGE ||
+    return key->kind == ATTN_KEY_LABEL || key->kind == ATTN_KEY_PLAIN_LABEL ||
            key->kind == ATTN_KEY_WORDS;
 }

@@ -50,8 +50,7 @@ static void check_input(struct attn_item *item, const char *text_key)
 {
     const bool has_text = item->input.text, has_ids = item->input.ids;
 
-    if (has_text || has_ids)
-        item->input.image = NULL;
+    item->input.image = has_text || has_ids ? NULL : item->images[0];
     if (item->input.image || item->failure != ATTN_RECORD_FAILURE_NONE || has_text != has_ids)
         return;
     item->failure = ATTN_RECORD_FAILURE_NO_TEXT;
@@ -160,8 +159,7 @@ static enum attn_status read_member(struct line_reading *reading,
 
     ATTN_TRY(attn_json_next(&reading->json, &value.token, err));
     ATTN_TRY(find_key(reading, token, &key, &is_known, err));
-    ATTN_TRY(
-        read_label(reading, token, is_known && key.kind != ATTN_KEY_PICTURE, &value.token, err));
+    ATTN_TRY(read_label(reading, token, is_known && key.kind != ATTN_KEY_PLAIN, &value.token, err));
     if (value.token.type == ATTN_JSON_NULL)
         return ATTN_OK;
     if (is_known && (key.n_name == 0 || strlen(key.name) < key.n_name))

@@ -259,7 +259,7 @@ static enum attn_status set_place(const struct setting *setting, struct attn_err
     return ATTN_OK;
 }
 
-/* Appends a label. If the key is an IMAGE, its text is also stored as a path. A list or
+/* Appends a label. If the key is a PLAIN_LABEL, its text is also stored. A list or
  * an object under another key is ignored. */
 static enum attn_status set_label(const struct setting *setting, struct attn_error *err)
 {
@@ -281,7 +281,7 @@ static enum attn_status set_label(const struct setting *setting, struct attn_err
     ATTN_TRY(attn_grow(&item->labels, &item->label_capacity, item->n_label + 1,
                        sizeof *item->labels, err));
     item->labels[item->n_label++] = label;
-    if (setting->key->kind == ATTN_KEY_IMAGE && is_plain(token))
+    if (setting->key->kind == ATTN_KEY_PLAIN_LABEL && is_plain(token))
         *(const char **)setting->at = label.text;
     return ATTN_OK;
 }
@@ -546,9 +546,9 @@ enum attn_status attn_record_set(struct attn_item *item, const struct attn_recor
         return set_next(&setting, err);
     case ATTN_KEY_WORDS:
         return set_words(&setting, err);
-    case ATTN_KEY_PICTURE:
+    case ATTN_KEY_PLAIN:
         return is_plain(&value->token) ? set_text(&setting, false, setting.at, err) : ATTN_OK;
-    case ATTN_KEY_IMAGE:
+    case ATTN_KEY_PLAIN_LABEL:
     case ATTN_KEY_LABEL:
         return set_label(&setting, err);
     }
