@@ -193,7 +193,7 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
     f->n_rotary = 0;
     for (size_t layer = 0; layer < n_layer; layer++) {
         const size_t n_pair = config->rope[layer].d_rotary / 2, n = f->n_feed_row;
-        struct attn_rotary rotary = {.rope = &config->rope[layer]};
+        struct attn_rotary rotary = {.rope = &config->rope[layer], .positions = f->positions};
         size_t same = 0; /* the first layer with this rope */
 
         while (same < layer && !attn_rope_is_same(&config->rope[same], rotary.rope))

@@ -5,6 +5,7 @@
 #include "base/pool_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { ROWS_PER_TASK = 16 };
 
@@ -90,7 +91,8 @@ void attn_rope_find_frequencies(const struct attn_rope *rope, size_t n, float *f
     const float *divisors = attn_rope_is_long(rope, n) ? rope->long_divisors : rope->divisors;
 
     for (size_t i = 0; i < rope->d_rotary / 2; i++) {
-        const float t = (float)(2 * i) / (float)rope->d_rotary;
+        const size_t n_rotary = rope->d_rotary / (rope->is_axial ? 2 : 1);
+        const float t = (float)(2 * i % n_rotary) / (float)n_rotary;
         const float p = (float)power((double)(float)rope->theta, (double)t);
 
         frequencies[i] = 1.0F / p;
@@ -129,7 +131,8 @@ bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b)
            a->is_truncated == b->is_truncated && a->attention_factor == b->attention_factor &&
            a->divisors == b->divisors && a->frequencies == b->frequencies &&
            a->turns_neighbours == b->turns_neighbours && a->query_growth == b->query_growth &&
-           a->long_attention_factor == b->long_attention_factor;
+           a->long_attention_factor == b->long_attention_factor &&
+           memcmp(a->sections, b->sections, sizeof a->sections) == 0 && a->is_axial == b->is_axial;
 }
 
 void attn_rotary_turn(const struct attn_rotary *rotary, const struct attn_kernels *kernels,
@@ -164,6 +167,15 @@ struct filling {
     size_t row0, n_row, n;
 };
 
+/* Returns number AXIS of POSITION. */
+static size_t number_of(const struct attn_position_numbers *positions, size_t axis, size_t position)
+{
+    if (!positions->numbers)
+        return position;
+    return position < positions->n ? (size_t)positions->numbers[axis * positions->n + position]
+                                   : (size_t)positions->next + position - positions->n;
+}
+
 static void fill_rows(void *context, size_t task, int worker)
 {
     const struct filling *filling = context;
@@ -176,12 +188,23 @@ static void fill_rows(void *context, size_t task, int worker)
     (void)worker;
     for (size_t row = first; row < first + ROWS_PER_TASK && row < filling->n_row; row++) {
         float *angles = rotary->cosines + row * n;
+        const size_t first_number = number_of(&rotary->positions, 0, filling->row0 + row);
+        size_t at = 0;
 
-        filling->kernels->scale(frequencies, (float)(filling->row0 + row), n, angles);
+        for (size_t axis = 0; axis < 3; axis++) {
+            const size_t n_axis = rope->sections[axis];
+
+            filling->kernels->scale(frequencies + at,
+                                    (float)number_of(&rotary->positions, axis, filling->row0 + row),
+                                    n_axis, angles + at);
+            at += n_axis;
+        }
+        if (at == 0)
+            filling->kernels->scale(frequencies, (float)first_number, n, angles);
         filling->kernels->turn(angles, n, factor, rotary->cosines + row * n,
                                rotary->sines + row * n);
         if (rotary->query_factors)
-            rotary->query_factors[row] = attn_rope_query_factor(rope, filling->row0 + row);
+            rotary->query_factors[row] = attn_rope_query_factor(rope, first_number);
     }
 }
 

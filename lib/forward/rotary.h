@@ -12,6 +12,7 @@
 #define ATTN_FORWARD_ROTARY_H
 
 #include "base/pool.h"
+#include "forward/session.h"
 #include "kernels/kernels.h"
 #include "model/config.h"
 
@@ -21,6 +22,7 @@ struct attn_rotary {
                            texts */
     float *cosines, *sines; /* [n_row, R/2] for the positions of the current feed */
     float *query_factors;   /* [n_row] for these positions; or NULL */
+    struct attn_position_numbers positions;
 };
 
 /* Computes FREQUENCIES [R/2] of ROPE for a text of N positions. Every operation is rounded to

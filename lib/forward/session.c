@@ -253,6 +253,7 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .n_key_mask = options->n_key_mask,
         .source_mask = options->source_mask,
         .n_source_mask = options->n_source_mask,
+        .positions = options->positions,
         .n_cache_layer =
             options->cache == ATTN_CACHE_ALL_LAYERS && !config->is_encoder ? config->n_layer : 1,
     };

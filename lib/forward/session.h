@@ -33,6 +33,15 @@ enum attn_cache {
     ATTN_CACHE_ONE_LAYER = 1,
 };
 
+/* The numbers by which rotary positions turn. */
+struct attn_position_numbers {
+    const int32_t
+        *numbers; /* [3, n] for positions 0 to n-1; NULL: each has its own number, 0, 1, ...
+                   */
+    size_t n;
+    int32_t next; /* number of position n; later ones count on */
+};
+
 struct attn_session_options {
     size_t size;  /* of this struct */
     size_t n_max; /* maximum number of positions, 1 to n_ctx; for several sequences not limited by
@@ -66,6 +75,7 @@ struct attn_session_options {
     const int32_t *source_mask; /* [n_source_mask] the same for each row of a source */
     size_t n_source_mask;
     bool has_projections; /* attn_session_projections will be called: sequences are fed whole */
+    struct attn_position_numbers positions; /* borrowed; for a single sequence */
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */

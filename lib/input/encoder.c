@@ -160,7 +160,9 @@ struct attn_sequence attn_encoder_input(const struct attn_sequence *source)
                                   .rows = source->fed,
                                   .key_mask = source->key_mask,
                                   .pixels = source->pixels,
-                                  .grid = source->grid};
+                                  .grid = source->grid,
+                                  .numbers = source->numbers,
+                                  .attention = source->attention};
 }
 
 struct attn_pass attn_encoder_pass_of(const struct attn_model *model,
@@ -179,6 +181,8 @@ struct attn_pass attn_encoder_pass_of(const struct attn_model *model,
     own.key_mask = source->key_mask;
     own.n_key_mask = source->n;
     own.embeddings_name = source->name;
+    own.positions = source->numbers;
+    own.attention = source->attention;
     return (struct attn_pass){
         .model = model->encoder ? model->encoder : model->tower, .text = source, .options = own};
 }

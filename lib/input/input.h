@@ -31,6 +31,8 @@ struct attn_input {
     const struct attn_pixels *pixels; /* or its pixels; their `shown` may be NULL */
     const char *answer; /* [n_answer] an answer to a text with a picture, appended; NULL: none */
     size_t n_answer;
+    const int32_t *answer_ids; /* [n_answer_id] or its token ids */
+    size_t n_answer_id;
     const void *later[4]; /* room for later fields: NULL, here and below */
 };
 

@@ -222,11 +222,22 @@ static enum attn_status encode(struct reading *reading, struct attn_error *err)
 
 /* --- The answer ------------------------------------------------------------------------------- */
 
-/* Appends the answer of the input, which is tokenized alone, to text and tokens. */
+/* Appends token ID of the answer with its bytes [BEGIN, END) of the text. */
+static enum attn_status push_answer(struct reading *reading, int32_t id, size_t begin, size_t end,
+                                    struct attn_error *err)
+{
+    struct attn_encoding *encoding = &reading->sequence->encoding;
+
+    ATTN_TRY(attn_encoding_push(encoding, id, begin, end, err));
+    encoding->texts[encoding->n - 1] = ATTN_TEXT_FIRST;
+    return ATTN_OK;
+}
+
+/* Appends the answer, which is tokenized alone, to text and tokens. */
 static enum attn_status append_answer(struct reading *reading, struct attn_error *err)
 {
     const struct attn_input *input = reading->input;
-    struct attn_encoding *encoding = &reading->sequence->encoding, answer = {0};
+    struct attn_encoding answer = {0};
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     const size_t begin = reading->text.size;
     enum attn_status status;
@@ -237,14 +248,27 @@ static enum attn_status append_answer(struct reading *reading, struct attn_error
     status = attn_tokenizer_encode(reading->tokenizer, input->answer, input->n_answer, &options,
                                    &answer, err);
     attn_buffer_append(&reading->text, input->answer, input->n_answer);
-    for (size_t i = 0; status == ATTN_OK && i < answer.n; i++) {
-        status = attn_encoding_push(encoding, answer.ids[i], begin + answer.begin[i],
-                                    begin + answer.end[i], err);
-        if (status == ATTN_OK)
-            encoding->texts[encoding->n - 1] = ATTN_TEXT_FIRST;
-    }
+    for (size_t i = 0; status == ATTN_OK && i < answer.n; i++)
+        status = push_answer(reading, answer.ids[i], begin + answer.begin[i], begin + answer.end[i],
+                             err);
     attn_encoding_release(&answer);
-    return status == ATTN_OK ? attn_buffer_check(&reading->text, err) : status;
+    return status;
+}
+
+/* Appends the tokens of the answer that the input has as ids. */
+static enum attn_status append_answer_ids(struct reading *reading, struct attn_error *err)
+{
+    const struct attn_input *input = reading->input;
+
+    for (size_t i = 0; i < input->n_answer_id; i++) {
+        const size_t begin = reading->text.size;
+        size_t size = 0;
+        const char *bytes = attn_tokenizer_token(reading->tokenizer, input->answer_ids[i], &size);
+
+        attn_buffer_append(&reading->text, bytes, bytes ? size : 0);
+        ATTN_TRY(push_answer(reading, input->answer_ids[i], begin, reading->text.size, err));
+    }
+    return ATTN_OK;
 }
 
 /* Reads the text of the input, which becomes the one that is tokenized. */
@@ -258,6 +282,8 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
     sequence->seen.n_prompt = sequence->encoding.n;
     if (input->answer)
         ATTN_TRY(append_answer(reading, err));
+    ATTN_TRY(append_answer_ids(reading, err));
+    ATTN_TRY(attn_buffer_check(&reading->text, err));
     sequence->ids = sequence->encoding.ids;
     sequence->n = sequence->encoding.n;
     input->n_text = reading->text.size;
@@ -461,6 +487,14 @@ enum attn_status attn_picture_prompt_read(const struct attn_request_reading *ask
     status = read_all(maker, &reading, err);
     attn_buffer_release(&reading.text);
     return status;
+}
+
+struct attn_position_numbers attn_picture_prompt_positions(const struct attn_sequence *sequence)
+{
+    const struct attn_picture_prompt *seen = &sequence->seen;
+
+    return (struct attn_position_numbers){seen->positions, seen->positions ? sequence->n : 0,
+                                          seen->next_position};
 }
 
 size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t picture, size_t row,

@@ -11,6 +11,7 @@
 #define ATTN_INPUT_PICTURE_PROMPT_H
 
 #include "base/status_internal.h"
+#include "forward/session.h"
 #include "input/input.h"
 #include "input/pixels.h"
 
@@ -42,6 +43,10 @@ struct attn_picture_prompt {
     int32_t *positions; /* [3, T] owns; of Qwen, by time, row and column; else three equal rows */
     int32_t next_position; /* of the next token */
     size_t n_prompt;       /* tokens before the answer */
+    /* For a tower that turns patches by row and column, or has windows; else NULL: */
+    int32_t *patches;                 /* [3, P] owns; 0, row and column of each patch */
+    struct attn_attention *attention; /* [n_layer] owns */
+    unsigned char *windows;           /* [P, P] owns; the pairs of patches of one window */
 };
 
 /* Returns the name of REGION. */
@@ -54,6 +59,10 @@ enum attn_status attn_picture_prompt_read(const struct attn_request_reading *rea
                                           const struct attn_tokenizer *tokenizer,
                                           struct attn_notes notes, struct attn_input *input,
                                           struct attn_sequence *sequence, struct attn_error *err);
+
+/* Returns the numbers of the positions of SEQUENCE, borrowed; without a picture those of any text.
+ */
+struct attn_position_numbers attn_picture_prompt_positions(const struct attn_sequence *sequence);
 
 /* Returns the position of cell ROW, COLUMN of picture number PICTURE. */
 size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t picture, size_t row,

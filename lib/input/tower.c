@@ -4,6 +4,7 @@
  * A cell is merge x merge patches of the final rows y of the tower. The row of the decoder is
  *
  *     SmolVLM, Idefics3: W [y of each patch, row by row]
+ *     Qwen: W gelu(W_in [y of each patch, row by row] + b_in) + b
  */
 #include "input/tower.h"
 
@@ -37,7 +38,49 @@ enum attn_status attn_tower_take(const struct attn_model *model,
     ATTN_TRY(
         attn_model_image_grid(model->tower, all->height, all->width, &picture->sequence.grid, err));
     picture->sequence.n = picture->sequence.grid.n_row * picture->sequence.grid.n_col;
+    picture->sequence.attention = sequence->seen.attention;
+    if (sequence->seen.patches)
+        picture->sequence.numbers =
+            (struct attn_position_numbers){sequence->seen.patches, picture->sequence.n, 0};
     return ATTN_OK;
+}
+
+/* Makes the windows of a picture of N_ROW x N_COL patches: a mask for the layers that have them. */
+static enum attn_status make_windows(const struct attn_model *tower, size_t n_row, size_t n_col,
+                                     struct attn_picture_prompt *seen, struct attn_error *err)
+{
+    const struct attn_vision_config *vision = &tower->config.vision;
+    const size_t side = vision->window * vision->merge, n = n_row * n_col;
+
+    ATTN_TRY(ATTN_ALLOC(seen->attention, tower->config.n_layer, err));
+    ATTN_TRY(ATTN_ALLOC(seen->windows, attn_size_mul(n, n), err));
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            seen->windows[i * n + j] =
+                i / n_col / side == j / n_col / side && i % n_col / side == j % n_col / side;
+    for (size_t layer = 0; layer < tower->config.n_layer; layer++) {
+        seen->attention[layer] = tower->config.attention[layer];
+        if (seen->attention[layer].mask == ATTN_MASK_MATRIX)
+            seen->attention[layer].matrix = (struct attn_mask_matrix){seen->windows, 1, n, n};
+    }
+    return ATTN_OK;
+}
+
+/* Sets where the patches of the pictures of SEQUENCE are, if the tower turns them by that. */
+static enum attn_status place_patches(const struct attn_model *tower,
+                                      struct attn_picture_prompt *seen, struct attn_error *err)
+{
+    const size_t merge = tower->config.vision.merge, n_row = seen->rows * merge,
+                 n_col = seen->columns * merge, n = n_row * n_col;
+
+    if (tower->config.positions != ATTN_POSITIONS_ROTARY)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(seen->patches, 3 * n, err));
+    for (size_t i = 0; i < n; i++) {
+        seen->patches[n + i] = (int32_t)(i / n_col);
+        seen->patches[2 * n + i] = (int32_t)(i % n_col);
+    }
+    return tower->config.vision.window > 0 ? make_windows(tower, n_row, n_col, seen, err) : ATTN_OK;
 }
 
 /* The memory for one picture. */
@@ -68,6 +111,16 @@ static enum attn_status see(const struct attn_model *model, const struct attn_se
     ATTN_TRY(attn_encoder_run(&pass, &made, err));
     join_patches(&picture.sequence.grid, vision->merge, model->tower->config.d_model, sight->final,
                  sight->joined);
+    if (model->tower->weights.connector_in.weight.data) {
+        const struct attn_encoder_map in = {.linear = &model->tower->weights.connector_in,
+                                            .x = sight->joined,
+                                            .n = map.n,
+                                            .y = sight->final,
+                                            .activation = "gelu"};
+
+        ATTN_TRY(attn_encoder_map(&in, sequence, err));
+        map.x = sight->final;
+    }
     return attn_encoder_map(&map, sequence, err);
 }
 
@@ -139,6 +192,7 @@ enum attn_status attn_tower_see(const struct attn_model *model, const struct att
         return ATTN_NO_MEMORY;
     sequence->rows = sequence->embedded;
     embed_text(model, sequence);
+    ATTN_TRY(place_patches(model->tower, &sequence->seen, err));
     if (!like || like->seen.n_picture == 0 || !are_same(like, sequence))
         return see_all(model, sequence, err);
     copy_features(model, like, sequence);

@@ -115,7 +115,7 @@ void attn_model_add_positions(const struct attn_model *model, const struct attn_
     const size_t d = table->data ? table->shape[table->rank - 1] : 0;
     size_t next = first + rows->row0;
 
-    if (rows->grid.n_row > 0)
+    if (rows->grid.n_row > 0 && table->data)
         add_places(model, kernels, rows, row, x);
     else if (!table->data && model->config.stack.makes_positions)
         add_sines(model, rows, x);

@@ -151,7 +151,8 @@ const char *const attn_family_config_keys[] = {"alignment_heads",
                                                "vision_config_dict",
                                                NULL};
 
-extern const struct attn_family attn_family_smolvlm_vision;
+extern const struct attn_family attn_family_smolvlm_vision, attn_family_qwen2_vl_vision,
+    attn_family_qwen2_5_vl_vision;
 
 static const struct attn_decoder_part text_parts[] = {
     {"gemma3", "gemma3_text", "pictures are", false, NULL},
@@ -168,8 +169,8 @@ static const struct attn_decoder_part text_parts[] = {
     {"llava_onevision", "qwen2", "pictures are", false, NULL},
     {"internvl", "qwen2", "pictures are", false, NULL},
     {"ovis2", "qwen2", "pictures are", false, NULL},
-    {"qwen2_vl", "qwen2_vl_text", "pictures are", true, NULL},
-    {"qwen2_5_vl", "qwen2_5_vl_text", "pictures are", true, NULL},
+    {"qwen2_vl", "qwen2_vl_text", "pictures are", true, &attn_family_qwen2_vl_vision},
+    {"qwen2_5_vl", "qwen2_5_vl_text", "pictures are", true, &attn_family_qwen2_5_vl_vision},
     {"qwen3_vl", "qwen3_vl_text", "pictures are", false, NULL},
     {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false, NULL},
     {"aya_vision", "cohere2", "pictures are", false, NULL},
@@ -431,7 +432,7 @@ static enum attn_status read_part(struct attn_json *json, const struct attn_deco
     attn_family_read_end_ids(json, config);
     if (config->output != ATTN_OUTPUT_NONE)
         config->output = ATTN_OUTPUT_TIED;
-    return attn_vision_config_read(json, part->type, &config->vision, err);
+    return attn_vision_config_read(json, part->type, section, config, layers, err);
 }
 
 /* Finds the object of a two-tower config that describes TOWER. Old files may have a second object,

@@ -29,14 +29,15 @@ enum attn_pooling {
  * of the picture, row by row. Positions are learned for [CLS] and for the patches of a picture of
  * height x width. For other models all fields are 0. */
 struct attn_image_config {
-    size_t n_channel, height, width; /* size of pictures in pixels */
+    size_t n_channel, height, width; /* size of pictures in pixels; 0: any */
     /* Size of a patch in pixels; above 0 only for image encoders. */
     size_t patch_height, patch_width;
     size_t n_register; /* positions between [CLS] and the patches */
     enum attn_resample resample;
     enum attn_pooling pooling; /* the pooling of the config, for models that read pictures */
     bool lacks_class;          /* the sequence begins with the registers, without [CLS] */
-    const void *later[3];      /* NULL: reserved for later versions */
+    size_t n_frame;            /* equal frames that a picture is read as; 0: 1 */
+    const void *later[2];      /* NULL: reserved for later versions */
 };
 
 /* Two models in one directory that map texts and pictures to comparable vectors: CLIP, Radford et

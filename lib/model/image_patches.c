@@ -74,7 +74,8 @@ enum attn_status attn_image_find_grid(const struct attn_image_config *image, con
                               attn_quote_string(name).text);
     found.n_row = height / image->patch_height;
     found.n_col = width / image->patch_width;
-    if (image->resample == ATTN_RESAMPLE_NONE && !attn_image_is_usual(image, height, width))
+    if (image->height > 0 && image->resample == ATTN_RESAMPLE_NONE &&
+        !attn_image_is_usual(image, height, width))
         return attn_error_set(err, ATTN_INVALID,
                               "a picture has %zu x %zu pixels, '%s' reads %zu x %zu", width, height,
                               attn_quote_string(name).text, image->width, image->height);
@@ -89,7 +90,8 @@ enum attn_status attn_image_find_grid(const struct attn_image_config *image, con
                               "a picture of %zu x %zu pixels has too many patches, expected %d at "
                               "most",
                               width, height, ATTN_MAX_CTX);
-    if (!attn_image_is_usual(image, height, width) && attn_image_side(image) == 0)
+    if (image->height > 0 && !attn_image_is_usual(image, height, width) &&
+        attn_image_side(image) == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "a picture has %zu x %zu pixels, and '%s' has positions for %zu x "
                               "%zu patches: only those of a square can be resampled",
@@ -104,12 +106,13 @@ void attn_image_cut(const struct attn_image_config *image, const float *pixels, 
                     size_t width, float *rows)
 {
     const size_t n_row = height / image->patch_height, n_col = width / image->patch_width;
+    const size_t n_frame = image->n_frame > 0 ? image->n_frame : 1;
 
     for (size_t row = 0; row < n_row; row++)
         for (size_t col = 0; col < n_col; col++)
-            for (size_t channel = 0; channel < image->n_channel; channel++)
+            for (size_t i = 0; i < image->n_channel * n_frame; i++)
                 for (size_t y = 0; y < image->patch_height; y++) {
-                    const size_t line = channel * height + row * image->patch_height + y;
+                    const size_t line = i / n_frame * height + row * image->patch_height + y;
 
                     memcpy(rows, pixels + line * width + col * image->patch_width,
                            image->patch_width * sizeof *rows);

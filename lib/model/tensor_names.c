@@ -128,7 +128,8 @@ static const char *const of_parts[] = {"model.language_model.",
 static const char *const of_heads[] = {"", "language_model.", "model.language_model."};
 
 /* The same for the tower that reads pictures, and for its connector. */
-static const char *const of_towers[] = {"model.vision_model.", "vision_model."};
+static const char *const of_towers[] = {"model.vision_model.", "vision_model.", "model.visual.",
+                                        "visual."};
 static const char *const of_connectors[] = {"model.connector.", "connector."};
 
 enum {

@@ -12,12 +12,14 @@ static const struct form {
     size_t bare_patch; /* the side of a patch if `vision_config` is missing */
     const char *image_id;
 } forms[] = {
-    {{ATTN_VISION_SMOLVLM, "smolvlm", 128257, 224, 32, 2, 0, {NULL}}, 32, "image_token_id"},
-    {{ATTN_VISION_SMOLVLM, "idefics3", 128257, 224, 32, 2, 0, {NULL}}, 32, "image_token_id"},
-    {{ATTN_VISION_GEMMA3, "gemma3", 262144, 224, 16, 1, 0, {NULL}}, 16, "image_token_index"},
-    {{ATTN_VISION_PALIGEMMA, "paligemma", 256000, 224, 16, 1, 0, {NULL}}, 14, "image_token_index"},
-    {{ATTN_VISION_QWEN, "qwen2_vl", 151655, 0, 14, 2, 0, {NULL}}, 14, "image_token_id"},
-    {{ATTN_VISION_QWEN, "qwen2_5_vl", 151655, 0, 14, 2, 0, {NULL}}, 14, "image_token_id"},
+    {{ATTN_VISION_SMOLVLM, "smolvlm", 128257, 224, 32, 2, 0, 0, {NULL}}, 32, "image_token_id"},
+    {{ATTN_VISION_SMOLVLM, "idefics3", 128257, 224, 32, 2, 0, 0, {NULL}}, 32, "image_token_id"},
+    {{ATTN_VISION_GEMMA3, "gemma3", 262144, 224, 16, 1, 0, 0, {NULL}}, 16, "image_token_index"},
+    {{ATTN_VISION_PALIGEMMA, "paligemma", 256000, 224, 16, 1, 0, 0, {NULL}},
+     14,
+     "image_token_index"},
+    {{ATTN_VISION_QWEN, "qwen2_vl", 151655, 0, 14, 2, 0, 0, {NULL}}, 14, "image_token_id"},
+    {{ATTN_VISION_QWEN, "qwen2_5_vl", 151655, 0, 14, 2, 0, 0, {NULL}}, 14, "image_token_id"},
 };
 
 /* Sets the side of a cell of Gemma 3, whose config has the number of cells. */
@@ -49,9 +51,16 @@ static enum attn_status read_sizes(const struct attn_json *json, const struct at
             attn_json_get_size(json, object, "image_size", 1, ATTN_MAX_WIDTH, &vision->side, err));
     ATTN_TRY(
         attn_json_get_size(json, object, "patch_size", 1, ATTN_MAX_WIDTH, &vision->patch, err));
-    if (is_qwen)
-        return attn_json_get_size(json, object, "spatial_merge_size", 1, ATTN_MAX_LAYER,
-                                  &vision->merge, err);
+    if (is_qwen) {
+        size_t window = 112;
+
+        ATTN_TRY(attn_json_get_size(json, object, "spatial_merge_size", 1, ATTN_MAX_LAYER,
+                                    &vision->merge, err));
+        ATTN_TRY(attn_json_get_size(json, object, "window_size", 1, ATTN_MAX_WIDTH, &window, err));
+        window = window / vision->merge / vision->patch;
+        vision->window = strcmp(vision->type, "qwen2_5_vl") != 0 ? 0 : window > 0 ? window : 1;
+        return ATTN_OK;
+    }
     if (vision->patch > vision->side)
         return attn_json_refuse(json, err, ATTN_FORMAT, "patch_size",
                                 "is %zu, larger than 'image_size', %zu", vision->patch,
@@ -59,10 +68,50 @@ static enum attn_status read_sizes(const struct attn_json *json, const struct at
     return ATTN_OK;
 }
 
+/* Reads `mrope_section` of the decoder TEXT: how many frequencies turn by time, row and column. */
+static enum attn_status read_sections(const struct attn_json *json, const struct attn_node *text,
+                                      const struct attn_config *config,
+                                      struct attn_config_layers *layers, struct attn_error *err)
+{
+    static const char *const names[] = {"rope_parameters", "rope_scaling"};
+    size_t sections[3] = {16, 24, 24}, sum = 0, n = 0;
+    bool has_windows = false;
+
+    ATTN_TRY(attn_json_get_bool(json, text, "use_sliding_window", &has_windows, err));
+    if (has_windows)
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "use_sliding_window",
+                                "is true, expected false");
+    for (size_t i = 0; i < 2 && n == 0; i++) {
+        const struct attn_node *list =
+            attn_node_find(attn_node_find(text, names[i]), "mrope_section");
+        const struct attn_node *at =
+            list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
+        int64_t number;
+
+        for (; at; at = attn_node_next(at), n++) {
+            if (n == 3 || !attn_node_int(at, &number) || number < 0 || number > ATTN_MAX_LAYER)
+                return attn_json_refuse(json, err, ATTN_FORMAT, "mrope_section",
+                                        "is not understood, expected three numbers");
+            sections[n] = (size_t)number;
+        }
+    }
+    for (size_t i = 0; i < 3; i++)
+        sum += sections[i];
+    if (sum != config->rope[0].d_rotary / 2 || n % 3 != 0)
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "mrope_section",
+                                "adds up to %zu, expected %zu, half of the width of a head", sum,
+                                config->rope[0].d_rotary / 2);
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        memcpy(layers->rope[layer].sections, sections, sizeof sections);
+    return ATTN_OK;
+}
+
 enum attn_status attn_vision_config_read(const struct attn_json *json, const char *type,
-                                         struct attn_vision_config *vision, struct attn_error *err)
+                                         const struct attn_node *text, struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json), *object = NULL;
+    struct attn_vision_config *vision = &config->vision;
     const struct form *form = NULL;
     int64_t image_id;
 
@@ -78,6 +127,8 @@ enum attn_status attn_vision_config_read(const struct attn_json *json, const cha
     ATTN_TRY(attn_json_get_int(json, root, form->image_id, 0, INT32_MAX, &image_id, err));
     vision->image_id = (int32_t)image_id;
     ATTN_TRY(read_sizes(json, object, vision, err));
+    if (vision->family == ATTN_VISION_QWEN)
+        return read_sections(json, text ? text : root, config, layers, err);
     if (vision->family == ATTN_VISION_GEMMA3)
         return read_n_cell(json, vision, err);
     if (vision->family != ATTN_VISION_SMOLVLM)

@@ -2,14 +2,14 @@
 #ifndef ATTN_MODEL_VISION_CONFIG_INTERNAL_H
 #define ATTN_MODEL_VISION_CONFIG_INTERNAL_H
 
-#include "base/status.h"
-#include "model/vision_config.h"
+#include "formats/json.h"
+#include "model/config_internal.h"
 
-struct attn_json; /* Declared in formats/json.h. */
-
-/* Reads VISION from the config of a model of TYPE. VISION is unchanged if models of that type read
- * no pictures here. */
+/* Reads CONFIG->vision from the config of a model of TYPE, whose decoder was read, and the sections
+ * of its rotary positions. TEXT is the object of the decoder, or NULL. CONFIG is unchanged if
+ * models of that type read no pictures here. */
 enum attn_status attn_vision_config_read(const struct attn_json *json, const char *type,
-                                         struct attn_vision_config *vision, struct attn_error *err);
+                                         const struct attn_node *text, struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err);
 
 #endif

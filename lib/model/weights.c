@@ -143,6 +143,7 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'w', config->image.patch_width},
         {'k', config->vision.merge * config->vision.merge * config->d_model},
         {'o', config->vision.d_feature},
+        {'i', config->image.n_frame},
         {'L',
          config->pooling == ATTN_POOLING_FIRST_AND_MEAN ? 2 * config->d_model : config->d_model},
     };

@@ -306,7 +306,7 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
     attn_sites_extend(&dims->sites, attn_derived_sites_of_picture(&dims->picture));
     if (run->n_tile > 0) {
         run->encoder_dims = stack_dims(run->model->tower, run->model->tower->config.attention,
-                                       attn_image_n_patch(&run->model->tower->config.image), 0);
+                                       run->tile.sequence.n, 0);
         run->encoder_dims.sites = attn_sites_without(run->encoder_dims.sites, attn_sites_derived());
         run->encoder_dims.picture = dims->picture;
         run->encoder_dims.picture.n_chosen = (uint32_t)run->n_tile;
@@ -614,6 +614,7 @@ struct attn_session_options attn_run_session_options(const struct attn_run *run)
     options.n_key_mask = run->text.n;
     options.source_mask = run->source.key_mask;
     options.n_source_mask = run->source.n;
+    options.positions = attn_picture_prompt_positions(&run->text);
     options.embeddings_name = run->text.name;
     options.source_name = run->source.name;
     return options;

@@ -226,8 +226,8 @@ START_TEST(rows_are_those_of_their_positions)
 {
     float frequencies[4] = {1, 0.1F, 0.01F, 0.001F};
     const struct attn_rope rope = {.d_rotary = 8, .theta = 10000};
-    const struct attn_rotary all = {&rope, frequencies, x, y, NULL},
-                             some = {&rope, frequencies, z, w, NULL};
+    const struct attn_rotary all = {&rope, frequencies, x, y, NULL, {0}},
+                             some = {&rope, frequencies, z, w, NULL, {0}};
 
     attn_rotary_fill(&all, best(), 0, 100, 100, NULL);
     attn_rotary_fill(&some, best(), 37, 20, 57, NULL);

@@ -910,6 +910,10 @@ class attn_result(Structure):
     pass
 
 
+class attn_position_numbers(Structure):
+    pass
+
+
 class attn_session_options(Structure):
     pass
 
@@ -1356,7 +1360,8 @@ attn_image_config._fields_ = [
     ("resample", c_int),
     ("pooling", c_int),
     ("lacks_class", c_bool),
-    ("later", c_void_p * 3),
+    ("n_frame", c_size_t),
+    ("later", c_void_p * 2),
 ]
 attn_rope._fields_ = [
     ("type", c_int),
@@ -1376,6 +1381,8 @@ attn_rope._fields_ = [
     ("frequencies", POINTER(c_float)),
     ("query_growth", c_double),
     ("long_attention_factor", c_double),
+    ("sections", c_size_t * 3),
+    ("is_axial", c_bool),
     ("later", c_void_p * 2),
 ]
 attn_stack_config._fields_ = [
@@ -1406,8 +1413,9 @@ attn_vision_config._fields_ = [
     ("side", c_size_t),
     ("patch", c_size_t),
     ("merge", c_size_t),
+    ("window", c_size_t),
     ("d_feature", c_size_t),
-    ("later", c_void_p * 3),
+    ("later", c_void_p * 2),
 ]
 attn_config._fields_ = [
     ("size", c_size_t),
@@ -1574,6 +1582,8 @@ attn_input._fields_ = [
     ("pixels", POINTER(attn_pixels)),
     ("answer", c_char_p),
     ("n_answer", c_size_t),
+    ("answer_ids", POINTER(c_int32)),
+    ("n_answer_id", c_size_t),
     ("later", c_void_p * 4),
 ]
 attn_label_list._fields_ = [
@@ -1854,6 +1864,11 @@ attn_result._fields_ = [
     ("predictions", attn_predictions),
     ("later", c_void_p * 4),
 ]
+attn_position_numbers._fields_ = [
+    ("numbers", POINTER(c_int32)),
+    ("n", c_size_t),
+    ("next", c_int32),
+]
 attn_session_options._fields_ = [
     ("size", c_size_t),
     ("n_max", c_size_t),
@@ -1879,6 +1894,7 @@ attn_session_options._fields_ = [
     ("source_mask", POINTER(c_int32)),
     ("n_source_mask", c_size_t),
     ("has_projections", c_bool),
+    ("positions", attn_position_numbers),
 ]
 attn_catalog._fields_ = [
     ("size", c_size_t),
@@ -2197,6 +2213,7 @@ attn_item._fields_ = [
     ("read", c_void_p),
     ("texts", POINTER(attn_input)),
     ("images", c_char_p * 2),
+    ("answer_text", c_char_p),
     ("has_empty_text", c_bool),
     ("keys", attn_places),
     ("place_capacity", c_size_t),

@@ -1,0 +1,136 @@
+/*
+ * qwen_vision.c - the towers of Qwen2-VL and Qwen2.5-VL (modeling_qwen2_vl.py,
+ * modeling_qwen2_5_vl.py), whose rows go to a connector (input/tower.c):
+ *
+ *     x = patches W, each patch as temporal_patch_size equal frames
+ *     mid = pre + proj(attention(norm1(pre)))
+ *     post = mid + mlp(norm2(mid)),  f = ln_q(post) after the last block
+ *
+ * q and k are rotated by row and column. In Qwen2.5-VL norms are RMSNorm, the MLP is gated, and
+ * patches see only those of their window, but for the layers of fullatt_block_indexes: a mask
+ * matrix, which is made for each picture.
+ */
+#include "base/escape.h"
+#include "model/families/families_internal.h"
+
+#include <math.h>
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+#define BLOCKS                                                                                     \
+    FUSED("blocks.#.attn.qkv.weight", "AD", ATTN_PART_PROJECTIONS, QKV_ROWS),                      \
+        FUSED("blocks.#.attn.qkv.bias", "A", ATTN_PART_QKV_BIAS, QKV_ROWS),                        \
+        OUT_MAP("blocks.#.attn.proj")
+#define CONNECTOR                                                                                  \
+    MATRIX("merger.mlp.0.weight", "kk", ATTN_PART_CONNECTOR, connector_in),                        \
+        VECTOR("merger.mlp.0.bias", "k", ATTN_PART_CONNECTOR, MODEL(connector_in.bias)),           \
+        MATRIX("merger.mlp.2.weight", "ok", ATTN_PART_CONNECTOR, connector),                       \
+        VECTOR("merger.mlp.2.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector.bias))
+#define PATCHES MATRIX("patch_embed.proj.weight", "DCihw", ATTN_PART_EMBEDDING, patches)
+
+static const struct attn_weight_rule qwen2_rules[] = {
+    PATCHES,
+    LAYER_NORM("blocks.#.norm1", ATTN_PART_NORM, ln1),
+    BLOCKS,
+    LAYER_NORM("blocks.#.norm2", ATTN_PART_MLP_NORM, ln2),
+    PLAIN_MLP("blocks.#.mlp.", "fc1", "fc2"),
+    FINAL_LAYER_NORM("merger.ln_q"),
+    CONNECTOR,
+};
+
+static const struct attn_weight_rule qwen2_5_rules[] = {
+    PATCHES,
+    VECTOR("blocks.#.norm1.weight", "D", ATTN_PART_NORM, NORM_W(ln1)),
+    BLOCKS,
+    VECTOR("blocks.#.norm2.weight", "D", ATTN_PART_MLP_NORM, NORM_W(ln2)),
+    LINEAR("blocks.#.mlp.gate_proj", "FD", ATTN_PART_MLP_GATE, "F", ATTN_PART_MLP_GATE_BIAS,
+           mlp_gate),
+    LINEAR("blocks.#.mlp.up_proj", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),
+    LINEAR("blocks.#.mlp.down_proj", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out),
+    VECTOR("merger.ln_q.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
+    CONNECTOR,
+};
+
+/* --- configs ---------------------------------------------------------------------------------- */
+
+static const struct attn_config_names qwen2_names = {.d_model = "embed_dim",
+                                                     .n_layer = "depth",
+                                                     .n_head = "num_heads"},
+                                      qwen2_5_names = {.d_model = "hidden_size",
+                                                       .n_layer = "depth",
+                                                       .n_head = "num_heads",
+                                                       .d_mlp = "intermediate_size"};
+
+/* Marks the layers whose patches see only those of their window. */
+static enum attn_status read_windows(const struct attn_json *json, struct attn_config *config,
+                                     struct attn_config_layers *layers, struct attn_error *err)
+{
+    static const int64_t usual[] = {7, 15, 23, 31};
+    const struct attn_node *list = attn_node_find(attn_json_root(json), "fullatt_block_indexes");
+    int64_t layer;
+
+    for (size_t i = 0; i < config->n_layer; i++)
+        layers->attention[i].mask = ATTN_MASK_MATRIX;
+    for (size_t i = 0; !list && i < sizeof usual / sizeof *usual; i++)
+        if ((size_t)usual[i] < config->n_layer)
+            layers->attention[usual[i]].mask = ATTN_MASK_NONE;
+    if (list && !attn_node_is_array(list))
+        return attn_json_refuse(json, err, ATTN_FORMAT, "fullatt_block_indexes",
+                                "is not a list of layers");
+    for (list = list ? attn_node_first(list) : NULL; list; list = attn_node_next(list)) {
+        if (!attn_node_int(list, &layer) || layer < 0 || layer > ATTN_MAX_LAYER)
+            return attn_json_refuse(json, err, ATTN_FORMAT, "fullatt_block_indexes",
+                                    "is not a list of layers");
+        if ((size_t)layer < config->n_layer)
+            layers->attention[layer].mask = ATTN_MASK_NONE;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_qwen(ATTN_CONFIG_ARGS)
+{
+    struct attn_image_config *image = &config->image;
+    const size_t most = ATTN_MAX_LAYER;
+    const struct attn_node *root = attn_json_root(json);
+    double ratio = 4;
+
+    ATTN_TRY(attn_json_get_size(json, root, "patch_size", 1, most, &image->patch_height, err));
+    ATTN_TRY(attn_json_get_size(json, root, "temporal_patch_size", 1, most, &image->n_frame, err));
+    image->patch_width = image->patch_height;
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    ATTN_TRY(attn_json_get_double(json, root, "mlp_ratio", 0.001, ATTN_MAX_LAYER, &ratio, err));
+    if (!form->names->d_mlp)
+        config->d_mlp = (size_t)((double)config->d_model * ratio);
+    if (config->d_head % 4 != 0)
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, form->names->n_head,
+                                "makes heads of width %zu, expected a multiple of 4",
+                                config->d_head);
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        layers->rope[layer] =
+            (struct attn_rope){.d_rotary = config->d_head,
+                               .theta = 10000,
+                               .sections = {0, config->d_head / 4, config->d_head / 4},
+                               .is_axial = true};
+    return config->has_gated_mlp ? read_windows(json, config, layers, err) : ATTN_OK;
+}
+
+#define A_QWEN                                                                                     \
+    ATTN_BLOCK, .is_encoder = true, .positions = ATTN_POSITIONS_ROTARY, .has_qkv_bias = true,      \
+                .has_out_bias = true, .has_mlp_bias = true, .n_layer = 32, .n_head = 16,           \
+                .n_ctx = ATTN_MAX_CTX, .norm_eps = 1e-6F,                                          \
+                .image = {.n_channel = 3,                                                          \
+                          .patch_height = 14,                                                      \
+                          .patch_width = 14,                                                       \
+                          .lacks_class = true,                                                     \
+                          .n_frame = 2}
+
+const struct attn_family attn_family_qwen2_vl_vision = {
+    FAMILY("qwen2_vl_vision", NULL, "tower.", qwen2_rules), .read_config = read_qwen,
+    .form = {KEYS_OF_BERT, .names = &qwen2_names,
+             .defaults = {A_QWEN, .norm = ATTN_NORM_LAYERNORM, .d_model = 1280,
+                          .act_fn = "quick_gelu"}}};
+const struct attn_family attn_family_qwen2_5_vl_vision = {
+    FAMILY("qwen2_5_vl_vision", NULL, "tower.", qwen2_5_rules), .read_config = read_qwen,
+    .form = {KEYS_OF_BERT, .names = &qwen2_5_names,
+             .defaults = {A_QWEN, .norm = ATTN_NORM_RMSNORM, .has_gated_mlp = true, .d_model = 3584,
+                          .d_mlp = 3420, .act_fn = "silu"}}};
