@@ -263,7 +263,29 @@ static enum attn_status add_places(struct spans *spans, const struct attn_item_p
     return ATTN_OK;
 }
 
-/* Lists the named places: those of the request, then those of the item, from a to z. */
+/* Appends the regions of a text with a picture that `spans` names; without `spans`, and without
+ * other places, the picture and the question. */
+static enum attn_status add_regions(struct spans *spans, size_t *capacity, struct attn_error *err)
+{
+    const char *list = spans->args->spans ? spans->args->spans : "picture,question";
+
+    if (spans->frame.run->text.seen.n_picture == 0 || (!spans->args->spans && spans->n_span > 0))
+        return ATTN_OK;
+    for (enum attn_region region = 0; region < ATTN_N_REGION; region++) {
+        const char *name = attn_region_name(region);
+        const struct attn_item_place place = {name, name};
+        size_t i = 0;
+
+        while (i < spans->n_span && strcmp(spans->items[i].name, name) != 0)
+            i++;
+        if (i == spans->n_span && is_span(list, name))
+            ATTN_TRY(add_places(spans, &place, 1, capacity, err));
+    }
+    return ATTN_OK;
+}
+
+/* Lists the named places: those of the request, then those of the item, from a to z, and regions.
+ */
 static enum attn_status list_places(struct spans *spans, struct attn_error *err)
 {
     const struct attn_item *item = spans->frame.item;
@@ -280,7 +302,7 @@ static enum attn_status list_places(struct spans *spans, struct attn_error *err)
         ATTN_TRY(add_places(spans, item->places, item->n_place, &capacity, err));
     if (spans->n_span > n)
         qsort(spans->items + n, spans->n_span - n, sizeof *spans->items, by_name);
-    return ATTN_OK;
+    return add_regions(spans, &capacity, err);
 }
 
 /* Drops the places that are no spans. */
@@ -399,20 +421,21 @@ static enum attn_status continue_text(struct spans *spans, struct attn_error *er
 
     spans->run = frame->run;
     spans->n = spans->n_prompt = frame->run->text.n;
+    if (spans->run->text.seen.n_picture > 0)
+        spans->n_prompt = spans->run->text.seen.n_prompt;
     if (!args->continuation && args->n_generated == 0)
         return ATTN_OK;
     spans->made = ATTN_GENERATION_DEFAULT;
     ATTN_TRY(attn_attribute_continue(frame->host, &frame->request, args->n_generated,
                                      args->continuation, &spans->made, err));
-    request.input =
-        (struct attn_input){.ids = spans->made.ids, .n_id = spans->made.n_prompt + spans->made.n};
+    request.input = attn_generation_input(&frame->request.input, &spans->made);
     request.selection.queries = NULL;
     request.on_note = NULL; /* the first run sent the same notes */
     ATTN_TRY(attn_run_prepare(frame->host, &request, &frame->other, err));
     if (args->continuation) /* a generation sends the notes about idle edits itself */
         frame->other->request.on_note = frame->request.on_note;
     spans->run = frame->other;
-    spans->n = request.input.n_id;
+    spans->n = spans->run->text.n;
     return ATTN_OK;
 }
 
@@ -442,7 +465,7 @@ static enum attn_status list_heads(struct spans *spans, struct attn_error *err)
 static enum attn_status list_rows(struct spans *spans, struct attn_error *err)
 {
     struct attn_frame *frame = &spans->frame;
-    const bool has_answer = spans->run != frame->run;
+    const bool has_answer = spans->n_prompt < spans->n;
 
     ATTN_TRY(list_heads(spans, err));
     spans->n_key = keys_of(spans, spans->run)->n;
@@ -465,10 +488,10 @@ static enum attn_status find_answer(struct spans *spans, struct attn_error *err)
 
     if (!spans->args->has_effect)
         return ATTN_OK;
-    if (spans->run == spans->frame.run)
+    if (spans->n_prompt == spans->n)
         return attn_frame_find_answer(&spans->frame, &args, &spans->answer, err);
     args.metric = ATTN_ANSWER_CE;
-    ATTN_TRY(attn_run_find_answer(spans->frame.other, &args, &spans->answer, err));
+    ATTN_TRY(attn_run_find_answer(spans->run, &args, &spans->answer, err));
     spans->answer.first_token = spans->n_prompt;
     return ATTN_OK;
 }
@@ -792,6 +815,10 @@ static enum attn_status prepare_neutral(struct neutral *neutral, struct attn_err
     if (spans->queries[spans->n_query - 1] - first + 1 != spans->n_query)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`neutral` takes the place of the queries, which are not neighbours");
+    if (spans->run->text.seen.n_picture > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`neutral` takes the place of the queries of a text, and this one has a "
+                           "picture");
     neutral->first = first;
     ATTN_TRY(spans->args->neutral.ids ? replace_ids(neutral, &request.input, err)
                                       : replace_text(neutral, &request.input, &at, &end, err));
@@ -1017,7 +1044,7 @@ static enum attn_status add_trial(void *user, size_t i, struct attn_part_edits *
 static enum attn_status run_trials(struct spans *spans, struct attn_error *err)
 {
     struct attn_frame *frame = &spans->frame;
-    const double sign = spans->run == frame->run ? 1 : -1; /* of an answer -ln p is computed */
+    const double sign = spans->n_prompt == spans->n ? 1 : -1; /* of an answer -ln p is computed */
     const size_t n_row = spans->n_span + 1, n_each = n_trial_of(spans), n = spans->n_span * n_each;
     const bool is_by_head = spans->args->by == ATTN_SPANS_BY_HEAD;
     struct attn_trial_outcome *outcomes = attn_frame_alloc(frame, n, sizeof *outcomes);
