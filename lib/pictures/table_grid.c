@@ -413,6 +413,59 @@ static enum attn_status read_tokens(const struct attn_table *table,
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
+/* Reads a range of the list "0-2,4" at *AT, a part of TEXT [n], and moves *AT behind it. */
+static void next_range(const char *text, size_t n, size_t *at, size_t range[2])
+{
+    for (int i = 0; i < 2; i++) {
+        if (i > 0 && (*at == n || text[*at] != '-')) {
+            range[1] = range[0];
+            break;
+        }
+        *at += i > 0;
+        for (range[i] = 0; *at < n && text[*at] >= '0' && text[*at] <= '9'; ++*at)
+            range[i] = 10 * range[i] + (size_t)(text[*at] - '0');
+    }
+    *at += *at < n;
+}
+
+/* Reads the tokens of the run, each with the value of the first row that has its position, or
+ * without a value in no span. */
+static enum attn_status read_spans(const struct attn_table *table,
+                                   const struct attn_table_picture *picture,
+                                   struct attn_table_cells *cells, struct attn_error *err)
+{
+    const size_t n = attn_selection_dims(picture->run->selection)->n_position;
+    struct attn_table_axis *axis = &cells->columns;
+    float value;
+
+    ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
+    ATTN_TRY(attn_table_axis_create(axis, attn_table_n_row(table), n, err));
+    ATTN_TRY(attn_table_axis_create(&cells->rows, attn_table_n_row(table), 1, err));
+    ATTN_TRY(attn_level_matrix_create(1, n, &cells->matrix, err));
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        const struct attn_cell name = attn_table_cell(table, row, cells->of.rows);
+        const struct attn_cell places = attn_table_cell(table, row, cells->of.texts);
+        size_t range[2];
+
+        for (size_t at = 0; attn_cell_word(&name, "rest") != 0 && at < places.size;) {
+            next_range(places.text, places.size, &at, range);
+            for (size_t i = range[0]; i <= range[1] && i < n; i++)
+                if (attn_level_cell(&cells->matrix, 0, i, &value) != ATTN_CELL_VALUE)
+                    attn_level_matrix_put(&cells->matrix, 0, i,
+                                          attn_table_number(table, row, cells->of.values));
+        }
+    }
+    if (attn_table_find(table, "cut") < SIZE_MAX) {
+        append_quantity(&cells->texts.bytes,
+                        "change: of @ without the span; cut: with the span alone", picture->answer);
+        cells->grid.note = attn_buffer_string(&cells->texts.bytes);
+    }
+    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
+    axis->axis = (struct attn_grid_axis){
+        .n = n, .texts = cells->tokens[0].n > 0 ? cells->tokens : NULL, .title = "token"};
+    return attn_buffer_check(&cells->texts.bytes, err);
+}
+
 /* Reads the positions of causes as columns: those of the lens, or without a lens all. */
 static enum attn_status read_causes(const struct attn_table *table,
                                     const struct attn_table_picture *picture,
@@ -709,6 +762,8 @@ static enum attn_status read_kind(const struct attn_table *table,
     if (kind == ATTN_FIGURE_PAIR && attn_table_find(table, "differs") == SIZE_MAX)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure pair`' draws two texts of the question diff");
+    if (kind == ATTN_FIGURE_TOKENS && attn_table_has_spans(picture))
+        return read_spans(table, picture, cells, err);
     if (kind == ATTN_FIGURE_TOKENS || kind == ATTN_FIGURE_PAIR)
         return read_tokens(table, picture, cells, err);
     if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE)
@@ -791,6 +846,8 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     double most;
 
     cells->of = attn_view_columns_find(table, &picture->view);
+    if ((picture->view.traits & ATTN_VIEW_SPANS) != 0 && kind != ATTN_FIGURE_TOKENS)
+        cells->of.texts = SIZE_MAX; /* names alone */
     cells->most_keys = most_keys(options);
     if ((picture->view.traits & ATTN_VIEW_PARTS) != 0)
         return read_parts(table, picture, options->color_scale, cells, err);

@@ -49,6 +49,12 @@ struct attn_table_cells {
     double *weights;                     /* [n_row of the table] mean weight of each head; owns */
 };
 
+/* Returns true if the rows of PICTURE are parts of the text of its run. */
+static inline bool attn_table_has_spans(const struct attn_table_picture *picture)
+{
+    return (picture->view.traits & ATTN_VIEW_SPANS) != 0 && picture->run && !picture->run->backdrop;
+}
+
 /* Reads TABLE into CELLS, which must be {0}, for KIND of figure, which must not be
  * ATTN_FIGURE_DEFAULT. Release CELLS after a failure, too. */
 enum attn_status attn_table_cells_read(const struct attn_table *table,

@@ -111,7 +111,8 @@ static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table 
                                 const struct attn_table_picture *of,
                                 const struct attn_output *output)
 {
-    const enum attn_figure usual = of->view.figure;
+    const bool lacks_text = (of->view.traits & ATTN_VIEW_SPANS) != 0 && !attn_table_has_spans(of);
+    const enum attn_figure usual = lacks_text ? ATTN_FIGURE_BARS : of->view.figure;
     const bool is_of_positions = is_of_patches(table, of);
     const bool is_drawn =
         !output || (output->format && output->format->tensors &&
@@ -241,7 +242,9 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
             drawing.kind = ATTN_FIGURE_MATRIX; /* not all positions: drawn as a matrix */
     }
     content.kind = drawing.kind;
-    drawing.is_figure = needs_figure = needs_shapes(drawing.kind);
+    drawing.is_figure = needs_figure =
+        needs_shapes(drawing.kind) ||
+        (drawing.kind == ATTN_FIGURE_TOKENS && attn_table_has_spans(&whole));
     if (status == ATTN_OK && (needs_figure || picture->n_label == 0)) {
         status = attn_figure_measure(&content, &unseen);
         if (status == ATTN_OK) {

@@ -28,7 +28,10 @@ enum attn_view_trait {
     ATTN_VIEW_TOKENS = 32,
     /* each row of the table is a row of the picture, labelled by `rows` and `texts`; each column of
      * numbers or of lists from `values` on is a part with its own scale. `quantity` is the title */
-    ATTN_VIEW_PARTS = 64
+    ATTN_VIEW_PARTS = 64,
+    /* each row of the table is a part of a text, whose positions are in `texts`: "0-2,4". Its value
+     * is that of each token, but for `rest` */
+    ATTN_VIEW_SPANS = 128
 };
 
 /* Which columns give rows, columns and numbers of a picture, and the wording of its title.

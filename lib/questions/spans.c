@@ -40,6 +40,7 @@ enum {
     CHANGE,
     CUT,
     LARGEST,
+    POSITIONS,
     ROW_TYPE,
     N_COLUMN
 };
@@ -50,7 +51,14 @@ enum {
         .range = ATTN_RANGE_##numbers, .quantity = __VA_ARGS__                                     \
     }
 
-enum { SHOW_HEADS = 2, SHOW_STEPS = 4, SHOW_RANKS = 8, SHOW_EFFECT = 16, SHOW_CUT = 32 };
+enum {
+    SHOW_HEADS = 2,
+    SHOW_STEPS = 4,
+    SHOW_RANKS = 8,
+    SHOW_EFFECT = 16,
+    SHOW_CUT = 32,
+    SHOW_TEXT = 64
+};
 
 static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack", .shown = SHOW_HEADS),
@@ -74,6 +82,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [CUT] = ATTN_COLUMN_REAL("cut", 4, NULL, SIGNED, .shown = SHOW_CUT),
     [LARGEST] = ATTN_COLUMN_RATE("largest", 4, "share of items whose largest change it has", 0,
                                  .shown = SHOW_EFFECT),
+    [POSITIONS] = ATTN_COLUMN("positions", TEXT, .shown = SHOW_TEXT),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -1119,6 +1128,19 @@ static enum attn_status find_effects(struct spans *spans, struct attn_error *err
 
 /* --- The table -------------------------------------------------------------------------------- */
 
+/* Appends the positions with FLAGS [n]: "0-2,4". */
+static void append_positions(struct attn_buffer *out, const unsigned char *flags, size_t n)
+{
+    for (size_t t = 0, end; t < n; t = end + 1) {
+        for (end = t; end < n && flags[end];)
+            end++;
+        if (end > t)
+            attn_buffer_append_format(out, "%s%zu", out->size > 0 ? "," : "", t);
+        if (end > t + 1)
+            attn_buffer_append_format(out, "-%zu", end - 1);
+    }
+}
+
 /* Appends the row of span number I, or of the rest, with the numbers of SUMS and, unless it is
  * NULL, of MEASURED. ROW has the keys. */
 static enum attn_status append(struct spans *spans, struct attn_cell *row, size_t i,
@@ -1127,6 +1149,8 @@ static enum attn_status append(struct spans *spans, struct attn_cell *row, size_
 {
     const struct span *span = i < spans->n_span ? &spans->items[i] : NULL;
     const bool is_best = !spans->gold || row[SPAN].type != ATTN_VALUE_MISSING;
+    struct attn_buffer positions = {0};
+    enum attn_status status;
     size_t n_rest = 0;
 
     for (size_t t = 0; t < spans->n_key; t++)
@@ -1144,7 +1168,14 @@ static enum attn_status append(struct spans *spans, struct attn_cell *row, size_
         row[CUT] = attn_cell_real(measured->cut);
         row[LARGEST] = is_best ? attn_cell_real(measured->largest) : attn_cell_missing();
     }
-    return attn_frame_append(&spans->frame, row, err);
+    append_positions(&positions, span ? span->flags : spans->rest,
+                     keys_of(spans, spans->frame.run)->n);
+    row[POSITIONS] = attn_cell_text(positions.data, positions.size);
+    status = attn_buffer_check(&positions, err);
+    if (status == ATTN_OK)
+        status = attn_frame_append(&spans->frame, row, err);
+    attn_buffer_release(&positions);
+    return status;
 }
 
 /* Appends the rows of MEASURED [n_span + 1], of HEAD or, if it is NULL, of all heads. */
@@ -1215,12 +1246,14 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 static uint64_t shows(const void *state)
 {
-    const struct attn_spans_args *args = ((const struct spans *)state)->frame.args;
+    const struct spans *spans = state;
+    const struct attn_spans_args *args = spans->frame.args;
     const bool is_by_span = args->by == ATTN_SPANS_BY_SPAN;
 
     return (is_by_span ? 0 : SHOW_HEADS) |
            (args->by == ATTN_SPANS_BY_STEP ? SHOW_STEPS : SHOW_RANKS) |
-           (args->has_effect ? SHOW_EFFECT | (is_by_span ? SHOW_CUT : 0) : 0);
+           (args->has_effect ? SHOW_EFFECT | (is_by_span ? SHOW_CUT : 0) : 0) |
+           (is_by_span && !args->study && !spans->is_of_source ? SHOW_TEXT : 0);
 }
 
 /* --- Items ------------------------------------------------------------------------------------ */
@@ -1275,8 +1308,10 @@ static const struct attn_table_view head_views[] = {
 static const struct attn_table_view span_views[] = {
     {.rows = ATTN_TABLE_COLUMN(SPAN),
      .columns = ATTN_TABLE_COLUMN(SPAN),
+     .texts = ATTN_TABLE_COLUMN(POSITIONS),
      .values = ATTN_TABLE_COLUMN(SHARE),
-     .figure = ATTN_FIGURE_BARS},
+     .figure = ATTN_FIGURE_TOKENS,
+     .traits = ATTN_VIEW_TOKENS | ATTN_VIEW_SPANS},
 };
 
 static const struct attn_table_view step_views[] = {
@@ -1299,8 +1334,8 @@ static bool reads_source(const struct attn_host *host)
     return false;
 }
 
-/* Describes the picture. That of spans shows their effects, if there are any, and names the heads.
- * That of steps shows one head, the last, and names it. */
+/* Describes the picture. That of spans names the heads. Without a common text it shows their
+ * effects, if there are any, as bars. That of steps shows one head, the last, and names it. */
 static void draw(const void *given, struct attn_drawn *drawn)
 {
     const struct attn_spans_args *args = given;
@@ -1311,10 +1346,17 @@ static void draw(const void *given, struct attn_drawn *drawn)
     if (args->by == ATTN_SPANS_BY_SPAN) {
         const char *heads = drawn->request ? drawn->request->selection.heads : NULL;
 
-        if (args->has_effect)
-            drawn->picture->view.values = ATTN_TABLE_COLUMN(CHANGE);
+        const bool has_text =
+            !args->study && (!table || attn_table_find(table, columns[POSITIONS].name) < SIZE_MAX);
+
+        if (!has_text)
+            drawn->picture->view = (struct attn_table_view){
+                .rows = ATTN_TABLE_COLUMN(SPAN),
+                .columns = ATTN_TABLE_COLUMN(SPAN),
+                .values = ATTN_TABLE_COLUMN(args->has_effect ? CHANGE : SHARE),
+                .figure = ATTN_FIGURE_BARS};
         attn_drawn_ask(drawn, "%s %s%s",
-                       args->has_effect ? "without each span in" : "on each span in",
+                       args->has_effect && !has_text ? "without each span in" : "on each span in",
                        heads                       ? "the heads "
                        : reads_source(drawn->host) ? "all heads of cross-attention"
                                                    : "all heads",
