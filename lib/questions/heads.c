@@ -1378,7 +1378,8 @@ static enum attn_status tabulate_run(struct measured *measured, struct attn_erro
     for (int i = 0; i < N_COLUMN; i++) {
         measured->columns[i + (i >= HEAD)] = columns[i];
         rows->hidden[i + (i >= HEAD)] =
-            columns[i].shown != 0 && (columns[i].shown & measured->measures * SHOW_MEASURES) == 0;
+            columns[i].shown != 0 &&
+            (columns[i].shown & (SHOW_HEAD | measured->measures * SHOW_MEASURES)) == 0;
     }
     measured->columns[HEAD] = batch;
     rows->columns = measured->columns;

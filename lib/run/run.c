@@ -324,6 +324,9 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     struct attn_dims dims;
 
     ATTN_TRY(attn_run_read_input(run, err));
+    if (run->request.maps.neutral && run->text.seen.n_picture == 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`neutral` needs `image`, of a model that reads one beside a text");
     ATTN_TRY(attn_error_at(attn_run_find_tiles(run, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(find_attention(run, &dims, err));
     ATTN_TRY(attn_error_at(attn_run_choose(run, &dims, 1, err), ATTN_STAGE_OPTIONS, err));
