@@ -99,7 +99,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-static const struct attn_procedure experiment = {
+static const struct attn_procedure procedure = {
     .name = "reach",
     .question = &attn_question_reach,
     .columns = columns,
@@ -126,5 +126,5 @@ const struct attn_question attn_question_reach = {
     .parts = parts,
     .n_part = 1,
     ATTN_QUESTION_ARGS(struct attn_reach_args, .size = sizeof(struct attn_reach_args)),
-    .experiment = &experiment,
+    .procedure = &procedure,
 };
