@@ -54,7 +54,7 @@ size_t attn_utf8_cluster(const char *text, size_t size);
 bool attn_utf8_is_punctuation(uint32_t code_point);
 
 /* Unicode's White_Space, for the word splitter and for GPT-2's split pattern. PCRE2's \s also
- * contains U+180E, which Unicode removed in 2013 (FORMATS.md 3.2). */
+ * contains U+180E, which Unicode removed in 2013. */
 /* X(first, last): ranges of code points, hexadecimal without a prefix. */
 #define ATTN_WHITE_SPACE_MAP(X)                                                                    \
     X(9, d)                                                                                        \

@@ -32,7 +32,7 @@ static bool is_power_of_two(size_t n)
     return false;
 }
 
-/* INTERFACE.md, "Kinds": the pair (i, j), the mask aside. */
+/* The pair (i, j) by the words of `attn-cli help attention`, without the mask. */
 static bool is_kept(const struct attn_attention *attention, size_t i, size_t j)
 {
     const size_t distance = i > j ? i - j : j - i;
