@@ -63,7 +63,7 @@ enum attn_figure_trait {
       "heads, a hue for each kind (`attn-cli heads`)")                                             \
     X(LIFE, 11, "life", life, ATTN_FIGURE_OF_TABLE,                                                \
       "what each layer adds to the answer of a position, and from which words (`attn-cli lens`)")  \
-    X(PAIR, 14, "pair", arcs, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_CELLS, \
+    X(PAIR, 14, "pair", arcs, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_CELLS,\
       "two texts below each other, with the arcs of one head and the next words (`attn-cli diff`)")
 /* clang-format on */
 

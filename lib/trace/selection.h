@@ -9,8 +9,8 @@
  *     attn_selection_add_queries(selection, ATTN_STACK_ONLY, 0, 4, &err); // the first four queries
  *     attn_selection_free(selection);
  *
- * A head is wanted when it is among the heads and its layer is among the layers. Requests have lists
- * of layers, heads and queries as texts. The items of a list are separated by commas:
+ * A head is wanted when it is among the heads and its layer is among the layers. Requests have
+ * lists of layers, heads and queries as texts. The items of a list are separated by commas:
  *
  *     N   N-M   N-M+STEP   all     numbers from 0; ranges include both ends
  *     -1   -2                      from the end; not in ranges
