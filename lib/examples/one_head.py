@@ -5,7 +5,7 @@
 """
 import os
 import sys
-from ctypes import CDLL, byref, c_void_p
+from ctypes import CDLL, byref, c_void_p, sizeof
 
 import numpy as np
 
@@ -24,7 +24,8 @@ def call(name, *arguments):
 def pattern(directory, head, text):
     """The attention pattern [T, T] of HEAD, "LAYER.HEAD", over the T tokens of TEXT, and these."""
     host, run, capture = c_void_p(), c_void_p(), c_void_p()
-    request, result = c.ATTN_REQUEST_DEFAULT(), c.attn_result()
+    request, result = c.attn_request(), c.attn_result()
+    attn.attn_request_init(byref(request), sizeof(request))
     request.input.text, request.input.n_text = text, len(text)
     request.selection.sites, request.selection.heads = b"pattern", head.encode()
     call("attn_host_open", directory.encode(), None, byref(host))
