@@ -1,6 +1,8 @@
 /* attribute_generated.c - see attribute_generated.h. */
 #include "questions/attribute_generated.h"
 
+#include "questions/attribute_internal.h"
+
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"

@@ -29,9 +29,4 @@ ATTN_API enum attn_status attn_attribute_continue(struct attn_host *host,
                                                   struct attn_generation *made,
                                                   struct attn_error *err);
 
-/* Returns the input of a request that had INPUT, with the tokens that were appended as MADE: all as
- * ids, or if there is a picture, INPUT with an answer. Borrows from both. */
-struct attn_input attn_generation_input(const struct attn_input *input,
-                                        const struct attn_generation *made);
-
 #endif

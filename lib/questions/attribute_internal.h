@@ -4,6 +4,7 @@
 
 #include "questions/attribute.h"
 #include "questions/frame.h"
+#include "questions/generate.h"
 #include "questions/questions_internal.h"
 
 extern const struct attn_procedure attn_attribute_tokens; /* methods with a row per token */
@@ -36,5 +37,10 @@ void attn_attribute_label(struct attn_drawn *drawn);
 enum attn_status attn_attribute_check(const void *given, struct attn_error *err);
 enum attn_status attn_attribute_take_item(void *args, struct attn_request *request,
                                           const struct attn_item *item, struct attn_error *err);
+
+/* Returns the input of a request that had INPUT, with the tokens that were appended as MADE: all as
+ * ids, or if there is a picture, INPUT with an answer. Borrows from both. */
+struct attn_input attn_generation_input(const struct attn_input *input,
+                                        const struct attn_generation *made);
 
 #endif

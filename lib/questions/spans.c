@@ -10,6 +10,7 @@
 #include "pictures/table_axis.h"
 #include "predict/answer_internal.h"
 #include "questions/attribute_generated.h"
+#include "questions/attribute_internal.h"
 #include "questions/parts.h"
 #include "questions/questions.h"
 #include "questions/questions_internal.h"

@@ -12,8 +12,6 @@
 #include "stream/many_item.h"
 #include "stream/window.h"
 
-ATTN_DEFAULTS(attn_many_options, .size = sizeof(struct attn_many_options))
-
 enum {
     DEFAULT_WINDOW = 1024,
     DEFAULT_WINDOW_BYTES = 64 << 20,

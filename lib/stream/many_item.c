@@ -24,6 +24,8 @@
 #include <math.h>
 #include <string.h>
 
+ATTN_DEFAULTS(attn_many_options, .size = sizeof(struct attn_many_options))
+
 /* --- All items ------------------------------------------------------------------------------- */
 
 static enum attn_status report(struct attn_error *err, const char *what)

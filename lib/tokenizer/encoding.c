@@ -1,8 +1,11 @@
 /* encoding.c - see encoding.h. */
 #include "tokenizer/encoding.h"
 
+#include "base/given.h"
 #include "base/memory.h"
 #include "tokenizer/tokenizer_internal.h"
+
+ATTN_DEFAULTS(attn_encode_options, .size = sizeof(struct attn_encode_options))
 
 void attn_encoding_release(struct attn_encoding *encoding)
 {

@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-ATTN_DEFAULTS(attn_encode_options, .size = sizeof(struct attn_encode_options))
-
 /* --- Data that only encoding needs ------------------------------------------------------------ */
 
 /* Computes the number of bytes of a piece that each token covers. A key of a byte-level vocabulary
