@@ -1587,6 +1587,9 @@ START_TEST(the_stage_fits_a_telephone)
     enter_on_telephone();
     open_stage("stage=1&text=The%20keys%20to%20the%20cabinet&ablate=2.5");
     assert_fits_screen();
+    assert_text("document.querySelector('.chip').getBoundingClientRect().right <= " ID(
+                    "stage-chips") ".getBoundingClientRect().right",
+                "true");
     assert_all_named();
     assert_text("[...document.querySelectorAll('.note, p, #live-status, #readout')].filter(n => "
                 "getComputedStyle(n).overflowWrap === 'anywhere').length", /* inside words */
