@@ -66,9 +66,9 @@ static enum attn_status take_kinds(const struct attn_page_heads *heads,
 
     for (size_t i = 0; status == ATTN_OK && i < attn_table_n_row(table); i++) {
         struct attn_location at;
+        const size_t n = attn_table_read_head(table, i, &at) ? heads->n : 0;
 
-        attn_table_read_head(table, i, &at);
-        for (size_t k = 0; k < heads->n; k++)
+        for (size_t k = 0; k < n; k++)
             if (attn_location_compare(&heads->items[k].at, &at) == 0) {
                 heads->items[k].kind = cells.kinds[i];
                 heads->items[k].strength = cells.weights[i];

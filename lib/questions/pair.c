@@ -85,19 +85,23 @@ static bool is_same(const struct attn_labels *x, size_t a, const struct attn_lab
            memcmp(x->tokens[a], y->tokens[b], x->token_sizes[a]) == 0;
 }
 
-/* Appends the rows of SIDES[I]. N_PREFIX and N_SUFFIX tokens are the same in both. */
+/* Appends the rows of SIDES[I]. N_PREFIX and N_SUFFIX tokens are the same in both, and if both have
+ * the same number of tokens, those between are compared one by one. */
 static enum attn_status append_side(const struct side sides[2], size_t i, size_t n_prefix,
                                     size_t n_suffix, struct attn_table *table,
                                     struct attn_error *err)
 {
     const struct side *side = &sides[i];
     const struct attn_labels *labels = attn_run_labels(side->run);
+    const struct attn_labels *other = attn_run_labels(sides[1 - i].run);
     const size_t n = side->run->text.n;
+    const bool is_aligned = sides[1 - i].run->text.n == n;
     const struct attn_predictions *others = &sides[1 - i].result.predictions;
 
     for (size_t k = 0; k < n + side->result.predictions.n_top; k++) {
         const struct attn_candidate *next = &side->result.predictions.top[k < n ? 0 : k - n];
-        bool differs = k >= n_prefix && k + n_suffix < n;
+        bool differs = k >= n_prefix && k + n_suffix < n &&
+                       !(is_aligned && is_same(labels, k, other, k));
         struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string(i == 0 ? "a" : "b"),
                                             [QUERY] = attn_cell_integer((int64_t)side->query)};
 
