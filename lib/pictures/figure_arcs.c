@@ -329,6 +329,7 @@ static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, stru
         pen->subtitle.size = n_subtitle;
         if (most > 0)
             return draw_arcs(pen, 0, err);
+        attn_figure_unfold(pen);
         pen->kind = ATTN_FIGURE_TOKENS;
         return attn_figure_draw_tokens(pen, err);
     }

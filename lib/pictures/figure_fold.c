@@ -95,6 +95,7 @@ static enum attn_status make_columns(struct attn_figure_pen *pen, const struct a
     fold->grid = *pen->content->grid;
     fold->grid.matrices = &fold->matrix;
     fold->grid.columns = &fold->columns;
+    fold->whole = pen->content;
     fold->content = *pen->content;
     fold->content.grid = &fold->grid;
     pen->content = &fold->content;
@@ -140,6 +141,14 @@ enum attn_status attn_figure_fold(struct attn_figure_pen *pen, size_t most, stru
     if (pen->content == &pen->fold.content)
         attn_buffer_append_string(&pen->subtitle, "keys below 1 % folded; ");
     return ATTN_OK;
+}
+
+void attn_figure_unfold(struct attn_figure_pen *pen)
+{
+    if (pen->content == &pen->fold.content)
+        pen->content = pen->fold.whole;
+    attn_figure_fold_release(&pen->fold);
+    pen->fold = (struct attn_figure_fold){0};
 }
 
 void attn_figure_fold_release(struct attn_figure_fold *fold)

@@ -50,6 +50,7 @@ struct attn_figure_layout {
 
 /* Content with folded keys: a column is a key, or a run of keys without a position. */
 struct attn_figure_fold {
+    const struct attn_figure_content *whole; /* the content without folds */
     struct attn_figure_content content;
     struct attn_grid grid;
     struct attn_level_matrix matrix; /* owns its cells */
@@ -128,6 +129,9 @@ enum attn_status attn_figure_name_query(struct attn_figure_pen *pen, size_t n,
  * 6 words", if there are more than MOST keys, and names it in the subtitle. Queries and the three
  * strongest keys of each stay. Before the run there is nothing to do. */
 enum attn_status attn_figure_fold(struct attn_figure_pen *pen, size_t most, struct attn_error *err);
+
+/* Shows all keys again. */
+void attn_figure_unfold(struct attn_figure_pen *pen);
 
 enum { ATTN_FIGURE_FEW = 40 }; /* keys of a short text, which none folds */
 
