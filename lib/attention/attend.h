@@ -70,6 +70,6 @@ struct attn_dims attn_attend_dims(const struct attn_attend_args *args);
  * ATTN_NO_MEMORY, ATTN_CANCELED, or the status of the trace. Memory in addition to the inputs:
  * packed keys and values; the watched matrices of one head, at most 64 MiB at a time; a few rows
  * per thread. */
-enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_error *err);
+enum attn_status attn_attend(const struct attn_attend_args *given, struct attn_error *err);
 
 #endif
