@@ -9,16 +9,17 @@
 
 #include <math.h>
 
-#define SHOWN 0.01F /* keys with a weight of this or more stay */
+#define SHOWN 0.01F /* keys with a weight of this or more stay, and of NaN */
 
 enum { N_STRONGEST = 3 }; /* keys of each query that stay, too */
 
-/* Returns the number of the cell at ROW, COLUMN; 0 if it has none. */
+/* Returns the number of the cell at ROW, COLUMN; 0 if it has none, NaN if it is not finite. */
 static float number_at(const struct attn_level_matrix *matrix, size_t row, size_t column)
 {
     float value = 0;
+    const enum attn_cell_kind kind = attn_level_cell(matrix, row, column, &value);
 
-    return attn_level_cell(matrix, row, column, &value) == ATTN_CELL_VALUE ? value : 0;
+    return kind == ATTN_CELL_VALUE ? value : kind == ATTN_CELL_NOT_FINITE ? NAN : 0;
 }
 
 /* Returns true if key C stays because of row R. */
@@ -28,7 +29,7 @@ static bool is_shown(const struct attn_level_matrix *matrix, size_t r, size_t c)
     size_t n_larger = 0;
 
     if (!(value > 0) || value >= SHOWN)
-        return value >= SHOWN;
+        return !(value < SHOWN);
     for (size_t k = 0; k < matrix->n_column && n_larger < N_STRONGEST; k++)
         n_larger += number_at(matrix, r, k) > value || (k < c && number_at(matrix, r, k) == value);
     return n_larger < N_STRONGEST;
@@ -67,7 +68,7 @@ static void add_column(struct attn_figure_fold *fold, const struct attn_grid_axi
             has_value |= attn_level_cell(matrix, r, k, &value) == ATTN_CELL_VALUE;
             sum += number_at(matrix, r, k);
         }
-        if (has_value)
+        if (has_value || isnan(sum))
             attn_level_matrix_put(&fold->matrix, r, i, sum);
     }
 }
