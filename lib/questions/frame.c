@@ -237,6 +237,7 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_er
     if (!frame)
         return ATTN_NO_MEMORY;
     frame->item = first ? first : &nothing;
+    attn_study_fill_request(asking->items, first, &frame->request);
     take_item(asking, frame, &unseen);
     status = attn_frame_memory(frame, err);
     if (status == ATTN_OK)
@@ -293,8 +294,12 @@ static enum attn_status run_items(struct asking *asking, struct attn_table **own
     }
     if (procedure->meet_first)
         ATTN_TRY(attn_study_peek(asking->items, &first, err));
-    if (first)
-        procedure->meet_first(asking->call->args, first, &asking->request);
+    if (first) {
+        struct attn_request request = asking->request;
+
+        attn_study_fill_request(asking->items, first, &request);
+        procedure->meet_first(asking->call->args, first, &request);
+    }
     if (procedure->makes_runs) {
         struct attn_frame *frame = make_frame(asking, err);
 

@@ -55,7 +55,8 @@ struct attn_procedure {
      * procedure runs for each item, in parallel on the host's threads, and the tables are folded
      * (fold.h). */
     size_t study;
-    /* Changes the arguments by FIRST, the first item that can be read. NULL: nothing to change. */
+    /* Changes the arguments by FIRST, the first item that can be read, and by the request for it.
+     * NULL: nothing to change. */
     void (*meet_first)(void *args, const struct attn_item *first,
                        const struct attn_request *request);
     /* Applies ITEM to copies of the arguments and of the request, which already has the item's

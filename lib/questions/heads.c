@@ -24,6 +24,7 @@
 #include "run/reply.h"
 #include "stream/items_internal.h"
 #include "stream/many.h"
+#include "tables/table_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "trace/capture.h"
 #include "trace/places_internal.h"
@@ -708,6 +709,11 @@ static const struct attn_table_view views[] = {
                   .asked = "in each head"},
 };
 
+static bool has_picture(const struct attn_input *input)
+{
+    return (input->image || input->pixels) && attn_input_is_given(input);
+}
+
 /* Returns the column that a picture shows: the one by which the table is sorted; otherwise an
  * optional value that was requested; otherwise the first selected measure. Returns N_COLUMN if the
  * table is sorted by another column. */
@@ -736,9 +742,9 @@ static int find_drawn(const struct attn_heads_args *args, bool has_prompt)
 static void draw(const void *given, struct attn_drawn *drawn)
 {
     const struct attn_heads_args *args = given;
-    const struct attn_input *input = drawn->request ? &drawn->request->input : NULL;
     const int column =
-        find_drawn(args, input && (input->image || input->pixels) && attn_input_is_given(input));
+        find_drawn(args, drawn->table ? attn_table_find(drawn->table, "picture") < SIZE_MAX
+                                      : drawn->request && has_picture(&drawn->request->input));
     struct attn_table_view *view = &drawn->picture->view;
 
     if (args->by == ATTN_HEADS_BY_LAYER) {
@@ -853,7 +859,7 @@ enum { SCORE, HAS_SCORE, ROWS, N_MORE };
 
 static size_t count_beside(const struct heads *heads)
 {
-    return heads->parts.n * ATTN_N_HEAD_SCORE * N_MORE;
+    return heads->args->by == ATTN_HEADS_BY_LAYER ? 0 : heads->parts.n * ATTN_N_HEAD_SCORE * N_MORE;
 }
 
 /* Fills MORE [count_beside], the numbers of the text beside its rows. */
@@ -876,7 +882,7 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
                                    struct attn_error *err)
 {
     (void)err;
-    if (means->is_resample || means->is_paired)
+    if (means->is_resample || means->is_paired || means->n_more == 0)
         return ATTN_OK;
     for (size_t row = 0; row < means->n_row; row++) {
         const double *more = means->more + row * ATTN_N_HEAD_SCORE * N_MORE;
@@ -896,8 +902,9 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
 /* Whether each row has the numbers of all scores (attn_fold_fits_fn). */
 static bool fits(const void *args, size_t n_row, size_t n_more)
 {
-    (void)args;
-    return n_more == n_row * ATTN_N_HEAD_SCORE * N_MORE;
+    const struct attn_heads_args *own = args;
+
+    return n_more == (own->by == ATTN_HEADS_BY_LAYER ? 0 : n_row * ATTN_N_HEAD_SCORE * N_MORE);
 }
 
 /* Sets FROM and TO to those of ITEM, by default those of ARGS; both are NULL if there are no pairs
@@ -919,13 +926,26 @@ static enum attn_status find_words(const struct attn_heads_args *args, const str
     return ATTN_OK;
 }
 
-/* If the first item has `from`, all items have pairs of words: "" is missing. */
+/* Returns what is measured of texts with a picture by default. */
+static attn_measure_set measures_of_prompts(const struct attn_heads_args *args,
+                                            const struct attn_request *request)
+{
+    const attn_measure_set shares = ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) - 1;
+
+    return (ATTN_MEASURES_OF_PROMPTS & (args->by == ATTN_HEADS_BY_LAYER ? shares : UINT64_MAX)) |
+           (request->maps.drop_sinks > 0 ? ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS) : 0);
+}
+
+/* If the first item has `from`, all items have pairs of words: "" is missing. If it has a picture
+ * beside its text, all items have one. */
 static void meet_first(void *given, const struct attn_item *first,
                        const struct attn_request *request)
 {
     struct attn_heads_args *args = given;
 
-    (void)request;
+    if (has_picture(&request->input) && args->measures == 0 && !args->is_weight &&
+        !args->is_localized)
+        args->measures = measures_of_prompts(args, request);
     if (first->from && !args->from)
         args->from = "";
     if (first->from && !args->to)
@@ -1076,18 +1096,17 @@ static enum attn_status begin_cards(struct heads *heads, struct attn_error *err)
     return attn_head_cards_begin(cards, ats, heads->parts.n, n_vector, err);
 }
 
-/* Whether the request, or its items, have a picture beside the text. */
+/* Whether the input, or the first item, has a picture beside the text. */
 static bool is_about_picture(const struct heads *heads)
 {
-    const struct attn_input *input = &heads->frame.request.input;
-
     return heads->frame.config->vision.family != ATTN_VISION_NONE &&
-           (input->image || input->pixels);
+           has_picture(&heads->frame.request.input);
 }
 
+/* PROMPT has a picture beside its text, or is NULL: items have what the first one has. */
 static attn_measure_set find_shown(const struct attn_heads_args *args,
-                                   const struct attn_config *config, bool has_prompt,
-                                   bool has_sinks)
+                                   const struct attn_config *config,
+                                   const struct attn_request *prompt)
 {
     const bool is_picture = config->image.patch_height > 0;
     attn_measure_set shown = is_picture ? ATTN_MEASURES_OF_PICTURES : ATTN_MEASURES_DEFAULT;
@@ -1098,11 +1117,8 @@ static attn_measure_set find_shown(const struct attn_heads_args *args,
                ATTN_MEASURE_BIT(ATTN_MEASURE_BLOBS);
     if (args->is_weight || args->measures != 0)
         return args->is_weight ? 0 : args->measures;
-    if (has_prompt)
-        return (ATTN_MEASURES_OF_PROMPTS & (args->by == ATTN_HEADS_BY_LAYER
-                                                ? ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) - 1
-                                                : UINT64_MAX)) |
-               (has_sinks ? ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS) : 0);
+    if (prompt)
+        return measures_of_prompts(args, prompt);
     if (config->has_sinks)
         shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_SINK);
     if (config->attention[0].mask != ATTN_MASK_CAUSAL && !is_picture)
@@ -1112,22 +1128,22 @@ static attn_measure_set find_shown(const struct attn_heads_args *args,
 
 /* Refuses what needs a picture beside the text, unless HAS_PROMPT. */
 static enum attn_status check_picture(const struct attn_heads_args *args,
-                                      const struct attn_request *request, bool has_prompt,
+                                      const struct attn_frame *frame, bool has_prompt,
                                       struct attn_error *err)
 {
     const attn_measure_set of_prompts =
         ATTN_MEASURES_OF_PROMPTS | ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS);
     const char *needing = args->is_localized                   ? "localize"
                           : args->by == ATTN_HEADS_BY_LAYER    ? "by layer"
-                          : request->maps.drop_sinks > 0       ? "drop_sinks"
+                          : frame->request.maps.drop_sinks > 0 ? "drop_sinks"
                           : (args->measures & of_prompts) != 0 ? "measures"
                                                                : NULL;
 
     if (args->from && !args->to && !args->study && !has_prompt)
         return attn_error_set(err, ATTN_INVALID, "`from` is given without `to`");
     if (needing && !has_prompt)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`%s` is about a picture beside a text, and none was given", needing);
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` is about a picture beside a text, and %s",
+                           needing, frame->item ? "the item has none" : "none was given");
     return ATTN_OK;
 }
 
@@ -1141,8 +1157,9 @@ static enum attn_status choose(void *state, struct attn_error *err)
     const bool has_prompt = is_about_picture(heads);
 
     heads->args = args;
-    ATTN_TRY(check_picture(args, &frame->request, has_prompt, err));
-    heads->shown = find_shown(args, frame->config, has_prompt, frame->request.maps.drop_sinks > 0);
+    ATTN_TRY(check_picture(args, frame, has_prompt, err));
+    heads->shown =
+        find_shown(args, frame->config, has_prompt && !frame->item ? &frame->request : NULL);
     heads->measured = heads->shown;
     if (!args->is_weight)
         heads->measured |= attn_head_kind_measures(frame->config->image.patch_height > 0);
@@ -1173,12 +1190,13 @@ static enum attn_status report(struct heads *heads, struct attn_error *err)
     double *more = attn_frame_alloc(frame, n, sizeof *more);
 
     ATTN_TRY(attn_frame_memory(frame, err));
-    fill_beside(heads, more);
+    if (n > 0)
+        fill_beside(heads, more);
     if (heads->args->has_effect) {
         attn_frame_report_base(frame, &heads->answer, &frame->trials.base);
         frame->answer->has_right &= heads->has_right && !isnan(frame->answer->right);
     }
-    return attn_frame_report_more(frame, more, n, err);
+    return n > 0 ? attn_frame_report_more(frame, more, n, err) : ATTN_OK;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -1236,7 +1254,7 @@ static bool is_packed(const struct attn_heads_args *args, const struct attn_host
     const struct attn_model *model = attn_host_model(host);
 
     return args->study && !args->has_effect && !args->pattern && !args->cards && model &&
-           !model->encoder && !args->is_localized && args->by == ATTN_HEADS_BY_HEAD;
+           !model->encoder && attn_model_config(model)->vision.family == ATTN_VISION_NONE;
 }
 
 /* Performs CALL, whose arguments are ARGS. PROBES receives the probes. */
