@@ -467,19 +467,17 @@ static enum attn_status read_all(const struct attn_pixel_maker *maker, struct re
     return name_cells(sequence, err);
 }
 
-enum attn_status attn_picture_prompt_read(const struct attn_request_reading *asked,
+enum attn_status attn_picture_prompt_read(const struct attn_picture_reading *of,
                                           const struct attn_pixel_maker *maker,
-                                          const struct attn_tokenizer *tokenizer,
-                                          struct attn_notes notes, struct attn_input *input,
-                                          struct attn_sequence *sequence, struct attn_error *err)
+                                          struct attn_error *err)
 {
-    struct reading reading = {.asked = asked,
+    struct reading reading = {.asked = of->asked,
                               .model = maker->model,
-                              .tokenizer = tokenizer,
+                              .tokenizer = of->tokenizer,
                               .form = forms,
-                              .notes = notes,
-                              .input = input,
-                              .sequence = sequence};
+                              .notes = of->notes,
+                              .input = of->input,
+                              .sequence = of->sequence};
     enum attn_status status;
 
     while (strcmp(reading.form->type, maker->model->config.vision.type) != 0)

@@ -52,13 +52,19 @@ struct attn_picture_prompt {
 /* Returns the name of REGION. */
 const char *attn_region_name(enum attn_region region);
 
-/* Reads the picture and the text, or the ids, of INPUT into SEQUENCE. The text of INPUT becomes the
- * one that was tokenized, with the answer, which SEQUENCE owns. TOKENIZER may be NULL for ids. */
-enum attn_status attn_picture_prompt_read(const struct attn_request_reading *reading,
+/* What a prompt with a picture is read from, and into. Borrowed. */
+struct attn_picture_reading {
+    const struct attn_request_reading *asked;
+    const struct attn_tokenizer *tokenizer; /* NULL: ids alone */
+    struct attn_notes notes;
+    struct attn_input *input; /* its text becomes the one that was tokenized, with the answer */
+    struct attn_sequence *sequence; /* owns that text */
+};
+
+/* Reads the picture and the text, or the ids, of an input into a sequence. */
+enum attn_status attn_picture_prompt_read(const struct attn_picture_reading *of,
                                           const struct attn_pixel_maker *maker,
-                                          const struct attn_tokenizer *tokenizer,
-                                          struct attn_notes notes, struct attn_input *input,
-                                          struct attn_sequence *sequence, struct attn_error *err);
+                                          struct attn_error *err);
 
 /* Returns the numbers of the positions of SEQUENCE, borrowed; without a picture those of any text.
  */

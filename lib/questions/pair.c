@@ -100,8 +100,8 @@ static enum attn_status append_side(const struct side sides[2], size_t i, size_t
 
     for (size_t k = 0; k < n + side->result.predictions.n_top; k++) {
         const struct attn_candidate *next = &side->result.predictions.top[k < n ? 0 : k - n];
-        bool differs = k >= n_prefix && k + n_suffix < n &&
-                       !(is_aligned && is_same(labels, k, other, k));
+        bool differs =
+            k >= n_prefix && k + n_suffix < n && !(is_aligned && is_same(labels, k, other, k));
         struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string(i == 0 ? "a" : "b"),
                                             [QUERY] = attn_cell_integer((int64_t)side->query)};
 

@@ -193,14 +193,11 @@ size_t attn_derivation_n_row(const struct attn_derivation *derivation,
 
 /* --- Pictures -------------------------------------------------------------------------------- */
 
-/* Emits N rows of width N_COL of the tensor AT. */
+/* Emits EVENT, whose rows lie one after another. */
 static enum attn_status emit_rows(const struct attn_derivation *derivation,
-                                  const struct attn_location *at, const float *data, size_t row0,
-                                  size_t n, size_t n_col, struct attn_error *err)
+                                  struct attn_trace_event event, struct attn_error *err)
 {
-    const struct attn_trace_event event = {
-        .at = *at, .row0 = row0, .n_row = n, .n_col = n_col, .ld = n_col, .data = data};
-
+    event.ld = event.n_col;
     return attn_trace_hand_on(derivation->asked_by, &event, err);
 }
 
@@ -227,7 +224,10 @@ static enum attn_status emit_maps(const struct attn_derivation *derivation,
         attn_picture_maps_fill(derivation->maps, &one, site == ATTN_SITE_PICTURE_MAP_TILES, map);
         for (size_t i = 0; i < n_row * n_col; i++)
             rounded[i] = (float)map[i];
-        status = emit_rows(derivation, &one, rounded, 0, n_row, n_col, err);
+        status = emit_rows(
+            derivation,
+            (struct attn_trace_event){.at = one, .n_row = n_row, .n_col = n_col, .data = rounded},
+            err);
     }
     attn_free(map);
     attn_free(rounded);
@@ -248,12 +248,20 @@ static enum attn_status emit_inputs(const struct attn_derivation *derivation,
     for (size_t next = 0, i = 0; attn_selection_wants(asked, &at) &&
                                  (cell = attn_tower_next_cell(derivation->of.model, text, &next));
          i++)
-        ATTN_TRY(emit_rows(derivation, &at, cell, i, 1, dims->d_model, err));
+        ATTN_TRY(
+            emit_rows(derivation,
+                      (struct attn_trace_event){
+                          .at = at, .row0 = i, .n_row = 1, .n_col = dims->d_model, .data = cell},
+                      err));
     at.site = ATTN_SITE_PIXEL_VALUES;
     if (!attn_selection_wants(asked, &at))
         return ATTN_OK;
-    return emit_rows(derivation, &at, text->seen.pixels->values, 0,
-                     attn_site_n_own_row(at.site, dims), dims->picture.width, err);
+    return emit_rows(derivation,
+                     (struct attn_trace_event){.at = at,
+                                               .n_row = attn_site_n_own_row(at.site, dims),
+                                               .n_col = dims->picture.width,
+                                               .data = text->seen.pixels->values},
+                     err);
 }
 
 /* --- The trace of the session ----------------------------------------------------------------- */

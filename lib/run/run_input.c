@@ -154,9 +154,13 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
                                       &run->text, err));
     if (attn_input_is_picture(&request->input) &&
         attn_model_config(run->model)->vision.family != ATTN_VISION_NONE)
-        ATTN_TRY(attn_picture_prompt_read(&request->reading, &run->host->pictures, run->tokenizer,
-                                          attn_request_notes(request), &run->request.input,
-                                          &run->text, err));
+        ATTN_TRY(attn_picture_prompt_read(
+            &(const struct attn_picture_reading){.asked = &request->reading,
+                                                 .tokenizer = run->tokenizer,
+                                                 .notes = attn_request_notes(request),
+                                                 .input = &run->request.input,
+                                                 .sequence = &run->text},
+            &run->host->pictures, err));
     else if (attn_input_is_picture(&request->input))
         ATTN_TRY(attn_image_input_read(&run->host->pictures, &request->input,
                                        attn_request_notes(request), &run->text, err));
