@@ -239,9 +239,9 @@ static enum attn_status check_tensor(const struct binder *binder,
     const char *whole = shape_of(rule, binder->config);
     const char *shape = tensor->rank == 1 && strcmp(whole, "1D") == 0 ? "D" : whole; /* for GGUF */
     const size_t rank = strlen(shape);
-    size_t expected[4];
+    size_t expected[ATTN_WEIGHT_MAX_RANK];
     /* A size has at most 20 digits, plus ", "; the text also has brackets. */
-    char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[4 * 22 + 3];
+    char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[ATTN_WEIGHT_MAX_RANK * 22 + 3];
     bool is_same = tensor->rank == (int)rank;
 
     if (!is_readable(binder->family, tensor->dtype))

@@ -152,7 +152,7 @@ static inline const struct attn_block_weights *attn_block_at(const struct attn_w
     return &weights->blocks[attn_location_index(at)];
 }
 
-enum { ATTN_WEIGHT_NAME_SIZE = 128, ATTN_WEIGHT_MAX_RANK = 4 };
+enum { ATTN_WEIGHT_NAME_SIZE = 128, ATTN_WEIGHT_MAX_RANK = 5 };
 
 /* A tensor that a model needs. */
 struct attn_weight_spec {
