@@ -186,7 +186,8 @@ static enum attn_status check_tokens(const struct reading *reading, struct attn_
 
         if (text[at] != '<' || !close)
             continue;
-        while (token < encoding->n && encoding->begin[token] < at)
+        while (token < encoding->n &&
+               (encoding->begin[token] < at || encoding->texts[token] == ATTN_TEXT_NONE))
             token++;
         if (token == encoding->n || encoding->begin[token] != at ||
             encoding->end[token] != (size_t)(close + 1 - text)) {
