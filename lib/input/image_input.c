@@ -7,6 +7,7 @@
 #include "input/pixels_internal.h"
 #include "model/image_patches.h"
 #include "model/model_extra.h"
+#include "model/model_internal.h"
 
 #include <stdio.h>
 
@@ -62,6 +63,9 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
 
     if (attn_input_is_picture(source))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`source` is a picture, expected a text");
+    if (is_picture && !model->tower && !attn_model_reads_pictures(model))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads texts, and `image` gives a picture",
+                           name.text);
     if (is_picture && ((attn_input_is_given(input) && family == ATTN_VISION_NONE) ||
                        (input->image && input->pixels)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -76,9 +80,6 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
     if (is_picture && of_text)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`%s` goes with a text, and `image` gives a picture", of_text);
-    if (is_picture && family == ATTN_VISION_NONE && !attn_model_reads_pictures(model))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads texts, and `image` gives a picture",
-                           name.text);
     if (family != ATTN_VISION_NONE)
         return check_prompt(reading, input, model, err);
     if (is_picture || !attn_model_reads_pictures(model))
