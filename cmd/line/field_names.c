@@ -38,8 +38,8 @@ static const struct {
 
 /* Fields with which messages begin. */
 static const char *const subjects[] = {
-    "layers", "heads", "queries", "sites", "ablate", "knockouts", "patches",
-    "from",   "to",    "at",      "sets",  "steer",  "rescale",   "baseline_keep",
+    "layers", "heads", "queries", "sites", "ablate",  "knockouts",     "patches", "from",
+    "to",     "at",    "sets",    "steer", "rescale", "baseline_keep", "tiles",
 };
 
 enum { NAME_SIZE = 32 };

@@ -690,9 +690,9 @@ static enum attn_status refuse_rectangle(const struct picture_item *rows,
 {
     return attn_error_set(
         err, ATTN_INVALID,
-        "'%.*s,%.*s' is outside the picture, expected row 0 to %zu and column 0 to %zu of its %s",
-        (int)rows->size, rows->text, (int)columns->size, columns->text, grid->n_row - 1,
-        grid->n_col - 1, what);
+        "'%s%.*s,%.*s' is outside the picture, expected row 0 to %zu and column 0 to %zu of its %s",
+        *what == 't' ? "t" : "", (int)rows->size, rows->text, (int)columns->size, columns->text,
+        grid->n_row - 1, grid->n_col - 1, what);
 }
 
 /* Appends the positions of the cells in the rectangle ROWS x COLUMNS of the picture in a text: of
