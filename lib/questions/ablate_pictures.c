@@ -111,6 +111,17 @@ static void find_cells(struct ablation *ablation)
     }
 }
 
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct ablation *ablation = state;
+
+    if (ablation->frame.request.selection.heads)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`heads` names heads, and `by` is about a picture");
+    attn_frame_choose_nothing(&ablation->frame.request);
+    return ATTN_OK;
+}
+
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct ablation *ablation = state;
@@ -124,6 +135,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (seen->n_picture == 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`by` is about a picture beside a text, and none was given");
+    if (args->picture_parts == 1U << ATTN_ABLATE_TILE && seen->tile_rows == 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`by` is about the tiles of the picture, and it has none");
     ablation->n_cell = seen->n_picture * seen->rows * seen->columns;
     ablation->mean = attn_frame_alloc(frame, frame->config->d_model, sizeof *ablation->mean);
     ablation->cells = attn_frame_alloc(frame, ablation->n_cell, sizeof *ablation->cells);
@@ -237,6 +251,7 @@ const struct attn_procedure attn_ablate_pictures = {
     .study = offsetof(struct attn_ablate_args, study),
     .take_item = take_item,
     .check = check,
+    .choose = choose,
     .prepare = prepare,
     .shows = shows,
     .ask = ask,

@@ -285,7 +285,7 @@ static const struct attn_param_rule rules[] = {
      .message = "`pairs` and @ do not go together: it compares the heads of one text"},
     {.given = "threshold:0", .message = "@ is 0, expected above 0 and at most 1"},
     {.given = "keep", .needs = "localize"},
-    {.given = "measures|from|to|pattern|effect|threshold", .excludes = "localize"},
+    {.given = "measures|from|to|pattern|effect|threshold|by:layer", .excludes = "localize"},
     {.given = "runs", .needs = "probe"},
     {.given = "repeats|seed", .when = "keywords", .needs = "probe"},
     {.given = "target|target_id|foil|foil_id|at|metric",
