@@ -103,8 +103,13 @@ static enum attn_status read_prompt(const char *model, const struct attn_node *p
         is_off(prompt, "image_tiles") ? ATTN_IMAGE_TILES_OFF : ATTN_IMAGE_TILES_ON;
     s->sequence.input = &s->input;
     s->sequence.role = "text";
-    return attn_picture_prompt_read(&s->reading, &s->host->pictures, tokenizer,
-                                    (struct attn_notes){0}, &s->input, &s->sequence, err);
+    return attn_picture_prompt_read(
+        &(const struct attn_picture_reading){.asked = &s->reading,
+                                             .tokenizer = tokenizer,
+                                             .notes = (struct attn_notes){0},
+                                             .input = &s->input,
+                                             .sequence = &s->sequence},
+        &s->host->pictures, err);
 }
 
 static void close_prompt(struct subject *s)
