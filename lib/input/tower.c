@@ -124,15 +124,20 @@ static enum attn_status see(const struct attn_model *model, const struct attn_se
     return attn_encoder_map(&map, sequence, err);
 }
 
-/* Computes the embeddings of the tokens of SEQUENCE that are no cells. */
-static void embed_text(const struct attn_model *model, const struct attn_sequence *sequence)
+/* Computes the embeddings of the tokens of SEQUENCE that are no cells, whose ids need no row. */
+static enum attn_status embed_text(const struct attn_model *model,
+                                   const struct attn_sequence *sequence, struct attn_error *err)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
 
-    for (size_t i = 0; i < sequence->n; i++)
-        if (sequence->seen.region[i] != ATTN_REGION_PICTURE)
-            attn_model_row(model, kernels, sequence->ids[i],
-                           sequence->embedded + i * model->config.d_embed);
+    for (size_t i = 0; i < sequence->n; i++) {
+        if (sequence->seen.region[i] == ATTN_REGION_PICTURE)
+            continue;
+        ATTN_TRY(attn_model_check_ids(model, &sequence->ids[i], 1, i, err));
+        attn_model_row(model, kernels, sequence->ids[i],
+                       sequence->embedded + i * model->config.d_embed);
+    }
+    return ATTN_OK;
 }
 
 /* Whether A and B have the same pictures. */
@@ -191,7 +196,7 @@ enum attn_status attn_tower_see(const struct attn_model *model, const struct att
     if (!sequence->embedded)
         return ATTN_NO_MEMORY;
     sequence->rows = sequence->embedded;
-    embed_text(model, sequence);
+    ATTN_TRY(embed_text(model, sequence, err));
     ATTN_TRY(place_patches(model->tower, &sequence->seen, err));
     if (!like || like->seen.n_picture == 0 || !are_same(like, sequence))
         return see_all(model, sequence, err);
