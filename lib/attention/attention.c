@@ -51,6 +51,9 @@ static enum attn_status check_numbers(const struct attn_attention *attention,
     if (!(attention->dropout >= 0 && attention->dropout < 1))
         return attn_error_set(err, ATTN_INVALID, "dropout is %g, expected from 0 to less than 1",
                               attention->dropout);
+    if (attention->block.end > 0 && attention->block.first >= attention->block.end)
+        return attn_error_set(err, ATTN_INVALID, "the block of the mask is from %zu to %zu",
+                              attention->block.first, attention->block.end);
     if (attention->mask == ATTN_MASK_MATRIX && !attention->matrix.cells)
         return attn_error_set(err, ATTN_INVALID, "the mask is a matrix, but no matrix is given");
     return ATTN_OK;
@@ -76,6 +79,11 @@ static enum attn_status check_kind(const struct attn_attention *attention, bool 
         {attention->sinks, kind->no_scores, "sinks"},
     };
 
+    if (attention->block.end > 0 && !is_full && attention->kind != ATTN_ATTENTION_WINDOW)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' cannot have a block of positions that see each other, which "
+                              "only 'full' and 'window' can",
+                              name);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].is_wanted && parts[i].why_not)
             return attn_error_set(err, ATTN_INVALID, "'%s' cannot have %s: %s", name, parts[i].part,

@@ -33,6 +33,13 @@ struct attn_mask_matrix {
     size_t n_query, n_key;
 };
 
+/* Positions that see each other under a causal mask, for kinds full and window: the cells of a
+ * picture, or a prompt. They must be in one feed. */
+struct attn_mask_block {
+    size_t first, end;   /* the positions first to end-1; end 0: no block */
+    bool ignores_window; /* else a window limits how far back a query of the block sees */
+};
+
 /* Where the mask is applied; papers differ in it. */
 enum attn_masking {
     ATTN_MASKING_INF = 0, /* scores become -inf before the softmax */
@@ -95,8 +102,9 @@ struct attn_attention {
     /* [n_head] one score for each head that takes part in the softmax of every row but belongs to
      * no key, so that the weights of a row sum to less than 1. Borrowed; NULL: no sinks */
     const float *sinks;
-    size_t first_head;    /* index of head 0 in `bias` and `sinks` */
-    const void *later[4]; /* NULL: reserved for later versions */
+    size_t first_head; /* index of head 0 in `bias` and `sinks` */
+    struct attn_mask_block block;
+    const void *later[1]; /* NULL: reserved for later versions */
 };
 
 /* Sets ATTENTION [size bytes] to the defaults, and returns it. */

@@ -379,7 +379,7 @@ static void emit_matrix(const struct wave *wave, enum attn_site site, size_t ind
 {
     const struct attn_heads *heads = wave->heads;
     const bool is_masked = attn_attention_masks(heads->feed.attention, site);
-    const bool is_causal = heads->feed.attention->mask == ATTN_MASK_CAUSAL;
+    const bool is_causal = attn_keys_are_causal(heads->feed.attention);
     const size_t at = index * wave->n_row;
     struct attn_trace_event event = {
         .sequence = heads->feed.sequence,

@@ -62,6 +62,25 @@ static size_t list_kept(const struct attn_attention *attention, const struct att
     return n + write_steps(after, n_key, stride, keys ? keys + n : NULL);
 }
 
+bool attn_keys_have_block(const struct attn_attention *attention, size_t position)
+{
+    return attention->mask == ATTN_MASK_CAUSAL && position >= attention->block.first &&
+           position < attention->block.end;
+}
+
+size_t attn_keys_ahead(const struct attn_attention *attention, size_t position, size_t n_key)
+{
+    const size_t end =
+        attn_keys_have_block(attention, position) ? attention->block.end : position + 1;
+
+    return attention->mask == ATTN_MASK_CAUSAL && end < n_key ? end : n_key;
+}
+
+bool attn_keys_are_causal(const struct attn_attention *attention)
+{
+    return attention->mask == ATTN_MASK_CAUSAL && attention->block.end == 0;
+}
+
 /* --- kind and mask together ------------------------------------------------------------------- */
 
 size_t attn_keys_list(const struct attn_attention *attention, const struct attn_key_row *row,
@@ -72,8 +91,7 @@ size_t attn_keys_list(const struct attn_attention *attention, const struct attn_
     const unsigned char *cells;
     size_t head, n = 0;
 
-    if (attention->mask == ATTN_MASK_CAUSAL && row->position < row->n_key)
-        seen.n_key = row->position + 1;
+    seen.n_key = attn_keys_ahead(attention, row->position, row->n_key);
     if (attention->mask != ATTN_MASK_MATRIX)
         return list_kept(attention, &seen, keys);
     head = matrix->n_head == 1 ? 0 : (size_t)row->head;

@@ -21,6 +21,16 @@ struct attn_key_row {
 size_t attn_keys_list(const struct attn_attention *attention, const struct attn_key_row *row,
                       int32_t *keys);
 
+/* Whether POSITION belongs to the block of a causal mask. */
+bool attn_keys_have_block(const struct attn_attention *attention, size_t position);
+
+/* Returns how many of the first N_KEY keys a causal mask leaves to the query at POSITION; N_KEY
+ * with another mask. */
+size_t attn_keys_ahead(const struct attn_attention *attention, size_t position, size_t n_key);
+
+/* Whether no query sees a key after its own position. */
+bool attn_keys_are_causal(const struct attn_attention *attention);
+
 /* Returns an upper bound of the keys of a row that has at most N_KEY keys to choose from. */
 size_t attn_keys_largest(const struct attn_attention *attention, size_t n_key);
 

@@ -11,8 +11,9 @@ bool attn_attention_is_listed(const struct attn_attention *attention)
 {
     const struct attn_kind *kind = attn_kind_find(attention);
 
-    return attention->kind == ATTN_ATTENTION_FULL ? attention->mask == ATTN_MASK_MATRIX
-                                                  : kind->span || kind->list;
+    return attention->kind == ATTN_ATTENTION_FULL
+               ? attention->mask == ATTN_MASK_MATRIX || attention->block.end > 0
+               : kind->span || kind->list;
 }
 
 bool attn_attention_masks(const struct attn_attention *attention, enum attn_site site)
@@ -132,10 +133,7 @@ size_t attn_tile_list_size(const struct attn_attention *attention, size_t n_key)
 
 size_t attn_tile_n_visible(const struct attn_tile *tile, size_t i)
 {
-    const size_t position = tile->row0 + i + tile->feed->ahead;
-    const bool is_causal = tile->feed->attention->mask == ATTN_MASK_CAUSAL;
-
-    return is_causal && position + 1 < tile->n_key ? position + 1 : tile->n_key;
+    return attn_keys_ahead(tile->feed->attention, tile->row0 + i + tile->feed->ahead, tile->n_key);
 }
 
 void attn_tile_find_cells(const struct attn_tile *tile, int32_t *scratch,

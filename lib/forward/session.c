@@ -474,6 +474,12 @@ size_t attn_session_max_positions(const struct attn_forward *f)
     return f->dims.n_position < n_ctx ? f->dims.n_position : n_ctx;
 }
 
+/* Whether a feed that begins or ends at POSITION has a part of BLOCK. */
+static bool cuts_block(const struct attn_mask_block *block, size_t position)
+{
+    return position > block->first && position < block->end;
+}
+
 enum attn_status attn_session_check_feed(const struct attn_session *session, size_t first, size_t n,
                                          struct attn_error *err)
 {
@@ -511,6 +517,11 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
             return ATTN_INVALID;
         if (!attn_forward_takes_steps(f, layer))
             is_whole = true;
+        if (cuts_block(&f->attention[layer].block, n_position) ||
+            cuts_block(&f->attention[layer].block, n_position + n))
+            return attn_error_set(
+                err, ATTN_INVALID, "positions %zu to %zu see each other, expected them in one feed",
+                f->attention[layer].block.first, f->attention[layer].block.end - 1);
     }
     if (f->key_mask && first < config->n_layer && n != f->n_key_mask)
         return attn_error_set(err, ATTN_INVALID,

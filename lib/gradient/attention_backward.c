@@ -7,6 +7,7 @@
  */
 #include "gradient/attention_backward.h"
 
+#include "attention/keys.h"
 #include "attention/tile.h"
 #include "base/pool_internal.h"
 #include "kernels/panels.h"
@@ -720,8 +721,7 @@ static float *find_matrix(const struct wave *wave, size_t site, size_t index)
 /* Whether each query sees exactly the keys up to its own position. */
 static bool is_causal(const struct attn_heads_back *heads)
 {
-    return heads->attention->mask == ATTN_MASK_CAUSAL &&
-           !attn_attention_is_listed(heads->attention);
+    return attn_keys_are_causal(heads->attention) && !attn_attention_is_listed(heads->attention);
 }
 
 /* Whether the cells beyond each tile are 0 in the whole matrix, so that they stay 0 (n_blank). */

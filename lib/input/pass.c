@@ -10,6 +10,9 @@ static bool has_pieces(const struct attn_pass *pass)
 {
     struct attn_error why_not = {0};
 
+    for (size_t i = 0; pass->n_piece > 0 && i < attn_model_config(pass->model)->n_layer; i++)
+        if (pass->options.attention[i].block.end > 0)
+            return false;
     return pass->n_piece > 0 && !pass->resid && pass->n_piece < pass->text->n &&
            attn_session_check_next(pass->options.attention, attn_model_config(pass->model),
                                    &why_not) == ATTN_OK;

@@ -367,6 +367,15 @@ static enum attn_status set_positions(const struct reading *reading, struct attn
     return ATTN_OK;
 }
 
+/* Sets which positions see each other: in PaliGemma those of the prompt, also across windows. */
+static void set_block(const struct reading *reading)
+{
+    struct attn_picture_prompt *seen = &reading->sequence->seen;
+
+    if (reading->model->config.vision.family == ATTN_VISION_PALIGEMMA)
+        seen->block = (struct attn_mask_block){0, seen->n_prompt, true};
+}
+
 /* Names the cells: `row,column` in the whole picture, `trow,column` in the grid of all tiles. */
 static enum attn_status name_cells(struct attn_sequence *sequence, struct attn_error *err)
 {
@@ -465,6 +474,7 @@ static enum attn_status read_all(const struct attn_pixel_maker *maker, struct re
                                   sequence, err));
     ATTN_TRY(set_regions(reading, err));
     ATTN_TRY(set_positions(reading, err));
+    set_block(reading);
     return name_cells(sequence, err);
 }
 

@@ -41,8 +41,9 @@ struct attn_picture_prompt {
     size_t rows, columns;             /* cells of each picture */
     unsigned char *region;            /* [T] owns; enum attn_region */
     int32_t *positions; /* [3, T] owns; of Qwen, by time, row and column; else three equal rows */
-    int32_t next_position; /* of the next token */
-    size_t n_prompt;       /* tokens before the answer */
+    int32_t next_position;        /* of the next token */
+    size_t n_prompt;              /* tokens before the answer */
+    struct attn_mask_block block; /* the positions that see each other */
     /* For a tower that turns patches by row and column, or has windows; else NULL: */
     int32_t *patches;                 /* [3, P] owns; 0, row and column of each patch */
     struct attn_attention *attention; /* [n_layer] owns */

@@ -129,7 +129,7 @@ enum attn_status attn_config_refuse_extras(const struct attn_json *json,
         ATTN_TRY(attn_config_refuse(json, root, experts, err));
     if (!may_be_causal_or_not(form))
         ATTN_TRY(attn_config_refuse(json, root, both_ways[0], err));
-    if (!form->may_look_both_ways)
+    if (!form->may_look_both_ways && !form->sees_prompt)
         ATTN_TRY(attn_config_refuse(json, root, both_ways[1], err));
     return attn_config_refuse(json, root, extras + (strcmp(method, "mxfp4") == 0), err);
 }

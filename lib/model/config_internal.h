@@ -319,6 +319,7 @@ struct attn_config_form {
     const char *width_key;    /* the key of d_head, whatever the flags above are; or NULL */
     bool gelu_is_tanh;        /* "gelu" means the form with tanh */
     bool may_look_both_ways;  /* `use_bidirectional_attention` is read */
+    bool sees_prompt;         /* the same key is passed over (struct attn_decoder_part) */
     bool has_xielu;           /* the activation may be "xielu" */
     bool null_width_is_usual; /* head_dim null means d_model / n_head, absent it is the default */
     bool is_divided;          /* n_head must divide d_model, even if there is a head_dim */

@@ -151,33 +151,34 @@ const char *const attn_family_config_keys[] = {"alignment_heads",
                                                "vision_config_dict",
                                                NULL};
 
-extern const struct attn_family attn_family_smolvlm_vision, attn_family_qwen2_vl_vision,
-    attn_family_qwen2_5_vl_vision;
+extern const struct attn_family attn_family_smolvlm_vision, attn_family_paligemma_vision,
+    attn_family_qwen2_vl_vision, attn_family_qwen2_5_vl_vision;
 
 static const struct attn_decoder_part text_parts[] = {
-    {"gemma3", "gemma3_text", "pictures are", false, NULL},
-    {"shieldgemma2", "gemma3_text", "pictures are", false, NULL},
-    {"mistral3", "mistral", "pictures are", false, NULL},
-    {"idefics2", "mistral", "pictures are", false, NULL},
-    {"smolvlm", "llama", "pictures are", false, &attn_family_smolvlm_vision},
-    {"idefics3", "llama", "pictures are", false, &attn_family_smolvlm_vision},
-    {"llava", "llama", "pictures are", false, NULL},
-    {"vipllava", "llama", "pictures are", false, NULL},
-    {"llava_next", "llama", "pictures are", false, NULL},
-    {"llava_next_video", "llama", "pictures are", false, NULL},
-    {"video_llava", "llama", "pictures are", false, NULL},
-    {"llava_onevision", "qwen2", "pictures are", false, NULL},
-    {"internvl", "qwen2", "pictures are", false, NULL},
-    {"ovis2", "qwen2", "pictures are", false, NULL},
-    {"qwen2_vl", "qwen2_vl_text", "pictures are", true, &attn_family_qwen2_vl_vision},
-    {"qwen2_5_vl", "qwen2_5_vl_text", "pictures are", true, &attn_family_qwen2_5_vl_vision},
-    {"qwen3_vl", "qwen3_vl_text", "pictures are", false, NULL},
-    {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false, NULL},
-    {"aya_vision", "cohere2", "pictures are", false, NULL},
-    {"cohere2_vision", "cohere2", "pictures are", false, NULL},
-    {"voxtral", "llama", "sound is", false, NULL},
-    {"qwen2_audio", "qwen2", "sound is", false, NULL},
-    {"granite_speech", "granite", "sound is", false, NULL},
+    {"gemma3", "gemma3_text", "pictures are", false, false, NULL},
+    {"paligemma", "gemma", "pictures are", false, true, &attn_family_paligemma_vision},
+    {"shieldgemma2", "gemma3_text", "pictures are", false, false, NULL},
+    {"mistral3", "mistral", "pictures are", false, false, NULL},
+    {"idefics2", "mistral", "pictures are", false, false, NULL},
+    {"smolvlm", "llama", "pictures are", false, false, &attn_family_smolvlm_vision},
+    {"idefics3", "llama", "pictures are", false, false, &attn_family_smolvlm_vision},
+    {"llava", "llama", "pictures are", false, false, NULL},
+    {"vipllava", "llama", "pictures are", false, false, NULL},
+    {"llava_next", "llama", "pictures are", false, false, NULL},
+    {"llava_next_video", "llama", "pictures are", false, false, NULL},
+    {"video_llava", "llama", "pictures are", false, false, NULL},
+    {"llava_onevision", "qwen2", "pictures are", false, false, NULL},
+    {"internvl", "qwen2", "pictures are", false, false, NULL},
+    {"ovis2", "qwen2", "pictures are", false, false, NULL},
+    {"qwen2_vl", "qwen2_vl_text", "pictures are", true, false, &attn_family_qwen2_vl_vision},
+    {"qwen2_5_vl", "qwen2_5_vl_text", "pictures are", true, false, &attn_family_qwen2_5_vl_vision},
+    {"qwen3_vl", "qwen3_vl_text", "pictures are", false, false, NULL},
+    {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false, false, NULL},
+    {"aya_vision", "cohere2", "pictures are", false, false, NULL},
+    {"cohere2_vision", "cohere2", "pictures are", false, false, NULL},
+    {"voxtral", "llama", "sound is", false, false, NULL},
+    {"qwen2_audio", "qwen2", "sound is", false, false, NULL},
+    {"granite_speech", "granite", "sound is", false, false, NULL},
 };
 
 /* Model types that are not supported, with the reason, and the nearest type that is. */
@@ -237,7 +238,7 @@ static const struct refused_type {
     {"clap", "two towers, of sound and texts", NULL},
     /* pictures or sound, and texts */
     {"mllama", "its decoder has layers of cross-attention to pictures", "llama"},
-    {"paligemma colpali", "its prompt is trained to be seen both ways", "gemma"},
+    {"colpali", "its prompt is trained to be seen both ways", "gemma"},
     {"phi4_multimodal", "its decoder has adapters for pictures and sound inside", "phi3"},
     {"glm4v glm4v_moe glm_ocr glm46v", "its positions have sections in another order", "glm4"},
     {"florence2", "it reads pictures and text, with BART inside", "bart"},
@@ -412,6 +413,7 @@ static enum attn_status read_part(struct attn_json *json, const struct attn_deco
     const struct attn_node *root = attn_json_root(json), *section = NULL;
     const char *type = part->text_type;
     const struct attn_family *its;
+    struct attn_family read;
     enum attn_status status;
 
     for (size_t i = 0; i < sizeof sections / sizeof *sections && !section; i++)
@@ -425,8 +427,10 @@ static enum attn_status read_part(struct attn_json *json, const struct attn_deco
     if (!its || its->form.defaults.is_encoder || its->encoder || its->towers[0])
         return refuse_type(json, type, section != NULL, err);
     ATTN_TRY(attn_config_refuse_extras(json, &its->form, err));
+    read = *its;
+    read.form.sees_prompt = part->sees_prompt;
     attn_json_enter(json, section);
-    status = read_tower(json, its, config, layers, err);
+    status = read_tower(json, &read, config, layers, err);
     attn_json_enter(json, NULL);
     ATTN_TRY(status);
     attn_family_read_end_ids(json, config);

@@ -243,6 +243,8 @@ struct attn_decoder_part {
     const char *others;    /* what is not read: "pictures are" */
     bool may_lack_section; /* the decoder's keys may stand at the top, as transformers 4 wrote them
                             */
+    bool sees_prompt;      /* positions of a prompt see each other, so that the decoder may have
+                              `use_bidirectional_attention` */
     const struct attn_family *tower; /* the encoder of pictures, which also names the tensors of the
                                         connector; NULL: not read */
 };

@@ -128,9 +128,12 @@ static const char *const of_parts[] = {"model.language_model.",
 static const char *const of_heads[] = {"", "language_model.", "model.language_model."};
 
 /* The same for the tower that reads pictures, and for its connector. */
-static const char *const of_towers[] = {"model.vision_model.", "vision_model.", "model.visual.",
-                                        "visual."};
-static const char *const of_connectors[] = {"model.connector.", "connector."};
+static const char *const of_towers[] = {"model.vision_model.", "vision_model.",
+                                        "model.visual.",       "visual.",
+                                        "vision_tower.",       "vision_tower.vision_model.",
+                                        "model.vision_tower.", "model.vision_tower.vision_model."};
+static const char *const of_connectors[] = {
+    "model.connector.", "connector.", "multi_modal_projector.", "model.multi_modal_projector."};
 
 enum {
     N_PART = sizeof of_parts / sizeof *of_parts,

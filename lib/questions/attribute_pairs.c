@@ -301,7 +301,7 @@ static const char *find_reason(const struct pair_split *split, size_t i, size_t 
     const struct attn_sequence *source = &split->frame.run->source;
     const int32_t *mask = (split->keys.is_of_source ? source : split->text)->key_mask;
 
-    return attention->mask == ATTN_MASK_CAUSAL && j > i ? "the key comes later"
+    return j >= attn_keys_ahead(attention, i, SIZE_MAX) ? "the key comes later"
            : mask && mask[j] == 0                       ? "the key is masked"
            : attention->kind == ATTN_ATTENTION_WINDOW   ? "the key is outside the window"
            : attention->kind == ATTN_ATTENTION_FULL     ? "the key is masked"

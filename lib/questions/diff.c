@@ -2,6 +2,7 @@
  * run with them when it is computed. */
 #include "questions/diff.h"
 
+#include "attention/keys.h"
 #include "base/elementary.h"
 #include "base/escape.h"
 #include "base/given.h"
@@ -181,7 +182,7 @@ static bool has_causal_rows(const struct diff *diff)
         const bool has_stride_of_length =
             attention->kind == ATTN_ATTENTION_STRIDED && attention->stride == 0;
 
-        is_causal = is_causal && !config->is_cross[layer] && attention->mask == ATTN_MASK_CAUSAL &&
+        is_causal = is_causal && !config->is_cross[layer] && attn_keys_are_causal(attention) &&
                     attention->dropout == 0 && !(has_stride_of_length && !diff->alignment.is_equal);
     }
     return is_causal;

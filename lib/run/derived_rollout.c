@@ -12,6 +12,7 @@
  */
 #include "run/derived_internal.h"
 
+#include "attention/keys.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
@@ -157,7 +158,7 @@ static enum attn_status emit(const struct rollout *rollout, const struct attn_lo
     bool is_causal = true;
 
     for (int i = 0; i <= at->layer; i++)
-        is_causal = is_causal && attention[i].mask == ATTN_MASK_CAUSAL;
+        is_causal = is_causal && attn_keys_are_causal(&attention[i]);
     for (size_t q = 0; q < rollout->n_query; q++) {
         const struct attn_trace_event event = {.at = *at,
                                                .row0 = rollout->queries[q],

@@ -14,6 +14,7 @@
  */
 #include "run/derived_internal.h"
 
+#include "attention/keys.h"
 #include "base/memory.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
@@ -195,7 +196,7 @@ static enum attn_status emit_row(const struct zeroing *zeroing, size_t row, stru
                                      .n_col = zeroing->n_key,
                                      .ld = zeroing->n_key,
                                      .data = changed,
-                                     .is_causal = !is_cross && attention->mask == ATTN_MASK_CAUSAL};
+                                     .is_causal = !is_cross && attn_keys_are_causal(attention)};
     double sum = 0;
 
     for (size_t key = 0; key < zeroing->n_key; key++)

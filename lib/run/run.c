@@ -289,6 +289,13 @@ static struct attn_picture_dims picture_dims(const struct attn_sequence *text)
                                       .width = (uint32_t)seen->pixels->width};
 }
 
+static bool changes_mask(const struct attn_run *run)
+{
+    const struct attn_attention_change *change = run->request.attention.change;
+
+    return change && (change->parts & ATTN_PART_MASK);
+}
+
 /* The second stage: finds the attention of each layer, and DIMS, the sizes of the run. */
 static enum attn_status find_attention(struct attn_run *run, struct attn_dims *dims,
                                        struct attn_error *err)
@@ -298,6 +305,8 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
 
     ATTN_TRY(attn_layer_attention_find(&run->request.attention, config, run->text.n, run->source.n,
                                        &run->attention, err));
+    for (size_t layer = 0; layer < config->n_layer && !changes_mask(run); layer++)
+        run->attention.layers[layer].block = run->text.seen.block;
     ATTN_TRY(attn_run_check_time(run, 1, err));
     if (run->asked.continuations.n_more > 0 && !config->is_encoder)
         ATTN_TRY(attn_session_check_next(run->attention.layers, config, err));

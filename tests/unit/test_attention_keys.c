@@ -167,6 +167,45 @@ START_TEST(a_mask_matrix_leaves_what_kind_and_matrix_both_keep)
 }
 END_TEST
 
+/* In the block FIRST to END-1 of N positions the window limits the past, or nothing. */
+static void check_block(const char *kind, size_t first, size_t end, size_t n)
+{
+    struct attn_attention attention = make(kind, ATTN_MASK_CAUSAL);
+    const size_t width = attention.kind == ATTN_ATTENTION_WINDOW ? attention.window : n;
+    int32_t keys[MAX_KEY];
+
+    for (int ignores = 0; ignores < 2; ignores++)
+        for (size_t i = 0; i < n; i++) {
+            const struct attn_key_row row = {0, 0, i, i, n};
+            size_t at = 0, n_key;
+
+            attention.block = (struct attn_mask_block){first, end, ignores};
+            n_key = list_row(&attention, &row, keys);
+            for (size_t j = 0; j < n; j++) {
+                const bool is_of_block = i >= first && i < end;
+                const bool expected = (j + width > i || (is_of_block && ignores)) &&
+                                      (j <= i || (is_of_block && j >= first && j < end));
+
+                ck_assert_msg(expected == (at < n_key && (size_t)keys[at] == j),
+                              "%s, block %zu to %zu, query %zu, key %zu", kind, first, end, i, j);
+                at += expected;
+            }
+            ck_assert_uint_eq(at, n_key);
+        }
+}
+
+START_TEST(positions_of_a_block_see_each_other)
+{
+    static const char *const kinds[] = {"full", "window:1", "window:5", "window:64"};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (size_t end = 1; end <= 20; end++) {
+            check_block(kinds[i], 0, end, 20);
+            check_block(kinds[i], end / 2, end, 20);
+        }
+}
+END_TEST
+
 START_TEST(one_mask_matrix_serves_all_heads)
 {
     static const unsigned char cells[] = {1, 0, 1, 0, 1, 1, 0, 0, 1};
@@ -557,6 +596,7 @@ END_TEST
 ATTN_SUITE("attention keys", rows_hold_the_pairs_that_the_kind_is_defined_by,
            queries_and_keys_may_differ_in_number,
            a_mask_matrix_leaves_what_kind_and_matrix_both_keep, one_mask_matrix_serves_all_heads,
+           positions_of_a_block_see_each_other,
            parameters_beyond_the_keys_mean_full_and_overflow_nothing,
            a_stride_that_was_not_given_is_the_square_root_rounded_up, a_given_stride_stays,
            random_rows_hold_the_query_and_distinct_others,

@@ -20,7 +20,7 @@
 
 enum { PATH_SIZE = 4096, MOST_ARGS = 64 };
 
-static const char *const models[] = {"smolvlm", "planted", "qwen2_5_vl", "qwen2_vl"};
+static const char *const models[] = {"smolvlm", "planted", "qwen2_5_vl", "qwen2_vl", "paligemma"};
 
 static char folder[PATH_SIZE / 4], made[PATH_SIZE / 4]; /* fixtures, and what the tool writes */
 

@@ -742,7 +742,7 @@ START_TEST(refuses_other_model_types)
          "'model_type' of 'text_config' in 'm/config.json' is 'mamba', which is not read: layers"},
         {"{\"model_type\":\"llava\",\"text_config\":{\"model_type\":\"bert\"}}",
          "is 'bert', which is not read: it is no decoder"},
-        {"{\"model_type\":\"paligemma\"}", "is 'paligemma', which is not read: "},
+        {"{\"model_type\":\"colpali\"}", "is 'colpali', which is not read: "},
         {"{\"model_type\":\"gpt2\",\"is_causal\":false}",
          "'is_causal' in 'm/config.json' is false"},
         {"{\"model_type\":\"gemma2\",\"use_bidirectional_attention\":true}",

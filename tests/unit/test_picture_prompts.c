@@ -161,7 +161,8 @@ static void compare(const struct subject *s, const struct attn_node *prompt)
 
 START_TEST(ids_regions_and_positions_are_those_of_transformers)
 {
-    static const char *const models[] = {"smolvlm", "gemma3", "qwen2_5_vl", "qwen2_vl", "planted"};
+    static const char *const models[] = {"smolvlm",    "gemma3",   "paligemma",
+                                         "qwen2_5_vl", "qwen2_vl", "planted"};
 
     unpack();
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {

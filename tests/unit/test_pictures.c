@@ -313,6 +313,8 @@ static const struct {
     {"smolvlm", "picture_2.png", 2, true, 0, 0},
     {"gemma3", "picture_0.png", 0, false, 0, 0},
     {"gemma3", "picture_1.png", 1, false, 0, 0},
+    {"paligemma", "picture_0.png", 0, false, 0, 0},
+    {"paligemma", "picture_1.png", 1, false, 0, 0},
     {"qwen2_5_vl", "picture_0.png", 0, false, 0, 0},
     {"qwen2_5_vl", "picture_1.png", 1, false, 0, 0},
     {"qwen2_5_vl", "picture_2.png", 2, false, 0, 0},

@@ -641,6 +641,50 @@ START_TEST(logits_after_a_rewind_are_those_of_the_position_that_is_last_then)
 }
 END_TEST
 
+START_TEST(a_block_that_sees_itself_is_one_feed_and_tokens_may_follow)
+{
+    enum { FIRST = 3, END = 11, N = 20 };
+    struct attn_model *model = attn_open_model("tests/fixtures/gpt2-long", NULL);
+    const struct attn_config *config = attn_model_config(model);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    const size_t n_vocab = config->n_vocab, n_layer = config->n_layer;
+    struct attn_attention *attention = malloc(n_layer * sizeof *attention);
+    struct attn_session *session;
+    struct attn_error err = {0};
+    int32_t ids[N_ID_MAX];
+    float *whole = malloc(N * n_vocab * sizeof *whole),
+          *steps = malloc(N * n_vocab * sizeof *steps);
+
+    ck_assert(attention && whole && steps && make_ids(model, ids) > N);
+    memcpy(attention, config->attention, n_layer * sizeof *attention);
+    for (size_t layer = 0; layer < n_layer; layer++)
+        attention[layer].block = (struct attn_mask_block){FIRST, END, false};
+    options.attention = attention;
+    options.n_max = N;
+    options.has_logits = true;
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    ck_assert(attn_session_feed(session, ids, N, &err) == ATTN_OK);
+    ck_assert(attn_session_logits_at(session, 0, N, whole, &err) == ATTN_OK);
+    attn_session_reset(session);
+    ck_assert(attn_session_feed(session, ids, END - 1, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message, "positions 3 to 10 see each other, expected them in one feed");
+    ck_assert(attn_session_feed(session, ids, FIRST, &err) == ATTN_OK);
+    ck_assert(attn_session_feed(session, ids + FIRST, 1, &err) == ATTN_INVALID);
+    ck_assert(attn_session_feed(session, ids + FIRST, END - FIRST, &err) == ATTN_OK);
+    for (size_t i = END; i < N; i++)
+        ck_assert(attn_session_feed(session, ids + i, 1, &err) == ATTN_OK);
+    ck_assert(attn_session_logits_at(session, 0, N, steps, &err) == ATTN_OK);
+    attn_assert_same_bits("steps", steps, whole, N * n_vocab);
+    ck_assert(attn_session_rewind(session, FIRST + 1, &err) == ATTN_OK);
+    ck_assert(attn_session_feed(session, ids + FIRST + 1, N - FIRST - 1, &err) == ATTN_INVALID);
+    attn_session_free(session);
+    attn_model_free(model);
+    free(attention);
+    free(whole);
+    free(steps);
+}
+END_TEST
+
 static enum attn_status ignore_event(void *user, const struct attn_trace_event *event,
                                      struct attn_error *err)
 {
@@ -943,6 +987,7 @@ ATTN_SUITE("session", a_text_that_grows_beyond_its_rotary_factors_has_the_bits_o
            a_later_token_leaves_earlier_rows_alone, rows_sum_to_one_and_masked_cells_are_zero,
            matrices_that_do_not_fit_come_in_blocks_with_the_same_bits,
            rewinding_forgets_what_came_after,
+           a_block_that_sees_itself_is_one_feed_and_tokens_may_follow,
            logits_after_a_rewind_are_those_of_the_position_that_is_last_then,
            logits_of_any_position_can_be_had_when_it_was_computed_to_its_end,
            rows_of_logits_are_those_of_the_selected_positions_in_order,

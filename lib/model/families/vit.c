@@ -121,14 +121,28 @@ static const struct attn_weight_rule clip_rules[] = {
     IGNORED("embeddings.position_ids"),
 };
 
+#define SIGLIP                                                                                     \
+    PATCHES("embeddings.patch_embedding"),                                                         \
+        VECTOR("embeddings.patch_embedding.bias", "D", ATTN_PART_EMBEDDING, MODEL(patches.bias)),  \
+        TABLE("embeddings.position_embedding.weight", "ID", ATTN_PART_POSITIONS, positions),       \
+        LAYERS_OF_CLIP, FINAL_LAYER_NORM("post_layernorm"), IGNORED("embeddings.position_ids")
+#define IGNORED_MAP(name) IGNORED(name ".weight"), IGNORED(name ".bias")
+/* The head of SigLIP alone, which pools a picture. */
+#define SIGLIP_HEAD                                                                                \
+    IGNORED("head.probe"), IGNORED("head.attention.in_proj_weight"),                               \
+        IGNORED("head.attention.in_proj_bias"), IGNORED_MAP("head.attention.out_proj"),            \
+        IGNORED_MAP("head.layernorm"), IGNORED_MAP("head.mlp.fc1"), IGNORED_MAP("head.mlp.fc2")
+
 static const struct attn_weight_rule smolvlm_rules[] = {
-    PATCHES("embeddings.patch_embedding"),
-    VECTOR("embeddings.patch_embedding.bias", "D", ATTN_PART_EMBEDDING, MODEL(patches.bias)),
-    TABLE("embeddings.position_embedding.weight", "ID", ATTN_PART_POSITIONS, positions),
-    LAYERS_OF_CLIP,
-    FINAL_LAYER_NORM("post_layernorm"),
+    SIGLIP,
     MATRIX("/connector.modality_projection.proj.weight", "ok", ATTN_PART_CONNECTOR, connector),
-    IGNORED("embeddings.position_ids"),
+};
+
+static const struct attn_weight_rule paligemma_rules[] = {
+    SIGLIP,
+    SIGLIP_HEAD,
+    MATRIX("/connector.linear.weight", "ok", ATTN_PART_CONNECTOR, connector),
+    VECTOR("/connector.linear.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector.bias)),
 };
 
 /* --- configs ---------------------------------------------------------------------------------- */
@@ -331,3 +345,8 @@ const struct attn_family attn_family_smolvlm_vision = {
     .form = {
         KEYS_OF_BERT, .names = &vit_names,
         .defaults = {A_SIGLIP(32), .d_model = 1152, .d_mlp = 3072, .n_layer = 12, .n_head = 16}}};
+const struct attn_family attn_family_paligemma_vision = {
+    FAMILY("paligemma_vision", NULL, "tower.", paligemma_rules), .read_config = read_siglip,
+    .form = {
+        KEYS_OF_BERT, .names = &vit_names,
+        .defaults = {A_SIGLIP(16), .d_model = 768, .d_mlp = 3072, .n_layer = 12, .n_head = 12}}};

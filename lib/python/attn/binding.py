@@ -743,6 +743,10 @@ class attn_mask_matrix(Structure):
     pass
 
 
+class attn_mask_block(Structure):
+    pass
+
+
 class attn_attention(Structure):
     pass
 
@@ -1326,6 +1330,11 @@ attn_mask_matrix._fields_ = [
     ("n_query", c_size_t),
     ("n_key", c_size_t),
 ]
+attn_mask_block._fields_ = [
+    ("first", c_size_t),
+    ("end", c_size_t),
+    ("ignores_window", c_bool),
+]
 attn_attention._fields_ = [
     ("kind", c_int),
     ("window", c_size_t),
@@ -1349,7 +1358,8 @@ attn_attention._fields_ = [
     ("bias", c_void_p),
     ("sinks", POINTER(c_float)),
     ("first_head", c_size_t),
-    ("later", c_void_p * 4),
+    ("block", attn_mask_block),
+    ("later", c_void_p * 1),
 ]
 attn_image_config._fields_ = [
     ("n_channel", c_size_t),
