@@ -418,6 +418,8 @@ static enum attn_status copy_values(const struct attn_pixel_maker *maker,
     const size_t n = made.n_channel * made.height * made.width;
 
     made.shown = NULL;
+    made.given_height = made.height;
+    made.given_width = made.width;
     ATTN_TRY(attn_pixel_maker_check(maker, "pixels", &made, err));
     made.values = attn_alloc_uninitialized(n, sizeof *made.values, err);
     if (!made.values)

@@ -102,6 +102,7 @@ static void set_labels(struct attn_run *run)
         .backdrop = find_backdrop(run),
         .region = run->text.seen.region,
         .seen = find_seen(run),
+        .pixels = run->text.seen.n_picture > 0 ? run->text.seen.pixels : NULL,
     };
     run->labels.has_residues = run->text.has_residues;
     if (run->text.encoding.n > 0) {

@@ -11,8 +11,9 @@
  * cells, NaN and infinity are null. Unknown values (the tokens of ids without a vocabulary) are
  * null, too. Predictions, the positions of tokens that the tokenizer "added", and the
  * "source_tokens" of cross-attention are present if the run has any; "kv_heads", the key/value head
- * of each head, if heads share them. Texts are strings by JSON's rules, and bytes of tokens that
- * are not UTF-8 stand as \xNN (base/escape.h).
+ * of each head, if heads share them; "picture", its size in pixels, tiles and cells, if the text
+ * has one. Texts are strings by JSON's rules, and bytes of tokens that are not UTF-8 stand as \xNN
+ * (base/escape.h).
  */
 #include "formats/json_writer.h"
 #include "tensors/arrays.h"
@@ -22,6 +23,7 @@
 #include "tensors/writer.h"
 
 #include "base/memory.h"
+#include "input/pixels.h"
 #include "tables/table_writer.h"
 
 #include <string.h>
@@ -58,6 +60,25 @@ static struct attn_buffer *begin_value(struct json_writer *w, const char *name)
 
 /* --- Before the tensors -------------------------------------------------------------------- */
 
+/* Writes the sizes of the picture in the text. */
+static void push_picture(struct json_writer *w)
+{
+    const struct attn_pixels *pixels = w->base.labels.pixels;
+    const struct attn_picture_dims *picture =
+        &attn_selection_dims(w->base.labels.selection)->picture;
+    const struct {
+        const char *name;
+        size_t size;
+    } sizes[] = {{"width", pixels->given_width},   {"height", pixels->given_height},
+                 {"tile_rows", pixels->tile_rows}, {"tile_cols", pixels->tile_cols},
+                 {"rows", picture->n_row},         {"columns", picture->n_col}};
+
+    attn_json_begin(begin_member(w, "picture"), '{');
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        attn_json_size(attn_json_key(&w->json, sizes[i].name), sizes[i].size);
+    attn_json_end(&w->json);
+}
+
 static void push_labels(struct json_writer *w)
 {
     const struct attn_labels *run = &w->base.labels;
@@ -77,6 +98,8 @@ static void push_labels(struct json_writer *w)
         attn_json_end(&w->json);
     }
     attn_json_append_offsets(begin_value(w, "offsets"), run, n);
+    if (run->pixels)
+        push_picture(w);
     if (n_shared == 1)
         return;
     /* for each head, the key/value head that it reads */

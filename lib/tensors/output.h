@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+struct attn_pixels; /* input/pixels.h */
+
 /* An option that affected the run, as the user wrote it. */
 struct attn_option {
     const char *name, *value;
@@ -72,6 +74,7 @@ struct attn_labels {
                                     belongs to (input/picture_prompt.h), or NULL */
     const struct attn_backdrop *seen; /* the picture in the text, whose cells are positions from
                                          n_front on; or NULL */
+    const struct attn_pixels *pixels; /* of the picture in the text; or NULL */
     const void *later[2];             /* NULL: room for fields of later versions */
 };
 

@@ -483,6 +483,7 @@ static const struct {
     {"    has_residues", offsetof(struct attn_labels, has_residues)},
     {"    region", offsetof(struct attn_labels, region)},
     {"    seen", offsetof(struct attn_labels, seen)},
+    {"    pixels", offsetof(struct attn_labels, pixels)},
     {"    later", offsetof(struct attn_labels, later)},
     {"attn_candidate", sizeof(struct attn_candidate)},
     {"    position", offsetof(struct attn_candidate, position)},

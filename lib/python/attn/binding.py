@@ -1744,6 +1744,7 @@ attn_labels._fields_ = [
     ("has_residues", c_bool),
     ("region", POINTER(c_ubyte)),
     ("seen", POINTER(attn_backdrop)),
+    ("pixels", POINTER(attn_pixels)),
     ("later", c_void_p * 2),
 ]
 attn_candidate._fields_ = [
