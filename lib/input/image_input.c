@@ -63,6 +63,13 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
 
     if (attn_input_is_picture(source))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`source` is a picture, expected a text");
+    if (is_picture && model->part && !model->tower) {
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "'%s' is of the type '%s', whose pictures are not read, and `image` gives "
+                       "one",
+                       name.text, model->part->type);
+        return attn_error_at(ATTN_UNSUPPORTED, ATTN_STAGE_MODEL, err);
+    }
     if (is_picture && !model->tower && !attn_model_reads_pictures(model))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads texts, and `image` gives a picture",
                            name.text);

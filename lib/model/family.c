@@ -249,7 +249,8 @@ static const struct refused_type {
     {"blip-2 instructblip instructblipvideo kosmos-2 kosmos-2.5 fuyu emu3 idefics molmo molmo2 "
      "minicpmv internvl_chat janus chameleon git pix2struct aria got_ocr2 deepseek_vl "
      "deepseek_vl_hybrid deepseek_ocr2 perception_lm fast_vlm ovis visual_bert vilt lxmert "
-     "llava_llama llava_qwen llava_mistral phi3_v moondream1 cogvlm minicpmo pi0 "
+     "llava_llama llava_qwen llava_mistral phi3_v llava_qwen2 moondream moondream1 moondream3 "
+     "cogvlm minicpmo pi0 "
      "ernie4_5_vl_moe video_llama_3 qwen2_5_vl_moe kimi_k25 kimi_vl",
      "it reads pictures and text", NULL},
     {"qwen2_5_omni qwen3_omni_moe", "it reads and speaks", "qwen2"},

@@ -224,7 +224,7 @@ START_TEST(cells_and_regions_name_positions)
     } refused[] = {
         {"3,0", "'3,0' is outside the picture, expected row 0 to 2 and column 0 to 2 of its cells"},
         {"t0,6",
-         "'0,6' is outside the picture, expected row 0 to 5 and column 0 to 5 of its tiles"},
+         "'t0,6' is outside the picture, expected row 0 to 5 and column 0 to 5 of its tiles"},
         {"\"question\"", "'question' does not occur in the text"},
     };
     struct attn_error err = {0};
