@@ -17,6 +17,7 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "input/picture_prompt.h"
 #include "tables/text_table.h"
 #include "tensors/picture_internal.h"
 #include "tensors/writer.h"
@@ -88,6 +89,31 @@ static double find_sink(const struct screen_writer *w, const struct attn_locatio
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
+/* Appends the sizes of a text with a picture: "878 positions: picture 832 in 3 x 4 tiles and the
+ * whole, question 8, other 38". */
+static void append_regions(struct screen_writer *w)
+{
+    static const enum attn_region order[] = {ATTN_REGION_PICTURE, ATTN_REGION_QUESTION,
+                                             ATTN_REGION_ANSWER, ATTN_REGION_OTHER};
+    const struct attn_labels *labels = &w->base.labels;
+    const struct attn_picture_dims *picture = &attn_selection_dims(labels->selection)->picture;
+    struct attn_buffer *text = &w->map.label;
+    size_t counts[ATTN_N_REGION] = {0};
+
+    for (size_t i = 0; i < w->base.n_position; i++)
+        counts[labels->region[i]]++;
+    attn_buffer_append_format(text, "%zu positions", w->base.n_position);
+    for (size_t i = 0; i < ATTN_N_REGION; i++) {
+        if (counts[order[i]] == 0)
+            continue;
+        attn_buffer_append_format(text, "%s %s %zu", i == 0 ? ":" : ",", attn_region_name(order[i]),
+                                  counts[order[i]]);
+        if (i == 0 && picture->tile_rows > 0)
+            attn_buffer_append_format(text, " in %u x %u tiles and the whole", picture->tile_rows,
+                                      picture->tile_cols);
+    }
+}
+
 /* Prints "fable: 4 layers of 8 heads, 7 tokens"; for Llama also ", 1 added by the tokenizer". */
 static enum attn_status end_model(struct screen_writer *w, struct attn_error *err)
 {
@@ -104,11 +130,14 @@ static enum attn_status end_model(struct screen_writer *w, struct attn_error *er
     }
     const size_t n_layer = attn_dims_n_whole_layer(dims);
 
-    attn_buffer_append_format(&w->map.label, "%zu layer%s of %zu head%s%s, %zu %s%s", n_layer,
+    attn_buffer_append_format(&w->map.label, "%zu layer%s of %zu head%s%s, ", n_layer,
                               n_layer == 1 ? "" : "s", dims->n_head, dims->n_head == 1 ? "" : "s",
-                              attn_dims_has_stacks(dims) ? " in the decoder" : "",
-                              w->base.n_position, attn_heatmap_noun(&w->base),
-                              w->base.n_position == 1 ? "" : "s");
+                              attn_dims_has_stacks(dims) ? " in the decoder" : "");
+    if (labels->region)
+        append_regions(w);
+    else
+        attn_buffer_append_format(&w->map.label, "%zu %s%s", w->base.n_position,
+                                  attn_heatmap_noun(&w->base), w->base.n_position == 1 ? "" : "s");
     if (n_added > 0)
         attn_buffer_append_format(&w->map.label, ", %zu added by the tokenizer", n_added);
     return attn_heatmap_end_text(&w->map, 1, err);
