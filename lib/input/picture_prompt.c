@@ -62,7 +62,7 @@ static const struct form {
 };
 
 static const char *const region_names[] = {
-#define REGION_NAME(id, number, name) [number] = name,
+#define REGION_NAME(id, number, name) [(number)] = (name),
     ATTN_REGION_MAP(REGION_NAME)
 #undef REGION_NAME
 };
