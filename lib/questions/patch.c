@@ -212,9 +212,6 @@ static const struct attn_param_rule rules[] = {
      .message = one_of},
     {.given = "types", .needs = "clean_ids", .message = both_ids},
     {.given = "types", .needs = "corrupted_ids", .message = both_ids},
-    {.given = "clean|corrupted|clean_ids|corrupted_ids",
-     .excludes = "image|corrupted_image",
-     .message = one_of},
     {.given = "image",
      .unless = "items",
      .needs = "corrupted_image",
@@ -247,7 +244,8 @@ const struct attn_question attn_question_patch = {
         "effect is 1 for the whole difference. The first rows are the two runs without a\n"
         "copy. Over `items`, effect is the mean change divided by that of the other run;\n"
         "items of different lengths need `positions`, or a site with heads.\n"
-        "Two pictures are given as `image` and `corrupted_image`.\n"
+        "Two pictures are given as `image` and `corrupted_image`, beside the two texts\n"
+        "if the model reads both.\n"
         "\n"
         "The numbers say which parts carry the difference between these two texts. They\n"
         "do not say what else the answer needs: what both texts share has no effect, and\n"
@@ -521,6 +519,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (patch->is_estimated)
         ATTN_TRY(attn_error_at(attn_patch_check_gradients(patch, err), ATTN_STAGE_OPTIONS, err));
     frame->request.input = patch->args->corrupted;
+    if (frame->item)
+        attn_item_see(frame->item, attn_host_model(frame->host), &frame->request.input);
     if (attn_input_is_given(&patch->args->corrupted_source))
         frame->request.source = patch->args->corrupted_source;
     ATTN_TRY(attn_run_prepare_like(frame->run, &frame->request, &frame->other, err));

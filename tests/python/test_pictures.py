@@ -94,7 +94,7 @@ class Pictures(TestCase):
             one = clip.ablate(image=self.path("clip/pixels.npy"), **about)
             many = clip.ablate(items=[{"image": self.path("clip/pixels.npy")}], **about)
             self.assert_same(np.asarray(many["value"]), np.asarray(one["value"]))
-        with self.assertRaisesRegex(TypeError, "clean and image are given, expected one of them"):
+        with self.assertRaisesRegex(attn.InvalidError, "given beside another input, expected one of them"):
             self.model.patch("a cat", image=a, corrupted_image=b, target=3)
 
     def test_live_page(self):

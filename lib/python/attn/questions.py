@@ -368,7 +368,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     Runs the corrupted text again and again, each time with another piece copied from the clean run, and prints how much
     of the clean answer that restores: effect is 1 for the whole difference. The first rows are the two runs without a
     copy. Over `items`, effect is the mean change divided by that of the other run; items of different lengths need
-    `positions`, or a site with heads. Two pictures are given as `image` and `corrupted_image`.
+    `positions`, or a site with heads. Two pictures are given as `image` and `corrupted_image`, beside the two texts if
+    the model reads both.
 
     The numbers say which parts carry the difference between these two texts. They do not say what else the answer
     needs: what both texts share has no effect, and pieces that only work together show nothing alone.
