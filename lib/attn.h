@@ -20,8 +20,7 @@
  *   behind ATTN_..._DEFAULT;
  * - add fields in the room of a struct that ends with `later`, which is NULL;
  * - leave all other structs as they are.
- * Structs of the library that begin with `size`, such as attn_config, are only read through
- * pointers. extra.h promises all this only while the first two numbers of the version stay.
+ * extra.h promises all this only while the first two numbers of the version stay.
  */
 #ifndef ATTN_H
 #define ATTN_H
@@ -63,12 +62,6 @@
 /* Step by step: tokens, models and sessions. */
 #include "tokenizer/encoding.h"
 #include "tokenizer/tokenizer.h"
-#include "model/rope_config.h"
-#include "model/stack_config.h"
-#include "model/image_config.h"
-#include "model/vision_config.h"
-#include "model/label_config.h"
-#include "model/part_config.h"
 #include "model/config.h"
 #include "model/model.h"
 #include "forward/session.h"

@@ -15,7 +15,6 @@
 
 /* More about models, sites and attention, also as users write them. */
 #include "base/pool.h"
-#include "model/model_extra.h"
 #include "model/weight_arrays.h"
 #include "run/run_extra.h"
 #include "trace/trace_extra.h"

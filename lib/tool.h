@@ -31,6 +31,7 @@
 #include "kernels/gemm_internal.h"
 #include "kernels/kernels.h"
 #include "measures/analysis_internal.h"
+#include "model/config_fields.h"
 #include "model/elements.h"
 #include "model/model_init.h"
 #include "model/model_internal.h"

@@ -317,7 +317,7 @@ static enum attn_status start_explanation(const struct question *question,
         args.compute = attn_model_compute(model);
     }
     if (attn_selection_is_of_encoder(args.selection)) {
-        args.attention = args.config->attention;
+        args.attention = NULL; /* the config's */
         args.key_mask = args.source_mask;
     }
     return attn_explainer_create(&args, explainer, err);

@@ -23,7 +23,7 @@
 #include "base/memory.h"
 #include "forward/rotary.h"
 #include "forward/weight_buffer.h"
-#include "model/config.h"
+#include "model/config_fields.h"
 #include "model/image_patches.h"
 #include "trace/edit.h"
 #include "trace/trace_internal.h"
@@ -291,7 +291,7 @@ void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited);
 
 void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *event);
 
-/* The activation xIELU (model/config.h), whose numbers each layer has of its own. In
+/* The activation xIELU (model/config_fields.h), whose numbers each layer has of its own. In
  * double, because exp(x) - 1 - x loses the digits of a float near 0. */
 
 /* Applies OF to X [n]. */

@@ -14,7 +14,7 @@
 #include "base/pool.h"
 #include "forward/session.h"
 #include "kernels/kernels.h"
-#include "model/config.h"
+#include "model/config_fields.h"
 
 struct attn_rotary {
     const struct attn_rope *rope; /* borrowed from the config */

@@ -13,7 +13,7 @@
 #define ATTN_GRADIENT_KEPT_LAYERS_H
 
 #include "base/pool.h"
-#include "model/config.h"
+#include "model/config_fields.h"
 #include "trace/trace.h"
 
 /* The tensors of one layer, [n, all heads side by side]; NULL if the model lacks the site. */

@@ -6,7 +6,6 @@
 #include "input/pixel_steps.h"
 #include "input/pixels_internal.h"
 #include "model/image_patches.h"
-#include "model/model_extra.h"
 #include "model/model_internal.h"
 
 #include <stdio.h>

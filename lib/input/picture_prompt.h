@@ -10,6 +10,7 @@
 #ifndef ATTN_INPUT_PICTURE_PROMPT_H
 #define ATTN_INPUT_PICTURE_PROMPT_H
 
+#include "attention/attention.h"
 #include "base/status_internal.h"
 #include "forward/session.h"
 #include "input/input.h"

@@ -8,6 +8,7 @@
 #include "input/image_file_internal.h"
 #include "input/picture_sizes.h"
 #include "input/pixels.h"
+#include "model/config_fields.h"
 #include "model/model.h"
 
 #include <stdbool.h>

@@ -7,6 +7,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
+#include "model/config_fields.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -22,6 +22,8 @@
 
 #include <stdint.h>
 
+struct attn_attention;
+
 /* Numbers of elements in the tensors that a model uses. */
 struct attn_parameters {
     uint64_t embedding, positions;

@@ -94,41 +94,16 @@ static const struct attn_column config_columns[] = {{.name = NULL}};
 static void add_field(struct table_record *record, const struct attn_config *config,
                       const struct attn_config_field *field)
 {
-    const void *at = (const char *)config + field->offset;
-    struct attn_column column = {.name = field->name};
-    struct attn_cell cell = attn_cell_missing();
+    static const enum attn_value_type types[] = {
+        [ATTN_CONFIG_TEXT] = ATTN_VALUE_TEXT, [ATTN_CONFIG_SIZE] = ATTN_VALUE_INTEGER,
+        [ATTN_CONFIG_WORD] = ATTN_VALUE_TEXT, [ATTN_CONFIG_FLAG] = ATTN_VALUE_BOOLEAN,
+        [ATTN_CONFIG_REAL] = ATTN_VALUE_REAL, [ATTN_CONFIG_FACTOR] = ATTN_VALUE_REAL};
 
-    switch (field->type) {
-    case ATTN_CONFIG_TEXT:
-        column.type = ATTN_VALUE_TEXT;
-        cell = attn_cell_string(*(const char *const *)at);
-        break;
-    case ATTN_CONFIG_SIZE:
-        column.type = ATTN_VALUE_INTEGER;
-        if (*(const size_t *)at != SIZE_MAX) /* SIZE_MAX: unlimited */
-            cell = count_cell(*(const size_t *)at);
-        break;
-    case ATTN_CONFIG_WORD:
-        column.type = ATTN_VALUE_TEXT;
-        cell = attn_cell_string(field->words[*(const int *)at]);
-        break;
-    case ATTN_CONFIG_FLAG:
-        column.type = ATTN_VALUE_BOOLEAN;
-        cell = attn_cell_boolean(*(const bool *)at);
-        break;
-    case ATTN_CONFIG_REAL:
-        column.type = ATTN_VALUE_REAL;
-        cell = attn_cell_real((double)*(const float *)at);
-        break;
-    case ATTN_CONFIG_FACTOR:
-        column.type = ATTN_VALUE_REAL;
-        column.notation = ATTN_NOTATION_DOUBLE;
-        if (*(const double *)at > 0)
-            cell = attn_cell_real(*(const double *)at);
-        break;
-    }
-    record->columns[record->n] = column;
-    record->cells[record->n++] = cell;
+    record->columns[record->n] =
+        (struct attn_column){.name = field->name, .type = types[field->type]};
+    if (field->type == ATTN_CONFIG_FACTOR)
+        record->columns[record->n].notation = ATTN_NOTATION_DOUBLE;
+    record->cells[record->n++] = attn_config_cell(config, field);
 }
 
 static bool is_set(const struct attn_config_field *field, const void *value)
@@ -150,7 +125,8 @@ static enum attn_status find_config(struct filling *to)
         const bool is_n_source = field->offset == offsetof(struct attn_config, n_source);
         const bool is_d_out = field->offset == offsetof(struct attn_config, d_out);
 
-        if ((field->is_of_source && !has_cross) || (field->is_of_encoder && !config->is_encoder) ||
+        if (field->is_unshown || (field->is_of_source && !has_cross) ||
+            (field->is_of_encoder && !config->is_encoder) ||
             (field->is_of_tower && config->d_projected == 0 && !config->has_two_towers) ||
             (field->is_of_image && config->image.patch_height == 0) ||
             (field->is_of_classes &&

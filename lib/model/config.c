@@ -9,7 +9,7 @@
 #include "kernels/kernels.h"
 #include "model/config_internal.h"
 #include "model/image_patches.h"
-#include "model/model_extra.h"
+#include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -64,6 +64,11 @@ static const char *const tasks[] = {[ATTN_TASK_VOCABULARY] = "vocabulary",
                                     [ATTN_TASK_TOKENS] = "tokens",
                                     [ATTN_TASK_SPANS] = "spans"};
 
+static const char *const label_kinds[] = {[ATTN_LABELS_SINGLE] = "single",
+                                          [ATTN_LABELS_MULTI] = "multi",
+                                          [ATTN_LABELS_SCORE] = "score",
+                                          [ATTN_LABELS_VALUE] = "value"};
+
 #define FIELD(of_type, field)                                                                      \
     .name = #field, .type = (of_type), .offset = offsetof(struct attn_config, field)
 #define SIZE(field, largest) FIELD(ATTN_CONFIG_SIZE, field), .key = #field, .max = (largest)
@@ -75,6 +80,7 @@ static const char *const tasks[] = {[ATTN_TASK_VOCABULARY] = "vocabulary",
     .is_of_image = true
 #define CLASS_WORD(field, list)                                                                    \
     FIELD(ATTN_CONFIG_WORD, field), .words = (list), .is_of_classes = true
+#define NAMED(of_type, field) FIELD(ATTN_CONFIG_##of_type, field), .is_unshown = true
 #define WORD(field, list) FIELD(ATTN_CONFIG_WORD, field), .words = (list)
 
 const struct attn_config_field attn_config_fields[] = {
@@ -149,24 +155,71 @@ const struct attn_config_field attn_config_fields[] = {
     {CLASS_WORD(pooling, poolings)},
     {FIELD(ATTN_CONFIG_FLAG, has_two_towers), .is_of_tower = true},
     {FIELD(ATTN_CONFIG_SIZE, d_projected), .is_of_tower = true},
+    {NAMED(SIZE, n_token)},
+    {NAMED(ENDS, end_ids)},
+    {NAMED(ID, pad_id)},
+    {NAMED(ID, mask_id)},
+    {NAMED(FLAG, embeds_normed)},
+    {NAMED(FLAG, is_sentence)},
+    {NAMED(WORD, label_kind), .words = label_kinds},
+    {NAMED(FLAG, qk_norm_is_late)},
+    {NAMED(FLAG, has_output_map)},
+    {NAMED(FLAG, has_expert_bias)},
+    {NAMED(FACTOR, expert_limit)},
+    {NAMED(FACTOR, expert_alpha)},
+    {NAMED(FACTOR, router_jitter)},
+    {NAMED(FLAG, has_shared_gate)},
+    {NAMED(FLAG, has_solu)},
+    {NAMED(FLAG, has_token_dropout)},
+    {NAMED(FLAG, has_residues)},
+    {NAMED(FLAG, has_contacts)},
     {.name = NULL},
 };
 
-const char *attn_config_word(const struct attn_config *config, const char *field)
+const char *attn_config_name(size_t i)
 {
-    static const char *const label_kinds[] = {[ATTN_LABELS_SINGLE] = "single",
-                                              [ATTN_LABELS_MULTI] = "multi",
-                                              [ATTN_LABELS_SCORE] = "score",
-                                              [ATTN_LABELS_VALUE] = "value"};
-    const struct attn_config_field *of = attn_config_fields;
+    return i < sizeof attn_config_fields / sizeof *attn_config_fields ? attn_config_fields[i].name
+                                                                      : NULL;
+}
 
-    if (strcmp(field, "label_kind") == 0)
-        return label_kinds[config->label_kind];
-    while (of->name &&
-           (of->type != ATTN_CONFIG_WORD || of->is_of_image || strcmp(of->name, field) != 0))
-        of++;
-    return of->name ? of->words[*(const int *)(const void *)((const char *)config + of->offset)]
-                    : NULL;
+struct attn_cell attn_config_cell(const struct attn_config *config,
+                                  const struct attn_config_field *field)
+{
+    const void *at = (const char *)config + field->offset;
+
+    switch (field->type) {
+    case ATTN_CONFIG_TEXT:
+        return attn_cell_string(*(const char *const *)at);
+    case ATTN_CONFIG_SIZE:
+        return *(const size_t *)at == SIZE_MAX ? attn_cell_missing() /* not limited */
+                                               : attn_cell_integer((int64_t)(*(const size_t *)at));
+    case ATTN_CONFIG_ID:
+        return *(const int64_t *)at < 0 ? attn_cell_missing()
+                                        : attn_cell_integer(*(const int64_t *)at);
+    case ATTN_CONFIG_ENDS:
+        return attn_cell_list(config->end_ids, config->n_end_id);
+    case ATTN_CONFIG_WORD:
+        return attn_cell_string(field->words[*(const int *)at]);
+    case ATTN_CONFIG_FLAG:
+        return attn_cell_boolean(*(const bool *)at);
+    case ATTN_CONFIG_REAL:
+        return attn_cell_real((double)*(const float *)at);
+    case ATTN_CONFIG_FACTOR:
+        break;
+    }
+    return *(const double *)at > 0 ? attn_cell_real(*(const double *)at) : attn_cell_missing();
+}
+
+struct attn_cell attn_config_value(const struct attn_config *config, const char *name)
+{
+    const bool has_image = config && config->image.patch_height > 0;
+    const bool is_given = config && name;
+
+    for (const struct attn_config_field *field = attn_config_fields; is_given && field->name;
+         field++)
+        if ((has_image || !field->is_of_image) && strcmp(field->name, name) == 0)
+            return attn_config_cell(config, field);
+    return attn_cell_missing();
 }
 
 bool attn_config_has_cross(const struct attn_config *config)

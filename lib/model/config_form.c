@@ -269,7 +269,7 @@ static enum attn_status read_sizes(const struct attn_json *json,
         config->d_mlp = 4 * config->d_model;
     config->d_source = config->d_model;
     if (config->stack.has_encoder)
-        config->n_layer *= 2; /* each layer of the decoder is two here (config.h) */
+        config->n_layer *= 2; /* each layer of the decoder is two here (config_fields.h) */
     return read_heads(json, form, names, config, err);
 }
 

@@ -7,6 +7,7 @@
 #include "base/escape.h"
 #include "formats/json.h"
 #include "model/config.h"
+#include "model/config_fields.h"
 
 /* Limits for sizes from files: large enough for any model, and small enough that the product of two
  * fits into size_t. */
@@ -147,6 +148,8 @@ size_t attn_config_pooled_rows(const struct attn_config *config, const int32_t *
 enum attn_config_type {
     ATTN_CONFIG_TEXT,  /* const char * */
     ATTN_CONFIG_SIZE,  /* size_t */
+    ATTN_CONFIG_ID,    /* int64_t; below 0: no such token */
+    ATTN_CONFIG_ENDS,  /* end_ids */
     ATTN_CONFIG_WORD,  /* an enum */
     ATTN_CONFIG_FLAG,  /* bool */
     ATTN_CONFIG_REAL,  /* float */
@@ -166,6 +169,7 @@ struct attn_config_field {
     bool is_of_mixture;       /* shown only for mixtures of experts */
     bool is_of_image;         /* shown only for models that read pictures */
     bool is_of_classes;       /* shown only for classifiers of texts */
+    bool is_unshown;          /* only attn_config_value has it */
     bool is_rare;             /* a factor or flag that is shown only if it is set */
     size_t max;               /* largest value, for a size with a key */
     const char *const *words; /* names of the values of a word, in the order of its enum */
@@ -173,8 +177,12 @@ struct attn_config_field {
     const char *expected;     /* the values that are accepted, for messages */
 };
 
-/* All fields, in the order in which they are shown. Ends with a NULL name. */
+/* All fields, in the order in which they are shown or named. Ends with a NULL name. */
 extern const struct attn_config_field attn_config_fields[];
+
+/* Returns the value of FIELD in CONFIG, as attn_config_value does. */
+struct attn_cell attn_config_cell(const struct attn_config *config,
+                                  const struct attn_config_field *field);
 
 /* Whether at least one layer attends to a source. */
 bool attn_config_has_cross(const struct attn_config *config);

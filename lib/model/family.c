@@ -69,7 +69,7 @@ void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *
          node = is_list ? attn_node_next(node) : NULL)
         if (config->n_end_id < ATTN_CONFIG_N_END && attn_node_int(node, &id) && id >= 0 &&
             (uint64_t)id < config->n_token)
-            config->end_ids[config->n_end_id++] = (int32_t)id;
+            config->end_ids[config->n_end_id++] = id;
 }
 
 /* Returns the number at KEY if it is in 0 to MOST, else OTHERWISE. */
@@ -377,7 +377,6 @@ static enum attn_status read_tower(const struct attn_json *json, const struct at
                                    struct attn_error *err)
 {
     *config = family->form.defaults;
-    config->size = sizeof *config;
     config->model_type = family->model_type;
     ATTN_TRY((family->read_config ? family->read_config : attn_config_read_form)(
         json, &family->form, config, layers, err));

@@ -4,6 +4,7 @@
 #define ATTN_MODEL_FAMILY_H
 
 #include "model/config_internal.h"
+#include "model/model.h"
 
 /*
  * The part of a model that a tensor belongs to. X(ID, GROUP, NEED, IS_SO): GROUP draws it when a

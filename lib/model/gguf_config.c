@@ -720,9 +720,9 @@ static void read_end_ids(const struct attn_gguf *gguf, struct attn_config *confi
         if (attn_gguf_get_size(gguf, keys[i], &id, &unused) != ATTN_OK)
             continue;
         for (size_t j = 0; j < config->n_end_id; j++)
-            is_known = is_known || config->end_ids[j] == (int32_t)id;
+            is_known = is_known || config->end_ids[j] == (int64_t)id;
         if (id < config->n_vocab && !is_known)
-            config->end_ids[config->n_end_id++] = (int32_t)id;
+            config->end_ids[config->n_end_id++] = (int64_t)id;
     }
 }
 

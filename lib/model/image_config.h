@@ -1,4 +1,4 @@
-/* image_config.h - the part of a config that is about pictures, and the two towers of CLIP. */
+/* image_config.h - the part of a config that is about pictures. */
 #ifndef ATTN_MODEL_IMAGE_CONFIG_H
 #define ATTN_MODEL_IMAGE_CONFIG_H
 
@@ -39,10 +39,6 @@ struct attn_image_config {
     size_t n_frame;            /* equal frames that a picture is read as; 0: 1 */
     const void *later[2];      /* NULL: reserved for later versions */
 };
-
-/* Two models in one directory that map texts and pictures to comparable vectors: CLIP, Radford et
- * al. 2103.00020. */
-enum attn_tower { ATTN_TOWER_TEXT = 0, ATTN_TOWER_IMAGE = 1 };
 
 enum { ATTN_LARGEST_ID = -1 };
 

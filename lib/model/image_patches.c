@@ -19,7 +19,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "model/config_internal.h"
-#include "model/model_extra.h"
 
 #include <math.h>
 #include <string.h>

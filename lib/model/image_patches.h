@@ -4,7 +4,7 @@
 #define ATTN_MODEL_IMAGE_PATCHES_H
 
 #include "kernels/kernels.h"
-#include "model/config.h"
+#include "model/config_fields.h"
 
 /* Returns the number of patches in a picture of IMAGE's own size; 0 if it is not for an image
  * encoder. */

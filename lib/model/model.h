@@ -24,6 +24,10 @@
 struct attn_model;
 struct attn_pool; /* base/pool.h */
 
+/* Two models in one directory that map texts and pictures to comparable vectors: CLIP, Radford et
+ * al. 2103.00020. */
+enum attn_tower { ATTN_TOWER_TEXT = 0, ATTN_TOWER_IMAGE = 1 };
+
 struct attn_model_options {
     size_t size;         /* of this struct */
     enum attn_load load; /* how weights are loaded */
@@ -54,9 +58,10 @@ ATTN_API enum attn_status attn_model_open(const struct attn_source *source,
 /* Frees MODEL; NULL is allowed. Free its sessions first. */
 ATTN_API void attn_model_free(struct attn_model *model);
 
-ATTN_API const struct attn_config *attn_model_config(const struct attn_model *model);
-
 /* Returns the name of the model in its source, or its directory. */
 ATTN_API const char *attn_model_name(const struct attn_model *model);
+
+/* Returns the architecture of MODEL, which owns it. */
+ATTN_API const struct attn_config *attn_model_config(const struct attn_model *model);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "formats/safetensors.h"
-#include "model/config.h"
+#include "model/config_fields.h"
 #include "model/model_init.h"
 #include "model/weights.h"
 

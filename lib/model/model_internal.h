@@ -7,7 +7,7 @@
 #include "kernels/gemm_internal.h"
 #include "model/adapter.h"
 #include "model/builtin.h"
-#include "model/model_extra.h"
+#include "model/model.h"
 #include "model/weights.h"
 
 #include <stdatomic.h>

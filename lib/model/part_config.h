@@ -1,4 +1,4 @@
-/* part_config.h - the kinds of norms, positions, mixtures and output layers (config.h). */
+/* part_config.h - the kinds of norms, positions, mixtures and output layers (config_fields.h). */
 #ifndef ATTN_MODEL_PART_CONFIG_H
 #define ATTN_MODEL_PART_CONFIG_H
 

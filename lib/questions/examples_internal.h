@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "measures/analysis_internal.h"
 #include "measures/head_cards_internal.h"
-#include "model/config.h"
+#include "model/config_fields.h"
 #include "questions/examples.h"
 #include "questions/rows.h"
 #include "run/item.h"

@@ -336,6 +336,8 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *given,
     if (!attn_is_given(explainer, "explainer", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_options_read(given, &args, err));
+    if (!args.attention && args.config)
+        args.attention = args.config->attention;
     if (!attn_is_given(args.selection, "selection", err) ||
         !attn_is_given(args.attention, "attention", err) ||
         (args.n_edit > 0 && !attn_is_given(args.edits, "edits", err)) ||

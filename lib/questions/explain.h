@@ -3,7 +3,7 @@
  * every number between them.
  *
  *     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
- *     args.attention = config->attention, args.config = config;
+ *     args.config = attn_model_config(model);
  *     args.selection = selection; // attn_selection_add_head and attn_selection_add_queries
  *     struct attn_explainer *explainer;
  *     const struct attn_explanation *row;
@@ -23,10 +23,10 @@
 
 #include "attention/attention.h"
 #include "kernels/gemm.h"
-#include "model/config.h"
 #include "trace/edit.h"
 
 struct attn_attend_args;
+struct attn_config;
 
 /* The row to explain, and its run. */
 struct attn_explain_args {
@@ -34,7 +34,7 @@ struct attn_explain_args {
     /* selection of the run; it must select one head and one query */
     const struct attn_selection *selection;
     /* [n_layer] attention of the decoder or, if only the encoder is selected, of the encoder; for
-     * arrays [1] */
+     * arrays [1]. NULL: as in `config` */
     const struct attn_attention *attention;
     const struct attn_attend_args *arrays; /* attention/attend.h; NULL: a model is run */
     const struct attn_edit *edits;         /* [n_edit] edits of the run */

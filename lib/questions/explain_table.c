@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/status_internal.h"
+#include "model/config_fields.h"
 #include "tables/document.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"

@@ -239,7 +239,7 @@ static enum attn_status add_end(struct speech *speech, struct attn_host *host,
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(speech->ids, text->n + 1, err));
     memcpy(speech->ids, text->ids, text->n * sizeof *speech->ids);
-    speech->ids[text->n] = config->end_ids[0];
+    speech->ids[text->n] = (int32_t)config->end_ids[0];
     ended.input = (struct attn_input){.ids = speech->ids, .n_id = text->n + 1};
     ended.on_note = NULL; /* `run` has sent the notes */
     return attn_run_prepare(host, &ended, &speech->heard, err);

@@ -5,7 +5,7 @@
 
 #include "attention/kind.h"
 #include "base/status_internal.h"
-#include "model/config.h"
+#include "model/config_fields.h"
 #include "run/request.h"
 
 /* Initialize with = {0}; end with attn_layer_attention_release. */

@@ -20,7 +20,7 @@ ATTN_API enum attn_status attn_run_begin_capture(const struct attn_run *run,
 ATTN_API enum attn_status attn_result_metric(const struct attn_result *result,
                                              struct attn_table **metric, struct attn_error *err);
 
-/* Sets *found to the host of TOWER, borrowed from HOST. If the directory has two towers (config.h),
+/* Sets *found to the host of TOWER, borrowed from HOST. If the directory has two towers (model.h),
  * it is HOST or a second host, whose model is opened at the first call. Else it is HOST. Requests
  * call this themselves: one with a picture runs only the tower for pictures. */
 ATTN_API enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,

@@ -5,6 +5,7 @@
  * Of a valid one the sizes and parts are read that were written, and it runs.
  */
 #include "formats/ndarray.h"
+#include "model/config_fields.h"
 #include "run/run.h"
 #include "tests/adversary/container.h"
 

@@ -8,6 +8,7 @@
  */
 #include "base/buffer.h"
 #include "forward/session.h"
+#include "model/config_fields.h"
 #include "tests/fuzz/fuzz.h"
 #include "tokenizer/tokenizer.h"
 

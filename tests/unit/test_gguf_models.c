@@ -6,6 +6,7 @@
 #include "base/pool.h"
 #include "formats/gguf.h"
 #include "kernels/kernels.h"
+#include "model/config_fields.h"
 #include "tests/support/folder.h"
 #include "tests/support/gguf_image.h"
 #include "tests/support/gguf_models.h"

@@ -2,6 +2,7 @@
  * test_host.c - hosts that are opened by the name of a model.
  */
 #include "extra.h"
+#include "model/config_fields.h"
 #include "tests/support/suite.h"
 
 #include <string.h>

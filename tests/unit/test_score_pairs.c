@@ -4,6 +4,7 @@
  */
 #include "attn.h"
 #include "extra.h"
+#include "model/config_fields.h"
 #include "tests/support/column.h"
 #include "tests/support/encoders.h"
 #include "tests/support/suite.h"

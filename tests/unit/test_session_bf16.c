@@ -4,6 +4,7 @@
  */
 #include "attn.h"
 #include "base/pool.h"
+#include "model/config_fields.h"
 #include "tests/support/families.h"
 #include "tests/support/open.h"
 #include "tests/support/recording.h"

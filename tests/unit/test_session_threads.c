@@ -6,6 +6,7 @@
 #include "attn.h"
 #include "base/pool.h"
 #include "kernels/gemm_internal.h"
+#include "model/config_fields.h"
 #include "tests/support/open.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"

@@ -4,6 +4,7 @@
  * memory that runs out.
  */
 #include "extra.h"
+#include "model/config_fields.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/kept.h"
 #include "tests/support/suite.h"

@@ -7,6 +7,7 @@
 #include "attn.h"
 #include "base/random.h"
 #include "extra.h"
+#include "model/config_fields.h"
 #include "tests/support/encoders.h"
 #include "tests/support/near.h"
 #include "tests/support/suite.h"

@@ -3,6 +3,7 @@
  * logits do not.
  */
 #include "base/pool.h"
+#include "model/config_fields.h"
 #include "tests/support/families.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"

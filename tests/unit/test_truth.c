@@ -4,6 +4,7 @@
  * tests/fixtures/PROVENANCE.md says where they come from.
  */
 #include "attn.h"
+#include "model/config_fields.h"
 #include "tests/support/npy.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"

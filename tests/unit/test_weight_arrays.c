@@ -83,11 +83,37 @@ START_TEST(names_that_a_model_lacks_are_refused)
                      ATTN_INVALID);
     ck_assert_msg(strstr(err.message, "has no weight 'blocks.9.attn.W_Q'"), "%s", err.message);
     ck_assert_int_eq(attn_model_weight_read(model, NULL, &value, NULL), ATTN_INVALID);
-    ck_assert_str_eq(attn_config_word(attn_model_config(model), "norm"), "layernorm");
-    ck_assert_ptr_null(attn_config_word(attn_model_config(model), "n_layer"));
+    attn_model_free(model);
+}
+END_TEST
+
+START_TEST(a_config_is_read_by_names)
+{
+    struct attn_model *model = open_model("models/tiny-gpt2");
+    const struct attn_config *config = attn_model_config(model);
+    const struct attn_cell norm = attn_config_value(config, "norm");
+    const struct attn_cell ends = attn_config_value(config, "end_ids");
+    size_t n = 0, n_missing = 0;
+
+    ck_assert_int_eq(norm.type, ATTN_VALUE_TEXT);
+    ck_assert(norm.size == strlen("layernorm") && memcmp(norm.text, "layernorm", norm.size) == 0);
+    ck_assert_int_eq(attn_config_value(config, "n_ctx").integer, 17);
+    ck_assert_double_eq(attn_config_value(config, "norm_eps").real, (double)1e-5f);
+    ck_assert_int_eq(attn_config_value(config, "has_qkv_bias").integer, 1);
+    ck_assert_int_eq(attn_config_value(config, "label_kind").type, ATTN_VALUE_TEXT);
+    ck_assert(ends.type == ATTN_VALUE_LIST && ends.size == 1);
+    ck_assert_int_eq(attn_config_value(config, "pad_id").type, ATTN_VALUE_MISSING);
+    ck_assert_int_eq(attn_config_value(config, "logits_cap").type, ATTN_VALUE_MISSING);
+    ck_assert_int_eq(attn_config_value(config, "n_channel").type, ATTN_VALUE_MISSING);
+    ck_assert_int_eq(attn_config_value(config, "none such").type, ATTN_VALUE_MISSING);
+    ck_assert_int_eq(attn_config_value(NULL, "norm").type, ATTN_VALUE_MISSING);
+    for (const char *name; (name = attn_config_name(n)); n++)
+        n_missing += attn_config_value(config, name).type == ATTN_VALUE_MISSING;
+    ck_assert(n > 60 && n_missing < n / 2);
     attn_model_free(model);
 }
 END_TEST
 
 ATTN_SUITE("weight_arrays", names_and_shapes_are_those_of_transformer_lens,
-           matrices_have_the_input_first, names_that_a_model_lacks_are_refused)
+           matrices_have_the_input_first, names_that_a_model_lacks_are_refused,
+           a_config_is_read_by_names)

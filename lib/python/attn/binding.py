@@ -86,17 +86,6 @@ ATTN_COMPUTE_F32 = 0
 ATTN_COMPUTE_BF16 = 1
 ATTN_N_COMPUTE = 2
 ATTN_GEMM_LIBRARY_SIZE = 64
-ATTN_ATTENTION_FULL = 0
-ATTN_ATTENTION_WINDOW = 1
-ATTN_ATTENTION_STRIDED = 2
-ATTN_ATTENTION_LOG = 3
-ATTN_ATTENTION_RANDOM = 4
-ATTN_ATTENTION_BLOCK = 5
-ATTN_ATTENTION_HYBRID = 6
-ATTN_ATTENTION_SINK = 9
-ATTN_ATTENTION_LINEAR = 7
-ATTN_ATTENTION_LOWRANK = 8
-ATTN_N_ATTENTION_KIND = 10
 ATTN_VALUE_MISSING = 0
 ATTN_VALUE_INTEGER = 1
 ATTN_VALUE_REAL = 2
@@ -149,6 +138,48 @@ ATTN_TRAIT_LINEAR = 512
 ATTN_TRAIT_WEIGHTED = 1024
 ATTN_TRAIT_DETAIL = 2048
 ATTN_TRAIT_RANKED = 4096
+ATTN_TOWER_TEXT = 0
+ATTN_TOWER_IMAGE = 1
+ATTN_SPECIAL_PARSE = 0
+ATTN_SPECIAL_TEXT = 1
+ATTN_SPECIAL_TOKENS_ON = 0
+ATTN_SPECIAL_TOKENS_OFF = 1
+ATTN_TEXT_BEGINS = 0
+ATTN_TEXT_CONTINUES = 1
+ATTN_INVALID_TEXT_REFUSE = 0
+ATTN_INVALID_TEXT_REPLACE = 1
+ATTN_INVALID_TEXT_BYTES = 2
+ATTN_TEXT_NONE = 0
+ATTN_TEXT_FIRST = 1
+ATTN_TEXT_SECOND = 2
+ATTN_TOKENIZER_WORD = 0
+ATTN_TOKENIZER_CHARACTER = 1
+ATTN_TOKENIZER_BPE = 2
+ATTN_TOKENIZER_WORDPIECE = 3
+ATTN_TOKENIZER_UNIGRAM = 4
+ATTN_CHAT_ON = 0
+ATTN_CHAT_OFF = 1
+ATTN_IMAGE_TILES_ON = 0
+ATTN_IMAGE_TILES_OFF = 1
+ATTN_ANSWER_AUTO = 0
+ATTN_ANSWER_LOGIT_DIFF = 1
+ATTN_ANSWER_LOG_PROB = 2
+ATTN_ANSWER_LOGIT = 3
+ATTN_ANSWER_PROB = 4
+ATTN_ANSWER_KL = 5
+ATTN_ANSWER_CE = 6
+ATTN_N_ANSWER_METRIC = 7
+ATTN_ATTENTION_FULL = 0
+ATTN_ATTENTION_WINDOW = 1
+ATTN_ATTENTION_STRIDED = 2
+ATTN_ATTENTION_LOG = 3
+ATTN_ATTENTION_RANDOM = 4
+ATTN_ATTENTION_BLOCK = 5
+ATTN_ATTENTION_HYBRID = 6
+ATTN_ATTENTION_SINK = 9
+ATTN_ATTENTION_LINEAR = 7
+ATTN_ATTENTION_LOWRANK = 8
+ATTN_N_ATTENTION_KIND = 10
 ATTN_LAYOUT_VECTOR = 0
 ATTN_LAYOUT_QUERY = 1
 ATTN_LAYOUT_KEY = 2
@@ -246,100 +277,6 @@ ATTN_ALGORITHM_BLOCKWISE = 2
 ATTN_FEATURE_ELU = 0
 ATTN_FEATURE_RELU = 1
 ATTN_FEATURE_EXP = 2
-ATTN_RESAMPLE_NONE = 0
-ATTN_RESAMPLE_CUBIC = 1
-ATTN_RESAMPLE_ANTIALIAS = 2
-ATTN_RESAMPLE_OTHERS = 3
-ATTN_POOLING_NONE = 0
-ATTN_POOLING_FIRST = 1
-ATTN_POOLING_FIRST_AND_MEAN = 2
-ATTN_POOLING_PROJECTED = 3
-ATTN_POOLING_LAST = 4
-ATTN_POOLING_MEAN = 5
-ATTN_TOWER_TEXT = 0
-ATTN_TOWER_IMAGE = 1
-ATTN_LARGEST_ID = -1
-ATTN_TASK_VOCABULARY = 0
-ATTN_TASK_SEQUENCE = 1
-ATTN_TASK_TOKENS = 2
-ATTN_TASK_SPANS = 3
-ATTN_LABELS_SINGLE = 0
-ATTN_LABELS_MULTI = 1
-ATTN_LABELS_SCORE = 2
-ATTN_LABELS_VALUE = 3
-ATTN_NORM_NONE = 0
-ATTN_NORM_LAYERNORM = 1
-ATTN_NORM_RMSNORM = 2
-ATTN_NORM_RMSNORM_PLUS_ONE = 3
-ATTN_NORM_LAYERNORM_NO_BIAS = 4
-ATTN_NORM_LAYERNORM_NO_WEIGHT = 5
-ATTN_NORM_LAYERNORM_PLUS_ONE = 6
-ATTN_NORM_RMSNORM_NO_WEIGHT = 7
-ATTN_NORM_PRE = 0
-ATTN_NORM_POST = 1
-ATTN_NORM_AROUND = 2
-ATTN_NORM_SUM = 3
-ATTN_QK_NORM_NONE = 0
-ATTN_QK_NORM_PER_HEAD = 1
-ATTN_QK_NORM_ALL_HEADS = 2
-ATTN_QK_NORM_EACH_HEAD = 3
-ATTN_POSITIONS_NONE = 0
-ATTN_POSITIONS_LEARNED = 1
-ATTN_POSITIONS_ROTARY = 2
-ATTN_POSITIONS_ALIBI = 3
-ATTN_EXPERTS_SOFTMAX_ALL = 0
-ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED = 1
-ATTN_EXPERTS_SOFTMAX_CHOSEN = 2
-ATTN_EXPERTS_SOFTMAX_NEAR = 3
-ATTN_OUTPUT_NONE = 0
-ATTN_OUTPUT_TIED = 1
-ATTN_OUTPUT_OWN = 2
-ATTN_OUTPUT_STREAM = 3
-ATTN_ROPE_DEFAULT = 0
-ATTN_ROPE_LINEAR = 1
-ATTN_ROPE_LLAMA3 = 2
-ATTN_ROPE_YARN = 3
-ATTN_ROPE_DYNAMIC = 4
-ATTN_ROPE_LONGROPE = 5
-ATTN_CONFIG_N_BAD = 256
-ATTN_SINES_NONE = 0
-ATTN_SINES_MARIAN = 1
-ATTN_SINES_M2M100 = 2
-ATTN_VISION_NONE = 0
-ATTN_VISION_SMOLVLM = 1
-ATTN_VISION_GEMMA3 = 2
-ATTN_VISION_PALIGEMMA = 3
-ATTN_VISION_QWEN = 4
-ATTN_CONFIG_N_END = 8
-ATTN_SPECIAL_PARSE = 0
-ATTN_SPECIAL_TEXT = 1
-ATTN_SPECIAL_TOKENS_ON = 0
-ATTN_SPECIAL_TOKENS_OFF = 1
-ATTN_TEXT_BEGINS = 0
-ATTN_TEXT_CONTINUES = 1
-ATTN_INVALID_TEXT_REFUSE = 0
-ATTN_INVALID_TEXT_REPLACE = 1
-ATTN_INVALID_TEXT_BYTES = 2
-ATTN_TEXT_NONE = 0
-ATTN_TEXT_FIRST = 1
-ATTN_TEXT_SECOND = 2
-ATTN_TOKENIZER_WORD = 0
-ATTN_TOKENIZER_CHARACTER = 1
-ATTN_TOKENIZER_BPE = 2
-ATTN_TOKENIZER_WORDPIECE = 3
-ATTN_TOKENIZER_UNIGRAM = 4
-ATTN_CHAT_ON = 0
-ATTN_CHAT_OFF = 1
-ATTN_IMAGE_TILES_ON = 0
-ATTN_IMAGE_TILES_OFF = 1
-ATTN_ANSWER_AUTO = 0
-ATTN_ANSWER_LOGIT_DIFF = 1
-ATTN_ANSWER_LOG_PROB = 2
-ATTN_ANSWER_LOGIT = 3
-ATTN_ANSWER_PROB = 4
-ATTN_ANSWER_KL = 5
-ATTN_ANSWER_CE = 6
-ATTN_N_ANSWER_METRIC = 7
 ATTN_PART_KIND = 1
 ATTN_PART_MASK = 2
 ATTN_PART_MASKING = 4
@@ -739,42 +676,6 @@ class attn_dims(Structure):
     pass
 
 
-class attn_mask_matrix(Structure):
-    pass
-
-
-class attn_mask_block(Structure):
-    pass
-
-
-class attn_attention(Structure):
-    pass
-
-
-class attn_image_config(Structure):
-    pass
-
-
-class attn_rope(Structure):
-    pass
-
-
-class attn_stack_config(Structure):
-    pass
-
-
-class attn_vision_config(Structure):
-    pass
-
-
-class attn_config(Structure):
-    pass
-
-
-class attn_xielu(Structure):
-    pass
-
-
 class attn_model_options(Structure):
     pass
 
@@ -828,6 +729,18 @@ class attn_request_labels(Structure):
 
 
 class attn_request_predict(Structure):
+    pass
+
+
+class attn_mask_matrix(Structure):
+    pass
+
+
+class attn_mask_block(Structure):
+    pass
+
+
+class attn_attention(Structure):
     pass
 
 
@@ -1324,209 +1237,6 @@ attn_dims._fields_ = [
     ("picture", attn_picture_dims),
     ("later", c_void_p * 4),
 ]
-attn_mask_matrix._fields_ = [
-    ("cells", POINTER(c_ubyte)),
-    ("n_head", c_size_t),
-    ("n_query", c_size_t),
-    ("n_key", c_size_t),
-]
-attn_mask_block._fields_ = [
-    ("first", c_size_t),
-    ("end", c_size_t),
-    ("ignores_window", c_bool),
-]
-attn_attention._fields_ = [
-    ("kind", c_int),
-    ("window", c_size_t),
-    ("stride", c_size_t),
-    ("count", c_size_t),
-    ("seed", c_uint64),
-    ("feature", c_int),
-    ("is_raw", c_bool),
-    ("mask", c_int),
-    ("matrix", attn_mask_matrix),
-    ("masking", c_int),
-    ("similarity", c_int),
-    ("algorithm", c_int),
-    ("is_scaled", c_bool),
-    ("eps", c_double),
-    ("factor", c_double),
-    ("score_cap", c_double),
-    ("dropout", c_double),
-    ("dropout_seed", c_uint64),
-    ("dropout_mask", attn_mask_matrix),
-    ("bias", c_void_p),
-    ("sinks", POINTER(c_float)),
-    ("first_head", c_size_t),
-    ("block", attn_mask_block),
-    ("later", c_void_p * 1),
-]
-attn_image_config._fields_ = [
-    ("n_channel", c_size_t),
-    ("height", c_size_t),
-    ("width", c_size_t),
-    ("patch_height", c_size_t),
-    ("patch_width", c_size_t),
-    ("n_register", c_size_t),
-    ("resample", c_int),
-    ("pooling", c_int),
-    ("lacks_class", c_bool),
-    ("n_frame", c_size_t),
-    ("later", c_void_p * 2),
-]
-attn_rope._fields_ = [
-    ("type", c_int),
-    ("d_rotary", c_size_t),
-    ("theta", c_double),
-    ("factor", c_double),
-    ("low_freq_factor", c_double),
-    ("high_freq_factor", c_double),
-    ("n_original", c_double),
-    ("beta_fast", c_double),
-    ("beta_slow", c_double),
-    ("is_truncated", c_bool),
-    ("turns_neighbours", c_bool),
-    ("attention_factor", c_double),
-    ("divisors", POINTER(c_float)),
-    ("long_divisors", POINTER(c_float)),
-    ("frequencies", POINTER(c_float)),
-    ("query_growth", c_double),
-    ("long_attention_factor", c_double),
-    ("sections", c_size_t * 3),
-    ("is_axial", c_bool),
-    ("later", c_void_p * 2),
-]
-attn_stack_config._fields_ = [
-    ("has_encoder", c_bool),
-    ("is_of_decoder", c_bool),
-    ("counts_padding", c_bool),
-    ("makes_positions", c_int),
-    ("n_mel", c_size_t),
-    ("n_bucket", c_size_t),
-    ("bucket_distance", c_size_t),
-    ("start_id", c_int32),
-    ("replaces_front", c_bool),
-    ("forced_begin_id", c_int32),
-    ("bad_ids", c_int32 * 256),
-    ("n_bad_id", c_size_t),
-    ("n_bad_first_id", c_size_t),
-    ("n_beam", c_size_t),
-    ("n_no_repeat", c_size_t),
-    ("n_least", c_size_t),
-    ("zero_position", c_size_t),
-    ("has_bias_in_layers", c_bool),
-    ("later", c_void_p * 2),
-]
-attn_vision_config._fields_ = [
-    ("family", c_int),
-    ("type", c_char_p),
-    ("image_id", c_int32),
-    ("side", c_size_t),
-    ("patch", c_size_t),
-    ("merge", c_size_t),
-    ("window", c_size_t),
-    ("d_feature", c_size_t),
-    ("later", c_void_p * 2),
-]
-attn_config._fields_ = [
-    ("size", c_size_t),
-    ("model_type", c_char_p),
-    ("n_layer", c_size_t),
-    ("n_head", c_size_t),
-    ("n_kv_head", c_size_t),
-    ("d_model", c_size_t),
-    ("d_head", c_size_t),
-    ("d_value", c_size_t),
-    ("d_out", c_size_t),
-    ("d_mlp", c_size_t),
-    ("n_ctx", c_size_t),
-    ("n_vocab", c_size_t),
-    ("is_encoder", c_bool),
-    ("d_embed", c_size_t),
-    ("has_embed_map", c_bool),
-    ("has_embed_norm", c_bool),
-    ("embeds_normed", c_bool),
-    ("n_type", c_size_t),
-    ("first_position", c_size_t),
-    ("embed_scale", c_double),
-    ("is_cross", POINTER(c_bool)),
-    ("d_source", c_size_t),
-    ("n_source", c_size_t),
-    ("source_positions", c_int),
-    ("norm", c_int),
-    ("norm_place", c_int),
-    ("norm_eps", c_float),
-    ("begins_without_norm", c_bool),
-    ("has_single_norm", c_bool),
-    ("has_final_norm", c_bool),
-    ("qk_norm", c_int),
-    ("positions", c_int),
-    ("rope", POINTER(attn_rope)),
-    ("act_fn", c_char_p),
-    ("has_gated_mlp", c_bool),
-    ("has_projections", c_bool),
-    ("has_qkv_bias", c_bool),
-    ("has_out_proj", c_bool),
-    ("has_out_bias", c_bool),
-    ("has_mlp_bias", c_bool),
-    ("has_layer_scale", c_bool),
-    ("has_residual", c_bool),
-    ("n_group", c_size_t),
-    ("has_parallel_residual", c_bool),
-    ("head_act_fn", c_char_p),
-    ("has_head_bias", c_bool),
-    ("output", c_int),
-    ("has_output_bias", c_bool),
-    ("has_two_towers", c_bool),
-    ("d_projected", c_size_t),
-    ("projected_id", c_int32),
-    ("image", attn_image_config),
-    ("labels", POINTER(c_char_p)),
-    ("logits_cap", c_double),
-    ("attention", POINTER(attn_attention)),
-    ("end_ids", c_int32 * 8),
-    ("n_end_id", c_size_t),
-    ("n_token", c_size_t),
-    ("task", c_int),
-    ("label_kind", c_int),
-    ("pooling", c_int),
-    ("is_sentence", c_bool),
-    ("pad_id", c_int64),
-    ("residual_scale", c_double),
-    ("logits_scale", c_double),
-    ("qkv_clip", c_double),
-    ("stack", attn_stack_config),
-    ("has_output_map", c_bool),
-    ("lacking", POINTER(attn_site_set)),
-    ("n_expert", c_size_t),
-    ("n_expert_used", c_size_t),
-    ("d_expert", c_size_t),
-    ("d_shared_expert", c_size_t),
-    ("expert_weights", c_int),
-    ("has_expert_bias", c_bool),
-    ("expert_limit", c_double),
-    ("expert_alpha", c_double),
-    ("is_dense", POINTER(c_bool)),
-    ("has_sinks", c_bool),
-    ("has_token_dropout", c_bool),
-    ("mask_id", c_int64),
-    ("has_residues", c_bool),
-    ("has_contacts", c_bool),
-    ("qk_norm_is_late", c_bool),
-    ("router_jitter", c_double),
-    ("xielu", POINTER(attn_xielu)),
-    ("has_final_rms", c_bool),
-    ("has_solu", c_bool),
-    ("has_mlp_norm", c_bool),
-    ("has_shared_gate", c_bool),
-    ("vision", attn_vision_config),
-]
-attn_xielu._fields_ = [
-    ("a", c_double),
-    ("c", c_double),
-    ("beta", c_double),
-    ("eps", c_double),
-]
 attn_model_options._fields_ = [
     ("size", c_size_t),
     ("load", c_int),
@@ -1661,6 +1371,43 @@ attn_request_predict._fields_ = [
     ("n_label", c_size_t),
     ("more", POINTER(attn_request_labels)),
     ("later", c_void_p * 4),
+]
+attn_mask_matrix._fields_ = [
+    ("cells", POINTER(c_ubyte)),
+    ("n_head", c_size_t),
+    ("n_query", c_size_t),
+    ("n_key", c_size_t),
+]
+attn_mask_block._fields_ = [
+    ("first", c_size_t),
+    ("end", c_size_t),
+    ("ignores_window", c_bool),
+]
+attn_attention._fields_ = [
+    ("kind", c_int),
+    ("window", c_size_t),
+    ("stride", c_size_t),
+    ("count", c_size_t),
+    ("seed", c_uint64),
+    ("feature", c_int),
+    ("is_raw", c_bool),
+    ("mask", c_int),
+    ("matrix", attn_mask_matrix),
+    ("masking", c_int),
+    ("similarity", c_int),
+    ("algorithm", c_int),
+    ("is_scaled", c_bool),
+    ("eps", c_double),
+    ("factor", c_double),
+    ("score_cap", c_double),
+    ("dropout", c_double),
+    ("dropout_seed", c_uint64),
+    ("dropout_mask", attn_mask_matrix),
+    ("bias", c_void_p),
+    ("sinks", POINTER(c_float)),
+    ("first_head", c_size_t),
+    ("block", attn_mask_block),
+    ("later", c_void_p * 1),
 ]
 attn_attention_change._fields_ = [
     ("parts", c_uint),
@@ -2701,7 +2448,7 @@ attn_explain_args._fields_ = [
     ("arrays", c_void_p),
     ("edits", POINTER(attn_edit)),
     ("n_edit", c_size_t),
-    ("config", POINTER(attn_config)),
+    ("config", c_void_p),
     ("compute", c_int),
     ("key_mask", POINTER(c_int32)),
     ("source_mask", POINTER(c_int32)),
@@ -2773,15 +2520,14 @@ FUNCTIONS = {
     "attn_table_column": (POINTER(attn_column), [c_void_p, c_size_t]),
     "attn_table_cell": (attn_cell, [c_void_p, c_size_t, c_size_t]),
     "attn_table_free": (None, [c_void_p]),
-    "attn_site_name": (c_char_p, [c_int]),
-    "attn_sites_parse": (c_int, [c_char_p, POINTER(attn_site_set), POINTER(attn_error)]),
-    "attn_attention_init": (POINTER(attn_attention), [POINTER(attn_attention), c_size_t]),
-    "attn_config_dims": (attn_dims, [POINTER(attn_config), c_size_t]),
+    "attn_config_dims": (attn_dims, [c_void_p, c_size_t]),
+    "attn_config_name": (c_char_p, [c_size_t]),
+    "attn_config_value": (attn_cell, [c_void_p, c_char_p]),
     "attn_model_options_init": (POINTER(attn_model_options), [POINTER(attn_model_options), c_size_t]),
     "attn_model_open": (c_int, [POINTER(attn_source), POINTER(attn_model_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_model_free": (None, [c_void_p]),
-    "attn_model_config": (POINTER(attn_config), [c_void_p]),
     "attn_model_name": (c_char_p, [c_void_p]),
+    "attn_model_config": (c_void_p, [c_void_p]),
     "attn_encode_options_init": (POINTER(attn_encode_options), [POINTER(attn_encode_options), c_size_t]),
     "attn_encoding_release": (None, [POINTER(attn_encoding)]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
@@ -2796,6 +2542,9 @@ FUNCTIONS = {
     "attn_host_free": (None, [c_void_p]),
     "attn_host_model": (c_void_p, [c_void_p]),
     "attn_host_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_site_name": (c_char_p, [c_int]),
+    "attn_sites_parse": (c_int, [c_char_p, POINTER(attn_site_set), POINTER(attn_error)]),
+    "attn_attention_init": (POINTER(attn_attention), [POINTER(attn_attention), c_size_t]),
     "attn_model_stack_name": (c_char_p, [c_int]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
@@ -2837,7 +2586,6 @@ FUNCTIONS = {
     "attn_pool_create": (c_int, [c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pool_n_thread": (c_int, [c_void_p]),
     "attn_pool_free": (None, [c_void_p]),
-    "attn_config_word": (c_char_p, [POINTER(attn_config), c_char_p]),
     "attn_model_weights_create": (c_int, [c_void_p, POINTER(POINTER(attn_weight_array)), POINTER(c_size_t), POINTER(attn_error)]),
     "attn_model_weights_free": (None, [POINTER(attn_weight_array)]),
     "attn_model_weight_read": (c_int, [c_void_p, c_char_p, POINTER(c_float), POINTER(attn_error)]),

@@ -11,6 +11,7 @@ from .host import Host
 from .library import default, lib
 from .request import SITES, STACKS, Edit
 from .result import lend
+from .table import cell_of
 from .values import called, floats
 
 
@@ -42,11 +43,11 @@ class FunctionEdit(Edit):
         self.op, self.words, self.data = c.ATTN_EDIT_FUNCTION, None, None
         stack, layer = self._read_name()
         layers = [layer]
-        config = lib.attn_model_config(lib.attn_host_model(host.pointer)).contents
-        if stack == "encoder" and config.is_encoder:
+        config = lib.attn_model_config(lib.attn_host_model(host.pointer))
+        if stack == "encoder" and cell_of(lib.attn_config_value(config, b"is_encoder")):
             stack = ""  # its only one
         if stack in ("decoder", "cross") and layer == c.ATTN_ALL_LAYERS:
-            layers = list(range(config.n_layer // 2))
+            layers = list(range(lib.attn_config_dims(config, 1).n_layer // 2))
         self.stacks = {stack} if lib.attn_site_is_in_layer(SITES[self.site]) else set()
         self.places = [c.attn_location(stack=STACKS.index(stack), layer=layer, head=c.ATTN_ALL_HEADS, site=SITES[self.site])
                        for layer in layers]

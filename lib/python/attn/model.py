@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 from ctypes import POINTER, addressof, byref, c_char_p, c_int32, c_size_t, c_void_p, cast, string_at
+from itertools import count
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, overload
 
 import numpy as np
@@ -19,7 +20,7 @@ from .pictures import picture_options, written
 from .places import DEFAULT, live_module
 from .request import DEFAULT_SITES, METRICS, SITES, SPECIALS, Edit, Request, queries_of
 from .result import Owner, Result, places_of, predictions_of, tensors_of
-from .table import table_of
+from .table import cell_of, table_of
 from .weights import Weights
 from .values import called, choice, flag, ids_of, refuse_empty, whole
 
@@ -48,8 +49,8 @@ class Model(questions.Questions):
     """An open model. It does not change: threads may share it.
 
     name                what it is called
-    config              what its config.json says, by the names of the library's struct attn_config, in words where these are
-                        numbers of an enum: m.config["norm"] is "layernorm"
+    config              what its config.json says, by the names of the library: m.config["norm"] is "layernorm"; None for what
+                        the model does not have
     weights             read-only arrays by TransformerLens's names: m.weights["blocks.0.attn.W_Q"] is [H, D, E]
     notes               what was odd when it was opened, and no failure: tensors that are not used, say
     n_layer, n_head, n_kv_head, d_model, d_head, d_mlp, n_ctx (None: no limit), n_vocab
@@ -69,7 +70,7 @@ class Model(questions.Questions):
         self.notes = self._host.notes
         model = lib.attn_host_model(self._host.pointer)
         self.name = lib.attn_model_name(model).decode("utf-8", "replace")
-        self.config = _config_of(lib.attn_model_config(model).contents)
+        self.config = _config_of(lib.attn_model_config(model))
 
     def __getattr__(self, name: str) -> Any:
         if name in ("n_layer", "n_head", "n_kv_head", "d_model", "d_head", "d_mlp", "n_ctx", "n_vocab"):
@@ -315,19 +316,14 @@ def _reopen(opened: dict) -> Model:
     return Model(**opened)
 
 
-def _config_of(config: c.attn_config) -> dict:
-    values: dict[str, Any] = {}
-    for name, *_ in config._fields_:
-        value = getattr(config, name)
-        if isinstance(value, bytes):
-            values[name] = value.decode()
-        elif isinstance(value, (int, float, bool)):
-            word = lib.attn_config_word(byref(config), name.encode())
-            values[name] = word.decode() if word else value
-    values["end_ids"] = list(config.end_ids[:config.n_end_id])
-    if values["n_ctx"] == 2**64 - 1:
-        values["n_ctx"] = None
-    return values
+def _config_of(config: c_void_p) -> dict:
+    values = {}
+    for i in count():
+        name = lib.attn_config_name(i)
+        if name is None:
+            return values
+        value = cell_of(lib.attn_config_value(config, name))
+        values[name.decode()] = value.decode() if isinstance(value, bytes) else value
 
 
 def _token(tokenizer, id: int) -> str:

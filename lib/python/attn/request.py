@@ -302,12 +302,13 @@ class Request:
 
     def check_stacks(self, host) -> Request:
         """Refuses edits that name no stack of a model with two, or one of a model with one."""
-        config = lib.attn_model_config(lib.attn_host_model(host.pointer)).contents
+        config = lib.attn_model_config(lib.attn_host_model(host.pointer))
+        has_pairs = lib.attn_config_dims(config, 1).has_pairs
         for edit in self.edits:
-            if config.stack.has_encoder and "" in edit.stacks:
+            if has_pairs and "" in edit.stacks:
                 raise ValueError(f"an edit of '{edit.site}' names no stack, expected head='cross:0.1', layer='decoder:0' or, for a "
                                  "function, the name 'cross:z'")
-            if not config.stack.has_encoder and edit.stacks - {""}:
+            if not has_pairs and edit.stacks - {""}:
                 raise ValueError(f"an edit of '{edit.site}' names a stack, and the model has one, expected head='0.1', layer=0 or, for "
                                  f"a function, the name '{edit.site}'")
         return self

@@ -410,7 +410,7 @@ def _fill(cell: c.attn_cell, kind: int, value, keep: list) -> None:
         cell.integer = value
 
 
-def _cell(cell: c.attn_cell) -> Any:
+def cell_of(cell: c.attn_cell) -> Any:
     kind = cell.type
     if kind == c.ATTN_VALUE_REAL:
         return cell.real
@@ -457,7 +457,7 @@ def table_of(pointer) -> Table:
                                    column.notation, column.digits, column.width, column.range,
                                    column.quantity and column.quantity.decode(),
                                    column.totals and column.totals.decode(), column.role, column.traits))
-            cells.append([_cell(lib.attn_table_cell(pointer, row, i)) for row in rows])
+            cells.append([cell_of(lib.attn_table_cell(pointer, row, i)) for row in rows])
         return Table(lib.attn_table_name(pointer).decode(), columns, cells)
     finally:
         lib.attn_table_free(pointer)

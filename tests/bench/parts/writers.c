@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/sink.h"
+#include "model/config_fields.h"
 #include "tensors/format_internal.h"
 #include "tensors/writer.h"
 

@@ -1,0 +1,145 @@
+/*
+ * config_fields.h - the architecture of a model, as data.
+ *
+ * One forward pass serves every family; a config specifies the parts of its blocks. A field that is
+ * zero means that the part is absent, or that no number is added or multiplied.
+ */
+#ifndef ATTN_MODEL_CONFIG_FIELDS_H
+#define ATTN_MODEL_CONFIG_FIELDS_H
+
+#include "attention/attention.h"
+#include "base/status.h"
+#include "model/image_config.h"
+#include "model/label_config.h"
+#include "model/part_config.h"
+#include "model/rope_config.h"
+#include "model/stack_config.h"
+#include "model/vision_config.h"
+#include "trace/site.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ATTN_CONFIG_N_END = 8 };
+
+struct attn_config {
+    const char *model_type; /* as in config.json: "gpt2", "llama", ...; a constant string */
+    size_t n_layer, n_head;
+    size_t n_kv_head; /* divides n_head; query head h uses key/value head h / (n_head/n_kv_head) */
+    size_t d_model, d_head, d_value;
+    size_t d_out;    /* width of attn_out: d_model, unless the model is attention alone */
+    size_t d_mlp;    /* 0: blocks have no MLP */
+    size_t n_ctx;    /* longest sequence; SIZE_MAX: not limited */
+    size_t n_vocab;  /* columns of the logits: tokens, or the labels of a classifier; 0 for pictures
+                        without a classifier */
+    bool is_encoder; /* every token sees all others. A sequence is fed at once, and each token is
+                        predicted at its own position */
+    size_t d_embed;  /* width of the embedding and of the output matrix: d_model or smaller */
+    bool has_embed_map;  /* resid_pre = x W + b maps the embedding x from d_embed to d_model */
+    bool has_embed_norm; /* the sum of embedding, positions and types is normalized */
+    bool embeds_normed;  /* each row of the embedding is normalized; `embed` shows the result */
+    size_t n_type; /* number of token types, whose rows are added to the embedding; 0: no types */
+    size_t first_position; /* the learned position of the first token. If it is above 0, padding
+                              tokens of an encoder (their id is first_position - 1) have that
+                              position and do not advance the count */
+    double embed_scale;    /* factor of embedding rows, in float32; 0: no factor */
+    /* [n_layer]: keys and values come from the source instead of the stream. */
+    const bool *is_cross;
+    size_t d_source; /* width of the source, for these layers */
+    size_t n_source; /* longest source; 0: not limited */
+    /* None, or learned positions, which are added to the rows of a source. */
+    enum attn_positions source_positions;
+    enum attn_norm norm;
+    enum attn_norm_place norm_place;
+    float norm_eps;           /* is added to the variance, or to the mean of the squares */
+    bool begins_without_norm; /* layer 0 has no norm before attention */
+    bool has_single_norm;     /* one norm before both attention and the MLP */
+    bool has_final_norm;
+    enum attn_qk_norm qk_norm;
+    enum attn_positions positions;
+    const struct attn_rope *rope; /* [n_layer], for rotary positions */
+    const char *act_fn;           /* "gelu_new", ...; a constant string */
+    bool has_gated_mlp;           /* mlp_post = act(x W_gate) * (x W_in), else act(x W_in) */
+    bool has_projections;         /* false: q = k = v = the block's input */
+    bool has_qkv_bias;
+    bool has_out_proj;    /* W_O; without it, the heads are concatenated */
+    bool has_out_bias;    /* b_O */
+    bool has_mlp_bias;    /* b_in and b_out; for a gated MLP also b_gate */
+    bool has_layer_scale; /* attn_out and mlp_out are each multiplied by weights [D] */
+    bool has_residual;    /* resid_mid = resid_pre + attn_out, resid_post = resid_mid + mlp_out */
+    /* Number of consecutive layers that share their weights; 0: layers share none. */
+    size_t n_group;
+    bool has_parallel_residual; /* resid_post = resid_pre + attn_out + mlp_out, all from one
+                                   resid_pre */
+    const char *head_act_fn; /* activation of a head, norm(act(x W + b)), before the output matrix.
+                                An MLM head maps to d_embed; a classifier's maps to d_model and may
+                                lack the norm. NULL: no head */
+    bool has_head_bias;      /* b of the head */
+    enum attn_output_layer output;
+    bool has_output_bias; /* the output layer, separate or tied, has a bias */
+    bool has_two_towers;  /* the files also contain another tower (enum attn_tower) */
+    size_t d_projected; /* width of text_embed or image_embed, which is one row of ln_final, mapped;
+                           0: no map */
+    int32_t projected_id; /* text_embed is computed from the first token with this id;
+                             ATTN_LARGEST_ID: from the first token with the largest id in the text.
+                             image_embed is computed from the first row */
+    struct attn_image_config image;
+    const char *const *labels; /* [n_vocab] labels of a classifier, from `id2label`; or NULL */
+    double logits_cap;         /* logits become cap * tanh(logits / cap); 0: no cap */
+    /* [n_layer] the attention of each layer: window, scale, cap. */
+    const struct attn_attention *attention;
+    /* [n_end_id] tokens that end a text, the first few of eos_token_id in generation_config.json or
+     * else config.json. */
+    int64_t end_ids[ATTN_CONFIG_N_END];
+    size_t n_end_id;
+    size_t n_token; /* rows of the embedding; 0 for pictures */
+    enum attn_task task;
+    enum attn_label_kind label_kind; /* for a classifier */
+    enum attn_pooling pooling; /* the rows from which one row of logits is computed; none: each row
+                                  has its own logits */
+    bool is_sentence;          /* sentence_embed is computed from the rows after the last layer */
+    int64_t pad_id;        /* the padding token, which ATTN_POOLING_LAST skips; -1: no such token */
+    double residual_scale; /* factor of attn_out and mlp_out; 0: no factor */
+    double logits_scale;   /* factor of the logits, before the cap; 0: no factor */
+    double qkv_clip;       /* q, k and v are clipped to -qkv_clip .. qkv_clip; 0: not clipped */
+    struct attn_stack_config stack; /* for a model with an encoder and a decoder */
+    bool has_output_map;            /* a map from d_model to d_embed before the output matrix */
+    /* [n_layer] sites that a layer lacks although other layers have them. */
+    const struct attn_site_set *lacking;
+    /* A mixture of experts instead of the MLP: for each token, a router chooses n_expert_used of
+     * n_expert MLPs, whose weighted outputs are added. */
+    size_t n_expert, n_expert_used; /* 0: no mixture */
+    size_t d_expert;                /* width of an expert */
+    size_t d_shared_expert;         /* width of an MLP that every token uses; 0: no such MLP */
+    enum attn_expert_weights expert_weights;
+    bool has_expert_bias; /* experts and the router have biases */
+    double expert_limit; /* experts compute (u + 1) g sigmoid(alpha g), with g and u clipped to this
+                            limit; 0: they are ordinary gated MLPs */
+    double expert_alpha;
+    const bool *is_dense; /* [n_layer]: the layer has an MLP, not experts */
+    bool has_sinks;       /* each head has a sink, a score without a key (struct attn_attention) */
+    bool has_token_dropout; /* embedding rows of mask_id are 0, and the others are multiplied by
+                               0.88 / (1 - the share of mask tokens in the text) */
+    int64_t mask_id;        /* the mask token, with token dropout */
+    bool has_residues;      /* tokens are residues of a protein; messages call them K17 */
+    bool has_contacts;      /* a regression predicts contacts of residues from the patterns */
+    bool qk_norm_is_late;   /* q and k are normalized after rotation, not before */
+    double router_jitter;   /* half of the margin of ATTN_EXPERTS_SOFTMAX_NEAR */
+    const struct attn_xielu *xielu;   /* [n_layer] for act_fn "xielu"; otherwise NULL */
+    bool has_final_rms;               /* the final norm is an RMSNorm, whatever the others are */
+    bool has_solu;                    /* act(x) is x softmax(x), over the row; act_fn is "solu" */
+    bool has_mlp_norm;                /* mlp_post is normalized, by a LayerNorm with weights [F] */
+    bool has_shared_gate;             /* the shared expert is multiplied by a gate for each token */
+    struct attn_vision_config vision; /* of a decoder that reads pictures too, and of its tower */
+};
+
+/* The activation xIELU of a layer (Huang and Schlag 2411.13010):
+ *
+ *     x > 0: a x^2 + beta x;  else (expm1(min(x, eps)) - x) c + beta x
+ */
+struct attn_xielu {
+    double a, c, beta, eps;
+};
+
+#endif
