@@ -14,7 +14,7 @@ from .errors import ClosedError
 from .events import Event, Listener
 from .functions import edits_of
 from .host import Host, open_host, tower_of
-from .library import call, interruptible, lib, path_bytes, take_notes, terminated, unexpected, utf8, warn_of
+from .library import call, default, interruptible, lib, path_bytes, take_notes, terminated, unexpected, utf8, warn_of
 from .pictures import KEYWORDS as PICTURE_KEYWORDS
 from .pictures import picture_options, written
 from .places import DEFAULT, live_module
