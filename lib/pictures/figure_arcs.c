@@ -280,9 +280,10 @@ static void add_bars(struct attn_figure_pen *pen, const struct arcs_layout *layo
                      const struct side *side)
 {
     const double x = ATTN_FIGURE_PAD + BEFORE;
-    double y = layout->top + WORD + BELOW + 4;
+    const size_t first = side->row + side->end - side->from;
 
-    for (size_t row = side->row + side->end - side->from; row < side->row_end; row++, y += BAR) {
+    for (size_t row = first; row < side->row_end; row++) {
+        const double y = layout->top + WORD + BELOW + 4 + BAR * (double)(row - first);
         const struct attn_cell token = cell_of(pen, row, "token");
         const double prob = cell_of(pen, row, "prob").real, width = LONG * prob / layout->most;
         struct attn_shape_text text = {
