@@ -367,13 +367,28 @@ static enum attn_status set_positions(const struct reading *reading, struct attn
     return ATTN_OK;
 }
 
-/* Sets which positions see each other: in PaliGemma those of the prompt, also across windows. */
-static void set_block(const struct reading *reading)
+/* Sets which positions see each other: in PaliGemma those of the prompt, also across windows, in
+ * Gemma 3 the cells. */
+static enum attn_status set_block(const struct reading *reading, struct attn_error *err)
 {
+    const enum attn_vision family = reading->model->config.vision.family;
     struct attn_picture_prompt *seen = &reading->sequence->seen;
+    size_t first = 0;
 
-    if (reading->model->config.vision.family == ATTN_VISION_PALIGEMMA)
+    if (family == ATTN_VISION_PALIGEMMA)
         seen->block = (struct attn_mask_block){0, seen->n_prompt, true};
+    if (family != ATTN_VISION_GEMMA3)
+        return ATTN_OK;
+    while (seen->region[first] != ATTN_REGION_PICTURE)
+        first++;
+    seen->block = (struct attn_mask_block){first, first + seen->rows * seen->columns, false};
+    for (size_t i = first; i < seen->block.end; i++)
+        if (seen->region[i] != ATTN_REGION_PICTURE)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "the tokens of the cells are not next to each other: position "
+                                  "%zu is no cell",
+                                  i);
+    return ATTN_OK;
 }
 
 /* Names the cells: `row,column` in the whole picture, `trow,column` in the grid of all tiles. */
@@ -476,7 +491,7 @@ static enum attn_status read_all(const struct attn_pixel_maker *maker, struct re
                                   sequence, err));
     ATTN_TRY(set_regions(reading, err));
     ATTN_TRY(set_positions(reading, err));
-    set_block(reading);
+    ATTN_TRY(set_block(reading, err));
     return name_cells(sequence, err);
 }
 

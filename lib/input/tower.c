@@ -4,6 +4,8 @@
  * A cell is merge x merge patches of the final rows y of the tower. The row of the decoder is
  *
  *     SmolVLM, Idefics3: W [y of each patch, row by row]
+ *     PaliGemma: W y + b, of cells of one patch
+ *     Gemma 3: RMSNorm(the mean of y over the patches) W, the norm times 1 + w
  *     Qwen: W gelu(W_in [y of each patch, row by row] + b_in) + b
  */
 #include "input/tower.h"
@@ -24,6 +26,32 @@ static void join_patches(const struct attn_image_grid *grid, size_t merge, size_
         for (size_t col = 0; col < grid->n_col; col += merge)
             for (size_t i = 0; i < merge; i++, x += merge * d)
                 memcpy(x, y + ((row + i) * grid->n_col + col) * d, merge * d * sizeof *x);
+}
+
+/* Writes the normalized means X [cells, d] of the patches Y [n_row, n_col, d] of a picture. Y is
+ * scratch afterwards. */
+static void average_patches(const struct attn_model *tower, const struct attn_image_grid *grid,
+                            float *y, float *x)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const struct attn_vector *w = &tower->weights.ln_connector.w;
+    const size_t merge = tower->config.vision.merge, d = tower->config.d_model;
+    const size_t n_col = grid->n_col / merge, n = grid->n_row / merge * n_col;
+
+    memset(x, 0, n * d * sizeof *x);
+    for (size_t row = 0; row < grid->n_row; row++)
+        for (size_t col = 0; col < grid->n_col; col++) {
+            float *cell = x + (row / merge * n_col + col / merge) * d;
+
+            kernels->add(cell, y + (row * grid->n_col + col) * d, d, cell);
+        }
+    kernels->convert(w->data, w->dtype, d, y);
+    for (size_t i = 0; i < d; i++)
+        y[i] += 1;
+    for (size_t i = 0; i < n; i++, x += d) {
+        kernels->scale(x, 1 / (float)(merge * merge), d, x);
+        kernels->rms_norm(x, y, d, tower->config.norm_eps, x);
+    }
 }
 
 enum attn_status attn_tower_take(const struct attn_model *model,
@@ -109,8 +137,11 @@ static enum attn_status see(const struct attn_model *model, const struct attn_se
     map.n = picture.sequence.n / (vision->merge * vision->merge);
     pass = attn_encoder_pass_of(model, &picture.sequence, &options);
     ATTN_TRY(attn_encoder_run(&pass, &made, err));
-    join_patches(&picture.sequence.grid, vision->merge, model->tower->config.d_model, sight->final,
-                 sight->joined);
+    if (model->tower->weights.ln_connector.w.data)
+        average_patches(model->tower, &picture.sequence.grid, sight->final, sight->joined);
+    else
+        join_patches(&picture.sequence.grid, vision->merge, model->tower->config.d_model,
+                     sight->final, sight->joined);
     if (model->tower->weights.connector_in.weight.data) {
         const struct attn_encoder_map in = {.linear = &model->tower->weights.connector_in,
                                             .x = sight->joined,

@@ -151,11 +151,11 @@ const char *const attn_family_config_keys[] = {"alignment_heads",
                                                "vision_config_dict",
                                                NULL};
 
-extern const struct attn_family attn_family_smolvlm_vision, attn_family_paligemma_vision,
-    attn_family_qwen2_vl_vision, attn_family_qwen2_5_vl_vision;
+extern const struct attn_family attn_family_smolvlm_vision, attn_family_gemma3_vision,
+    attn_family_paligemma_vision, attn_family_qwen2_vl_vision, attn_family_qwen2_5_vl_vision;
 
 static const struct attn_decoder_part text_parts[] = {
-    {"gemma3", "gemma3_text", "pictures are", false, false, NULL},
+    {"gemma3", "gemma3_text", "pictures are", false, false, &attn_family_gemma3_vision},
     {"paligemma", "gemma", "pictures are", false, true, &attn_family_paligemma_vision},
     {"shieldgemma2", "gemma3_text", "pictures are", false, false, NULL},
     {"mistral3", "mistral", "pictures are", false, false, NULL},

@@ -458,6 +458,8 @@ static enum attn_status read_safetensors(const struct attn_source *source,
         m->tower = NULL;
         m->config.vision = (struct attn_vision_config){0};
     }
+    if (m->config.vision.family == ATTN_VISION_GEMMA3)
+        m->config.logits_cap = 0; /* is not applied beside a tower */
     other = m->naming->other_names;
     if (other && !attn_weights_are_named(m->naming, "", m->st) &&
         attn_weights_are_named(other, "", m->st)) {

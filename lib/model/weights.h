@@ -120,8 +120,9 @@ struct attn_weights {
     const float *row_norm;       /* in `made`; [2, De] weight and bias of ln_row, or NULL */
     /* [3 n_mel, D], [3 D, D]: the convolutions of an encoder of sound. */
     struct attn_linear sound[2];
-    struct attn_linear connector;    /* [merge * merge * D, d_feature], of a tower */
-    struct attn_linear connector_in; /* [merge * merge * D, the same], before it; or none */
+    struct attn_linear connector;          /* [merge * merge * D, d_feature], of a tower */
+    struct attn_norm_weights ln_connector; /* of the mean of the patches of a cell; or none */
+    struct attn_linear connector_in;       /* [merge * merge * D, the same], before it; or none */
     union {
         struct {
             struct attn_linear unembed;    /* [De, V]; for a classifier it may be [2 De, V] */

@@ -20,7 +20,8 @@
 
 enum { PATH_SIZE = 4096, MOST_ARGS = 64 };
 
-static const char *const models[] = {"smolvlm", "planted", "qwen2_5_vl", "qwen2_vl", "paligemma"};
+static const char *const models[] = {"smolvlm",  "planted",   "qwen2_5_vl",
+                                     "qwen2_vl", "paligemma", "gemma3"};
 
 static char folder[PATH_SIZE / 4], made[PATH_SIZE / 4]; /* fixtures, and what the tool writes */
 
@@ -115,6 +116,10 @@ static void edit(const struct test_case *test, const struct attn_node *edits)
                          "sed -i -z 's/\"%s\": *{[^}]*}/\"%s\": {\"%s\": %.15g}/' '%s/%s'",
                          attn_node_key(key), attn_node_key(key), attn_node_key(inner), value,
                          test->directory, attn_node_key(file));
+            else if (!attn_node_string(key)) /* true, where null is */
+                snprintf(command, sizeof command,
+                         "sed -i -z 's/\"%s\": *null/\"%s\": true/' '%s/%s'", attn_node_key(key),
+                         attn_node_key(key), test->directory, attn_node_key(file));
             else
                 snprintf(command, sizeof command,
                          "sed -i -z 's/\"%s\": *\"[^\"]*\"/\"%s\": \"%s\"/' '%s/%s'",
@@ -482,6 +487,30 @@ static void check_section(const char *section)
     remove_all();
 }
 
+START_TEST(gemma_3_with_a_tower_has_no_cap_of_logits)
+{
+    struct attn_ran plain, capped;
+    char model[PATH_SIZE], command[2 * PATH_SIZE];
+    const char *args[] = {"run",     "-q",     "-m",    model, "--ids", "5,6,7",
+                          "--sites", "logits", "--csv", "-",   NULL};
+
+    unpack();
+    snprintf(model, sizeof model, "%s/gemma3", folder);
+    plain = attn_command(args);
+    snprintf(command, sizeof command,
+             "sed -i 's/\"final_logit_softcapping\": null/\"final_logit_softcapping\": 0.1/' "
+             "'%s/config.json'",
+             model);
+    run_shell(command);
+    capped = attn_command(args);
+    ck_assert_msg(plain.exit == 0 && strlen(plain.out) > 100, "%s", plain.err);
+    ck_assert_str_eq(plain.out, capped.out);
+    attn_ran_release(&plain);
+    attn_ran_release(&capped);
+    remove_all();
+}
+END_TEST
+
 #define SECTION(test, section)                                                                     \
     START_TEST(test)                                                                               \
     {                                                                                              \
@@ -505,8 +534,9 @@ SECTION(takes_parts_of_the_picture_away, "ablate")
 SECTION(draws_the_map_over_the_picture, "figures")
 SECTION(refuses_with_one_line, "refusals")
 
-ATTN_SUITE("cli_vision", gives_patterns_streams_and_logits, gives_the_tensors_of_the_tower,
-           turns_by_position, reads_texts_alone, generates_greedily, maps_where_the_answer_looks,
+ATTN_SUITE("cli_vision", gemma_3_with_a_tower_has_no_cap_of_logits,
+           gives_patterns_streams_and_logits, gives_the_tensors_of_the_tower, turns_by_position,
+           reads_texts_alone, generates_greedily, maps_where_the_answer_looks,
            cuts_attention_to_cells, takes_a_neutral_question_away, shares_attention_among_regions,
            averages_shares_over_layers, leaves_sinks_out, ranks_heads_that_point_at_a_place,
            takes_parts_of_the_picture_away, draws_the_map_over_the_picture, refuses_with_one_line)

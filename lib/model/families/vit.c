@@ -145,6 +145,14 @@ static const struct attn_weight_rule paligemma_rules[] = {
     VECTOR("/connector.linear.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector.bias)),
 };
 
+static const struct attn_weight_rule gemma3_rules[] = {
+    SIGLIP,
+    SIGLIP_HEAD,
+    TENSOR("/connector.mm_input_projection_weight", "Do", ATTN_PART_CONNECTOR, ATTN_WEIGHT_IN_OUT,
+           MODEL(connector.weight)),
+    VECTOR("/connector.mm_soft_emb_norm.weight", "D", ATTN_PART_CONNECTOR, MODEL(ln_connector.w)),
+};
+
 /* --- configs ---------------------------------------------------------------------------------- */
 
 static enum attn_status refuse_side(const struct attn_json *json, const char *key,
@@ -345,8 +353,12 @@ const struct attn_family attn_family_smolvlm_vision = {
     .form = {
         KEYS_OF_BERT, .names = &vit_names,
         .defaults = {A_SIGLIP(32), .d_model = 1152, .d_mlp = 3072, .n_layer = 12, .n_head = 16}}};
+#define FORM_OF_GEMMA                                                                              \
+    .read_config = read_siglip, .form = {KEYS_OF_BERT, .names = &vit_names,                        \
+                                         .defaults = {A_SIGLIP(16), .d_model = 768, .d_mlp = 3072, \
+                                                      .n_layer = 12, .n_head = 12}}
+
 const struct attn_family attn_family_paligemma_vision = {
-    FAMILY("paligemma_vision", NULL, "tower.", paligemma_rules), .read_config = read_siglip,
-    .form = {
-        KEYS_OF_BERT, .names = &vit_names,
-        .defaults = {A_SIGLIP(16), .d_model = 768, .d_mlp = 3072, .n_layer = 12, .n_head = 12}}};
+    FAMILY("paligemma_vision", NULL, "tower.", paligemma_rules), FORM_OF_GEMMA};
+const struct attn_family attn_family_gemma3_vision = {
+    FAMILY("gemma3_vision", NULL, "tower.", gemma3_rules), FORM_OF_GEMMA};
