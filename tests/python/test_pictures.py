@@ -17,7 +17,7 @@ class Pictures(TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        for name in ("image-encoders", "pictures"):
+        for name in ("image-encoders", "pictures", "vision"):
             with tarfile.open(os.path.join(ROOT, "tests", "fixtures", name + ".tar")) as archive:
                 archive.extractall(cls.folder.name)
         warnings.simplefilter("ignore")  # there is no preprocessor_config.json
@@ -96,6 +96,14 @@ class Pictures(TestCase):
             self.assert_same(np.asarray(many["value"]), np.asarray(one["value"]))
         with self.assertRaisesRegex(attn.InvalidError, "given beside another input, expected one of them"):
             self.model.patch("a cat", image=a, corrupted_image=b, target=3)
+
+    def test_beside_a_text(self):
+        with attn.Model(self.path("planted")) as model:
+            asked = {"text": "What is it?", "image": self.path("planted/picture_0.png"), "sites": "picture_map"}
+            self.assertEqual([len(model.run(**asked, chat=chat).tokens) for chat in (True, False)], [33, 26])
+            same = np.asarray(model.run(**asked, neutral="What is it?").cache["picture_map", 2])
+            self.assertGreater(np.abs(np.asarray(model.run(**asked).cache["picture_map", 2])).max(), 0.9)
+            self.assertEqual(np.abs(same).max(), 0)
 
     def test_live_page(self):
         with self.assertRaisesRegex(TypeError, "path of the picture"):

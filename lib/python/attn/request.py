@@ -208,7 +208,8 @@ DEFAULT_SITES = "pattern,z,logits"
 SPECIALS = {"parse": c.ATTN_SPECIAL_PARSE, "text": c.ATTN_SPECIAL_TEXT}
 
 
-SELECTION, PLACES = parameters_of("reading", "selection", "prediction", "gradients", "sinks"), parameters_of("places")
+SELECTION = parameters_of("reading", "selection", "prediction", "gradients", "maps", "sinks", "picture_prompt")
+PLACES = parameters_of("places")
 INTERVENTIONS, SPANS = parameters_of("interventions"), parameters_of("spans")
 _CHANGES = parameters_of("attention", "dropout", "array_dropout")
 ANSWER = parameters_of("target", "foil", "at", "metric")
