@@ -62,7 +62,7 @@ enum attn_param_type {
     ATTN_PARAM_MASK = 21,
     /* no field: an option of the command whose settings are the parameters with `of` */
     ATTN_PARAM_SETTINGS = 22,
-    /* structs {int32_t *ids; size_t n; char *text; void *later[2]}; second: size_t. A use adds one */
+    /* structs {int32_t *ids; size_t n; char *text; void *later[2]}; second: size_t; may repeat */
     ATTN_PARAM_ID_LISTS = 23
 };
 
