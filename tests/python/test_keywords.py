@@ -53,6 +53,10 @@ ELSEWHERE = {
     "arrays and files, and no model": "align --times align --links",
     "the rows of soft=True": "align --matrix",
     "dropout_mask": "attend --keep",
+    "the text with the answer to a question about a picture": "run --continuation heads --continuation ablate --continuation "
+                                                              "patch --continuation lens --continuation generate --continuation "
+                                                              "sinks --continuation",
+    "the figure of two texts": "diff --heads diff --queries",
     "the arithmetic of one row in words and figures": "explain",
     "labels in files and pictures": "attend --query-labels attend --key-labels",
     "a question before runs of hours, which a program does not ask": "max-input",
