@@ -83,7 +83,9 @@ static void make(struct attn_case *c)
         ATTN_SITES(ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK, ATTN_SITE_ROT_Q,
                    ATTN_SITE_ROT_K, ATTN_SITE_MLP_PRE_LINEAR, ATTN_SITE_NORMALIZED_RESID_MID,
                    ATTN_SITE_NORMALIZED_RESID_POST, ATTN_SITE_MLM_HEAD, ATTN_SITE_TEXT_EMBED,
-                   ATTN_SITE_IMAGE_EMBED);
+                   ATTN_SITE_IMAGE_EMBED, ATTN_SITE_SENTENCE_EMBED, ATTN_SITE_CONTACTS,
+                   ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_IMAGE_FEATURES,
+                   ATTN_SITE_PIXEL_VALUES);
     struct known *known = (struct known *)c->known.bytes;
     struct attn_buffer *out = attn_case_file(c, "list");
     const int defect = attn_case_defect(c, defects, N_DEFECT);

@@ -66,7 +66,7 @@ static void check_sites(const struct attn_selection *selection, int layer, size_
     const struct attn_dims *dims = attn_selection_dims(selection);
     const size_t n_query = attn_selection_n_query(selection);
 
-    for (int site = 0; site < ATTN_N_SITE; site++) {
+    for (int site = 0; site < ATTN_SITE_PICTURE_MAP; site++) { /* those of pictures have own rows */
         const enum attn_site_layout layout = attn_site_layout(site);
         const bool has = attn_selection_has_site(selection, site);
         const size_t n_key = attn_site_n_key(dims, layer), width = attn_site_width(site, dims);

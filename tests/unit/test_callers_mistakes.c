@@ -712,9 +712,9 @@ START_TEST(fields_of_later_versions_are_refused)
     request.predict.answer = &answer;
     request.reading.places = &places_of_text;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        places[i][i % 2] = text;
+        *places[i] = text;
         REFUSED(attn_run_request(host, &request, &result, &err), "has fields");
-        places[i][i % 2] = NULL;
+        *places[i] = NULL;
     }
     source.later[3] = text;
     REFUSED(attn_model_open(&source, NULL, &model, &err), "has fields");
