@@ -98,7 +98,7 @@ lib/trace/dims.h|s/size_t n_layer/int n_layer/|attn_dims__n_layer.*was changed
 lib/trace/model_stack.h|s/ATTN_STACK_CROSS = 3/ATTN_STACK_CROSS = 4/|ATTN_STACK_CROSS.*from value
 lib/trace/model_stack.h|s/ATTN_STACK_CROSS = 3/&,ATTN_STACK_MORE=4/|nothing
 lib/trace/location.h|s/int head;/&int more;/|attn_location.*changed
-lib/tables/table.h|/^struct attn_cell {/,/^};/s/^};/int more;};/|attn_table_cell.*was changed
+lib/tables/table.h|/^struct attn_cell {/,/^};/s/^};/int more;};/|attn_cell__sizeof.*from value
 lib/tokenizer/encoding.h|/^struct attn_encode_options {/,/^};/s/^};/int more;};/|attn_encode_options__sizeof.*from value
 lib/trace/selection.h|s/attn_site_set sites/attn_site_set *sites/|attn_selection_set_sites.*was changed
 lib/base/version.h|s/attn_version.void/attn_version(int more/|attn_version.*was changed
