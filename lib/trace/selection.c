@@ -139,10 +139,6 @@ static enum attn_status make_stack(struct stack *stack, const struct attn_dims *
         !attn_checked_add(n, dims->n_layer, &n) || !attn_checked_add(n, dims->n_layer, &n))
         return attn_error_no_memory(err);
     stack->dims = *dims;
-    if (dims->picture.n == 0) /* a text without a picture has no tensor of one */
-        stack->dims.sites = attn_sites_without(
-            dims->sites, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES,
-                                    ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES));
     stack->n_query = dims->n_position;
     stack->layers = attn_alloc(n, 1, err);
     if (!stack->layers)

@@ -318,8 +318,8 @@ FORM_TEST(json_is_as_kept, "json")
 static float value_at(enum attn_site site, int layer, const size_t shape[3], size_t i)
 {
     enum attn_site_layout layout = attn_site_layout(site);
-    const size_t last = i % shape[2], middle = i / shape[2] % shape[1],
-                 first = i / shape[2] / shape[1];
+    const size_t width = shape[2] > 0 ? shape[2] : 1; /* two axes have no third */
+    const size_t last = i % width, middle = i / width % shape[1], first = i / width / shape[1];
 
     if (!attn_site_has_heads(site))
         return attn_made_up_value(site, layer, ATTN_ALL_HEADS, i / shape[1], i % shape[1]);
