@@ -88,16 +88,6 @@ struct reading {
 
 /* --- The text --------------------------------------------------------------------------------- */
 
-static const char *find(const char *text, size_t size, const char *word)
-{
-    const size_t n = strlen(word);
-
-    for (size_t i = 0; i + n <= size; i++)
-        if (memcmp(text + i, word, n) == 0)
-            return text + i;
-    return NULL;
-}
-
 static void append_cells(struct reading *reading)
 {
     const struct attn_picture_prompt *seen = &reading->sequence->seen;
@@ -131,8 +121,9 @@ static void append_picture(struct reading *reading)
 /* Appends TEXT [size] with its placeholder, if any, replaced. */
 static void append_replaced(struct reading *reading, const char *text, size_t size)
 {
-    const char *at = find(text, size, reading->form->placeholder);
-    const size_t n = at ? (size_t)(at - text) : size, skipped = strlen(reading->form->placeholder);
+    const size_t skipped = strlen(reading->form->placeholder);
+    const char *at = memmem(text, size, reading->form->placeholder, skipped);
+    const size_t n = at ? (size_t)(at - text) : size;
 
     attn_buffer_append(&reading->text, text, n);
     if (!at)
@@ -146,11 +137,12 @@ static enum attn_status write_text(struct reading *reading, struct attn_error *e
 {
     const struct attn_input *input = reading->input;
     const struct form *form = reading->form;
-    const char *at = find(input->text, input->n_text, form->placeholder);
-    const char *rest = at ? at + strlen(form->placeholder) : NULL;
+    const size_t n = strlen(form->placeholder);
+    const char *at = memmem(input->text, input->n_text, form->placeholder, n);
+    const char *rest = at ? at + n : NULL;
     const bool is_chat = !at && reading->asked->chat == ATTN_CHAT_ON;
 
-    if (at && find(rest, input->n_text - (size_t)(rest - input->text), form->placeholder))
+    if (at && memmem(rest, input->n_text - (size_t)(rest - input->text), form->placeholder, n))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "the text has '%s' more than once, expected one picture",
                            form->placeholder);
@@ -373,14 +365,13 @@ static enum attn_status set_block(const struct reading *reading, struct attn_err
 {
     const enum attn_vision family = reading->model->config.vision.family;
     struct attn_picture_prompt *seen = &reading->sequence->seen;
-    size_t first = 0;
+    size_t first;
 
     if (family == ATTN_VISION_PALIGEMMA)
         seen->block = (struct attn_mask_block){0, seen->n_prompt, true};
     if (family != ATTN_VISION_GEMMA3)
         return ATTN_OK;
-    while (seen->region[first] != ATTN_REGION_PICTURE)
-        first++;
+    first = attn_picture_prompt_next(reading->sequence, 0);
     seen->block = (struct attn_mask_block){first, first + seen->rows * seen->columns, false};
     for (size_t i = first; i < seen->block.end; i++)
         if (seen->region[i] != ATTN_REGION_PICTURE)
@@ -523,15 +514,22 @@ struct attn_position_numbers attn_picture_prompt_positions(const struct attn_seq
                                           seen->next_position};
 }
 
+size_t attn_picture_prompt_next(const struct attn_sequence *sequence, size_t at)
+{
+    while (at < sequence->n && sequence->seen.region[at] != ATTN_REGION_PICTURE)
+        at++;
+    return at;
+}
+
 size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t picture, size_t row,
                                 size_t column)
 {
     const struct attn_picture_prompt *seen = &sequence->seen;
-    size_t left = (picture * seen->rows + row) * seen->columns + column, i = 0;
+    size_t at = attn_picture_prompt_next(sequence, 0);
 
-    for (; seen->region[i] != ATTN_REGION_PICTURE || left > 0; i++)
-        left -= seen->region[i] == ATTN_REGION_PICTURE;
-    return i;
+    for (size_t left = (picture * seen->rows + row) * seen->columns + column; left > 0; left--)
+        at = attn_picture_prompt_next(sequence, at + 1);
+    return at;
 }
 
 void attn_picture_prompt_writing(const struct attn_sequence *sequence, size_t range[2])

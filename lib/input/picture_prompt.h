@@ -72,6 +72,9 @@ enum attn_status attn_picture_prompt_read(const struct attn_picture_reading *of,
  */
 struct attn_position_numbers attn_picture_prompt_positions(const struct attn_sequence *sequence);
 
+/* Returns the first position from AT on that is a cell; sequence->n if there is none. */
+size_t attn_picture_prompt_next(const struct attn_sequence *sequence, size_t at);
+
 /* Returns the position of cell ROW, COLUMN of picture number PICTURE. */
 size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t picture, size_t row,
                                 size_t column);

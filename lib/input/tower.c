@@ -186,11 +186,14 @@ static bool are_same(const struct attn_sequence *a, const struct attn_sequence *
 static void copy_features(const struct attn_model *model, const struct attn_sequence *like,
                           const struct attn_sequence *sequence)
 {
-    const float *from;
+    const size_t d = model->config.d_embed;
+    size_t to = attn_picture_prompt_next(sequence, 0);
 
-    for (size_t at = 0, to = 0; (from = attn_tower_next_cell(model, like, &at));)
-        memcpy((float *)(uintptr_t)attn_tower_next_cell(model, sequence, &to), from,
-               model->config.d_embed * sizeof *from);
+    for (size_t at = attn_picture_prompt_next(like, 0); at < like->n;
+         at = attn_picture_prompt_next(like, at + 1)) {
+        memcpy(sequence->embedded + to * d, like->rows + at * d, d * sizeof *like->rows);
+        to = attn_picture_prompt_next(sequence, to + 1);
+    }
 }
 
 /* Computes the features of all pictures of SEQUENCE, one after the other. */
@@ -205,13 +208,14 @@ static enum attn_status see_all(const struct attn_model *model,
                                 attn_alloc(n_patch, d_tower * sizeof(float), err)};
     float *features = attn_alloc(n_cell, d * sizeof *features, err);
     enum attn_status status = sight.final && sight.joined && features ? ATTN_OK : ATTN_NO_MEMORY;
-    size_t at = 0;
+    size_t at = attn_picture_prompt_next(sequence, 0);
 
     for (size_t i = 0; i < seen->n_picture && status == ATTN_OK; i++) {
         status = see(model, sequence, i, &sight, features, err);
-        for (size_t cell = 0; cell < n_cell && status == ATTN_OK; cell++)
-            memcpy((float *)(uintptr_t)attn_tower_next_cell(model, sequence, &at),
-                   features + cell * d, d * sizeof *features);
+        for (size_t cell = 0; cell < n_cell && status == ATTN_OK; cell++) {
+            memcpy(sequence->embedded + at * d, features + cell * d, d * sizeof *features);
+            at = attn_picture_prompt_next(sequence, at + 1);
+        }
     }
     attn_free(sight.final);
     attn_free(sight.joined);
@@ -233,12 +237,4 @@ enum attn_status attn_tower_see(const struct attn_model *model, const struct att
         return see_all(model, sequence, err);
     copy_features(model, like, sequence);
     return ATTN_OK;
-}
-
-const float *attn_tower_next_cell(const struct attn_model *model,
-                                  const struct attn_sequence *sequence, size_t *at)
-{
-    while (*at < sequence->n && sequence->seen.region[*at] != ATTN_REGION_PICTURE)
-        ++*at;
-    return *at < sequence->n ? sequence->rows + (*at)++ * model->config.d_embed : NULL;
 }

@@ -22,9 +22,4 @@ enum attn_status attn_tower_take(const struct attn_model *model,
 enum attn_status attn_tower_see(const struct attn_model *model, const struct attn_sequence *like,
                                 struct attn_sequence *sequence, struct attn_error *err);
 
-/* Returns the row of SEQUENCE that is the next cell after position *AT; *AT becomes the position
- * after it. NULL after the last cell. Begin with 0. */
-const float *attn_tower_next_cell(const struct attn_model *model,
-                                  const struct attn_sequence *sequence, size_t *at);
-
 #endif

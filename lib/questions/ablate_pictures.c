@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "input/picture_prompt.h"
-#include "input/tower.h"
 #include "questions/parts.h"
 
 #include <stdio.h>
@@ -98,10 +97,11 @@ static void find_cells(struct ablation *ablation)
 {
     const struct attn_run *run = ablation->frame.run;
     const size_t d = attn_model_config(run->model)->d_model;
-    const float *row;
+    size_t n = 0;
 
-    for (size_t at = 0, i = 0; (row = attn_tower_next_cell(run->model, &run->text, &at)); i++)
-        ablation->cells[i] = at - 1;
+    for (size_t at = attn_picture_prompt_next(&run->text, 0); at < run->text.n;
+         at = attn_picture_prompt_next(&run->text, at + 1))
+        ablation->cells[n++] = at;
     for (size_t k = 0; k < d; k++) {
         double sum = 0;
 

@@ -8,7 +8,7 @@
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
 #include "input/pass.h"
-#include "input/tower.h"
+#include "input/picture_prompt.h"
 #include "run/contacts.h"
 #include "run/picture_maps.h"
 #include "trace/trace_internal.h"
@@ -241,18 +241,17 @@ static enum attn_status emit_inputs(const struct attn_derivation *derivation,
     const struct attn_selection *asked = derivation->asked_by->selection;
     const struct attn_dims *dims = attn_selection_dims(asked);
     const struct attn_sequence *text = derivation->of.text;
-    const float *cell;
     struct attn_location at = {
         .layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS, .site = ATTN_SITE_IMAGE_FEATURES};
+    struct attn_trace_event row = {.at = at, .n_row = 1, .n_col = dims->d_model};
 
-    for (size_t next = 0, i = 0; attn_selection_wants(asked, &at) &&
-                                 (cell = attn_tower_next_cell(derivation->of.model, text, &next));
-         i++)
-        ATTN_TRY(
-            emit_rows(derivation,
-                      (struct attn_trace_event){
-                          .at = at, .row0 = i, .n_row = 1, .n_col = dims->d_model, .data = cell},
-                      err));
+    for (size_t cell = attn_picture_prompt_next(text, 0);
+         attn_selection_wants(asked, &at) && cell < text->n;
+         cell = attn_picture_prompt_next(text, cell + 1)) {
+        row.data = text->rows + cell * dims->d_model;
+        ATTN_TRY(emit_rows(derivation, row, err));
+        row.row0++;
+    }
     at.site = ATTN_SITE_PIXEL_VALUES;
     if (!attn_selection_wants(asked, &at))
         return ATTN_OK;

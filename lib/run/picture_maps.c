@@ -48,9 +48,9 @@ static enum attn_status build(struct attn_picture_maps *maps, struct attn_error 
     ATTN_TRY(ATTN_ALLOC(maps->regions, attn_size_mul(n_head, ATTN_N_SHARE), err));
     ATTN_TRY(ATTN_ALLOC(maps->is_sink, attn_size_mul(maps->dims.n_layer, maps->n_cell), err));
     ATTN_TRY(ATTN_ALLOC(maps->row, text->n, err));
-    for (size_t i = 0; i < text->n; i++)
-        if (text->seen.region[i] == ATTN_REGION_PICTURE)
-            maps->cells[n++] = i;
+    for (size_t at = attn_picture_prompt_next(text, 0); at < text->n;
+         at = attn_picture_prompt_next(text, at + 1))
+        maps->cells[n++] = at;
     choose_rows(maps);
     return ATTN_OK;
 }
