@@ -4,7 +4,6 @@
 #include "base/edit_distance.h"
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
-#include "model/vision_config_internal.h"
 
 #include <string.h>
 

@@ -37,7 +37,6 @@ struct attn_image_config {
     enum attn_pooling pooling; /* the pooling of the config, for models that read pictures */
     bool lacks_class;          /* the sequence begins with the registers, without [CLS] */
     size_t n_frame;            /* equal frames that a picture is read as; 0: 1 */
-    const void *later[2];      /* NULL: reserved for later versions */
 };
 
 enum { ATTN_LARGEST_ID = -1 };

@@ -49,8 +49,7 @@ struct attn_rope {
     /* Numbers of frequencies that turn by the first, second and third number of a position (struct
      * attn_position_numbers); all 0: all turn by the first. */
     size_t sections[3];
-    bool is_axial;        /* the second and the third section have equal frequencies */
-    const void *later[2]; /* NULL: room for fields of later versions */
+    bool is_axial; /* the second and the third section have equal frequencies */
 };
 
 #endif

@@ -48,7 +48,6 @@ struct attn_stack_config {
 
     size_t zero_position;    /* made sines: the row with this number is 0; 0: no such row */
     bool has_bias_in_layers; /* relative biases: each layer has a table of its own */
-    const void *later[2];    /* NULL: room for fields of later versions */
 };
 
 #endif

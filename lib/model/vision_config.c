@@ -1,8 +1,7 @@
 /* vision_config.c - reads vision_config.h's part of a config.json. */
-#include "model/vision_config_internal.h"
+#include "model/config_internal.h"
 
 #include "base/status_internal.h"
-#include "model/config_internal.h"
 
 #include <string.h>
 
@@ -12,14 +11,12 @@ static const struct form {
     size_t bare_patch; /* the side of a patch if `vision_config` is missing */
     const char *image_id;
 } forms[] = {
-    {{ATTN_VISION_SMOLVLM, "smolvlm", 128257, 224, 32, 2, 0, 0, {NULL}}, 32, "image_token_id"},
-    {{ATTN_VISION_SMOLVLM, "idefics3", 128257, 224, 32, 2, 0, 0, {NULL}}, 32, "image_token_id"},
-    {{ATTN_VISION_GEMMA3, "gemma3", 262144, 224, 16, 1, 0, 0, {NULL}}, 16, "image_token_index"},
-    {{ATTN_VISION_PALIGEMMA, "paligemma", 256000, 224, 16, 1, 0, 0, {NULL}},
-     14,
-     "image_token_index"},
-    {{ATTN_VISION_QWEN, "qwen2_vl", 151655, 0, 14, 2, 0, 0, {NULL}}, 14, "image_token_id"},
-    {{ATTN_VISION_QWEN, "qwen2_5_vl", 151655, 0, 14, 2, 0, 0, {NULL}}, 14, "image_token_id"},
+    {{ATTN_VISION_SMOLVLM, "smolvlm", 128257, 224, 32, 2, 0, 0}, 32, "image_token_id"},
+    {{ATTN_VISION_SMOLVLM, "idefics3", 128257, 224, 32, 2, 0, 0}, 32, "image_token_id"},
+    {{ATTN_VISION_GEMMA3, "gemma3", 262144, 224, 16, 1, 0, 0}, 16, "image_token_index"},
+    {{ATTN_VISION_PALIGEMMA, "paligemma", 256000, 224, 16, 1, 0, 0}, 14, "image_token_index"},
+    {{ATTN_VISION_QWEN, "qwen2_vl", 151655, 0, 14, 2, 0, 0}, 14, "image_token_id"},
+    {{ATTN_VISION_QWEN, "qwen2_5_vl", 151655, 0, 14, 2, 0, 0}, 14, "image_token_id"},
 };
 
 /* Sets the side of a cell of Gemma 3, whose config has the number of cells. */

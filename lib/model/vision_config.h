@@ -19,14 +19,13 @@ enum attn_vision {
  * of texts alone. */
 struct attn_vision_config {
     enum attn_vision family;
-    const char *type;     /* in config.json: "smolvlm", "idefics3", ...; a constant string */
-    int32_t image_id;     /* the token that stands for a cell in the text */
-    size_t side;          /* a picture has side x side pixels; 0: sizes vary */
-    size_t patch;         /* pixels of a side of a patch */
-    size_t merge;         /* patches of a side of a cell */
-    size_t window;        /* cells of a side of a window of the tower; 0: no windows */
-    size_t d_feature;     /* width of the rows that the connector makes */
-    const void *later[2]; /* NULL: room for fields of later versions */
+    const char *type; /* in config.json: "smolvlm", "idefics3", ...; a constant string */
+    int32_t image_id; /* the token that stands for a cell in the text */
+    size_t side;      /* a picture has side x side pixels; 0: sizes vary */
+    size_t patch;     /* pixels of a side of a patch */
+    size_t merge;     /* patches of a side of a cell */
+    size_t window;    /* cells of a side of a window of the tower; 0: no windows */
+    size_t d_feature; /* width of the rows that the connector makes */
 };
 
 #endif
