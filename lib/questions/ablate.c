@@ -56,17 +56,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_HEADS | SHOW_NEURONS),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
     [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER, .shown = SHOW_NEURONS),
-    [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
-    [CHANGE] =
-        ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @", .traits = ATTN_TRAIT_RANKED),
-    [KL] = ATTN_COLUMN_QUANTITY("kl", 6, "nats", POSITIVE,
-                                "KL divergence from the unchanged prediction"),
-    [SAME_TOP] = {.name = "same_top",
-                  .type = ATTN_VALUE_BOOLEAN,
-                  .range = ATTN_RANGE_SHARE,
-                  .quantity = "most probable token stays the same",
-                  .traits = ATTN_TRAIT_LINEAR},
-    [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
+    ATTN_COLUMNS_ABLATED(VALUE, SHOW_RIGHT),
     ATTN_COLUMNS_CONTROL(CONTROL, SHOW_CONTROLS),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
@@ -900,29 +890,32 @@ static uint64_t shows(const void *state)
            (has_right ? SHOW_RIGHT : 0) | (args->n_control > 0 ? SHOW_CONTROLS : 0);
 }
 
+void attn_ablate_put(const struct attn_answer *answer, const struct attn_reply *base,
+                     const struct attn_reply *reply, struct attn_cell *cells)
+{
+    cells[0] = attn_cell_real(reply->value);
+    cells[1] = attn_cell_real(reply->value - base->value);
+    cells[2] = attn_answer_has_p(answer) ? attn_cell_real(reply->kl) : attn_cell_missing();
+    cells[3] = attn_answer_has_top(answer) ? attn_cell_boolean(reply->first == base->first)
+                                           : attn_cell_missing();
+    cells[4] = attn_reply_right(answer, reply->right);
+}
+
 /* Appends the row of part or set I with REPLY and its CONTROLS [n_control], changes by random
  * choices; NULL: the row of the base. */
 static enum attn_status append(struct ablation *ablation, size_t i, const struct attn_reply *reply,
                                const double *controls, struct attn_error *err)
 {
     const struct attn_ablate_args *args = ablation->args;
-    const struct attn_reply *base = &ablation->frame.trials.base;
     const struct attn_part *part =
         controls && !has_sets(ablation) ? &ablation->parts.items[i] : NULL;
     struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(!controls            ? "base"
                                   : has_sets(ablation) ? "set"
                                                        : part_name(args->by)),
-        [VALUE] = attn_cell_real(reply->value),
-        [CHANGE] = attn_cell_real(reply->value - base->value),
-        [KL] =
-            attn_answer_has_p(&ablation->answer) ? attn_cell_real(reply->kl) : attn_cell_missing(),
-        [SAME_TOP] = attn_answer_has_top(&ablation->answer)
-                         ? attn_cell_boolean(reply->first == base->first)
-                         : attn_cell_missing(),
-        [RIGHT] = attn_reply_right(&ablation->answer, reply->right),
     };
 
+    attn_ablate_put(&ablation->answer, &ablation->frame.trials.base, reply, &row[VALUE]);
     if (controls && has_sets(ablation))
         row[SET] = attn_cell_string(args->sets[i].name ? args->sets[i].name : args->sets[i].heads);
     if (part)
@@ -956,8 +949,8 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
-static enum attn_status take_item(void *args, struct attn_request *request,
-                                  const struct attn_item *item, struct attn_error *err)
+enum attn_status attn_ablate_take_item(void *args, struct attn_request *request,
+                                       const struct attn_item *item, struct attn_error *err)
 {
     struct attn_ablate_args *given = args;
 
@@ -1051,7 +1044,7 @@ static const struct attn_procedure procedure = {
     .state_size = sizeof(struct ablation),
     .sum_size = sizeof(struct attn_ablate_sum),
     .study = offsetof(struct attn_ablate_args, study),
-    .take_item = take_item,
+    .take_item = attn_ablate_take_item,
     .derive = derive,
     .fits = fits,
     .check = check_args,

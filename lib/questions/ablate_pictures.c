@@ -19,17 +19,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("base"),
     [ROW] = ATTN_COLUMN_OF(QUERY, "row", INTEGER),
     [COLUMN] = ATTN_COLUMN_OF(KEY, "column", INTEGER),
-    [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
-    [CHANGE] =
-        ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @", .traits = ATTN_TRAIT_RANKED),
-    [KL] = ATTN_COLUMN_QUANTITY("kl", 6, "nats", POSITIVE,
-                                "KL divergence from the unchanged prediction"),
-    [SAME_TOP] = {.name = "same_top",
-                  .type = ATTN_VALUE_BOOLEAN,
-                  .range = ATTN_RANGE_SHARE,
-                  .quantity = "most probable token stays the same",
-                  .traits = ATTN_TRAIT_LINEAR},
-    [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
+    ATTN_COLUMNS_ABLATED(VALUE, SHOW_RIGHT),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -62,15 +52,6 @@ static enum attn_status check(const void *given, struct attn_error *err)
                               "`by` is about a picture, whose parts become the mean of its cells: "
                               "no `with`, `sets`, `is_cumulative`, `control` or `references`");
     return ATTN_OK;
-}
-
-static enum attn_status take_item(void *args, struct attn_request *request,
-                                  const struct attn_item *item, struct attn_error *err)
-{
-    struct attn_ablate_args *given = args;
-
-    (void)request;
-    return attn_item_answer(item, &given->answer, err);
 }
 
 /* Lists the areas that are ablated. */
@@ -185,22 +166,14 @@ static enum attn_status append(struct ablation *ablation, const struct area *are
     static const char *const names[] = {[ATTN_ABLATE_PICTURE] = "picture",
                                         [ATTN_ABLATE_TILE] = "tile",
                                         [ATTN_ABLATE_CELL] = "cell"};
-    const struct attn_reply *base = &ablation->frame.trials.base;
     const bool has_place = area && area->kind != ATTN_ABLATE_PICTURE;
-    const struct attn_cell row[N_COLUMN] = {
+    struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(area ? names[area->kind] : "base"),
         [ROW] = has_place ? attn_cell_integer((int64_t)area->row) : attn_cell_missing(),
         [COLUMN] = has_place ? attn_cell_integer((int64_t)area->col) : attn_cell_missing(),
-        [VALUE] = attn_cell_real(reply->value),
-        [CHANGE] = attn_cell_real(reply->value - base->value),
-        [KL] =
-            attn_answer_has_p(&ablation->answer) ? attn_cell_real(reply->kl) : attn_cell_missing(),
-        [SAME_TOP] = attn_answer_has_top(&ablation->answer)
-                         ? attn_cell_boolean(reply->first == base->first)
-                         : attn_cell_missing(),
-        [RIGHT] = attn_reply_right(&ablation->answer, reply->right),
     };
 
+    attn_ablate_put(&ablation->answer, &ablation->frame.trials.base, reply, &row[VALUE]);
     return attn_frame_append(&ablation->frame, row, err);
 }
 
@@ -249,7 +222,7 @@ const struct attn_procedure attn_ablate_pictures = {
     .state_size = sizeof(struct ablation),
     .sum_size = sizeof(struct attn_ablate_sum),
     .study = offsetof(struct attn_ablate_args, study),
-    .take_item = take_item,
+    .take_item = attn_ablate_take_item,
     .check = check,
     .choose = choose,
     .prepare = prepare,
