@@ -70,7 +70,7 @@ accepted = $(shell $(CC) $(1) -Werror -x c -E /dev/null >/dev/null 2>&1 && echo 
 
 LDFLAGS_static := -static-pie
 CPPFLAGS_wasm := -include lib/base/wasi.h $(addprefix -D_WASI_EMULATED_,SIGNAL PROCESS_CLOCKS GETPID MMAN)
-LDFLAGS_wasm := -Wl,-s -Wl,-z,stack-size=1048576 $(addprefix -lwasi-emulated-,signal process-clocks getpid)
+LDFLAGS_wasm := -Wl,-s -Wl,--compress-relocations -Wl,-z,stack-size=1048576 $(addprefix -lwasi-emulated-,signal process-clocks getpid)
 MODE_FLAGS_wasm := -msimd128
 MODE_FLAGS_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 MODE_FLAGS_tsan := -fsanitize=thread
@@ -233,9 +233,10 @@ $(BUILD)/attn-cli.source:
 $(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/support/leaks.o) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags $(BUILD)/attn-cli.source
 	$(call say,LD)$(LINK) $(if $(filter static,$(MODE)),,-pie) $^ @$(BUILD)/libraries.libs -o $@
 
-# The tool as a WebAssembly module of WASI: for the page of --live, and any other that runs those.
+# The tool as a WebAssembly module of WASI: for the page of --live, and any other that runs those. Sorted, a kernel's two
+# objects are neighbors, and deflate finds the second in the first.
 $(BUILD)/attn.wasm: $(CMD_OBJECTS) $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
-	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
+	$(call say,LD)$(LINK) $(sort $^) @$(BUILD)/libraries.libs -o $@
 
 -include $(OBJECTS:.o=.d)
 

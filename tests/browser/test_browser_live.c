@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char root[3000]; /* of the repository, as tests work in a folder of their own */
@@ -566,10 +567,13 @@ START_TEST(shipped_stories_are_told)
     for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
         static const char *const ways[] = {"live-on", "live-back"};
         char path[4096];
+        struct stat page;
 
         snprintf(path, sizeof path, "%s/data/stories/%s.json", root, stories[i][1]);
         run((const char *[]){"run", "-m", stories[i][0], "--html", "p.html", "--live", "--story",
                              path, "--", texts_of[i], NULL});
+        ck_assert_int_eq(stat("p.html", &page), 0);
+        ck_assert_int_le(page.st_size, 4670000); /* fable and the module, for those who download */
         attn_browser_load(browser, "p.html", "");
         assert_told();
         for (int way = 0; way < 2; way++) {
