@@ -1,9 +1,10 @@
 /* figure_arcs.c - a text of one line, with arcs from one query to its keys, as wide as their
- * weights, and the weights below the words; or two such texts below each other, each with its next
- * words as bars, and what they do not share marked. Keys of a text of several lines are folded; if
- * it still has several lines, it is drawn as tokens. */
+ * weights, a ring for the weight of the query itself, and the weights below the words; or two such
+ * texts below each other, each with its next words as bars, and what they do not share marked. Keys
+ * of a text of several lines are folded; if it still has several lines, it is drawn as tokens. */
 #include "pictures/text_flow.h"
 
+#include "base/elementary.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
@@ -18,6 +19,7 @@ enum {
     WORD = 18,   /* height of a word */
     BELOW = 14,  /* height of the weights below the words */
     WIDEST = 12, /* width of the arc of the largest possible weight */
+    RING = 15,   /* radius of the ring of the query, up to its outer edge */
     ABOVE = 2,   /* gap between a word and the end of its arc */
     HIGH = 70,   /* maximum height of an arc */
     PIECES = 32, /* straight pieces of a curve */
@@ -34,7 +36,8 @@ enum {
 struct arc {
     size_t key;
     double value, width;
-    double x, away; /* middle of the key, and its distance from the query */
+    double x, away;     /* middle of the key, and its distance from the query */
+    double label, half; /* middle of its weight, and half the width; 0: not written */
 };
 
 struct arcs_layout {
@@ -105,10 +108,10 @@ static void add_mark(struct attn_figure_pen *pen, double x, double y, double wid
                                 pen->options->theme == ATTN_THEME_DARK ? 0x6b3f00 : 0xffdcae});
 }
 
-static int compare_widths(const void *a, const void *b)
+static int compare_arcs(const void *a, const void *b)
 {
     const struct arc *p = a, *q = b;
-    const int order = attn_compare_numbers(q->width, p->width);
+    const int order = attn_compare_numbers(fabs(q->value), fabs(p->value));
 
     return order != 0 ? order : p->key < q->key ? -1 : p->key > q->key;
 }
@@ -133,7 +136,7 @@ static struct word next_word(struct attn_figure_pen *pen, struct arcs_layout *la
     return word;
 }
 
-/* Lists the arcs of the keys of SIDE that have one, the widest first. */
+/* Lists the arcs of the keys of SIDE that have one, the largest weight first. */
 static void list_arcs(struct attn_figure_pen *pen, struct arcs_layout *layout,
                       const struct side *side)
 {
@@ -158,7 +161,7 @@ static void list_arcs(struct attn_figure_pen *pen, struct arcs_layout *layout,
     }
     for (size_t i = 0; i < layout->n_drawn; i++)
         layout->arcs[i].away = fabs(layout->arcs[i].x - layout->x);
-    qsort(layout->arcs, layout->n_drawn, sizeof *layout->arcs, compare_widths);
+    qsort(layout->arcs, layout->n_drawn, sizeof *layout->arcs, compare_arcs);
 }
 
 /* Returns the color of ARC, on the paper: narrow arcs are stronger, since they cross wide ones. */
@@ -176,25 +179,37 @@ static uint32_t color_of(const struct attn_figure_pen *pen, const struct arc *ar
     return mixed;
 }
 
-/* Draws an arc as a cubic curve of straight pieces, which are longer by OVERLAP at each bend, so
- * that they have no gaps. */
+/* Returns X, moved so that what extends by HALF on both sides of it lies within the figure. */
+static double inside(const struct attn_figure_pen *pen, double x, double half)
+{
+    const double edge = half + (pen->is_printed ? ATTN_FIGURE_PAD : 2);
+
+    return fmax(edge, fmin(x, fmax(pen->shapes->width, pen->room) - edge));
+}
+
+/* Draws an arc as a cubic curve, or the weight of the query itself as a ring, of straight pieces,
+ * which are longer by OVERLAP at each bend, so that they have no gaps. */
 static void add_arc(struct attn_figure_pen *pen, const struct arcs_layout *layout,
                     const struct arc *arc)
 {
-    const double overlap = 0.3;
-    const double y = layout->top - ABOVE, wide = arc->away > 0 ? 0 : WIDEST;
+    const double pi = 3.14159265358979323846;
+    const bool is_ring = arc->away == 0;
+    const double overlap = is_ring ? 0.55 * pi * arc->width / PIECES : 0.3;
+    const double radius = RING - arc->width / 2, middle = inside(pen, arc->x, RING);
+    const double y = layout->top - ABOVE;
     const double high = fmin(HIGH - WIDEST / 2.0, 18 + 0.3 * arc->away) / 0.75;
-    const double x[] = {layout->x + wide, layout->x + 2 * wide, arc->x - 2 * wide, arc->x - wide};
     const uint32_t color = color_of(pen, arc);
-    double from[2] = {x[0], y};
+    double from[2] = {is_ring ? middle : layout->x, is_ring ? y - RING + radius : y};
 
     for (int i = 1; i <= PIECES; i++) {
         const double t = i / (double)PIECES, s = 1 - t;
-        const double to[] = {s * s * s * x[0] + 3 * s * s * t * x[1] + 3 * s * t * t * x[2] +
-                                 t * t * t * x[3],
-                             y - 3 * s * t * high};
+        const double to[] = {
+            is_ring ? middle + radius * attn_sin(2 * pi * t)
+                    : s * s * (s + 3 * t) * layout->x + t * t * (3 * s + t) * arc->x,
+            is_ring ? y - RING + radius * attn_cos(2 * pi * t) : y - 3 * s * t * high};
         const double dx = to[0] - from[0], dy = to[1] - from[1], size = sqrt(dx * dx + dy * dy);
-        const double before = i > 1 ? overlap : 0, after = i < PIECES ? overlap : 0;
+        const double before = is_ring || i > 1 ? overlap : 0;
+        const double after = is_ring || i < PIECES ? overlap : 0;
 
         if (size > 0)
             attn_shapes_add_line(pen->shapes,
@@ -209,49 +224,41 @@ static void add_arc(struct attn_figure_pen *pen, const struct arcs_layout *layou
     }
 }
 
-/* Returns true if a larger weight stands where that of ARC would. */
-static bool is_covered(const struct arcs_layout *layout, const struct arc *arc)
-{
-    const double room = attn_figure_text_width(5, ATTN_FIGURE_SMALL);
-
-    for (size_t i = 0; i < layout->n_drawn; i++) {
-        const struct arc *other = &layout->arcs[i];
-
-        if (other != arc && fabs(other->x - arc->x) < room &&
-            (fabs(other->value) > fabs(arc->value) ||
-             (fabs(other->value) == fabs(arc->value) && other->key < arc->key)))
-            return true;
-    }
-    return false;
-}
-
-/* Writes VALUE at TEXT. */
-static void add_percent(struct attn_figure_pen *pen, const struct attn_shape_text *text,
-                        double value)
+/* Writes VALUE to TEXT, and returns its bytes. */
+static size_t write_percent(const struct attn_figure_pen *pen, double value,
+                            char text[ATTN_FIXED_TEXT_SIZE + 4])
 {
     const bool is_percent = attn_figure_is_percent(pen);
-    char number[ATTN_FIXED_TEXT_SIZE + 4];
     size_t n = attn_float_text_fixed((float)(is_percent ? round(100 * value) : value),
-                                     is_percent ? 0 : 2, number);
+                                     is_percent ? 0 : 2, text);
 
     if (is_percent) {
-        number[n++] = ' ';
-        number[n++] = '%';
+        text[n++] = ' ';
+        text[n++] = '%';
     }
-    attn_shapes_add_text(pen->shapes, text, number, n);
+    return n;
 }
 
-/* Draws the weight of ARC below its word. */
+/* Writes the weight of ARC below its word, unless a larger one stands there. */
 static void add_weight(struct attn_figure_pen *pen, const struct arcs_layout *layout,
-                       const struct arc *arc)
+                       struct arc *arc)
 {
-    const struct attn_shape_text text = {.x = arc->x,
-                                         .y = layout->top + WORD + 10,
-                                         .size = ATTN_FIGURE_SMALL,
-                                         .color = pen->faint,
-                                         .anchor = ATTN_ANCHOR_MIDDLE};
+    struct attn_shape_text text = {.y = layout->top + WORD + 10,
+                                   .size = ATTN_FIGURE_SMALL,
+                                   .color = pen->faint,
+                                   .anchor = ATTN_ANCHOR_MIDDLE};
+    const double gap = text.size * attn_figure_string_width(pen, " ", 1);
+    char number[ATTN_FIXED_TEXT_SIZE + 4];
+    const size_t n = write_percent(pen, arc->value, number);
+    const double half = text.size * attn_figure_string_width(pen, number, n) / 2;
 
-    add_percent(pen, &text, arc->value);
+    text.x = inside(pen, arc->x, half);
+    for (const struct arc *other = layout->arcs; other < arc; other++)
+        if (other->half > 0 && fabs(other->label - text.x) < other->half + gap + half)
+            return;
+    arc->label = text.x;
+    arc->half = half;
+    attn_shapes_add_text(pen->shapes, &text, number, n);
 }
 
 /* Draws the words of SIDE, and a line below its query. */
@@ -289,6 +296,7 @@ static void add_bars(struct attn_figure_pen *pen, const struct arcs_layout *layo
         struct attn_shape_text text = {
             .x = ATTN_FIGURE_PAD, .y = y + 10, .size = ATTN_FIGURE_SMALL, .color = pen->ink};
         struct attn_buffer *label = &pen->scratch;
+        char number[ATTN_FIXED_TEXT_SIZE + 4];
 
         label->size = 0;
         attn_table_append_label(label, token.text, token.size);
@@ -301,7 +309,7 @@ static void add_bars(struct attn_figure_pen *pen, const struct arcs_layout *layo
                                                                  attn_figure_color(pen, LEVEL)});
         text.x = x + width + 5;
         text.color = pen->faint;
-        add_percent(pen, &text, prob);
+        attn_shapes_add_text(pen->shapes, &text, number, write_percent(pen, prob, number));
     }
 }
 
@@ -352,8 +360,7 @@ static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, stru
         list_arcs(pen, &layout, &layout.sides[s]);
         for (size_t i = 0; i < layout.n_drawn; i++) {
             add_arc(pen, &layout, &layout.arcs[i]);
-            if (!is_covered(&layout, &layout.arcs[i]))
-                add_weight(pen, &layout, &layout.arcs[i]);
+            add_weight(pen, &layout, &layout.arcs[i]);
         }
         if (next > 0)
             add_bars(pen, &layout, &layout.sides[s]);

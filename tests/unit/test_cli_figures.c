@@ -472,7 +472,7 @@ static void assert_arcs(size_t at, const char *text)
             assert_spared(words, n, x, y, x2, y2);
             for (size_t k = 0; k < n; k++)
                 if (x2 > words[k].left - 20 && x2 < words[k].right + 20 &&
-                    fabs(y2 - words[k].top + 2) < 0.1 &&
+                    fabs(y2 + (k == at ? width / 2 : 0) - words[k].top + 2) < 0.1 && /* a ring */
                     fabs(width - fmax(0.5, 12 * words[k].weight)) < 0.006)
                     is_reached[k] = true;
         }
