@@ -35,7 +35,8 @@ const struct attn_table_view attn_pair_view = {.figure = ATTN_FIGURE_PAIR,
 /* One of the two runs. */
 struct side {
     struct attn_run *run; /* owns */
-    float *row;           /* [labels.n] owns; the weights */
+    float *row;           /* [text.n] owns; the weights */
+    bool *is_common;      /* [text.n] owns; whether the other text has the token, too */
     size_t query;
     struct attn_result result; /* owns */
 };
@@ -85,23 +86,52 @@ static bool is_same(const struct attn_labels *x, size_t a, const struct attn_lab
            memcmp(x->tokens[a], y->tokens[b], x->token_sizes[a]) == 0;
 }
 
-/* Appends the rows of SIDES[I]. N_PREFIX and N_SUFFIX tokens are the same in both, and if both have
- * the same number of tokens, those between are compared one by one. */
-static enum attn_status append_side(const struct side sides[2], size_t i, size_t n_prefix,
-                                    size_t n_suffix, struct attn_table *table,
+/* Finds a longest common subsequence of the tokens of SIDES, by dynamic programming from their
+ * ends. LONGEST [n_b + 1]: its lengths in the tokens from a and b on; SKIPS: a bit for each a and
+ * b, set if b has no partner. */
+static void find_common(struct side sides[2], uint32_t *longest, uint8_t *skips)
+{
+    const struct attn_labels *x = attn_run_labels(sides[0].run);
+    const struct attn_labels *y = attn_run_labels(sides[1].run);
+    const size_t n_a = sides[0].run->text.n, n_b = sides[1].run->text.n;
+
+    for (size_t a = n_a; a-- > 0;) {
+        uint32_t after_both = 0;
+
+        for (size_t b = n_b; b-- > 0;) {
+            const uint32_t after_a = longest[b];
+
+            if (is_same(x, a, y, b)) {
+                longest[b] = after_both + 1;
+            } else if (longest[b + 1] > after_a) {
+                longest[b] = longest[b + 1];
+                skips[(a * n_b + b) / 8] |= (uint8_t)(1 << (a * n_b + b) % 8);
+            }
+            after_both = after_a;
+        }
+    }
+    for (size_t a = 0, b = 0; a < n_a && b < n_b;) {
+        if (is_same(x, a, y, b))
+            sides[0].is_common[a++] = sides[1].is_common[b++] = true;
+        else if (skips[(a * n_b + b) / 8] >> (a * n_b + b) % 8 & 1)
+            b++;
+        else
+            a++;
+    }
+}
+
+/* Appends the rows of SIDES[I]. */
+static enum attn_status append_side(const struct side sides[2], size_t i, struct attn_table *table,
                                     struct attn_error *err)
 {
     const struct side *side = &sides[i];
     const struct attn_labels *labels = attn_run_labels(side->run);
-    const struct attn_labels *other = attn_run_labels(sides[1 - i].run);
     const size_t n = side->run->text.n;
-    const bool is_aligned = sides[1 - i].run->text.n == n;
     const struct attn_predictions *others = &sides[1 - i].result.predictions;
 
     for (size_t k = 0; k < n + side->result.predictions.n_top; k++) {
         const struct attn_candidate *next = &side->result.predictions.top[k < n ? 0 : k - n];
-        bool differs =
-            k >= n_prefix && k + n_suffix < n && !(is_aligned && is_same(labels, k, other, k));
+        bool differs = k >= n || !side->is_common[k];
         struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string(i == 0 ? "a" : "b"),
                                             [QUERY] = attn_cell_integer((int64_t)side->query)};
 
@@ -112,7 +142,6 @@ static enum attn_status append_side(const struct side sides[2], size_t i, size_t
         } else {
             cells[TOKEN] = attn_cell_text(next->token, next->token_size);
             cells[PROB] = attn_cell_real(next->probability);
-            differs = true;
             for (size_t j = 0; j < others->n_top; j++)
                 differs = differs && others->top[j].id != next->id;
         }
@@ -122,23 +151,28 @@ static enum attn_status append_side(const struct side sides[2], size_t i, size_t
     return ATTN_OK;
 }
 
-static enum attn_status make(const struct side sides[2], struct attn_table *table,
-                             struct attn_error *err)
+static enum attn_status make(struct side sides[2], struct attn_table *table, struct attn_error *err)
 {
-    const struct attn_labels *a = attn_run_labels(sides[0].run);
-    const struct attn_labels *b = attn_run_labels(sides[1].run);
     const size_t n_a = sides[0].run->text.n, n_b = sides[1].run->text.n;
-    const size_t n = n_a < n_b ? n_a : n_b;
-    size_t n_prefix = 0, n_suffix = 0;
+    uint32_t *longest = NULL;
+    uint8_t *skips = NULL;
+    enum attn_status status;
 
-    if (!a->tokens || !b->tokens)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'`figure pair`' shows texts");
-    while (n_prefix < n && is_same(a, n_prefix, b, n_prefix))
-        n_prefix++;
-    while (n_suffix < n - n_prefix && is_same(a, n_a - 1 - n_suffix, b, n_b - 1 - n_suffix))
-        n_suffix++;
-    ATTN_TRY(append_side(sides, 0, n_prefix, n_suffix, table, err));
-    return append_side(sides, 1, n_prefix, n_suffix, table, err);
+    for (size_t i = 0; i < 2; i++) {
+        if (!attn_run_labels(sides[i].run)->tokens)
+            return attn_refuse(err, ATTN_STAGE_OPTIONS, "'`figure pair`' shows texts");
+        ATTN_TRY(ATTN_ALLOC(sides[i].is_common, sides[i].run->text.n, err));
+    }
+    status = ATTN_ALLOC(longest, n_b + 1, err);
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(skips, attn_size_mul(n_a, n_b) / 8 + 1, err);
+    if (status == ATTN_OK)
+        find_common(sides, longest, skips);
+    for (size_t i = 0; i < 2 && status == ATTN_OK; i++)
+        status = append_side(sides, i, table, err);
+    attn_free(longest);
+    attn_free(skips);
+    return status;
 }
 
 enum attn_status attn_pair(struct attn_host *host, const struct attn_request *request,
@@ -163,6 +197,7 @@ enum attn_status attn_pair(struct attn_host *host, const struct attn_request *re
     for (size_t i = 0; i < 2; i++) {
         attn_run_free(sides[i].run);
         attn_free(sides[i].row);
+        attn_free(sides[i].is_common);
         attn_result_release(&sides[i].result);
     }
     if (status == ATTN_OK)

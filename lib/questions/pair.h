@@ -14,8 +14,8 @@
  *     part, query, key, token, weight, prob, differs
  *
  * with a row for each key of the texts a and b, then for the five most probable next tokens, which
- * have no key. `differs`: a token between the common beginning and end of the texts, or predicted
- * for one of them alone. The caller owns *table. Errors have a stage.
+ * have no key. `differs`: a token that is not in the longest common subsequence of the texts, or is
+ * predicted for one of them alone. The caller owns *table. Errors have a stage.
  */
 ATTN_API enum attn_status attn_pair(struct attn_host *host, const struct attn_request *request,
                                     const struct attn_diff_args *args, struct attn_table **table,
