@@ -1,5 +1,6 @@
 /* figure_fold.c - folds keys that queries hardly look at, so that a long text fits its figure: the
- * one rule for arcs, tokens and matrices. A live page folds words by the same (stage.js). */
+ * one rule for arcs, tokens, matrices, and the heads of a query. A live page folds words by the
+ * same (stage.js). */
 #include "pictures/figure_internal.h"
 
 #include "base/memory.h"
@@ -11,7 +12,7 @@
 
 #define SHOWN 0.01F /* keys with a weight of this or more stay, and of NaN */
 
-enum { N_STRONGEST = 3 }; /* keys of each query that stay, too */
+enum { N_STRONGEST = 3 }; /* keys of each query that stay, too; not of each head of a query */
 
 /* Returns the number of the cell at ROW, COLUMN; 0 if it has none, NaN if it is not finite. */
 static float number_at(const struct attn_level_matrix *matrix, size_t row, size_t column)
@@ -22,17 +23,17 @@ static float number_at(const struct attn_level_matrix *matrix, size_t row, size_
     return kind == ATTN_CELL_VALUE ? value : kind == ATTN_CELL_NOT_FINITE ? NAN : 0;
 }
 
-/* Returns true if key C stays because of row R. */
-static bool is_shown(const struct attn_level_matrix *matrix, size_t r, size_t c)
+/* Returns true if key C stays because of row R, whose N_STRONGEST largest keys stay. */
+static bool is_shown(const struct attn_level_matrix *matrix, size_t r, size_t c, size_t n_strongest)
 {
     const float value = number_at(matrix, r, c);
     size_t n_larger = 0;
 
     if (!(value > 0) || value >= SHOWN)
         return !(value < SHOWN);
-    for (size_t k = 0; k < matrix->n_column && n_larger < N_STRONGEST; k++)
+    for (size_t k = 0; k < matrix->n_column && n_larger < n_strongest; k++)
         n_larger += number_at(matrix, r, k) > value || (k < c && number_at(matrix, r, k) == value);
-    return n_larger < N_STRONGEST;
+    return n_larger < n_strongest;
 }
 
 /* Returns the keys of column I of FOLDED, which begins at key C: 1, or more without a position. */
@@ -108,19 +109,20 @@ static enum attn_status fold_keys(struct attn_figure_pen *pen, const struct attn
                                   struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-    const struct attn_grid_axis rows = attn_grid_rows(pen->content->grid, matrix);
-    const bool has_own = attn_writer_has_own_keys(pen->content->grid->run, &matrix->at);
+    const struct attn_writer *run = pen->content->grid->run;
+    const size_t n_query = attn_writer_has_own_keys(run, &matrix->at) ? run->n_query : 0;
+    const size_t n_strongest = pen->kind == ATTN_FIGURE_HEADS ? 0 : N_STRONGEST;
     enum attn_status status = ATTN_OK;
     size_t n = 0;
     bool *kept;
 
     ATTN_TRY(ATTN_ALLOC(kept, keys->n, err));
     for (size_t c = 0; c < keys->n; c++)
-        for (size_t r = 0; r < matrix->n_row && !kept[c]; r++)
-            kept[c] = has_own && attn_grid_position(keys, c) == attn_grid_position(&rows, r);
+        for (size_t i = 0; i < n_query && !kept[c]; i++)
+            kept[c] = attn_grid_position(keys, c) == run->queries[i];
     for (size_t c = 0; c < keys->n; c++)
         for (size_t r = 0; r < matrix->n_row && !kept[c]; r++)
-            kept[c] = is_shown(matrix, r, c);
+            kept[c] = is_shown(matrix, r, c, n_strongest);
     for (size_t c = 0; c < keys->n; c += n_key(keys, kept, c))
         n++;
     if (n < keys->n)

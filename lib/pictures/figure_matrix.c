@@ -523,9 +523,8 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
     if (pen->content->kind == ATTN_FIGURE_HEADS) {
         ATTN_TRY(attn_figure_check_keys(pen, err));
         ATTN_TRY(attn_figure_name_query(pen, pen->content->grid->run->n_query, err));
-    } else {
-        ATTN_TRY(attn_figure_fold(pen, FEW, err));
     }
+    ATTN_TRY(attn_figure_fold(pen, FEW, err));
     plan(pen, &layout);
     n = layout.matrix->n_column;
     n_line = layout.n_in_line < n ? layout.n_line : 1;
