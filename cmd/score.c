@@ -19,7 +19,7 @@ const struct command command_score = {
                 "  attn-cli score -m fable --items blimp.jsonl --group-by UID\n"
                 "  attn-cli score -m fable --items npz.csv --marks --regions noun,verb \\\n"
                 "    --group-by condition\n",
-    .lacks = "image|continuation|chat|image-tiles|embeds",
+    .lacks = "embeds",
     .ask = work,
 };
 

@@ -539,3 +539,13 @@ void attn_picture_prompt_writing(const struct attn_sequence *sequence, size_t ra
     range[0] = n_prompt - 1;
     range[1] = n > n_prompt ? n - 2 : n - 1;
 }
+
+bool attn_picture_prompt_is_scored(const struct attn_sequence *sequence, size_t i)
+{
+    const struct attn_picture_prompt *seen = &sequence->seen;
+
+    if (!seen->region || i >= seen->n_prompt)
+        return true;
+    return sequence->n == seen->n_prompt && seen->region[i] != ATTN_REGION_PICTURE &&
+           (i < seen->block.first || i >= seen->block.end);
+}

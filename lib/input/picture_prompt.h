@@ -83,4 +83,8 @@ size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t pic
  * both to the last position. */
 void attn_picture_prompt_writing(const struct attn_sequence *sequence, size_t range[2]);
 
+/* Returns true if token I may have a score, from what stands before it: with an answer a token of
+ * it, else one that is no cell and sees no later ones. Without a picture, true. */
+bool attn_picture_prompt_is_scored(const struct attn_sequence *sequence, size_t i);
+
 #endif

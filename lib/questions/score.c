@@ -73,7 +73,7 @@ struct scoring {
     struct attn_frame frame; /* its request is that of the current window */
     const struct attn_score_args *args;
     const struct attn_tokenizer *tokenizer; /* or NULL */
-    struct attn_sequence text;              /* owns */
+    struct attn_sequence text;              /* owns, unless it is of the frame's run */
     struct scored *scored;                  /* [text.n] */
     size_t n_vocab, n_ctx;
 };
@@ -132,8 +132,9 @@ const struct attn_question attn_question_score = {
         "Prints for each token of TEXT how surprising it is given what came before:\n"
         "-log2 p (bits), -ln p (nats), its rank among all tokens, and the most probable\n"
         "token in its place. The first token has no score. An encoder such as BERT reads\n"
-        "each token with a mask in its place, and special tokens have no score. Mean,\n"
-        "perplexity and number of scored tokens go to standard error.\n"
+        "each token with a mask in its place, and special tokens have no score. Beside a\n"
+        "picture the answer is scored (`continuation`), or without one the text around\n"
+        "it. Mean, perplexity and number of scored tokens go to standard error.\n"
         "\140attn-cli batch `fields surprisal`\140 has the tokens of each of many texts.\n\n"
         "For `items` the table has one row, or one for each group of `group_by`. Items\n"
         "with a target: the metric, whether the model is right, rank and probability of\n"
@@ -154,11 +155,46 @@ const struct attn_question attn_question_score = {
 
 /* --- The tokens ------------------------------------------------------------------------------- */
 
+/* Returns the first token from AT on that may have a score; the number of tokens if there is none.
+ */
+static size_t next_scored(const struct attn_sequence *text, size_t at)
+{
+    while (at < text->n && !attn_picture_prompt_is_scored(text, at))
+        at++;
+    return at;
+}
+
+/* Prepares the only run of a text with a picture, and borrows its tokens. */
+static enum attn_status read_prompt(struct scoring *scoring, struct attn_error *err)
+{
+    struct attn_frame *frame = &scoring->frame;
+    struct attn_sequence *text = &scoring->text;
+
+    if (scoring->args->stride > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`stride` moves windows over a text, and `image` gives a picture");
+    attn_host_tokenizer(frame->host, &scoring->tokenizer, NULL);
+    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->run, err));
+    *text = frame->run->text;
+    if (!text->ids)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "tokens are scored, and a picture has no tokens");
+    if (next_scored(text, 1) < text->n)
+        return ATTN_OK;
+    attn_refuse(err, ATTN_STAGE_OPTIONS,
+                "'%s' reads a prompt in both directions: only tokens of an answer have a score",
+                attn_quote_string(attn_model_name(frame->run->model)).text);
+    return attn_error_hint(err, "`continuation TEXT` gives an answer");
+}
+
 static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *err)
 {
     const struct attn_request *request = &scoring->frame.request;
     struct attn_host *host = scoring->frame.host;
     struct attn_sequence *text = &scoring->text;
+
+    if (attn_input_is_picture(&request->input))
+        return read_prompt(scoring, err);
     const bool is_text = attn_input_is_text(&request->input);
     const enum attn_status has_tokenizer =
         attn_host_tokenizer(host, &scoring->tokenizer, is_text ? err : NULL);
@@ -175,9 +211,6 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
             attn_sequence_begin_target(&request->reading, attn_host_model(host), true, text, err));
         attn_sequence_note_twice(text, scoring->tokenizer, attn_request_notes(request));
     } else {
-        if (attn_input_is_picture(&request->input))
-            return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                               "tokens are scored, and a picture has no tokens");
         if (!request->input.ids)
             return attn_error_set(err, ATTN_INVALID,
                                   "tokens are scored, and embeddings have no tokens");
@@ -216,6 +249,7 @@ static void score_row(void *context, size_t task, int worker)
 {
     const struct score_work *work = context;
     const size_t n = work->scoring->n_vocab, id = (size_t)work->ids[task];
+    const size_t at = work->positions ? work->positions[task] : work->first + task;
     const float *logits = work->logits + task * n;
     const double total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n);
     struct scored scored = {.is_scored = true,
@@ -223,9 +257,11 @@ static void score_row(void *context, size_t task, int worker)
                             .top = attn_logits_first(logits, n)};
 
     (void)worker;
+    if (!attn_picture_prompt_is_scored(&work->scoring->text, at))
+        return;
     scored.nats = total - (double)logits[id];
     scored.top_probability = attn_exp((double)logits[scored.top] - total);
-    work->scoring->scored[work->positions ? work->positions[task] : work->first + task] = scored;
+    work->scoring->scored[at] = scored;
 }
 
 /* Scores the tokens FROM .. END-1 of the text. The first token that SESSION was fed is token
@@ -256,18 +292,21 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
     struct attn_session *session = NULL;
     const struct attn_watch watch = {.is_silent = end - begin != scoring->text.n,
                                      .session = &session};
-    struct attn_run *run;
+    struct attn_run *run = frame->run; /* of a text with a picture, which has one window */
     enum attn_status status;
 
-    frame->request.input =
-        (struct attn_input){.ids = scoring->text.ids + begin, .n_id = end - begin};
-    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
+    if (!run) {
+        frame->request.input =
+            (struct attn_input){.ids = scoring->text.ids + begin, .n_id = end - begin};
+        ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
+    }
     status = attn_watch(run, &watch, err);
     if (status == ATTN_OK)
         status = attn_error_at(score_window(scoring, session, begin, from, end, err),
                                ATTN_STAGE_MODEL, err);
     attn_session_free(session);
-    attn_run_free(run);
+    if (run != frame->run)
+        attn_run_free(run);
     return status;
 }
 
@@ -390,12 +429,13 @@ static enum attn_status append_words(struct scoring *scoring, struct attn_error 
 
     ATTN_TRY(attn_frame_memory(&scoring->frame, err));
     attn_words_mark(scoring->tokenizer, scoring->text.ids, n, begins);
-    for (size_t first = 0, last; first < n; first = last) {
+    for (size_t first = next_scored(&scoring->text, 0), last; first < n;
+         first = next_scored(&scoring->text, last)) {
         struct attn_buffer text = {0};
         enum attn_status status;
 
         last = first + 1;
-        while (last < n && !begins[last])
+        while (last < n && !begins[last] && attn_picture_prompt_is_scored(&scoring->text, last))
             last++;
         status = append_word(scoring, first, last, &text, err);
         attn_buffer_release(&text);
@@ -444,10 +484,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     frame->config = attn_model_config(attn_host_model(frame->host));
     scoring->n_ctx = frame->config->n_ctx;
     scoring->n_vocab = frame->config->n_vocab;
+    attn_frame_choose_nothing(&frame->request);
     ATTN_TRY(attn_error_at(read_tokens(scoring, err), ATTN_STAGE_INPUT, err));
     ATTN_TRY(attn_error_at(check_windows(scoring, err), ATTN_STAGE_OPTIONS, err));
     scoring->scored = attn_frame_alloc(frame, scoring->text.n, sizeof *scoring->scored);
-    attn_frame_choose_nothing(&frame->request);
     return attn_frame_memory(frame, err);
 }
 
@@ -473,8 +513,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
     if (scoring->frame.config->is_encoder)
         ATTN_TRY(score_masked(scoring, err));
-    for (size_t begin = 0, from = 1, end = 0; end < n && !scoring->frame.config->is_encoder;
-         begin += scoring->args->stride) {
+    for (size_t begin = 0, from = next_scored(&scoring->text, 1), end = 0;
+         end < n && !scoring->frame.config->is_encoder; begin += scoring->args->stride) {
         end = n - begin > n_ctx ? begin + n_ctx : n;
         ATTN_TRY(run_window(scoring, begin, from, end, err));
         attn_frame_report(&scoring->frame, end, n);
@@ -483,7 +523,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     for (size_t i = 0; i < n; i++) {
         sum->n_token += scoring->scored[i].is_scored;
         sum->nats += scoring->scored[i].nats;
-        if (!scoring->args->merges_words)
+        if (!scoring->args->merges_words && attn_picture_prompt_is_scored(&scoring->text, i))
             ATTN_TRY(append_token(scoring, i, err));
     }
     return scoring->args->merges_words ? append_words(scoring, err) : ATTN_OK;
@@ -491,7 +531,10 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 static void release(void *state)
 {
-    attn_sequence_release(&((struct scoring *)state)->text);
+    struct scoring *scoring = state;
+
+    if (!scoring->frame.run) /* it owns the text */
+        attn_sequence_release(&scoring->text);
 }
 
 static const struct attn_procedure of_text = {
@@ -660,7 +703,9 @@ static enum attn_status score_text(const struct item_scoring *scoring,
 
     if (sum.n_token == 0)
         return attn_error_set(err, ATTN_INVALID, "%s",
-                              scoring->frame.config->is_encoder
+                              result->run->text.seen.region
+                                  ? "no token of its prompt has a score, and it has no 'answer'"
+                              : scoring->frame.config->is_encoder
                                   ? "it has special tokens alone, and these have no score"
                                   : "it has 1 token, and the first has no score");
     if (scoring->args->by == ATTN_SCORE_BY_WORD)

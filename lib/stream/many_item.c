@@ -131,6 +131,22 @@ static enum attn_status make_blank(const struct attn_image_config *image,
     return pixels->values ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
+/* Whether only texts with pictures fit the request: because of how they are read, or of its sites.
+ */
+static bool needs_pictures(const struct attn_many_task *task)
+{
+    const enum attn_vision family = attn_model_config(task->host->model)->vision.family;
+    const struct attn_request *request = &task->request;
+    const char *sites = request->selection.sites;
+
+    return family == ATTN_VISION_PALIGEMMA ||
+           (family != ATTN_VISION_NONE &&
+            (request->reading.chat != ATTN_CHAT_ON ||
+             request->reading.image_tiles != ATTN_IMAGE_TILES_ON ||
+             (sites && (strstr(sites, "picture_map") || strstr(sites, "image_features") ||
+                        strstr(sites, "pixel_values")))));
+}
+
 /* Prepares a run of the longest text that may share a session, without options that name positions.
  * Fails if heads, attention or ablations do not fit the model. */
 static enum attn_status prepare_longest(struct attn_many_task *task, struct attn_error *err)
@@ -139,7 +155,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     struct attn_request request = task->request;
     const char *prompt;
 
-    if (task->has_cross)
+    if (task->has_cross || needs_pictures(task))
         return ATTN_OK;
     request.input = (struct attn_input){.ids = ids, .n_id = task->n_longest};
     if (attn_model_reads_pictures(task->host->model)) {
@@ -183,7 +199,8 @@ static enum attn_status read_options(struct attn_many_task *task,
     task->request.on_note = NULL; /* notes are written once, not for each record */
     if (task->options.has_logits && task->request.selection.queries)
         return report(err, "`has_logits` is of one position of each record, expected no `queries`");
-    if (task->request.selection.sites && strstr(task->request.selection.sites, "encoder:"))
+    if (task->request.selection.sites && (strstr(task->request.selection.sites, "encoder:") ||
+                                          strstr(task->request.selection.sites, "tower:")))
         return report(err, "`sites` names the encoder, and records hold tensors of the decoder");
     if (!task->options.keeps_tensors)
         task->request.selection.sites = task->options.measures != 0 ? "pattern" : NULL;
@@ -313,13 +330,13 @@ static enum attn_record_failure find_failure(const struct attn_many_task *task,
     return failure != ATTN_RECORD_FAILURE_NONE ? failure : ATTN_RECORD_FAILURE_NO_FIT;
 }
 
-/* Whether STATUS is a failure of the input, and not of memory or the model. */
-static bool is_of_input(const struct attn_many_task *task, enum attn_status status,
-                        const struct attn_error *err)
+/* Whether STATUS is a failure of INPUT, and not of memory or the model. */
+static bool is_of_input(const struct attn_many_task *task, const struct attn_input *input,
+                        enum attn_status status, const struct attn_error *err)
 {
     const struct attn_tokenizer *tokenizer;
 
-    if (attn_model_reads_pictures(task->host->model))
+    if (attn_input_is_picture(input))
         return status != ATTN_NO_MEMORY && status != ATTN_CANCELED &&
                (err->stage == ATTN_STAGE_INPUT || err->stage == ATTN_STAGE_OPTIONS);
     return (status == ATTN_INVALID || status == ATTN_UNSUPPORTED) &&
@@ -423,7 +440,7 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
         /* Records select heads of the decoder only. */
         ATTN_TRY(attn_run_drop_encoder(item->run, why));
         *failure = check_run(task, item, why);
-    } else if (is_of_input(task, status, why)) {
+    } else if (is_of_input(task, &request.input, status, why)) {
         *failure = find_failure(task, &request, why);
     } else {
         return status;
@@ -510,7 +527,8 @@ static void find_surprisal(void *context, size_t task, int worker)
     const size_t next = event->row0 + task + 1;
 
     (void)worker;
-    if (next < logits->item->run->text.n)
+    if (next < logits->item->run->text.n &&
+        attn_picture_prompt_is_scored(&logits->item->run->text, next))
         logits->item->surprisal[next] = attn_logits_surprisal(
             event->data + task * event->ld, event->n_col, logits->item->run->text.ids[next]);
 }
