@@ -353,6 +353,7 @@ static const struct {
     {"make-a-model", NULL, "init --help"},
     {"pages", NULL, "run --html"},
     {"pictures", NULL, "help figures"},
+    {"pictures-and-questions", NULL, "run --image"},
     {"predictions", NULL, "score --help"},
     {"proteins", NULL, NULL},
     {"study", "tutorial/a-study", "help items"},
