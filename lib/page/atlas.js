@@ -179,14 +179,14 @@ function patternOf(head) {
 function distancesOf(head) {
   const middle = (data.ranges.length - 1) / 2, used = head.distances.map((share, i) => share >= 0.0005 || i === middle ? i : -1).filter(i => i >= 0);
   const first = Math.min(...used), shares = head.distances.slice(first, Math.max(...used) + 1), most = Math.max(...shares, 1e-9);
-  const pitch = 26, height = 92, width = Math.max(shares.length * pitch, 120), percent = share => (100 * share).toFixed(0);
+  const axis = 'distance, % of the weight', pitch = 26, height = 92, width = Math.max(shares.length * pitch, LETTER * axis.length), percent = share => (100 * share).toFixed(0);
   return svgEl('svg', { viewBox: `0 0 ${width} ${height + 36}`, width, height: height + 36, role: 'img', class: 'a-distances', 'aria-label':
     'share of the weight by the distance from key to query: ' + shares.map((share, i) => `${data.ranges[first + i]}: ${percent(share)} %`).join(', ') },
   ...shares.flatMap((share, i) => [
     svgEl('rect', { x: i * pitch + 3, y: 14 + height * 0.84 * (1 - share / most), width: pitch - 6, height: height * 0.84 * share / most }),
     svgEl('text', { x: (i + 0.5) * pitch, y: 10 + height * 0.84 * (1 - share / most), 'text-anchor': 'middle' }, percent(share)),
     svgEl('text', { x: (i + 0.5) * pitch, y: height + 11, 'text-anchor': 'middle' }, data.ranges[first + i])]),
-  svgEl('text', { class: 'a-axis', x: 0, y: height + 30 }, 'distance, % of the weight'));
+  svgEl('text', { class: 'a-axis', x: 0, y: height + 30 }, axis));
 }
 
 // Returns the tokens of a sequence that SPANS shows. WEIGHTS are those of the keys among them.

@@ -825,6 +825,28 @@ START_TEST(atlas_shows_measures_and_opens_cards)
 }
 END_TEST
 
+/* A card of texts with few distances has room for the name of their axis. */
+START_TEST(card_of_short_texts_names_its_axis)
+{
+    FILE *file;
+
+    enter();
+    file = fopen("texts.txt", "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(keys, file);
+    fclose(file);
+    RUN("heads", "-m", "fable", "--items", "texts.txt", "--items-format", "lines");
+    attn_browser_load(browser, "p.html", "");
+    free(attn_browser_text(browser, CHOOSE(2, "0")));
+    assert_text("document.querySelectorAll('.a-distances rect').length", "4");
+    assert_text("(width => [...document.querySelectorAll('.a-distances text')].every(t => "
+                "t.getBBox().x >= 0 && t.getBBox().x + t.getBBox().width <= width))("
+                "document.querySelector('.a-distances').viewBox.baseVal.width)",
+                "true");
+    leave();
+}
+END_TEST
+
 START_TEST(has_figure_and_table_without_a_script)
 {
     enter();
@@ -849,4 +871,5 @@ ATTN_SUITE("browser_experiment", map_says_every_number_and_shows_its_sign,
            readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,
            text_from_outside_stays_text, dark_paper_and_telephone,
            written_words_have_the_colors_of_their_steps, examples_show_texts_and_rows,
-           atlas_shows_measures_and_opens_cards, has_figure_and_table_without_a_script)
+           atlas_shows_measures_and_opens_cards, card_of_short_texts_names_its_axis,
+           has_figure_and_table_without_a_script)
