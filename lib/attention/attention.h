@@ -76,7 +76,8 @@ struct attn_score_bias; /* numbers that are added to scores; internal to the lib
 struct attn_attention {
     enum attn_attention_kind kind;
     size_t window; /* W, for window, hybrid and sink, >= 1 */
-    size_t stride; /* S, for strided and hybrid, >= 1; 0 for strided: not resolved yet */
+    size_t stride; /* S, for strided and hybrid, >= 1; 0 for strided: not resolved yet. C for block;
+                      0: all positions are in one row */
     size_t count;  /* K for random and sink, B for block, R for lowrank, >= 1 */
     uint64_t seed; /* for random and lowrank */
     enum attn_feature feature; /* for linear */

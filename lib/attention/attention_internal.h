@@ -91,6 +91,7 @@ struct attn_kind {
      *   span      the kept keys of ROW, if they are one span of neighbouring keys, first == last
      *             for an empty one; with has_steps also every key that is a multiple of the stride
      *             away. Then keeps and list are NULL, and follow from it.
+     *   is_near   keys that are listed without a span are still close together
      *   keeps     whether key j, 0 <= j < n_key, is kept: the definition of the kind
      *   list      the same keys, ascending, and their number; its time grows with that number, and
      *             is short where KEYS is NULL
@@ -99,7 +100,7 @@ struct attn_kind {
      */
     struct attn_key_span (*span)(const struct attn_attention *attention,
                                  const struct attn_key_row *row);
-    bool has_steps;
+    bool has_steps, is_near;
     bool (*keeps)(const struct attn_attention *attention, const struct attn_key_row *row, size_t j);
     size_t (*list)(const struct attn_attention *attention, const struct attn_key_row *row,
                    int32_t *keys);

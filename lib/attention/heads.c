@@ -31,7 +31,7 @@ enum attn_engine attn_attention_engine(const struct attn_attention *attention)
         return ATTN_ENGINE_LOWRANK;
     if (attention->algorithm == ATTN_ALGORITHM_BLOCKWISE)
         return ATTN_ENGINE_BLOCKWISE;
-    if (!attn_attention_is_listed(attention) || attn_keys_are_contiguous(attention))
+    if (!attn_attention_is_listed(attention) || attn_keys_are_near(attention))
         return ATTN_ENGINE_DENSE;
     return ATTN_ENGINE_GATHER;
 }

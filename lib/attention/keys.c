@@ -117,11 +117,11 @@ size_t attn_keys_largest(const struct attn_attention *attention, size_t n_key)
     return n_step < n_key - largest ? largest + n_step : n_key;
 }
 
-bool attn_keys_are_contiguous(const struct attn_attention *attention)
+bool attn_keys_are_near(const struct attn_attention *attention)
 {
     const struct attn_kind *kind = attn_kind_find(attention);
 
-    return kind->span && !kind->has_steps;
+    return kind->is_near || (kind->span && !kind->has_steps);
 }
 
 enum attn_status attn_mask_matrix_check(const struct attn_mask_matrix *matrix, const char *what,

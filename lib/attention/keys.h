@@ -46,8 +46,9 @@ enum attn_status attn_key_mask_check(const int32_t *mask, size_t n, struct attn_
 enum attn_status attn_key_mask_check_kind(const struct attn_attention *attention,
                                           struct attn_error *err);
 
-/* Whether each row of the kind, before masking, is one span of adjacent keys. */
-bool attn_keys_are_contiguous(const struct attn_attention *attention);
+/* Whether the keys of a row of the kind, before masking, are close together, so that products with
+ * all keys from the first to the last cost less than gathering them. */
+bool attn_keys_are_near(const struct attn_attention *attention);
 
 /* The keys first to last-1. */
 struct attn_key_span {

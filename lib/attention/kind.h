@@ -18,7 +18,8 @@
  *             (Child et al. 1904.10509)
  *   log       |i-j| is 0 or a power of two
  *   random    i = j, and K-1 other keys, drawn by seed, layer, head and row
- *   block     floor(i/B) = floor(j/B)
+ *   block     floor(i/B) = floor(j/B); with C, of positions in a grid of C columns, row by row,
+ *             this holds for their rows and for their columns
  *   hybrid    |i-j| < W, or S divides i-j
  *   sink      j < K, or |i-j| < W (Xiao et al. 2309.17453)
  *
@@ -35,7 +36,7 @@
     X(STRIDED, 2, strided, "strided[:S]")                                                          \
     X(LOG, 3, log, "log")                                                                          \
     X(RANDOM, 4, random, "random:K[:SEED]")                                                        \
-    X(BLOCK, 5, block, "block:B")                                                                  \
+    X(BLOCK, 5, block, "block:B[:C]")                                                              \
     X(HYBRID, 6, hybrid, "hybrid:W:S")                                                             \
     X(SINK, 9, sink, "sink:K:W")                                                                   \
     X(LINEAR, 7, linear, "linear[:elu|relu|exp][:raw]")                                            \

@@ -38,11 +38,16 @@ static struct attn_attention find_attention(const struct attn_model *model,
     const struct attn_attention *from =
         options->attention ? options->attention : model->config.attention;
     const bool is_cross = model->config.is_cross[layer];
+    const struct attn_position_numbers *patches = &options->positions;
     struct attn_attention attention = from[layer];
 
     if (is_cross && attention.mask == ATTN_MASK_CAUSAL)
         attention.mask = ATTN_MASK_NONE;
     attn_attention_resolve_stride(&attention, is_cross ? options->n_source : options->n_max);
+    /* Blocks of a picture are blocks of its grid, if it has one. */
+    if (attention.kind == ATTN_ATTENTION_BLOCK && attention.stride == 0 && patches->numbers &&
+        model->config.image.patch_height > 0)
+        attention.stride = (size_t)patches->numbers[3 * patches->n - 1] + 1;
     return attention;
 }
 

@@ -161,8 +161,7 @@ struct attn_sequence attn_encoder_input(const struct attn_sequence *source)
                                   .key_mask = source->key_mask,
                                   .pixels = source->pixels,
                                   .grid = source->grid,
-                                  .numbers = source->numbers,
-                                  .attention = source->attention};
+                                  .numbers = source->numbers};
 }
 
 struct attn_pass attn_encoder_pass_of(const struct attn_model *model,
@@ -182,7 +181,6 @@ struct attn_pass attn_encoder_pass_of(const struct attn_model *model,
     own.n_key_mask = source->n;
     own.embeddings_name = source->name;
     own.positions = source->numbers;
-    own.attention = source->attention;
     return (struct attn_pass){
         .model = model->encoder ? model->encoder : model->tower, .text = source, .options = own};
 }

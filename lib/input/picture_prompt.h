@@ -45,10 +45,8 @@ struct attn_picture_prompt {
     int32_t next_position;        /* of the next token */
     size_t n_prompt;              /* tokens before the answer */
     struct attn_mask_block block; /* the positions that see each other */
-    /* For a tower that turns patches by row and column, or has windows; else NULL: */
-    int32_t *patches;                 /* [3, P] owns; 0, row and column of each patch */
-    struct attn_attention *attention; /* [n_layer] owns */
-    unsigned char *windows;           /* [P, P] owns; the pairs of patches of one window */
+    int32_t *patches; /* [3, P] owns; 0, row and column of each patch, for a tower that turns
+                         patches by them; else NULL */
 };
 
 /* Returns the name of REGION. */

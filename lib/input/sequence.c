@@ -573,8 +573,6 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_free(sequence->seen.region);
     attn_free(sequence->seen.positions);
     attn_free(sequence->seen.patches);
-    attn_free(sequence->seen.attention);
-    attn_free(sequence->seen.windows);
     *sequence = (struct attn_sequence){0};
 }
 

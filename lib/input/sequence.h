@@ -49,10 +49,8 @@ struct attn_sequence {
     struct attn_pixels made;         /* owns; the pixels, if they were read from a file */
     struct attn_image_grid grid;     /* of a picture: the grid of its patches */
     struct attn_picture_prompt seen; /* the picture in a text */
-    /* Borrowed; of a picture for a tower: the numbers of its positions, and the attention of each
-     * layer; {0} and NULL: as in the model. */
+    /* Borrowed; of a picture for a tower: the numbers of its positions; {0}: as in the model. */
     struct attn_position_numbers numbers;
-    const struct attn_attention *attention;
     struct attn_token_bytes tokens; /* the texts of the tokens, if there is a tokenizer; for a
                                        picture, the names of its positions */
     size_t *words; /* [n] owns; the word number of each token (attn_words_find), or NULL */

@@ -66,31 +66,9 @@ enum attn_status attn_tower_take(const struct attn_model *model,
     ATTN_TRY(
         attn_model_image_grid(model->tower, all->height, all->width, &picture->sequence.grid, err));
     picture->sequence.n = picture->sequence.grid.n_row * picture->sequence.grid.n_col;
-    picture->sequence.attention = sequence->seen.attention;
     if (sequence->seen.patches)
         picture->sequence.numbers =
             (struct attn_position_numbers){sequence->seen.patches, picture->sequence.n, 0};
-    return ATTN_OK;
-}
-
-/* Makes the windows of a picture of N_ROW x N_COL patches: a mask for the layers that have them. */
-static enum attn_status make_windows(const struct attn_model *tower, size_t n_row, size_t n_col,
-                                     struct attn_picture_prompt *seen, struct attn_error *err)
-{
-    const struct attn_vision_config *vision = &tower->config.vision;
-    const size_t side = vision->window * vision->merge, n = n_row * n_col;
-
-    ATTN_TRY(ATTN_ALLOC(seen->attention, tower->config.n_layer, err));
-    ATTN_TRY(ATTN_ALLOC(seen->windows, attn_size_mul(n, n), err));
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            seen->windows[i * n + j] =
-                i / n_col / side == j / n_col / side && i % n_col / side == j % n_col / side;
-    for (size_t layer = 0; layer < tower->config.n_layer; layer++) {
-        seen->attention[layer] = tower->config.attention[layer];
-        if (seen->attention[layer].mask == ATTN_MASK_MATRIX)
-            seen->attention[layer].matrix = (struct attn_mask_matrix){seen->windows, 1, n, n};
-    }
     return ATTN_OK;
 }
 
@@ -108,7 +86,7 @@ static enum attn_status place_patches(const struct attn_model *tower,
         seen->patches[n + i] = (int32_t)(i / n_col);
         seen->patches[2 * n + i] = (int32_t)(i % n_col);
     }
-    return tower->config.vision.window > 0 ? make_windows(tower, n_row, n_col, seen, err) : ATTN_OK;
+    return ATTN_OK;
 }
 
 /* The memory for one picture. */

@@ -11,12 +11,12 @@ static const struct form {
     size_t bare_patch; /* the side of a patch if `vision_config` is missing */
     const char *image_id;
 } forms[] = {
-    {{ATTN_VISION_SMOLVLM, "smolvlm", 128257, 224, 32, 2, 0, 0}, 32, "image_token_id"},
-    {{ATTN_VISION_SMOLVLM, "idefics3", 128257, 224, 32, 2, 0, 0}, 32, "image_token_id"},
-    {{ATTN_VISION_GEMMA3, "gemma3", 262144, 224, 16, 1, 0, 0}, 16, "image_token_index"},
-    {{ATTN_VISION_PALIGEMMA, "paligemma", 256000, 224, 16, 1, 0, 0}, 14, "image_token_index"},
-    {{ATTN_VISION_QWEN, "qwen2_vl", 151655, 0, 14, 2, 0, 0}, 14, "image_token_id"},
-    {{ATTN_VISION_QWEN, "qwen2_5_vl", 151655, 0, 14, 2, 0, 0}, 14, "image_token_id"},
+    {{ATTN_VISION_SMOLVLM, "smolvlm", 128257, 224, 32, 2, 0}, 32, "image_token_id"},
+    {{ATTN_VISION_SMOLVLM, "idefics3", 128257, 224, 32, 2, 0}, 32, "image_token_id"},
+    {{ATTN_VISION_GEMMA3, "gemma3", 262144, 224, 16, 1, 0}, 16, "image_token_index"},
+    {{ATTN_VISION_PALIGEMMA, "paligemma", 256000, 224, 16, 1, 0}, 14, "image_token_index"},
+    {{ATTN_VISION_QWEN, "qwen2_vl", 151655, 0, 14, 2, 0}, 14, "image_token_id"},
+    {{ATTN_VISION_QWEN, "qwen2_5_vl", 151655, 0, 14, 2, 0}, 14, "image_token_id"},
 };
 
 /* Sets the side of a cell of Gemma 3, whose config has the number of cells. */
@@ -48,16 +48,9 @@ static enum attn_status read_sizes(const struct attn_json *json, const struct at
             attn_json_get_size(json, object, "image_size", 1, ATTN_MAX_WIDTH, &vision->side, err));
     ATTN_TRY(
         attn_json_get_size(json, object, "patch_size", 1, ATTN_MAX_WIDTH, &vision->patch, err));
-    if (is_qwen) {
-        size_t window = 112;
-
-        ATTN_TRY(attn_json_get_size(json, object, "spatial_merge_size", 1, ATTN_MAX_LAYER,
-                                    &vision->merge, err));
-        ATTN_TRY(attn_json_get_size(json, object, "window_size", 1, ATTN_MAX_WIDTH, &window, err));
-        window = window / vision->merge / vision->patch;
-        vision->window = strcmp(vision->type, "qwen2_5_vl") != 0 ? 0 : window > 0 ? window : 1;
-        return ATTN_OK;
-    }
+    if (is_qwen)
+        return attn_json_get_size(json, object, "spatial_merge_size", 1, ATTN_MAX_LAYER,
+                                  &vision->merge, err);
     if (vision->patch > vision->side)
         return attn_json_refuse(json, err, ATTN_FORMAT, "patch_size",
                                 "is %zu, larger than 'image_size', %zu", vision->patch,

@@ -24,7 +24,6 @@ struct attn_vision_config {
     size_t side;      /* a picture has side x side pixels; 0: sizes vary */
     size_t patch;     /* pixels of a side of a patch */
     size_t merge;     /* patches of a side of a cell */
-    size_t window;    /* cells of a side of a window of the tower; 0: no windows */
     size_t d_feature; /* width of the rows that the connector makes */
 };
 

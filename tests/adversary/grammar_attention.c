@@ -20,7 +20,7 @@ static const struct {
 } kinds[] = {
     {"full", "", ATTN_ATTENTION_FULL},        {"window", "W", ATTN_ATTENTION_WINDOW},
     {"strided", "s", ATTN_ATTENTION_STRIDED}, {"log", "", ATTN_ATTENTION_LOG},
-    {"random", "Nr", ATTN_ATTENTION_RANDOM},  {"block", "N", ATTN_ATTENTION_BLOCK},
+    {"random", "Nr", ATTN_ATTENTION_RANDOM},  {"block", "Ns", ATTN_ATTENTION_BLOCK},
     {"hybrid", "WS", ATTN_ATTENTION_HYBRID},  {"sink", "NW", ATTN_ATTENTION_SINK},
     {"linear", "fa", ATTN_ATTENTION_LINEAR},  {"lowrank", "Nr", ATTN_ATTENTION_LOWRANK},
 };

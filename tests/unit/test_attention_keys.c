@@ -36,6 +36,7 @@ static bool is_power_of_two(size_t n)
 static bool is_kept(const struct attn_attention *attention, size_t i, size_t j)
 {
     const size_t distance = i > j ? i - j : j - i;
+    const size_t n_col = attention->stride > 0 ? attention->stride : SIZE_MAX;
 
     switch (attention->kind) {
     case ATTN_ATTENTION_FULL:
@@ -47,7 +48,8 @@ static bool is_kept(const struct attn_attention *attention, size_t i, size_t j)
     case ATTN_ATTENTION_LOG:
         return distance == 0 || is_power_of_two(distance);
     case ATTN_ATTENTION_BLOCK:
-        return i / attention->count == j / attention->count;
+        return i / n_col / attention->count == j / n_col / attention->count &&
+               i % n_col / attention->count == j % n_col / attention->count;
     case ATTN_ATTENTION_SINK:
         return j < attention->count || distance < attention->window;
     case ATTN_ATTENTION_HYBRID:
@@ -117,7 +119,8 @@ static const char *const defined_kinds[] = {
     "strided:1",  "strided:3",    "strided:16",   "strided:100", "log",        "block:1",
     "block:4",    "block:7",      "block:70",     "hybrid:1:1",  "hybrid:3:7", "hybrid:7:3",
     "hybrid:1:8", "hybrid:100:2", "hybrid:2:100", "sink:1:1",    "sink:4:3",   "sink:3:9",
-    "sink:100:1", "sink:2:100"};
+    "sink:100:1", "sink:2:100",   "block:3:7",    "block:4:8",   "block:1:9",  "block:8:3",
+    "block:70:5", "block:2:100"};
 enum { N_DEFINED = sizeof defined_kinds / sizeof *defined_kinds };
 
 START_TEST(rows_hold_the_pairs_that_the_kind_is_defined_by)
@@ -237,6 +240,9 @@ START_TEST(parameters_beyond_the_keys_mean_full_and_overflow_nothing)
                                         "block:9",
                                         "random:18446744073709551615:3",
                                         "block:18446744073709551615",
+                                        "block:9:2",
+                                        "block:9:18446744073709551615",
+                                        "block:18446744073709551615:8",
                                         "hybrid:18446744073709551615:18446744073709551615",
                                         "hybrid:9:2",
                                         "hybrid:2:1",
@@ -515,15 +521,14 @@ START_TEST(rows_of_kinds_with_a_window_or_a_block_lie_together)
 {
     static const struct {
         const char *text;
-        bool is_contiguous;
-    } rows[] = {{"full", true}, {"window:3", true},  {"block:3", true},    {"strided", false},
-                {"log", false}, {"random:3", false}, {"hybrid:3:4", false}};
+        bool is_near;
+    } rows[] = {{"full", true},     {"window:3", true}, {"block:3", true},   {"block:3:4", true},
+                {"strided", false}, {"log", false},     {"random:3", false}, {"hybrid:3:4", false}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct attn_attention attention = make(rows[i].text, ATTN_MASK_CAUSAL);
 
-        ck_assert_msg(attn_keys_are_contiguous(&attention) == rows[i].is_contiguous, "%s",
-                      rows[i].text);
+        ck_assert_msg(attn_keys_are_near(&attention) == rows[i].is_near, "%s", rows[i].text);
     }
 }
 END_TEST

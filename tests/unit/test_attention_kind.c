@@ -34,7 +34,9 @@ START_TEST(kinds_are_read_with_their_parameters)
     a = make("random:5:18446744073709551615");
     ck_assert(a.kind == ATTN_ATTENTION_RANDOM && a.count == 5 && a.seed == UINT64_MAX);
     a = make("block:7");
-    ck_assert(a.kind == ATTN_ATTENTION_BLOCK && a.count == 7);
+    ck_assert(a.kind == ATTN_ATTENTION_BLOCK && a.count == 7 && a.stride == 0);
+    a = make("block:8:46");
+    ck_assert(a.kind == ATTN_ATTENTION_BLOCK && a.count == 8 && a.stride == 46);
     a = make("hybrid:3:8");
     ck_assert(a.kind == ATTN_ATTENTION_HYBRID && a.window == 3 && a.stride == 8);
     a = make("linear:exp:raw");
@@ -62,6 +64,7 @@ START_TEST(a_kind_is_written_with_all_its_parameters_and_reads_back)
         {"random:3", "random:3:0"},
         {"random:3:9", "random:3:9"},
         {"block:2", "block:2"},
+        {"block:2:3", "block:2:3"},
         {"hybrid:1:2", "hybrid:1:2"},
         {"sink:4:64", "sink:4:64"},
         {"hybrid:18446744073709551615:18446744073709551615",
@@ -112,7 +115,7 @@ START_TEST(bad_kinds_are_refused_with_what_was_expected_and_change_nothing)
         const char *text, *message;
     } rows[] = {
         {"", "unknown attention '', expected one of full, window:W, strided[:S], log, "
-             "random:K[:SEED], block:B, hybrid:W:S, sink:K:W, linear[:elu|relu|exp][:raw], "
+             "random:K[:SEED], block:B[:C], hybrid:W:S, sink:K:W, linear[:elu|relu|exp][:raw], "
              "lowrank:R[:SEED]"},
         {"Full", "unknown attention 'Full', expected one of full"},
         {"windo:3", "unknown attention 'windo:3', expected one of full"},
@@ -136,6 +139,7 @@ START_TEST(bad_kinds_are_refused_with_what_was_expected_and_change_nothing)
         {"hybrid:1:0", "S of 'hybrid:1:0' is '0', expected a whole number from 1"},
         {"random:0", "K of 'random:0' is '0', expected a whole number from 1"},
         {"block:0", "B of 'block:0' is '0', expected a whole number from 1"},
+        {"block:2:0", "C of 'block:2:0' is '0', expected a whole number from 1"},
         {"lowrank:0", "R of 'lowrank:0' is '0', expected a whole number from 1"},
         {"random:1:-3", "SEED of 'random:1:-3' is '-3', expected a whole number from 0"},
         {"block:18446744073709551616",

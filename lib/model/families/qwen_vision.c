@@ -61,19 +61,27 @@ static const struct attn_config_names qwen2_names = {.d_model = "embed_dim",
                                                        .n_head = "num_heads",
                                                        .d_mlp = "intermediate_size"};
 
-/* Marks the layers whose patches see only those of their window. */
+/* Lets the patches of layers with windows see only those of their window: a block of a grid, whose
+ * columns the picture sets. */
 static enum attn_status read_windows(const struct attn_json *json, struct attn_config *config,
                                      struct attn_config_layers *layers, struct attn_error *err)
 {
     static const int64_t usual[] = {7, 15, 23, 31};
-    const struct attn_node *list = attn_node_find(attn_json_root(json), "fullatt_block_indexes");
+    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *list = attn_node_find(root, "fullatt_block_indexes");
+    size_t window = 112, merge = 2;
     int64_t layer;
 
-    for (size_t i = 0; i < config->n_layer; i++)
-        layers->attention[i].mask = ATTN_MASK_MATRIX;
+    ATTN_TRY(attn_json_get_size(json, root, "window_size", 1, ATTN_MAX_WIDTH, &window, err));
+    ATTN_TRY(attn_json_get_size(json, root, "spatial_merge_size", 1, ATTN_MAX_LAYER, &merge, err));
+    window = window / merge / config->image.patch_height;
+    for (size_t i = 0; i < config->n_layer; i++) {
+        layers->attention[i].kind = ATTN_ATTENTION_BLOCK;
+        layers->attention[i].count = (window > 0 ? window : 1) * merge;
+    }
     for (size_t i = 0; !list && i < sizeof usual / sizeof *usual; i++)
         if ((size_t)usual[i] < config->n_layer)
-            layers->attention[usual[i]].mask = ATTN_MASK_NONE;
+            layers->attention[usual[i]].kind = ATTN_ATTENTION_FULL;
     if (list && !attn_node_is_array(list))
         return attn_json_refuse(json, err, ATTN_FORMAT, "fullatt_block_indexes",
                                 "is not a list of layers");
@@ -82,7 +90,7 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_c
             return attn_json_refuse(json, err, ATTN_FORMAT, "fullatt_block_indexes",
                                     "is not a list of layers");
         if ((size_t)layer < config->n_layer)
-            layers->attention[layer].mask = ATTN_MASK_NONE;
+            layers->attention[layer].kind = ATTN_ATTENTION_FULL;
     }
     return ATTN_OK;
 }
