@@ -297,7 +297,7 @@ struct attn_page {
     struct attn_page_data *data; /* owns */
     struct attn_page_gradients gradients;
     struct attn_page_vectors vectors;
-    bool has_picture; /* heads are drawn over the picture of the run */
+    const struct attn_backdrop *picture; /* the picture over which heads are drawn; or NULL */
     bool has_experiment;
     struct attn_page_experiment experiment; /* owns */
     /* tokens of the text and of the source, as in tables */

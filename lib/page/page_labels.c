@@ -220,7 +220,7 @@ static bool has_words(const struct attn_page *page, const struct side sides[2])
                                                          : head->n_row == sides[0].n;
     }
     return is_joined && words[0] && sides[0].tokens && labels->ids &&
-           page->base.n_query == page->base.n_position;
+           page->base.n_query == page->base.n_position && !page->picture;
 }
 
 enum attn_status attn_page_push_tokens(struct attn_json_writer *json, const struct attn_page *page,

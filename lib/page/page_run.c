@@ -7,6 +7,7 @@
 #include "formats/json_writer.h"
 #include "formats/png_file.h"
 #include "formats/quoting.h"
+#include "input/picture_prompt.h"
 #include "tables/colormap_internal.h"
 #include "tables/table_writer.h"
 #include "tensors/labels_json.h"
@@ -115,7 +116,7 @@ static void push_look(struct run_json *to)
                    picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
     attn_json_text(push_key(to, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
     attn_json_text(push_key(to, "scale"), curves[scale->curve]);
-    attn_json_text(push_key(to, "span"), to->page->has_picture && scale->span == ATTN_SPAN_DEFAULT
+    attn_json_text(push_key(to, "span"), to->page->picture && scale->span == ATTN_SPAN_DEFAULT
                                              ? "patches"
                                              : spans[scale->span]);
     if (scale->span == ATTN_SPAN_FIXED) {
@@ -125,10 +126,10 @@ static void push_look(struct run_json *to)
     attn_page_push_scales(&to->json, scale);
     attn_json_text(push_key(to, "values"), values[picture->values]);
     attn_json_size(push_key(to, "cell"), picture->cell);
-    attn_json_text(push_key(to, "figure"),
-                   to->page->has_picture && to->page->heads.n == 1 && is_open ? "tokens"
-                   : is_open                                                  ? NULL
-                             : attn_figure_name(picture->figure));
+    attn_json_text(push_key(to, "figure"), to->page->picture && to->page->heads.n == 1 && is_open
+                                               ? "tokens"
+                                           : is_open ? NULL
+                                                     : attn_figure_name(picture->figure));
     attn_json_bool(push_key(to, "hides_first"), picture->hides_first);
     attn_json_bool(push_key(to, "renormalizes"), picture->renormalizes);
     attn_json_bool(push_key(to, "merges_words"), picture->merges_words);
@@ -280,8 +281,10 @@ static size_t first_query(const struct attn_page *page)
     const struct attn_writer *writer = &page->base;
     const size_t *mask = writer->labels.mask;
 
-    if (page->has_picture)
-        return writer->queries[0];
+    if (page->picture)
+        return page->picture->is_in_text && writer->query_rank[page->picture->usual] != SIZE_MAX
+                   ? page->picture->usual
+                   : writer->queries[0];
     if (mask && writer->query_rank[*mask] != SIZE_MAX)
         return *mask;
     return writer->queries[writer->n_query - 1];
@@ -463,13 +466,36 @@ void attn_page_append_predictions(struct attn_buffer *out,
 
 /* --- The picture ----------------------------------------------------------------------------- */
 
+/* Writes the positions of each region of a text with a picture: of the picture only the first cell
+ * of each tile. */
+static void push_regions(struct attn_json_writer *json, const struct attn_page *page)
+{
+    const struct attn_labels *labels = &page->base.labels;
+    const struct attn_picture_dims *picture = &attn_selection_dims(labels->selection)->picture;
+
+    attn_json_size(attn_json_key(json, "tile_cols"), picture->tile_cols);
+    for (int region = 0; region < ATTN_N_REGION; region++) {
+        const bool is_picture = region == ATTN_REGION_PICTURE;
+        const size_t step = is_picture ? (size_t)picture->n_row * picture->n_col : 1;
+        size_t n = 0, most = is_picture ? step * (picture->n - 1) : SIZE_MAX;
+
+        attn_json_begin(
+            attn_json_key(json, is_picture ? "tiles" : attn_region_name((enum attn_region)region)),
+            '[');
+        for (size_t i = 0; i < page->base.n_position && n < most; i++)
+            if (labels->region[i] == region && n++ % step == 0)
+                attn_json_size(json, i);
+        attn_json_end(json);
+    }
+}
+
 /* Writes the size of the picture, and the layout of its patches. */
 static void push_picture(struct run_json *to)
 {
-    const struct attn_backdrop *backdrop = to->page->base.labels.backdrop;
+    const struct attn_backdrop *backdrop = to->page->picture;
     struct attn_json_writer *json;
 
-    if (!to->page->has_picture)
+    if (!backdrop)
         return;
     json = push_key(to, "picture");
     attn_json_begin(json, '{');
@@ -478,6 +504,8 @@ static void push_picture(struct run_json *to)
     attn_json_size(attn_json_key(json, "n_col"), backdrop->n_col);
     attn_json_size(attn_json_key(json, "width"), backdrop->width);
     attn_json_size(attn_json_key(json, "height"), backdrop->height);
+    if (backdrop->is_in_text)
+        push_regions(json, to->page);
     attn_json_end(json);
 }
 
@@ -493,7 +521,7 @@ enum attn_status attn_page_picture_write(const struct attn_page *page, struct at
 {
     static const char before[] = "<script type=\"text/plain\" id=\"picture-data\">";
     static const char after[] = "</script>\n";
-    const struct attn_backdrop *backdrop = page->base.labels.backdrop;
+    const struct attn_backdrop *backdrop = page->picture;
     const struct attn_png_image image = {.width = backdrop->width,
                                          .height = backdrop->height,
                                          .fill_row = fill_row,

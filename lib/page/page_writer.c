@@ -295,7 +295,7 @@ static void append_policy(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->live)
         append_file(out, ATTN_PAGE_FILE(live_policy));
-    else if (w->has_experiment || w->vectors.are_there || w->gradients.n > 0 || w->has_picture)
+    else if (w->has_experiment || w->vectors.are_there || w->gradients.n > 0 || w->picture)
         append_file(out, ATTN_PAGE_FILE(more_policy));
     else
         append_file(out, ATTN_PAGE_FILE(policy));
@@ -321,7 +321,7 @@ static void append_styles(struct attn_page *w, struct attn_buffer *out)
         attn_page_append_element(out, "style", ATTN_PAGE_FILE(atlas_css));
     if (w->vectors.are_there)
         attn_page_append_element(out, "style", ATTN_PAGE_FILE(neurons_css));
-    if (w->has_picture)
+    if (w->picture)
         attn_page_append_element(out, "style", ATTN_PAGE_FILE(picture_css));
 }
 
@@ -354,7 +354,7 @@ static void append_scripts(struct attn_page *w, struct attn_buffer *out)
         attn_page_append_element(out, "script", ATTN_PAGE_FILE(neurons_js));
     if (w->gradients.n > 0)
         attn_page_append_element(out, "script", ATTN_PAGE_FILE(gradients_js));
-    if (w->has_picture)
+    if (w->picture)
         attn_page_append_element(out, "script", ATTN_PAGE_FILE(picture_js));
 }
 
@@ -673,17 +673,18 @@ static enum attn_status draw_table(const struct attn_table *table,
 
 /* --- The format ------------------------------------------------------------------------------ */
 
-/* Returns true if all heads are drawn over the picture of the run. */
-static bool shows_picture(const struct attn_page *w)
+/* Returns the picture of the run if all heads are drawn over it; or NULL. */
+static const struct attn_backdrop *find_picture(const struct attn_page *w)
 {
-    const struct attn_backdrop *backdrop = w->base.labels.backdrop;
+    const struct attn_labels *labels = &w->base.labels;
+    const struct attn_backdrop *backdrop = labels->backdrop ? labels->backdrop : labels->seen;
 
-    if (!backdrop)
-        return false;
-    for (size_t i = 0; i < w->heads.n; i++)
-        if (w->heads.items[i].n_column != backdrop->n_front + backdrop->n_row * backdrop->n_col)
-            return false;
-    return true;
+    for (size_t i = 0; backdrop && i < w->heads.n; i++)
+        if (w->heads.items[i].is_encoder ||
+            (!backdrop->is_in_text &&
+             w->heads.items[i].n_column != backdrop->n_front + backdrop->n_row * backdrop->n_col))
+            return NULL;
+    return backdrop;
 }
 
 static enum attn_status open_page(struct attn_writer *writer, struct attn_error *err)
@@ -714,7 +715,7 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     ATTN_TRY(attn_page_heads_init(&w->heads, writer, err));
     ATTN_TRY(attn_page_gradients_init(&w->gradients, writer, &w->heads, err));
     ATTN_TRY(check_selection(w, err));
-    w->has_picture = shows_picture(w);
+    w->picture = find_picture(w);
     ATTN_TRY(attn_token_texts_init(w->texts, &writer->labels, err));
     ATTN_TRY(attn_token_labels_init(w->names, &writer->labels, err));
     ATTN_TRY(find_room(w, err));
@@ -752,7 +753,7 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     if (w->has_experiment)
         attn_page_write_json(writer->sink, "experiment-data", &w->experiment.json);
     ATTN_TRY(attn_page_vectors_write(w, err));
-    if (w->has_picture)
+    if (w->picture)
         ATTN_TRY(attn_page_picture_write(w, err));
     ATTN_TRY(attn_page_run_write(w, err));
     if (writer->options.picture->live)

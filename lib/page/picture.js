@@ -1,20 +1,50 @@
 // picture.js - draws heads over the picture that a model read, on a page with a picture. The patch
 // under the pointer is the query, and the maps of all heads follow it. Positions before the
-// patches, [CLS] and registers, are buttons next to the picture. It is a part of the viewer.
+// patches, [CLS] and registers, are buttons next to the picture. For a picture beside a text, the
+// buttons are its words, and the one under the pointer is the query; a cell under the pointer marks
+// the words that look at it. It is a part of the viewer.
 'use strict';
 globalThis.attnPicture = (viewer, image) => {
-const { state, run } = viewer, { el, svgEl, svgText, rgbOf, tint, rampBox } = attnPage;
+const { state, run } = viewer, { el, svgEl, svgText, rgbOf, tint, rampBox, written } = attnPage;
 const $ = id => document.getElementById(id);
-const { n_front: nFront, n_row: nRow, n_col: nCol, width, height } = run.picture;
+const { picture } = run, { n_front: nFront, width, height, tiles } = picture, isInText = Boolean(tiles);
 const MOST_BYTES = 1 << 27; // maximum bytes of weights that are kept for all heads together
-const { heads } = run;
+const { heads } = run, nKey = heads[0].cols;
 // smallest end of the color range: ten times an even weight
-const LEAST_END = Math.min(1, 10 / (nFront + nRow * nCol));
-const nCell = nRow * nCol, canFollow = run.bytes * run.sets.length * heads.reduce((n, h) => n + h.rows * h.cols, 0) <= MOST_BYTES;
+const LEAST_END = Math.min(1, 10 / (nFront + picture.n_row * picture.n_col));
+// the groups of positions that are buttons, in their order
+const GROUPS = isInText ? ['question', 'answer', 'other'].map(name => [name, picture[name]])
+  : [['Not in the picture', Array.from({ length: nFront }, (_, p) => p)]];
+const words = GROUPS.flatMap(group => group[1]), NOUN = isInText ? 'cell' : 'patch', FROM = isInText ? 'word' : 'patch';
+const canFollow = run.bytes * run.sets.length * heads.reduce((n, h) => n + h.rows * h.cols, 0) <= MOST_BYTES;
 
 const nothingOf = kind => run.nothing[kind][viewer.isDark() ? 'dark' : 'light'][0];
 const rowOfQuery = new Map(Array.from({ length: heads[0].rows }, (_, row) => [viewer.queryAt(row), row]));
 const isShown = () => state.v === 'grid' || state.v === 'tokens';
+
+// --- Cells --------------------------------------------------------------------------------------
+
+// Each switch with a letter in `state.on` is on.
+const SWITCHES = [['t', 'tiles', tiles?.length]].filter(row => row[2]);
+const isOn = letter => state.on.includes(letter) && SWITCHES.some(row => row[0] === letter);
+
+const cells = el('canvas'), cellContext = cells.getContext('2d');
+let nRow, nCol, cellImage, places, cellOf; // places: the positions of the cells, row by row
+
+// Lays out the cells: those of the picture, or of all its tiles.
+function layOut() {
+  const isOfTiles = isOn('t'), firsts = isOfTiles ? tiles : [nFront], across = isOfTiles ? picture.tile_cols : 1;
+  const { n_row: rows, n_col: cols } = picture, w = cols * across;
+  if (w === nCol) return;
+  [nCol, nRow] = [w, rows * firsts.length / across];
+  places = Array.from({ length: nRow * nCol }, (_, i) => {
+    const [r, c] = [Math.floor(i / nCol), i % nCol];
+    return firsts[Math.floor(r / rows) * across + Math.floor(c / cols)] + r % rows * cols + c % cols;
+  });
+  cellOf = new Map(places.map((p, i) => [p, i]));
+  [cells.width, cells.height] = [nCol, nRow];
+  cellImage = cellContext.createImageData(nCol, nRow);
+}
 
 // --- The picture --------------------------------------------------------------------------------
 
@@ -85,14 +115,11 @@ function colorOn(grey, w, stepOf, isSigned) {
     .toString(16).padStart(2, '0')).join('');
 }
 
-const cells = el('canvas', { width: nCol, height: nRow }), cellContext = cells.getContext('2d');
-const cellImage = cellContext.createImageData(nCol, nRow);
-
 // Paints the picture, and WEIGHTS, indexed by position, over it.
 function paintMap(context, w, h, weights, stepOf, isSigned) {
   const veil = veils(isSigned), { data } = cellImage;
-  for (let i = 0; i < nCell; i++) {
-    const weight = weights[nFront + i];
+  for (let i = 0; i < places.length; i++) {
+    const weight = weights[places[i]];
     if (isFinite(weight)) {
       const at = 4 * stepOf(weight);
       data[4 * i] = veil[at];
@@ -111,8 +138,8 @@ function paintMap(context, w, h, weights, stepOf, isSigned) {
 
 // Paints a frame around patch P.
 function paintMark(context, w, h, p, isLarge) {
-  if (p < nFront || p >= nFront + nCell) return;
-  const i = p - nFront, side = [w / nCol, h / nRow];
+  const i = cellOf.get(p), side = [w / nCol, h / nRow];
+  if (i === undefined) return;
   for (const [color, line] of isLarge ? [['#000000', 4], ['#ff7a1a', 2]] : [['#ff7a1a', 1]]) {
     context.strokeStyle = color;
     context.lineWidth = line;
@@ -150,7 +177,7 @@ function lineOf(h, set) {
     return own.map((w, i) => w - other[i]);
   }
   const { rows, cols } = heads[h], bytes = levels[set][h], n = rows * cols;
-  const isFrom = state.dir === 'from', out = new Float32Array(nFront + nCell).fill(NaN);
+  const isFrom = state.dir === 'from', out = new Float32Array(nKey).fill(NaN);
   const add = (p, row, column) => {
     if (column === 0 && !state.first) return;
     const w = weightAt(bytes, row * cols + column, n);
@@ -165,14 +192,13 @@ function lineOf(h, set) {
   return out;
 }
 
-const largestOf = weights => weights.subarray(nFront).reduce((most, w) =>
-  isFinite(w) ? Math.max(most, Math.abs(w)) : most, 0);
+const largestOf = weights => places.reduce((most, p) => isFinite(weights[p]) ? Math.max(most, Math.abs(weights[p])) : most, 0);
 
 // the weights of all heads for the current queries or keys
 let lines = { key: '', of: [], largest: 0 };
 
 function linesOf(set) {
-  const key = [set, state.dir, state.first, viewer.lookedFrom()].join();
+  const key = [set, state.dir, state.first, state.on, viewer.lookedFrom()].join();
   if (lines.key === key) return lines;
   const of = heads.map((_, h) => lineOf(h, set));
   lines = { key, of, largest: Math.max(...of.map(largestOf)) };
@@ -197,10 +223,11 @@ function rangeOf(weights, set) {
 
 function drawThumb(h, size, canvas) {
   if (!canFollow) return false;
+  layOut();
   const set = state.w === 'both' ? 'difference' : setOf(state.w);
   const ratio = devicePixelRatio || 1, longest = Math.max(width, height);
   const w = Math.max(3, Math.round(size * width / longest)), tall = Math.max(3, Math.round(size * height / longest));
-  const context = canvas.getContext('2d'), weights = isFollowing ? linesOf(set).of[h] : new Float32Array(nFront + nCell);
+  const context = canvas.getContext('2d'), weights = isFollowing ? linesOf(set).of[h] : new Float32Array(nKey);
   canvas.width = Math.round(w * ratio);
   canvas.height = Math.round(tall * ratio);
   canvas.style.width = w + 'px';
@@ -211,7 +238,7 @@ function drawThumb(h, size, canvas) {
 }
 
 // Identifies what the maps of all heads depend on, in addition to what matrices depend on.
-const key = () => [isFollowing, state.dir, viewer.lookedFrom()].join();
+const key = () => [isFollowing, state.dir, state.on, viewer.lookedFrom()].join();
 
 // --- One head -----------------------------------------------------------------------------------
 
@@ -219,13 +246,16 @@ let canvas, place, active, chips = [], painted = null;
 
 let pointed = null; // the patch under the pointer
 
+const isCellOfText = p => isInText && state.dir === 'from' && cellOf.has(p);
+
 const point = p => {
   pointed = p;
-  viewer.hover(p === null ? null : state.dir === 'from' ? { token: p, q: p, k: -1 } : { token: p, q: state.q, k: p });
+  viewer.hover(p === null || isCellOfText(p) ? null : state.dir === 'from' ? { token: p, q: p, k: -1 } : { token: p, q: state.q, k: p });
 };
 const choose = p => {
   point(null);
-  viewer.set(state.dir === 'from' ? rowOfQuery.get(p) === undefined ? {} : { q: p, p: [] } : { k: p, p: [] });
+  if (isCellOfText(p)) viewer.set({ k: p });
+  else viewer.set(state.dir === 'from' ? rowOfQuery.get(p) === undefined ? {} : { q: p, p: [] } : { k: p, p: [] });
 };
 const pinOne = p => {
   point(null);
@@ -235,14 +265,22 @@ const pinOne = p => {
 function patchAt(event) {
   const box = canvas.getBoundingClientRect();
   const c = Math.floor((event.clientX - box.left) / box.width * nCol), r = Math.floor((event.clientY - box.top) / box.height * nRow);
-  return c < 0 || r < 0 || c >= nCol || r >= nRow ? null : nFront + r * nCol + c;
+  return c < 0 || r < 0 || c >= nCol || r >= nRow ? null : places[r * nCol + c];
+}
+
+// Moves the focus to the next word that is a query.
+function moveWord(by, hasFocus) {
+  const list = words.filter(p => rowOfQuery.has(p)), i = list.indexOf(state.q);
+  choose(list[Math.min(list.length - 1, Math.max(0, i + by))]);
+  if (hasFocus) chips[words.indexOf(state.q)]?.focus();
 }
 
 function make() {
   canvas = el('canvas', { 'aria-hidden': 'true' });
   active = el('div', { class: 'unseen', role: 'gridcell', id: 'active-patch' });
   place = el('div', { class: 'picture', role: 'grid', tabindex: '0', 'aria-activedescendant': 'active-patch',
-    'aria-label': `The picture in ${nRow} x ${nCol} patches. Arrow keys move the patch that is looked from.` },
+    'aria-label': isInText ? 'The picture in cells. Arrow keys move the cell whose words are marked.'
+      : `The picture in ${nRow} x ${nCol} patches. Arrow keys move the patch that is looked from.` },
   canvas, el('div', { role: 'row' }, active));
   canvas.addEventListener('pointermove', event => {
     const p = patchAt(event);
@@ -254,14 +292,23 @@ function make() {
     if (p === null) return;
     if (event.ctrlKey || event.metaKey || event.shiftKey) pinOne(p); else choose(p);
   });
-  chips = Array.from({ length: nFront }, (_, p) => {
+  chips = words.map(p => {
     const chip = el('button', { class: 'chip' });
     chip.addEventListener('pointerenter', () => point(p));
     chip.addEventListener('pointerleave', () => point(null));
     chip.addEventListener('click', event => event.shiftKey || event.ctrlKey || event.metaKey ? pinOne(p) : choose(p));
     return chip;
   });
-  $('stage').replaceChildren(el('div', { class: 'chips', role: 'group', 'aria-label': 'Not in the picture' }, ...chips), place);
+  const switches = SWITCHES.map(([letter, text]) => {
+    const box = el('input', { type: 'checkbox', 'data-letter': letter });
+    box.addEventListener('change', () => viewer.set({ k: -1, on: isOn(letter) ? state.on.replace(letter, '') : state.on + letter }));
+    return el('label', {}, box, text);
+  });
+  const groups = GROUPS.filter(group => group[1].length || !isInText).map(([name, list]) =>
+    el('div', { class: isInText ? 'chips ' + name : 'chips', role: 'group', 'aria-label': name }, ...isInText ? [el('span', { class: 'note' }, name)] : [],
+      ...list.map(p => chips[words.indexOf(p)])));
+  const below = isInText ? groups.splice(-1) : [];
+  $('stage').replaceChildren(...groups, ...switches.length ? [el('p', { class: 'group' }, ...switches)] : [], place, ...below);
   $('stage').dataset.made = 'picture';
 }
 
@@ -278,30 +325,50 @@ function fit() {
 
 function drawChips(weights, stepOf, isSigned, from) {
   const paper = viewer.isDark() ? 16 : 255;
-  chips.forEach((chip, p) => {
-    const color = colorOn(paper, weights[p], stepOf, isSigned);
-    chip.textContent = viewer.shortText(p) + ' ' + viewer.number(weights[p]);
-    tint(chip, color);
+  chips.forEach((chip, i) => {
+    const p = words[i], name = viewer.shortText(p), number = viewer.number(weights[p]);
+    const isSeen = !isInText || isFinite(weights[p]);
+    chip.textContent = isInText ? name : name + ' ' + number;
+    if (isInText) {
+      chip.title = name + (isSeen ? ' ' + number : '');
+      chip.setAttribute('aria-label', chip.title);
+      chip.tabIndex = p === state.q ? 0 : -1;
+    }
+    tint(chip, isSeen ? colorOn(paper, weights[p], stepOf, isSigned) : '');
     chip.classList.toggle('from', from.includes(p));
   });
+}
+
+// Marks the words of a text that look at the cell P, by their weights in M.
+function markWords(m, p, stepOf) {
+  const to = new Float32Array(nKey).fill(NaN);
+  for (const word of words) if (rowOfQuery.has(word)) to[word] = m.weights[rowOfQuery.get(word) * m.cols + p];
+  drawChips(to, stepOf, false, viewer.lookedFrom());
+  viewer.say(...viewer.named('cell', p), ' \u2190', ...viewer.best(to, word => viewer.named('', word)));
 }
 
 // Draws the heads of LIST over the picture; returns null while they are being read.
 function draw(list) {
   const set = setOf(state.w), m = viewer.matrixOf(list, set);
   if (!m) return null;
+  layOut();
   if ($('stage').dataset.made !== 'picture') make();
-  const sums = viewer.tokenWeights(m), from = viewer.lookedFrom(), weights = new Float32Array(nFront + nCell).fill(NaN);
+  const sums = viewer.tokenWeights(m), from = viewer.lookedFrom(), weights = new Float32Array(nKey).fill(NaN);
   sums.forEach((w, i) => { weights[state.dir === 'from' ? i : viewer.queryAt(i)] = w; });
   const range = rangeOf(weights, set), stepOf = viewer.stepper(range), isSigned = set === 'difference';
   fit();
   const context = canvas.getContext('2d');
   paintMap(context, canvas.width, canvas.height, weights, stepOf, isSigned);
-  for (const p of from) paintMark(context, canvas.width, canvas.height, p, true);
-  drawChips(weights, stepOf, isSigned, from);
-  viewer.sayToken(m, sums);
-  if ($('turn')) $('turn').textContent = state.dir === 'from' ? 'Weights from a patch' : 'Weights to a patch';
-  active.textContent = $('readout').textContent;
+  const cell = [pointed, state.k].find(isCellOfText);
+  for (const p of cell === undefined ? from : [...from, cell]) paintMark(context, canvas.width, canvas.height, p, true);
+  if (cell === undefined || pointed !== null && pointed !== cell) {
+    drawChips(weights, stepOf, isSigned, from);
+    viewer.sayToken(m, sums);
+  } else markWords(m, cell, stepOf);
+  for (const box of document.querySelectorAll('#stage input')) box.checked = isOn(box.dataset.letter);
+  if ($('turn')) $('turn').textContent = `Weights ${state.dir} a ${FROM}`;
+  active.textContent = cell === undefined ? $('readout').textContent
+    : `cell row ${Math.floor(cellOf.get(cell) / nCol)}, column ${cellOf.get(cell) % nCol}, ${written({ factor: 100, figures: 2, unit: ' %' }, weights[cell])}`;
   painted = { range, isSigned, isEven: largestNow(weights, set) < LEAST_END };
   return m;
 }
@@ -324,18 +391,19 @@ function ramp() {
 // Describes the end of the color range; undefined if the viewer's description fits.
 function span() {
   if (!isShown()) return run.span === 'patches' ? ', to the largest of this matrix' : undefined;
-  return { patches: painted.isEven ? ', to ten times an even weight' : ', to the largest weight on a patch', matrix: ', to the largest of this map',
+  return { patches: painted.isEven ? ', to ten times an even weight' : `, to the largest weight on a ${NOUN}`, matrix: ', to the largest of this map',
     row: ', to the largest of this map' }[run.span];
 }
 
-// Moves the current query or key by patches. Above the first row are [CLS] and registers.
+// Moves the current query or key by patches; in a text, the cell whose words are marked. Above the
+// first row are [CLS] and registers.
 function move(down, across) {
-  const p = state.dir === 'from' ? state.q : Math.max(0, state.k);
-  const i = p - nFront, column = Math.max(0, i) % nCol, row = Math.floor(i / nCol);
+  const p = state.dir === 'from' && !isInText ? state.q : Math.max(0, state.k);
+  const i = cellOf.get(p) ?? -1, column = Math.max(0, i) % nCol, row = Math.floor(i / nCol);
   let next = p;
-  if (i < 0) next = down > 0 ? nFront : Math.min(nFront - 1, Math.max(0, p + across));
-  else if (row + down < 0) next = nFront > 0 ? 0 : p;
-  else next = nFront + Math.min(nRow - 1, row + down) * nCol + Math.min(nCol - 1, Math.max(0, column + across));
+  if (i < 0) next = down > 0 || isInText ? places[0] : Math.min(nFront - 1, Math.max(0, p + across));
+  else if (row + down < 0) next = nFront > 0 && !isInText ? 0 : p;
+  else next = places[Math.min(nRow - 1, row + down) * nCol + Math.min(nCol - 1, Math.max(0, column + across))];
   choose(next);
 }
 
@@ -343,7 +411,7 @@ function move(down, across) {
 function kept() {
   if (state.v !== 'grid') {
     const w = parseInt(canvas.style.width, 10), h = parseInt(canvas.style.height, 10);
-    const front = chips.map(chip => chip.textContent).join('   ');
+    const front = isInText ? '' : chips.map(chip => chip.textContent).join('   ');
     return viewer.keptSvg(Math.max(420, w + 20), h + 90, ...viewer.keptTitle($('name').textContent + ', ' + $('readout').textContent),
       svgEl('image', { x: 10, y: 52, width: w, height: h, href: canvas.toDataURL() }), svgText(10, h + 72, front));
   }
@@ -354,13 +422,15 @@ function kept() {
 
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-// The arrow keys move the patch if the picture has the focus, and the head in the grid of heads.
+// The arrow keys move the patch if the picture has the focus, the word if words have it, and the
+// head in the grid of heads.
 function onKey(event) {
   const isIn = selector => event.target.closest && event.target.closest(selector);
   if (!Object.hasOwn(ARROWS, event.key) || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
   if (!isShown() || isIn('select, input, textarea, #thumbs') || $('dialog').open) return;
   if (state.v === 'grid' && !isIn('#stage')) return;
-  move(...ARROWS[event.key]);
+  const [down, across] = ARROWS[event.key];
+  if (isInText && !isIn('.picture')) moveWord(down + across, isIn('.chip')); else move(down, across);
   event.preventDefault();
   event.stopPropagation();
 }
@@ -370,7 +440,7 @@ function open() {
   $('view-tokens').textContent = 'Picture';
   $('view-matrix').before($('view-tokens'));
   $('view-lines').hidden = heads[0].rows > 128;
-  $('first').nextSibling.data = ' [CLS]';
+  if (!isInText) $('first').nextSibling.data = ' [CLS]';
   $('panes').classList.add('over-picture');
   addEventListener('keydown', event => attnPicture.onKey(event), true);
 }

@@ -394,6 +394,7 @@ const defaults = {
   m: '', o: 0, // measure; heads are sorted by it
   a: 0, // the matrix is shown as a table
   words: 0, // rows and columns are words
+  on: '', // letters of the switches of picture.js that are on
 };
 const state = structuredClone(defaults);
 let hover = null; // under the pointer: {q, k} by positions, or {h}
@@ -432,6 +433,7 @@ const readers = {
   dir: readWord(['from', 'to']), n: readNumber(1, 32),
   w: text => readWord(shownSets())(text),
   z: readNumber(0, 64), m: text => readWord(MEASURES)(text), o: readNumber(0, 1), a: readNumber(0, 1),
+  on: text => /^[nst]{1,3}$/.test(text) ? text : undefined,
 };
 
 function readHash(hash) {
@@ -1493,7 +1495,7 @@ let gradients; // gradients.js, if the page has gradients
 // Heads over a picture (picture.js), if the run had a picture; and whether they are shown.
 const { attnPicture } = globalThis;
 const lookOver = image => image && attnPicture({ state, run, blockOf, set, draw, inflate, isDark, rampName, rampOf,
-  stepper, ticksOf, number, shortText, queryAt, matrixOf, tokenWeights, lookedFrom, sayToken, keptSvg, keptTitle, keptGrid,
+  stepper, ticksOf, number, shortText, queryAt, matrixOf, tokenWeights, lookedFrom, say, named, best, sayToken, keptSvg, keptTitle, keptGrid,
   hover: at => { hover = at; draw(); } }, image);
 let over;
 const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');

@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "input/picture_prompt.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -51,6 +52,8 @@ struct attn_labels attn_labels_of_stack(const struct attn_labels *run)
     encoder.n_front = encoder.n_back = 0;
     encoder.source_tokens = NULL;
     encoder.source_words = NULL;
+    encoder.region = NULL;
+    encoder.seen = NULL;
     return encoder;
 }
 
@@ -145,6 +148,16 @@ void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *
 {
     const size_t n = attn_selection_dims(run->selection)->n_position;
 
+    for (size_t i = 0; run->region && run->tokens && i < n; i++) {
+        const bool is_answer = run->region[i] == ATTN_REGION_ANSWER;
+
+        if (is_answer && i > 0 && run->region[i - 1] != ATTN_REGION_ANSWER)
+            attn_buffer_append(out, " ", run->token_sizes[i] > 0 && *run->tokens[i] != ' ');
+        if (is_answer || run->region[i] == ATTN_REGION_QUESTION)
+            attn_buffer_append(out, run->tokens[i], run->token_sizes[i]);
+    }
+    if (run->region)
+        return;
     if (run->text) {
         attn_buffer_append(out, run->text, run->n_text);
         attn_buffer_append(out, " ", run->pair != NULL);

@@ -48,7 +48,7 @@ const char *attn_token_text(const struct attn_token_texts *texts, size_t positio
 void attn_token_texts_release(struct attn_token_texts *texts, size_t n);
 
 /* Appends the text of the run and its pair; if the input was ids, their tokens; nothing for
- * pictures. */
+ * pictures; beside a picture, the question and the answer. */
 void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out);
 
 /* Returns the length of the prefix PIECE (struct attn_labels) at the beginning of a token that

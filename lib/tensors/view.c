@@ -188,6 +188,8 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     view->labels.tokens = view->positions.joined.texts;
     view->labels.token_sizes = view->positions.joined.sizes;
     view->labels.words = view->labels.source_words = NULL;
+    view->labels.region = NULL;
+    view->labels.seen = NULL;
     if (given->mask)
         view->mask = word_of(&view->positions, *given->mask);
     view->labels.mask = given->mask ? &view->mask : NULL;

@@ -1,8 +1,11 @@
 /*
  * test_browser_picture.c - heads over a picture in a browser: what is seen of a weight, the patch
  * under the pointer and under the keys, [CLS] and registers beside the picture, a telephone, dark,
- * paper. The run is made up: two layers of two heads look at two positions before 3 x 4 patches.
+ * paper. The run is made up: two layers of two heads look at two positions before 3 x 4 patches. In
+ * a text the same positions are a word, two tiles of 2 x 2 cells, the picture in 2 x 2 cells, and a
+ * word of the question.
  */
+#include "input/picture_prompt.h"
 #include "tables/colormap_internal.h"
 #include "tensors/writer.h"
 #include "tests/browser/browser.h"
@@ -17,7 +20,7 @@
 #include <unistd.h>
 
 enum { N_LAYER = 2, N_HEAD = 2, N_FRONT = 2, N_ROW = 3, N_COL = 4, N = N_FRONT + N_ROW * N_COL };
-enum { SIDE = 8, GREY = 128 };
+enum { SIDE = 8, GREY = 128, N_TILE = 2, SIDE_OF_TILE = 2 };
 
 static struct attn_browser *browser;
 
@@ -54,17 +57,41 @@ static void write_run(struct attn_writer *writer)
     ck_assert_msg(attn_writer_finish(writer, &err) == ATTN_OK, "%s", err.message);
 }
 
+/* Writes the name of position I; returns its region in a text. */
+static unsigned char name_position(bool is_in_text, size_t i, char text[48])
+{
+    enum { SIZE = 48, TILE = SIDE_OF_TILE * SIDE_OF_TILE };
+    const size_t cell = i - 1, tile = cell / TILE, row = cell % TILE / SIDE_OF_TILE,
+                 column = cell % SIDE_OF_TILE;
+
+    if (!is_in_text && i < N_FRONT)
+        snprintf(text, SIZE, i == 0 ? "[CLS]" : "[REG0]");
+    else if (!is_in_text)
+        snprintf(text, SIZE, "%zu,%zu", (i - N_FRONT) / N_COL, (i - N_FRONT) % N_COL);
+    else if (i == 0 || i == N - 1)
+        snprintf(text, SIZE, i == 0 ? "<s>" : "tree");
+    else if (tile < N_TILE)
+        snprintf(text, SIZE, "t%zu,%zu", row, tile * SIDE_OF_TILE + column);
+    else
+        snprintf(text, SIZE, "%zu,%zu", row, column);
+    return i == 0 ? ATTN_REGION_OTHER : i == N - 1 ? ATTN_REGION_QUESTION : ATTN_REGION_PICTURE;
+}
+
 /* Makes p.html, on a picture that is GREY. */
-static void make_page(void)
+static void make_page(bool is_in_text)
 {
     static unsigned char rgb[N_ROW * SIDE * N_COL * SIDE * 3];
-    const struct attn_backdrop backdrop = {.rgb = rgb,
-                                           .height = (size_t)N_ROW * SIDE,
-                                           .width = (size_t)N_COL * SIDE,
-                                           .stride = (size_t)N_COL * SIDE,
-                                           .n_front = N_FRONT,
-                                           .n_row = N_ROW,
-                                           .n_col = N_COL};
+    const struct attn_backdrop backdrop = {
+        .rgb = rgb,
+        .height = (size_t)N_ROW * SIDE,
+        .width = (size_t)N_COL * SIDE,
+        .stride = (size_t)N_COL * SIDE,
+        .n_front = is_in_text ? 1 + N_TILE * SIDE_OF_TILE * SIDE_OF_TILE : N_FRONT,
+        .n_row = is_in_text ? SIDE_OF_TILE : N_ROW,
+        .n_col = is_in_text ? SIDE_OF_TILE : N_COL,
+        .is_in_text = is_in_text,
+        .usual = N - 1};
+    unsigned char region[N];
     struct attn_dims dims = {.n_layer = N_LAYER,
                              .n_head = N_HEAD,
                              .n_kv_head = N_HEAD,
@@ -75,7 +102,7 @@ static void make_page(void)
                              .n_vocab = 1,
                              .n_position = N,
                              .sites = ATTN_SITES(ATTN_SITE_PATTERN)};
-    char texts[N][16];
+    char texts[N][48];
     const char *tokens[N];
     size_t sizes[N];
     struct attn_labels labels = {
@@ -87,13 +114,19 @@ static void make_page(void)
 
     memset(rgb, GREY, sizeof rgb);
     for (size_t i = 0; i < N; i++) {
-        if (i < N_FRONT)
-            snprintf(texts[i], sizeof texts[i], i == 0 ? "[CLS]" : "[REG0]");
-        else
-            snprintf(texts[i], sizeof texts[i], "%zu,%zu", (i - N_FRONT) / N_COL,
-                     (i - N_FRONT) % N_COL);
+        region[i] = name_position(is_in_text, i, texts[i]);
         tokens[i] = texts[i];
         sizes[i] = strlen(texts[i]);
+    }
+    if (is_in_text) {
+        dims.picture = (struct attn_picture_dims){.n = N_TILE + 1,
+                                                  .n_row = SIDE_OF_TILE,
+                                                  .n_col = SIDE_OF_TILE,
+                                                  .tile_rows = 1,
+                                                  .tile_cols = N_TILE};
+        labels.backdrop = NULL;
+        labels.seen = &backdrop;
+        labels.region = region;
     }
     ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
     ck_assert_int_eq(attn_selection_set_sites(selection, dims.sites, &err), ATTN_OK);
@@ -110,7 +143,7 @@ static void make_page(void)
 static void enter(void)
 {
     attn_folder_enter();
-    make_page();
+    make_page(false);
     browser = attn_browser_open(1280, 900);
 }
 
@@ -137,8 +170,8 @@ static void assert_begins(const char *expression, const char *beginning)
 #define READOUT "document.getElementById('readout').textContent"
 #define CHIP(i) "document.querySelectorAll('.chip')[" #i "].textContent"
 
-/* The middle of a patch on the page. */
-static void find_patch(int row, int column, double at[2])
+/* The middle of the cell ROW, COLUMN of N_ROWS x N_COLUMNS on the page. */
+static void find_cell(double row, double column, int n_rows, int n_columns, double at[2])
 {
     char *text = attn_browser_text(browser, "(() => { const b = document.querySelector('.picture "
                                             "canvas').getBoundingClientRect(); return [b.left, "
@@ -146,8 +179,8 @@ static void find_patch(int row, int column, double at[2])
     double left, top, width, height;
 
     ck_assert_int_eq(sscanf(text, "%lf %lf %lf %lf", &left, &top, &width, &height), 4);
-    at[0] = left + (column + 0.5) * width / N_COL;
-    at[1] = top + (row + 0.5) * height / N_ROW;
+    at[0] = left + (column + 0.5) * width / n_columns;
+    at[1] = top + (row + 0.5) * height / n_rows;
     free(text);
 }
 
@@ -223,7 +256,7 @@ START_TEST(the_patch_under_the_pointer_is_the_query_of_every_head)
     assert_begins(CHIP(0), "[CLS] 0.22");
     assert_begins(CHIP(1), "[REG0] 0.02");
     before = attn_browser_text(browser, THUMB);
-    find_patch(1, 2, at);
+    find_cell(1, 2, N_ROW, N_COL, at);
     attn_browser_point(browser, at[0], at[1]);
     assert_begins(READOUT, "query 1,2 ");
     assert_begins(CHIP(1), "[REG0] 0.22");
@@ -266,6 +299,62 @@ START_TEST(keys_move_the_query_over_the_picture)
     attn_browser_wait(browser, "document.querySelector('.matrix canvas') !== null");
     attn_browser_click_on(browser, "#view-tokens");
     attn_browser_wait(browser, "document.querySelector('.picture canvas') !== null");
+    leave();
+}
+END_TEST
+
+/* --- Beside a text --------------------------------------------------------------------------- */
+
+#define ACTIVE "document.getElementById('active-patch').textContent"
+
+START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
+{
+    enum { CELL = 3 }; /* row 1, column 0 of the first tile */
+    char expected[80];
+    double at[2];
+
+    attn_folder_enter();
+    make_page(true);
+    browser = attn_browser_open(1280, 900);
+    load("v=tokens&h=0.0&on=t");
+    attn_browser_assert_text(browser, "document.title", "tree");
+    assert_begins(READOUT, "query tree ");
+    assert_begins(CHIP(0), "tree");
+    assert_begins(CHIP(1), "<s>");
+    attn_browser_assert_text(
+        browser,
+        "[...document.querySelectorAll('.chips')].map(g => g.getAttribute('aria-label')).join()",
+        "question,other");
+    find_cell(1, 0, SIDE_OF_TILE, N_TILE * SIDE_OF_TILE, at);
+    attn_browser_point(browser, at[0], at[1]);
+    snprintf(expected, sizeof expected, "cell t1,0 \xe2\x86\x90  tree %.4f,  <s> %.4f",
+             (double)weight_of(0, 0, N - 1, CELL), (double)weight_of(0, 0, 0, CELL));
+    attn_browser_assert_text(browser, READOUT, expected);
+    attn_browser_point(browser, 5, 5);
+    assert_begins(READOUT, "query tree ");
+    attn_browser_point_at(browser, ".other .chip");
+    assert_begins(READOUT, "query <s> ");
+    attn_browser_point(browser, 5, 5);
+    assert_begins(READOUT, "query tree ");
+    free(attn_browser_text(browser, "document.querySelector('.picture').focus()"));
+    attn_browser_key(browser, "ArrowDown", 0); /* the first cell */
+    attn_browser_key(browser, "ArrowDown", 0);
+    snprintf(expected, sizeof expected, "cell row 1, column 0, %.2g %%",
+             100 * (double)weight_of(0, 0, N - 1, CELL));
+    attn_browser_assert_text(browser, ACTIVE, expected);
+    attn_browser_key(browser, "Escape", 0);
+    assert_begins(READOUT, "query tree ");
+    free(attn_browser_text(browser, "document.querySelector('.question .chip').focus()"));
+    attn_browser_key(browser, "ArrowRight", 0);
+    assert_begins(READOUT, "query <s> ");
+    attn_browser_assert_text(browser, "document.activeElement.textContent", "<s>");
+    attn_browser_click_on(browser, "#stage input[data-letter=t]");
+    find_cell(0, 1, SIDE_OF_TILE, SIDE_OF_TILE, at);
+    attn_browser_point(browser, at[0], at[1]);
+    assert_begins(READOUT, "cell 0,1 ");
+    attn_browser_assert_text(browser, "location.hash.includes('on=')", "false");
+    attn_browser_resize(browser, 390, 844);
+    ck_assert_double_le(attn_browser_number(browser, "document.documentElement.scrollWidth"), 390);
     leave();
 }
 END_TEST
@@ -315,4 +404,6 @@ END_TEST
 
 ATTN_SUITE("browser_picture", a_patch_has_the_color_of_its_weight_on_the_picture,
            the_patch_under_the_pointer_is_the_query_of_every_head,
-           keys_move_the_query_over_the_picture, it_fits_a_telephone_and_prints)
+           keys_move_the_query_over_the_picture,
+           a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it,
+           it_fits_a_telephone_and_prints)
