@@ -127,7 +127,8 @@ enum attn_status attn_figure_name_query(struct attn_figure_pen *pen, size_t n,
 
 /* Folds runs of two or more keys whose weights are all below 1 % into columns with their sums, "...
  * 6 words", if there are more than MOST keys, and names it in the subtitle. Queries and the three
- * strongest keys of each stay, but not the strongest of each head of a query. Before the run there is nothing to do. */
+ * strongest keys of each stay, but not the strongest of each head of a query. Before the run there
+ * is nothing to do. */
 enum attn_status attn_figure_fold(struct attn_figure_pen *pen, size_t most, struct attn_error *err);
 
 /* Shows all keys again. */

@@ -216,13 +216,55 @@ static enum attn_status use_mask_as_query(struct attn_run *run, struct attn_erro
     return run->queries ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
+/* Returns true if the only outputs of RUN are pages of heads, and no rows are chosen. */
+static bool is_whole_page(const struct attn_run *run)
+{
+    const struct attn_request_outputs *outputs = &run->request.outputs;
+    const char *queries = run->request.selection.queries;
+    bool is_page = outputs->n > 0 && (!queries || strcmp(queries, "all") == 0) &&
+                   outputs->picture && outputs->picture->figure == ATTN_FIGURE_DEFAULT;
+
+    for (size_t i = 0; i < outputs->n; i++)
+        is_page &= outputs->items[i].format->medium == ATTN_MEDIUM_VIEWER;
+    return is_page;
+}
+
+/* Stores the positions of words as the list of queries, for a page of a long text with a picture:
+ * most of its rows would be those of cells, which no map shows. */
+static enum attn_status keep_words(struct attn_run *run, struct attn_error *err)
+{
+    enum { MOST_ROWS = 512 };
+    const struct attn_sequence *text = &run->text;
+    struct attn_buffer list = {0};
+    enum attn_status status;
+    size_t n = 0;
+
+    if (text->seen.n_picture == 0 || text->n <= MOST_ROWS || !is_whole_page(run))
+        return ATTN_OK;
+    for (size_t i = 0; i < text->n; i++)
+        if (text->seen.region[i] != ATTN_REGION_PICTURE)
+            attn_buffer_append_format(&list, "%s%zu", n++ > 0 ? "," : "", i);
+    status = attn_buffer_check(&list, err);
+    if (status == ATTN_OK)
+        run->queries = attn_strndup(list.data, list.size, err);
+    attn_buffer_release(&list);
+    if (status != ATTN_OK || !run->queries)
+        return ATTN_NO_MEMORY;
+    attn_note(run->request.on_note, run->request.user, ATTN_NOTE_PAGE_OMITS,
+              "the page has the rows of the %zu words, and not those of %zu cells: `queries 0-%zu` "
+              "keeps all",
+              n, text->n - n, text->n - 1);
+    return ATTN_OK;
+}
+
 /* Resolves words in `queries` to positions of TEXT. */
 static enum attn_status resolve_queries(struct attn_run *run, const struct attn_sequence *text,
                                         struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
 
-    if (run->request.selection.queries)
+    ATTN_TRY(keep_words(run, err));
+    if (run->request.selection.queries && !run->queries)
         status = attn_positions_number(text, run->request.selection.queries, &run->queries, err);
     else if (run->request.selection.at_mask)
         ATTN_TRY(use_mask_as_query(run, err));

@@ -61,9 +61,11 @@ void attn_request_fill_page(const struct attn_host *host, struct attn_request *r
 /* Whether the patterns of RUN fit on a page. */
 static bool has_room(const struct attn_run *run)
 {
-    const struct attn_dims *dims = attn_selection_dims(attn_run_labels(run)->selection);
+    const struct attn_selection *selection = attn_run_labels(run)->selection;
+    const struct attn_dims *dims = attn_selection_dims(selection);
 
-    return (double)dims->n_layer * (double)dims->n_head * (double)dims->n_position *
+    return (double)dims->n_layer * (double)dims->n_head *
+               (double)attn_selection_n_query(selection) *
                (double)(dims->n_position + dims->n_source) <=
            ATTN_PAGE_MOST_CELLS;
 }
