@@ -95,6 +95,31 @@ bool attn_edits_need_means(const struct attn_request_edits *edits)
     return false;
 }
 
+bool attn_list_names_tower(const char *list)
+{
+    const char *rest;
+    size_t at = 0, size;
+
+    for (const char *item; list && (item = next_item(list, &at, &size));) {
+        attn_edits_find_word(item, &rest);
+        if (attn_model_stack_find(rest, &size) == ATTN_STACK_TOWER)
+            return true;
+    }
+    return false;
+}
+
+bool attn_edits_name_tower(const struct attn_request_edits *edits)
+{
+    bool names_it = attn_list_names_tower(edits->ablate);
+
+    for (size_t i = 0; i < edits->n; i++)
+        names_it |= edits->items[i].at.stack == ATTN_STACK_TOWER;
+    for (size_t i = 0; i < edits->n_intervention; i++)
+        names_it |= edits->interventions[i].at.stack == ATTN_STACK_TOWER ||
+                    attn_list_names_tower(edits->interventions[i].heads);
+    return names_it;
+}
+
 enum attn_status attn_edits_refuse_functions(const struct attn_request_edits *edits,
                                              const char *what, struct attn_error *err)
 {
@@ -233,7 +258,7 @@ static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct a
             ATTN_TRY(attn_error_in(attn_select_heads(given->heads, scope->dims, &heads, err),
                                    "knockouts", err));
         if (heads && !has_own_heads(heads))
-            edit.at.stack = ATTN_STACK_ENCODER;
+            edit.at.stack = attn_dims_own_stack(scope->dims->encoder);
         attn_selection_free(heads);
     } else {
         ATTN_TRY(attn_edit_place_check(given, scope->model, err));
@@ -264,7 +289,7 @@ static enum attn_status check_sketches(const struct attn_edit_scope *scope,
                                        const struct attn_attention *layers,
                                        struct attn_edit_list *list, struct attn_error *err)
 {
-    const struct attn_model *encoder = scope->model->encoder;
+    const struct attn_model *encoder = attn_model_before(scope->model);
 
     drop_text(list);
     ATTN_TRY(attn_edits_split(scope->model, list, err));
@@ -280,6 +305,7 @@ enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
                                         const struct attn_attention *layers, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(model);
+    const struct attn_model *encoder = attn_model_before(model);
     struct attn_dims dims = attn_config_dims(config, 1), encoder_dims;
     const struct attn_edit_scope scope = {.edits = edits, .model = model, .dims = &dims};
     struct attn_edit_list list = {0};
@@ -287,9 +313,9 @@ enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
 
     layers = layers ? layers : config->attention;
     attn_attention_set_dims(layers, &dims);
-    if (model->encoder) {
-        encoder_dims = attn_config_dims(attn_model_config(model->encoder), 1);
-        attn_attention_set_dims(attn_model_config(model->encoder)->attention, &encoder_dims);
+    if (encoder) {
+        encoder_dims = attn_config_dims(attn_model_config(encoder), 1);
+        attn_attention_set_dims(attn_model_config(encoder)->attention, &encoder_dims);
         dims.encoder = &encoder_dims;
     }
     if (status == ATTN_OK)

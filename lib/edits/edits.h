@@ -16,6 +16,7 @@
 #include "edits/intervention.h"
 #include "forward/session.h"
 #include "input/sequence.h"
+#include "input/tower.h"
 
 /* The field of a request (struct attn_request_edits) that produced an edit. */
 enum attn_edit_option {
@@ -82,6 +83,8 @@ struct attn_edit_scope {
     const struct attn_model *model;
     const struct attn_dims *dims; /* with the sizes of the encoder, if the model has one */
     const struct attn_sequence *text, *source;
+    const struct attn_tower_pass *tower; /* of the pictures of the text, without edits; or NULL */
+    const struct attn_sequence *tile;    /* one of these pictures */
     const struct attn_session_options *session; /* options for a run without edits, with the
                                                    attention of this run; its pool computes means */
 };
@@ -105,6 +108,11 @@ bool attn_edits_are_given(const struct attn_request_edits *edits);
 
 /* Whether an item of EDITS needs a mean over the text. */
 bool attn_edits_need_means(const struct attn_request_edits *edits);
+
+/* Whether an item of LIST, of heads, sites or ablations, is of the tower; whether one of EDITS is.
+ */
+bool attn_list_names_tower(const char *list);
+bool attn_edits_name_tower(const struct attn_request_edits *edits);
 
 /* Refuses functions among EDITS, for WHAT, which runs the model more than once, side by side. */
 enum attn_status attn_edits_refuse_functions(const struct attn_request_edits *edits,

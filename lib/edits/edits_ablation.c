@@ -83,7 +83,7 @@ static enum attn_status add_heads(const struct item *item, struct attn_error *er
     struct attn_selection *heads;
     enum attn_status status;
 
-    ATTN_TRY(attn_edit_stack_check(stack, attn_model_config(item->scope->model), item->text, err));
+    ATTN_TRY(attn_edit_stack_check(stack, item->scope->model, item->text, err));
     ATTN_TRY(attn_select_heads(item->text, item->scope->dims, &heads, err));
     for (status = ATTN_OK; status == ATTN_OK && attn_dims_next_head(dims, &at);)
         if (attn_selection_has_head(heads, &at))
@@ -272,6 +272,8 @@ static enum attn_status select_tensors(const struct attn_edit *edits, size_t n,
 
         if (attn_site_layout(at.site) == ATTN_LAYOUT_KEY)
             at.head = ATTN_ALL_HEADS;
+        if (at.stack == ATTN_STACK_TOWER && attn_selection_dims(selection)->encoder)
+            ATTN_TRY(attn_selection_add_sites(selection, at.stack, ATTN_SITES(at.site), err));
         if (attn_site_is_in_layer(at.site))
             ATTN_TRY(attn_selection_add_head(selection, &at, err));
     }
@@ -294,7 +296,7 @@ static bool has_stack(const struct attn_edit_means *means, bool is_of_encoder)
 {
     size_t i = 0;
 
-    while (i < means->n && (means->edits[i].at.stack == ATTN_STACK_ENCODER) != is_of_encoder)
+    while (i < means->n && attn_stack_is_encoder(means->edits[i].at.stack) != is_of_encoder)
         i++;
     return i < means->n;
 }
@@ -317,8 +319,14 @@ static enum attn_status run_text(const struct attn_edit_scope *scope, struct att
     trace.selection = selection;
     pass.options.trace = of_encoder.options.trace = &trace;
     pass.options.cache = ATTN_CACHE_ONE_LAYER;
-    if (has_stack(means, true) || source.is_later)
+    if (scope->tower && has_stack(means, true)) {
+        struct attn_tower_pass tower = *scope->tower;
+
+        tower.options.trace = &trace;
+        status = attn_tower_watch(&tower, tower.tiles, tower.n_tile, err);
+    } else if (has_stack(means, true) || source.is_later) {
         status = attn_encoder_run(&of_encoder, &made, err);
+    }
     source.is_later = false;
     if (status == ATTN_OK && has_stack(means, false))
         status = attn_pass_run(&pass, NULL, err);
@@ -335,6 +343,12 @@ enum attn_status attn_edits_add_means(const struct attn_edit_scope *scope,
     ATTN_TRY(attn_edits_add_ablations(scope, list, range, err));
     list->means = (struct attn_edit_means){.edits = list->items + first, .n = list->n - first};
     ATTN_TRY(attn_edit_means_begin(&list->means, scope->dims, err));
+    for (size_t i = 0; scope->tower && scope->tower->n_tile > 1 && i < list->means.n; i++)
+        if (list->means.edits[i].at.stack == ATTN_STACK_TOWER && !list->means.items[i].sums)
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "`ablate`: the mean of '%s' is of one picture, and %zu are edited: "
+                               "expected one in `tiles`",
+                               attn_site_name(list->means.edits[i].at.site), scope->tower->n_tile);
     ATTN_TRY(run_text(scope, &list->means, err));
     attn_edit_means_finish(&list->means);
     return ATTN_OK;

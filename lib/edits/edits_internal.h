@@ -93,11 +93,10 @@ bool attn_intervention_is_vector(const struct attn_intervention *steering);
 enum attn_status attn_edit_place_read(const char *text, struct attn_intervention *place,
                                       bool *is_place, struct attn_error *err);
 
-/* Checks that a model with CONFIG has the stack STACK, or that no stack is named if it has one.
+/* Checks that MODEL has the stack STACK, or that no stack is named if it has one.
  * NAME is the text of the request that names the stack. ATTN_INVALID, without a stage. */
-enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
-                                       const struct attn_config *config, const char *name,
-                                       struct attn_error *err);
+enum attn_status attn_edit_stack_check(enum attn_model_stack stack, const struct attn_model *model,
+                                       const char *name, struct attn_error *err);
 
 /* Checks that MODEL has the stack, the layer and the head of PLACE, and that this stack has its
  * site. ATTN_INVALID, without a stage. */

@@ -312,14 +312,14 @@ static enum attn_status add_stack(const struct attn_edit_scope *scope, bool is_o
                                   struct attn_edit_list *list, struct attn_edit_range range,
                                   struct attn_error *err)
 {
-    const struct attn_location any = {.stack =
-                                          is_of_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY};
+    const struct attn_location any = {
+        .stack = is_of_encoder ? attn_dims_own_stack(scope->dims->encoder) : ATTN_STACK_ONLY};
     const struct attn_edit_scope own = attn_edit_scope_at(scope, &any);
     struct knockouts knockouts = {.scope = &own,
                                   .all = scope->dims,
-                                  .attention = is_of_encoder
-                                                   ? attn_model_config(own.model)->attention
-                                                   : own.session->attention,
+                                  .attention = !is_of_encoder        ? own.session->attention
+                                               : own.text->attention ? own.text->attention
+                                                                     : own.model->config.attention,
                                   .is_of_encoder = is_of_encoder,
                                   .list = list,
                                   .n = range.end - range.first,
@@ -347,5 +347,5 @@ enum attn_status attn_edits_add_knockouts(const struct attn_edit_scope *scope,
     for (size_t i = range.first; i < range.end; i++)
         list->parts[i].n_hidden = 1;
     ATTN_TRY(add_stack(scope, false, list, range, err));
-    return scope->model->encoder ? add_stack(scope, true, list, range, err) : ATTN_OK;
+    return scope->dims->encoder ? add_stack(scope, true, list, range, err) : ATTN_OK;
 }

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "model/model_internal.h"
+#include "trace/location_internal.h"
 
 #include <string.h>
 
@@ -12,11 +13,11 @@ struct attn_edit_scope attn_edit_scope_at(const struct attn_edit_scope *scope,
     static const struct attn_sequence no_source;
     struct attn_edit_scope of_stack = *scope;
 
-    if (at->stack != ATTN_STACK_ENCODER || !scope->model->encoder)
+    if (!attn_stack_is_encoder(at->stack) || !attn_model_before(scope->model))
         return of_stack;
-    of_stack.model = scope->model->encoder;
+    of_stack.model = attn_model_before(scope->model);
     of_stack.dims = scope->dims->encoder;
-    of_stack.text = scope->source;
+    of_stack.text = scope->tower ? scope->tile : scope->source;
     of_stack.source = &no_source;
     return of_stack;
 }
@@ -29,10 +30,10 @@ static void split(struct attn_edit_list *list, struct attn_edit *moved, size_t *
     size_t n_own = 0;
 
     for (size_t i = 0; i < n; i++)
-        n_own += list->items[i].at.stack != ATTN_STACK_ENCODER;
+        n_own += !attn_stack_is_encoder(list->items[i].at.stack);
     list->n = list->n_encoder = 0;
     for (size_t i = 0; i < n; i++) {
-        const bool is_own = list->items[i].at.stack != ATTN_STACK_ENCODER;
+        const bool is_own = !attn_stack_is_encoder(list->items[i].at.stack);
 
         numbers[i] = is_own ? list->n++ : n_own + list->n_encoder++;
         moved[numbers[i]] = list->items[i];
@@ -49,7 +50,7 @@ enum attn_status attn_edits_split(const struct attn_model *model, struct attn_ed
     size_t *numbers;
     bool has_memory;
 
-    if (list->n == 0 || !model->encoder)
+    if (list->n == 0 || !attn_model_before(model))
         return ATTN_OK;
     moved = attn_alloc(list->n, sizeof *moved, err);
     numbers = attn_alloc(list->n, sizeof *numbers, err);

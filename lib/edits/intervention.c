@@ -138,32 +138,33 @@ enum attn_status attn_edit_place_read(const char *text, struct attn_intervention
                           attn_intervention_field(place), attn_quote_string(text).text);
 }
 
-enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
-                                       const struct attn_config *config, const char *name,
-                                       struct attn_error *err)
+enum attn_status attn_edit_stack_check(enum attn_model_stack stack, const struct attn_model *model,
+                                       const char *name, struct attn_error *err)
 {
     const struct attn_quote quote = attn_quote_string(name);
-    const char *type = config->model_type;
+    const char *type = attn_model_config(model)->model_type;
 
-    if (config->stack.has_encoder && stack == ATTN_STACK_ONLY)
+    if (stack == ATTN_STACK_ONLY ? !model->encoder
+        : model->encoder         ? stack != ATTN_STACK_TOWER
+                                 : stack == ATTN_STACK_TOWER && model->tower)
+        return ATTN_OK;
+    if (model->encoder)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' names no stack of a model of type '%s', expected encoder:, "
                               "decoder: or cross: in front",
                               quote.text, type);
-    if (!config->stack.has_encoder && stack != ATTN_STACK_ONLY)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' names a stack, and a model of type '%s' has only one",
-                              quote.text, type);
-    return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "'%s' names a stack, and a model of type '%s' has only one%s", quote.text,
+                          type, model->tower ? ", beside tower:" : "");
 }
 
 /* Returns the config of the stack of PLACE in MODEL, which has this stack. */
 static const struct attn_config *config_of(const struct attn_intervention *place,
                                            const struct attn_model *model)
 {
-    return place->at.stack == ATTN_STACK_ENCODER && model->encoder
-               ? attn_model_config(model->encoder)
-               : attn_model_config(model);
+    return attn_model_config(attn_stack_is_encoder(place->at.stack) && attn_model_before(model)
+                                 ? attn_model_before(model)
+                                 : model);
 }
 
 enum attn_status attn_edit_place_check(const struct attn_intervention *place,
@@ -176,9 +177,8 @@ enum attn_status attn_edit_place_check(const struct attn_intervention *place,
     const size_t n_head =
         attn_site_layout(at->site) == ATTN_LAYOUT_KEY ? config->n_kv_head : config->n_head;
 
-    ATTN_TRY(attn_error_in(attn_edit_stack_check(at->stack, attn_model_config(model),
-                                                 attn_intervention_name(place), err),
-                           field, err));
+    ATTN_TRY(attn_error_in(
+        attn_edit_stack_check(at->stack, model, attn_intervention_name(place), err), field, err));
     if (place->op == ATTN_EDIT_ZERO && !attn_site_is_in_layer(at->site))
         return ATTN_OK;
     if (!attn_site_is_in_layer(at->site) || attn_sites_have(attn_sites_derived(), at->site))
@@ -213,7 +213,7 @@ static char *copy_items(const char *spec, bool is_of_encoder, struct attn_error 
 
     for (const char *item = spec; copy && *item != '\0'; item += size + (item[size] == ',')) {
         size = strcspn(item, ",");
-        if ((attn_model_stack_find(item, &n_stack) == ATTN_STACK_ENCODER) != is_of_encoder)
+        if (attn_stack_is_encoder(attn_model_stack_find(item, &n_stack)) != is_of_encoder)
             continue;
         memcpy(copy + n, item, size);
         n += size;
@@ -232,7 +232,7 @@ enum attn_status attn_edit_select_heads(const char *spec, bool is_of_encoder,
     enum attn_status status;
 
     *heads = NULL;
-    if (spec && attn_dims_has_stacks(dims) && *spec != '\0') {
+    if (spec && dims->encoder && *spec != '\0') {
         own = copy_items(spec, is_of_encoder, err);
         if (!own)
             return ATTN_NO_MEMORY;

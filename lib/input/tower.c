@@ -95,42 +95,62 @@ struct sight {
     float *joined; /* [cells, merge * merge * D of the tower] */
 };
 
-/* Computes the features of picture number I: FEATURES [cells, d_feature]. */
-static enum attn_status see(const struct attn_model *model, const struct attn_sequence *sequence,
-                            size_t i, const struct sight *sight, float *features,
-                            struct attn_error *err)
+/* Encodes picture number I of PASS, which it sets PICTURE to. TRACE may be NULL. FINAL [patches, D
+ * of the tower] receives the final rows; or NULL. */
+static enum attn_status encode(struct attn_tower_pass *pass, size_t i,
+                               struct attn_tower_picture *picture, const struct attn_trace *trace,
+                               float *final, struct attn_error *err)
 {
-    const struct attn_session_options options = {.pool = sequence->pool,
-                                                 .cancel = sequence->cancel,
-                                                 .isa = sequence->isa,
-                                                 .gemm = sequence->gemm};
-    const struct attn_vision_config *vision = &model->tower->config.vision;
-    struct attn_encoder_rows made = {.final = sight->final};
-    struct attn_encoder_map map = {
-        .linear = &model->tower->weights.connector, .x = sight->joined, .y = features};
-    struct attn_tower_picture picture;
-    struct attn_pass pass;
+    struct attn_encoder_rows made = {.final = final, .has_effect = pass->has_effect};
+    struct attn_pass own;
+    size_t at = 0;
 
-    ATTN_TRY(attn_tower_take(model, sequence, i, &picture, err));
-    map.n = picture.sequence.n / (vision->merge * vision->merge);
-    pass = attn_encoder_pass_of(model, &picture.sequence, &options);
-    ATTN_TRY(attn_encoder_run(&pass, &made, err));
-    if (model->tower->weights.ln_connector.w.data)
-        average_patches(model->tower, &picture.sequence.grid, sight->final, sight->joined);
+    ATTN_TRY(attn_tower_take(pass->model, pass->text, i, picture, err));
+    picture->sequence.pool = pass->options.pool;
+    picture->sequence.gemm = pass->options.gemm;
+    picture->sequence.isa = pass->options.isa;
+    own = attn_encoder_pass_of(pass->model, &picture->sequence, &pass->options);
+    own.options.trace = trace;
+    while (at < pass->n_tile && pass->tiles[at] != i)
+        at++;
+    if (at < pass->n_tile) {
+        own.options.edits = pass->edits;
+        own.options.n_edit = pass->n_edit;
+        own.n_uncounted = pass->n_uncounted;
+    }
+    ATTN_TRY(attn_encoder_run(&own, &made, err));
+    pass->n_edited += made.n_edited;
+    return ATTN_OK;
+}
+
+/* Computes the features of picture number I: FEATURES [cells, d_feature]. */
+static enum attn_status see(struct attn_tower_pass *pass, size_t i, const struct sight *sight,
+                            float *features, struct attn_error *err)
+{
+    const struct attn_model *tower = pass->model->tower;
+    const size_t merge = tower->config.vision.merge;
+    struct attn_encoder_map map = {
+        .linear = &tower->weights.connector, .x = sight->joined, .y = features};
+    struct attn_tower_picture picture;
+
+    ATTN_TRY(encode(pass, i, &picture, NULL, sight->final, err));
+    map.n = picture.sequence.n / (merge * merge);
+    if (tower->weights.ln_connector.w.data)
+        average_patches(tower, &picture.sequence.grid, sight->final, sight->joined);
     else
-        join_patches(&picture.sequence.grid, vision->merge, model->tower->config.d_model,
-                     sight->final, sight->joined);
-    if (model->tower->weights.connector_in.weight.data) {
-        const struct attn_encoder_map in = {.linear = &model->tower->weights.connector_in,
+        join_patches(&picture.sequence.grid, merge, tower->config.d_model, sight->final,
+                     sight->joined);
+    if (tower->weights.connector_in.weight.data) {
+        const struct attn_encoder_map in = {.linear = &tower->weights.connector_in,
                                             .x = sight->joined,
                                             .n = map.n,
                                             .y = sight->final,
                                             .activation = "gelu"};
 
-        ATTN_TRY(attn_encoder_map(&in, sequence, err));
+        ATTN_TRY(attn_encoder_map(&in, &picture.sequence, err));
         map.x = sight->final;
     }
-    return attn_encoder_map(&map, sequence, err);
+    return attn_encoder_map(&map, &picture.sequence, err);
 }
 
 /* Computes the embeddings of the tokens of SEQUENCE that are no cells, whose ids need no row. */
@@ -160,38 +180,45 @@ static bool are_same(const struct attn_sequence *a, const struct attn_sequence *
                   a->seen.n_picture * x->n_channel * x->height * x->width * sizeof(float)) == 0;
 }
 
-/* Copies the features of the pictures of LIKE, which are those of SEQUENCE. */
+/* Copies the features of the pictures of LIKE, which are those of SEQUENCE, to ROWS. */
 static void copy_features(const struct attn_model *model, const struct attn_sequence *like,
-                          const struct attn_sequence *sequence)
+                          const struct attn_sequence *sequence, float *rows)
 {
     const size_t d = model->config.d_embed;
     size_t to = attn_picture_prompt_next(sequence, 0);
 
     for (size_t at = attn_picture_prompt_next(like, 0); at < like->n;
          at = attn_picture_prompt_next(like, at + 1)) {
-        memcpy(sequence->embedded + to * d, like->rows + at * d, d * sizeof *like->rows);
+        memcpy(rows + to * d, like->rows + at * d, d * sizeof *rows);
         to = attn_picture_prompt_next(sequence, to + 1);
     }
 }
 
-/* Computes the features of all pictures of SEQUENCE, one after the other. */
-static enum attn_status see_all(const struct attn_model *model,
-                                const struct attn_sequence *sequence, struct attn_error *err)
+enum attn_status attn_tower_see(struct attn_tower_pass *pass, const struct attn_sequence *like,
+                                float *rows, struct attn_error *err)
 {
+    const struct attn_sequence *sequence = pass->text;
     const struct attn_picture_prompt *seen = &sequence->seen;
-    const size_t d = model->config.d_embed, n_cell = seen->rows * seen->columns;
-    const size_t merge = model->tower->config.vision.merge, n_patch = n_cell * merge * merge;
-    const size_t d_tower = model->tower->config.d_model;
-    const struct sight sight = {attn_alloc(n_patch, d_tower * sizeof(float), err),
-                                attn_alloc(n_patch, d_tower * sizeof(float), err)};
-    float *features = attn_alloc(n_cell, d * sizeof *features, err);
-    enum attn_status status = sight.final && sight.joined && features ? ATTN_OK : ATTN_NO_MEMORY;
+    const struct attn_model *tower = pass->model->tower;
+    const size_t d = pass->model->config.d_embed, n_cell = seen->rows * seen->columns;
+    const size_t merge = tower->config.vision.merge, n_patch = n_cell * merge * merge;
+    struct sight sight = {NULL, NULL};
+    float *features;
+    enum attn_status status;
     size_t at = attn_picture_prompt_next(sequence, 0);
 
+    if (like && pass->n_edit == 0 && like->seen.n_picture > 0 && are_same(like, sequence)) {
+        copy_features(pass->model, like, sequence, rows);
+        return ATTN_OK;
+    }
+    sight.final = attn_alloc(n_patch, tower->config.d_model * sizeof(float), err);
+    sight.joined = attn_alloc(n_patch, tower->config.d_model * sizeof(float), err);
+    features = attn_alloc(n_cell, d * sizeof *features, err);
+    status = sight.final && sight.joined && features ? ATTN_OK : ATTN_NO_MEMORY;
     for (size_t i = 0; i < seen->n_picture && status == ATTN_OK; i++) {
-        status = see(model, sequence, i, &sight, features, err);
+        status = see(pass, i, &sight, features, err);
         for (size_t cell = 0; cell < n_cell && status == ATTN_OK; cell++) {
-            memcpy(sequence->embedded + at * d, features + cell * d, d * sizeof *features);
+            memcpy(rows + at * d, features + cell * d, d * sizeof *features);
             at = attn_picture_prompt_next(sequence, at + 1);
         }
     }
@@ -201,8 +228,8 @@ static enum attn_status see_all(const struct attn_model *model,
     return status;
 }
 
-enum attn_status attn_tower_see(const struct attn_model *model, const struct attn_sequence *like,
-                                struct attn_sequence *sequence, struct attn_error *err)
+enum attn_status attn_tower_prepare(const struct attn_model *model, struct attn_sequence *sequence,
+                                    struct attn_error *err)
 {
     sequence->embedded =
         attn_alloc(sequence->n, model->config.d_embed * sizeof *sequence->embedded, err);
@@ -210,9 +237,35 @@ enum attn_status attn_tower_see(const struct attn_model *model, const struct att
         return ATTN_NO_MEMORY;
     sequence->rows = sequence->embedded;
     ATTN_TRY(embed_text(model, sequence, err));
-    ATTN_TRY(place_patches(model->tower, &sequence->seen, err));
-    if (!like || like->seen.n_picture == 0 || !are_same(like, sequence))
-        return see_all(model, sequence, err);
-    copy_features(model, like, sequence);
+    return place_patches(model->tower, &sequence->seen, err);
+}
+
+/* What the events of one picture are sent to, and its number among those that are watched. */
+struct tile_trace {
+    const struct attn_trace *to;
+    size_t number;
+};
+
+static enum attn_status number_event(void *user, const struct attn_trace_event *event,
+                                     struct attn_error *err)
+{
+    const struct tile_trace *tile = user;
+    struct attn_trace_event numbered = *event;
+
+    numbered.sequence = tile->number;
+    return tile->to->on_event(tile->to->user, &numbered, err);
+}
+
+enum attn_status attn_tower_watch(struct attn_tower_pass *pass, const size_t *tiles, size_t n,
+                                  struct attn_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct tile_trace tile = {pass->options.trace, i};
+        const struct attn_trace numbered = {
+            .selection = tile.to->selection, .on_event = number_event, .user = &tile};
+        struct attn_tower_picture picture;
+
+        ATTN_TRY(encode(pass, tiles[i], &picture, &numbered, NULL, err));
+    }
     return ATTN_OK;
 }

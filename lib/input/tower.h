@@ -11,15 +11,39 @@ struct attn_tower_picture {
     struct attn_sequence sequence;
 };
 
+/* How the pictures of a text are encoded. All pointers are borrowed. */
+struct attn_tower_pass {
+    const struct attn_model *model; /* the decoder, which has a tower */
+    const struct attn_sequence *text;
+    struct attn_session_options options; /* its pool, cancel flag, kernels and trace are used */
+    const struct attn_edit *edits;       /* [n_edit] of the tower */
+    size_t n_edit;
+    size_t n_uncounted;  /* the first edits, which do not count for n_edited */
+    const size_t *tiles; /* [n_tile] the pictures that are edited */
+    size_t n_tile;
+    bool *has_effect; /* [n_edit] becomes true for edits that changed a value; or NULL */
+    size_t n_edited;  /* becomes the number of rows that edits changed */
+};
+
 /* Sets PICTURE to number I of the pictures of SEQUENCE, from which it borrows. */
 enum attn_status attn_tower_take(const struct attn_model *model,
                                  const struct attn_sequence *sequence, size_t i,
                                  struct attn_tower_picture *picture, struct attn_error *err);
 
-/* Sets the rows of SEQUENCE, whose ids and pictures were read: embeddings, and the features of the
- * pictures. Uses its pool and kernels. If the sequence LIKE has the same pictures, their features
- * are copied; it may be NULL. */
-enum attn_status attn_tower_see(const struct attn_model *model, const struct attn_sequence *like,
-                                struct attn_sequence *sequence, struct attn_error *err);
+/* Sets the rows of SEQUENCE, whose ids and pictures were read: embeddings, and room for the
+ * features of the pictures. */
+enum attn_status attn_tower_prepare(const struct attn_model *model, struct attn_sequence *sequence,
+                                    struct attn_error *err);
+
+/* Writes the features of all pictures of PASS to ROWS, the rows of its text or a copy of them. If
+ * the text LIKE, encoded without edits, has the same pictures and PASS has no edits, copies its
+ * features; LIKE may be NULL. */
+enum attn_status attn_tower_see(struct attn_tower_pass *pass, const struct attn_sequence *like,
+                                float *rows, struct attn_error *err);
+
+/* Encodes pictures TILES [n] of PASS for its trace. The sequence of an event is an index of TILES.
+ */
+enum attn_status attn_tower_watch(struct attn_tower_pass *pass, const size_t *tiles, size_t n,
+                                  struct attn_error *err);
 
 #endif

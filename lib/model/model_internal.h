@@ -101,6 +101,12 @@ struct attn_model {
     const char **label_names; /* [labels] owns the array */
 };
 
+/* Returns the model that runs before MODEL: its encoder, or its tower; NULL: none. */
+static inline const struct attn_model *attn_model_before(const struct attn_model *model)
+{
+    return model->encoder ? model->encoder : model->tower;
+}
+
 /* Starts the matrix product engine once for all sessions of a reused MODEL with GEMM and ISA,
  * because each start tests whether libxsmm's code can be executed. Call it before any session is
  * created. If memory is short, each session tries again. */

@@ -302,9 +302,9 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
     const struct attn_request_outputs *outputs = &run->request.outputs;
     const bool is_of_encoder =
         !attn_predict_is_asked(&run->request.predict) && attn_selection_is_of_encoder(run->chosen);
-    const struct attn_sequence *text = !is_of_encoder    ? &run->text
-                                       : run->n_tile > 0 ? &run->tile.sequence
-                                                         : &run->source;
+    const struct attn_sequence *text = !is_of_encoder       ? &run->text
+                                       : run->n_watched > 0 ? &run->tile.sequence
+                                                            : &run->source;
     const enum attn_model_stack stack = is_of_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
 
     for (size_t i = 0; is_of_encoder && asked->queries && i < outputs->n; i++)
@@ -323,18 +323,6 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
         asked->queries = NULL; /* selects all rows of the decoder */
     return merges_words(run) && text->words ? attn_words_widen(text->words, run->chosen, stack, err)
                                             : ATTN_OK;
-}
-
-/* Whether one of the selected sites is of the tower. */
-static bool names_tower(const char *sites)
-{
-    for (const char *item = sites; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
-        size_t n_stack;
-
-        if (attn_model_stack_find(item, &n_stack) == ATTN_STACK_TOWER)
-            return true;
-    }
-    return false;
 }
 
 /* Numbers the pictures of the list SPEC. */
@@ -358,25 +346,27 @@ enum attn_status attn_run_find_tiles(struct attn_run *run, struct attn_error *er
 {
     const struct attn_request_selection *asked = &run->request.selection;
     const struct attn_request_outputs *outputs = &run->request.outputs;
-    const bool is_named = names_tower(asked->sites);
+    const bool is_watched = attn_list_names_tower(asked->sites);
+    const bool is_named =
+        is_watched || (run->model->tower && attn_edits_name_tower(&run->request.edits));
 
     if (is_named && run->text.seen.n_picture == 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`sites` has 'tower:', which encodes a picture beside a text, and "
-                              "%s",
+        return attn_error_set(err, ATTN_INVALID, "'tower:' encodes a picture beside a text, and %s",
                               run->model->tower ? "none was given" : "the model has no such tower");
     if (asked->tiles && !is_named)
         return attn_error_set(err, ATTN_INVALID,
-                              "`tiles` chooses pictures of the tower, and `sites` has no 'tower:'");
+                              "`tiles` chooses pictures of the tower, and neither `sites` nor an "
+                              "edit names 'tower:'");
     if (!is_named)
         return ATTN_OK;
     ATTN_TRY(
-        attn_error_in(number_tiles(run, asked->tiles ? asked->tiles : "0", err), "tiles", err));
-    for (size_t i = 0; run->n_tile > 1 && i < outputs->n; i++)
+        attn_error_in(number_tiles(run, asked->tiles ? asked->tiles : "all", err), "tiles", err));
+    run->n_watched = !is_watched ? 0 : asked->tiles ? run->n_tile : 1;
+    for (size_t i = 0; run->n_watched > 1 && i < outputs->n; i++)
         if (!outputs->items[i].format->holds_arrays)
             return attn_error_set(err, ATTN_INVALID,
                                   "`%s` shows one picture of the tower, and `tiles` chooses %zu",
-                                  outputs->items[i].format->name, run->n_tile);
+                                  outputs->items[i].format->name, run->n_watched);
     return attn_tower_take(run->model, &run->text, run->tiles[0], &run->tile, err);
 }
 

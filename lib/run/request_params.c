@@ -35,9 +35,10 @@ static const struct attn_param selection[] = {
         "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z",
         .traits = SHAPES | NOT_COMPARED | ATTN_PARAM_NOT_EXPLAINED, BUT_EXPLANATIONS),
     ROW(LIST, "tiles", "LIST", selection.tiles,
-        "of a picture beside a text: the tiles whose sites of the tower (tower:pattern) are kept, "
-        "row by row from 0; -1 is the whole picture (default: 0)",
-        .traits = SHAPES | NOT_COMPARED | ATTN_PARAM_NOT_EXPLAINED, BUT_EXPLANATIONS),
+        "of a picture beside a text: the tiles whose sites of the tower (tower:pattern) are kept "
+        "(default: 0), and that edits of the tower change (default: all), row by row from 0; -1 is "
+        "the whole picture",
+        .traits = NOT_COMPARED | ATTN_PARAM_NOT_EXPLAINED),
 };
 
 const struct attn_param_list attn_selection_params = ATTN_PARAM_LIST("Selection", selection);

@@ -148,48 +148,10 @@ enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
         attn_backward_check_edits(run->model, run->edits.items, run->edits.n, err);
 
     if (status == ATTN_OK && run->edits.n_encoder > 0)
-        status = attn_backward_check_edits(run->model->encoder, attn_edits_of_encoder(&run->edits),
-                                           run->edits.n_encoder, err);
+        status = attn_backward_check_edits(attn_model_before(run->model),
+                                           attn_edits_of_encoder(&run->edits), run->edits.n_encoder,
+                                           err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-}
-
-/* What the events of one picture are sent to, and its number among those that are watched. */
-struct tile_trace {
-    const struct attn_trace *to;
-    size_t number;
-};
-
-static enum attn_status number_event(void *user, const struct attn_trace_event *event,
-                                     struct attn_error *err)
-{
-    const struct tile_trace *tile = user;
-    struct attn_trace_event numbered = *event;
-
-    numbered.sequence = tile->number;
-    return tile->to->on_event(tile->to->user, &numbered, err);
-}
-
-/* Runs the tower over the pictures that are watched, if TRACE selects its tensors. */
-static enum attn_status watch_tiles(const struct attn_run *run, const struct attn_trace *trace,
-                                    struct attn_pool *pool, struct attn_error *err)
-{
-    struct attn_session_options options = attn_run_session_options(run);
-    enum attn_status status = ATTN_OK;
-
-    options.pool = pool;
-    for (size_t i = 0; trace && i < run->n_tile && status == ATTN_OK; i++) {
-        struct tile_trace tile = {trace, i};
-        const struct attn_trace numbered = {
-            .selection = trace->selection, .on_event = number_event, .user = &tile};
-        struct attn_tower_picture picture;
-        struct attn_pass pass;
-
-        ATTN_TRY(attn_tower_take(run->model, &run->text, run->tiles[i], &picture, err));
-        pass = attn_encoder_pass_of(run->model, &picture.sequence, &options);
-        pass.options.trace = &numbered;
-        status = attn_encoder_run(&pass, NULL, err);
-    }
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
 
 /* Runs the encoder, with the edits that are known, if TRACE selects its tensors, or if the source
@@ -211,8 +173,14 @@ static enum attn_status encode_source(struct attn_run *run, const struct attn_tr
     struct attn_derivation *derivation = NULL;
     enum attn_status status = ATTN_OK;
 
-    if (run->n_tile > 0)
-        return watch_tiles(run, trace, pool, err);
+    if (trace && run->n_watched > 0) {
+        struct attn_tower_pass tower = attn_run_tower_pass(run);
+
+        tower.options.pool = pool;
+        tower.options.trace = trace;
+        status = attn_tower_watch(&tower, run->tiles, run->n_watched, err);
+        return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    }
     if (attn_sites_are_empty(sites) && !run->source.is_later)
         return ATTN_OK;
     pass.options.pool = pool;
@@ -236,11 +204,28 @@ static enum attn_status encode_source(struct attn_run *run, const struct attn_tr
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
 
+/* Encodes the pictures in the text of RUN, with the edits that are known. */
+static enum attn_status see_pictures(struct attn_run *run, struct attn_error *err)
+{
+    struct attn_tower_pass tower = attn_run_tower_pass(run);
+    const bool is_like = run->like && run->like->edits.n_encoder == 0;
+    enum attn_status status;
+
+    if (run->text.seen.n_picture == 0)
+        return ATTN_OK;
+    tower.options.pool = run->text.pool;
+    status = attn_tower_see(&tower, is_like ? &run->like->text : NULL, run->text.embedded, err);
+    run->edits.n_encoder_row = tower.n_edited;
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+/* Finds the edits, and encodes the pictures with them. */
 static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
 {
     const bool needs_means = attn_edits_need_means(&run->request.edits);
     struct attn_session_options session = attn_run_session_options(run);
     struct attn_dims dims = *attn_selection_dims(run->selection);
+    struct attn_tower_pass tower = attn_run_tower_pass(run);
     const struct attn_edit_scope scope = {.edits = &run->request.edits,
                                           .notes = run->like ? (struct attn_notes){NULL, NULL}
                                                              : attn_request_notes(&run->request),
@@ -248,17 +233,23 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
                                           .dims = &dims,
                                           .text = &run->text,
                                           .source = &run->source,
+                                          .tower = run->n_tile > 0 ? &tower : NULL,
+                                          .tile = &run->tile.sequence,
                                           .session = &session};
 
     if (run->like && (run->like->text.n != run->text.n || run->like->source.n != run->source.n))
-        return ATTN_OK;
-    if (run->model->encoder)
+        return see_pictures(run, err);
+    if (run->model->encoder || run->n_tile > 0)
         dims.encoder = &run->encoder_dims;
     run->text.words_of = run->like ? &run->like->text : NULL;
     run->source.words_of = run->like ? &run->like->source : NULL;
-    if (needs_means)
-        session.pool = attn_host_pool(run->host, (double)INFINITY);
+    if (needs_means) {
+        session.pool = tower.options.pool = attn_host_pool(run->host, (double)INFINITY);
+        ATTN_TRY(see_pictures(run, err));
+    }
     ATTN_TRY(attn_edits_find(&scope, &run->edits, err));
+    if (!needs_means || run->edits.n_encoder > 0)
+        ATTN_TRY(see_pictures(run, err));
     run->source.is_later &= !needs_means || run->edits.n_encoder > 0; /* encoded with means */
     return run->asked.has_goal ? attn_run_check_gradients_of_edits(run, err) : ATTN_OK;
 }
@@ -315,12 +306,14 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
     dims->picture = picture_dims(&run->text);
     attn_sites_extend(&dims->sites, attn_derived_sites_of_picture(&dims->picture));
     if (run->n_tile > 0) {
+        struct attn_picture_dims *picture = &run->encoder_dims.picture;
+
         run->encoder_dims = stack_dims(run->model->tower, run->model->tower->config.attention,
                                        run->tile.sequence.n, 0);
         run->encoder_dims.sites = attn_sites_without(run->encoder_dims.sites, attn_sites_derived());
-        run->encoder_dims.picture = dims->picture;
-        run->encoder_dims.picture.n_chosen = (uint32_t)run->n_tile;
-        dims->encoder = &run->encoder_dims;
+        *picture = dims->picture;
+        picture->n_chosen = (uint32_t)run->n_watched;
+        dims->encoder = run->n_watched > 0 ? &run->encoder_dims : NULL;
     }
     if (encoder) {
         run->encoder_dims = stack_dims(encoder, encoder->config.attention, run->source.n, 0);
@@ -652,6 +645,18 @@ struct attn_pass attn_run_pass(const struct attn_run *run)
     pass.options.edits = run->edits.items;
     pass.options.n_edit = run->edits.n;
     return pass;
+}
+
+struct attn_tower_pass attn_run_tower_pass(const struct attn_run *run)
+{
+    return (struct attn_tower_pass){.model = run->model,
+                                    .text = &run->text,
+                                    .options = attn_run_session_options(run),
+                                    .edits = attn_edits_of_encoder(&run->edits),
+                                    .n_edit = run->edits.n_encoder,
+                                    .tiles = run->tiles,
+                                    .n_tile = run->n_tile,
+                                    .has_effect = run->edits.has_encoder_effect};
 }
 
 struct attn_pass attn_run_encoder_pass(const struct attn_run *run)

@@ -168,7 +168,7 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
         ATTN_TRY(attn_sequence_read(&request->reading, &request->input, run->model, run->tokenizer,
                                     &run->text, err));
     if (run->text.seen.n_picture > 0)
-        ATTN_TRY(attn_tower_see(run->model, run->like ? &run->like->text : NULL, &run->text, err));
+        ATTN_TRY(attn_tower_prepare(run->model, &run->text, err));
     note_chat(run);
     attn_sequence_note_twice(&run->text, run->tokenizer, attn_request_notes(request));
     if (attn_run_describe_residues(run, residues))

@@ -38,8 +38,10 @@ struct attn_run {
     const struct attn_tokenizer *tokenizer, *source_tokenizer;
     struct attn_sequence text, source;
     struct attn_tower_picture tile; /* one of the pictures of the text, whose tower is watched */
-    size_t *tiles;                  /* [n_tile] owns; the pictures whose tower is watched */
-    size_t n_tile;
+    /* [n_tile] owns; the pictures whose tower is edited, of which the first are watched; none if
+     * nothing of the tower is named */
+    size_t *tiles;
+    size_t n_tile, n_watched;
     struct attn_layer_attention attention; /* attention: of layers, and sizes of an encoder */
     struct attn_dims encoder_dims;
     const struct attn_selection *selection; /* selection: the request's, or `chosen` */
@@ -69,7 +71,7 @@ enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *er
 enum attn_status attn_run_refuse_picture(const struct attn_run *run, const char *what,
                                          struct attn_error *err);
 
-/* Finds the pictures whose tower is watched. */
+/* Finds the pictures whose tower is watched or edited. */
 enum attn_status attn_run_find_tiles(struct attn_run *run, struct attn_error *err);
 
 /* Selects the tensors. DIMS are the sizes; sites of gradients are added if the request needs them.
@@ -121,9 +123,11 @@ bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RE
  * without a trace. */
 struct attn_session_options attn_run_session_options(const struct attn_run *run);
 
-/* Return a pass over the text of RUN, and one of its encoder, with its edits. Borrow from RUN. */
+/* Return a pass over the text of RUN, and one of its encoder or of its tower, with its edits.
+ * Borrow from RUN. */
 struct attn_pass attn_run_pass(const struct attn_run *run);
 struct attn_pass attn_run_encoder_pass(const struct attn_run *run);
+struct attn_tower_pass attn_run_tower_pass(const struct attn_run *run);
 
 /* Returns the scope for questions about tokens. Borrows from RUN. */
 struct attn_answer_scope attn_run_answer_scope(const struct attn_run *run);
