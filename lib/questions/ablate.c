@@ -173,6 +173,11 @@ static const struct attn_param param_rows[] = {
                "positions of the text or of all texts of `references`, or its rows in one text "
                "of `references`; uniform: the head gives every key that it sees the same weight",
                .words = "zero|mean|uniform", .read = read_with),
+    ATTN_PARAM(CHOICE, "tower", NULL, struct attn_ablate_args, tower,
+               "of a picture beside a text: whose parts are switched off, those of the decoder, "
+               "which reads the text (default), or those of its tower, which encodes the picture "
+               "and all its tiles; the answer is the decoder's in any case",
+               .words = "text|image"),
     ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
                "the heads that are switched off: 2.5,3.* or 0-3 of each layer; default: all",
                .home = ATTN_PARAM_OF_REQUEST),
@@ -269,18 +274,42 @@ static bool layer_has_neurons(const struct attn_ablate_args *args, const struct 
     return attn_sites_have(dims.sites, at.site) && !attn_location_is_lacking(&dims, &at);
 }
 
+static bool is_of_tower(const struct ablation *ablation)
+{
+    return ablation->args->tower == ATTN_TOWER_IMAGE;
+}
+
+/* Checks ARGS for parts of the tower of MODEL. */
+static enum attn_status check_tower(const struct attn_ablate_args *args,
+                                    const struct attn_model *model, struct attn_error *err)
+{
+    if (!model->tower)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`tower` is the encoder of pictures beside a decoder, and '%s' has "
+                              "none",
+                              attn_quote_string(attn_model_name(model)).text);
+    if (args->is_of_encoder || args->n_reference > 0)
+        return attn_error_set(err, ATTN_INVALID, "`tower` does not go with %s",
+                              args->is_of_encoder ? "neuron:encoder:L, expected neuron:L"
+                                                  : "`references`, which have no picture");
+    return ATTN_OK;
+}
+
 static enum attn_status check(const struct ablation *ablation, struct attn_error *err)
 {
     const struct attn_ablate_args *args = ablation->args;
-    const struct attn_model *encoder = attn_host_model(ablation->frame.host)->encoder;
+    const struct attn_model *model = attn_host_model(ablation->frame.host);
+    const struct attn_model *encoder = is_of_tower(ablation) ? model->tower : model->encoder;
+    const bool is_of_encoder = args->is_of_encoder || is_of_tower(ablation);
     const struct attn_config *config =
-        args->is_of_encoder && encoder ? &encoder->config : ablation->frame.config;
+        is_of_encoder && encoder ? &encoder->config : ablation->frame.config;
     const size_t n_layer = attn_config_n_whole_layer(config); /* layers that have an MLP */
-    const struct attn_quote name =
-        attn_quote_string(attn_model_name(attn_host_model(ablation->frame.host)));
+    const struct attn_quote name = attn_quote_string(attn_model_name(model));
     const bool needs_mlp = args->by == ATTN_ABLATE_BY_MLP || args->by == ATTN_ABLATE_BY_NEURON;
     const bool has_heads = args->by != ATTN_ABLATE_BY_MLP && args->by != ATTN_ABLATE_BY_NEURON;
 
+    if (is_of_tower(ablation))
+        ATTN_TRY(check_tower(args, model, err));
     if (args->is_of_encoder && !encoder)
         return attn_error_set(err, ATTN_INVALID, "'%s' has one stack, expected neuron:L",
                               name.text);
@@ -322,20 +351,22 @@ static bool has_sets(const struct ablation *ablation)
 
 static bool is_of_encoder(const struct attn_part *part)
 {
-    return part->at.stack == ATTN_STACK_ENCODER;
+    return attn_stack_is_encoder(part->at.stack);
 }
 
 /* Returns the config of the model that has STACK. */
 static const struct attn_config *config_of(const struct ablation *ablation,
                                            enum attn_model_stack stack)
 {
-    return stack == ATTN_STACK_ENCODER ? attn_model_config(ablation->frame.run->model->encoder)
-                                       : ablation->frame.config;
+    return attn_stack_is_encoder(stack)
+               ? attn_model_config(attn_model_before(ablation->frame.run->model))
+               : ablation->frame.config;
 }
 
 /* --- Parts and tensors ------------------------------------------------------------------------ */
 
-/* Appends the parts of SITE in STACK, an encoder or what is fed the text; heads that SPEC names. */
+/* Appends the parts of SITE in STACK, an encoder, a tower or what is fed the text; heads that SPEC
+ * names. */
 static enum attn_status list_stack(const struct ablation *ablation, enum attn_model_stack stack,
                                    enum attn_site site, const char *spec, struct attn_parts *parts,
                                    struct attn_error *err)
@@ -346,12 +377,14 @@ static enum attn_status list_stack(const struct ablation *ablation, enum attn_mo
                                                       site == ATTN_SITE_MLP_POST
                                                   ? ablation->args->layer
                                                   : ATTN_ALL_LAYERS};
+    const struct attn_run *run = ablation->frame.run;
     struct attn_selection *selection;
     enum attn_status status = ATTN_OK;
 
-    ATTN_TRY(attn_edit_select_heads(spec, stack == ATTN_STACK_ENCODER,
-                                    attn_selection_dims(ablation->frame.run->selection), &selection,
-                                    err));
+    ATTN_TRY(stack == ATTN_STACK_TOWER
+                 ? attn_select_heads(spec, &run->encoder_dims, &selection, err)
+                 : attn_edit_select_heads(spec, stack == ATTN_STACK_ENCODER,
+                                          attn_selection_dims(run->selection), &selection, err));
     if (selection)
         status = attn_selection_set_sites(selection, ATTN_SITES(site), err);
     if (status == ATTN_OK)
@@ -360,10 +393,13 @@ static enum attn_status list_stack(const struct ablation *ablation, enum attn_mo
     return status;
 }
 
-/* Appends the parts of SITE, those of an encoder first; heads that SPEC names, NULL: all. */
+/* Appends the parts of SITE, those of the tower alone, or of an encoder first; heads that SPEC
+ * names, NULL: all. */
 static enum attn_status list(const struct ablation *ablation, enum attn_site site, const char *spec,
                              struct attn_parts *parts, struct attn_error *err)
 {
+    if (is_of_tower(ablation))
+        return list_stack(ablation, ATTN_STACK_TOWER, site, spec, parts, err);
     if (spec && !ablation->has_encoder && ablation->frame.run->model->encoder &&
         strstr(spec, "encoder:"))
         return attn_error_set(err, ATTN_INVALID,
@@ -390,7 +426,10 @@ static void find_sites(struct ablation *ablation)
     const enum attn_ablate_by by = ablation->args->by;
 
     ablation->sites = sites[by];
-    ablation->n_site = by == ATTN_ABLATE_BY_LAYER && ablation->frame.config->d_mlp > 0 ? 2 : 1;
+    ablation->n_site =
+        by == ATTN_ABLATE_BY_LAYER && (is_of_tower(ablation) || ablation->frame.config->d_mlp > 0)
+            ? 2
+            : 1;
     ablation->first =
         ablation->args->with == ATTN_ABLATE_WITH_UNIFORM ? ATTN_SITE_QK : sites[by][0];
 }
@@ -404,9 +443,11 @@ static enum attn_status list_tensors(struct ablation *ablation, struct attn_erro
     struct attn_parts *tensors = &ablation->tensors;
 
     find_sites(ablation);
-    ablation->has_encoder = ablation->frame.run->model->encoder &&
-                            args->with != ATTN_ABLATE_WITH_RESAMPLE &&
-                            (args->by != ATTN_ABLATE_BY_NEURON || args->is_of_encoder);
+    ablation->has_encoder =
+        attn_model_before(ablation->frame.run->model) &&
+        (ablation->frame.run->model->encoder || is_of_tower(ablation)) &&
+        args->with != ATTN_ABLATE_WITH_RESAMPLE &&
+        (args->by != ATTN_ABLATE_BY_NEURON || args->is_of_encoder || is_of_tower(ablation));
     for (size_t i = 0; i < ablation->n_site; i++)
         ATTN_TRY(list(ablation, ablation->sites[i], NULL, tensors, err));
     if (args->by == ATTN_ABLATE_BY_NEURON) { /* one tensor has all neurons */
@@ -460,8 +501,9 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
 static enum attn_status add_means(struct ablation *ablation, const struct attn_run *run,
                                   struct attn_error *err)
 {
-    const struct attn_watch watch = {.of =
-                                         ablation->has_encoder ? ATTN_WATCH_BOTH : ATTN_WATCH_TEXT,
+    const struct attn_watch watch = {.of = is_of_tower(ablation)   ? ATTN_WATCH_ENCODER
+                                           : ablation->has_encoder ? ATTN_WATCH_BOTH
+                                                                   : ATTN_WATCH_TEXT,
                                      .edits = ablation->edits,
                                      .n_edit = ablation->tensors.n,
                                      .is_silent = true,
@@ -523,7 +565,9 @@ static enum attn_status find_means(struct ablation *ablation, struct attn_error 
     bool is_short;
 
     ablation->means = (struct attn_edit_means){.edits = ablation->edits, .n = ablation->tensors.n};
-    ATTN_TRY(attn_edit_means_begin(&ablation->means, attn_selection_dims(run->selection), err));
+    ATTN_TRY(attn_edit_means_begin(
+        &ablation->means,
+        is_of_tower(ablation) ? &run->encoder_dims : attn_selection_dims(run->selection), err));
     if (ablation->args->n_reference == 0)
         ATTN_TRY(add_means(ablation, run, err));
     for (size_t i = 0; i < ablation->args->n_reference; i++)
@@ -596,7 +640,7 @@ static bool has_tensor(const struct ablation *ablation, const struct attn_locati
 {
     return ablation->args->by == ATTN_ABLATE_BY_LAYER
                ? part->layer == at->layer &&
-                     (part->stack == ATTN_STACK_ENCODER) == (at->stack == ATTN_STACK_ENCODER)
+                     attn_stack_is_encoder(part->stack) == attn_stack_is_encoder(at->stack)
                : attn_location_compare(part, at) == 0;
 }
 
@@ -687,6 +731,8 @@ static enum attn_status sort_parts(struct ablation *ablation, struct attn_error 
 
     if (order->n == n) {
         memcpy(parts, order->items, n * sizeof *parts);
+        for (size_t i = 0; i < n && is_of_tower(ablation); i++) /* its table names no stack */
+            parts[i].at.stack = ATTN_STACK_TOWER;
         return ATTN_OK;
     }
     ATTN_TRY(try_rows(ablation, err));
@@ -718,7 +764,7 @@ static struct draw draw_of(struct ablation *ablation, bool is_of_encoder, bool i
                         .n_all = ablation->tensors.n - first};
     size_t n_encoder = 0;
 
-    while (n_encoder < draw.n_all && draw.heads[n_encoder].at.stack == ATTN_STACK_ENCODER)
+    while (n_encoder < draw.n_all && attn_stack_is_encoder(draw.heads[n_encoder].at.stack))
         n_encoder++;
     draw.first = is_of_encoder && !is_of_all ? 0 : n_encoder;
     draw.n = is_of_all ? draw.n_all : is_of_encoder ? n_encoder : draw.n_all - n_encoder;
@@ -856,10 +902,11 @@ static const char *find_words(const struct attn_ablate_args *args)
         [ATTN_ABLATE_WITH_RESAMPLE] = "with rows of another text in each part"};
     const bool is_zero = args->with == ATTN_ABLATE_WITH_ZERO;
 
-    return args->n_set > 0 && is_zero ? "without each set of heads"
-           : args->is_cumulative      ? "without this part and all before it"
-           : is_zero                  ? zeros[args->by]
-                                      : others[args->with];
+    return args->n_set > 0 && is_zero        ? "without each set of heads"
+           : args->is_cumulative             ? "without this part and all before it"
+           : !is_zero                        ? others[args->with]
+           : args->tower == ATTN_TOWER_IMAGE ? "without each part of the tower"
+                                             : zeros[args->by];
 }
 
 static void draw(const void *given, struct attn_drawn *drawn)
@@ -965,6 +1012,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
     ablation->args = ablation->frame.args;
     ablation->heads = ablation->frame.request.selection.heads;
     attn_frame_choose_nothing(&ablation->frame.request);
+    if (is_of_tower(ablation)) /* the run finds the pictures, and the sizes of the tower */
+        ablation->frame.request.selection.sites = "tower:z";
     return check(ablation, err);
 }
 

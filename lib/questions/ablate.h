@@ -93,6 +93,8 @@ struct attn_ablate_args {
     /* Bits of enum attn_ablate_picture: instead of `by`, the rows of these parts of a picture
      * beside the text become the mean of its rows. 0: parts of the model. */
     unsigned picture_parts;
+    /* ATTN_TOWER_IMAGE: the parts are those of the tower that encodes the pictures of the text. */
+    enum attn_tower tower;
 };
 
 #define ATTN_ABLATE_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("ablate", attn_ablate_args)

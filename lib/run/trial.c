@@ -114,7 +114,7 @@ static size_t copy_changes(const struct attn_edit *changes, size_t n, bool is_of
     size_t n_copied = 0;
 
     for (size_t i = 0; i < n; i++)
-        if ((changes[i].at.stack == ATTN_STACK_ENCODER) == is_of_encoder)
+        if (attn_stack_is_encoder(changes[i].at.stack) == is_of_encoder)
             edits[n_copied++] = changes[i];
     return n_copied;
 }
@@ -193,8 +193,16 @@ static enum attn_status watch_text(const struct attn_run *run, const struct attn
 static enum attn_status watch_encoder(const struct attn_run *run, const struct attn_trace *trace,
                                       struct attn_error *err)
 {
-    struct attn_pass pass = attn_run_encoder_pass(run);
+    struct attn_pass pass;
 
+    if (run->n_tile > 0) {
+        struct attn_tower_pass tower = attn_run_tower_pass(run);
+
+        tower.options.pool = run->host->pool;
+        tower.options.trace = trace;
+        return attn_tower_watch(&tower, run->tiles, run->n_tile, err);
+    }
+    pass = attn_run_encoder_pass(run);
     pass.options.pool = run->host->pool;
     pass.options.trace = trace;
     return attn_encoder_run(&pass, NULL, err);
@@ -264,10 +272,12 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     enum attn_status status;
 
     /* A pass may begin at a later layer, unless the run has edits of logits, which need rows that
-     * would be missing, or dropout, whose random numbers are drawn layer by layer. */
+     * would be missing, or dropout, whose random numbers are drawn layer by layer, or the tower is
+     * changed. */
     *trials = (struct attn_trials){.run = run,
                                    .answer = answer,
                                    .can_skip =
+                                       run->n_watched == 0 &&
                                        !attn_edits_touch(run->edits.items, run->edits.n, &logits)};
     for (size_t layer = 0; layer < n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
@@ -416,8 +426,26 @@ static enum attn_status encode(struct trial *trial, struct attn_edit *edits, flo
     return ATTN_OK;
 }
 
-/* Runs the text of TRIAL with the source ENCODED, unless it is NULL. EDITS has room for the edits
- * of run and trial. The threads of the host run other trials. */
+/* Encodes the pictures with the edits of run and trial, for which EDITS has room. ROWS, a copy of
+ * those of the text, receives their features. */
+static enum attn_status see(struct trial *trial, struct attn_edit *edits, float *rows,
+                            struct attn_error *err)
+{
+    struct attn_tower_pass tower = attn_run_tower_pass(trial->run);
+
+    tower.n_uncounted = tower.n_edit;
+    if (tower.n_edit > 0)
+        memcpy(edits, tower.edits, tower.n_edit * sizeof *edits);
+    tower.n_edit += copy_changes(trial->edits, trial->n_edit, true, edits + tower.n_edit);
+    tower.edits = edits;
+    tower.has_effect = NULL;
+    ATTN_TRY(attn_tower_see(&tower, NULL, rows, err));
+    trial->n_encoder_row = tower.n_edited;
+    return ATTN_OK;
+}
+
+/* Runs the text of TRIAL with ENCODED, its source or the text with other pictures, unless it is
+ * NULL. EDITS has room for the edits of run and trial. The threads of the host run other trials. */
 static enum attn_status run_text(const struct trial *trial, const struct attn_sequence *encoded,
                                  struct attn_edit *edits, struct attn_session **session,
                                  struct attn_error *err)
@@ -426,7 +454,10 @@ static enum attn_status run_text(const struct trial *trial, const struct attn_se
     const size_t n_run = copy_edits(trial->run, &place, edits);
     struct attn_pass pass = attn_run_pass(trial->run);
 
-    pass.source = encoded ? encoded : pass.source;
+    if (encoded && trial->run->model->encoder)
+        pass.source = encoded;
+    else if (encoded)
+        pass.text = encoded;
     pass.options.has_logits = true;
     pass.options.edits = edits;
     pass.options.n_edit = n_run + copy_changes(trial->edits, trial->n_edit, false, edits + n_run);
@@ -442,22 +473,27 @@ static enum attn_status run_trial(struct trial *trial, struct attn_session **ses
 {
     const struct attn_run *run = trial->run;
     const size_t n_run = copy_edits(run, &(struct beginning_place){trial->at, false}, NULL);
-    struct attn_sequence encoded = {.n = run->source.n};
+    const struct attn_model *encoder = run->model->encoder;
+    struct attn_sequence encoded = encoder ? (struct attn_sequence){.n = run->source.n} : run->text;
+    const size_t n_float =
+        encoded.n * (encoder ? encoder->config.d_model : run->model->config.d_embed);
+    float *rows = NULL;
     struct attn_edit *edits;
     enum attn_status status = ATTN_OK;
 
     ATTN_TRY(ATTN_ALLOC(edits, n_run + run->edits.n_encoder + trial->n_edit, err));
     if (copy_changes(trial->edits, trial->n_edit, true, edits) > 0) {
-        status = ATTN_ALLOC(encoded.embedded,
-                            run->source.n * attn_model_config(run->model->encoder)->d_model, err);
-        encoded.rows = encoded.embedded;
+        status = ATTN_ALLOC(rows, n_float, err);
+        if (status == ATTN_OK && !encoder)
+            memcpy(rows, run->text.rows, n_float * sizeof *rows);
         if (status == ATTN_OK)
-            status = encode(trial, edits, encoded.embedded, err);
+            status = encoder ? encode(trial, edits, rows, err) : see(trial, edits, rows, err);
+        encoded.rows = rows;
     }
     if (status == ATTN_OK)
-        status = run_text(trial, encoded.rows ? &encoded : NULL, edits, session, err);
+        status = run_text(trial, rows ? &encoded : NULL, edits, session, err);
     attn_free(edits); /* the session has copies */
-    attn_free(encoded.embedded);
+    attn_free(rows);
     return status;
 }
 

@@ -2196,6 +2196,7 @@ attn_ablate_args._fields_ = [
     ("study", POINTER(attn_study_args)),
     ("is_of_encoder", c_bool),
     ("picture_parts", c_uint),
+    ("tower", c_int),
 ]
 attn_ablate_sum._fields_ = [
     ("size", c_size_t),

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "head",
-           with_: str = "zero", heads=None, sets=None, cumulative: bool = False, references=None, control: int = 0,
-           seed: int = 0, sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
-           **options) -> Table:
+           with_: str = "zero", tower: str = "text", heads=None, sets=None, cumulative: bool = False, references=None,
+           control: int = 0, seed: int = 0, sort: str | None = None, limit: int = 0, where: dict | None = None,
+           columns=None, **options) -> Table:
     """How the answer changes without a part of the model.
 
     Switches off one part of the model at a time, and prints how the answer changes: the metric, its change, the
@@ -39,6 +39,9 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     with_       what replaces the output of that part: zeros (default), its mean over the positions of the text or of
                 all texts of `references`, or its rows in one text of `references`; uniform: the head gives every key
                 that it sees the same weight
+    tower       of a picture beside a text: whose parts are switched off, those of the decoder, which reads the text
+                (default), or those of its tower, which encodes the picture and all its tiles; the answer is the
+                decoder's in any case (text, image)
     heads       the heads that are switched off: 2.5,3.* or 0-3 of each layer; default: all
     sets        switch off these heads together, instead of each head by itself: 'copying=3.2,3.5'. May be given several
                 times, one row each
