@@ -115,6 +115,8 @@ static void list_kept(const struct knockouts *knockouts, struct score_row *row)
         attention.mask = ATTN_MASK_NONE; /* positions of the source are neither before nor after
                                             those of the text */
     attn_attention_resolve_stride(&attention, row->n_key);
+    if (attention.kind == ATTN_ATTENTION_BLOCK && knockouts->scope->text->numbers.numbers)
+        attention.stride = knockouts->scope->text->grid.n_col; /* of the tower of a picture */
     if (has_pairs && attention.masking == ATTN_MASKING_INF) {
         row->n_kept = attn_keys_list(&attention, &keys, knockouts->kept);
         return;
@@ -317,9 +319,9 @@ static enum attn_status add_stack(const struct attn_edit_scope *scope, bool is_o
     const struct attn_edit_scope own = attn_edit_scope_at(scope, &any);
     struct knockouts knockouts = {.scope = &own,
                                   .all = scope->dims,
-                                  .attention = !is_of_encoder        ? own.session->attention
-                                               : own.text->attention ? own.text->attention
-                                                                     : own.model->config.attention,
+                                  .attention = is_of_encoder
+                                                   ? attn_model_config(own.model)->attention
+                                                   : own.session->attention,
                                   .is_of_encoder = is_of_encoder,
                                   .list = list,
                                   .n = range.end - range.first,
