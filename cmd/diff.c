@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Options for the second run of one text. */
-#define WITH "with|with-adapter|with-attention"
+#define WITH "with|with-adapter|with-attention|with-image"
 
 #define EXAMPLE "attn-cli diff -m fable \"The key was old\" \"The keys was old\""
 
@@ -24,6 +24,8 @@ static const struct attn_param_part parts[] = {
     QUESTION_PART(option_question, prompt.asked),
     QUESTION_PART(attn_reading_params, prompt.asked),
     QUESTION_PART(attn_pair_params, prompt.asked),
+    QUESTION_PART(attn_image_params, prompt.asked),
+    QUESTION_PART(attn_picture_prompt_params, prompt.asked),
     QUESTION_PART(attn_source_params, prompt.asked),
     QUESTION_PART(attn_study_params, items),
     QUESTION_PART(attn_restart_params, items),
@@ -58,6 +60,7 @@ const struct command command_diff = {
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli diff -m fable --with-attention window:4 --csv - \"The keys to the\"\n",
     OPTION_PARTS(parts),
+    .lacks = "label",
     .args_size = sizeof(struct question_args),
     .defaults = &question_args_default,
     .ask = work,
@@ -88,12 +91,13 @@ static enum attn_status check(const struct question *question, struct attn_error
         return refuse(err, EXAMPLE, "no text given");
     if (has_with && n != 1)
         return refuse(err, NULL,
-                      "`with`, `with_adapter` and `with_attention` compare one text, %zu are given",
+                      "`with`, `with_adapter`, `with_attention` and `with_image` compare one text, "
+                      "%zu are given",
                       n);
     if (!has_with && n != 2)
         return refuse(err, "put a text of several words in quotes",
-                      "%zu text%s given, expected two, or one and `with`, `with_adapter` or "
-                      "`with_attention`",
+                      "%zu text%s given, expected two, or one and `with`, `with_adapter`, "
+                      "`with_attention` or `with_image`",
                       n, n == 1 ? " is" : "s are");
     return ATTN_OK;
 }
@@ -206,7 +210,8 @@ static enum attn_status compare(struct question *question, struct attn_error *er
     other->request = question->request;
     ATTN_TRY(open_other(question, other, err));
     ATTN_TRY(read_inputs(question, &question->request.input, &other->request.input, other, err));
-    attn_input_share(&question->request.input, &other->request.input); /* pair and key mask, too */
+    other->request.input.image = option_text(question->call, "with-image");
+    attn_input_share(&question->request.input, &other->request.input); /* the pair, too */
     other->request.source = question->request.source;
     how->host = other->host;
     if (!how->study || option_find_given(question->call, WITH))

@@ -72,8 +72,8 @@ struct diff {
 
 static const struct attn_param param_rows[] = {
     ATTN_PARAM_KEPT(LIST, "ids", "LIST",
-                    "token ids instead of the one text of `with`, `with_adapter` or "
-                    "`with_attention`: 5,17,3",
+                    "token ids instead of the one text of `with`, `with_adapter`, "
+                    "`with_attention` or `with_image`: 5,17,3",
                     .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM_KEPT(LIST, "a_ids", "LIST", "token ids instead of the first text: 5,17,3",
                     .traits = ATTN_PARAM_NO_KEYWORD),
@@ -93,6 +93,9 @@ static const struct attn_param param_rows[] = {
                     "compare one text under this model and under another one, which must have as "
                     "many layers and heads and make the same tokens of it",
                     .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM_KEPT(TEXT, "with_image", "FILE",
+                    "compare one text beside the picture of `image` and beside that of FILE, which "
+                    "must have as many cells"),
     ATTN_PARAM_KEPT(TEXT, "heads", "LIST", "the head of `figure pair`: 2.5",
                     .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM_KEPT(TEXT, "queries", "LIST",
@@ -112,9 +115,11 @@ static const struct attn_param_rule rules[] = {
      .excludes = "items",
      .message = "@ and `items` are given, expected one of them"},
     {.given = "ids",
-     .needs = "with|with_adapter|with_attention",
-     .message = "@ is one text for `with`, `with_adapter` or `with_attention`; `a_ids` and `b_ids` "
-                "are two"},
+     .needs = "with|with_adapter|with_attention|with_image",
+     .message = "@ is one text for `with`, `with_adapter`, `with_attention` or `with_image`; "
+                "`a_ids` and `b_ids` are two"},
+    {.given = "with_image", .needs = "image"},
+    {.given = "with_image", .excludes = "items"},
 };
 
 static const struct attn_procedure procedure;
@@ -144,8 +149,10 @@ static bool is_same_token(const struct diff *diff, size_t a, size_t b)
 {
     const struct attn_sequence *x = &diff->frame.run->text, *y = &diff->frame.other->text;
     const size_t d = attn_model_config(diff->frame.run->model)->d_embed;
+    const bool is_cell = x->seen.region && x->seen.region[a] == ATTN_REGION_PICTURE &&
+                         diff->frame.run->model == diff->frame.other->model;
 
-    if (x->ids && y->ids)
+    if (x->ids && y->ids && (!is_cell || x->ids[a] != y->ids[b]))
         return x->ids[a] == y->ids[b];
     return x->rows && y->rows && memcmp(x->rows + a * d, y->rows + b * d, d * sizeof *x->rows) == 0;
 }
@@ -392,6 +399,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
         diff->other = *request;
     if (item) {
         diff->other.input = item->pair == ATTN_ITEM_A_B ? item->other : request->input;
+        attn_item_see(item, attn_host_model(diff->frame.host), &request->input, &diff->other.input);
         diff->other.source = request->source;
         diff->other.reading.example = NULL;
         diff->other.on_note = request->on_note;

@@ -275,6 +275,8 @@ static struct attn_study_defaults defaults_of(const struct asking *asking)
         attn_question_defaults(procedure->question, args, &asking->request, &defaults);
     if (attn_input_is_given(&asking->request.source))
         attn_study_add_default(&defaults, "source", NULL);
+    if (asking->request.input.answer)
+        attn_study_add_default(&defaults, "answer", "continuation");
     return defaults;
 }
 

@@ -213,7 +213,7 @@ static const struct attn_param_rule rules[] = {
     {.given = "types", .needs = "clean_ids", .message = both_ids},
     {.given = "types", .needs = "corrupted_ids", .message = both_ids},
     {.given = "image",
-     .unless = "items",
+     .unless = "items|corrupted|corrupted_ids",
      .needs = "corrupted_image",
      .message = is_missing,
      .hint = of_pictures},
@@ -514,13 +514,15 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct attn_patching *patch = state;
     struct attn_frame *frame = &patch->frame;
+    const struct attn_input clean = frame->request.input;
 
     ATTN_TRY(attn_frame_find_answer(frame, &patch->args->answer, &patch->answer, err));
     if (patch->is_estimated)
         ATTN_TRY(attn_error_at(attn_patch_check_gradients(patch, err), ATTN_STAGE_OPTIONS, err));
     frame->request.input = patch->args->corrupted;
     if (frame->item)
-        attn_item_see(frame->item, attn_host_model(frame->host), &frame->request.input);
+        attn_item_see(frame->item, attn_host_model(frame->host), &clean, &frame->request.input);
+    attn_input_share_prompt(&clean, &frame->request.input);
     if (attn_input_is_given(&patch->args->corrupted_source))
         frame->request.source = patch->args->corrupted_source;
     ATTN_TRY(attn_run_prepare_like(frame->run, &frame->request, &frame->other, err));

@@ -150,8 +150,8 @@ static enum attn_status check_defaults(const struct attn_study_defaults *default
     first = &defaults->items[__builtin_ctzll(untaken)];
     if (first->keys) {
         n_name = (int)strcspn(first->keys, "|");
-        attn_error_set(err, ATTN_INVALID, "`%.*s` has no effect: all items have their own", n_name,
-                       first->keys);
+        attn_error_set(err, ATTN_INVALID, "`%.*s` has no effect: all items have their own",
+                       first->place ? 64 : n_name, first->place ? first->place : first->keys);
         attn_error_hint(err, "leave it out, or take '%.*s' from the items", n_name, first->keys);
     } else {
         attn_error_set(err, ATTN_INVALID,
@@ -350,8 +350,10 @@ void attn_study_fill_request(struct attn_study *study, const struct attn_item *i
     request->on_progress = NULL;
     request->reading.example = NULL; /* errors name the item instead */
     if (item) {
+        const struct attn_input given = request->input;
+
         request->input = item->input;
-        attn_item_see(item, attn_host_model(study->form.host), &request->input);
+        attn_item_see(item, attn_host_model(study->form.host), &given, &request->input);
     }
     if (item && attn_input_is_given(&item->source))
         request->source = item->source;

@@ -28,8 +28,8 @@ enum { ATTN_MOST_DEFAULTS = 64 };
  * because they still define the order of rows. */
 struct attn_study_defaults {
     struct attn_study_default {
-        const char *keys;        /* keys of items that replace the default, "queries|at"; or NULL */
-        const char *place;       /* otherwise the name of a place */
+        const char *keys;  /* keys of items that replace the default, "queries|at"; or NULL */
+        const char *place; /* the name of a place; of keys, that of the parameter if another */
     } items[ATTN_MOST_DEFAULTS]; /* [n] */
     size_t n;
 };

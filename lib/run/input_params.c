@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/tensor_files_internal.h"
+#include "input/pixels_internal.h"
 #include "input/sound_internal.h"
 
 #include <string.h>
@@ -99,6 +100,23 @@ static const struct attn_param key_masks[] = {
 };
 const struct attn_param_list attn_key_mask_params = ATTN_PARAM_LIST("Attention", key_masks);
 
+void attn_input_share_prompt(const struct attn_input *input, struct attn_input *other)
+{
+    if (!attn_input_is_picture(input) || !attn_input_is_given(input))
+        return;
+    if (!attn_input_is_picture(other)) {
+        other->image = input->image;
+        other->pixels = input->pixels;
+    } else if (!attn_input_is_given(other)) {
+        other->text = input->text;
+        other->n_text = input->n_text;
+        other->ids = input->ids;
+        other->n_id = input->n_id;
+    }
+    other->answer = input->answer;
+    other->n_answer = input->n_answer;
+}
+
 void attn_input_share(const struct attn_input *input, struct attn_input *other)
 {
     other->pair = input->pair;
@@ -107,6 +125,7 @@ void attn_input_share(const struct attn_input *input, struct attn_input *other)
     other->n_type = input->n_type;
     other->key_mask = input->key_mask;
     other->n_key_mask = input->n_key_mask;
+    attn_input_share_prompt(input, other);
 }
 
 void attn_request_place_key_mask(struct attn_request *request)

@@ -25,7 +25,11 @@ enum attn_status attn_input_read_source(const struct attn_param *param, void *ho
                                         struct attn_error *err);
 void attn_input_release_rows(const struct attn_param *param, void *home);
 
-/* Copies the second text, the types and the key mask of INPUT to OTHER. */
+/* Completes OTHER, which is compared with INPUT, a text with a picture, by what it lacks of them:
+ * the picture, or the text; and the answer. */
+void attn_input_share_prompt(const struct attn_input *input, struct attn_input *other);
+
+/* Copies the second text, the types and the key mask of INPUT to OTHER, and shares its prompt. */
 void attn_input_share(const struct attn_input *input, struct attn_input *other);
 
 /* Moves the key mask of REQUEST, which was read into its input, to the source if there is one. */

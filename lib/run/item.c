@@ -128,16 +128,20 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
 }
 
 void attn_item_see(const struct attn_item *item, const struct attn_model *model,
-                   struct attn_input *input)
+                   const struct attn_input *given, struct attn_input *input)
 {
     const bool is_second = item->images[1] && input->text && input->text == item->other.text;
 
+    input->answer = given->answer;
+    input->n_answer = given->n_answer;
     if (!model || attn_model_config(model)->vision.family == ATTN_VISION_NONE || !item->images[0] ||
         !attn_input_is_given(input))
         return;
     input->image = item->images[is_second];
-    input->answer = item->answer_text;
-    input->n_answer = item->answer_text ? strlen(item->answer_text) : 0;
+    if (item->answer_text) {
+        input->answer = item->answer_text;
+        input->n_answer = strlen(item->answer_text);
+    }
 }
 
 void attn_item_choose_first(struct attn_item *item)

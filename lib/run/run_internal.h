@@ -202,9 +202,9 @@ void attn_item_fail(struct attn_item *item, enum attn_record_failure failure, co
 void attn_item_release(struct attn_item *item);
 
 /* Gives INPUT, a text of ITEM, the picture and the answer of ITEM if MODEL reads both; other models
- * ignore them. */
+ * ignore them. An item without an answer has that of GIVEN. */
 void attn_item_see(const struct attn_item *item, const struct attn_model *model,
-                   struct attn_input *input);
+                   const struct attn_input *given, struct attn_input *input);
 
 /* Selects the first input that ITEM has, until attn_item_choose is called. Pictures are inputs of
  * items without a text, and all inputs share the second text, the types and the mask of keys. */

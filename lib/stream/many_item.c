@@ -141,7 +141,7 @@ static bool needs_pictures(const struct attn_many_task *task)
 
     return family == ATTN_VISION_PALIGEMMA ||
            (family != ATTN_VISION_NONE &&
-            (request->reading.chat != ATTN_CHAT_ON ||
+            (request->input.answer || request->reading.chat != ATTN_CHAT_ON ||
              request->reading.image_tiles != ATTN_IMAGE_TILES_ON ||
              (sites && (strstr(sites, "picture_map") || strstr(sites, "image_features") ||
                         strstr(sites, "pixel_values")))));
@@ -195,7 +195,9 @@ static enum attn_status read_options(struct attn_many_task *task,
     ATTN_TRY(attn_options_read(given, &task->options, err));
     ATTN_TRY(attn_options_read(task->options.request, &task->request, err));
     ATTN_TRY(check_request(&task->request, err));
-    task->request.input = task->request.source = (struct attn_input){0};
+    task->request.input = (struct attn_input){.answer = task->request.input.answer,
+                                              .n_answer = task->request.input.n_answer};
+    task->request.source = (struct attn_input){0};
     task->request.on_note = NULL; /* notes are written once, not for each record */
     if (task->options.has_logits && task->request.selection.queries)
         return report(err, "`has_logits` is of one position of each record, expected no `queries`");
@@ -426,7 +428,7 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
     if (*failure != ATTN_RECORD_FAILURE_NONE)
         return ATTN_OK;
     request.input = *attn_many_item_input(item);
-    attn_item_see(given, task->host->model, &request.input);
+    attn_item_see(given, task->host->model, &task->request.input, &request.input);
     if (given->named.others)
         request.reading.places = &given->named;
     if (given->queries)

@@ -94,7 +94,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.paired) value=number=sg:pl ;;
     *.heads) value=2.5 ;;
     *.ids) value=5,6,7 ;;
-    *.image | *.corrupted-image) value=$in/picture.ppm ;;
+    *.image | *.*-image) value=$in/picture.ppm ;;
     *.items) value=$in/items.jsonl ;;
     *.items-format) value=csv ;;
     *.key-mask) value=1,1,0,1,1 ;;

@@ -210,12 +210,15 @@ def _ask_diff(question: _Question, args, given: dict) -> Table:
         raise TypeError(f"with_model is {type(other).__name__}, expected a Model, as attn.open gives it")
     if attention is not None and not (isinstance(attention, str) and terminated(attention, "with_attention")):
         raise TypeError(f"with_attention is {type(attention).__name__}, expected text, as in 'window:64'")
-    is_one = other is not None or attention is not None
+    image = given["with_image"]
+    is_one = other is not None or attention is not None or image is not None
     if is_one and b is not None:
-        raise TypeError("with_model and with_attention compare one text, two are given")
+        raise TypeError("with_model, with_attention and with_image compare one text, two are given")
     if not question.study and not is_one and b is None:
-        raise TypeError("there is one text, expected a second, with_model or with_attention")
+        raise TypeError("there is one text, expected a second, with_model, with_attention or with_image")
     options = {name: value for name, value in options.items() if name not in STUDY_OPTIONS}
+    if image is not None:
+        options["image"] = image
     second = Request(question.text if b is None else b, **({**options, "attention": attention} if attention else options))
     host = other._use() if other is not None else None
     args.host = host.pointer if host else None

@@ -190,8 +190,8 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     return ask("attribute", self, text, locals())
 
 
-def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, sort: str | None = None, limit: int = 0,
-         where: dict | None = None, columns=None, **options) -> Table:
+def diff(self: Model, a=None, b=None, *, with_model=None, with_image=None, with_attention=None, sort: str | None = None,
+         limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """What differs between two texts, models or attentions.
 
     Compares where the heads look in two texts, or in one text under two models or two kinds of attention: total
@@ -204,6 +204,7 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, s
 
     with_model  compare one text under this model and under another one, which must have as many layers and heads and
                 make the same tokens of it
+    with_image  compare one text beside the picture of `image` and beside that of FILE, which must have as many cells
     with_attention compare one text under `attention` and under KIND, which is written in the same way
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
@@ -426,8 +427,9 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
 
     Prints for each token of TEXT how surprising it is given what came before: -log2 p (bits), -ln p (nats), its rank
     among all tokens, and the most probable token in its place. The first token has no score. An encoder such as BERT
-    reads each token with a mask in its place, and special tokens have no score. Mean, perplexity and number of scored
-    tokens go to standard error. `attn-cli batch `fields surprisal`` has the tokens of each of many texts.
+    reads each token with a mask in its place, and special tokens have no score. Beside a picture the answer is scored
+    (`continuation`), or without one the text around it. Mean, perplexity and number of scored tokens go to standard
+    error. `attn-cli batch `fields surprisal`` has the tokens of each of many texts.
 
     For `items` the table has one row, or one for each group of `group_by`. Items with a target: the metric, whether the
     model is right, rank and probability of the target. Items with good and bad, two texts: the log probability of each,
