@@ -111,6 +111,10 @@ function paint() {
   makeButtons(svg);
   translateWords(svg);
   place.replaceChildren(svg);
+  for (const line of svg.querySelectorAll('[data-i=sum], [data-i=word]')) {
+    const room = svg.viewBox.baseVal.width - 2 * line.x.baseVal[0].value;
+    if (line.getComputedTextLength() > room) line.setAttribute('textLength', room);
+  }
   if (hadFocus) nodeOf(focused)?.focus({ preventScroll: true });
   $('life-sum').textContent = best && found.target !== null && best.id !== found.target ? t('The model now says {}.', nameOf(best.token)) : '';
   return say(hadFocus ? focused : '');

@@ -1401,6 +1401,12 @@ START_TEST(a_life_has_any_length_and_fits_a_telephone)
         ".reduce((sum, r) => sum + Number(r.dataset.value), 0).toFixed(2))",
         "true");
     assert_all_named();
+    load("stage=1&life=best&text=%D8%A7%20cat"); /* adds up to logit(<|endoftext|>), a long line */
+    attn_browser_wait(browser, LIFE_IS_DONE);
+    assert_text("(box => [...document.querySelectorAll('#life-picture text')].filter(text => "
+                "text.getBoundingClientRect().right > box.right).map(text => text.textContent)"
+                ".join())(" ID("life-picture") ".firstChild.getBoundingClientRect())",
+                "");
     leave();
 }
 END_TEST
