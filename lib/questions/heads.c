@@ -12,10 +12,10 @@
 #include "measures/analysis_internal.h"
 #include "measures/head_cards_internal.h"
 #include "measures/head_kind.h"
+#include "measures/head_pictures.h"
 #include "params/param_internal.h"
 #include "questions/examples_internal.h"
 #include "questions/frame.h"
-#include "questions/head_pictures.h"
 #include "questions/parts.h"
 #include "questions/questions.h"
 #include "questions/questions_internal.h"
@@ -401,6 +401,34 @@ static enum attn_status on_pairs(void *user, const struct attn_trace_event *even
     return ATTN_OK;
 }
 
+/* Creates the maps of RUN, over a picture and a text, whose rows are the positions of the list
+ * FROM; NULL: those that predict the answer. The caller frees *maps. */
+static enum attn_status begin_maps(const struct attn_run *run, const char *from,
+                                   struct attn_picture_maps **maps, struct attn_error *err)
+{
+    struct attn_picture_maps_args args = {.text = &run->text,
+                                          .selection = run->selection,
+                                          .drop_sinks = run->request.maps.drop_sinks};
+    struct attn_selection *chosen = NULL;
+    char *numbers = NULL;
+    enum attn_status status = ATTN_OK;
+
+    if (from) {
+        ATTN_TRY(attn_error_at(
+            attn_error_in(attn_positions_number(&run->text, from, &numbers, err), "from", err),
+            ATTN_STAGE_OPTIONS, err));
+        status = attn_selection_copy(run->selection, &chosen, err);
+        if (status == ATTN_OK)
+            status = attn_selection_set_queries(chosen, ATTN_STACK_ONLY, numbers, err);
+        args.selection = chosen;
+    }
+    if (status == ATTN_OK)
+        status = attn_picture_maps_create(&args, maps, err);
+    attn_selection_free(chosen);
+    attn_free(numbers);
+    return status;
+}
+
 /* Starts the sums over the rows of a text. */
 static enum attn_status start_text(struct heads *heads, struct attn_error *err)
 {
@@ -431,8 +459,7 @@ static enum attn_status start_text(struct heads *heads, struct attn_error *err)
                                            frame->host->pool, &heads->of_encoder, err));
     }
     if (run->text.seen.n_picture > 0)
-        ATTN_TRY(attn_head_pictures_begin(run, heads->has_pairs ? NULL : heads->args->from,
-                                          &heads->maps, err));
+        ATTN_TRY(begin_maps(run, heads->has_pairs ? NULL : heads->args->from, &heads->maps, err));
     if (heads->has_pairs)
         ATTN_TRY(
             attn_word_pairs_create(run, heads->args->from, heads->args->to, &heads->pairs, err));
@@ -462,8 +489,7 @@ static enum attn_status find_pictures(struct heads *heads, struct attn_error *er
     ATTN_TRY(attn_frame_memory(&heads->frame, err));
     for (size_t i = 0; i < n; i++) {
         ats[i] = heads->parts.items[i].at;
-        ATTN_TRY(
-            attn_head_pictures_find(heads->frame.run, heads->maps, &ats[i], &pictures[i], err));
+        ATTN_TRY(attn_head_pictures_find(heads->maps, &ats[i], &pictures[i], err));
     }
     ATTN_TRY(attn_head_pictures_rank(ats, pictures, n, &threshold, err));
     for (size_t i = 0; i < n; i++) {

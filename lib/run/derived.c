@@ -9,8 +9,8 @@
 #include "forward/session_internal.h"
 #include "input/pass.h"
 #include "input/picture_prompt.h"
+#include "measures/picture_maps.h"
 #include "run/contacts.h"
-#include "run/picture_maps.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -103,6 +103,11 @@ struct attn_site_set attn_derived_sites_of_picture(const struct attn_picture_dim
     if (picture->tile_rows == 0)
         sites = attn_sites_without(sites, ATTN_SITES(ATTN_SITE_PICTURE_MAP_TILES));
     return picture->n > 0 ? sites : none;
+}
+
+bool attn_derived_is_of_picture(const struct attn_selection *selection)
+{
+    return attn_sites_meet(attn_selection_sites_of(selection, ATTN_STACK_ONLY), picture_sites());
 }
 
 bool attn_derived_is_wanted(const struct attn_selection *selection, enum attn_model_stack stack)
@@ -221,7 +226,7 @@ static enum attn_status emit_maps(const struct attn_derivation *derivation,
     if (!map || !rounded)
         status = ATTN_NO_MEMORY;
     for (one.head = 0; status == ATTN_OK && one.head < (int)dims->n_head; one.head++) {
-        attn_picture_maps_fill(derivation->maps, &one, site == ATTN_SITE_PICTURE_MAP_TILES, map);
+        attn_picture_maps_fill(derivation->of.maps, &one, site == ATTN_SITE_PICTURE_MAP_TILES, map);
         for (size_t i = 0; i < n_row * n_col; i++)
             rounded[i] = (float)map[i];
         status = emit_rows(
@@ -340,12 +345,12 @@ static enum attn_status finish_layer(struct attn_derivation *derivation,
     if (status == ATTN_OK && derivation->contacts &&
         !attn_dims_next_layer(attn_selection_dims(derivation->watched), &next))
         status = attn_contacts_emit(derivation->contacts, err);
-    if (status == ATTN_OK && derivation->maps)
+    if (status == ATTN_OK && derivation->of.maps)
         status = emit_maps(derivation, output, ATTN_SITE_PICTURE_MAP, err);
-    if (status == ATTN_OK && derivation->maps)
+    if (status == ATTN_OK && derivation->of.maps)
         status = emit_maps(derivation, output, ATTN_SITE_PICTURE_MAP_TILES, err);
     next = *output;
-    if (status == ATTN_OK && derivation->maps &&
+    if (status == ATTN_OK && derivation->of.maps &&
         !attn_dims_next_layer(attn_selection_dims(derivation->watched), &next))
         status = emit_inputs(derivation, err);
     if (last.layer != ATTN_NO_LAYER && attn_location_order(output, &last) < 0)
@@ -366,8 +371,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
         ATTN_TRY(keep_resid(derivation, event, err));
     if (event->at.site == ATTN_SITE_PATTERN && derivation->contacts)
         attn_contacts_add(derivation->contacts, event);
-    if (derivation->maps)
-        attn_picture_maps_add(derivation->maps, event);
+    if (derivation->of.maps)
+        attn_picture_maps_add(derivation->of.maps, event);
     ATTN_TRY(attn_trace_hand_on(derivation->asked_by, event, err));
     if (event->at.site == attn_location_output(dims, &event->at) &&
         event->row0 + event->n_row == dims->n_position)
@@ -387,15 +392,7 @@ static enum attn_status watch(struct attn_derivation *derivation, struct attn_er
     const struct attn_location end = attn_dims_end(attn_selection_dims(asked));
     struct attn_site_set sites;
 
-    const struct attn_picture_maps_args of_picture = {.text = derivation->of.text,
-                                                      .selection = asked,
-                                                      .drop_sinks = derivation->of.drop_sinks,
-                                                      .neutral = derivation->of.neutral,
-                                                      .is_ratio = derivation->of.is_ratio};
-
-    if (attn_sites_meet(attn_selection_sites_of(asked, ATTN_STACK_ONLY), picture_sites()))
-        ATTN_TRY(attn_picture_maps_create(&of_picture, &derivation->maps, err));
-    if (!attn_selection_wants(asked, &contacts) && !derivation->maps)
+    if (!attn_selection_wants(asked, &contacts) && !derivation->of.maps)
         return attn_selection_see_stream(asked, attn_sites_derived(), last.layer < 0 ? NULL : &last,
                                          watched, err);
     if (attn_selection_wants(asked, &contacts))
@@ -448,7 +445,6 @@ void attn_derivation_free(struct attn_derivation *derivation)
         attn_free(derivation->resid_pre[layer]);
     attn_free(derivation->resid_pre);
     attn_contacts_free(derivation->contacts);
-    attn_picture_maps_free(derivation->maps);
     attn_selection_free(derivation->watched);
     attn_free(derivation);
 }

@@ -39,19 +39,19 @@ enum attn_status attn_derived_check(const struct attn_model *model,
  * last stack. */
 bool attn_derived_is_wanted(const struct attn_selection *selection, enum attn_model_stack stack);
 
+/* Whether SELECTION has a site about a picture in the text. */
+bool attn_derived_is_of_picture(const struct attn_selection *selection);
+
 struct attn_derivation;
 
-struct attn_picture_maps; /* picture_maps.h */
+struct attn_picture_maps; /* measures/picture_maps.h */
 
 /* The run whose tensors are used. Everything is borrowed. */
 struct attn_derived_scope {
     const struct attn_model *model;
     const struct attn_sequence *text, *source;
     struct attn_session_options session; /* the options of the run's session, with its edits */
-    /* For maps of pictures (struct attn_picture_maps_args): */
-    double drop_sinks;
-    const struct attn_picture_maps *neutral;
-    bool is_ratio;
+    struct attn_picture_maps *maps;      /* filled, for sites of a picture in the text; or NULL */
 };
 
 /* Creates a derivation for one feed of the whole text of the run OF. TRACE and POOL are borrowed;

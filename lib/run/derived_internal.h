@@ -13,7 +13,6 @@ struct attn_derivation {
     struct attn_trace trace;
     float **resid_pre;              /* [n_layer] owns; each [T, D], or NULL if it is not kept */
     struct attn_contacts *contacts; /* owns; NULL: contacts are not wanted */
-    struct attn_picture_maps *maps; /* owns; NULL: no site of a picture is wanted */
 };
 
 /* A kind of derived tensors; derived_NAME.c defines it. */

@@ -12,13 +12,13 @@
 #include "input/encoder.h"
 #include "input/pixels_internal.h"
 #include "inspect/cost.h"
+#include "measures/picture_maps.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "run/derived.h"
 #include "run/gradient.h"
 #include "run/host_internal.h"
-#include "run/picture_maps.h"
 #include "tensors/outputs_internal.h"
 #include "tensors/picture_internal.h"
 #include "tensors/writer.h"
@@ -103,6 +103,7 @@ static void set_labels(struct attn_run *run)
         .region = run->text.seen.region,
         .seen = find_seen(run),
         .pixels = run->text.seen.n_picture > 0 ? run->text.seen.pixels : NULL,
+        .maps = run->text.seen.n_picture > 0 ? run->maps : NULL,
     };
     run->labels.has_residues = run->text.has_residues;
     if (run->text.encoding.n > 0) {
@@ -520,6 +521,14 @@ enum attn_status attn_run_prepare_like(const struct attn_run *like,
     return prepare_for(like->host, like, false, request, run, err);
 }
 
+static void release_maps(struct attn_picture_maps *maps[2])
+{
+    for (int i = 0; i < 2; i++) {
+        attn_picture_maps_free(maps[i]);
+        maps[i] = NULL;
+    }
+}
+
 void attn_run_free(struct attn_run *run)
 {
     if (!run)
@@ -533,6 +542,7 @@ void attn_run_free(struct attn_run *run)
     attn_sequence_release(&run->text);
     attn_sequence_release(&run->source);
     attn_host_free(run->labelled);
+    release_maps(run->maps);
     attn_free(run);
 }
 
@@ -724,7 +734,6 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
 
 /* The objects that exist for one feed. */
 struct feeding {
-    struct attn_picture_maps *neutral;  /* owns; or NULL */
     struct attn_session *session;       /* owns */
     struct attn_gradient *gradient;     /* owns; or NULL */
     struct attn_derivation *derivation; /* owns; or NULL */
@@ -798,17 +807,34 @@ static enum attn_status ask_neutral(const struct attn_run *run, struct attn_pict
     return status;
 }
 
+/* Creates the maps over the picture in the text of RUN, which owns them, if TRACE wants them. */
+static enum attn_status create_maps(const struct attn_run *run, const struct attn_trace *trace,
+                                    struct attn_picture_maps **maps, struct attn_error *err)
+{
+    const struct attn_request_maps *asked = &run->request.maps;
+    struct attn_picture_maps **own = run->labels.maps;
+    struct attn_picture_maps_args args = {.text = &run->text,
+                                          .drop_sinks = asked->drop_sinks,
+                                          .is_ratio = asked->neutral_by == ATTN_NEUTRAL_RATIO};
+
+    if (!trace || !own || !attn_derived_is_of_picture(trace->selection))
+        return ATTN_OK;
+    release_maps(own);
+    if (asked->neutral)
+        ATTN_TRY(ask_neutral(run, &own[1], err));
+    args.selection = trace->selection;
+    args.neutral = own[1];
+    ATTN_TRY(attn_picture_maps_create(&args, &own[0], err));
+    *maps = own[0];
+    return ATTN_OK;
+}
+
 static enum attn_status feed_all(const struct attn_run *run, const struct attn_trace *trace,
                                  struct attn_pool *pool, struct feeding *feeding,
                                  struct attn_result *result, struct attn_error *err)
 {
-    struct attn_derived_scope derived = {run->model,
-                                         &run->text,
-                                         &run->source,
-                                         attn_run_session_options(run),
-                                         run->request.maps.drop_sinks,
-                                         NULL,
-                                         run->request.maps.neutral_by == ATTN_NEUTRAL_RATIO};
+    struct attn_derived_scope derived = {run->model, &run->text, &run->source,
+                                         attn_run_session_options(run), NULL};
     struct attn_gradient_scope gradient = {.model = run->model,
                                            .goal = &run->asked.goal,
                                            .source = &run->source,
@@ -826,10 +852,8 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
         ATTN_TRY(attn_gradient_create(&gradient, trace, pool, &feeding->gradient, err));
         trace = attn_gradient_trace(feeding->gradient);
     }
-    if (trace && attn_derived_is_wanted(trace->selection, ATTN_STACK_ONLY)) {
-        if (run->request.maps.neutral)
-            ATTN_TRY(ask_neutral(run, &feeding->neutral, err));
-        derived.neutral = feeding->neutral;
+    ATTN_TRY(create_maps(run, trace, &derived.maps, err));
+    if (trace && (derived.maps || attn_derived_is_wanted(trace->selection, ATTN_STACK_ONLY))) {
         ATTN_TRY(attn_derivation_create(&derived, trace, pool, &feeding->derivation, err));
         trace = attn_derivation_trace(feeding->derivation);
     }
@@ -851,13 +875,12 @@ enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_tra
                                struct attn_pool *pool, struct attn_result *result,
                                struct attn_error *err)
 {
-    struct feeding feeding = {NULL, NULL, NULL, NULL};
+    struct feeding feeding = {NULL, NULL, NULL};
     const enum attn_status status = feed_all(run, trace, pool, &feeding, result, err);
 
     attn_session_free(feeding.session);
     attn_derivation_free(feeding.derivation);
     attn_gradient_free(feeding.gradient);
-    attn_picture_maps_free(feeding.neutral);
     return status;
 }
 

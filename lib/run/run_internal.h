@@ -51,7 +51,8 @@ struct attn_run {
     struct attn_edit_list edits;    /* edits: feeds fill its parts */
     struct attn_attend_args arrays; /* for attention on arrays; its trace and pool are not set */
     struct attn_array_axes axes;
-    struct attn_backdrop backdrop; /* for the labels, if the input is a picture */
+    struct attn_backdrop backdrop;     /* for the labels, if the input is a picture */
+    struct attn_picture_maps *maps[2]; /* owns; of the last feed, and of the neutral question */
     struct attn_labels labels;
 };
 

@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-struct attn_pixels; /* input/pixels.h */
+struct attn_picture_maps; /* measures/picture_maps.h */
+struct attn_pixels;       /* input/pixels.h */
 
 /* An option that affected the run, as the user wrote it. */
 struct attn_option {
@@ -75,7 +76,10 @@ struct attn_labels {
     const struct attn_backdrop *seen; /* the picture in the text, whose cells are positions from
                                          n_front on; or NULL */
     const struct attn_pixels *pixels; /* of the picture in the text; or NULL */
-    const void *later[2];             /* NULL: room for fields of later versions */
+    /* of the picture in the text, when all events have come: where the heads look, or NULL if no
+     * output needs it; NULL without a picture */
+    struct attn_picture_maps **maps;
+    const void *later[1]; /* NULL: room for fields of later versions */
 };
 
 /* A token, label or span that the model predicts. */

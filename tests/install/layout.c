@@ -324,6 +324,7 @@ static const struct {
     {"    region", offsetof(struct attn_labels, region)},
     {"    seen", offsetof(struct attn_labels, seen)},
     {"    pixels", offsetof(struct attn_labels, pixels)},
+    {"    maps", offsetof(struct attn_labels, maps)},
     {"    later", offsetof(struct attn_labels, later)},
     {"attn_candidate", sizeof(struct attn_candidate)},
     {"    position", offsetof(struct attn_candidate, position)},

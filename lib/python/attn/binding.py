@@ -1492,7 +1492,8 @@ attn_labels._fields_ = [
     ("region", POINTER(c_ubyte)),
     ("seen", POINTER(attn_backdrop)),
     ("pixels", POINTER(attn_pixels)),
-    ("later", c_void_p * 2),
+    ("maps", POINTER(c_void_p)),
+    ("later", c_void_p * 1),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),

@@ -1,5 +1,5 @@
 /* picture_maps.c - see picture_maps.h. */
-#include "run/picture_maps.h"
+#include "measures/picture_maps.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -66,6 +66,11 @@ enum attn_status attn_picture_maps_create(const struct attn_picture_maps_args *a
     made->picture = made->dims.picture;
     made->n_cell = (size_t)made->picture.n * made->picture.n_row * made->picture.n_col;
     ATTN_RETURN_MADE(build(made, err), maps, made, attn_picture_maps_free);
+}
+
+const struct attn_picture_dims *attn_picture_maps_dims(const struct attn_picture_maps *maps)
+{
+    return &maps->picture;
 }
 
 void attn_picture_maps_detach(struct attn_picture_maps *maps)

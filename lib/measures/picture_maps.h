@@ -12,8 +12,8 @@
  *     attn_picture_maps_add(maps, event);                  // patterns, and resid_pre for sinks
  *     attn_picture_maps_fill(maps, &at, false, map);       // when the layer is complete
  */
-#ifndef ATTN_RUN_PICTURE_MAPS_H
-#define ATTN_RUN_PICTURE_MAPS_H
+#ifndef ATTN_MEASURES_PICTURE_MAPS_H
+#define ATTN_MEASURES_PICTURE_MAPS_H
 
 #include "input/sequence.h"
 #include "trace/trace_internal.h"
@@ -48,6 +48,9 @@ void attn_picture_maps_free(struct attn_picture_maps *maps); /* NULL is allowed 
 
 /* Makes MAPS, which are complete, independent of the text and the selection. */
 void attn_picture_maps_detach(struct attn_picture_maps *maps);
+
+/* Returns the sizes of the picture; borrowed from MAPS. */
+const struct attn_picture_dims *attn_picture_maps_dims(const struct attn_picture_maps *maps);
 
 /* Adds EVENT: rows of a pattern or of resid_pre; other sites are ignored. */
 void attn_picture_maps_add(struct attn_picture_maps *maps, const struct attn_trace_event *event);

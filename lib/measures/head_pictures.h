@@ -1,10 +1,9 @@
-/* head_pictures.h - what heads.c measures of a prompt with a picture: shares of the regions, how
+/* head_pictures.h - measures of a head in a prompt with a picture: shares of the regions, how
  * scattered the map over the picture is, and which heads point at what the answer is about. */
-#ifndef ATTN_QUESTIONS_HEAD_PICTURES_H
-#define ATTN_QUESTIONS_HEAD_PICTURES_H
+#ifndef ATTN_MEASURES_HEAD_PICTURES_H
+#define ATTN_MEASURES_HEAD_PICTURES_H
 
-#include "run/picture_maps.h"
-#include "run/run_internal.h"
+#include "measures/picture_maps.h"
 
 struct attn_head_picture {
     double shares[ATTN_N_SHARE];
@@ -14,14 +13,8 @@ struct attn_head_picture {
     double is_kept, rank;
 };
 
-/* Creates the maps of RUN, over a picture and a text, whose rows are the positions of the list
- * FROM; NULL: those that predict the answer. The caller frees *maps. */
-enum attn_status attn_head_pictures_begin(const struct attn_run *run, const char *from,
-                                          struct attn_picture_maps **maps, struct attn_error *err);
-
 /* Computes HEAD from MAPS, which are complete, for the head AT. */
-enum attn_status attn_head_pictures_find(const struct attn_run *run,
-                                         const struct attn_picture_maps *maps,
+enum attn_status attn_head_pictures_find(const struct attn_picture_maps *maps,
                                          const struct attn_location *at,
                                          struct attn_head_picture *head, struct attn_error *err);
 

@@ -1,9 +1,8 @@
 /* head_pictures.c - see head_pictures.h. */
-#include "questions/head_pictures.h"
+#include "measures/head_pictures.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "input/position.h"
 #include "measures/blobs.h"
 
 #include <math.h>
@@ -12,38 +11,12 @@
 static const double most_in_bottom_row = 0.05;
 enum { FIRST_LAYER = 2 };
 
-enum attn_status attn_head_pictures_begin(const struct attn_run *run, const char *from,
-                                          struct attn_picture_maps **maps, struct attn_error *err)
-{
-    struct attn_picture_maps_args args = {.text = &run->text,
-                                          .selection = run->selection,
-                                          .drop_sinks = run->request.maps.drop_sinks};
-    struct attn_selection *chosen = NULL;
-    char *numbers = NULL;
-    enum attn_status status = ATTN_OK;
-
-    if (from) {
-        ATTN_TRY(attn_error_at(
-            attn_error_in(attn_positions_number(&run->text, from, &numbers, err), "from", err),
-            ATTN_STAGE_OPTIONS, err));
-        status = attn_selection_copy(run->selection, &chosen, err);
-        if (status == ATTN_OK)
-            status = attn_selection_set_queries(chosen, ATTN_STACK_ONLY, numbers, err);
-        args.selection = chosen;
-    }
-    if (status == ATTN_OK)
-        status = attn_picture_maps_create(&args, maps, err);
-    attn_selection_free(chosen);
-    attn_free(numbers);
-    return status;
-}
-
-enum attn_status attn_head_pictures_find(const struct attn_run *run,
-                                         const struct attn_picture_maps *maps,
+enum attn_status attn_head_pictures_find(const struct attn_picture_maps *maps,
                                          const struct attn_location *at,
                                          struct attn_head_picture *head, struct attn_error *err)
 {
-    const size_t n_row = run->text.seen.rows, n_col = run->text.seen.columns, n = n_row * n_col;
+    const struct attn_picture_dims *picture = attn_picture_maps_dims(maps);
+    const size_t n_row = picture->n_row, n_col = picture->n_col, n = n_row * n_col;
     double *map = attn_alloc(3 * n, sizeof *map, err);
     size_t n_blob = 0;
 
