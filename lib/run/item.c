@@ -3,7 +3,7 @@
 
 #include "base/fixed_text.h"
 #include "base/memory.h"
-#include "input/sequence.h"
+#include "input/pixels_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -132,13 +132,16 @@ void attn_item_see(const struct attn_item *item, const struct attn_model *model,
 {
     const bool is_second = item->images[1] && input->text && input->text == item->other.text;
 
-    input->answer = given->answer;
-    input->n_answer = given->n_answer;
-    if (!model || attn_model_config(model)->vision.family == ATTN_VISION_NONE || !item->images[0] ||
+    if (!input->answer && !input->answer_ids) {
+        input->answer = given->answer;
+        input->n_answer = given->n_answer;
+    }
+    if (!model || attn_model_config(model)->vision.family == ATTN_VISION_NONE ||
         !attn_input_is_given(input))
         return;
-    input->image = item->images[is_second];
-    if (item->answer_text) {
+    if (item->images[0])
+        input->image = item->images[is_second];
+    if (item->answer_text && attn_input_is_picture(input)) {
         input->answer = item->answer_text;
         input->n_answer = strlen(item->answer_text);
     }

@@ -32,7 +32,7 @@ NAMES = {"max-errors": "max_failed", "from": "from_", "with": "with_", "set": "s
          "label-image": "label_images", "tokens": "n", "progress": "on_progress", "target-id": "target", "foil-id": "foil",
          "baseline-ids": "baseline_text", "neutral-ids": "neutral", "source-ids": "source", "corrupted-source-ids": "corrupted_source",
          "source-file": "source", "corrupted-source-file": "corrupted_source",
-         "diff --with": "with_model"}
+         "continuation": "answer", "diff --with": "with_model"}
 
 # Options without a keyword, and where they are instead.
 ELSEWHERE = {
@@ -53,9 +53,6 @@ ELSEWHERE = {
     "arrays and files, and no model": "align --times align --links",
     "the rows of soft=True": "align --matrix",
     "dropout_mask": "attend --keep",
-    "the text with the answer to a question about a picture": "run --continuation heads --continuation ablate --continuation "
-                                                              "patch --continuation lens --continuation generate --continuation "
-                                                              "sinks --continuation",
     "the figure of two texts": "diff --heads diff --queries",
     "the arithmetic of one row in words and figures": "explain",
     "labels in files and pictures": "attend --query-labels attend --key-labels",

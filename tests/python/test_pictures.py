@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 import attn
-from support import ROOT, TestCase, cli_arrays, needs_cli, needs_sources
+from support import ROOT, TestCase, cli_arrays, cli_table, needs_cli, needs_sources
 
 
 @needs_sources
@@ -104,6 +104,63 @@ class Pictures(TestCase):
             same = np.asarray(model.run(**asked, neutral="What is it?").cache["picture_map", 2])
             self.assertGreater(np.abs(np.asarray(model.run(**asked).cache["picture_map", 2])).max(), 0.9)
             self.assertEqual(np.abs(same).max(), 0)
+
+    @needs_cli
+    def test_questions_beside_a_text(self):
+        """What the tool says of the same: with a path or pixels, an answer as text or ids, one or many."""
+        picture, other = self.path("smolvlm/picture_0.png"), self.path("smolvlm/picture_2.png")
+        asked = {"image": picture, "answer": " the house", "image_tiles": False}
+        options = ["-q", "-m", self.path("smolvlm"), "--image", picture, "--image-tiles", "off"]
+        answer, the = ["--continuation", " the house"], {"target": " the"}
+        rows = lambda table: json.loads(table.render("json"))["rows"]
+        with attn.Model(self.path("smolvlm")) as model:
+            ids = model.run("What?", **asked).ids
+            self.assertEqual(model.run("What?", **{**asked, "answer": ids[-6:]}).ids.tolist(), ids.tolist())
+            for name, own, given in (("heads", {}, []), ("lens", {}, []), ("score", {}, []), ("sinks", {}, []),
+                                     ("heads", {"drop_sinks": 2.5}, ["--drop-sinks", "2.5"]),
+                                     ("ablate", {"by": "picture", **the}, ["--by", "picture", "--target", " the"]),
+                                     ("diff", {"with_image": other}, ["--with-image", other])):
+                with self.subTest(name):
+                    self.assertEqual(rows(getattr(model, name)("What?", **asked, **own)), cli_table(name, *options, *answer, *given, "What?"))
+            self.assertEqual(rows(model.spans("What?", image=picture, image_tiles=False, spans="picture,question", continuation=" the house")),
+                             cli_table("spans", *options, *answer, "--spans", "picture,question", "What?"))
+            self.assertEqual(rows(model.attribute("What?", **{**asked, "answer": None}, **the)),
+                             cli_table("attribute", *options, "--target", " the", "What?"))
+            self.assertEqual(rows(model.patch("What?", corrupted_image=other, site="z", **asked, **the)),
+                             cli_table("patch", *options, *answer, "--corrupted-image", other, "--clean", "What?", "--target", " the", "--site", "z"))
+            self.assertEqual(len(model.generate("What?", 2, image=picture, image_tiles=False).ids), 2)
+
+    @needs_cli
+    def test_arrays_of_the_tower(self):
+        names = "pixel_values,image_features,picture_map,tower:pattern,tower:q,tower:resid_pre"
+        theirs = cli_arrays("-q", "-m", self.path("smolvlm"), "--image", self.path("smolvlm/picture_0.png"), "--sites", names,
+                            "--tiles", "0,-1", "What?")
+        with attn.Model(self.path("smolvlm")) as model:
+            ours = model.run("What?", image=self.path("smolvlm/picture_0.png"), sites=names, tiles=[0, -1]).cache
+        self.assertEqual(theirs["tower.1.attn.hook_pattern"].shape, (2, 3, 36, 36))
+        for name in ours:
+            self.assert_same(ours[name], theirs[name], name)
+
+    def test_many_beside_a_text(self):
+        picture, other = self.path("smolvlm/picture_0.png"), self.path("smolvlm/picture_2.png")
+        with attn.Model(self.path("smolvlm")) as model:
+            asked = {"image": picture, "answer": " the house", "image_tiles": False}
+            items = [{"image": picture, "text": "What?", "answer": " the house"}, {"image": other, "text": "What?"}]
+            score = lambda *items, **options: list(model.score(items=items, image_tiles=False, **options)["nats"])
+            self.assertEqual(score(items[0], {**items[1], "answer": " x"}), score(*items, answer=" x"))
+            self.assertNotEqual(score(*items), score(*items, answer=" x"))
+            ids = model.run("What?", **asked).ids
+            pixels = np.asarray(model.run("What?", **asked, sites="pixel_values").cache["pixel_values"])[0]
+            for image in (picture, pixels):
+                first, second = model.map([{**items[0], "image": image}, items[1]], image_tiles=False, top=1)
+                self.assertEqual(first.ids.tolist(), ids.tolist())
+                self.assertLess(len(second.ids), len(ids))
+                self.assertIn("<svg", first.svg(heads="0.0", queries="answer"))
+                self.assertEqual(list(model.heads(items=[{**items[0], "image": image}], image_tiles=False)["picture"]),
+                                 list(model.heads("What?", **asked)["picture"]))
+        with self.assertRaisesRegex(attn.InvalidError, "goes with a picture"):
+            attn.Model("fable").run("What?", answer=" it")
+        self.assertEqual(len(next(attn.Model("fable").map([{"text": "What?", "image": "no.png", "answer": "x"}])).tokens), 2)
 
     def test_live_page(self):
         with self.assertRaisesRegex(TypeError, "path of the picture"):

@@ -49,7 +49,7 @@ CALLS = [
 ]
 ITEM = {"text": KEYS, "target": " are", "foil": " is", "label": "a"}
 ITEMS = {"patch": {"clean": KEYS, "corrupted": KEY, **ARE}, "diff": {"a": KEYS, "b": KEY}, "align": {"source": KEY, "text": KEYS}}
-OF_A_RUN = (*(name for name in inspect.signature(Request).parameters if name not in ("text", "host", "given", "answer")), *OF_LISTS)
+OF_A_RUN = (*(name for name in inspect.signature(Request).parameters if name not in ("text", "host", "given", "asked")), *OF_LISTS)
 PICTURE = ("figure", "colormap", "color_scale", "cell", "title", "theme", "dpi", "font", "font_size", "figure_width", "width", "values",
            "hide_first", "renormalize", "merge_words", "precision", "sync", "heads", "layers", "queries", "live", "story")
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import queue
 import threading
 from ctypes import POINTER, addressof, byref, c_uint64, c_void_p, string_at
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
 from . import binding as c
 from .errors import Error, Note, error_of
-from .library import call, callback, default, lib, reader, terminated, warn_of
+from .library import call, callback, default, lib, path_bytes, reader, terminated, warn_of
 from .request import Request
 from .result import Predictions, Result, places_of, predictions_of, tensors_of
 from .values import PARTS, choice, fill_image, fill_input, fill_pair, refuse_parts, spec
@@ -83,13 +84,18 @@ class _Many:
         """Puts ITEM into RECORD; of what cannot be a text, why, where such results are kept."""
         text, source = (item.get("text", item.get("ids")), item.get("source")) if isinstance(item, dict) else (item, None)
         parts = {name: item.get(name) for name in PARTS} if isinstance(item, dict) else {}
-        image = item.get("image") if isinstance(item, dict) and text is None else None
-        failure = c.ATTN_RECORD_FAILURE_BAD_IMAGE if image is not None else _failure_of(text)
+        image, answer = (item.get("image"), item.get("answer")) if isinstance(item, dict) else (None, None)
+        failure = c.ATTN_RECORD_FAILURE_BAD_IMAGE if image is not None and text is None else _failure_of(text)
         try:
-            if image is not None:
-                fill_image(record.input, image, "image", keep)
-            else:
+            if text is not None or image is None:
                 fill_input(record.input, text, "text", keep)
+            if text is not None and isinstance(image, (str, bytes, os.PathLike)):  # models of texts ignore it
+                keep.append(path_bytes(image, "image"))
+                record.images[0] = keep[-1]
+            elif image is not None:
+                fill_image(record.input, image, "image", keep)
+            if isinstance(answer, str):  # likewise
+                record.answer_text = terminated(answer, "answer")
             if source is not None:
                 failure = c.ATTN_RECORD_FAILURE_BAD_SOURCE
                 fill_input(record.source, source, "source", keep)
@@ -151,7 +157,7 @@ class _Many:
             result.error.stage = result.error.stage or "input"
             result.error.code = lib.attn_record_failure_code(failure).decode()
             return is_followed, result
-        result._again = self.again, item
+        result._again = self.again, (item, bool(c.attn_labels.from_address(labels).pixels))
         result.read_labels(labels, n_token, self.has_queries, self.host.texts)
         if self.keeps_tensors:
             selection = c.attn_labels.from_address(labels).selection
@@ -278,13 +284,13 @@ def _placed(problem: Error, number: int) -> Error:
     return placed
 
 
-def _draw(draw, given: dict, item, *how) -> bytes | None:
-    """Runs the text ITEM once more and writes."""
+def _draw(draw, given: dict, again: tuple, *how) -> bytes | None:
+    """Runs a text once more and writes: an item, and whether its picture was seen beside the text."""
+    item, is_seen = again
     if isinstance(item, dict):
         text = item.get("text", item.get("ids"))
-        image = item.get("image") if text is None else None
-        parts = {name: item[name] for name in ("source", *PARTS) if item.get(name) is not None}
-        return draw({**given, "text": text, "image": image, **parts}, *how)
+        names = ("source", *PARTS, *(("image", "answer") if is_seen else () if text is not None else ("image",)))
+        return draw({**given, "text": text, **{name: item[name] for name in names if item.get(name) is not None}}, *how)
     return draw({**given, "text": item}, *how)
 
 

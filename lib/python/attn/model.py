@@ -172,8 +172,11 @@ class Model(questions.Questions):
         """Runs one text and keeps the tensors that are asked for.
 
         text        a str; or token ids [n]; or embeddings [n, d_model] of floats
-        image       instead of a text, for models of pictures: a path (PNG, JPEG, WebP, .npy); a picture, uint8 [H, W, 3],
-                    which preprocessor_config.json prepares; or its values, floats [C, H, W]
+        image       instead of a text, or beside it, for models of pictures: a path (PNG, JPEG, WebP, .npy); a picture,
+                    uint8 [H, W, 3], which preprocessor_config.json prepares; or its values, floats [C, H, W]
+        answer      an answer to the text beside a picture, which is appended: a text, or token ids
+        chat, image_tiles, tiles, neutral, neutral_by, drop_sinks
+                    how a picture beside a text is read, and what its maps show, as `attn-cli run --help` has it
         sites       names as `attn-cli run --sites` takes them, "pattern,resid_*" or a list; default: pattern, z and
                     logits, where the model has them; []: no tensors, for predictions alone
         layers, heads, queries
@@ -243,13 +246,13 @@ class Model(questions.Questions):
         asked = {"target": target, "foil": foil, "at": at, "metric": None if choice(metric, METRICS, "metric") == c.ATTN_ANSWER_AUTO else metric}
         asked = {name: value for name, value in asked.items() if value is not None}
         given = dict(options, text=text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
-                     next=next, answer=asked, grad=grad)
+                     next=next, asked=asked, grad=grad)
         host = self._use()
         edits = given["edits"] = edits_of(edits, host)
         if sites is None and on_event is None:
             sites = self._default_sites(options)
         request = Request(text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
-                          next=next, answer=asked, grad=grad, host=host, **options).check_stacks(host)
+                          next=next, asked=asked, grad=grad, host=host, **options).check_stacks(host)
         result = interruptible(lambda: perform(host, request, on_event), host.cancel)
         warn_of(result.notes)
         result._again = self._draw, given
@@ -449,7 +452,7 @@ def _name_answer(request: Request, given: dict) -> None:
     if not (given.get("grad") or any(word in str(given.get("sites")) for word in ("_grad", "relevance"))):
         return
     named = [(name if isinstance(value, str) or name == "at" else name + "-id", str(value))
-             for name, value in (given.get("answer") or {}).items()]
+             for name, value in (given.get("asked") or {}).items()]
     if given.get("grad"):
         named.append(("grad", "true"))
     array = (c.attn_option * len(named))(*(c.attn_option(name.encode(), terminated(value, name)) for name, value in named))

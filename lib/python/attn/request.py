@@ -13,9 +13,9 @@ from . import binding as c
 from .errors import Note
 from .library import call, default, lib, noting, terminated, unexpected
 from .params import fill_all, keywords_of, parameters_of, words_of
-from .values import PARTS, choice, fill_image, fill_input, fill_pair, flag, floats, ids_of, is_empty, listed, real, texts
+from .values import PARTS, choice, fill_answer, fill_image, fill_input, fill_pair, flag, floats, ids_of, is_empty, listed, real, texts
 
-STACKS = tuple(lib.attn_model_stack_name(stack).decode() for stack in range(c.ATTN_STACK_CROSS + 1))
+STACKS = tuple(lib.attn_model_stack_name(stack).decode() for stack in range(c.ATTN_STACK_TOWER + 1))
 SITES = {lib.attn_site_name(site).decode(): site for site in range(c.ATTN_N_SITE)}
 
 
@@ -251,12 +251,12 @@ class Request:
     """A struct attn_request, and what it borrows."""
 
     def __init__(self, text=None, *, image=None, source=None, edits=(), labels=(), label_ids=(), label_images=(), answer=None,
-                 pair=None, types=None, key_mask=None, host=None, **given):
+                 asked=None, pair=None, types=None, key_mask=None, host=None, **given):
         """GIVEN has what the library's lists of parameters name: OPTIONS."""
         unknown = given.keys() - set(OPTIONS)
         if unknown:
             from .items import OPTIONS as of_items  # which imports this module
-            raise unexpected(sorted(unknown)[0], *OPTIONS, *of_items, "image", "source", "edits", "labels", "label_ids", "label_images",
+            raise unexpected(sorted(unknown)[0], *OPTIONS, *of_items, "image", "answer", "source", "edits", "labels", "label_ids", "label_images",
                              *PARTS)
         self.keep: list = []
         request = self.struct = default(c.attn_request)
@@ -264,6 +264,8 @@ class Request:
             fill_input(request.input, text, "text", self.keep)
         if image is not None:
             fill_image(request.input, image, "image", self.keep)
+        if answer is not None:
+            fill_answer(request.input, answer, self.keep)
         if source is not None:
             fill_input(request.source, source, "source", self.keep)
         self.parts = {"pair": pair, "types": types, "key_mask": key_mask}
@@ -292,11 +294,11 @@ class Request:
             more.ids = named
             self.keep += [rows, named, more]
             request.predict.more = POINTER(c.attn_request_labels)(more)
-        if answer:
-            asked = c.attn_answer_args()
-            fill_all(asked, ANSWER, answer, self.keep)
-            self.keep.append(asked)
-            chosen.gradients_of = request.predict.answer = POINTER(c.attn_answer_args)(asked)
+        if asked:
+            wanted = c.attn_answer_args()
+            fill_all(wanted, ANSWER, asked, self.keep)
+            self.keep.append(wanted)
+            chosen.gradients_of = request.predict.answer = POINTER(c.attn_answer_args)(wanted)
         self._set_edits(edits, host, edited.interventions[:edited.n_intervention])
         self.notes: list[Note] = []
         request.on_note = noting(self.notes)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import shutil
 import sys
 from collections.abc import Mapping
@@ -256,6 +257,7 @@ def places_of(selection) -> dict[Place, list[int]]:
 def tensors_of(capture, selection, places, owner) -> dict[Place, np.ndarray]:
     """The tensors of a capture: arrays over its memory, which OWNER keeps alive."""
     sizes, arrays = (c_size_t * 3)(), {}
+    dims = lib.attn_selection_dims(selection).contents
     for place in places:
         at = place.location()
         address = _tensor_at(capture, addressof(at))
@@ -265,6 +267,11 @@ def tensors_of(capture, selection, places, owner) -> dict[Place, np.ndarray]:
         shape, strides = tuple(sizes[:rank]), None
         if _LAYOUT[place.site] in (c.ATTN_LAYOUT_QUERY, c.ATTN_LAYOUT_KEY):  # kept head by head
             strides = (4 * shape[2], 4 * shape[0] * shape[2], 4)
+        if NAMES[place.site] == "pixel_values":  # its rows are those of all channels
+            shape = (dims.picture.n, 3, dims.picture.height, shape[1])
+        if place.stack == c.ATTN_STACK_TOWER:  # the chosen pictures, one after another
+            strides = strides and (4 * math.prod(shape), *strides)
+            shape = (dims.encoder.contents.picture.n_chosen, *shape)
         arrays[place] = np.asarray(_Lent(address, shape, owner, strides))
     return arrays
 

@@ -240,6 +240,16 @@ def _integers(values, what: str, keep: list):
     return cast(array.ctypes.data, POINTER(c_int32)), len(array)
 
 
+def fill_answer(where: c.attn_input, value, keep: list) -> None:
+    """VALUE is a text, or token ids."""
+    if isinstance(value, (str, bytes, bytearray)):
+        data = utf8(value, "answer")
+        keep.append(data)
+        where.answer, where.n_answer = data, len(data)
+    else:
+        where.answer_ids, where.n_answer_id = _integers(value, "answer", keep)
+
+
 def fill_image(where: c.attn_input, value, what: str, keep: list) -> None:
     """VALUE is the path of a picture, a picture of uint8 [H, W, 3], or its values, floats [C, H, W]."""
     if isinstance(value, (str, bytes, os.PathLike)):
