@@ -11,8 +11,10 @@
 #include "input/tower.h"
 
 #include "base/memory.h"
+#include "base/thread.h"
 #include "forward/session_internal.h"
 #include "input/picture_prompt.h"
+#include "kernels/sha256.h"
 #include "model/model_internal.h"
 
 #include <string.h>
@@ -169,62 +171,134 @@ static enum attn_status embed_text(const struct attn_model *model,
     return ATTN_OK;
 }
 
-/* Whether A and B have the same pictures. */
-static bool are_same(const struct attn_sequence *a, const struct attn_sequence *b)
+/* Computes the features of all pictures of PASS, one after the other: FEATURES [cells of all
+ * pictures, d_embed]. */
+static enum attn_status see_all(struct attn_tower_pass *pass, float *features,
+                                struct attn_error *err)
 {
-    const struct attn_pixels *x = a->seen.pixels, *y = b->seen.pixels;
-
-    return a->rows && a->seen.n_picture == b->seen.n_picture && x->height == y->height &&
-           x->width == y->width &&
-           memcmp(x->values, y->values,
-                  a->seen.n_picture * x->n_channel * x->height * x->width * sizeof(float)) == 0;
-}
-
-/* Copies the features of the pictures of LIKE, which are those of SEQUENCE, to ROWS. */
-static void copy_features(const struct attn_model *model, const struct attn_sequence *like,
-                          const struct attn_sequence *sequence, float *rows)
-{
-    const size_t d = model->config.d_embed;
-    size_t to = attn_picture_prompt_next(sequence, 0);
-
-    for (size_t at = attn_picture_prompt_next(like, 0); at < like->n;
-         at = attn_picture_prompt_next(like, at + 1)) {
-        memcpy(rows + to * d, like->rows + at * d, d * sizeof *rows);
-        to = attn_picture_prompt_next(sequence, to + 1);
-    }
-}
-
-enum attn_status attn_tower_see(struct attn_tower_pass *pass, const struct attn_sequence *like,
-                                float *rows, struct attn_error *err)
-{
-    const struct attn_sequence *sequence = pass->text;
-    const struct attn_picture_prompt *seen = &sequence->seen;
+    const struct attn_picture_prompt *seen = &pass->text->seen;
     const struct attn_model *tower = pass->model->tower;
-    const size_t d = pass->model->config.d_embed, n_cell = seen->rows * seen->columns;
-    const size_t merge = tower->config.vision.merge, n_patch = n_cell * merge * merge;
-    struct sight sight = {NULL, NULL};
-    float *features;
-    enum attn_status status;
-    size_t at = attn_picture_prompt_next(sequence, 0);
+    const size_t n_cell = seen->rows * seen->columns, merge = tower->config.vision.merge;
+    const size_t n_patch = n_cell * merge * merge, size = tower->config.d_model * sizeof(float);
+    const struct sight sight = {attn_alloc(n_patch, size, err), attn_alloc(n_patch, size, err)};
+    enum attn_status status = sight.final && sight.joined ? ATTN_OK : ATTN_NO_MEMORY;
 
-    if (like && pass->n_edit == 0 && like->seen.n_picture > 0 && are_same(like, sequence)) {
-        copy_features(pass->model, like, sequence, rows);
-        return ATTN_OK;
-    }
-    sight.final = attn_alloc(n_patch, tower->config.d_model * sizeof(float), err);
-    sight.joined = attn_alloc(n_patch, tower->config.d_model * sizeof(float), err);
-    features = attn_alloc(n_cell, d * sizeof *features, err);
-    status = sight.final && sight.joined && features ? ATTN_OK : ATTN_NO_MEMORY;
-    for (size_t i = 0; i < seen->n_picture && status == ATTN_OK; i++) {
-        status = see(pass, i, &sight, features, err);
-        for (size_t cell = 0; cell < n_cell && status == ATTN_OK; cell++) {
-            memcpy(rows + at * d, features + cell * d, d * sizeof *features);
-            at = attn_picture_prompt_next(sequence, at + 1);
-        }
-    }
+    for (size_t i = 0; i < seen->n_picture && status == ATTN_OK; i++)
+        status = see(pass, i, &sight, features + i * n_cell * pass->model->config.d_embed, err);
     attn_free(sight.final);
     attn_free(sight.joined);
+    return status;
+}
+
+/* --- features that serve several texts -------------------------------------------------------- */
+
+struct attn_features {
+    uint8_t key[ATTN_SHA256_SIZE]; /* of the sizes and the values of the pixels */
+    size_t n_user;                 /* the store, and the threads in attn_tower_see */
+    bool is_over, has_failed;      /* the features were computed, or could not be */
+    float *rows;                   /* [cells of all pictures, d_embed] owns */
+};
+
+enum attn_status attn_feature_store_create(struct attn_feature_store *store, struct attn_error *err)
+{
+    return attn_monitor_create(1, &store->monitor, err);
+}
+
+/* Ends a use of FEATURES, in the monitor of their store. */
+static void drop(struct attn_features *features)
+{
+    if (!features || --features->n_user > 0)
+        return;
+    attn_free(features->rows);
     attn_free(features);
+}
+
+void attn_feature_store_release(struct attn_feature_store *store)
+{
+    drop(store->last);
+    attn_monitor_free(store->monitor);
+}
+
+/* Sets the key of FEATURES to that of the pictures of SEQUENCE. */
+static void set_key(const struct attn_sequence *sequence, struct attn_features *features)
+{
+    const struct attn_pixels *pixels = sequence->seen.pixels;
+    const size_t sizes[] = {sequence->seen.n_picture, pixels->n_channel, pixels->height,
+                            pixels->width};
+    struct attn_sha256 hash;
+
+    attn_sha256_init(&hash);
+    attn_sha256_update(&hash, sizes, sizeof sizes);
+    attn_sha256_update(&hash, pixels->values,
+                       sizes[0] * sizes[1] * sizes[2] * sizes[3] * sizeof *pixels->values);
+    attn_sha256_digest(&hash, features->key);
+}
+
+/* Returns the features in STORE that have the key of MADE, once they are computed; or MADE, whose
+ * features the caller computes, while others wait for them. To be dropped. */
+static struct attn_features *find_features(struct attn_feature_store *store,
+                                           struct attn_features *made)
+{
+    attn_monitor_enter(store->monitor);
+    for (struct attn_features *found = store->last;
+         found && !found->has_failed && memcmp(found->key, made->key, sizeof made->key) == 0;
+         found = store->last) {
+        found->n_user++;
+        while (!found->is_over)
+            attn_monitor_wait(store->monitor, 0);
+        if (!found->has_failed) {
+            attn_monitor_leave(store->monitor);
+            drop(made);
+            return found;
+        }
+        drop(found);
+    }
+    drop(store->last);
+    store->last = made;
+    made->n_user++;
+    attn_monitor_leave(store->monitor);
+    return made;
+}
+
+/* Computes FEATURES of the pictures of PASS, which may be in its store. */
+static enum attn_status compute(struct attn_tower_pass *pass, struct attn_features *features,
+                                struct attn_error *err)
+{
+    const struct attn_picture_prompt *seen = &pass->text->seen;
+    enum attn_status status;
+
+    features->rows = attn_alloc(seen->n_picture * seen->rows * seen->columns,
+                                pass->model->config.d_embed * sizeof *features->rows, err);
+    status = features->rows ? see_all(pass, features->rows, err) : ATTN_NO_MEMORY;
+    attn_monitor_enter(pass->store->monitor);
+    pass->store->n_picture += seen->n_picture;
+    features->is_over = true;
+    features->has_failed = status != ATTN_OK;
+    attn_monitor_wake(pass->store->monitor, 0);
+    attn_monitor_leave(pass->store->monitor);
+    return status;
+}
+
+enum attn_status attn_tower_see(struct attn_tower_pass *pass, float *rows, struct attn_error *err)
+{
+    const struct attn_sequence *sequence = pass->text;
+    const size_t d = pass->model->config.d_embed;
+    struct attn_features *features;
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(features, 1, err));
+    features->n_user = 1;
+    if (pass->n_edit == 0) {
+        set_key(sequence, features);
+        features = find_features(pass->store, features);
+    }
+    status = features->is_over ? ATTN_OK : compute(pass, features, err);
+    for (size_t at = attn_picture_prompt_next(sequence, 0), i = 0;
+         at < sequence->n && status == ATTN_OK; at = attn_picture_prompt_next(sequence, at + 1))
+        memcpy(rows + at * d, features->rows + i++ * d, d * sizeof *rows);
+    attn_monitor_enter(pass->store->monitor);
+    drop(features);
+    attn_monitor_leave(pass->store->monitor);
     return status;
 }
 

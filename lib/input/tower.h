@@ -11,10 +11,23 @@ struct attn_tower_picture {
     struct attn_sequence sequence;
 };
 
+/* Keeps the features of the last picture for further texts about it. Threads share it: one computes
+ * them, and the others wait. Begins as {0}; end with attn_feature_store_release. */
+struct attn_feature_store {
+    struct attn_monitor *monitor; /* owns */
+    struct attn_features *last;   /* shared with attn_tower_see; or NULL */
+    size_t n_picture;             /* number of pictures, tiles included, that were encoded for it */
+};
+
+enum attn_status attn_feature_store_create(struct attn_feature_store *store,
+                                           struct attn_error *err);
+void attn_feature_store_release(struct attn_feature_store *store);
+
 /* How the pictures of a text are encoded. All pointers are borrowed. */
 struct attn_tower_pass {
     const struct attn_model *model; /* the decoder, which has a tower */
     const struct attn_sequence *text;
+    struct attn_feature_store *store;    /* of the model */
     struct attn_session_options options; /* its pool, cancel flag, kernels and trace are used */
     const struct attn_edit *edits;       /* [n_edit] of the tower */
     size_t n_edit;
@@ -35,11 +48,9 @@ enum attn_status attn_tower_take(const struct attn_model *model,
 enum attn_status attn_tower_prepare(const struct attn_model *model, struct attn_sequence *sequence,
                                     struct attn_error *err);
 
-/* Writes the features of all pictures of PASS to ROWS, the rows of its text or a copy of them. If
- * the text LIKE, encoded without edits, has the same pictures and PASS has no edits, copies its
- * features; LIKE may be NULL. */
-enum attn_status attn_tower_see(struct attn_tower_pass *pass, const struct attn_sequence *like,
-                                float *rows, struct attn_error *err);
+/* Writes the features of all pictures of PASS to ROWS, the rows of its text or a copy of them.
+ * Without edits, the store keeps them, or has them. */
+enum attn_status attn_tower_see(struct attn_tower_pass *pass, float *rows, struct attn_error *err);
 
 /* Encodes pictures TILES [n] of PASS for its trace. The sequence of an event is an index of TILES.
  */

@@ -156,6 +156,8 @@ static enum attn_status open_pictures(struct attn_host *host, const struct attn_
 
     if (config->image.patch_height == 0 && !reads_texts)
         return ATTN_OK;
+    if (reads_texts)
+        ATTN_TRY(attn_feature_store_create(&host->features, err));
     maker->model = host->model;
     maker->cancel = host->options.cancel;
     ATTN_TRY(attn_monitor_create(1, &maker->large, err));
@@ -261,6 +263,7 @@ void attn_host_free(struct attn_host *host)
     }
     if (!host->is_later)
         attn_pool_free(host->pool);
+    attn_feature_store_release(&host->features);
     attn_spare_drop(host->spare);
     attn_free(host->files);
     attn_free(host);

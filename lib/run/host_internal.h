@@ -4,6 +4,7 @@
 
 #include "input/input.h"
 #include "input/pixels_internal.h"
+#include "input/tower.h"
 #include "predict/answer.h"
 #include "run/run_extra.h"
 #include "tensors/outputs.h"
@@ -31,8 +32,9 @@ struct attn_host {
     struct attn_error tokenizer_failure; /* why there is no tokenizer */
     /* Owns its parts, unless is_labelled; {0} if the model reads no pictures. */
     struct attn_pixel_maker pictures;
-    struct attn_pool *pool;           /* owns, unless is_later */
-    struct attn_file_identity *files; /* [n_file] owns; the files that the model was read from */
+    struct attn_feature_store features; /* of a decoder with a tower; else {0} */
+    struct attn_pool *pool;             /* owns, unless is_later */
+    struct attn_file_identity *files;   /* [n_file] owns; the files that the model was read from */
     size_t n_file;
     /* Shared; memory of captures for further runs; NULL: it is not reused. */
     struct attn_spare *spare;

@@ -209,13 +209,12 @@ static enum attn_status encode_source(struct attn_run *run, const struct attn_tr
 static enum attn_status see_pictures(struct attn_run *run, struct attn_error *err)
 {
     struct attn_tower_pass tower = attn_run_tower_pass(run);
-    const bool is_like = run->like && run->like->edits.n_encoder == 0;
     enum attn_status status;
 
     if (run->text.seen.n_picture == 0)
         return ATTN_OK;
     tower.options.pool = run->text.pool;
-    status = attn_tower_see(&tower, is_like ? &run->like->text : NULL, run->text.embedded, err);
+    status = attn_tower_see(&tower, run->text.embedded, err);
     run->edits.n_encoder_row = tower.n_edited;
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
@@ -661,6 +660,7 @@ struct attn_tower_pass attn_run_tower_pass(const struct attn_run *run)
 {
     return (struct attn_tower_pass){.model = run->model,
                                     .text = &run->text,
+                                    .store = &run->host->features,
                                     .options = attn_run_session_options(run),
                                     .edits = attn_edits_of_encoder(&run->edits),
                                     .n_edit = run->edits.n_encoder,
@@ -794,7 +794,7 @@ static enum attn_status ask_neutral(const struct attn_run *run, struct attn_pict
     request.predict = (struct attn_request_predict){0};
     request.outputs = (struct attn_request_outputs){0};
     request.on_note = NULL;
-    ATTN_TRY(prepare_for(run->host, run, true, &request, &other, err));
+    ATTN_TRY(prepare_for(run->host, NULL, true, &request, &other, err));
     args.text = &other->text;
     args.selection = trace.selection = other->selection;
     status = attn_picture_maps_create(&args, maps, err);

@@ -439,7 +439,7 @@ static enum attn_status see(struct trial *trial, struct attn_edit *edits, float 
     tower.n_edit += copy_changes(trial->edits, trial->n_edit, true, edits + tower.n_edit);
     tower.edits = edits;
     tower.has_effect = NULL;
-    ATTN_TRY(attn_tower_see(&tower, NULL, rows, err));
+    ATTN_TRY(attn_tower_see(&tower, rows, err));
     trial->n_encoder_row = tower.n_edited;
     return ATTN_OK;
 }

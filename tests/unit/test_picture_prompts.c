@@ -3,14 +3,18 @@
  * processors of transformers 5.23 give: tests/fixtures/vision.tar.
  */
 #include "base/memory.h"
+#include "base/thread.h"
 #include "formats/json.h"
 #include "input/picture_prompt.h"
 #include "input/position.h"
+#include "model/model_internal.h"
 #include "run/host_internal.h"
+#include "run/run_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,5 +262,108 @@ START_TEST(cells_and_regions_name_positions)
 }
 END_TEST
 
+/* --- features --------------------------------------------------------------------------------- */
+
+enum { N_THREAD = 4 };
+
+/* A question about a picture, and the rows that the model reads. */
+struct asking {
+    struct attn_host *host;
+    char image[PATH_SIZE];
+    const struct attn_pixels *pixels; /* instead of the image; or NULL */
+    const char *text, *neutral;
+    struct attn_run *run;
+    enum attn_status status;
+    struct attn_error err;
+};
+
+static void *ask(void *user)
+{
+    struct asking *asking = user;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_result result = {0};
+
+    request.input.image = asking->pixels ? NULL : asking->image;
+    request.input.pixels = asking->pixels;
+    request.input.text = asking->text;
+    request.input.n_text = strlen(asking->text);
+    request.selection.sites = "picture_map";
+    request.maps.neutral = asking->neutral;
+    asking->status = attn_run_prepare(asking->host, &request, &asking->run, &asking->err);
+    if (asking->status == ATTN_OK)
+        asking->status = attn_run_perform(asking->run, NULL, &result, &asking->err);
+    attn_result_release(&result);
+    return NULL;
+}
+
+/* Asks N questions at once, and checks that the tower then has encoded N_SEEN pictures. */
+static void check_seen(struct asking *askings, size_t n, size_t n_seen)
+{
+    struct attn_thread threads[N_THREAD];
+
+    for (size_t i = 1; i < n; i++)
+        ck_assert(attn_thread_start(ask, &askings[i], &threads[i]));
+    ask(&askings[0]);
+    for (size_t i = 1; i < n; i++)
+        attn_thread_join(&threads[i]);
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_sequence *text = &askings[i].run->text, *first = &askings[0].run->text;
+        size_t at = attn_picture_prompt_next(text, 0), to = attn_picture_prompt_next(first, 0);
+
+        ck_assert_msg(askings[i].status == ATTN_OK, "%s", askings[i].err.message);
+        for (; at < text->n; at = attn_picture_prompt_next(text, at + 1)) {
+            const size_t d = askings[i].host->model->config.d_embed;
+
+            ck_assert(memcmp(text->rows + at * d, first->rows + to * d, d * sizeof(float)) == 0);
+            to = attn_picture_prompt_next(first, to + 1);
+        }
+        ck_assert_uint_eq(to, first->n);
+    }
+    ck_assert_uint_eq(askings[0].host->features.n_picture, n_seen);
+    for (size_t i = 0; i < n; i++)
+        attn_run_free(askings[i].run);
+}
+
+START_TEST(texts_about_the_same_picture_share_its_features)
+{
+    struct asking askings[N_THREAD] = {{.text = "What?"},
+                                       {.text = "Where is the cat?"},
+                                       {.text = "What is left of the tree?"},
+                                       {.text = "Describe the picture."}};
+    float values[3 * 8 * 8] = {NAN};
+    const struct attn_pixels pixels = {.n_channel = 3, .height = 8, .width = 8, .values = values};
+    struct attn_host *host;
+
+    unpack();
+    snprintf(askings[0].image, PATH_SIZE, "%s/qwen2_5_vl", folder);
+    host = attn_open_host(askings[0].image, NULL);
+    for (size_t i = 0; i < N_THREAD; i++) {
+        snprintf(askings[i].image, PATH_SIZE, "%s/qwen2_5_vl/picture_0.png", folder);
+        askings[i].host = host;
+    }
+    ask(&askings[0]);
+    if (askings[0].status == ATTN_IO && strstr(askings[0].err.message, "not installed")) {
+        attn_skip_test("there is no libpng");
+    } else {
+        attn_run_free(askings[0].run);
+        check_seen(askings, 1, 1);
+        askings[0].neutral = "Describe the picture.";
+        check_seen(askings, N_THREAD, 1);
+        snprintf(askings[0].image, PATH_SIZE, "%s/qwen2_5_vl/picture_1.png", folder);
+        check_seen(askings, 1, 2);
+        check_seen(askings + 1, N_THREAD - 1, 3); /* the first one again, once for all threads */
+        askings[0].pixels = &pixels;
+        for (size_t i = 0; i < 2; i++) { /* a failure is not kept */
+            ask(&askings[0]);
+            ck_assert(askings[0].status == ATTN_INVALID);
+            ck_assert_ptr_nonnull(strstr(askings[0].err.message, "is not finite"));
+            ck_assert_uint_eq(host->features.n_picture, 4 + i);
+        }
+    }
+    attn_host_free(host);
+    remove_all();
+}
+END_TEST
+
 ATTN_SUITE("picture_prompts", ids_regions_and_positions_are_those_of_transformers,
-           cells_and_regions_name_positions)
+           cells_and_regions_name_positions, texts_about_the_same_picture_share_its_features)
