@@ -24,8 +24,9 @@ enum attn_status attn_head_pictures_find(const struct attn_picture_maps *maps,
     if (!map)
         return ATTN_NO_MEMORY;
     for (int i = 0; i < ATTN_N_SHARE; i++)
-        head->shares[i] = attn_picture_maps_share(maps, at, (enum attn_picture_share)i);
-    attn_picture_maps_fill(maps, at, false, map);
+        head->shares[i] =
+            attn_picture_maps_share(maps, at, ATTN_PICTURE_MEAN, (enum attn_picture_share)i);
+    attn_picture_maps_fill(maps, at, ATTN_PICTURE_MEAN, false, map);
     for (size_t i = n - n_col; i < n; i++)
         head->bottom = map[i] > head->bottom ? map[i] : head->bottom;
     head->entropy = attn_spatial_entropy(map, n_row, n_col, map + n, &n_blob);

@@ -16,10 +16,12 @@ struct attn_picture_maps {
     size_t n_row;
     size_t *cells; /* [n_cell] owns; the positions of the cells of all pictures */
     size_t n_cell;
-    double *sums;    /* [n_layer * n_head, n_cell] owns; weights on cells */
-    double *regions; /* [n_layer * n_head, ATTN_N_SHARE] owns; weights on other positions */
-    bool *is_sink;   /* [n_layer, n_cell] owns */
-    float *row;      /* [T] owns; a row of the pattern with its masked cells */
+    /* Heads, and after them the rows of the only head that is selected. */
+    size_t n_head, n_sum, only; /* `only`: the number of that head; SIZE_MAX: there are several */
+    double *sums;               /* [n_sum, n_cell] owns; weights on cells */
+    double *regions;            /* [n_sum, ATTN_N_SHARE] owns; weights on all positions */
+    bool *is_sink;              /* [n_layer, n_cell] owns */
+    float *row;                 /* [T] owns; a row of the pattern with its masked cells */
 };
 
 static void choose_rows(struct attn_picture_maps *maps)
@@ -36,23 +38,35 @@ static void choose_rows(struct attn_picture_maps *maps)
     }
 }
 
+/* Returns the number of the only selected head; SIZE_MAX if there are several. */
+static size_t find_only(const struct attn_picture_maps *maps)
+{
+    struct attn_location at = {.site = ATTN_SITE_PICTURE_MAP, .layer = ATTN_NO_LAYER};
+    size_t only = SIZE_MAX, n = 0;
+
+    for (; attn_selection_next_head(maps->args.selection, &at); n++)
+        only = attn_head_index(&maps->dims, &at);
+    return n == 1 ? only : SIZE_MAX;
+}
+
 static enum attn_status build(struct attn_picture_maps *maps, struct attn_error *err)
 {
     const struct attn_sequence *text = maps->args.text;
-    const size_t n_head = maps->dims.n_layer * maps->dims.n_head;
     size_t n = 0;
 
     ATTN_TRY(ATTN_ALLOC(maps->is_row, text->n, err));
     ATTN_TRY(ATTN_ALLOC(maps->cells, maps->n_cell, err));
-    ATTN_TRY(ATTN_ALLOC(maps->sums, attn_size_mul(n_head, maps->n_cell), err));
-    ATTN_TRY(ATTN_ALLOC(maps->regions, attn_size_mul(n_head, ATTN_N_SHARE), err));
     ATTN_TRY(ATTN_ALLOC(maps->is_sink, attn_size_mul(maps->dims.n_layer, maps->n_cell), err));
     ATTN_TRY(ATTN_ALLOC(maps->row, text->n, err));
     for (size_t at = attn_picture_prompt_next(text, 0); at < text->n;
          at = attn_picture_prompt_next(text, at + 1))
         maps->cells[n++] = at;
     choose_rows(maps);
-    return ATTN_OK;
+    maps->n_head = maps->dims.n_layer * maps->dims.n_head;
+    maps->only = find_only(maps);
+    maps->n_sum = maps->n_head + (maps->only < SIZE_MAX ? maps->n_row : 0);
+    ATTN_TRY(ATTN_ALLOC(maps->sums, attn_size_mul(maps->n_sum, maps->n_cell), err));
+    return ATTN_ALLOC(maps->regions, attn_size_mul(maps->n_sum, ATTN_N_SHARE), err);
 }
 
 enum attn_status attn_picture_maps_create(const struct attn_picture_maps_args *args,
@@ -118,16 +132,26 @@ static void find_sinks(const struct attn_picture_maps *maps, const struct attn_t
     }
 }
 
-/* Adds the row of the pattern in maps->row to the sums of the head number HEAD. */
-static void add_row(const struct attn_picture_maps *maps, size_t head)
+/* Adds the row of the pattern in maps->row to the sums number SUM. */
+static void add_row(const struct attn_picture_maps *maps, size_t sum)
 {
     const unsigned char *region = maps->args.text->seen.region;
-    double *sums = maps->sums + head * maps->n_cell, *regions = maps->regions + head * ATTN_N_SHARE;
+    double *sums = maps->sums + sum * maps->n_cell, *regions = maps->regions + sum * ATTN_N_SHARE;
 
     for (size_t i = 0; i < maps->n_cell; i++)
         sums[i] += (double)maps->row[maps->cells[i]];
     for (size_t i = 0; i < maps->args.text->n; i++)
         regions[region[i]] += (double)maps->row[i];
+}
+
+/* Returns the number of chosen rows before POSITION. */
+static size_t count_rows(const struct attn_picture_maps *maps, size_t position)
+{
+    size_t n = 0;
+
+    while (position-- > 0)
+        n += maps->is_row[position];
+    return n;
 }
 
 void attn_picture_maps_add(struct attn_picture_maps *maps, const struct attn_trace_event *event)
@@ -139,14 +163,31 @@ void attn_picture_maps_add(struct attn_picture_maps *maps, const struct attn_tra
             continue;
         attn_event_copy_row(event, r, maps->row, maps->args.text->n);
         add_row(maps, attn_head_index(&maps->dims, &event->at));
+        if (attn_head_index(&maps->dims, &event->at) == maps->only)
+            add_row(maps, maps->n_head + count_rows(maps, event->row0 + r));
     }
 }
 
-/* Returns the mean weight of the head AT on cell number I. */
-static double find_mean(const struct attn_picture_maps *maps, const struct attn_location *at,
-                        size_t i)
+/* Returns the sums of ROW of the head AT, the weights on cells or if IS_OF_REGIONS on regions, and
+ * in *N the number of rows in them. */
+static const double *find_sums(const struct attn_picture_maps *maps, const struct attn_location *at,
+                               size_t row, bool is_of_regions, double *n)
 {
-    return maps->sums[attn_head_index(&maps->dims, at) * maps->n_cell + i] / (double)maps->n_row;
+    const bool is_mean = row == ATTN_PICTURE_MEAN;
+    const size_t sum = is_mean ? attn_head_index(&maps->dims, at) : maps->n_head + row;
+
+    *n = is_mean ? (double)maps->n_row : 1;
+    return is_of_regions ? maps->regions + sum * ATTN_N_SHARE : maps->sums + sum * maps->n_cell;
+}
+
+/* Returns the weight of ROW of the head AT on cell number I. */
+static double find_weight(const struct attn_picture_maps *maps, const struct attn_location *at,
+                          size_t row, size_t i)
+{
+    double n;
+    const double *sums = find_sums(maps, at, row, false, &n);
+
+    return sums[i] / n;
 }
 
 static bool is_sink(const struct attn_picture_maps *maps, const struct attn_location *at, size_t i)
@@ -156,41 +197,56 @@ static bool is_sink(const struct attn_picture_maps *maps, const struct attn_loca
 
 /* Returns what the map of the head AT has in cell number I. */
 static double find_value(const struct attn_picture_maps *maps, const struct attn_location *at,
-                         size_t i)
+                         size_t row, size_t i)
 {
     const struct attn_picture_maps *neutral = maps->args.neutral;
-    const double mean = find_mean(maps, at, i), other = neutral ? find_mean(neutral, at, i) : 0;
+    const double weight = find_weight(maps, at, row, i);
+    const double other = neutral ? find_weight(neutral, at, ATTN_PICTURE_MEAN, i) : 0;
 
     if (is_sink(maps, at, i))
         return (double)NAN;
-    return neutral && maps->args.is_ratio ? mean / other : mean - other;
+    return neutral && maps->args.is_ratio ? weight / other : weight - other;
+}
+
+/* Returns the number, among the cells of all pictures, of cell I of the map of the whole picture,
+ * or of the grid of all tiles. */
+static size_t find_cell(const struct attn_picture_maps *maps, bool is_of_tiles, size_t i)
+{
+    const size_t n_row = maps->picture.n_row, n_col = maps->picture.n_col;
+    const size_t width = maps->picture.tile_cols * n_col;
+    size_t y, x, tile;
+
+    if (!is_of_tiles)
+        return maps->n_cell - n_row * n_col + i;
+    y = i / width, x = i % width;
+    tile = y / n_row * maps->picture.tile_cols + x / n_col;
+    return (tile * n_row + y % n_row) * n_col + x % n_col;
 }
 
 void attn_picture_maps_fill(const struct attn_picture_maps *maps, const struct attn_location *at,
-                            bool is_of_tiles, double *map)
+                            size_t row, bool is_of_tiles, double *map)
 {
-    const size_t n_row = maps->picture.n_row, n_col = maps->picture.n_col;
-    const size_t last = maps->n_cell - n_row * n_col, width = maps->picture.tile_cols * n_col;
+    const size_t n = maps->picture.n_row * maps->picture.n_col;
 
-    for (size_t i = 0; !is_of_tiles && i < n_row * n_col; i++)
-        map[i] = find_value(maps, at, last + i);
-    for (size_t i = 0; is_of_tiles && i < last; i++) {
-        const size_t y = i / width, x = i % width;
-        const size_t tile = y / n_row * maps->picture.tile_cols + x / n_col;
+    for (size_t i = 0; i < (is_of_tiles ? maps->n_cell - n : n); i++)
+        map[i] = find_value(maps, at, row, find_cell(maps, is_of_tiles, i));
+}
 
-        map[i] = find_value(maps, at, (tile * n_row + y % n_row) * n_col + x % n_col);
-    }
+bool attn_picture_maps_is_sink(const struct attn_picture_maps *maps, const struct attn_location *at,
+                               bool is_of_tiles, size_t i)
+{
+    return is_sink(maps, at, find_cell(maps, is_of_tiles, i));
 }
 
 double attn_picture_maps_share(const struct attn_picture_maps *maps, const struct attn_location *at,
-                               enum attn_picture_share share)
+                               size_t row, enum attn_picture_share share)
 {
-    const double *regions = maps->regions + attn_head_index(&maps->dims, at) * ATTN_N_SHARE;
-    double of_sinks = 0;
+    double n, of_sinks = 0;
+    const double *regions = find_sums(maps, at, row, true, &n);
 
     for (size_t i = 0; i < maps->n_cell; i++)
-        of_sinks += is_sink(maps, at, i) ? find_mean(maps, at, i) : 0;
+        of_sinks += is_sink(maps, at, i) ? find_weight(maps, at, row, i) : 0;
     if (share == ATTN_SHARE_SINKS)
         return of_sinks;
-    return regions[share] / (double)maps->n_row - (share == ATTN_SHARE_PICTURE ? of_sinks : 0);
+    return regions[share] / n - (share == ATTN_SHARE_PICTURE ? of_sinks : 0);
 }

@@ -10,7 +10,9 @@
  *
  *     attn_picture_maps_create(&args, &maps, &err);
  *     attn_picture_maps_add(maps, event);                  // patterns, and resid_pre for sinks
- *     attn_picture_maps_fill(maps, &at, false, map);       // when the layer is complete
+ *     attn_picture_maps_fill(maps, &at, ATTN_PICTURE_MEAN, false, map); // after the layer
+ *
+ * If one head alone is selected, each of its rows has a map and shares of its own, too.
  */
 #ifndef ATTN_MEASURES_PICTURE_MAPS_H
 #define ATTN_MEASURES_PICTURE_MAPS_H
@@ -31,6 +33,9 @@ struct attn_picture_maps_args {
                                                 from the maps; NULL: nothing is */
     bool is_ratio;                           /* maps are divided by the neutral ones instead */
 };
+
+/* In place of the number of a row: the mean of all rows. */
+#define ATTN_PICTURE_MEAN SIZE_MAX
 
 /* The parts of a prompt that have shares, which add up to 1. */
 enum attn_picture_share {
@@ -55,13 +60,17 @@ const struct attn_picture_dims *attn_picture_maps_dims(const struct attn_picture
 /* Adds EVENT: rows of a pattern or of resid_pre; other sites are ignored. */
 void attn_picture_maps_add(struct attn_picture_maps *maps, const struct attn_trace_event *event);
 
-/* Writes the map of the head AT, row by row: of the whole picture, or if IS_OF_TILES of the grid of
- * all tiles. A sink is NaN. */
+/* Writes the map of row number ROW of the head AT, or of ATTN_PICTURE_MEAN, row by row: of the
+ * whole picture, or if IS_OF_TILES of the grid of all tiles. A sink is NaN. */
 void attn_picture_maps_fill(const struct attn_picture_maps *maps, const struct attn_location *at,
-                            bool is_of_tiles, double *map);
+                            size_t row, bool is_of_tiles, double *map);
 
-/* Returns the share of the head AT. */
+/* Whether cell I of the maps of the head AT is a sink. */
+bool attn_picture_maps_is_sink(const struct attn_picture_maps *maps, const struct attn_location *at,
+                               bool is_of_tiles, size_t i);
+
+/* Returns the share of row number ROW of the head AT, or of ATTN_PICTURE_MEAN. */
 double attn_picture_maps_share(const struct attn_picture_maps *maps, const struct attn_location *at,
-                               enum attn_picture_share share);
+                               size_t row, enum attn_picture_share share);
 
 #endif

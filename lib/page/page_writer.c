@@ -701,6 +701,7 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     } else if (figure == ATTN_FIGURE_POINTS ||
                (figure == ATTN_FIGURE_HEADS && !writer->options.picture->live) ||
                attn_sites_are_equal(sites, ATTN_SITES(ATTN_SITE_CONTACTS)) ||
+               figure == ATTN_FIGURE_TILES ||
                (figure == ATTN_FIGURE_PATCHES &&
                 (writer->options.picture->n_patch_row > 0 || !writer->labels.backdrop))) {
         if (is_comparison(w))

@@ -207,7 +207,7 @@ static void open_pen(struct attn_figure_pen *pen)
     uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE + 1];
 
     pen->scale = grid->scale;
-    if (attn_figure_is_map(pen))
+    if (attn_figure_is_map(pen->content->kind, pen->options))
         attn_figure_fit_scale(pen);
     else
         join_scales(pen);
@@ -237,7 +237,8 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
     const enum attn_figure kind = pen->content->kind;
     const bool has_cells = kind == ATTN_FIGURE_MATRIX || kind == ATTN_FIGURE_GRID ||
-                           kind == ATTN_FIGURE_PATCHES || kind == ATTN_FIGURE_HEADS;
+                           kind == ATTN_FIGURE_PATCHES || kind == ATTN_FIGURE_TILES ||
+                           kind == ATTN_FIGURE_HEADS;
     size_t n = 0;
 
     if (attn_figure_is_plot(kind) && pen->content->grid->run) {
@@ -245,8 +246,8 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
                        attn_figure_name(kind));
         return attn_error_hint(err, "'attn-cli ablate', 'attn-cli lens' and others make tables");
     }
-    if (kind != ATTN_FIGURE_POINTS && !attn_site_has_keys(matrix->at.site) &&
-        matrix->n_column > MOST_COMPONENTS) {
+    if (kind != ATTN_FIGURE_POINTS && !attn_figure_is_map(kind, pen->options) &&
+        !attn_site_has_keys(matrix->at.site) && matrix->n_column > MOST_COMPONENTS) {
         attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
                        attn_site_name(matrix->at.site), matrix->n_column, MOST_COMPONENTS);
         return attn_error_hint(

@@ -20,6 +20,7 @@ enum {
     VALUE_SIDE = 28,      /* minimum side of a cell that shows its number */
     VALUE_COLUMNS = 24,   /* maximum columns of a matrix with numbers */
     SMALLEST = 8,         /* smallest font size of numbers, unless the user requires numbers */
+    APART = 16,           /* distance of the strokes in a large cell */
 };
 
 /* Returns the color of LEVEL. In print the two hues of a diverging map also differ in grey. */
@@ -140,17 +141,24 @@ void attn_figure_add_line(struct attn_figure_pen *pen, const double from[2], con
                                                                .color = color});
 }
 
-/* Adds one diagonal stroke through a cell, from the lower left or, if IS_DOWNWARDS, from the upper
- * left corner. */
-static void add_stroke(struct attn_figure_pen *pen, enum attn_cell_kind kind,
-                       struct attn_figure_place place, bool is_downwards)
+/* Adds diagonal strokes through a cell, from the lower left to the upper right or, if IS_DOWNWARDS,
+ * from the upper left: one, and more through a cell much larger than the usual ones. */
+static void add_strokes(struct attn_figure_pen *pen, enum attn_cell_kind kind,
+                        struct attn_figure_place place, bool is_downwards)
 {
-    const double bottom = place.y + place.side;
+    const double width = attn_figure_cell_width(place), height = place.side;
+    const int n = (int)fmax(1, floor(fmin(width, height) / APART));
 
-    attn_figure_add_line(
-        pen, (double[]){place.x, is_downwards ? place.y : bottom},
-        (double[]){place.x + attn_figure_cell_width(place), is_downwards ? bottom : place.y}, 1,
-        attn_cell_look(kind, pen->options->theme).hatch);
+    for (int i = 1; i < 2 * n; i++) { /* the line x / width + y / height = i / n */
+        const double from = fmax(0, (double)i / n - 1), to = fmin(1, (double)i / n);
+        const double ys[2] = {height * to, height * from};
+
+        attn_figure_add_line(
+            pen,
+            (double[]){place.x + width * from, place.y + (is_downwards ? height - ys[0] : ys[0])},
+            (double[]){place.x + width * to, place.y + (is_downwards ? height - ys[1] : ys[1])}, 1,
+            attn_cell_look(kind, pen->options->theme).hatch);
+    }
 }
 
 /* Hatches the cells of KIND on the anti-diagonal row + column = SUM: one line for each run of such
@@ -177,24 +185,31 @@ static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view 
     }
 }
 
-/* Cells with NaN or infinity are crossed out: they also have strokes in the other direction. */
+/* Cells with NaN or infinity are crossed out: they also have strokes in the other direction. Large
+ * cells over a picture have several. */
 void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_view view,
                              struct attn_figure_place place)
 {
     const size_t n_sum = view.n_row + view.n_col - 1;
-    const bool *has_kind = pen->has_kind;
+    const bool *has_kind = pen->has_kind, is_large = view.is_veil && place.side >= 2 * APART;
 
     if (!has_lines(view, place))
         return;
-    for (size_t i = 0; has_kind[ATTN_CELL_NOT_FINITE] && i < view.n_row * view.n_col; i++) {
+    for (size_t i = 0; (is_large || has_kind[ATTN_CELL_NOT_FINITE]) && i < view.n_row * view.n_col;
+         i++) {
         const size_t r = i / view.n_col, c = i % view.n_col;
+        const enum attn_cell_kind kind = kind_at(view, r, c);
         const struct attn_figure_place cell = {place.x + (double)c * attn_figure_cell_width(place),
                                                place.y + (double)r * place.side, place.side,
                                                place.width};
 
-        if (kind_at(view, r, c) == ATTN_CELL_NOT_FINITE)
-            add_stroke(pen, ATTN_CELL_NOT_FINITE, cell, true);
+        if (kind == ATTN_CELL_NOT_FINITE)
+            add_strokes(pen, kind, cell, true);
+        if (is_large && kind != ATTN_CELL_VALUE)
+            add_strokes(pen, kind, cell, false);
     }
+    if (is_large)
+        return;
     for (int kind = view.is_scarce || pen->is_printed ? ATTN_CELL_MASKED + 1 : ATTN_CELL_MASKED;
          kind <= ATTN_CELL_NOT_FINITE; kind++)
         for (size_t sum = 0; has_kind[kind] && sum < n_sum; sum++)
@@ -275,9 +290,9 @@ void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind ki
                         (struct attn_shape_box){place.x, place.y, place.side, place.side,
                                                 attn_figure_ground(pen, kind)});
     if (!pen->is_printed || kind != ATTN_CELL_MASKED)
-        add_stroke(pen, kind, place, false);
+        add_strokes(pen, kind, place, false);
     if (kind == ATTN_CELL_NOT_FINITE)
-        add_stroke(pen, kind, place, true);
+        add_strokes(pen, kind, place, true);
     attn_figure_add_frame(pen, place.x, place.y, place.side, place.side);
 }
 

@@ -109,6 +109,13 @@ static inline double attn_figure_least_letters(const struct attn_figure_pen *pen
            (pen->shapes->points > 0 ? pen->shapes->points : attn_figure_unit(pen->options));
 }
 
+/* Whether KIND shows patches or cells over the picture that the model saw. */
+static inline bool attn_figure_is_map(enum attn_figure kind,
+                                      const struct attn_picture_options *options)
+{
+    return kind == ATTN_FIGURE_TILES || (kind == ATTN_FIGURE_PATCHES && options->n_patch_row == 0);
+}
+
 /* Whether KIND draws a table alone. A page embeds such a figure as it is; a terminal cannot show
  * it. */
 static inline bool attn_figure_is_plot(enum attn_figure kind)
@@ -331,9 +338,6 @@ void attn_figure_panels_add_names(struct attn_figure_pen *pen,
                                   const char *row, const char *column);
 
 /* --- Maps over the picture of a run (figure_map.c) ----------------------------------------- */
-
-/* Returns true if the figure shows patches on top of the picture that the model saw. */
-bool attn_figure_is_map(const struct attn_figure_pen *pen);
 
 /* Makes the scale end at the largest number on a patch, unless the user set a scale. */
 void attn_figure_fit_scale(struct attn_figure_pen *pen);

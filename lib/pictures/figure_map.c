@@ -6,6 +6,7 @@
 
 #include "base/elementary.h"
 #include "base/status_internal.h"
+#include "measures/picture_maps.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -43,11 +44,6 @@ struct maps {
     bool is_terse;            /* numbers stand without names */
 };
 
-bool attn_figure_is_map(const struct attn_figure_pen *pen)
-{
-    return pen->content->kind == ATTN_FIGURE_PATCHES && pen->options->n_patch_row == 0;
-}
-
 /* --- The scale ----------------------------------------------------------------------------- */
 
 /* Returns the view of the cells of row ROW that belong to patches. */
@@ -55,7 +51,8 @@ static struct attn_figure_view view_of(const struct attn_backdrop *backdrop,
                                        const struct attn_level_matrix *matrix, size_t row)
 {
     return (struct attn_figure_view){.matrix = matrix,
-                                     .first = row * matrix->n_cell_column + backdrop->n_front,
+                                     .first = row * matrix->n_cell_column +
+                                              attn_grid_first_mapped(backdrop),
                                      .n_row = backdrop->n_row,
                                      .n_col = backdrop->n_col,
                                      .is_veil = true};
@@ -64,15 +61,16 @@ static struct attn_figure_view view_of(const struct attn_backdrop *backdrop,
 void attn_figure_fit_scale(struct attn_figure_pen *pen)
 {
     const struct attn_backdrop *backdrop = pen->content->grid->backdrop;
+    /* ratios about 1 hide nothing either */
+    const double least = !backdrop ? 0 : backdrop->is_ratio ? 1 : attn_grid_least_end(backdrop);
     double largest = 0;
 
     if (!backdrop || !pen->content->grid->run ||
         pen->options->color_scale.span != ATTN_SPAN_DEFAULT || pen->scale.span != ATTN_SPAN_UNIT)
         return;
     for (size_t i = 0; i < pen->content->grid->n; i++)
-        for (size_t n = 0; n < attn_grid_n_mapped(pen->content->grid); n++) {
+        for (size_t row = 0; row < attn_grid_n_mapped(pen->content->grid); row++) {
             const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
-            const size_t row = attn_grid_mapped_row(pen->content->grid, n);
 
             if (attn_grid_fits_backdrop(backdrop, matrix))
                 largest = fmax(largest, attn_grid_largest_mapped(backdrop, matrix, row));
@@ -80,8 +78,8 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
     pen->is_fitted = true;
     if (largest == 0) /* measured before the run: no numbers yet */
         return;
-    pen->is_even = largest < attn_grid_least_end(backdrop);
-    largest = fmax(largest, attn_grid_least_end(backdrop));
+    pen->is_even = largest < least;
+    largest = fmax(largest, least);
     pen->scale.span = ATTN_SPAN_FIXED;
     pen->scale.low = pen->scale.is_signed ? -largest : 0;
     pen->scale.high = largest;
@@ -90,14 +88,13 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
 /* --- Texts --------------------------------------------------------------------------------- */
 
 /* Appends "12.3 %", for scores "-1.25", for cells without a number "masked" etc. */
-static void append_weight(const struct attn_figure_pen *pen, enum attn_cell_kind kind, double value,
+static void append_weight(bool is_share, enum attn_cell_kind kind, double value,
                           struct attn_buffer *out)
 {
     static const char *const names[] = {[ATTN_CELL_VALUE] = "",
                                         [ATTN_CELL_MASKED] = "masked",
                                         [ATTN_CELL_HIDDEN] = "left out",
                                         [ATTN_CELL_NOT_FINITE] = "not finite"};
-    const bool is_share = attn_figure_is_percent(pen);
     char number[ATTN_FIXED_TEXT_SIZE];
 
     attn_buffer_append_string(out, out->size > 0 ? " " : "");
@@ -110,17 +107,18 @@ static void append_weight(const struct attn_figure_pen *pen, enum attn_cell_kind
     }
 }
 
-/* The regions of a text with a picture whose weights are written below a map. */
+/* The shares of a text with a picture that are written below a map. */
 static const struct {
-    unsigned char region;
+    enum attn_picture_share share;
     const char *name;
-} regions[] = {{2, "question"}, {3, "answer"}, {0, "other"}};
-enum { N_REGION = sizeof regions / sizeof *regions };
+} shares[] = {
+    {ATTN_SHARE_QUESTION, "question"}, {ATTN_SHARE_ANSWER, "answer"}, {ATTN_SHARE_OTHER, "other"}};
+enum { N_SHOWN = sizeof shares / sizeof *shares };
 
 /* Returns the number of weights below a map, and the characters of one with its gap. */
 static size_t count_weights(const struct maps *maps)
 {
-    return maps->backdrop->is_in_text ? N_REGION : maps->backdrop->n_front;
+    return maps->backdrop->is_in_text ? N_SHOWN : maps->backdrop->n_front;
 }
 
 static int entry_of(const struct maps *maps)
@@ -128,20 +126,16 @@ static int entry_of(const struct maps *maps)
     return maps->backdrop->is_in_text ? ENTRY + 2 : ENTRY;
 }
 
-/* Appends the sum of the weights on the positions of region number I. */
-static void append_region(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
-                          size_t row, size_t i, struct attn_buffer *out)
+/* Appends share number I of a map. */
+static void append_share(const struct attn_level_matrix *matrix, size_t row, size_t i,
+                         struct attn_buffer *out)
 {
-    const unsigned char *region = pen->content->grid->run->labels.region;
-    double sum = 0;
-    float value;
+    const size_t first = matrix->n_column - ATTN_N_SHARE;
+    float value = 0;
 
-    for (size_t k = 0; k < matrix->n_cell_column; k++)
-        if (region[k] == regions[i].region &&
-            attn_level_cell(matrix, row, k, &value) == ATTN_CELL_VALUE)
-            sum += (double)value;
-    attn_buffer_append_string(out, regions[i].name);
-    append_weight(pen, ATTN_CELL_VALUE, sum, out);
+    attn_level_cell(matrix, row, first + shares[i].share, &value);
+    attn_buffer_append_string(out, shares[i].name);
+    append_weight(true, ATTN_CELL_VALUE, (double)value, out);
 }
 
 /* Appends the weight of position I, or the sum for all registers. */
@@ -157,7 +151,8 @@ static void append_front(const struct attn_figure_pen *pen, const struct maps *m
         kind = attn_level_cell(matrix, row, i, &value);
         if (!maps->is_terse)
             attn_grid_append_position(maps->backdrop, pen->content->grid->tokens, i, out);
-        append_weight(pen, kind, kind == ATTN_CELL_VALUE ? (double)value : 0, out);
+        append_weight(attn_figure_is_percent(pen), kind,
+                      kind == ATTN_CELL_VALUE ? (double)value : 0, out);
         return;
     }
     for (; i < maps->backdrop->n_front; i++)
@@ -166,7 +161,7 @@ static void append_front(const struct attn_figure_pen *pen, const struct maps *m
             sum += (double)value;
         }
     attn_buffer_append_string(out, maps->is_terse ? "" : "[REG]");
-    append_weight(pen, kind, sum, out);
+    append_weight(attn_figure_is_percent(pen), kind, sum, out);
 }
 
 /* --- The layout ---------------------------------------------------------------------------- */
@@ -257,7 +252,7 @@ static const struct attn_level_matrix *find_map(const struct attn_figure_pen *pe
 
     if (maps->panels.rows)
         attn_figure_panels_find(pen, &maps->panels, matrix, &down, &across);
-    *row = attn_grid_mapped_row(pen->content->grid, maps->n_query > 1 ? i : 0);
+    *row = maps->n_query > 1 ? i : 0;
     *place = (struct attn_figure_place){.x = maps->left + (double)across * maps->step_x,
                                         .y = maps->top + (double)down * maps->step_y,
                                         .side = maps->side,
@@ -270,12 +265,14 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
                      struct attn_figure_place place)
 {
     const struct attn_backdrop *backdrop = maps->backdrop;
-    const size_t position = pen->content->grid->run ? pen->content->grid->run->queries[row] : 0;
+    const struct attn_grid *grid = pen->content->grid;
+    const size_t position = grid->run ? attn_grid_mapped_position(grid, row) : 0;
     const size_t i = position - backdrop->n_front;
     const size_t r = i / backdrop->n_col, c = i % backdrop->n_col;
     double box[4];
 
-    if (position < backdrop->n_front || r >= backdrop->n_row)
+    if (position < backdrop->n_front || r >= backdrop->n_row ||
+        pen->kind == ATTN_FIGURE_TILES) /* whose cells are other positions */
         return;
     box[0] = place.x + (double)c * place.width;
     box[1] = place.y + (double)r * place.side;
@@ -296,7 +293,8 @@ static void append_caption(struct attn_figure_pen *pen, const struct attn_level_
 
     if (grid->run) {
         attn_buffer_append_string(out, "query ");
-        attn_grid_append_position(grid->backdrop, grid->tokens, grid->run->queries[row], out);
+        attn_grid_append_position(grid->backdrop, grid->tokens,
+                                  attn_grid_mapped_position(grid, row), out);
         return;
     }
     rows = attn_figure_rows(pen, matrix);
@@ -327,7 +325,7 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
     for (size_t i = 0; i < n; i++) {
         pen->scratch.size = 0;
         if (maps->backdrop->is_in_text)
-            append_region(pen, matrix, row, i, &pen->scratch);
+            append_share(matrix, row, i, &pen->scratch);
         else
             append_front(pen, maps, matrix, row, i, &pen->scratch);
         text.x =
@@ -470,8 +468,11 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
     maps.n = pen->content->grid->n > 1 ? pen->content->grid->n : maps.n_query;
     if (pen->is_fitted)
         attn_buffer_append_string(&pen->subtitle,
-                                  pen->is_even ? "colors up to ten times an even weight; "
-                                               : "colors up to the largest weight on a patch; ");
+                                  maps.backdrop->is_ratio ? "colors up to the largest, or 1; "
+                                  : pen->is_even ? "colors up to ten times an even weight; "
+                                  : maps.backdrop->is_in_text
+                                      ? "colors up to the largest on a cell; "
+                                      : "colors up to the largest weight on a patch; ");
     pen->has_text = !pen->content->grid->run; /* patch labels of a run are not a text */
     status = plan(pen, &maps, err);
     if (status == ATTN_OK && !pen->is_measuring) {

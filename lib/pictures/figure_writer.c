@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "input/pixels.h"
 #include "pictures/table_axis.h"
 #include "tensors/picture_internal.h"
 #include "trace/model_stack.h"
@@ -16,6 +17,7 @@ struct figure_writer {
     struct attn_writer base;
     struct attn_levels *levels;         /* owns */
     struct attn_token_texts tokens[2];  /* tokens of the text, and of the source */
+    struct attn_backdrop backdrop;      /* the picture that maps are drawn over; 0: there is none */
     struct attn_grid grid;              /* all matrices */
     struct attn_figure_content content; /* content of the figure of `grid` */
     struct attn_table_axis heads;       /* owns; for a figure of heads: their names, */
@@ -84,7 +86,7 @@ static enum attn_status check_one(struct figure_writer *w, struct attn_error *er
         ATTN_TRY(join_heads(w, err));
     if (w->grid.n == 1 || w->content.kind == ATTN_FIGURE_GRID ||
         attn_figure_is_plot(w->content.kind) || /* plots need a table; they are refused later */
-        (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0))
+        attn_figure_is_map(w->content.kind, w->content.picture))
         return attn_figure_measure(&w->content, err);
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, '`figure %s`' draws one",
                    w->grid.n, attn_figure_name(w->content.kind));
@@ -95,19 +97,19 @@ static enum attn_status check_one(struct figure_writer *w, struct attn_error *er
 
 /* --- Files --------------------------------------------------------------------------------- */
 
-/* Returns the picture whose patches or cells are positions; or NULL. */
-static const struct attn_backdrop *backdrop_of(const struct figure_writer *w)
-{
-    return w->base.labels.backdrop ? w->base.labels.backdrop : w->base.labels.seen;
-}
-
 /* Returns the grid of N matrices from index FIRST on. */
 static struct attn_grid grid_of(const struct figure_writer *w, size_t first, size_t n)
 {
     struct attn_grid grid = attn_grid_of_run(&w->base, w->tokens, &w->levels->items[first], n);
 
-    if (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0)
-        grid.backdrop = backdrop_of(w);
+    if (!attn_figure_is_map(w->content.kind, w->content.picture) || !w->backdrop.rgb)
+        return grid;
+    grid.backdrop = &w->backdrop;
+    if (w->backdrop.is_in_text) { /* its maps are weights, or differences or ratios of weights */
+        grid.scale = attn_color_scale_of(w->content.picture->color_scale, ATTN_RANGE_SHARE,
+                                         w->backdrop.neutral && !w->backdrop.is_ratio);
+        grid.is_share = !w->backdrop.is_ratio;
+    }
     return grid;
 }
 
@@ -183,9 +185,59 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
 static bool shows_maps(const struct figure_writer *w)
 {
     for (size_t i = 0; i < w->levels->n; i++)
-        if (!attn_grid_fits_backdrop(backdrop_of(w), &w->levels->items[i]))
+        if (!w->backdrop.rgb || !attn_grid_fits_backdrop(&w->backdrop, &w->levels->items[i]))
             return false;
-    return w->base.n_query == w->base.n_position || w->base.n_query == 1 || w->levels->n == 1;
+    return w->backdrop.is_in_text || w->base.n_query == w->base.n_position ||
+           w->base.n_query == 1 || w->levels->n == 1;
+}
+
+/* Sets w->backdrop to the picture that maps are drawn over, and *SITES to the sites to draw: those
+ * of maps if the picture stands in a text. */
+static enum attn_status find_backdrop(struct figure_writer *w, struct attn_site_set *sites,
+                                      struct attn_error *err)
+{
+    const struct attn_labels *labels = &w->base.labels;
+    const struct attn_picture_options *picture = w->content.picture;
+    const struct attn_backdrop *own = labels->backdrop ? labels->backdrop : labels->seen;
+    const bool is_of_tiles = picture->figure == ATTN_FIGURE_TILES, is_default = !picture->figure;
+    const bool is_in_text = own && own->is_in_text;
+    const enum attn_site site = is_of_tiles ? ATTN_SITE_PICTURE_MAP_TILES : ATTN_SITE_PICTURE_MAP;
+    const bool is_selected = attn_selection_has_site(labels->selection, site);
+
+    *sites = attn_levels_sites(&w->base);
+    if (is_of_tiles && (!is_in_text || labels->pixels->tile_rows == 0))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure tiles`' draws the tiles of a picture beside a text, and %s",
+                              is_in_text ? "this one has none" : "none was given");
+    if (is_in_text && !is_selected && attn_figure_is_map(picture->figure, picture))
+        return attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws '%s', and `sites` lacks it",
+                              attn_figure_name(picture->figure), attn_site_name(site));
+    if (own && !is_in_text)
+        w->backdrop = *own;
+    if (!is_in_text || !is_selected ||
+        !(is_default ? attn_sites_are_empty(picture->sites) || attn_sites_have(*sites, site)
+                     : attn_figure_is_map(picture->figure, picture)))
+        return ATTN_OK;
+    w->backdrop = *own;
+    w->backdrop.n_row *= is_of_tiles ? labels->pixels->tile_rows : 1;
+    w->backdrop.n_col *= is_of_tiles ? labels->pixels->tile_cols : 1;
+    *sites = ATTN_SITES(site);
+    return ATTN_OK;
+}
+
+/* Lists the matrices to draw. Several queries have a map each if there is one head. */
+static enum attn_status list_matrices(struct figure_writer *w, struct attn_error *err)
+{
+    struct attn_site_set sites;
+    size_t n_map = w->base.n_query;
+
+    ATTN_TRY(find_backdrop(w, &sites, err));
+    ATTN_TRY(attn_levels_create(&w->base, sites, &w->levels, err));
+    if (attn_selection_is_all_queries(w->base.labels.selection, ATTN_STACK_ONLY))
+        n_map = w->backdrop.n_usual;
+    if (w->backdrop.is_in_text)
+        attn_levels_take_maps(w->levels, w->levels->n == 1 ? n_map : 1);
+    return ATTN_OK;
 }
 
 static enum attn_status open_figure(struct attn_writer *writer, struct attn_error *err)
@@ -193,7 +245,6 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
     struct figure_writer *w = (struct figure_writer *)writer;
     size_t most;
 
-    ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));
     ATTN_TRY(attn_token_labels_init(w->tokens, &writer->labels, err));
     w->content = (struct attn_figure_content){
         .kind = writer->options.picture->figure,
@@ -201,6 +252,7 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
         .picture = writer->options.picture,
         .is_in_points = attn_figure_is_in_points(writer->format),
     };
+    ATTN_TRY(list_matrices(w, err));
     if (w->content.kind == ATTN_FIGURE_DEFAULT && shows_maps(w))
         w->content.kind = ATTN_FIGURE_PATCHES;
     if (w->content.kind == ATTN_FIGURE_DEFAULT) /* in a directory, each figure has one matrix */

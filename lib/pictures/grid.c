@@ -4,6 +4,7 @@
 #include "base/elementary.h"
 #include "base/escape.h"
 #include "base/path.h"
+#include "measures/picture_maps.h"
 #include "tables/text_table.h"
 #include "tensors/output.h"
 #include "trace/model_stack.h"
@@ -134,20 +135,28 @@ bool attn_grid_is_lone(const struct attn_grid *grid)
 bool attn_grid_fits_backdrop(const struct attn_backdrop *backdrop,
                              const struct attn_level_matrix *matrix)
 {
-    const size_t end = backdrop ? backdrop->n_front + backdrop->n_row * backdrop->n_col : 0;
+    const size_t n = backdrop ? backdrop->n_row * backdrop->n_col : 0;
 
+    if (backdrop && backdrop->is_in_text)
+        return matrix->n_column == n + ATTN_N_SHARE;
     return backdrop && attn_site_has_keys(matrix->at.site) &&
-           (backdrop->is_in_text ? matrix->n_column >= end : matrix->n_column == end);
+           matrix->n_column == backdrop->n_front + n;
+}
+
+size_t attn_grid_first_mapped(const struct attn_backdrop *backdrop)
+{
+    return backdrop->is_in_text ? 0 : backdrop->n_front;
 }
 
 double attn_grid_largest_mapped(const struct attn_backdrop *backdrop,
                                 const struct attn_level_matrix *matrix, size_t row)
 {
-    const size_t end = backdrop->n_front + backdrop->n_row * backdrop->n_col;
+    const size_t first = attn_grid_first_mapped(backdrop);
+    const size_t end = first + backdrop->n_row * backdrop->n_col;
     double largest = 0;
     float value;
 
-    for (size_t c = backdrop->n_front; c < end && c < matrix->n_cell_column; c++)
+    for (size_t c = first; c < end && c < matrix->n_cell_column; c++)
         if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE)
             largest = fmax(largest, fabs((double)value));
     return largest;
@@ -161,16 +170,27 @@ double attn_grid_least_end(const struct attn_backdrop *backdrop)
     return fmin(1, SHARES / (double)n);
 }
 
-size_t attn_grid_mapped_row(const struct attn_grid *grid, size_t i)
+/* Whether the maps are those of the usual positions of a text. */
+static bool has_usual(const struct attn_grid *grid)
 {
-    const bool is_all = grid->run && grid->run->n_query == grid->run->n_position;
+    return grid->backdrop->is_in_text &&
+           attn_selection_is_all_queries(grid->run->labels.selection, ATTN_STACK_ONLY);
+}
 
-    return is_all && grid->backdrop && grid->backdrop->is_in_text ? grid->backdrop->usual : i;
+size_t attn_grid_mapped_position(const struct attn_grid *grid, size_t i)
+{
+    return has_usual(grid) ? grid->backdrop->usual + i : grid->run->queries[i];
+}
+
+/* Returns the number of queries whose maps are shown, or whose mean. */
+static size_t n_asked(const struct attn_grid *grid)
+{
+    return has_usual(grid) ? grid->backdrop->n_usual : grid->run->n_query;
 }
 
 size_t attn_grid_n_mapped(const struct attn_grid *grid)
 {
-    if (!grid->run)
+    if (!grid->run || (grid->backdrop && grid->backdrop->is_in_text))
         return grid->matrices[0].n_row;
     return grid->run->n_query == grid->run->n_position ? 1 : grid->run->n_query;
 }
@@ -218,18 +238,43 @@ void attn_grid_append_subject(const struct attn_grid *grid, struct attn_buffer *
         attn_buffer_append_format(out, "%shead %d", out->size > 0 ? ", " : "", number.head);
 }
 
-/* Appends " of [CLS]" if the run has one query. */
+/* Appends " of [CLS]" if the run has one query, or " of the mean of 3 queries". */
 static void append_query(const struct attn_grid *grid, struct attn_buffer *out)
 {
+    const struct attn_backdrop *backdrop = grid->backdrop;
     size_t position;
 
-    if (!grid->backdrop || grid->run->n_query == 0 || attn_grid_n_mapped(grid) > 1)
+    if (!backdrop || grid->run->n_query == 0 || attn_grid_n_mapped(grid) > 1)
         return;
-    position = grid->run->queries[attn_grid_mapped_row(grid, 0)];
-    attn_buffer_append_string(out, grid->backdrop->is_in_text || position < grid->backdrop->n_front
-                                       ? " of "
-                                       : " of patch ");
-    attn_grid_append_position(grid->backdrop, grid->tokens, position, out);
+    if (backdrop->is_in_text && n_asked(grid) > 1) {
+        attn_buffer_append_format(out, ", mean of %zu queries", n_asked(grid));
+        return;
+    }
+    position = attn_grid_mapped_position(grid, 0);
+    attn_buffer_append_string(out, backdrop->is_in_text           ? " of \""
+                                   : position < backdrop->n_front ? " of "
+                                                                  : " of patch ");
+    attn_grid_append_position(backdrop, grid->tokens, position, out);
+    attn_buffer_append_string(out, backdrop->is_in_text ? "\"" : "");
+}
+
+/* Appends the question whose map is taken away, and how many cells a single head leaves out. */
+static void append_left_out(const struct attn_grid *grid, struct attn_buffer *out)
+{
+    const struct attn_backdrop *backdrop = grid->backdrop;
+    const size_t n = backdrop->n_row * backdrop->n_col;
+    size_t n_sink = 0;
+    float value;
+
+    if (backdrop->neutral) {
+        attn_buffer_append_string(out, backdrop->is_ratio ? ", divided by \"" : ", minus \"");
+        attn_escape_append(out, backdrop->neutral, strlen(backdrop->neutral));
+        attn_buffer_append_char(out, '"');
+    }
+    for (size_t i = 0; grid->n == 1 && i < n; i++)
+        n_sink += attn_level_cell(&grid->matrices[0], 0, i, &value) == ATTN_CELL_HIDDEN;
+    if (n_sink > 0)
+        attn_buffer_append_format(out, ", without %zu sink%s", n_sink, n_sink > 1 ? "s" : "");
 }
 
 void attn_grid_append_title(const struct attn_grid *grid, struct attn_buffer *out)
@@ -243,6 +288,8 @@ void attn_grid_append_title(const struct attn_grid *grid, struct attn_buffer *ou
     if (!grid->run)
         return;
     append_query(grid, out);
+    if (grid->backdrop && grid->backdrop->is_in_text)
+        append_left_out(grid, out);
     if (grid->run->options.picture->is_difference)
         attn_buffer_append_string(out, ", chosen minus exact");
 }
@@ -319,12 +366,15 @@ static const char *words_of(enum attn_site site)
 const char *attn_grid_quantity(const struct attn_grid *grid, bool is_percent, bool is_printed)
 {
     const enum attn_site site = grid->matrices[0].at.site;
+    const bool is_map = grid->backdrop && grid->backdrop->is_in_text;
 
     if (!grid->run)
         return grid->quantity ? grid->quantity : grid->name;
-    if (site != ATTN_SITE_PATTERN)
+    if (is_map && grid->backdrop->is_ratio)
+        return "ratio of weights";
+    if (site != ATTN_SITE_PATTERN && !is_map)
         return is_printed ? words_of(site) : grid->name;
-    if (grid->run->options.picture->is_difference)
+    if (grid->run->options.picture->is_difference || (is_map && grid->backdrop->neutral))
         return is_percent ? "difference of weights, %" : "difference of weights";
     return is_percent ? "weight, %" : "weight";
 }
@@ -338,7 +388,9 @@ void attn_grid_append_position(const struct attn_backdrop *backdrop,
     if (texts && texts->n > i) {
         const char *text = attn_token_text(texts, i, &n);
 
-        attn_buffer_append(out, text, n);
+        attn_text_append_label(out, text, n, LABEL_COLUMNS, ATTN_ELLIPSIS);
+    } else if (backdrop->is_in_text) {
+        attn_buffer_append_format(out, "%zu", i);
     } else if (i < backdrop->n_front) {
         attn_buffer_append_format(out, i == 0 ? "[CLS]" : "[REG%zu]", i - 1);
     } else {

@@ -126,7 +126,7 @@ struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
 bool attn_grid_is_lone(const struct attn_grid *grid);
 
 /* Returns true if the columns of MATRIX are [CLS], registers and patches of BACKDROP, which may be
- * NULL. */
+ * NULL; in a text, its cells and the shares of the map. */
 bool attn_grid_fits_backdrop(const struct attn_backdrop *backdrop,
                              const struct attn_level_matrix *matrix);
 
@@ -138,11 +138,14 @@ double attn_grid_largest_mapped(const struct attn_backdrop *backdrop,
  * it, uniform weights do not hide the picture. */
 double attn_grid_least_end(const struct attn_backdrop *backdrop);
 
-/* Returns the row that map number I over the picture shows. */
-size_t attn_grid_mapped_row(const struct attn_grid *grid, size_t i);
+/* Returns the first column that is a patch or a cell of BACKDROP. */
+size_t attn_grid_first_mapped(const struct attn_backdrop *backdrop);
 
-/* Returns the number of rows that are drawn over the picture: all rows; but if a run has all
- * queries, only the first, that of [CLS]. */
+/* Returns the position of the query whose map number I over the picture of a run is. */
+size_t attn_grid_mapped_position(const struct attn_grid *grid, size_t i);
+
+/* Returns the number of rows that are drawn over the picture, the first ones: all rows; but if a
+ * run has all queries, only that of [CLS]. */
 size_t attn_grid_n_mapped(const struct attn_grid *grid);
 
 enum { ATTN_KIND_LEVELS = 36 }; /* levels of a color map for each kind of head, of 256 in all */

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "measures/picture_maps.h"
 #include "tables/colormap_internal.h"
 
 #include <math.h>
@@ -191,6 +192,18 @@ void attn_levels_limit(struct attn_levels *levels, size_t most_rows, size_t most
     }
 }
 
+void attn_levels_take_maps(struct attn_levels *levels, size_t n_map)
+{
+    levels->has_maps = true;
+    for (size_t i = 0; i < levels->n; i++) {
+        struct attn_level_matrix *m = &levels->items[i];
+
+        m->n_column = m->n_row * m->n_column + ATTN_N_SHARE;
+        m->n_row = n_map;
+    }
+    attn_levels_limit(levels, SIZE_MAX, SIZE_MAX);
+}
+
 /* --- Taking -------------------------------------------------------------------------------- */
 
 /* Allocates the cells, all of them masked. */
@@ -288,6 +301,33 @@ void attn_level_matrix_copy_row(struct attn_level_matrix *matrix, size_t row,
     matrix->n_not_finite += from->n_not_finite;
 }
 
+/* Stores the maps that EVENT is of, and their shares. */
+static enum attn_status take_maps(const struct attn_levels *levels, struct attn_level_matrix *m,
+                                  const struct attn_trace_event *event, struct attn_error *err)
+{
+    const struct attn_picture_maps *maps = levels->writer->labels.maps[0];
+    const bool is_of_tiles = event->at.site == ATTN_SITE_PICTURE_MAP_TILES;
+    const size_t n = m->n_column - ATTN_N_SHARE;
+    double *map;
+
+    ATTN_TRY(ATTN_ALLOC(map, n, err));
+    for (size_t i = 0; i < m->n_row; i++) {
+        const size_t row = levels->n == 1 ? i : ATTN_PICTURE_MEAN, begin = i * m->n_column;
+
+        attn_picture_maps_fill(maps, &event->at, row, is_of_tiles, map);
+        for (size_t c = 0; c < n; c++)
+            if (attn_picture_maps_is_sink(maps, &event->at, is_of_tiles, c))
+                put(m, begin + c, ATTN_CELL_HIDDEN, 0);
+            else
+                take_group(m, begin + c, &(float){(float)map[c]}, 1);
+        for (size_t c = 0; c < ATTN_N_SHARE; c++)
+            put(m, begin + n + c, ATTN_CELL_VALUE,
+                (float)attn_picture_maps_share(maps, &event->at, row, (enum attn_picture_share)c));
+    }
+    attn_free(map);
+    return ATTN_OK;
+}
+
 enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
                                   const struct attn_place *place, size_t *whole,
                                   struct attn_error *err)
@@ -305,7 +345,9 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
     m = &levels->items[first + place->head];
     k = m->k;
     ATTN_TRY(open_cells(m, err));
-    for (size_t r = 0; r < event->n_row; r++) {
+    if (levels->has_maps && event->row0 == 0)
+        ATTN_TRY(take_maps(levels, m, event, err));
+    for (size_t r = 0; !levels->has_maps && r < event->n_row; r++) {
         const size_t begin = (place->row + r) / k * m->n_cell_column;
         const bool has_others =
             (place->row + r) % k > 0 || (k > 1 && place->row + r + 1 < m->n_row);

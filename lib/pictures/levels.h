@@ -49,6 +49,7 @@ struct attn_levels {
     /* the first row of a causal pattern, which is always 1, is left out of pooled cells that have
      * other rows */
     bool leaves_out_first;
+    bool has_maps; /* each row is a map of a picture, then its shares */
 };
 
 /* Returns the sites to draw: those named in the picture options with their selected gradients; by
@@ -58,6 +59,12 @@ struct attn_site_set attn_levels_sites(const struct attn_writer *writer);
 /* Lists the selected matrices of SITES. The caller frees *LEVELS. */
 enum attn_status attn_levels_create(struct attn_writer *writer, struct attn_site_set sites,
                                     struct attn_levels **levels, struct attn_error *err);
+
+/* Makes the matrices, of picture_map or picture_map_tiles, hold N_MAP maps each: a row has a column
+ * for each cell of the map, then one for each share (measures/picture_maps.h). Sinks are hidden. If
+ * there is one matrix, its maps are those of the first N_MAP queries, else N_MAP is 1, the mean.
+ * Call before the first event. */
+void attn_levels_take_maps(struct attn_levels *levels, size_t n_map);
 
 /* Pools matrices to at most MOST_ROWS x MOST_COLUMNS cells, each at least 1. Call before the first
  * event. */

@@ -226,7 +226,8 @@ static enum attn_status emit_maps(const struct attn_derivation *derivation,
     if (!map || !rounded)
         status = ATTN_NO_MEMORY;
     for (one.head = 0; status == ATTN_OK && one.head < (int)dims->n_head; one.head++) {
-        attn_picture_maps_fill(derivation->of.maps, &one, site == ATTN_SITE_PICTURE_MAP_TILES, map);
+        attn_picture_maps_fill(derivation->of.maps, &one, ATTN_PICTURE_MEAN,
+                               site == ATTN_SITE_PICTURE_MAP_TILES, map);
         for (size_t i = 0; i < n_row * n_col; i++)
             rounded[i] = (float)map[i];
         status = emit_rows(

@@ -57,9 +57,12 @@ static const struct attn_backdrop *find_seen(struct attn_run *run)
 {
     const struct attn_picture_prompt *seen = &run->text.seen;
     const struct attn_pixels *pixels = seen->pixels;
+    const struct attn_request_maps *maps = &run->request.maps;
+    size_t writing[2];
 
     if (!run->text.rows || seen->n_picture == 0 || !pixels->shown) /* a failure ends here, too */
         return NULL;
+    attn_picture_prompt_writing(&run->text, writing);
     run->backdrop = (struct attn_backdrop){
         .rgb = pixels->shown,
         .height = pixels->shown_height,
@@ -69,7 +72,10 @@ static const struct attn_backdrop *find_seen(struct attn_run *run)
         .n_row = seen->rows,
         .n_col = seen->columns,
         .is_in_text = true,
-        .usual = seen->n_prompt - 1};
+        .usual = writing[0],
+        .n_usual = writing[1] - writing[0] + 1,
+        .neutral = maps->neutral,
+        .is_ratio = maps->neutral && maps->neutral_by == ATTN_NEUTRAL_RATIO};
     return &run->backdrop;
 }
 

@@ -36,7 +36,11 @@ struct attn_backdrop {
     size_t n_front;
     size_t n_row, n_col;
     bool is_in_text; /* the positions before and after its cells are those of a text */
-    size_t usual;    /* in a text, the position that is drawn if all are selected */
+    /* In a text, the positions that are drawn if all are selected, from `usual` on: those that
+     * predict the answer. */
+    size_t usual, n_usual;
+    const char *neutral; /* the question whose map is taken away from others; or NULL */
+    bool is_ratio;       /* others are divided by its map instead */
 };
 
 /* Labels and shapes of a run. Writers borrow the pointers for their lifetime. */

@@ -48,6 +48,8 @@ enum attn_figure_trait {
       "value in a table of tokens")                                                                \
     X(POINTS, 5, "points", points, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                      \
       "the rows of a site on their first two principal components")                                \
+    X(TILES, 15, "tiles", patches, ATTN_FIGURE_OF_RUN,                                             \
+      "the grid of all tiles of a picture beside a text, a cell for each position")                \
     X(PATCHES, 6, "patches", patches, ATTN_FIGURE_OF_RUN,                                          \
       "heads over the picture of `image`, a cell for each patch; the default for `image`. "        \
       "patches:RxC lays out keys as an image of R rows and C columns")                             \

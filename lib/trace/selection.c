@@ -161,7 +161,8 @@ static enum attn_status make_stacks(struct attn_selection *selection, const stru
         encoder->dims.is_of_decoder = true;
         selection->stacks[0].dims.encoder = &encoder->dims;
     }
-    set_own_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z));
+    set_own_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z, ATTN_SITE_PICTURE_MAP,
+                                        ATTN_SITE_PICTURE_MAP_TILES));
     return ATTN_OK;
 }
 

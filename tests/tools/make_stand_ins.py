@@ -108,6 +108,7 @@ def make_image_models(folder, hub):
     shapes = {"projection.weight": [12, 3, 14, 14], "position_embeddings": [1, 122, 12]}
     grow(unpack(folder / "fixtures", "image-encoders.tar", "dinov2"), folder / "dinov2-base", shapes, image_size=154, patch_size=14)
     unpack(folder, "clip.tar", "clip")
+    unpack(folder, "vision.tar", "smolvlm")
 
 
 def make_classifiers(folder):

@@ -461,6 +461,7 @@ ATTN_FIGURE_LINES = 3
 ATTN_FIGURE_ARCS = 12
 ATTN_FIGURE_TOKENS = 4
 ATTN_FIGURE_POINTS = 5
+ATTN_FIGURE_TILES = 15
 ATTN_FIGURE_PATCHES = 6
 ATTN_FIGURE_BARS = 7
 ATTN_FIGURE_CURVE = 8
@@ -468,7 +469,7 @@ ATTN_FIGURE_CAUSES = 9
 ATTN_FIGURE_MAP = 10
 ATTN_FIGURE_LIFE = 11
 ATTN_FIGURE_PAIR = 14
-ATTN_N_FIGURE = 15
+ATTN_N_FIGURE = 16
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
@@ -1460,6 +1461,9 @@ attn_backdrop._fields_ = [
     ("n_col", c_size_t),
     ("is_in_text", c_bool),
     ("usual", c_size_t),
+    ("n_usual", c_size_t),
+    ("neutral", c_char_p),
+    ("is_ratio", c_bool),
 ]
 attn_labels._fields_ = [
     ("selection", c_void_p),
