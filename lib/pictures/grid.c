@@ -86,6 +86,8 @@ struct attn_grid_axis attn_grid_rows(const struct attn_grid *grid,
 
     if (grid->rows)
         return *grid->rows;
+    if (attn_site_has_own_rows(site))
+        return (struct attn_grid_axis){.n = matrix->n_row, .title = "row"};
     return (struct attn_grid_axis){.n = matrix->n_row,
                                    .texts = tokens_of(grid, matrix, is_key),
                                    .parts = parts_of(grid, matrix, is_key),
@@ -100,15 +102,17 @@ struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
 {
     const enum attn_site site = matrix->at.site;
     const bool is_expert = site == ATTN_SITE_ROUTER_LOGITS || site == ATTN_SITE_EXPERT_WEIGHTS;
+    const bool is_of_picture = attn_site_has_own_rows(site) && site != ATTN_SITE_IMAGE_FEATURES;
     const bool is_rank = attn_site_layout(site) == ATTN_LAYOUT_RANK;
 
     if (grid->columns)
         return *grid->columns;
     if (is_rank || !attn_site_has_keys(site))
         return (struct attn_grid_axis){.n = matrix->n_column,
-                                       .title = is_rank     ? "projected key"
-                                                : is_expert ? "expert"
-                                                            : "component"};
+                                       .title = is_of_picture ? "column"
+                                                : is_rank     ? "projected key"
+                                                : is_expert   ? "expert"
+                                                              : "component"};
     return (struct attn_grid_axis){
         .n = matrix->n_column,
         .texts = tokens_of(grid, matrix, true),

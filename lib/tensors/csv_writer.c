@@ -129,7 +129,9 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
     const struct csv_writer *w = (const struct csv_writer *)writer;
     bool is_key = attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY;
 
-    if (!attn_site_is_pooled(event->at.site, attn_selection_dims(writer->labels.selection)))
+    if (attn_site_has_own_rows(event->at.site))
+        attn_buffer_append_format(text, "%zu", event->row0 + r);
+    else if (!attn_site_is_pooled(event->at.site, attn_selection_dims(writer->labels.selection)))
         append_label(text, w, is_key, &event->at, event->row0 + r);
     attn_row_append_text(text, attn_event_row(event, r), place->extent.n_col,
                          writer->options.precision, "");

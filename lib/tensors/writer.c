@@ -419,6 +419,8 @@ const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_sit
 {
     if (site == ATTN_SITE_CONTACTS)
         return "residue";
+    if (attn_site_has_own_rows(site))
+        return "row";
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_MATRIX:
     case ATTN_LAYOUT_RANK:

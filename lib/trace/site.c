@@ -194,6 +194,13 @@ size_t attn_site_n_own_row(enum attn_site site, const struct attn_dims *dims)
     return size[0];
 }
 
+bool attn_site_has_own_rows(enum attn_site site)
+{
+    size_t size[2];
+
+    return find_picture_size(site, &(struct attn_dims){0}, size);
+}
+
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
 {
     size_t size[2];

@@ -61,8 +61,9 @@ size_t attn_site_end_row(enum attn_site site, const struct attn_dims *dims);
 bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims);
 
 /* Returns the number of rows of SITE if they are not positions, but parts of a picture, whatever
- * queries are chosen; else 0. */
+ * queries are chosen; else 0. The second is whether it has such rows. */
 size_t attn_site_n_own_row(enum attn_site site, const struct attn_dims *dims);
+bool attn_site_has_own_rows(enum attn_site site);
 
 /* Returns the site of the queries (LAYOUT is QUERY) or keys (KEY) whose product is the score: rot_q
  * and rot_k in models with rotary positions, else q and k. */
