@@ -20,6 +20,7 @@ enum {
     AXIS_ROOM = 40, /* room below the plot */
     RADIUS = 4,     /* radius of a point */
     ASIDE = 3,      /* gap between a point and its label */
+    MOST_AXES = 3,
     N_PLACE = 6,    /* places of a label beside its point */
     N_HUE = 6,      /* number of hues of arrows */
     NAME_SIZE = 64, /* bytes of the name of an axis */
@@ -38,8 +39,8 @@ struct plot {
     size_t *row;    /* [n] owns; the row of each point */
     double *points; /* [n, n_axis] owns */
     /* share of the variance on each axis; 0: the axes are the numbers themselves */
-    double shares[ATTN_MOST_AXES];
-    struct tick_range ranges[ATTN_MOST_AXES];
+    double shares[ATTN_PRINCIPAL_AXES];
+    struct tick_range ranges[MOST_AXES];
     double left, top;   /* place of the plot */
     double origin;      /* x of the point from which arrows go; 0: there are no arrows */
     double (*at)[2];    /* [n] owns; where each point is drawn */
@@ -53,7 +54,6 @@ static enum attn_status find_points(struct plot *plot, struct attn_error *err)
 {
     const size_t n_row = plot->matrix->n_row, n_column = plot->matrix->n_column;
     double *numbers = attn_alloc(n_row * n_column, sizeof *numbers, err);
-    struct attn_principal_axes axes = {0};
     enum attn_status status = ATTN_OK;
 
     plot->row = attn_alloc(n_row, sizeof *plot->row, err);
@@ -76,15 +76,11 @@ static enum attn_status find_points(struct plot *plot, struct attn_error *err)
         if (is_finite)
             plot->row[plot->n++] = r;
     }
-    if (n_column <= ATTN_MOST_AXES && n_column == plot->n_axis)
+    if (n_column == plot->n_axis)
         memcpy(plot->points, numbers, plot->n * n_column * sizeof *numbers);
     else if (plot->n > 0)
-        status = attn_principal_axes_find(numbers, plot->n, n_column, plot->n_axis, &axes, err);
-    if (axes.points) {
-        memcpy(plot->points, axes.points, plot->n * plot->n_axis * sizeof *plot->points);
-        memcpy(plot->shares, axes.shares, sizeof axes.shares);
-    }
-    attn_principal_axes_release(&axes);
+        status =
+            attn_principal_axes_find(numbers, plot->n, n_column, plot->points, plot->shares, err);
     attn_free(numbers);
     return status;
 }

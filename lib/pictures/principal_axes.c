@@ -15,6 +15,7 @@
 #include <math.h>
 
 enum {
+    N_AXIS = ATTN_PRINCIPAL_AXES,
     BLOCK = 8,        /* number of vectors in the block */
     MOST_STEPS = 500, /* enough for 12 digits if each variance is a tenth above the next */
 };
@@ -61,7 +62,7 @@ static enum attn_status open_space(struct subspace *space, size_t n, struct attn
 
 /* Makes the products orthogonal (Gram and Schmidt) and of length 1, and stores them as the new
  * block. Returns the change of the first N_AXIS lengths, relative to the largest. */
-static double make_orthogonal(struct subspace *space, size_t n_axis)
+static double make_orthogonal(struct subspace *space)
 {
     const size_t n = space->n;
     double change = 0;
@@ -80,9 +81,9 @@ static double make_orthogonal(struct subspace *space, size_t n_axis)
         length = sqrt(dot(vector, vector, n, 1));
         if (length < before * rounding) /* only rounding error is left */
             length = 0;
-        if (v < n_axis && space->lengths[0] > 0)
+        if (v < N_AXIS && space->lengths[0] > 0)
             change = fmax(change, fabs(length - space->lengths[v]) / space->lengths[0]);
-        else if (v < n_axis)
+        else if (v < N_AXIS)
             change = 1;
         space->lengths[v] = length;
         for (size_t i = 0; i < n; i++)
@@ -92,13 +93,13 @@ static double make_orthogonal(struct subspace *space, size_t n_axis)
 }
 
 static void set_points(const struct subspace *space, const double *rows, size_t n_row, size_t n_col,
-                       size_t n_axis, struct attn_principal_axes *axes)
+                       double *points, double shares[N_AXIS])
 {
     double total = 0;
 
     for (size_t i = 0; i < space->n; i++)
         total += space->matrix[i * space->n + i];
-    for (size_t a = 0; a < n_axis && a < space->n_vector; a++) {
+    for (size_t a = 0; a < N_AXIS && a < space->n_vector; a++) {
         double largest = 0;
 
         for (size_t r = 0; r < n_row; r++) {
@@ -106,13 +107,13 @@ static void set_points(const struct subspace *space, const double *rows, size_t 
             const double at = n_col < n_row ? dot(rows + r * n_col, vector, n_col, 1)
                                             : vector[r] * sqrt(space->lengths[a]);
 
-            axes->points[r * n_axis + a] = at;
+            points[r * N_AXIS + a] = at;
             if (fabs(at) > fabs(largest) * (1 + 1e-9))
                 largest = at;
         }
         for (size_t r = 0; r < n_row && largest < 0; r++)
-            axes->points[r * n_axis + a] = -axes->points[r * n_axis + a];
-        axes->shares[a] = total > 0 ? space->lengths[a] / total : 0;
+            points[r * N_AXIS + a] = -points[r * N_AXIS + a];
+        shares[a] = total > 0 ? space->lengths[a] / total : 0;
     }
 }
 
@@ -141,7 +142,7 @@ static void fill_matrix(struct subspace *space, double *rows, size_t n_row, size
 }
 
 /* Finds the first N_AXIS eigenvectors of the matrix. */
-static void find_vectors(struct subspace *space, size_t n_axis)
+static void find_vectors(struct subspace *space)
 {
     const size_t n = space->n;
     double change = 1;
@@ -150,35 +151,24 @@ static void find_vectors(struct subspace *space, size_t n_axis)
         for (size_t v = 0; v < space->n_vector; v++)
             for (size_t i = 0; i < n; i++)
                 space->product[v * n + i] = dot(space->matrix + i * n, space->block + v * n, n, 1);
-        change = make_orthogonal(space, n_axis);
+        change = make_orthogonal(space);
     }
 }
 
-enum attn_status attn_principal_axes_find(double *rows, size_t n_row, size_t n_col, size_t n_axis,
-                                          struct attn_principal_axes *axes, struct attn_error *err)
+enum attn_status attn_principal_axes_find(double *rows, size_t n_row, size_t n_col, double *points,
+                                          double shares[N_AXIS], struct attn_error *err)
 {
     const bool is_of_columns = n_col < n_row;
     struct subspace space = {0};
-    enum attn_status status = open_space(&space, is_of_columns ? n_col : n_row, err);
+    const enum attn_status status = open_space(&space, is_of_columns ? n_col : n_row, err);
 
-    *axes = (struct attn_principal_axes){0};
-    if (status == ATTN_OK) {
-        axes->points = attn_alloc(n_row * n_axis, sizeof *axes->points, err);
-        status = axes->points ? ATTN_OK : ATTN_NO_MEMORY;
-    }
     if (status == ATTN_OK) {
         fill_matrix(&space, rows, n_row, n_col, is_of_columns);
-        find_vectors(&space, n_axis);
-        set_points(&space, rows, n_row, n_col, n_axis, axes);
+        find_vectors(&space);
+        set_points(&space, rows, n_row, n_col, points, shares);
     }
     attn_free(space.matrix);
     attn_free(space.block);
     attn_free(space.product);
     return status;
-}
-
-void attn_principal_axes_release(struct attn_principal_axes *axes)
-{
-    attn_free(axes->points);
-    *axes = (struct attn_principal_axes){0};
 }

@@ -1,11 +1,10 @@
 /*
- * principal_axes.h - projects rows of numbers on their first principal components (Pearson 1901),
- * the directions in which they vary most.
+ * principal_axes.h - projects rows of numbers on their first two principal components (Pearson
+ * 1901), the directions in which they vary most.
  *
- *     struct attn_principal_axes axes;
- *     attn_principal_axes_find(rows, n_row, n_col, 2, &axes, &err);
- *     ... axes.points[2 * i], axes.points[2 * i + 1] are row i; axes.shares[0] of the variance ...
- *     attn_principal_axes_release(&axes);
+ *     double points[2 * n_row], shares[2];
+ *     attn_principal_axes_find(rows, n_row, n_col, points, shares, &err);
+ *     ... points[2 * i], points[2 * i + 1] are row i; shares[0] of the variance ...
  *
  * Equal rows give bit-identical results. The sign of an axis makes its largest coordinate positive.
  */
@@ -16,17 +15,12 @@
 
 #include <stddef.h>
 
-enum { ATTN_MOST_AXES = 3 };
+enum { ATTN_PRINCIPAL_AXES = 2 };
 
-struct attn_principal_axes {
-    double *points;                /* [n_row, n_axis] owns */
-    double shares[ATTN_MOST_AXES]; /* share of the variance on each axis, 0..1 */
-};
-
-/* ROWS [n_row, n_col] must be finite; their mean is subtracted in place. N_AXIS is 1 to 3. */
-enum attn_status attn_principal_axes_find(double *rows, size_t n_row, size_t n_col, size_t n_axis,
-                                          struct attn_principal_axes *axes, struct attn_error *err);
-
-void attn_principal_axes_release(struct attn_principal_axes *axes);
+/* ROWS [n_row, n_col] must be finite; their mean is subtracted in place. POINTS [n_row, 2] and
+ * SHARES, of the variance on each axis, 0..1, must be zeroed. */
+enum attn_status attn_principal_axes_find(double *rows, size_t n_row, size_t n_col, double *points,
+                                          double shares[ATTN_PRINCIPAL_AXES],
+                                          struct attn_error *err);
 
 #endif
