@@ -277,7 +277,7 @@ static void push_axis(struct attn_json_writer *json, const char *name,
 
             attn_grid_text(axis, i, &n);
             if (n > 0)
-                attn_grid_append_label(axis, i, ATTN_ELLIPSIS, &label);
+                attn_grid_append_label(axis, i, &label);
             attn_json_buffer(json, &label);
         }
         attn_json_end(json);

@@ -79,7 +79,7 @@ static void push_names(struct attn_json_writer *json, const char *key,
         char place[24];
 
         label.size = 0;
-        attn_grid_append_label(&axis, i, ATTN_ELLIPSIS, &label);
+        attn_grid_append_label(&axis, i, &label);
         snprintf(place, sizeof place, "%zu", i);
         if (n != label.size || memcmp(name, label.data, n) != 0)
             attn_json_string(attn_json_key(json, place), label.data, label.size);

@@ -120,7 +120,7 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_gri
     struct attn_buffer *label = &pen->scratch;
 
     label->size = 0;
-    attn_grid_append_label(axis, i, ATTN_ELLIPSIS, label);
+    attn_grid_append_label(axis, i, label);
     if (pen->is_printed && axis->texts && !axis->is_named &&
         attn_grid_position(axis, i) != ATTN_GRID_NO_POSITION && is_repeated(axis, i))
         append_subscript(label, attn_grid_position(axis, i));
@@ -177,51 +177,43 @@ static bool is_piece(const struct attn_grid_axis *axis, size_t i)
            (texts->joins[axis->first + i] || attn_token_n_joined(texts, axis->first + i) > 0);
 }
 
-static void measure_axis(struct attn_figure_pen *pen, struct attn_grid_axis *axis)
+/* Returns AXIS with the sizes of its labels. */
+static struct attn_grid_axis measured(struct attn_figure_pen *pen, struct attn_grid_axis axis)
 {
-    for (size_t i = 0; i < axis->n; i++) {
-        const size_t position = attn_grid_position(axis, i);
+    for (size_t i = 0; i < axis.n; i++) {
+        const size_t position = attn_grid_position(&axis, i);
         const size_t n_digit =
             position == ATTN_GRID_NO_POSITION ? 0 : (size_t)snprintf(NULL, 0, "%zu", position);
         size_t size, width;
-        const char *text = attn_figure_label(pen, axis, i, &size);
+        const char *text = attn_figure_label(pen, &axis, i, &size);
 
-        if (text && is_piece(axis, i))
+        if (text && is_piece(&axis, i))
             size = attn_figure_character_size(text, size);
         width = text ? attn_text_width(text, size) : 0;
-        axis->most_columns = width > axis->most_columns ? width : axis->most_columns;
-        axis->widest = fmax(axis->widest, text ? attn_figure_string_width(pen, text, size) : 0);
-        axis->n_digit = n_digit > axis->n_digit ? n_digit : axis->n_digit;
+        axis.most_columns = width > axis.most_columns ? width : axis.most_columns;
+        axis.widest = fmax(axis.widest, text ? attn_figure_string_width(pen, text, size) : 0);
+        axis.n_digit = n_digit > axis.n_digit ? n_digit : axis.n_digit;
     }
+    return axis;
 }
 
 struct attn_grid_axis attn_figure_groups(struct attn_figure_pen *pen)
 {
-    struct attn_grid_axis axis = {.n = 1};
+    const struct attn_grid_axis *groups = pen->content->grid->groups;
 
-    if (pen->content->grid->groups) {
-        axis = *pen->content->grid->groups;
-        measure_axis(pen, &axis);
-    }
-    return axis;
+    return groups ? measured(pen, *groups) : (struct attn_grid_axis){.n = 1};
 }
 
 struct attn_grid_axis attn_figure_rows(struct attn_figure_pen *pen,
                                        const struct attn_level_matrix *matrix)
 {
-    struct attn_grid_axis axis = attn_grid_rows(pen->content->grid, matrix);
-
-    measure_axis(pen, &axis);
-    return axis;
+    return measured(pen, attn_grid_rows(pen->content->grid, matrix));
 }
 
 struct attn_grid_axis attn_figure_columns(struct attn_figure_pen *pen,
                                           const struct attn_level_matrix *matrix)
 {
-    struct attn_grid_axis axis = attn_grid_columns(pen->content->grid, matrix);
-
-    measure_axis(pen, &axis);
-    return axis;
+    return measured(pen, attn_grid_columns(pen->content->grid, matrix));
 }
 
 enum attn_status attn_figure_name_query(struct attn_figure_pen *pen, size_t n,

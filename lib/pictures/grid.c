@@ -18,8 +18,7 @@ enum {
     OWN_COLUMNS = 30, /* maximum columns of a label of a table: two tokens */
 };
 
-void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, const char *ellipsis,
-                            struct attn_buffer *out)
+void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, struct attn_buffer *out)
 {
     const char *text;
     size_t size;
@@ -30,7 +29,7 @@ void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, const c
     }
     text = attn_grid_text(axis, i, &size);
     attn_text_append_label(out, text, size, axis->has_own_texts ? OWN_COLUMNS : LABEL_COLUMNS,
-                           ellipsis);
+                           ATTN_ELLIPSIS);
 }
 
 struct attn_grid attn_grid_of_run(const struct attn_writer *run,

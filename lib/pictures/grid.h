@@ -150,10 +150,9 @@ size_t attn_grid_n_mapped(const struct attn_grid *grid);
 
 enum { ATTN_KIND_LEVELS = 36 }; /* levels of a color map for each kind of head, of 256 in all */
 
-/* Appends the label of row or column I: its text without surrounding blanks, shortened with
- * ELLIPSIS if it is too long; or its position. */
-void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, const char *ellipsis,
-                            struct attn_buffer *out);
+/* Appends the label of row or column I: its text without surrounding blanks, shortened if
+ * it is too long; or its position. */
+void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, struct attn_buffer *out);
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
