@@ -20,6 +20,11 @@ bool attn_model_reads_pictures(const struct attn_model *model)
     return attn_model_config(model)->image.patch_height > 0;
 }
 
+static bool has_answer(const struct attn_input *input)
+{
+    return input->answer || input->answer_ids;
+}
+
 /* Checks INPUT, a text with or without a picture, for a model that reads both. */
 static enum attn_status check_prompt(const struct attn_request_reading *reading,
                                      const struct attn_input *input, const struct attn_model *model,
@@ -37,13 +42,9 @@ static enum attn_status check_prompt(const struct attn_request_reading *reading,
     if (input->embeddings || (!input->text && !input->ids))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image` is given without a text, expected a question, or `ids`");
-    if (!attn_input_is_text(input) && (input->answer || reading->chat != ATTN_CHAT_ON))
+    if (!attn_input_is_text(input) && (has_answer(input) || reading->chat != ATTN_CHAT_ON))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` goes with a text, and `ids` are given",
-                           input->answer ? "continuation" : "chat");
-    if (reading->image_tiles != ATTN_IMAGE_TILES_ON && family != ATTN_VISION_SMOLVLM)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`image_tiles` is given, and '%s' cuts no picture into tiles",
-                           name.text);
+                           has_answer(input) ? "continuation" : "chat");
     return ATTN_OK;
 }
 
@@ -76,11 +77,11 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
                        (input->image && input->pixels)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image` is given beside another input, expected one of them");
-    if (!is_picture && (input->answer || reading->chat != ATTN_CHAT_ON ||
+    if (!is_picture && (has_answer(input) || reading->chat != ATTN_CHAT_ON ||
                         reading->image_tiles != ATTN_IMAGE_TILES_ON))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`%s` goes with a picture, and no `image` is given",
-                           input->answer                   ? "continuation"
+                           has_answer(input)               ? "continuation"
                            : reading->chat != ATTN_CHAT_ON ? "chat"
                                                            : "image_tiles");
     if (is_picture && of_text)

@@ -449,6 +449,10 @@ static enum attn_status read_pixels(const struct attn_pixel_maker *given,
     maker.lacks_tiles = reading->asked->image_tiles == ATTN_IMAGE_TILES_OFF;
     ATTN_TRY(attn_image_input_pixels(&maker, reading->input, reading->notes, &seen->made,
                                      &seen->pixels, err));
+    if (maker.lacks_tiles && !(maker.steps && attn_pixel_steps_cut(maker.steps)))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`image_tiles` is given, and '%s' cuts no picture into tiles",
+                           attn_quote_string(attn_model_name(reading->model)).text);
     if (seen->pixels->n_picture == 0)
         ATTN_TRY(copy_values(&maker, seen, err));
     seen->n_picture = seen->pixels->n_picture;

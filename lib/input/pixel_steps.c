@@ -599,6 +599,11 @@ enum attn_status attn_pixel_steps_check_size(const struct attn_pixel_steps *step
                           quote.text, width, height, steps->width, steps->height);
 }
 
+bool attn_pixel_steps_cut(const struct attn_pixel_steps *steps)
+{
+    return steps->has_tiles && (!steps->has_resize || steps->longest_edge > steps->height);
+}
+
 /* Does the steps for a picture in a prompt. Tiles are cut from the picture at a multiple of their
  * size; the whole picture is that one reduced again. */
 static enum attn_status do_prompt_steps(struct canvas *canvas, bool lacks_tiles, const char *name,

@@ -38,6 +38,9 @@ enum attn_status attn_pixel_steps_create(const struct attn_source *source,
                                          const struct attn_model *model,
                                          struct attn_pixel_steps **steps, struct attn_error *err);
 
+/* Returns true if STEPS cut pictures into tiles. */
+bool attn_pixel_steps_cut(const struct attn_pixel_steps *steps);
+
 /* Makes PIXELS from IMAGE by STEPS; LACKS_TILES: without tiles. The caller releases PIXELS. NAME is
  * the name of the picture in messages. */
 enum attn_status attn_pixel_steps_do(const struct attn_pixel_steps *steps, bool lacks_tiles,

@@ -153,6 +153,7 @@ struct heads {
     struct attn_word_pairs *pairs;        /* owns; set if `from` and `to` are given */
     float *row;                           /* [T]; set if a pattern is given */
     struct attn_picture_maps *maps;       /* owns; of a text with a picture */
+    double drop_sinks;                    /* of the request, whose own maps are not made */
     struct attn_card_reading *card;       /* owns; set if cards are filled */
 };
 
@@ -403,12 +404,11 @@ static enum attn_status on_pairs(void *user, const struct attn_trace_event *even
 
 /* Creates the maps of RUN, over a picture and a text, whose rows are the positions of the list
  * FROM; NULL: those that predict the answer. The caller frees *maps. */
-static enum attn_status begin_maps(const struct attn_run *run, const char *from,
+static enum attn_status begin_maps(const struct attn_run *run, const char *from, double drop_sinks,
                                    struct attn_picture_maps **maps, struct attn_error *err)
 {
-    struct attn_picture_maps_args args = {.text = &run->text,
-                                          .selection = run->selection,
-                                          .drop_sinks = run->request.maps.drop_sinks};
+    struct attn_picture_maps_args args = {
+        .text = &run->text, .selection = run->selection, .drop_sinks = drop_sinks};
     struct attn_selection *chosen = NULL;
     char *numbers = NULL;
     enum attn_status status = ATTN_OK;
@@ -459,7 +459,8 @@ static enum attn_status start_text(struct heads *heads, struct attn_error *err)
                                            frame->host->pool, &heads->of_encoder, err));
     }
     if (run->text.seen.n_picture > 0)
-        ATTN_TRY(begin_maps(run, heads->has_pairs ? NULL : heads->args->from, &heads->maps, err));
+        ATTN_TRY(begin_maps(run, heads->has_pairs ? NULL : heads->args->from, heads->drop_sinks,
+                            &heads->maps, err));
     if (heads->has_pairs)
         ATTN_TRY(
             attn_word_pairs_create(run, heads->args->from, heads->args->to, &heads->pairs, err));
@@ -1192,6 +1193,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites =
         frame->request.maps.drop_sinks > 0 ? "pattern,resid_pre" : "pattern";
+    heads->drop_sinks = frame->request.maps.drop_sinks;
+    frame->request.maps.drop_sinks = 0;
     frame->request.selection.heads = chosen;
     heads->has_pairs = args->to || (args->from && !has_prompt);
     if (model->encoder && !heads->has_pairs && !args->pattern)

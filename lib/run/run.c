@@ -328,17 +328,40 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
     return ATTN_OK;
 }
 
+/* Refuses changes of maps over a picture if there are none. */
+static enum attn_status check_maps(const struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request_maps *asked = &run->request.maps;
+    const char *given = asked->neutral ? "neutral" : asked->drop_sinks > 0 ? "drop_sinks" : NULL;
+
+    if (asked->neutral_by != ATTN_NEUTRAL_DIFFERENCE && !asked->neutral)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`neutral_by` needs `neutral`");
+    if (!(asked->drop_sinks >= 0))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`drop_sinks` is %g, expected above 0: try 20",
+                           asked->drop_sinks);
+    if (!given)
+        return ATTN_OK;
+    if (run->text.seen.n_picture == 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`%s` needs `image`, of a model that reads one beside a text", given);
+    if ((attn_selection_has_site(run->selection, ATTN_SITE_PICTURE_MAP) ||
+         attn_selection_has_site(run->selection, ATTN_SITE_PICTURE_MAP_TILES)) &&
+        (run->request.selection.sites || run->request.outputs.n > 0))
+        return ATTN_OK;
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` changes maps over a picture, and none is made",
+                given);
+    return attn_error_hint(err, "`sites picture_map` selects them");
+}
+
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
 {
     struct attn_dims dims;
 
     ATTN_TRY(attn_run_read_input(run, err));
-    if (run->request.maps.neutral && run->text.seen.n_picture == 0)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`neutral` needs `image`, of a model that reads one beside a text");
     ATTN_TRY(attn_error_at(attn_run_find_tiles(run, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(find_attention(run, &dims, err));
     ATTN_TRY(attn_error_at(attn_run_choose(run, &dims, 1, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(check_maps(run, err));
     ATTN_TRY(attn_run_find_answers(run, err));
     return find_edits(run, err);
 }
@@ -431,6 +454,7 @@ static enum attn_status check_given(const struct attn_request *request, struct a
         ATTN_IS_KNOWN(request->attention.later, "attention", err) &&
         (!change || ATTN_IS_KNOWN(change->later, "change", err)) &&
         ATTN_IS_KNOWN(request->selection.later, "selection", err) &&
+        ATTN_IS_KNOWN(request->maps.later, "maps", err) &&
         ATTN_IS_KNOWN(predict->later, "predict", err) &&
         (!predict->more || ATTN_IS_KNOWN(predict->more->later, "predict", err)) &&
         (!reading->places || ATTN_IS_KNOWN(reading->places->later, "places", err)) &&
@@ -439,6 +463,9 @@ static enum attn_status check_given(const struct attn_request *request, struct a
         attn_is_choice(reading->special, ATTN_SPECIAL_TEXT + 1, "special", err) &&
         attn_is_choice(reading->special_tokens, ATTN_SPECIAL_TOKENS_OFF + 1, "special_tokens",
                        err) &&
+        attn_is_choice(reading->chat, ATTN_CHAT_OFF + 1, "chat", err) &&
+        attn_is_choice(reading->image_tiles, ATTN_IMAGE_TILES_OFF + 1, "image_tiles", err) &&
+        attn_is_choice(request->maps.neutral_by, ATTN_NEUTRAL_RATIO + 1, "neutral_by", err) &&
         attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
         attn_is_given(outputs->n_option == 0 || outputs->options, "options", err) &&
         attn_is_given(predict->n_next == 0 || predict->next, "next", err) &&

@@ -104,6 +104,11 @@ class Pictures(TestCase):
             same = np.asarray(model.run(**asked, neutral="What is it?").cache["picture_map", 2])
             self.assertGreater(np.abs(np.asarray(model.run(**asked).cache["picture_map", 2])).max(), 0.9)
             self.assertEqual(np.abs(same).max(), 0)
+            for words, name, wrong in (("is -1", "run", {"drop_sinks": -1}), ("is nan", "run", {"drop_sinks": np.nan}),
+                                       ("needs `neutral`", "heads", {"neutral_by": "ratio"}), ("none is made", "heads", {"neutral": "Why?"}),
+                                       ("none is made", "lens", {"drop_sinks": 20})):
+                with self.assertRaisesRegex(attn.InvalidError, words):
+                    getattr(model, name)(asked["text"], image=asked["image"], **wrong)
 
     @needs_cli
     def test_questions_beside_a_text(self):
@@ -158,8 +163,9 @@ class Pictures(TestCase):
                 self.assertIn("<svg", first.svg(heads="0.0", queries="answer"))
                 self.assertEqual(list(model.heads(items=[{**items[0], "image": image}], image_tiles=False)["picture"]),
                                  list(model.heads("What?", **asked)["picture"]))
-        with self.assertRaisesRegex(attn.InvalidError, "goes with a picture"):
-            attn.Model("fable").run("What?", answer=" it")
+        for answer in (" it", [5]):
+            with self.assertRaisesRegex(attn.InvalidError, "goes with a picture"):
+                attn.Model("fable").run("What?", answer=answer)
         self.assertEqual(len(next(attn.Model("fable").map([{"text": "What?", "image": "no.png", "answer": "x"}])).tokens), 2)
 
     def test_live_page(self):
