@@ -139,8 +139,8 @@ static enum attn_status hear_words(struct question *question, struct attn_error 
     question->name = NULL; /* this table has no pictures */
     if (other)
         return refuse(err, NULL, "`%s` has no effect on times of words in a sound", other);
-    ATTN_TRY(
-        attn_speech_times(question->host, &question->request, how->heads, &question->table, err));
+    ATTN_TRY(attn_speech_times(question->host, &question->request, how->heads.text,
+                               &question->table, err));
     return question_write(question, err);
 }
 

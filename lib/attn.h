@@ -52,6 +52,7 @@
 #include "trace/gradient_site.h"
 #include "trace/site.h"
 #include "trace/location.h"
+#include "trace/lists.h"
 #include "trace/selection.h"
 #include "trace/trace.h"
 #include "trace/edit.h"

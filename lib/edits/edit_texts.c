@@ -50,6 +50,36 @@ static void release_interventions(struct attn_edit_texts *texts)
     texts->n_intervention = 0;
 }
 
+static size_t count_items(const char *list)
+{
+    size_t n = list != NULL;
+
+    for (; list && *list != '\0'; list++)
+        n += *list == ',';
+    return n;
+}
+
+/* Reads the items of `ablate`, which commas separate. */
+static enum attn_status read_ablations(struct attn_edit_texts *texts,
+                                       const struct attn_model *model, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+    char *copy, *rest;
+
+    if (!texts->ablate)
+        return ATTN_OK;
+    copy = rest = attn_strndup(texts->ablate, strlen(texts->ablate), err);
+    if (!copy)
+        return ATTN_NO_MEMORY;
+    for (char *item; status == ATTN_OK && (item = strsep(&rest, ","));) {
+        status = attn_intervention_read(ATTN_EDIT_ZERO, item, model,
+                                        &texts->interventions[texts->n_intervention], err);
+        texts->n_intervention += status == ATTN_OK;
+    }
+    attn_free(copy);
+    return status;
+}
+
 enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struct attn_model *model,
                                       struct attn_request_edits *edits, struct attn_error *err)
 {
@@ -68,13 +98,14 @@ enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struc
 
     release_interventions(texts);
     ATTN_TRY(ATTN_ALLOC(texts->interventions,
-                        texts->n_knockout + texts->n_patch + texts->n_steer + texts->n_rescale + 1,
+                        count_items(texts->ablate) + texts->n_knockout + texts->n_patch +
+                            texts->n_steer + texts->n_rescale + 1,
                         err));
+    ATTN_TRY(read_ablations(texts, model, err));
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
         for (size_t i = 0; i < lists[k].n; i++, (*n)++)
             ATTN_TRY(attn_intervention_read(lists[k].op, lists[k].items[i], model,
                                             &texts->interventions[*n], err));
-    edits->ablate = texts->ablate;
     edits->interventions = texts->interventions;
     edits->n_intervention = *n;
     return ATTN_OK;

@@ -14,7 +14,9 @@
 
 /* The interventions of a request as texts, which are borrowed. NULL: not given. */
 struct attn_edit_texts {
-    const char *ablate; /* trace/edit.h */
+    /* "2.5,mean:1.*,uniform:0.3,mlp_out:2": ATTN_EDIT_ZERO, MEAN or UNIFORM of heads, or the first
+     * two of SITE:LAYER[.HEAD], or of SITE outside the layers. */
+    const char *ablate;
     /* [n_knockout] ATTN_EDIT_MASK: QUERIES>KEYS[@HEADS], "it>cat@2.*" */
     const char *const *knockouts;
     /* [n_patch] ATTN_EDIT_REPLACE: SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz, "z:2.5@-1=clean.npz".

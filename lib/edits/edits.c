@@ -16,44 +16,13 @@
 
 /* --- The parts of a request ------------------------------------------------------------------- */
 
-/* Returns the item of the comma-separated LIST that begins at offset *at, with its length in *size,
- * and moves *at to the next item. NULL: there are no more items. */
-static const char *next_item(const char *list, size_t *at, size_t *size)
-{
-    const char *item = list + *at;
-
-    if (*at > strlen(list))
-        return NULL;
-    *size = strcspn(item, ",");
-    *at += *size + 1;
-    return item;
-}
-
-static size_t count_items(const char *list)
-{
-    size_t n = 0, at = 0, size;
-
-    while (list && next_item(list, &at, &size))
-        n++;
-    return n;
-}
-
-/* Appends each item of the comma-separated LIST of OPTION to PARTS [*n]. LIST may be NULL. */
-static void add_ablations(enum attn_edit_option option, const char *list,
-                          struct attn_edit_part *parts, size_t *n)
-{
-    const char *rest;
-    size_t at = 0, size;
-
-    for (const char *item; list && (item = next_item(list, &at, &size));)
-        if (attn_edits_find_word(item, &rest) == option)
-            parts[(*n)++] = (struct attn_edit_part){.option = option, .text = item, .size = size};
-}
-
 /* Returns the option that GIVEN belongs to. */
 static enum attn_edit_option option_of_given(const struct attn_intervention *given)
 {
-    return given->op == ATTN_EDIT_MASK      ? ATTN_EDIT_OPTION_KNOCKOUT
+    return given->op == ATTN_EDIT_ZERO      ? ATTN_EDIT_OPTION_ABLATE
+           : given->op == ATTN_EDIT_UNIFORM ? ATTN_EDIT_OPTION_ABLATE_UNIFORM
+           : given->op == ATTN_EDIT_MEAN    ? ATTN_EDIT_OPTION_ABLATE_MEAN
+           : given->op == ATTN_EDIT_MASK    ? ATTN_EDIT_OPTION_KNOCKOUT
            : given->op == ATTN_EDIT_REPLACE ? ATTN_EDIT_OPTION_PATCH
            : given->op == ATTN_EDIT_ADD     ? ATTN_EDIT_OPTION_STEER
                                             : ATTN_EDIT_OPTION_RESCALE;
@@ -66,17 +35,16 @@ static void add_interventions(const struct attn_request_edits *edits, enum attn_
     for (size_t i = 0; i < edits->n_intervention; i++) {
         const struct attn_intervention *given = &edits->interventions[i];
         const enum attn_edit_option option = option_of_given(given);
-        const char *name = attn_intervention_name(given);
 
         if (option >= first && option <= last)
             parts[(*n)++] = (struct attn_edit_part){
-                .option = option, .text = name, .size = strlen(name), .given = given};
+                .option = option, .text = attn_intervention_name(given), .given = given};
     }
 }
 
 static size_t count_parts(const struct attn_request_edits *edits)
 {
-    return count_items(edits->ablate) + edits->n + edits->n_intervention;
+    return edits->n + edits->n_intervention;
 }
 
 bool attn_edits_are_given(const struct attn_request_edits *edits)
@@ -86,23 +54,19 @@ bool attn_edits_are_given(const struct attn_request_edits *edits)
 
 bool attn_edits_need_means(const struct attn_request_edits *edits)
 {
-    const char *rest;
-    size_t at = 0, size;
+    bool has_mean = false;
 
-    for (const char *item; edits->ablate && (item = next_item(edits->ablate, &at, &size));)
-        if (attn_edits_find_word(item, &rest) == ATTN_EDIT_OPTION_ABLATE_MEAN)
-            return true;
-    return false;
+    for (size_t i = 0; i < edits->n_intervention; i++)
+        has_mean = has_mean || edits->interventions[i].op == ATTN_EDIT_MEAN;
+    return has_mean;
 }
 
 bool attn_list_names_tower(const char *list)
 {
-    const char *rest;
-    size_t at = 0, size;
+    for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
+        size_t size;
 
-    for (const char *item; list && (item = next_item(list, &at, &size));) {
-        attn_edits_find_word(item, &rest);
-        if (attn_model_stack_find(rest, &size) == ATTN_STACK_TOWER)
+        if (attn_model_stack_find(item, &size) == ATTN_STACK_TOWER)
             return true;
     }
     return false;
@@ -110,13 +74,18 @@ bool attn_list_names_tower(const char *list)
 
 bool attn_edits_name_tower(const struct attn_request_edits *edits)
 {
-    bool names_it = attn_list_names_tower(edits->ablate);
+    bool names_it = false;
 
     for (size_t i = 0; i < edits->n; i++)
         names_it |= edits->items[i].at.stack == ATTN_STACK_TOWER;
-    for (size_t i = 0; i < edits->n_intervention; i++)
+    for (size_t i = 0; i < edits->n_intervention; i++) {
+        const struct attn_head_list *heads = &edits->interventions[i].heads;
+
         names_it |= edits->interventions[i].at.stack == ATTN_STACK_TOWER ||
-                    attn_list_names_tower(edits->interventions[i].heads);
+                    (heads->n == 0 && attn_list_names_tower(heads->text));
+        for (size_t k = 0; k < heads->n; k++)
+            names_it |= heads->items[k].stack == ATTN_STACK_TOWER;
+    }
     return names_it;
 }
 
@@ -155,8 +124,11 @@ enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
         if (!ATTN_IS_KNOWN(given->later, "interventions", err) ||
             !attn_intervention_has_op(given->op, err) ||
             !attn_is_choice(given->at.site, ATTN_N_SITE, "site", err) ||
-            !attn_is_given(is_knockout ? given->positions && given->keys
-                                       : given->op == ATTN_EDIT_SCALE || given->values.data,
+            !attn_is_given(given->heads.n == 0 || given->heads.items, "heads", err) ||
+            !attn_is_given(is_knockout
+                               ? given->positions && given->keys
+                               : (given->op != ATTN_EDIT_REPLACE && given->op != ATTN_EDIT_ADD) ||
+                                     given->values.data,
                            attn_intervention_field(given), err))
             return ATTN_INVALID;
     }
@@ -173,12 +145,13 @@ enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
     if (!attn_edits_are_given(edits))
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(made, count_parts(edits), err));
-    add_ablations(ATTN_EDIT_OPTION_ABLATE, edits->ablate, made, n);
-    add_ablations(ATTN_EDIT_OPTION_ABLATE_UNIFORM, edits->ablate, made, n);
+    add_interventions(edits, ATTN_EDIT_OPTION_ABLATE, ATTN_EDIT_OPTION_ABLATE, made, n);
+    add_interventions(edits, ATTN_EDIT_OPTION_ABLATE_UNIFORM, ATTN_EDIT_OPTION_ABLATE_UNIFORM, made,
+                      n);
     for (size_t i = 0; i < edits->n; i++)
         made[(*n)++] =
             (struct attn_edit_part){.option = ATTN_EDIT_OPTION_ITEMS, .given = &edits->items[i]};
-    add_ablations(ATTN_EDIT_OPTION_ABLATE_MEAN, edits->ablate, made, n);
+    add_interventions(edits, ATTN_EDIT_OPTION_ABLATE_MEAN, ATTN_EDIT_OPTION_ABLATE_MEAN, made, n);
     add_interventions(edits, ATTN_EDIT_OPTION_KNOCKOUT, ATTN_EDIT_OPTION_KNOCKOUT, made, n);
     add_interventions(edits, ATTN_EDIT_OPTION_PATCH, ATTN_EDIT_OPTION_PATCH, made, n);
     add_interventions(edits, ATTN_EDIT_OPTION_STEER, ATTN_EDIT_OPTION_RESCALE, made, n);
@@ -248,14 +221,15 @@ static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct a
     if (part->option < ATTN_EDIT_OPTION_KNOCKOUT) {
         const struct attn_edit_range one = {i, i + 1};
 
-        return part->given ? add_given(scope, list, one, err)
-                           : attn_edits_add_ablations(scope, list, one, err);
+        return part->option == ATTN_EDIT_OPTION_ITEMS
+                   ? add_given(scope, list, one, err)
+                   : attn_edits_add_ablations(scope, list, one, err);
     }
     if (given->op == ATTN_EDIT_MASK) {
         edit.op = ATTN_EDIT_MASK;
         edit.at.site = ATTN_SITE_ATTN_SCORES;
-        if (given->heads)
-            ATTN_TRY(attn_error_in(attn_select_heads(given->heads, scope->dims, &heads, err),
+        if (attn_head_list_is_given(&given->heads))
+            ATTN_TRY(attn_error_in(attn_select_heads(&given->heads, scope->dims, &heads, err),
                                    "knockouts", err));
         if (heads && !has_own_heads(heads))
             edit.at.stack = attn_dims_own_stack(scope->dims->encoder);
@@ -378,8 +352,7 @@ static void append_name(char *names, size_t *used, const struct attn_edit_part *
     char layer[24] = "", head[24] = "";
 
     if (part->text) {
-        attn_fixed_text_append(names, ATTN_QUOTE_SIZE, used, "%s%.*s", comma, (int)part->size,
-                               part->text);
+        attn_fixed_text_append(names, ATTN_QUOTE_SIZE, used, "%s%s", comma, part->text);
         return;
     }
     if (attn_site_is_in_layer(edit->at.site))
@@ -391,7 +364,7 @@ static void append_name(char *names, size_t *used, const struct attn_edit_part *
                            attn_site_name(edit->at.site), layer, head);
 }
 
-/* Whether parts A and B are named in one note: both come from the same list of heads, and changed
+/* Whether parts A and B are named in one note: both are ablations, or both edits, and changed
  * nothing in equally many records. */
 static bool is_named_with(const struct attn_edit_part *a, const struct attn_edit_part *b)
 {
@@ -417,7 +390,7 @@ void attn_edit_parts_note_hidden(struct attn_notes notes, const struct attn_edit
             attn_note(notes.on_note, notes.user, ATTN_NOTE_EDIT_MASKED,
                       "`knockouts` '%s' changes nothing%s: none of its queries can look at one "
                       "of its keys",
-                      attn_quote(parts[i].text, parts[i].size).text,
+                      attn_quote_string(parts[i].text).text,
                       share_of(parts[i].n_hidden, n_record).text);
 }
 

@@ -20,10 +20,10 @@
 
 /* The field of a request (struct attn_request_edits) that produced an edit. */
 enum attn_edit_option {
-    ATTN_EDIT_OPTION_ABLATE, /* its items to zero; then those to uniform weights */
+    ATTN_EDIT_OPTION_ABLATE, /* to zero; then to uniform weights */
     ATTN_EDIT_OPTION_ABLATE_UNIFORM,
     ATTN_EDIT_OPTION_ITEMS,
-    ATTN_EDIT_OPTION_ABLATE_MEAN, /* and those to a mean */
+    ATTN_EDIT_OPTION_ABLATE_MEAN, /* and to a mean */
     ATTN_EDIT_OPTION_KNOCKOUT,    /* from here on, each part gets its own note */
     ATTN_EDIT_OPTION_PATCH,
     ATTN_EDIT_OPTION_STEER,
@@ -31,14 +31,12 @@ enum attn_edit_option {
     ATTN_N_EDIT_OPTION
 };
 
-/* A part of a request: an item of a list of heads, an edit, a knockout, a patch or a steering. A
+/* A part of a request: an ablation, an edit, a knockout, a patch or a steering. A
  * note names each part that changes nothing. */
 struct attn_edit_part {
     enum attn_edit_option option;
-    const char *text; /* [size] the text of the part, borrowed from the request; NULL for ITEMS */
-    size_t size;
-    const void *given; /* borrowed; the struct attn_edit or attn_intervention; NULL for items of
-                          lists of heads */
+    const char *text;  /* its name, borrowed from the request; NULL for ITEMS */
+    const void *given; /* borrowed; the struct attn_edit or attn_intervention */
     size_t n_idle;     /* number of runs in which the part changed no computed value */
     size_t n_hidden;   /* number of runs in which no query of a knockout sees any of its keys */
 };
@@ -106,7 +104,7 @@ enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
                                         struct attn_error *err);
 bool attn_edits_are_given(const struct attn_request_edits *edits);
 
-/* Whether an item of EDITS needs a mean over the text. */
+/* Whether an ablation of EDITS needs a mean over the text. */
 bool attn_edits_need_means(const struct attn_request_edits *edits);
 
 /* Whether an item of LIST, of heads, sites or ablations, is of the tower; whether one of EDITS is.

@@ -2,10 +2,9 @@
  * edits_ablation.c - edits that set tensors to zero or to their mean over the positions of the
  * text, or the weights of heads to uniform ones. A run without edits computes the means first.
  *
- * An item of the list may begin with a word, "mean:2.5". It either names heads, as in
- * trace/selection.h, and then means their z or their weights; or it names a tensor:
- * SITE:LAYER[.HEAD], or SITE for a tensor outside the layers. The mean of a matrix is taken column
- * by column over the cells that are not masked. A masked cell keeps its value.
+ * An ablation has a list of heads, whose z or weights it changes, or a tensor, which may be outside
+ * the layers. The mean of a matrix is taken column by column over the cells that are not masked. A
+ * masked cell keeps its value.
  */
 #include "edits/edits_internal.h"
 
@@ -17,44 +16,16 @@
 
 #include <string.h>
 
-/* The field of a request that contains the items. */
-static const char field[] = "ablate";
-
-/* For each option: the word that its items begin with, and the site that an item means if it names
- * only heads. */
-static const struct list_kind {
-    const char *word;
-    enum attn_site site;
-    bool takes_sites; /* items may name another site */
-    bool is_uniform;  /* the weights of the heads become uniform */
-} kinds[] = {
-    [ATTN_EDIT_OPTION_ABLATE] = {"zero:", ATTN_SITE_Z, true, false},
-    [ATTN_EDIT_OPTION_ABLATE_UNIFORM] = {"uniform:", ATTN_SITE_QK, false, true},
-    [ATTN_EDIT_OPTION_ABLATE_MEAN] = {"mean:", ATTN_SITE_Z, true, false},
-};
-
-enum attn_edit_option attn_edits_find_word(const char *item, const char **rest)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].word && strncmp(item, kinds[i].word, strlen(kinds[i].word)) == 0) {
-            *rest = item + strlen(kinds[i].word);
-            return (enum attn_edit_option)i;
-        }
-    *rest = item;
-    return ATTN_EDIT_OPTION_ABLATE;
-}
-
-/* An item of a list, whose edits are to be appended. */
+/* An ablation, whose edits are to be appended. */
 struct item {
     const struct attn_edit_scope *scope;
     struct attn_edit_list *list;
-    const struct list_kind *kind;
+    const struct attn_intervention *given;
     size_t part;
-    size_t first, end; /* edits first .. end-1 of the list come from the items before this one */
-    const char *text;
+    size_t first, end; /* edits first .. end-1 of the list come from the parts before this one */
 };
 
-/* Appends an edit that sets HEAD of the tensor AT to zero, unless an earlier item does so. */
+/* Appends an edit that sets HEAD of the tensor AT to zero, unless an earlier part does so. */
 static enum attn_status add_head(const struct item *item, struct attn_location at, int head,
                                  struct attn_error *err)
 {
@@ -63,7 +34,7 @@ static enum attn_status add_head(const struct item *item, struct attn_location a
     edit.at = at;
     edit.at.head = head;
     edit.op = ATTN_EDIT_ZERO;
-    if (item->kind->is_uniform)
+    if (item->given->op == ATTN_EDIT_UNIFORM)
         attn_edit_make_uniform(attn_model_config(attn_edit_scope_at(item->scope, &at).model),
                                &edit);
     for (size_t i = item->first; i < item->end; i++)
@@ -73,53 +44,67 @@ static enum attn_status add_head(const struct item *item, struct attn_location a
     return attn_edits_append(item->list, &edit, item->part, err);
 }
 
-/* Appends an edit for each head that the item names. */
-static enum attn_status add_heads(const struct item *item, struct attn_error *err)
+/* Appends an edit for each head of HEADS in the encoder (IS_OF_ENCODER), or in all other stacks. */
+static enum attn_status add_stack(const struct item *item, const struct attn_head_list *heads,
+                                  bool is_of_encoder, struct attn_error *err)
 {
-    size_t n_stack;
-    const enum attn_model_stack stack = attn_model_stack_find(item->text, &n_stack);
-    struct attn_location at = {.stack = stack, .site = item->kind->site, .layer = ATTN_NO_LAYER};
+    struct attn_location at = {
+        .stack = is_of_encoder ? attn_dims_own_stack(item->scope->dims->encoder) : ATTN_STACK_ONLY,
+        .site = item->given->op == ATTN_EDIT_UNIFORM ? ATTN_SITE_QK : ATTN_SITE_Z,
+        .layer = ATTN_NO_LAYER};
     const struct attn_dims *dims = attn_edit_scope_at(item->scope, &at).dims;
-    struct attn_selection *heads;
-    enum attn_status status;
+    struct attn_selection *chosen;
+    enum attn_status status = ATTN_OK;
 
-    ATTN_TRY(attn_edit_stack_check(stack, item->scope->model, item->text, err));
-    ATTN_TRY(attn_select_heads(item->text, item->scope->dims, &heads, err));
-    for (status = ATTN_OK; status == ATTN_OK && attn_dims_next_head(dims, &at);)
-        if (attn_selection_has_head(heads, &at))
+    ATTN_TRY(attn_edit_select_heads(heads, is_of_encoder, item->scope->dims, &chosen, err));
+    while (status == ATTN_OK && chosen && attn_dims_next_head(dims, &at))
+        if (attn_selection_has_head(chosen, &at))
             status = add_head(item, at, at.head, err);
-    attn_selection_free(heads);
+    attn_selection_free(chosen);
     return status;
 }
 
-/* Appends the edits of an item that names the tensor PLACE: one for each head of the tensor that is
- * meant, or one for a tensor without heads. */
-static enum attn_status add_tensor(const struct item *item, const struct attn_intervention *place,
-                                   struct attn_error *err)
+static enum attn_status add_heads(const struct item *item, const struct attn_head_list *heads,
+                                  struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_edit_scope_at(item->scope, &place->at).dims;
-    const size_t n_head = attn_site_n_head(place->at.site, dims);
+    size_t n_stack;
 
-    if (!attn_site_has_heads(place->at.site))
-        return add_head(item, place->at, ATTN_ALL_HEADS, err);
+    if (heads->n == 0)
+        ATTN_TRY(attn_edit_stack_check(attn_model_stack_find(heads->text, &n_stack),
+                                       item->scope->model, heads->text, err));
+    ATTN_TRY(add_stack(item, heads, false, err));
+    return item->scope->dims->encoder ? add_stack(item, heads, true, err) : ATTN_OK;
+}
+
+/* Appends the edits of an ablation of the tensor `at`: one for each head of the tensor that is
+ * meant, or one for a tensor without heads. */
+static enum attn_status add_tensor(const struct item *item, struct attn_error *err)
+{
+    struct attn_location at = item->given->at;
+    const struct attn_dims *dims = attn_edit_scope_at(item->scope, &at).dims;
+    const size_t n_head = attn_site_n_head(at.site, dims);
+
+    if (!attn_site_is_in_layer(at.site))
+        at.layer = ATTN_NO_LAYER;
+    if (!attn_site_has_heads(at.site))
+        return add_head(item, at, ATTN_ALL_HEADS, err);
     for (size_t head = 0; head < n_head; head++)
-        if (place->at.head == ATTN_ALL_HEADS || place->at.head == (int)head)
-            ATTN_TRY(add_head(item, place->at, (int)head, err));
+        if (at.head == ATTN_ALL_HEADS || at.head == (int)head)
+            ATTN_TRY(add_head(item, at, (int)head, err));
     return ATTN_OK;
 }
 
 static enum attn_status add_item(const struct item *item, struct attn_error *err)
 {
-    struct attn_intervention place = {.name = item->text};
-    bool is_tensor;
+    const struct attn_intervention *given = item->given;
+    const struct attn_head_list at = {.items = &given->at, .n = 1};
+    const bool has_heads = attn_head_list_is_given(&given->heads);
 
-    if (!item->kind->takes_sites)
-        return attn_error_in(add_heads(item, err), field, err);
-    ATTN_TRY(attn_edit_place_read(item->text, &place, &is_tensor, err));
-    if (!is_tensor)
-        return attn_error_in(add_heads(item, err), field, err);
-    ATTN_TRY(attn_edit_place_check(&place, item->scope->model, err));
-    return add_tensor(item, &place, err);
+    if (has_heads || given->op == ATTN_EDIT_UNIFORM)
+        return attn_error_in(add_heads(item, has_heads ? &given->heads : &at, err),
+                             attn_intervention_field(given), err);
+    ATTN_TRY(attn_edit_place_check(given, item->scope->model, err));
+    return add_tensor(item, err);
 }
 
 enum attn_status attn_edits_add_ablations(const struct attn_edit_scope *scope,
@@ -129,16 +114,9 @@ enum attn_status attn_edits_add_ablations(const struct attn_edit_scope *scope,
     const size_t first = list->n;
     enum attn_status status = ATTN_OK;
 
-    for (size_t i = range.first; status == ATTN_OK && i < range.end; i++) {
-        const struct attn_edit_part *part = &list->parts[i];
-        char *text = attn_strndup(part->text, part->size, err);
-        struct item item = {scope, list, &kinds[part->option], i, first, list->n, text};
-
-        if (text)
-            attn_edits_find_word(text, &item.text);
-        status = text ? add_item(&item, err) : ATTN_NO_MEMORY;
-        attn_free(text);
-    }
+    for (size_t i = range.first; status == ATTN_OK && i < range.end; i++)
+        status =
+            add_item(&(struct item){scope, list, list->parts[i].given, i, first, list->n}, err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 

@@ -20,10 +20,6 @@ enum attn_status attn_edits_link(struct attn_edit_list *list, size_t edit, size_
 enum attn_status attn_edits_split(const struct attn_model *model, struct attn_edit_list *list,
                                   struct attn_error *err);
 
-/* The option that ITEM of `ablate` belongs to by its word: "mean:2.5" to ABLATE_MEAN, "2.5" and
- * "zero:2.5" to ABLATE. Sets *REST to the item after the word. */
-enum attn_edit_option attn_edits_find_word(const char *item, const char **rest);
-
 /* Parts FIRST .. END-1 of the list, all of one option. */
 struct attn_edit_range {
     size_t first, end;
@@ -77,6 +73,10 @@ struct attn_edit_scope attn_edit_scope_at(const struct attn_edit_scope *scope,
  * both characters. HEADS may be NULL after it. Returns false for another text. */
 bool attn_knockout_cut(char *text, const char **queries, const char **keys, const char **heads);
 
+/* Whether OP is one of the ablations, which set tensors to 0, to means, or weights to equal ones.
+ */
+bool attn_edit_op_ablates(enum attn_edit_op op);
+
 /* Returns true if interventions have OP; otherwise sets ERR. */
 bool attn_intervention_has_op(enum attn_edit_op op, struct attn_error *err);
 
@@ -86,12 +86,6 @@ const char *attn_intervention_field(const struct attn_intervention *intervention
 
 /* Whether STEERING applies the same vector or factor at all its positions. */
 bool attn_intervention_is_vector(const struct attn_intervention *steering);
-
-/* Parses an item of a list: SITE:LAYER[.HEAD], or SITE for a tensor outside the layers. PLACE has
- * its op set already. *is_place is false if the item names heads instead. ATTN_INVALID, without a
- * stage. */
-enum attn_status attn_edit_place_read(const char *text, struct attn_intervention *place,
-                                      bool *is_place, struct attn_error *err);
 
 /* Checks that MODEL has the stack STACK, or that no stack is named if it has one.
  * NAME is the text of the request that names the stack. ATTN_INVALID, without a stage. */
@@ -103,10 +97,10 @@ enum attn_status attn_edit_stack_check(enum attn_model_stack stack, const struct
 enum attn_status attn_edit_place_check(const struct attn_intervention *place,
                                        const struct attn_model *model, struct attn_error *err);
 
-/* Selects the heads that the list SPEC names in the encoder (IS_OF_ENCODER), which must be named,
- * or in all other stacks. NULL: all heads. DIMS has the sizes of all stacks. *heads is NULL if SPEC
- * names none; the caller frees it. ATTN_INVALID, without a stage. */
-enum attn_status attn_edit_select_heads(const char *spec, bool is_of_encoder,
+/* Selects the heads that LIST names in the encoder (IS_OF_ENCODER), which must be named, or in all
+ * other stacks. A list that is not given names all heads. DIMS has the sizes of all stacks. *heads
+ * is NULL if LIST names none; the caller frees it. ATTN_INVALID, without a stage. */
+enum attn_status attn_edit_select_heads(const struct attn_head_list *list, bool is_of_encoder,
                                         const struct attn_dims *dims, struct attn_selection **heads,
                                         struct attn_error *err);
 
@@ -118,8 +112,8 @@ void attn_edit_make_uniform(const struct attn_config *config, struct attn_edit *
 /* The parameters of a struct attn_edit_texts (edit_texts.h). */
 extern const struct attn_param_list attn_edit_params;
 
-/* Reads TEXT in the form of OP (edits/edit_texts.h). MODEL may be NULL. *intervention is unchanged
- * on failure. */
+/* Reads TEXT in the form of OP (edits/edit_texts.h); of ZERO an item of `ablate`, whose word may
+ * set another ablation. MODEL may be NULL. *intervention is unchanged on failure. */
 enum attn_status attn_intervention_read(enum attn_edit_op op, const char *text,
                                         const struct attn_model *model,
                                         struct attn_intervention *intervention,

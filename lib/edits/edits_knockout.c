@@ -58,9 +58,9 @@ static enum attn_status read_heads(const struct knockouts *knockouts, struct kno
 {
     const bool is_of_encoder = knockouts->is_of_encoder;
 
-    if (!item->given->heads && is_of_encoder)
+    if (!attn_head_list_is_given(&item->given->heads) && is_of_encoder)
         return ATTN_OK;
-    return attn_edit_select_heads(item->given->heads, is_of_encoder, knockouts->all, &item->heads,
+    return attn_edit_select_heads(&item->given->heads, is_of_encoder, knockouts->all, &item->heads,
                                   err);
 }
 

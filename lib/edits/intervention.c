@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-ATTN_DEFAULTS(attn_intervention, .at = {.head = ATTN_ALL_HEADS}, .factor = 1)
+ATTN_DEFAULTS(attn_intervention, .at = {.site = ATTN_SITE_Z, .head = ATTN_ALL_HEADS}, .factor = 1)
 
 /* Returns one block with two copies of TEXT, one after the other: the first stays whole, the second
  * is cut into parts. */
@@ -128,14 +128,30 @@ static bool read_place(char *text, struct attn_intervention *place, char **value
     return read_tensor(text, at ? at : equals, place, &is_site) && is_site && place->at.layer >= 0;
 }
 
-enum attn_status attn_edit_place_read(const char *text, struct attn_intervention *place,
-                                      bool *is_place, struct attn_error *err)
+/* Reads TEXT, an item of a list of ablations, into MADE. Whether it is written as one. */
+static bool read_ablation(char *text, struct attn_intervention *made)
 {
-    if (read_tensor(text, text + strlen(text), place, is_place))
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "%s: bad item '%s', expected heads or SITE:LAYER[.HEAD]",
-                          attn_intervention_field(place), attn_quote_string(text).text);
+    static const struct {
+        const char *word;
+        enum attn_edit_op op;
+    } words[] = {
+        {"zero:", ATTN_EDIT_ZERO}, {"mean:", ATTN_EDIT_MEAN}, {"uniform:", ATTN_EDIT_UNIFORM}};
+    struct attn_intervention place = *made;
+    bool is_site = false;
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(text, words[i].word, strlen(words[i].word)) == 0) {
+            made->op = words[i].op;
+            text += strlen(words[i].word);
+            break;
+        }
+    if (made->op != ATTN_EDIT_UNIFORM && !read_tensor(text, text + strlen(text), &place, &is_site))
+        return false;
+    if (is_site)
+        made->at = place.at;
+    else
+        made->heads.text = text;
+    return true;
 }
 
 enum attn_status attn_edit_stack_check(enum attn_model_stack stack, const struct attn_model *model,
@@ -179,7 +195,8 @@ enum attn_status attn_edit_place_check(const struct attn_intervention *place,
 
     ATTN_TRY(attn_error_in(
         attn_edit_stack_check(at->stack, model, attn_intervention_name(place), err), field, err));
-    if (place->op == ATTN_EDIT_ZERO && !attn_site_is_in_layer(at->site))
+    if (attn_edit_op_ablates(place->op) && !attn_site_is_in_layer(at->site) &&
+        !attn_sites_have(attn_sites_derived(), at->site))
         return ATTN_OK;
     if (!attn_site_is_in_layer(at->site) || attn_sites_have(attn_sites_derived(), at->site))
         return attn_error_set(err, ATTN_INVALID,
@@ -224,20 +241,26 @@ static char *copy_items(const char *spec, bool is_of_encoder, struct attn_error 
     return copy;
 }
 
-enum attn_status attn_edit_select_heads(const char *spec, bool is_of_encoder,
+enum attn_status attn_edit_select_heads(const struct attn_head_list *list, bool is_of_encoder,
                                         const struct attn_dims *dims, struct attn_selection **heads,
                                         struct attn_error *err)
 {
+    struct attn_head_list of_stack = *list;
+    bool has_any = !dims->encoder || !attn_head_list_is_given(list);
+    enum attn_status status = ATTN_OK;
     char *own = NULL;
-    enum attn_status status;
 
     *heads = NULL;
-    if (spec && dims->encoder && *spec != '\0') {
-        own = copy_items(spec, is_of_encoder, err);
+    for (size_t i = 0; i < list->n; i++)
+        has_any |= attn_stack_is_encoder(list->items[i].stack) == is_of_encoder;
+    if (list->n == 0 && !has_any) {
+        of_stack.text = own = copy_items(list->text, is_of_encoder, err);
         if (!own)
             return ATTN_NO_MEMORY;
+        has_any = *own != '\0' || *list->text == '\0';
     }
-    status = own && *own == '\0' ? ATTN_OK : attn_select_heads(own ? own : spec, dims, heads, err);
+    if (has_any)
+        status = attn_select_heads(&of_stack, dims, heads, err);
     attn_free(own);
     return status;
 }
@@ -364,7 +387,10 @@ static enum attn_status read_vectors(const char *path, float factor, struct attn
 static const struct form {
     const char *field, *is_not, *expected, *hint;
 } forms[] = {
-    [ATTN_EDIT_ZERO] = {.field = "ablate"},
+    [ATTN_EDIT_ZERO] = {"ablate", "is no ablation", "heads or SITE:LAYER[.HEAD]",
+                        "'mean:2.5' sets head 5 of layer 2 to its mean, 'mlp_out:2' an MLP to 0"},
+    [ATTN_EDIT_MEAN] = {.field = "ablate"},
+    [ATTN_EDIT_UNIFORM] = {.field = "ablate"},
     [ATTN_EDIT_MASK] = {"knockouts", "is no knockout", "QUERIES>KEYS or QUERIES>KEYS@HEADS",
                         "'it>cat@2.*' keeps the heads of layer 2 at 'it' from looking at 'cat'"},
     [ATTN_EDIT_REPLACE] = {"patches", "is no patch", "SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz",
@@ -375,12 +401,17 @@ static const struct form {
                          "'z:2.5=0.5' halves the context vectors of head 5 of layer 2"},
 };
 
+bool attn_edit_op_ablates(enum attn_edit_op op)
+{
+    return op == ATTN_EDIT_ZERO || op == ATTN_EDIT_MEAN || op == ATTN_EDIT_UNIFORM;
+}
+
 bool attn_intervention_has_op(enum attn_edit_op op, struct attn_error *err)
 {
-    if (op >= ATTN_EDIT_SCALE && op <= ATTN_EDIT_MASK)
+    if ((unsigned)op < sizeof forms / sizeof *forms && forms[op].field)
         return true;
-    attn_refuse(err, ATTN_STAGE_OPTIONS, "'op' of an intervention is %d, expected %d to %d",
-                (int)op, ATTN_EDIT_SCALE, ATTN_EDIT_MASK);
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "'op' of an intervention is %d, expected 0 to 4, 6 or 7",
+                (int)op);
     return false;
 }
 
@@ -402,7 +433,9 @@ const char *attn_intervention_name(const struct attn_intervention *intervention)
 static bool cut(char *text, struct attn_intervention *made, char **value)
 {
     if (made->op == ATTN_EDIT_MASK)
-        return attn_knockout_cut(text, &made->positions, &made->keys, &made->heads);
+        return attn_knockout_cut(text, &made->positions, &made->keys, &made->heads.text);
+    if (made->op == ATTN_EDIT_ZERO)
+        return read_ablation(text, made);
     if (!read_place(text, made, value))
         return false;
     return made->op == ATTN_EDIT_REPLACE ||
@@ -440,7 +473,7 @@ static enum attn_status read_text(struct attn_intervention *made, const struct a
         attn_error_of(attn_error_hint(err, "%s", form->hint), form->field, err);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    if (model && made->op != ATTN_EDIT_MASK)
+    if (model && made->op != ATTN_EDIT_MASK && !made->heads.text)
         status = attn_edit_place_check(made, model, err);
     ATTN_TRY(attn_error_at(status, ATTN_STAGE_OPTIONS, err));
     return attn_error_at(read_values(value, made, err), ATTN_STAGE_INPUT, err);

@@ -1,10 +1,16 @@
 /*
- * intervention.h - changes to a run that name words of the text or arrays of files: knockouts,
- * patches, steering and rescaling. All other changes are edits (trace/edit.h).
+ * intervention.h - changes to a run that name heads, words of the text or arrays of files:
+ * ablations, knockouts, patches, steering and rescaling. All other changes are edits
+ * (trace/edit.h).
  *
- *     struct attn_intervention knockout = ATTN_INTERVENTION_DEFAULT;
- *     knockout.op = ATTN_EDIT_MASK, knockout.positions = "it", knockout.keys = "cat";
- *     request.edits.interventions = &knockout, request.edits.n_intervention = 1;
+ *     struct attn_intervention both[] = {ATTN_INTERVENTION_DEFAULT, ATTN_INTERVENTION_DEFAULT};
+ *     both[0].op = ATTN_EDIT_ZERO;
+ *     both[0].at = (struct attn_location){.site = ATTN_SITE_Z, .layer = 2, .head = 5};
+ *     both[1].op = ATTN_EDIT_REPLACE;
+ *     both[1].at = (struct attn_location){.site = ATTN_SITE_Z, .layer = 3, .head = ATTN_ALL_HEADS};
+ *     both[1].positions = "3";
+ *     both[1].values = (struct attn_ndarray){.rank = 3, .shape = {9, 8, 16}, .data = clean};
+ *     request.edits.interventions = both, request.edits.n_intervention = 2;
  *     attn_run_request(host, &request, &result, &err);
  *
  * What the fields point to is borrowed until the request is served. edits/edit_texts.h reads them
@@ -16,25 +22,30 @@
 #include "formats/ndarray.h"
 #include "model/model.h"
 #include "trace/edit.h"
+#include "trace/lists.h"
 #include "trace/location.h"
 
 /* One change of a tensor. Initialize with ATTN_INTERVENTION_DEFAULT. */
 struct attn_intervention {
-    /* MASK, a knockout: some queries do not look at some keys; their scores become minus infinity
-     * before the softmax (Geva et al. 2304.14767). REPLACE, a patch: the tensor gets the values of
+    /* ZERO, MEAN, UNIFORM, an ablation: the tensor becomes 0, or its mean over the text, which is
+     * found first; or the weights of heads become equal. MASK, a knockout: some queries do not look
+     * at some keys; their scores become minus infinity before the softmax (Geva et al. 2304.14767).
+     * REPLACE, a patch: the tensor gets the values of
      * another run. ADD, steering: a vector is added (Turner et al. 2308.10248). SCALE: the tensor
      * is multiplied by a factor. */
     enum attn_edit_op op;
-    /* Not of a knockout: which tensor; its site is in a layer and not derived; for k and v the head
-     * is a key/value head; head ATTN_ALL_HEADS: the site has no heads, or all heads are replaced or
-     * multiplied. */
+    /* Not of a knockout: which tensor; its site is in a layer, but for ZERO and MEAN, and not
+     * derived; for k and v the head is a key/value head; head ATTN_ALL_HEADS: the site has no
+     * heads, or all heads are changed. UNIFORM ignores the site. */
     struct attn_location at;
     /* The rows, which of a knockout are queries: as numbers or words (request.h). NULL: all;
      * generated ones too, if a vector is added or all are multiplied. */
     const char *positions;
     /* MASK: the keys, which are positions of the source in layers that attend to one. */
     const char *keys;
-    const char *heads; /* MASK: a list as in trace/selection.h; NULL: all */
+    /* MASK: which heads; not given: all. An ablation: z, or the weights, of these heads instead of
+     * `at`. */
+    struct attn_head_list heads;
     /* REPLACE: the whole tensor, with all positions of the text and all heads: [T, n], [T, H, n] or
      * [H, T, S]. ADD: [n] or [1, n] for each position, or [P, n] with a row for each named position
      * in order. */
@@ -42,7 +53,7 @@ struct attn_intervention {
     float factor;         /* SCALE */
     const char *name;     /* its name in messages; NULL: its site, or the queries of a knockout */
     char *text;           /* owns the text that was read; or NULL */
-    const void *later[4]; /* NULL: room for fields of later versions */
+    const void *later[2]; /* NULL: room for fields of later versions */
 };
 
 /* Sets INTERVENTION [size bytes] to the defaults, and returns it. */

@@ -43,8 +43,8 @@ enum attn_param_type {
     ATTN_PARAM_ID = 10, /* const int32_t *; NULL: not given */
     /* const char *const *, borrowed; second: size_t, their number. Each use appends one text */
     ATTN_PARAM_TEXTS = 11,
-    /* pointer to structs of `least` bytes that begin with two texts, the value and its name (or
-     * NULL); second: size_t, their number. "[NAME=]VALUE" appends one */
+    /* pointer to structs of `least` bytes that begin with a struct attn_head_list and a name (or
+     * NULL); second: size_t, their number. "[NAME=]HEADS" appends one */
     ATTN_PARAM_NAMED = 12,
     ATTN_PARAM_OWN = 13, /* set by `read` */
     /* struct attn_input, whose text is set; second: its size. Programs set the whole struct */

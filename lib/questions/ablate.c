@@ -78,7 +78,7 @@ struct plan {
 struct ablation {
     struct attn_frame frame;
     const struct attn_ablate_args *args;
-    const char *heads; /* the heads that are switched off; NULL: all */
+    struct attn_head_list heads; /* the heads that are switched off */
     struct attn_answer answer;
     bool has_encoder;            /* parts of an encoder are switched off, too */
     const enum attn_site *sites; /* [n_site] those of a part */
@@ -334,7 +334,7 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
         return attn_error_set(
             err, ATTN_INVALID,
             "`with resample` needs `references`, whose rows replace those of the text");
-    if (ablation->heads && args->by != ATTN_ABLATE_BY_HEAD)
+    if (ablation->heads.text && args->by != ATTN_ABLATE_BY_HEAD)
         return attn_error_set(err, ATTN_INVALID, "`heads` names heads, and `by` is '%s'",
                               part_name(args->by));
     if (args->n_control > 0 && !has_heads)
@@ -365,11 +365,11 @@ static const struct attn_config *config_of(const struct ablation *ablation,
 
 /* --- Parts and tensors ------------------------------------------------------------------------ */
 
-/* Appends the parts of SITE in STACK, an encoder, a tower or what is fed the text; heads that SPEC
- * names. */
+/* Appends the parts of SITE in STACK, an encoder, a tower or what is fed the text; of the heads of
+ * LIST. */
 static enum attn_status list_stack(const struct ablation *ablation, enum attn_model_stack stack,
-                                   enum attn_site site, const char *spec, struct attn_parts *parts,
-                                   struct attn_error *err)
+                                   enum attn_site site, const struct attn_head_list *list,
+                                   struct attn_parts *parts, struct attn_error *err)
 {
     const struct attn_location of = {.stack = stack,
                                      .site = site,
@@ -382,8 +382,8 @@ static enum attn_status list_stack(const struct ablation *ablation, enum attn_mo
     enum attn_status status = ATTN_OK;
 
     ATTN_TRY(stack == ATTN_STACK_TOWER
-                 ? attn_select_heads(spec, &run->encoder_dims, &selection, err)
-                 : attn_edit_select_heads(spec, stack == ATTN_STACK_ENCODER,
+                 ? attn_select_heads(list, &run->encoder_dims, &selection, err)
+                 : attn_edit_select_heads(list, stack == ATTN_STACK_ENCODER,
                                           attn_selection_dims(run->selection), &selection, err));
     if (selection)
         status = attn_selection_set_sites(selection, ATTN_SITES(site), err);
@@ -393,24 +393,32 @@ static enum attn_status list_stack(const struct ablation *ablation, enum attn_mo
     return status;
 }
 
-/* Appends the parts of SITE, those of the tower alone, or of an encoder first; heads that SPEC
- * names, NULL: all. */
-static enum attn_status list(const struct ablation *ablation, enum attn_site site, const char *spec,
-                             struct attn_parts *parts, struct attn_error *err)
+/* Whether HEADS has one of the encoder. */
+static bool names_encoder(const struct attn_head_list *heads)
+{
+    for (size_t i = 0; i < heads->n; i++)
+        if (heads->items[i].stack == ATTN_STACK_ENCODER)
+            return true;
+    return heads->n == 0 && heads->text && strstr(heads->text, "encoder:");
+}
+
+/* Appends the parts of SITE, those of the tower alone, or of an encoder first; of HEADS, or all. */
+static enum attn_status list(const struct ablation *ablation, enum attn_site site,
+                             const struct attn_head_list *heads, struct attn_parts *parts,
+                             struct attn_error *err)
 {
     if (is_of_tower(ablation))
-        return list_stack(ablation, ATTN_STACK_TOWER, site, spec, parts, err);
-    if (spec && !ablation->has_encoder && ablation->frame.run->model->encoder &&
-        strstr(spec, "encoder:"))
+        return list_stack(ablation, ATTN_STACK_TOWER, site, heads, parts, err);
+    if (!ablation->has_encoder && ablation->frame.run->model->encoder && names_encoder(heads))
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' names heads of the encoder, and the references have the same "
                               "source: expected zero, mean or uniform in their place",
-                              attn_quote_string(spec).text);
+                              attn_head_list_quote(heads).text);
     if (ablation->has_encoder)
-        ATTN_TRY(list_stack(ablation, ATTN_STACK_ENCODER, site, spec, parts, err));
+        ATTN_TRY(list_stack(ablation, ATTN_STACK_ENCODER, site, heads, parts, err));
     return ablation->args->by == ATTN_ABLATE_BY_NEURON && ablation->args->is_of_encoder
                ? ATTN_OK
-               : list_stack(ablation, ATTN_STACK_DECODER, site, spec, parts, err);
+               : list_stack(ablation, ATTN_STACK_DECODER, site, heads, parts, err);
 }
 
 /* Finds the sites of a part. */
@@ -439,6 +447,7 @@ static void find_sites(struct ablation *ablation)
  * source, and if parts are neurons of a layer of the decoder. */
 static enum attn_status list_tensors(struct ablation *ablation, struct attn_error *err)
 {
+    static const struct attn_head_list all;
     const struct attn_ablate_args *args = ablation->args;
     struct attn_parts *tensors = &ablation->tensors;
 
@@ -449,14 +458,14 @@ static enum attn_status list_tensors(struct ablation *ablation, struct attn_erro
         args->with != ATTN_ABLATE_WITH_RESAMPLE &&
         (args->by != ATTN_ABLATE_BY_NEURON || args->is_of_encoder || is_of_tower(ablation));
     for (size_t i = 0; i < ablation->n_site; i++)
-        ATTN_TRY(list(ablation, ablation->sites[i], NULL, tensors, err));
+        ATTN_TRY(list(ablation, ablation->sites[i], &all, tensors, err));
     if (args->by == ATTN_ABLATE_BY_NEURON) { /* one tensor has all neurons */
         tensors->n = 1;
         tensors->items[0].neuron = -1;
     }
     ablation->n_own = tensors->n;
     if (args->n_control > 0 && args->by != ATTN_ABLATE_BY_HEAD)
-        ATTN_TRY(list(ablation, ATTN_SITE_Z, NULL, tensors, err));
+        ATTN_TRY(list(ablation, ATTN_SITE_Z, &all, tensors, err));
     ablation->edits = attn_frame_alloc(&ablation->frame, tensors->n, sizeof *ablation->edits);
     ATTN_TRY(attn_frame_memory(&ablation->frame, err));
     for (size_t i = 0; i < tensors->n; i++) {
@@ -479,7 +488,7 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
 
     if (!has_sets(ablation))
         ATTN_TRY(attn_error_at(
-            attn_error_in(list(ablation, ablation->sites[0], ablation->heads, parts, err), "heads",
+            attn_error_in(list(ablation, ablation->sites[0], &ablation->heads, parts, err), "heads",
                           err),
             ATTN_STAGE_OPTIONS, err));
     for (size_t i = 0; i < parts->n; i++) /* the layers of a decoder have both attentions */
@@ -676,7 +685,7 @@ static enum attn_status add_set(void *user, size_t i, struct attn_part_edits *ed
     const struct ablation *ablation = user;
     struct attn_parts heads = {.n = 0};
     enum attn_status status = attn_error_in(
-        list(ablation, ATTN_SITE_Z, ablation->args->sets[i].heads, &heads, err), "sets", err);
+        list(ablation, ATTN_SITE_Z, &ablation->args->sets[i].heads, &heads, err), "sets", err);
 
     for (size_t k = 0; status == ATTN_OK && k < heads.n; k++)
         status = attn_part_edits_add(
@@ -822,10 +831,11 @@ static enum attn_status try_controls(struct ablation *ablation, bool has_own_con
     size_t n_encoder = 0;
 
     for (size_t i = 0; i < n && n_control > 0 && has_own_control; i++) {
-        const bool names_encoder = has_sets(ablation) && strstr(args->sets[i].heads, "encoder:");
+        const bool is_mixed =
+            args->is_cumulative || (has_sets(ablation) && names_encoder(&args->sets[i].heads));
         struct draw draw =
             draw_of(ablation, !has_sets(ablation) && is_of_encoder(&ablation->parts.items[i]),
-                    ablation->has_encoder && (args->is_cumulative || names_encoder));
+                    ablation->has_encoder && is_mixed);
 
         draw.n_head =
             has_sets(ablation) ? ablation->n_head[i] : (i + 1) * n_heads_of_part(ablation, false);
@@ -964,7 +974,8 @@ static enum attn_status append(struct ablation *ablation, size_t i, const struct
 
     attn_ablate_put(&ablation->answer, &ablation->frame.trials.base, reply, &row[VALUE]);
     if (controls && has_sets(ablation))
-        row[SET] = attn_cell_string(args->sets[i].name ? args->sets[i].name : args->sets[i].heads);
+        row[SET] =
+            attn_cell_string(args->sets[i].name ? args->sets[i].name : args->sets[i].heads.text);
     if (part)
         attn_location_put(&part->at, &row[STACK]);
     if (part && part->at.head >= 0)
@@ -987,7 +998,9 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         (args->n_reference > 0 && !attn_is_given(args->references, "references", err)))
         return ATTN_INVALID;
     for (size_t i = 0; i < args->n_set; i++)
-        if (!attn_is_given(args->sets && args->sets[i].heads, "sets", err) ||
+        if (!attn_is_given(args->sets && attn_head_list_is_given(&args->sets[i].heads), "sets",
+                           err) ||
+            !attn_is_given(args->sets[i].name || args->sets[i].heads.text, "name", err) ||
             !ATTN_IS_KNOWN(args->sets[i].later, "sets", err))
             return ATTN_INVALID;
     if (args->n_set > 0 && args->by != ATTN_ABLATE_BY_HEAD)
@@ -1010,7 +1023,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     struct ablation *ablation = state;
 
     ablation->args = ablation->frame.args;
-    ablation->heads = ablation->frame.request.selection.heads;
+    ablation->heads.text = ablation->frame.request.selection.heads;
     attn_frame_choose_nothing(&ablation->frame.request);
     if (is_of_tower(ablation)) /* the run finds the pictures, and the sizes of the tower */
         ablation->frame.request.selection.sites = "tower:z";

@@ -35,6 +35,7 @@
 #include "predict/answer.h"
 #include "run/run.h"
 #include "tables/table.h"
+#include "trace/lists.h"
 
 struct attn_study_args; /* questions/study.h */
 
@@ -67,9 +68,9 @@ enum attn_ablate_with {
 
 /* Heads that are switched off together. */
 struct attn_ablate_set {
-    const char *heads;    /* as in trace/selection.h */
-    const char *name;     /* name of its row; NULL: the text of `heads` */
-    const void *later[4]; /* NULL: reserved for fields of later versions */
+    struct attn_head_list heads;
+    const char *name;     /* name of its row; NULL: the text of `heads`, which must be given */
+    const void *later[2]; /* NULL: reserved for fields of later versions */
 };
 
 struct attn_ablate_args {

@@ -170,7 +170,7 @@ static const struct attn_param param_rows[] = {
                "of block L - 1, and several need `score`. Default: two thirds of the layers of "
                "hidden states and decoders, the last one of cross-attention; with `score` all "
                "heads"),
-    ATTN_PARAM(LIST, "heads", "LIST", struct attn_align_args, heads,
+    ATTN_PARAM(LIST, "heads", "LIST", struct attn_align_args, heads.text,
                "the heads whose mean makes links, as in 1.0,3.*; default: those of the layers"),
     ATTN_PARAM(FLAG, "shifted", NULL, struct attn_align_args, is_shifted,
                "take for a token the row of the token before it, which predicts it, instead of "
@@ -318,7 +318,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID, "`gold` needs `has_score` or `is_soft`");
     if (args->is_one_based && !args->has_score && !args->is_soft)
         return attn_error_set(err, ATTN_INVALID, "`is_one_based` needs `has_score` or `is_soft`");
-    if (args->layers && args->heads)
+    if (args->layers && attn_head_list_is_given(&args->heads))
         return attn_error_set(err, ATTN_INVALID, "`layers` and `heads` are given, expected one");
     if (study ? !args->has_score && !study->each : args->has_score && !args->gold)
         return attn_error_set(err, ATTN_INVALID,
@@ -336,7 +336,7 @@ static enum attn_status check_kind(const struct align *align, struct attn_error 
         const char *name;
         bool is_given, is_used;
     } uses[] = {{"`by word`", args->is_by_word, is_hidden},
-                {"`heads`", args->heads, !is_hidden},
+                {"`heads`", attn_head_list_is_given(&args->heads), !is_hidden},
                 {"`is_shifted`", args->is_shifted, !is_hidden},
                 {"`text_template`", args->text_template, is_attention}};
 
@@ -405,7 +405,8 @@ static void choose_default_layers(struct align *align)
     const size_t n_layer = config->n_layer;
     size_t layer = (2 * n_layer + 1) / 3;
 
-    if (align->kind != HIDDEN && (align->args->has_score || align->args->heads)) {
+    if (align->kind != HIDDEN &&
+        (align->args->has_score || attn_head_list_is_given(&align->args->heads))) {
         memset(align->layers, 1, n_layer);
         return;
     }
@@ -472,7 +473,7 @@ static enum attn_status record(const struct align *align, const struct attn_run 
     const struct attn_watch watch = {.sites = is_hidden ? vectors : ATTN_SITES(ATTN_SITE_PATTERN),
                                      .first = &first,
                                      .last = &last,
-                                     .heads = align->args->heads,
+                                     .heads = &align->args->heads,
                                      .capture = capture};
 
     return attn_watch(run, &watch, err);
@@ -484,15 +485,15 @@ static enum attn_status choose_heads(struct align *align, struct attn_error *err
     const struct attn_dims dims = attn_config_dims(align->frame.config, 1);
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
-    ATTN_TRY(attn_error_in(attn_select_heads(align->args->heads, &dims, &align->heads, err),
+    ATTN_TRY(attn_error_in(attn_select_heads(&align->args->heads, &dims, &align->heads, err),
                            "heads", err));
-    if (!align->args->heads)
+    if (!attn_head_list_is_given(&align->args->heads))
         return ATTN_OK;
     while (attn_dims_next_head(&dims, &at))
         if (is_used(align, &at))
             return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID, "`heads` are '%s', of layers without cross-attention",
-                          attn_quote_string(align->args->heads).text);
+                          attn_head_list_quote(&align->args->heads).text);
 }
 
 /* Fills the template with the source and the text of the item; the result is the text that runs. */
@@ -1022,7 +1023,7 @@ static enum attn_status append_heads(struct align *align, struct attn_error *err
             ATTN_TRY(append_score_of(align, layer, layer, -1, err));
         n_layer += has_heads;
     }
-    return align->args->heads && n_layer > 1
+    return attn_head_list_is_given(&align->args->heads) && n_layer > 1
                ? append_score_of(align, align->first, align->last, -1, err)
                : ATTN_OK;
 }

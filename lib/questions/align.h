@@ -56,6 +56,7 @@
 
 #include "run/run.h"
 #include "tables/table.h"
+#include "trace/lists.h"
 
 struct attn_study_args; /* questions/study.h */
 
@@ -69,7 +70,8 @@ struct attn_align_args {
      * for hidden 2/3 L; for cross the last layer that attends to a source, with has_score all of
      * them; for attention 2/3 L, with has_score all */
     const char *layers;
-    const char *heads; /* for cross and attention: links use the mean over these heads; NULL: all */
+    /* for cross and attention: links use the mean over these heads; not given: all */
+    struct attn_head_list heads;
     /* "auto", "cross", "attention"; for hidden states "argmax", "itermax", "match", "softmax" or
      * "softmax:T", T from 0 to 1. NULL: "auto", which is cross for models that attend to a source,
      * argmax for encoders, and attention for decoders */

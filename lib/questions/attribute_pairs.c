@@ -237,8 +237,8 @@ static enum attn_status find_head(struct pair_split *split, struct attn_error *e
     struct attn_parts heads = {.n = 0};
     enum attn_status status;
 
-    ATTN_TRY(attn_select_heads(split->of_heads, attn_selection_dims(split->frame.run->selection),
-                               &chosen, err));
+    ATTN_TRY(attn_select_heads(&(struct attn_head_list){.text = split->of_heads},
+                               attn_selection_dims(split->frame.run->selection), &chosen, err));
     status = attn_parts_list(chosen, ATTN_ALL_OF(ONLY, ATTN_SITE_Z), 0, &heads, err);
     if (status == ATTN_OK && heads.n != 1)
         status = attn_error_set(err, ATTN_INVALID, "'%s' are %zu heads, expected one head",

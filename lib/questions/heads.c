@@ -1089,15 +1089,15 @@ static enum attn_status list_heads(struct heads *heads, struct attn_error *err)
 {
     const struct attn_dims encoder = attn_config_dims(heads->encoder, 1);
     struct attn_dims dims = attn_config_dims(heads->frame.config, 1);
+    const struct attn_head_list list = {.text = heads->frame.request.selection.heads};
     struct attn_selection *selection;
     enum attn_status status;
 
     if (heads->encoder)
         dims.encoder = &encoder;
-    ATTN_TRY(attn_error_at(attn_error_in(attn_select_heads(heads->frame.request.selection.heads,
-                                                           &dims, &selection, err),
-                                         "heads", err),
-                           ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(
+        attn_error_at(attn_error_in(attn_select_heads(&list, &dims, &selection, err), "heads", err),
+                      ATTN_STAGE_OPTIONS, err));
     status =
         attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, &heads->parts, err);
     attn_selection_free(selection);

@@ -178,7 +178,7 @@ static enum attn_status find_parts(struct attn_host *host, const struct attn_req
     enum attn_status status = attribute(host, request, answer, &life.sides[0], err);
 
     plain.edits = (struct attn_request_edits){0};
-    if (edits->ablate || edits->n + edits->n_intervention > 0)
+    if (edits->n + edits->n_intervention > 0)
         life.n_side = 2;
     if (status == ATTN_OK && life.n_side > 1)
         status = attribute(host, &plain, answer, &life.sides[1], err);

@@ -706,8 +706,9 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 static enum attn_status watch(struct spans *spans, const struct attn_run *run,
                               attn_trace_fn on_event, void *user, struct attn_error *err)
 {
+    const struct attn_head_list heads = {.text = spans->frame.request.selection.heads};
     const struct attn_watch watch = {.sites = ATTN_SITES(ATTN_SITE_PATTERN),
-                                     .heads = spans->frame.request.selection.heads,
+                                     .heads = &heads,
                                      .takes_rows = true,
                                      /* the runs for effects send the same notes */
                                      .is_silent = run != spans->run || spans->args->has_effect,

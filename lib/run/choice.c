@@ -77,7 +77,7 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
 
     one_batch.n_head /= n_batch;
     one_batch.n_kv_head /= n_batch;
-    ATTN_TRY(attn_select_heads(spec, &one_batch, &heads, err));
+    ATTN_TRY(attn_select_heads(&(struct attn_head_list){.text = spec}, &one_batch, &heads, err));
     for (size_t head = 0; status == ATTN_OK && head < dims->n_head; head++) {
         const struct attn_location at = {.head = (int)head},
                                    of_batch = {.head = (int)(head % one_batch.n_head)};

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "edits/intervention.h"
+#include "edits/edit_texts.h"
 #include "params/param_internal.h"
 #include "run/run.h"
 #include "trace/trace_extra.h"
@@ -107,25 +107,20 @@ static enum attn_status check_edit(const struct story *story, const char *key, c
                                    struct attn_error *err)
 {
     struct attn_request request = story->request;
-    struct attn_intervention made = ATTN_INTERVENTION_DEFAULT;
+    struct attn_edit_texts texts = {.knockouts = &value, .steers = &value};
     struct attn_error why = {0};
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
-    if (strcmp(key, "knockout") == 0)
-        status = attn_intervention_read(ATTN_EDIT_MASK, value, NULL, &made, &why);
-    else if (strcmp(key, "steer") == 0)
-        status =
-            attn_intervention_read(ATTN_EDIT_ADD, value, attn_host_model(story->host), &made, &why);
-    else
-        request.edits.ablate = value + (strncmp(value, "mean:", 5) == 0 ? 5 : 0);
-    if (status != ATTN_OK)
-        return refuse_as(story, key, value, &why, err);
-    request.edits.interventions = &made;
-    request.edits.n_intervention = made.text ? 1 : 0;
-    status = prepare(story, &request, key, value, NULL, err);
-    if (status == ATTN_OK && made.op == ATTN_EDIT_ADD)
-        status = add_path(story, made.values.name, false, err);
-    attn_intervention_release(&made);
+    texts.n_knockout = strcmp(key, "knockout") == 0;
+    texts.n_steer = strcmp(key, "steer") == 0;
+    if (texts.n_knockout + texts.n_steer == 0)
+        texts.ablate = value + (strncmp(value, "mean:", 5) == 0 ? 5 : 0);
+    status = attn_edit_texts_read(&texts, attn_host_model(story->host), &request.edits, &why);
+    status = status == ATTN_OK ? prepare(story, &request, key, value, NULL, err)
+                               : refuse_as(story, key, value, &why, err);
+    if (status == ATTN_OK && texts.n_steer > 0)
+        status = add_path(story, texts.interventions->values.name, false, err);
+    attn_edit_texts_release(&texts);
     return status;
 }
 

@@ -156,7 +156,7 @@ static enum attn_status select_tensors(const struct attn_run *run, const struct 
         attn_selection_choose_layers(made, watch->first ? watch->first : &(struct attn_location){0},
                                      watch->last);
     if (watch->heads)
-        ATTN_TRY(attn_error_in(attn_selection_set_heads(made, watch->heads, err), "heads", err));
+        ATTN_TRY(attn_error_in(attn_selection_choose_heads(made, watch->heads, err), "heads", err));
     if (watch->queries)
         ATTN_TRY(
             attn_error_in(attn_selection_set_queries(made, ATTN_STACK_ONLY, watch->queries, err),

@@ -16,6 +16,7 @@
 
 #include "run/reply.h"
 #include "trace/capture.h"
+#include "trace/lists.h"
 
 /* Checks that HOST has a model with an output layer. Errors have a stage. */
 enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn_error *err);
@@ -31,7 +32,8 @@ struct attn_watch {
     const struct attn_edit *edits; /* [n_edit] the tensors that they change, instead of sites */
     size_t n_edit;
     const struct attn_location *first, *last; /* layers of one stack; NULL: the outermost ones */
-    const char *heads, *queries;              /* lists; NULL: all */
+    const struct attn_head_list *heads;       /* not given or NULL: all */
+    const char *queries;                      /* a list; NULL: all */
     bool takes_rows;                          /* rows of all heads may come before the next rows */
     size_t n_piece;                           /* positions per feed (struct attn_pass) */
     size_t n_more;                            /* number of positions that will be fed later */

@@ -168,6 +168,9 @@ static bool edit_row(const struct attn_edit *edit, const float *data, float *x, 
         case ATTN_EDIT_ADD:
             x[j] += data[j];
             break;
+        case ATTN_EDIT_MEAN: /* only of interventions */
+        case ATTN_EDIT_UNIFORM:
+            break;
         case ATTN_EDIT_MASK:
             x[j] = -INFINITY;
             break;

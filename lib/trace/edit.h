@@ -34,6 +34,10 @@ enum attn_edit_op {
     /* x = -inf; only for qk and attn_scores, where it removes a key from the softmax. */
     ATTN_EDIT_MASK = 4,
     ATTN_EDIT_FUNCTION = 5, /* x = what a function makes of x */
+    /* Only of interventions, which need a run before: x = its mean over the text; and of weights of
+     * heads: equal for all keys that a query sees. */
+    ATTN_EDIT_MEAN = 6,
+    ATTN_EDIT_UNIFORM = 7,
 };
 
 struct attn_trace_event; /* trace/trace.h */
@@ -80,18 +84,14 @@ struct attn_edit_target {
 
 struct attn_intervention; /* edits/intervention.h */
 
-/* The edits of a request. All of them apply, and none replaces another: ablations, which are texts,
- * are edits like the structs. Edits of the same numbers apply in the order of the fields, those of
- * a list in its order; of interventions first knockouts, then patches. */
+/* The edits of a request. All of them apply, and none replaces another. Edits of the same numbers
+ * apply in this order, those of a list in its order: interventions of the operations ZERO and
+ * UNIFORM; `items`; interventions of the operations MEAN, MASK, REPLACE, and ADD or SCALE. */
 struct attn_request_edits {
-    /* "2.5,mean:1.*,uniform:0.3": heads whose z becomes 0, or its mean over the text, which is
-     * found first, or whose weights become uniform. Zeros and uniform weights apply first, means
-     * after `items`. */
-    const char *ablate;
     const struct attn_edit *items;                 /* [n] */
     const struct attn_intervention *interventions; /* [n_intervention] */
     size_t n, n_intervention;
-    const void *later[4];
+    const void *later[5];
 };
 
 #endif

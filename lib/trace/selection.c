@@ -8,6 +8,7 @@
  */
 #include "trace/trace_internal.h"
 
+#include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -687,16 +688,6 @@ enum attn_status attn_selection_set_queries(struct attn_selection *selection,
     return status;
 }
 
-enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dims,
-                                   struct attn_selection **selection, struct attn_error *err)
-{
-    struct attn_selection *made;
-
-    ATTN_TRY(attn_selection_create(dims, &made, err));
-    ATTN_RETURN_MADE(spec ? attn_selection_set_heads(made, spec, err) : ATTN_OK, selection, made,
-                     attn_selection_free);
-}
-
 /* Finds the range that INDEX means: all N if it equals ALL, else INDEX alone. False if it is not
  * below N. */
 static bool find_index(int index, int all, size_t n, struct range *range)
@@ -737,6 +728,43 @@ enum attn_status attn_selection_add_head(struct attn_selection *selection,
         set_flags(s->heads + layer * s->dims.n_head, heads);
     s->has_chosen_heads = true;
     return ATTN_OK;
+}
+
+struct attn_quote attn_head_list_quote(const struct attn_head_list *list)
+{
+    struct attn_quote quote = attn_quote_string(list->n == 0 ? list->text : "");
+    size_t used = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const struct attn_location *at = &list->items[i];
+        const char *stack = attn_model_stack_name(at->stack);
+
+        attn_fixed_text_append(quote.text, sizeof quote.text, &used, "%s%s%s%d.%d",
+                               i > 0 ? "," : "", stack, *stack ? ":" : "", at->layer, at->head);
+    }
+    return quote;
+}
+
+enum attn_status attn_selection_choose_heads(struct attn_selection *selection,
+                                             const struct attn_head_list *list,
+                                             struct attn_error *err)
+{
+    if (!attn_is_given(list->n == 0 || list->items, "heads", err))
+        return ATTN_INVALID;
+    for (size_t i = 0; i < list->n; i++)
+        ATTN_TRY(attn_selection_add_head(selection, &list->items[i], err));
+    return list->n == 0 && list->text ? attn_selection_set_heads(selection, list->text, err)
+                                      : ATTN_OK;
+}
+
+enum attn_status attn_select_heads(const struct attn_head_list *list, const struct attn_dims *dims,
+                                   struct attn_selection **selection, struct attn_error *err)
+{
+    struct attn_selection *made;
+
+    ATTN_TRY(attn_selection_create(dims, &made, err));
+    ATTN_RETURN_MADE(attn_selection_choose_heads(made, list, err), selection, made,
+                     attn_selection_free);
 }
 
 const struct attn_dims *attn_selection_dims(const struct attn_selection *selection)

@@ -6,6 +6,7 @@
 #include "base/pool.h"
 #include "trace/capture.h"
 #include "trace/edit.h"
+#include "trace/lists.h"
 #include "trace/location_internal.h"
 #include "trace/model_stack.h"
 #include "trace/places_internal.h"
@@ -96,9 +97,22 @@ enum attn_model_stack attn_model_stack_find(const char *item, size_t *size);
 
 /* --- Selections ------------------------------------------------------------------------------- */
 
-/* Creates a selection of the heads of the list SPEC, with all sites, layers and queries. The caller
- * frees it. */
-enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dims,
+static inline bool attn_head_list_is_given(const struct attn_head_list *list)
+{
+    return list->n > 0 || list->text;
+}
+
+/* Returns LIST as a text for messages. */
+struct attn_quote attn_head_list_quote(const struct attn_head_list *list);
+
+/* Replaces the heads of SELECTION by those of LIST, if it is given. */
+enum attn_status attn_selection_choose_heads(struct attn_selection *selection,
+                                             const struct attn_head_list *list,
+                                             struct attn_error *err);
+
+/* Creates a selection of the heads of LIST, or of all if it is not given, with all sites, layers
+ * and queries. The caller frees it. */
+enum attn_status attn_select_heads(const struct attn_head_list *list, const struct attn_dims *dims,
                                    struct attn_selection **selection, struct attn_error *err);
 
 /* Allows rows of all heads to come before the next rows of a layer. For traces that do not need the

@@ -767,9 +767,9 @@ START_TEST(lists_that_are_lacking_are_named)
     REFUSED(attn_run_request(host, &request, &result, &err), "knockouts");
     made.keys = "0", made.later[1] = number;
     REFUSED(attn_run_request(host, &request, &result, &err), "'interventions' has fields");
-    made = ATTN_INTERVENTION_DEFAULT;
-    REFUSED(attn_run_request(host, &request, &result, &err), "'op' of an intervention");
-    made.op = ATTN_EDIT_FUNCTION;
+    made = ATTN_INTERVENTION_DEFAULT, made.heads.n = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "heads");
+    made = ATTN_INTERVENTION_DEFAULT, made.op = ATTN_EDIT_FUNCTION;
     REFUSED(attn_run_request(host, &request, &result, &err), "'op' of an intervention");
     made.op = ATTN_EDIT_REPLACE;
     REFUSED(attn_run_request(host, &request, &result, &err), "patches");

@@ -497,12 +497,15 @@ END_TEST
 
 START_TEST(edits_come_before_them)
 {
+    /* no value reaches the output */
+    struct attn_edit_texts texts = {.ablate = "1.*,pattern:0,pattern:1"};
+    struct attn_error err = {0};
     size_t n;
     int32_t *ids = read_ids(models[0], &n);
     struct attn_request request = request_of(ids, n);
     struct performed p;
 
-    request.edits.ablate = "1.*,pattern:0,pattern:1"; /* no value reaches the output */
+    ck_assert(attn_edit_texts_read(&texts, NULL, &request.edits, &err) == ATTN_OK);
     p = perform_on(models[0], &request, 1);
     for (size_t i = 0; i < n * n; i++) {
         ck_assert(attn_kept(p.capture, ATTN_SITE_ROLLOUT, 1)[i] == (i / n == i % n));
@@ -510,6 +513,7 @@ START_TEST(edits_come_before_them)
         ck_assert(attn_kept(p.capture, ATTN_SITE_VALUE_ZEROING, 1)[i] == 0);
     }
     let_go(&p);
+    attn_edit_texts_release(&texts);
     free(ids);
 }
 END_TEST

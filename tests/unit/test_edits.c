@@ -781,7 +781,7 @@ START_TEST(texts_are_read_and_their_files_are_listed)
     static const char *const steers[] = {"resid_pre:2=v.npy*1.5", "resid_pre:2=a*b.npy"};
     static const char *const rescales[] = {"z:2.5=0.5"};
     static const char *const others[] = {NULL, "mask.npy"};
-    struct attn_edit_texts texts = {.ablate = "0.3",
+    struct attn_edit_texts texts = {.ablate = "0.3,mean:mlp_out:2",
                                     .knockouts = knockouts,
                                     .n_knockout = 2,
                                     .rescales = rescales,
@@ -790,13 +790,18 @@ START_TEST(texts_are_read_and_their_files_are_listed)
     struct attn_error err = {0};
 
     ck_assert_int_eq(attn_edit_texts_read(&texts, NULL, &edits, &err), ATTN_OK);
-    ck_assert_str_eq(edits.ablate, "0.3");
-    ck_assert_uint_eq(edits.n_intervention, 3);
-    ck_assert_str_eq(edits.interventions[1].heads, "2.*");
-    ck_assert_int_eq(edits.interventions[2].op, ATTN_EDIT_SCALE);
-    ck_assert(edits.interventions[2].factor == 0.5F);
+    ck_assert_uint_eq(edits.n_intervention, 5);
+    ck_assert_int_eq(edits.interventions[0].op, ATTN_EDIT_ZERO);
+    ck_assert_str_eq(edits.interventions[0].heads.text, "0.3");
+    ck_assert_int_eq(edits.interventions[1].op, ATTN_EDIT_MEAN);
+    ck_assert_int_eq(edits.interventions[1].at.site, ATTN_SITE_MLP_OUT);
+    ck_assert_int_eq(edits.interventions[1].at.layer, 2);
+    ck_assert_ptr_null(edits.interventions[1].heads.text);
+    ck_assert_str_eq(edits.interventions[3].heads.text, "2.*");
+    ck_assert_int_eq(edits.interventions[4].op, ATTN_EDIT_SCALE);
+    ck_assert(edits.interventions[4].factor == 0.5F);
     ck_assert_int_eq(attn_edit_texts_read(&texts, NULL, &edits, &err), ATTN_OK); /* again */
-    ck_assert_uint_eq(edits.n_intervention, 3);
+    ck_assert_uint_eq(edits.n_intervention, 5);
     attn_edit_texts_release(&texts);
 
     texts.patches = patches, texts.n_patch = 2;

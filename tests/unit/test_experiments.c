@@ -1064,14 +1064,14 @@ static enum attn_status attempt_survey(struct fixture *f, struct attn_table **ta
 static enum attn_status attempt_edits(struct fixture *f, struct attn_table **table,
                                       struct attn_error *err)
 {
-    const struct attn_intervention knockout = {
-        .op = ATTN_EDIT_MASK, .positions = "2,4", .keys = "0-1", .heads = "1.*"};
+    const struct attn_intervention both[] = {
+        {.op = ATTN_EDIT_MEAN, .heads = {.text = "0.1"}},
+        {.op = ATTN_EDIT_MASK, .positions = "2,4", .keys = "0-1", .heads = {.text = "1.*"}}};
     struct attn_request request = f->request;
     struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
 
-    request.edits.ablate = "mean:0.1";
-    request.edits.interventions = &knockout;
-    request.edits.n_intervention = 1;
+    request.edits.interventions = both;
+    request.edits.n_intervention = 2;
     return attn_score(f->host, &request, NULL, table, &sum, err);
 }
 

@@ -333,13 +333,14 @@ END_TEST
 /* The tensors are those of a run that knows nothing of others. */
 START_TEST(gives_the_bits_of_a_run)
 {
+    const struct attn_intervention head = {.op = ATTN_EDIT_ZERO, .heads = {.text = "0.1"}};
     struct attn_host *host = open_host("fable", 2, NULL);
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
     struct many many = {.inputs = inputs, .n = N_RECORD};
     struct attn_error err = {0};
 
-    request.edits.ablate = "0.1";
+    request.edits.interventions = &head, request.edits.n_intervention = 1;
     request.selection.sites = "pattern";
     options.request = &request;
     options.keeps_tensors = true;

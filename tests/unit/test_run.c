@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { N_CALLER = 4, N_ROUND = 3 };
@@ -164,13 +165,108 @@ START_TEST(reads_a_knockout_as_it_is_typed)
     first = edits.interventions;
     ck_assert_str_eq(first->positions, "\"a>b\",-1");
     ck_assert_str_eq(first->keys, "the");
-    ck_assert_str_eq(first->heads, "x#2@2.*");
+    ck_assert_str_eq(first->heads.text, "x#2@2.*");
     ck_assert_str_eq(first->name, knockouts[0]);
-    ck_assert_ptr_null(first[1].heads);
+    ck_assert_ptr_null(first[1].heads.text);
     texts.knockouts = &bad, texts.n_knockout = 1;
     ck_assert(attn_edit_texts_read(&texts, NULL, &edits, &err) == ATTN_INVALID);
     ck_assert(err.stage == ATTN_STAGE_OPTIONS);
     attn_edit_texts_release(&texts);
+}
+END_TEST
+
+/* Runs REQUEST with the edits GIVEN [n]. The caller frees the copied logits [*n_logit]. */
+static float *logits_with(struct attn_host *host, struct attn_request request,
+                          const struct attn_intervention *given, size_t n, size_t *n_logit)
+{
+    struct attn_run *run;
+
+    request.edits.interventions = given, request.edits.n_intervention = n;
+    request.selection.sites = "logits";
+    struct attn_capture *seen = capture_run(host, &request, &run);
+    const struct attn_dims *dims = attn_selection_dims(attn_run_labels(run)->selection);
+    float *logits = malloc((*n_logit = dims->n_position * dims->n_vocab) * sizeof *logits);
+
+    memcpy(logits, attn_kept(seen, ATTN_SITE_LOGITS, ATTN_NO_LAYER), *n_logit * sizeof *logits);
+    attn_capture_free(seen);
+    attn_run_free(run);
+    return logits;
+}
+
+START_TEST(an_ablation_by_numbers_is_that_of_a_text)
+{
+    static const struct attn_location heads[] = {{.layer = 2, .head = 1}, {.layer = 0, .head = 0}},
+                                      layer[] = {{.layer = 1, .head = ATTN_ALL_HEADS}};
+    static const struct {
+        const char *text;
+        struct attn_intervention given;
+    } rows[] = {
+        {"2.1,0.0", {.op = ATTN_EDIT_ZERO, .heads = {.items = heads, .n = 2}}},
+        {"2.1", {.op = ATTN_EDIT_ZERO, .at = {.site = ATTN_SITE_Z, .layer = 2, .head = 1}}},
+        {"mean:1.*", {.op = ATTN_EDIT_MEAN, .heads = {.items = layer, .n = 1}}},
+        {"uniform:2.1", {.op = ATTN_EDIT_UNIFORM, .at = {.layer = 2, .head = 1}}},
+        {"mean:mlp_out:1",
+         {.op = ATTN_EDIT_MEAN,
+          .at = {.site = ATTN_SITE_MLP_OUT, .layer = 1, .head = ATTN_ALL_HEADS}}},
+        /* the numbers are used */
+        {"2.1,0.0", {.op = ATTN_EDIT_ZERO, .heads = {.text = "no", .items = heads, .n = 2}}},
+    };
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    const struct attn_request plain = text_request();
+    size_t n;
+    float *without = logits_with(host, plain, NULL, 0, &n);
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct attn_edit_texts texts = {.ablate = rows[i].text};
+        struct attn_request_edits edits = {0};
+        struct attn_error err = {0};
+
+        ck_assert(attn_edit_texts_read(&texts, attn_host_model(host), &edits, &err) == ATTN_OK);
+        float *by_text = logits_with(host, plain, edits.interventions, edits.n_intervention, &n);
+        float *by_number = logits_with(host, plain, &rows[i].given, 1, &n);
+
+        ck_assert_mem_eq(by_text, by_number, n * sizeof *by_text);
+        ck_assert_mem_ne(by_text, without, n * sizeof *by_text);
+        free(by_text);
+        free(by_number);
+        attn_edit_texts_release(&texts);
+    }
+    free(without);
+    attn_host_free(host);
+}
+END_TEST
+
+/* A head that the model lacks fails with the range of heads, or of layers. */
+START_TEST(an_ablation_by_bad_numbers_fails)
+{
+    static const struct attn_location none[] = {{.layer = 9, .head = 0}};
+    static const struct {
+        struct attn_intervention given;
+        const char *message;
+    } rows[] = {
+        {{.op = ATTN_EDIT_ZERO, .heads = {.items = none, .n = 1}},
+         "ablate: there is no layer 9, expected 0 to 2"},
+        {{.op = ATTN_EDIT_UNIFORM, .at = {.layer = 0, .head = 7}},
+         "ablate: there is no head '0.7', expected layers from 0 to 2 and heads from 0 to 2"},
+        {{.op = ATTN_EDIT_ZERO, .at = {.site = ATTN_SITE_Z, .layer = 0, .head = 7}},
+         "ablate: 'z' names head 7, expected 0 to 2"},
+        {{.op = ATTN_EDIT_MEAN, .at = {.site = ATTN_SITE_ROLLOUT}},
+         "ablate: 'rollout' is of no tensor of a layer that can be edited"},
+    };
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    struct attn_request request = text_request();
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct attn_result result = {0};
+        struct attn_error err = {0};
+
+        request.edits.interventions = &rows[i].given, request.edits.n_intervention = 1;
+        ck_assert_int_eq(attn_run_request(host, &request, &result, &err), ATTN_INVALID);
+        ck_assert_str_eq(err.message, rows[i].message);
+        ck_assert(err.stage == ATTN_STAGE_OPTIONS);
+        attn_result_release(&result);
+    }
+    attn_host_free(host);
 }
 END_TEST
 
@@ -491,9 +587,10 @@ START_TEST(tells_when_an_ablation_changes_nothing_that_is_wanted)
     struct attn_host *host = open_host("models/tiny-gpt2");
     struct attn_request request = text_request();
     struct attn_run *run;
+    const struct attn_intervention head = {.op = ATTN_EDIT_ZERO, .heads = {.text = "2.2"}};
     char note[256] = "";
 
-    request.edits.ablate = "2.2";
+    request.edits.interventions = &head, request.edits.n_intervention = 1;
     request.selection.heads = "2.2";
     request.selection.sites = "pattern";
     request.on_note = remember_note;
@@ -523,7 +620,9 @@ START_TEST(names_the_edits_that_change_nothing)
 {
     struct attn_host *host = open_host("models/tiny-gpt2");
     struct attn_request request = text_request();
+    struct attn_edit_texts texts = {.ablate = "2.0,1.0,2.2,mean:2.*"};
     struct attn_edit edits[4];
+    struct attn_error err = {0};
     struct attn_run *run;
     char notes[1024] = "";
 
@@ -534,7 +633,7 @@ START_TEST(names_the_edits_that_change_nothing)
     edits[2] = edits[1], edits[2].op = ATTN_EDIT_SCALE; /* of zeros */
     edits[3].at.site = ATTN_SITE_LOGITS, edits[3].op = ATTN_EDIT_SCALE, edits[3].factor = 2;
     request.edits.items = edits, request.edits.n = 4;
-    request.edits.ablate = "2.0,1.0,2.2,mean:2.*";
+    ck_assert(attn_edit_texts_read(&texts, NULL, &request.edits, &err) == ATTN_OK);
     request.selection.queries = "0";
     request.selection.sites = "pattern";
     request.on_note = append_note, request.user = notes;
@@ -549,6 +648,7 @@ START_TEST(names_the_edits_that_change_nothing)
     attn_run_free(run);
     ck_assert_str_eq(notes, "the edit 'z:0' changed nothing that is shown: what it names |"
                             "`ablate` and the edit changed 42 rows|");
+    attn_edit_texts_release(&texts);
     attn_host_free(host);
 }
 END_TEST
@@ -559,10 +659,11 @@ START_TEST(survives_every_failed_allocation)
     const char *const next[] = {" are"};
     struct attn_host *host = open_host("models/tiny-gpt2");
     struct attn_request request = text_request();
+    const struct attn_intervention head = {.op = ATTN_EDIT_ZERO, .heads = {.text = "0.1"}};
     enum attn_status status = ATTN_NO_MEMORY;
 
     request.predict = (struct attn_request_predict){.top = 2, .next = next, .n_next = 1};
-    request.edits.ablate = "0.1";
+    request.edits.interventions = &head, request.edits.n_intervention = 1;
     request.selection.heads = "0-1";
     for (long n = 0; status != ATTN_OK; n++) {
         struct attn_result result = {0};
@@ -772,23 +873,23 @@ START_TEST(ablates_every_site_to_zero_and_to_its_mean)
     for (int site = 0; site < ATTN_N_SITE; site++) {
         const bool is_in_layer = attn_site_is_in_layer((enum attn_site)site);
         const bool has_heads = attn_site_layout((enum attn_site)site) != ATTN_LAYOUT_VECTOR;
-        const char *name = attn_site_name((enum attn_site)site);
-        char place[64], mean[80];
         const struct attn_location at = {.site = (enum attn_site)site,
                                          .layer = is_in_layer ? 1 : ATTN_NO_LAYER};
+        struct attn_intervention made = ATTN_INTERVENTION_DEFAULT;
 
         if (!attn_sites_have(attn_selection_dims(selection)->sites, site) ||
             !attn_capture_tensor(plain, &at))
             continue;
-        snprintf(place, sizeof place, "%s%s%s", name, is_in_layer ? ":1" : "",
-                 has_heads ? ".2" : "");
-        snprintf(mean, sizeof mean, "mean:%s", place);
-        request.edits.ablate = mean;
+        made.op = ATTN_EDIT_MEAN;
+        made.at = (struct attn_location){.site = (enum attn_site)site,
+                                         .layer = is_in_layer ? 1 : 0,
+                                         .head = has_heads ? 2 : ATTN_ALL_HEADS};
+        request.edits.interventions = &made, request.edits.n_intervention = 1;
         struct attn_capture *seen = capture_run(host, &request, &edited);
         check_means(plain, seen, selection, (enum attn_site)site, 2);
         attn_capture_free(seen);
         attn_run_free(edited);
-        request.edits.ablate = place;
+        made.op = ATTN_EDIT_ZERO;
         seen = capture_run(host, &request, &edited);
         ck_assert(has_heads ? *attn_kept_head(seen, (enum attn_site)site, 1, 2) == 0
                             : *attn_kept(seen, (enum attn_site)site,
@@ -821,7 +922,7 @@ START_TEST(defaults_fit_the_size_of_a_program)
     memset(&smaller, 1, sizeof smaller);
     attn_request_init(&smaller, offsetof(struct attn_request, predict));
     ck_assert_uint_eq(smaller.size, offsetof(struct attn_request, predict));
-    ck_assert_ptr_null(smaller.edits.ablate);
+    ck_assert_ptr_null(smaller.edits.items);
     ck_assert_uint_ne(smaller.predict.top, 0);
     ck_assert_ptr_null(attn_request_init(NULL, sizeof smaller));
     attn_edit_init(&edit, sizeof edit);
@@ -833,6 +934,7 @@ START_TEST(defaults_fit_the_size_of_a_program)
 END_TEST
 
 ATTN_SUITE("run", defaults_fit_the_size_of_a_program, gives_the_bits_of_a_session,
+           an_ablation_by_numbers_is_that_of_a_text, an_ablation_by_bad_numbers_fails,
            takes_a_selection_that_was_built_by_calls, reads_a_knockout_as_it_is_typed,
            takes_a_patch_whose_array_is_in_memory, takes_steering_whose_vector_is_in_memory,
            answers_top_at_each_chosen_position, makes_tables_of_predictions,

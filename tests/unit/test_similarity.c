@@ -94,12 +94,15 @@ END_TEST
 /* Without their patterns two heads have no weights, and do not diverge. */
 START_TEST(heads_that_are_alike_come_first)
 {
+    const struct attn_intervention patterns[] = {
+        {.op = ATTN_EDIT_ZERO, .at = {.site = ATTN_SITE_PATTERN, .layer = 1, .head = 0}},
+        {.op = ATTN_EDIT_ZERO, .at = {.site = ATTN_SITE_PATTERN, .layer = 2, .head = 2}}};
     struct attn_request request = request_of();
     struct attn_error err = {0};
     struct attn_table *table;
     struct attn_host *host;
 
-    request.edits.ablate = "pattern:1.0,pattern:2.2";
+    request.edits.interventions = patterns, request.edits.n_intervention = 2;
     ck_assert(attn_host_open("models/tiny-gpt2", NULL, &host, &err) == ATTN_OK);
     ck_assert_msg(attn_similarity(host, &request, 2, &table, &err) == ATTN_OK, "%s", err.message);
     ck_assert_uint_eq(attn_table_n_row(table), 2);

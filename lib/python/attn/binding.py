@@ -297,6 +297,8 @@ ATTN_EDIT_REPLACE = 2
 ATTN_EDIT_ADD = 3
 ATTN_EDIT_MASK = 4
 ATTN_EDIT_FUNCTION = 5
+ATTN_EDIT_MEAN = 6
+ATTN_EDIT_UNIFORM = 7
 ATTN_NEUTRAL_DIFFERENCE = 0
 ATTN_NEUTRAL_RATIO = 1
 ATTN_CACHE_ALL_LAYERS = 0
@@ -826,6 +828,10 @@ class attn_request(Structure):
 
 
 class attn_result(Structure):
+    pass
+
+
+class attn_head_list(Structure):
     pass
 
 
@@ -1560,12 +1566,11 @@ attn_edit_target._fields_ = [
     ("n_uncounted", c_size_t),
 ]
 attn_request_edits._fields_ = [
-    ("ablate", c_char_p),
     ("items", POINTER(attn_edit)),
     ("interventions", POINTER(attn_intervention)),
     ("n", c_size_t),
     ("n_intervention", c_size_t),
-    ("later", c_void_p * 4),
+    ("later", c_void_p * 5),
 ]
 attn_request_attention._fields_ = [
     ("layers", POINTER(attn_attention)),
@@ -1627,6 +1632,11 @@ attn_result._fields_ = [
     ("is_abandoned", c_bool),
     ("predictions", attn_predictions),
     ("later", c_void_p * 4),
+]
+attn_head_list._fields_ = [
+    ("text", c_char_p),
+    ("items", POINTER(attn_location)),
+    ("n", c_size_t),
 ]
 attn_position_numbers._fields_ = [
     ("numbers", POINTER(c_int32)),
@@ -1761,12 +1771,12 @@ attn_intervention._fields_ = [
     ("at", attn_location),
     ("positions", c_char_p),
     ("keys", c_char_p),
-    ("heads", c_char_p),
+    ("heads", attn_head_list),
     ("values", attn_ndarray),
     ("factor", c_float),
     ("name", c_char_p),
     ("text", c_char_p),
-    ("later", c_void_p * 4),
+    ("later", c_void_p * 2),
 ]
 attn_edit_texts._fields_ = [
     ("ablate", c_char_p),
@@ -2181,9 +2191,9 @@ attn_comparison._fields_ = [
     ("n_logits", c_size_t),
 ]
 attn_ablate_set._fields_ = [
-    ("heads", c_char_p),
+    ("heads", attn_head_list),
     ("name", c_char_p),
-    ("later", c_void_p * 4),
+    ("later", c_void_p * 2),
 ]
 attn_ablate_args._fields_ = [
     ("size", c_size_t),
@@ -2215,7 +2225,7 @@ attn_align_args._fields_ = [
     ("has_score", c_bool),
     ("is_line", c_bool),
     ("layers", c_char_p),
-    ("heads", c_char_p),
+    ("heads", attn_head_list),
     ("method", c_char_p),
     ("is_by_word", c_bool),
     ("is_shifted", c_bool),

@@ -66,7 +66,8 @@ def _named(args: Structure, at: int, values, name: str, keep: list):
     value_of = kind._fields_[0][0] if kind._fields_[0][0] != "name" else kind._fields_[1][0]
     values = [values] if isinstance(values, str) else values
     named = values.items() if hasattr(values, "items") else [(None, value) for value in listed(values, name, "text, a dict or a list")]
-    items = [kind(**{value_of: spec(value, name), "name": key and terminated(key, name)}) for key, value in named]
+    items = [kind(**{value_of: dict(kind._fields_)[value_of](spec(value, name)), "name": key and terminated(key, name)})
+             for key, value in named]
     keep.append((kind * len(items))(*items))
     return keep[-1], len(items)
 
