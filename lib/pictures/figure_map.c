@@ -226,7 +226,7 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
         maps->n_across += maps->n_across == 0; /* at least one, even if it is too wide */
         maps->n_down = (maps->n - 1) / maps->n_across + 1;
     }
-    maps->left = ATTN_FIGURE_PAD + (maps->panels.rows ? ATTN_PANELS_LEFT : 0);
+    maps->left = ATTN_FIGURE_PAD + (maps->panels.rows ? attn_figure_panels_left(pen) : 0);
     right = maps->left + (double)maps->n_across * maps->step_x - BETWEEN;
     attn_figure_set_frame(pen, right, (maps->panels.rows ? ATTN_PANELS_ABOVE : 4) + caption,
                           (double)maps->n_down * maps->step_y - BETWEEN - caption, false);

@@ -79,8 +79,33 @@ static const struct attn_backdrop *find_seen(struct attn_run *run)
     return &run->backdrop;
 }
 
+/* Returns the part of the picture in the text that the watched tile of the tower is of; or NULL. */
+static const struct attn_backdrop *find_tile(struct attn_run *run)
+{
+    const struct attn_picture_prompt *seen = &run->text.seen;
+    const struct attn_pixels *pixels = seen->pixels;
+    const bool is_whole = run->tiles[0] + 1 == seen->n_picture;
+    const size_t n_down = is_whole ? 1 : seen->tile_rows, n_across = is_whole ? 1 : seen->tile_cols;
+    const size_t down = is_whole ? 0 : run->tiles[0] / n_across;
+    const size_t across = is_whole ? 0 : run->tiles[0] % n_across;
+    const size_t height = pixels->shown_height / n_down, width = pixels->shown_width / n_across;
+
+    if (!pixels->shown || height == 0 || width == 0)
+        return NULL;
+    run->backdrop = (struct attn_backdrop){
+        .rgb = pixels->shown + 3 * (down * height * pixels->shown_width + across * width),
+        .height = height,
+        .width = width,
+        .stride = pixels->shown_width,
+        .n_row = run->tile.sequence.grid.n_row,
+        .n_col = run->tile.sequence.grid.n_col};
+    return &run->backdrop;
+}
+
 static void set_labels(struct attn_run *run)
 {
+    const bool is_of_tower = run->selection && run->n_watched > 0 &&
+                             attn_selection_is_of_encoder(run->selection);
     const struct attn_request_reading *reading = &run->request.reading;
 
     run->labels = (struct attn_labels){
@@ -105,9 +130,9 @@ static void set_labels(struct attn_run *run)
         .n_back = run->text.encoding.n_back,
         .texts =
             run->request.input.pair && run->text.encoding.n > 0 ? run->text.encoding.texts : NULL,
-        .backdrop = find_backdrop(run),
+        .backdrop = is_of_tower ? find_tile(run) : find_backdrop(run),
         .region = run->text.seen.region,
-        .seen = find_seen(run),
+        .seen = is_of_tower ? NULL : find_seen(run),
         .pixels = run->text.seen.n_picture > 0 ? run->text.seen.pixels : NULL,
         .maps = run->text.seen.n_picture > 0 ? run->maps : NULL,
     };
