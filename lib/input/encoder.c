@@ -136,15 +136,19 @@ static enum attn_status store_final_rows(void *user, const struct attn_trace_eve
     return keeping->trace.selection ? attn_trace_hand_on(&keeping->trace, event, err) : ATTN_OK;
 }
 
-/* Creates a selection of the tensors that the trace wants and of the final rows. */
+/* Creates a selection of the tensors that the trace wants and of the final rows. All rows and heads
+ * are computed if they are needed for these, or if edits are counted in them. */
 static enum attn_status select_tensors(const struct attn_dims *dims, const struct keeping *keeping,
-                                       struct attn_selection **chosen, struct attn_error *err)
+                                       bool has_edits, struct attn_selection **chosen,
+                                       struct attn_error *err)
 {
     const struct attn_selection *selection = keeping->trace.selection;
     struct attn_site_set sites =
         keeping->rows ? ATTN_SITES(keeping->at.site) : (struct attn_site_set){0};
 
-    ATTN_TRY(attn_selection_create(dims, chosen, err));
+    ATTN_TRY(selection && !keeping->rows && !has_edits
+                 ? attn_selection_copy_stack(selection, ATTN_STACK_ENCODER, chosen, err)
+                 : attn_selection_create(dims, chosen, err));
     if (selection) /* the other sites are derived, not computed by the encoder */
         attn_sites_extend(
             &sites,
@@ -201,7 +205,8 @@ enum attn_status attn_encoder_run(const struct attn_pass *pass, struct attn_enco
     struct attn_pass own = *pass;
     struct attn_session *session = NULL;
     struct attn_selection *chosen = NULL;
-    enum attn_status status = select_tensors(&dims, &keeping, &chosen, err);
+    enum attn_status status =
+        select_tensors(&dims, &keeping, pass->options.n_edit > 0, &chosen, err);
 
     all.selection = chosen;
     own.text = &text;

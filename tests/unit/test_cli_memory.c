@@ -1,6 +1,6 @@
 /*
  * test_cli_memory.c - a run's memory is what the manual says (MEMORY), at 8,192 tokens, whatever
- * is written: a matrix of 256 MiB, all vectors, predictions.
+ * is written: a matrix of 256 MiB, all vectors, predictions. Windows of a picture need no matrix.
  */
 #include "tests/support/command.h"
 #include "tests/support/folder.h"
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The sizes of the model that is made here. */
 enum { T = 8192, D = 128, H = 4, E = 32, F = 512, L = 2 };
@@ -92,4 +93,53 @@ START_TEST(a_long_run_takes_what_the_manual_says)
 }
 END_TEST
 
-ATTN_SUITE("cli_memory", a_long_run_takes_what_the_manual_says)
+/* A picture of 64 x 64 patches as an array of zeros in the file `p.npy`. */
+static void make_picture(void)
+{
+    enum { N_HEADER = 128 };
+    static char bytes[N_HEADER + 3 * 256 * 256 * sizeof(float)];
+    static const char start[] = "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': "
+                                "False, 'shape': (3, 256, 256)}";
+
+    memset(bytes, ' ', N_HEADER);
+    memcpy(bytes, start, sizeof start - 1);
+    bytes[N_HEADER - 1] = '\n';
+    attn_folder_write("p.npy", bytes, sizeof bytes);
+}
+
+/* 4,096 patches: a mask of all pairs would take 16 MiB, the patterns of a layer 128 MiB. */
+START_TEST(windows_of_a_picture_take_no_matrix)
+{
+    static const char *const runs[][13] = {
+        {"run", "-q", "-m", "qwen2_5_vl", "--config", "c", "--image", "p.npy", "--sentence",
+         "What?", "--top", "1"},
+        {"run", "-q", "-m", "qwen2_5_vl", "--config", "c", "--image", "p.npy", "--sentence",
+         "What?", "--sites=tower:pattern", "--heads=2.1", "--npz=/dev/null"}};
+    char root[2048], command[4096];
+
+    ck_assert_ptr_nonnull(getcwd(root, sizeof root));
+    attn_folder_enter();
+    make_picture();
+    snprintf(
+        command, sizeof command,
+        "tar -xf '%s/tests/fixtures/vision.tar' qwen2_5_vl && sed 's/\"max_position_embeddings\""
+        ": 512/\"max_position_embeddings\": 4096/' qwen2_5_vl/config.json > c",
+        root);
+    ck_assert_int_eq(system(command), 0);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        const char *args[14] = {NULL};
+        struct attn_ran ran;
+
+        memcpy(args, runs[i], sizeof runs[i]);
+        ran = attn_command(args);
+        ck_assert_msg(ran.exit == 0, "%s", ran.err);
+        ck_assert_msg(IS_SANITIZED || ran.resident < 24 * 1024, "%s: %ld KiB", args[10],
+                      ran.resident);
+        attn_ran_release(&ran);
+    }
+    ck_assert_int_eq(system("rm -r qwen2_5_vl"), 0);
+    attn_folder_leave();
+}
+END_TEST
+
+ATTN_SUITE("cli_memory", a_long_run_takes_what_the_manual_says, windows_of_a_picture_take_no_matrix)
