@@ -39,13 +39,6 @@ static const struct attn_param input_rows[] = {
                  "a file with one record per line; - or nothing is standard input"),
 };
 
-static const struct attn_param tower_rows[] = {
-    ATTN_PARAM(CHOICE, "tower", NULL, struct batch_args, common.model.tower,
-               "of a directory with two towers, as CLIP's, the one that the records are for: "
-               "text (default) or image",
-               .words = "text|image"),
-};
-
 static const struct attn_param lines_rows[] = {
     ATTN_PARAM(TEXT, "output", "FILE", struct batch_args, output,
                "the file for the lines of JSON, one per record; default: -, standard output",
@@ -85,7 +78,7 @@ static const struct attn_param progress_rows[] = {
 static const struct attn_param_part parts[] = {
     {OPTION_LIST("Input", input_rows), 0},
     {&attn_batch_record_params, AT(asked)},
-    {OPTION_LIST("Input", tower_rows), 0},
+    {&tower_options, AT(common.model)},
     {&attn_batch_limit_params, AT(asked)},
     {&attn_reading_params, AT(common.prompt.asked)},
     {&attn_picture_prompt_params, AT(common.prompt.asked)},
@@ -402,8 +395,6 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(fill_request(batch, err));
     ATTN_TRY(open_batch(batch, err));
     ATTN_TRY(question_open_model(question, err));
-    ATTN_TRY(model_check_tower(&args->common.model,
-                               attn_model_config(attn_host_model(question->host)), err));
     ATTN_TRY(edits_read(&question->edits, &args->common.places, question->host, &question->request,
                         err));
     interrupt_catch();

@@ -48,10 +48,6 @@ static const struct attn_param inspect_rows[] = {
     ATTN_PARAM(COUNT, "source-length", "S", struct inspect_args, source_length,
                "rows of the source, for models with cross-attention; default: T", .least = 1,
                .most = MAX_LENGTH),
-    ATTN_PARAM(CHOICE, "tower", NULL, struct inspect_args, model.tower,
-               "of a directory with two towers, as CLIP's, the one to show: text (default) or "
-               "image",
-               .words = "text|image"),
     ATTN_PARAM(FLAG, "json", NULL, struct inspect_args, has_json,
                "print one JSON document, with exact numbers, sizes in bytes"),
     ATTN_PARAM(FLAG, "check", NULL, struct inspect_args, has_check,
@@ -72,6 +68,7 @@ static const struct attn_param_part parts[] = {
     {OPTION_LIST("Input", path_rows), 0},
     {&model_options, offsetof(struct inspect_args, model)},
     {&weights_options, offsetof(struct inspect_args, model)},
+    {&tower_options, offsetof(struct inspect_args, model)},
     {OPTION_LIST("Output", inspect_rows), 0},
     {OPTION_LIST("Other", other_rows), 0},
 };
@@ -170,8 +167,8 @@ static enum attn_status find_cost(const struct inspect_args *args, struct inspec
     const struct attn_image_config *image = &config->image;
     size_t n = n_ctx > MAX_LENGTH ? USUAL_LENGTH : n_ctx, n_source;
 
-    if (image->patch_height > 0) /* a picture of the size in the config */
-        n = 1 + image->n_register +
+    if (image->height > 0) /* a picture of the size in the config */
+        n = !image->lacks_class + image->n_register +
             image->height / image->patch_height * (image->width / image->patch_width);
     inspection->shown.has_kinds = args->length > 0;
     if (args->length > 0)

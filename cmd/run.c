@@ -31,6 +31,7 @@ static const struct attn_param_part parts[] = {
     PROMPT_OPTIONS(offsetof(struct question_args, prompt)),
     QUESTION_PART(attn_image_params, prompt.asked),
     QUESTION_PART(attn_picture_prompt_params, prompt.asked),
+    QUESTION_PART(tower_options, model),
     QUESTION_PART(attn_label_params, prompt.labels),
     QUESTION_PART(attn_source_params, prompt.asked),
     QUESTION_PART(attn_listing_params, items),
@@ -307,6 +308,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(prompt_check(question->call, &args->prompt, question->example, err));
     if (!args->is_compared && tables_are_chosen(&args->tables))
         return refuse(err, NULL, "`sort` and `limit` need `compare`");
+    if (args->model.tower == ATTN_TOWER_IMAGE && !args->prompt.asked.input.image)
+        return refuse(err, NULL, "`tower` image reads a picture, and no `image` is given");
     ATTN_TRY(check_gradient(args, err));
     if (is_predicting(args))
         question->shown = ATTN_MEDIUM_PREDICTIONS;

@@ -57,6 +57,14 @@ static const struct attn_param compute_rows[] = {
                .traits = ATTN_PARAM_SHAPES_TENSORS, .words = "f32|bf16"),
 };
 
+static const struct attn_param tower_rows[] = {
+    ATTN_PARAM(CHOICE, "tower", NULL, struct model_args, tower,
+               "of a directory with two towers, as CLIP's, or with a decoder that reads pictures "
+               "beside a text: text (default), or image, the one that reads a picture alone",
+               .words = "text|image"),
+};
+const struct attn_param_list tower_options = ATTN_PARAM_LIST("Input", tower_rows);
+
 const struct attn_param_list compute_options = ATTN_PARAM_LIST("Precision", compute_rows);
 
 /* --- Where models are ------------------------------------------------------------------------- */
@@ -383,7 +391,7 @@ enum attn_status model_source_find(const struct model_args *args,
 enum attn_status model_check_tower(const struct model_args *args, const struct attn_config *config,
                                    struct attn_error *err)
 {
-    if (args->tower == ATTN_TOWER_TEXT || config->image.patch_width > 0)
+    if (args->tower != ATTN_TOWER_IMAGE || config->image.patch_width > 0)
         return ATTN_OK;
     return refuse(err, NULL, "`tower` image needs a model that reads pictures");
 }

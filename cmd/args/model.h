@@ -21,6 +21,9 @@ struct model_args {
  * weights, and for commands that compute with them. */
 extern const struct attn_param_list model_options, weights_options, compute_options;
 
+/* The option of commands for one of two towers. */
+extern const struct attn_param_list tower_options;
+
 /* All of them. */
 #define MODEL_OPTIONS(at)                                                                          \
     {&model_options, (at)}, {&weights_options, (at)},                                              \

@@ -133,10 +133,11 @@ enum attn_status question_open_model(struct question *question, struct attn_erro
     struct model_args model = args->model;
 
     ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
-    if (args->prompt.asked.input.image)
-        model.tower = ATTN_TOWER_IMAGE;
+    if (args->prompt.asked.input.image && model.tower == ATTN_TOWER_TEXT)
+        model.tower = ATTN_TOWER_OF_INPUT;
     ATTN_TRY(model_host_open(&question->source.source, &model, &args->running, question->reuse,
                              &question->host, err));
+    ATTN_TRY(model_check_tower(&model, attn_model_config(attn_host_model(question->host)), err));
     question->request.reading.example = question->example;
     return outputs_check_model(&args->tables.output, question->host, err);
 }

@@ -9,6 +9,7 @@
 #include "model/model_internal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 bool attn_input_is_picture(const struct attn_input *input)
 {
@@ -77,13 +78,15 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
                        (input->image && input->pixels)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image` is given beside another input, expected one of them");
-    if (!is_picture && (has_answer(input) || reading->chat != ATTN_CHAT_ON ||
-                        reading->image_tiles != ATTN_IMAGE_TILES_ON))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`%s` goes with a picture, and no `image` is given",
+    if ((!is_picture || family == ATTN_VISION_NONE) &&
+        (has_answer(input) || reading->chat != ATTN_CHAT_ON ||
+         reading->image_tiles != ATTN_IMAGE_TILES_ON))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` goes with a picture%s",
                            has_answer(input)               ? "continuation"
                            : reading->chat != ATTN_CHAT_ON ? "chat"
-                                                           : "image_tiles");
+                                                           : "image_tiles",
+                           is_picture ? " beside a text, which the model does not read"
+                                      : ", and no `image` is given");
     if (is_picture && of_text)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`%s` goes with a text, and `image` gives a picture", of_text);
@@ -109,10 +112,10 @@ static enum attn_status make_labels(struct attn_sequence *sequence, struct attn_
     for (size_t i = 0; i < sequence->n; i++) {
         const size_t patch = i - grid->n_front, room = sizeof(tokens->made[i]);
         char *label = tokens->made[i];
-        const int n = i == 0              ? snprintf(label, room, "[CLS]")
-                      : i < grid->n_front ? snprintf(label, room, "[REG%zu]", i - 1)
-                                          : snprintf(label, room, "%zu,%zu", patch / grid->n_col,
-                                                     patch % grid->n_col);
+        const int n = i >= grid->n_front ? snprintf(label, room, "%zu,%zu", patch / grid->n_col,
+                                                    patch % grid->n_col)
+                      : i == 0           ? snprintf(label, room, "[CLS]")
+                                         : snprintf(label, room, "[REG%zu]", i - 1);
 
         tokens->bytes[i] = label;
         tokens->sizes[i] = (size_t)n < room ? (size_t)n : room - 1;
@@ -173,6 +176,17 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
                   config->image.width / config->image.patch_width,
                   config->image.height / config->image.patch_height, sequence->grid.n_col,
                   sequence->grid.n_row);
+    if (pixels->n_picture > 1) { /* made for a decoder, of which this is the tower */
+        const size_t n = n_channel * pixels->height * pixels->width;
+        struct attn_pixels *made = &sequence->made;
+
+        memmove(made->values, made->values + (made->n_picture - 1) * n, n * sizeof *made->values);
+        made->n_picture = 1;
+    }
+    ATTN_TRY(attn_model_place_patches(model, &sequence->grid, &sequence->seen.patches, err));
+    if (sequence->seen.patches)
+        sequence->numbers = (struct attn_position_numbers){
+            sequence->seen.patches, sequence->grid.n_row * sequence->grid.n_col, 0};
     sequence->pixels = pixels;
     sequence->n = sequence->grid.n_front + sequence->grid.n_row * sequence->grid.n_col;
     return make_labels(sequence, err);

@@ -74,23 +74,6 @@ enum attn_status attn_tower_take(const struct attn_model *model,
     return ATTN_OK;
 }
 
-/* Sets where the patches of the pictures of SEQUENCE are, if the tower turns them by that. */
-static enum attn_status place_patches(const struct attn_model *tower,
-                                      struct attn_picture_prompt *seen, struct attn_error *err)
-{
-    const size_t merge = tower->config.vision.merge, n_row = seen->rows * merge,
-                 n_col = seen->columns * merge, n = n_row * n_col;
-
-    if (tower->config.positions != ATTN_POSITIONS_ROTARY)
-        return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(seen->patches, 3 * n, err));
-    for (size_t i = 0; i < n; i++) {
-        seen->patches[n + i] = (int32_t)(i / n_col);
-        seen->patches[2 * n + i] = (int32_t)(i % n_col);
-    }
-    return ATTN_OK;
-}
-
 /* The memory for one picture. */
 struct sight {
     float *final;  /* [patches, D of the tower] */
@@ -305,13 +288,17 @@ enum attn_status attn_tower_see(struct attn_tower_pass *pass, float *rows, struc
 enum attn_status attn_tower_prepare(const struct attn_model *model, struct attn_sequence *sequence,
                                     struct attn_error *err)
 {
+    const size_t merge = model->tower->config.vision.merge;
+    struct attn_picture_prompt *seen = &sequence->seen;
+    const struct attn_image_grid grid = {0, seen->rows * merge, seen->columns * merge};
+
     sequence->embedded =
         attn_alloc(sequence->n, model->config.d_embed * sizeof *sequence->embedded, err);
     if (!sequence->embedded)
         return ATTN_NO_MEMORY;
     sequence->rows = sequence->embedded;
     ATTN_TRY(embed_text(model, sequence, err));
-    return place_patches(model->tower, &sequence->seen, err);
+    return attn_model_place_patches(model->tower, &grid, &seen->patches, err);
 }
 
 /* What the events of one picture are sent to, and its number among those that are watched. */

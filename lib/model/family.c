@@ -464,9 +464,10 @@ static enum attn_status find_section(const struct attn_json *json, enum attn_tow
 /* Reads the config of TOWER, whose keys are in a separate object; only the width of the projection
  * is a key of the model. */
 static enum attn_status read_of_two(struct attn_json *json, const struct attn_family *family,
-                                    enum attn_tower tower, struct attn_config *config,
+                                    enum attn_tower asked, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
+    const enum attn_tower tower = asked == ATTN_TOWER_TEXT ? asked : ATTN_TOWER_IMAGE;
     const struct attn_node *section = NULL;
     const struct attn_family *its = attn_family_find(family->towers[tower]);
     size_t d_projected = 512;

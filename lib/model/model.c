@@ -476,6 +476,7 @@ static enum attn_status open_files(const struct attn_source *source,
                                    struct attn_error *err)
 {
     const char *name = source->name ? source->name : source->directory;
+    struct attn_model_options own = *options;
     struct attn_file file = {0};
     enum attn_status status;
 
@@ -498,7 +499,8 @@ static enum attn_status open_files(const struct attn_source *source,
     } else {
         ATTN_TRY(read_safetensors(source, options, m, err));
     }
-    ATTN_TRY(bind(m, m->adapter, options, err));
+    own.reuse = options->reuse && !(m->tower && options->tower == ATTN_TOWER_IMAGE);
+    ATTN_TRY(bind(m, m->adapter, &own, err));
     if (m->encoder)
         ATTN_TRY(open_encoder(m, options, err));
     if (m->tower)
@@ -525,11 +527,26 @@ static enum attn_status open_files(const struct attn_source *source,
     return ATTN_OK;
 }
 
+/* Returns the tower of M, which is an encoder of pictures then and owns M; M if it has none. */
+static struct attn_model *take_tower(struct attn_model *m)
+{
+    struct attn_model *tower = m->tower;
+
+    if (!tower)
+        return m;
+    m->tower = NULL;
+    tower->whole = m;
+    tower->config.vision = (struct attn_vision_config){0};
+    tower->config.stack.is_of_decoder = false;
+    return tower;
+}
+
 enum attn_status attn_model_open(const struct attn_source *source,
                                  const struct attn_model_options *given, struct attn_model **model,
                                  struct attn_error *err)
 {
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
+    enum attn_status status;
     struct attn_model *m;
 
     if (!attn_is_given(source, "source", err) || !attn_is_given(model, "model", err) ||
@@ -538,12 +555,14 @@ enum attn_status attn_model_open(const struct attn_source *source,
     ATTN_TRY(attn_options_read(given, &options, err));
     if (!attn_is_choice(options.compute, ATTN_N_COMPUTE, "compute", err) ||
         !attn_is_choice(options.load, ATTN_READ + 1, "load", err) ||
-        !attn_is_choice(options.tower, ATTN_TOWER_IMAGE + 1, "tower", err))
+        !attn_is_choice(options.tower, ATTN_TOWER_OF_INPUT + 1, "tower", err))
         return ATTN_INVALID;
     ATTN_TRY(ATTN_ALLOC(m, 1, err));
     m->work = attn_alloc(1, sizeof *m->work, err);
-    ATTN_RETURN_MADE(m->work ? open_files(source, &options, m, err) : ATTN_NO_MEMORY, model, m,
-                     attn_model_free);
+    status = m->work ? open_files(source, &options, m, err) : ATTN_NO_MEMORY;
+    if (status == ATTN_OK && options.tower == ATTN_TOWER_IMAGE)
+        m = take_tower(m);
+    ATTN_RETURN_MADE(status, model, m, attn_model_free);
 }
 
 void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum attn_isa isa)
@@ -583,6 +602,7 @@ void attn_model_free(struct attn_model *model)
     }
     attn_model_free(model->encoder);
     attn_model_free(model->tower);
+    attn_model_free(model->whole);
     attn_free(model->work);
     attn_free(model->code);
     attn_weights_release(&model->weights);
@@ -687,6 +707,22 @@ enum attn_status attn_model_embed(const struct attn_model *model, const int32_t 
 
     ATTN_TRY(attn_model_check_ids(model, ids, n, 0, err));
     attn_model_gather(model, attn_kernels_find(ATTN_ISA_BEST), ids, n, x);
+    return ATTN_OK;
+}
+
+enum attn_status attn_model_place_patches(const struct attn_model *model,
+                                          const struct attn_image_grid *grid, int32_t **numbers,
+                                          struct attn_error *err)
+{
+    const size_t n = grid->n_row * grid->n_col;
+
+    if (model->config.positions != ATTN_POSITIONS_ROTARY)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(*numbers, 3 * n, err));
+    for (size_t i = 0; i < n; i++) {
+        (*numbers)[n + i] = (int32_t)(i / grid->n_col);
+        (*numbers)[2 * n + i] = (int32_t)(i % grid->n_col);
+    }
     return ATTN_OK;
 }
 

@@ -26,7 +26,12 @@ struct attn_pool; /* base/pool.h */
 
 /* Two models in one directory that map texts and pictures to comparable vectors: CLIP, Radford et
  * al. 2103.00020. */
-enum attn_tower { ATTN_TOWER_TEXT = 0, ATTN_TOWER_IMAGE = 1 };
+enum attn_tower {
+    ATTN_TOWER_TEXT = 0,
+    ATTN_TOWER_IMAGE = 1, /* or the encoder of pictures of a decoder, without the decoder */
+    ATTN_TOWER_OF_INPUT =
+        2, /* to open one for a picture: of two ATTN_TOWER_IMAGE, or the decoder */
+};
 
 struct attn_model_options {
     size_t size;         /* of this struct */

@@ -84,6 +84,7 @@ struct attn_model {
     struct attn_weights weights;
     struct attn_model *encoder; /* owns: the encoder, which borrows `st`; or NULL */
     struct attn_model *tower;   /* owns: the same for an encoder of the pictures in prompts */
+    struct attn_model *whole;   /* owns: the decoder whose tower this is, from which it was taken */
     enum attn_compute compute;  /* number format in which weights are multiplied */
     char *name;                 /* owns */
     /* Of a model of speech, whose weights say when words were spoken: owns the heads, "cross:2.1",
@@ -193,5 +194,11 @@ struct attn_image_grid; /* model/image_patches.h */
  * bottom is ignored. Returns ATTN_INVALID if the model reads no pictures, or none of this size. */
 enum attn_status attn_model_image_grid(const struct attn_model *model, size_t height, size_t width,
                                        struct attn_image_grid *grid, struct attn_error *err);
+
+/* Sets *numbers [3, patches] to 0, the row and the column of each patch of GRID, if MODEL turns
+ * patches by them. The caller frees them. */
+enum attn_status attn_model_place_patches(const struct attn_model *model,
+                                          const struct attn_image_grid *grid, int32_t **numbers,
+                                          struct attn_error *err);
 
 #endif

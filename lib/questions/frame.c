@@ -54,6 +54,24 @@ static enum attn_status read_call(struct asking *asking, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Selects the host of the tower that the arguments ask for, which reads pictures. */
+static enum attn_status choose_tower(struct asking *asking, struct attn_error *err)
+{
+    const char *args = asking->call->args;
+    enum attn_tower tower = ATTN_TOWER_TEXT;
+
+    if (asking->procedure->tower > 0)
+        memcpy(&tower, args + asking->procedure->tower, sizeof tower);
+    if (tower == ATTN_TOWER_TEXT)
+        return ATTN_OK;
+    ATTN_TRY(attn_host_tower(asking->host, tower, &asking->host, err));
+    ATTN_TRY(attn_host_check_model(asking->host, err));
+    return attn_model_reads_pictures(attn_host_model(asking->host))
+               ? ATTN_OK
+               : attn_refuse(err, ATTN_STAGE_OPTIONS,
+                             "`tower` image needs a model that reads pictures");
+}
+
 /* Selects the host for INPUT, the first input: one of two towers, and if labels are given, a
  * classifier. */
 static enum attn_status choose_host(struct asking *asking, const struct attn_input *input,
@@ -63,8 +81,9 @@ static enum attn_status choose_host(struct asking *asking, const struct attn_inp
 
     asking->request.predict.n_label = 0;
     asking->request.predict.more = NULL;
-    return attn_zero_shot_choose_host(&asking->host, input, &question, &asking->request.reading,
-                                      &asking->labelled, err);
+    ATTN_TRY(attn_zero_shot_choose_host(&asking->host, input, &question, &asking->request.reading,
+                                        &asking->labelled, err));
+    return choose_tower(asking, err);
 }
 
 /* Lets PROCEDURE change the request of FRAME before its run is prepared. */
@@ -259,7 +278,7 @@ static enum attn_status choose_host_of_items(struct asking *asking, struct attn_
 
     if (attn_predict_n_label(&asking->request.predict) == 0 &&
         !(model && attn_model_config(model)->has_two_towers))
-        return ATTN_OK;
+        return choose_tower(asking, err);
     ATTN_TRY(attn_study_peek(asking->items, &first, err));
     return choose_host(asking, first ? &first->input : &nothing, err);
 }

@@ -55,6 +55,8 @@ struct attn_procedure {
      * procedure runs for each item, in parallel on the host's threads, and the tables are folded
      * (fold.h). */
     size_t study;
+    /* Offset of the enum attn_tower of the model that is asked; 0: the input selects it. */
+    size_t tower;
     /* Changes the arguments by FIRST, the first item that can be read, and by the request for it.
      * NULL: nothing to change. */
     void (*meet_first)(void *args, const struct attn_item *first,

@@ -261,6 +261,10 @@ static const struct attn_param param_rows[] = {
                "with `localize` over `items`, a head is selected in an item if its rank is at "
                "most N; default: 10",
                .least = 1),
+    ATTN_PARAM(CHOICE, "tower", NULL, struct attn_heads_args, tower,
+               "of a decoder that reads pictures beside a text: measure the decoder (text, "
+               "default), or its tower, which reads `image` alone (image)",
+               .words = "text|image"),
     ATTN_PARAM(REAL, "threshold", "X", struct attn_heads_args, threshold,
                "the score above which a head has a type; default: 0.5"),
     ATTN_PARAM(TEXT, "sort", "COLUMN", struct attn_heads_args, sort,
@@ -1265,6 +1269,7 @@ static const struct attn_procedure procedure = {
     .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct heads),
     .study = offsetof(struct attn_heads_args, study),
+    .tower = offsetof(struct attn_heads_args, tower),
     .meet_first = meet_first,
     .take_item = take_item,
     .derive = find_types,

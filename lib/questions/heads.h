@@ -73,8 +73,10 @@ struct attn_heads_args {
     struct attn_head_cards *cards;
     /* Of texts with a picture: */
     enum attn_heads_by by;
-    bool is_localized; /* finds the heads that point at what the answer is about */
-    size_t n_kept;     /* over items, a head is selected if its rank is at most this; 0: 10 */
+    bool is_localized;     /* finds the heads that point at what the answer is about */
+    size_t n_kept;         /* over items, a head is selected if its rank is at most this; 0: 10 */
+    enum attn_tower tower; /* ATTN_TOWER_IMAGE: the heads of the tower of pictures, also of one
+                              beside a decoder, whose input is a picture alone */
 };
 
 #define ATTN_HEADS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("heads", attn_heads_args)

@@ -120,6 +120,13 @@ static enum attn_status keep(struct attn_kept_source *kept, const char **text,
     return ATTN_OK;
 }
 
+/* Whether the files of HOST's model have another tower, or a decoder beside one. */
+static bool has_other(const struct attn_host *host)
+{
+    return host->model && (attn_model_config(host->model)->has_two_towers || host->model->tower ||
+                           host->model->whole);
+}
+
 /* Copies SOURCE, if HOST's other tower may be opened from it later. The model of HOST is open. */
 static enum attn_status keep_source(struct attn_host *host, const struct attn_source *source,
                                     struct attn_error *err)
@@ -127,7 +134,7 @@ static enum attn_status keep_source(struct attn_host *host, const struct attn_so
     struct attn_kept_source *kept = &host->kept;
     const size_t n = source->n_override;
 
-    if (!attn_model_config(host->model)->has_two_towers || host->is_later)
+    if (!has_other(host) || host->is_later)
         return ATTN_OK;
     ATTN_TRY(attn_monitor_create(1, &host->lock, err));
     kept->source = *source;
@@ -161,8 +168,8 @@ static enum attn_status open_pictures(struct attn_host *host, const struct attn_
     maker->model = host->model;
     maker->cancel = host->options.cancel;
     ATTN_TRY(attn_monitor_create(1, &maker->large, err));
-    status = attn_pixel_steps_create(source, host->model, &maker->steps,
-                                     reads_texts ? &maker->failure : err);
+    status = attn_pixel_steps_create(source, host->model->whole ? host->model->whole : host->model,
+                                     &maker->steps, reads_texts ? &maker->failure : err);
     return reads_texts && status != ATTN_NO_MEMORY ? ATTN_OK : status;
 }
 
@@ -180,6 +187,9 @@ static enum attn_status open_source(struct attn_host *host, const struct attn_so
     options.on_note = host->options.on_note;
     options.user = host->options.user;
     ATTN_TRY(attn_model_open(source, &options, &host->model, err));
+    if (host->options.tower == ATTN_TOWER_OF_INPUT)
+        host->options.tower =
+            attn_model_config(host->model)->has_two_towers ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
     attn_model_start_engine(host->model, host->options.gemm, host->options.isa);
     ATTN_TRY(open_tokenizer(host, source, err));
     ATTN_TRY(keep_source(host, source, err));
@@ -214,7 +224,7 @@ enum attn_status attn_host_create(const struct attn_source *source,
         !attn_is_choice(options.compute, ATTN_N_COMPUTE, "compute", err) ||
         !attn_is_choice(options.gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
         !attn_is_choice(options.isa, ATTN_ISA_BEST + 1, "isa", err) ||
-        !attn_is_choice(options.tower, ATTN_TOWER_IMAGE + 1, "tower", err))
+        !attn_is_choice(options.tower, ATTN_TOWER_OF_INPUT + 1, "tower", err))
         return ATTN_INVALID;
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
@@ -309,8 +319,7 @@ enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,
     enum attn_status status = ATTN_OK;
 
     *found = host;
-    if (!host->model || !attn_model_config(host->model)->has_two_towers ||
-        host->options.tower == tower)
+    if (!has_other(host) || host->options.tower == tower)
         return ATTN_OK;
     if (!host->is_later) {
         attn_monitor_enter(host->lock);

@@ -41,11 +41,15 @@ static const struct attn_backdrop *find_backdrop(struct attn_run *run)
 
     if (!pixels || !pixels->shown)
         return NULL;
+    const bool is_shown = pixels->n_picture > 0; /* with its own size, to the tower of a decoder */
+
     run->backdrop = (struct attn_backdrop){
         .rgb = pixels->shown,
-        .height = grid->n_row * attn_model_config(run->model)->image.patch_height,
-        .width = grid->n_col * attn_model_config(run->model)->image.patch_width,
-        .stride = pixels->width,
+        .height = is_shown ? pixels->shown_height
+                           : grid->n_row * attn_model_config(run->model)->image.patch_height,
+        .width = is_shown ? pixels->shown_width
+                          : grid->n_col * attn_model_config(run->model)->image.patch_width,
+        .stride = is_shown ? pixels->shown_width : pixels->width,
         .n_front = grid->n_front,
         .n_row = grid->n_row,
         .n_col = grid->n_col};
@@ -687,7 +691,8 @@ struct attn_session_options attn_run_session_options(const struct attn_run *run)
     options.n_key_mask = run->text.n;
     options.source_mask = run->source.key_mask;
     options.n_source_mask = run->source.n;
-    options.positions = attn_picture_prompt_positions(&run->text);
+    options.positions =
+        run->text.numbers.n > 0 ? run->text.numbers : attn_picture_prompt_positions(&run->text);
     options.embeddings_name = run->text.name;
     options.source_name = run->source.name;
     return options;

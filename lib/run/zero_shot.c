@@ -250,7 +250,9 @@ enum attn_status attn_zero_shot_choose_host(struct attn_host **host, const struc
         .question = question, .reading = reading, .n = attn_predict_n_label(question)};
     enum attn_status status;
 
-    ATTN_TRY(attn_host_tower(*host, is_picture ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT, host, err));
+    if ((*host)->model && attn_model_config((*host)->model)->has_two_towers)
+        ATTN_TRY(
+            attn_host_tower(*host, is_picture ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT, host, err));
     if (labelling.n == 0)
         return ATTN_OK;
     status = label(&labelling, *host, labelled, err);

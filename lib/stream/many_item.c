@@ -106,7 +106,7 @@ static bool is_same_for_all(const struct attn_many_task *task)
 {
     const struct attn_request *request = &task->request;
     bool is_same = !request->selection.queries && request->predict.n_next == 0 &&
-                   !request->predict.answer &&
+                   !request->predict.answer && task->longest->text.numbers.n == 0 &&
                    !attn_derived_is_wanted(task->longest->selection, ATTN_STACK_ONLY) &&
                    !attn_gradient_is_wanted(task->longest->selection);
 
@@ -120,14 +120,16 @@ static bool is_same_for_all(const struct attn_many_task *task)
     return is_same;
 }
 
-/* Creates a picture of zeros of the model's size. */
+/* Creates a picture of zeros of the model's size, or of one patch if it reads any size. */
 static enum attn_status make_blank(const struct attn_image_config *image,
                                    struct attn_pixels *pixels, struct attn_error *err)
 {
-    *pixels = (struct attn_pixels){
-        .n_channel = image->n_channel, .height = image->height, .width = image->width};
-    pixels->values = attn_alloc(attn_size_mul(image->n_channel, image->height),
-                                attn_size_mul(image->width, sizeof *pixels->values), err);
+    *pixels =
+        (struct attn_pixels){.n_channel = image->n_channel,
+                             .height = image->height > 0 ? image->height : image->patch_height,
+                             .width = image->width > 0 ? image->width : image->patch_width};
+    pixels->values = attn_alloc(attn_size_mul(image->n_channel, pixels->height),
+                                attn_size_mul(pixels->width, sizeof *pixels->values), err);
     return pixels->values ? ATTN_OK : ATTN_NO_MEMORY;
 }
 

@@ -1154,6 +1154,7 @@ static const struct {
     {"    by", offsetof(struct attn_heads_args, by)},
     {"    is_localized", offsetof(struct attn_heads_args, is_localized)},
     {"    n_kept", offsetof(struct attn_heads_args, n_kept)},
+    {"    tower", offsetof(struct attn_heads_args, tower)},
     {"attn_attention_args", sizeof(struct attn_attention_args)},
     {"    kind", offsetof(struct attn_attention_args, kind)},
     {"    mask", offsetof(struct attn_attention_args, mask)},

@@ -47,6 +47,7 @@ ELSEWHERE = {
     "Model.similarity": "pairs",
     "Model.compare": "compare",
     "Result.measures of Model.map": "attend --measures",
+    "Model.map": "run --tower",
     "Table.sort, where and select of what Model.compare gives": "run --sort run --limit attend --sort attend --limit attend --where "
                                                                 "attend --columns",
     "Model.run of what was generated": "generate --layers generate --heads generate --queries generate --sites",

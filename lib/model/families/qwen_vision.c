@@ -125,7 +125,7 @@ static enum attn_status read_qwen(ATTN_CONFIG_ARGS)
 #define A_QWEN                                                                                     \
     ATTN_BLOCK, .is_encoder = true, .positions = ATTN_POSITIONS_ROTARY, .has_qkv_bias = true,      \
                 .has_out_bias = true, .has_mlp_bias = true, .n_layer = 32, .n_head = 16,           \
-                .n_ctx = ATTN_MAX_CTX, .norm_eps = 1e-6F,                                          \
+                .n_ctx = SIZE_MAX, .norm_eps = 1e-6F,                                              \
                 .image = {.n_channel = 3,                                                          \
                           .patch_height = 14,                                                      \
                           .patch_width = 14,                                                       \

@@ -140,6 +140,7 @@ ATTN_TRAIT_DETAIL = 2048
 ATTN_TRAIT_RANKED = 4096
 ATTN_TOWER_TEXT = 0
 ATTN_TOWER_IMAGE = 1
+ATTN_TOWER_OF_INPUT = 2
 ATTN_SPECIAL_PARSE = 0
 ATTN_SPECIAL_TEXT = 1
 ATTN_SPECIAL_TOKENS_ON = 0
@@ -2411,6 +2412,7 @@ attn_heads_args._fields_ = [
     ("by", c_int),
     ("is_localized", c_bool),
     ("n_kept", c_size_t),
+    ("tower", c_int),
 ]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),

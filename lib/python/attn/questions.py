@@ -254,8 +254,8 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
 
 def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, repeats: int = 0, seed: int = 0,
           runs: int = 0, measures=None, pattern=None, from_=None, to=None, effect: bool = False, by: str = "head",
-          localize: bool = False, keep: int = 0, threshold: float = 0, target=None, foil=None, at=None,
-          metric: str = "auto", drop_sinks: float = 0, sort: str | None = None, limit: int = 0,
+          localize: bool = False, keep: int = 0, tower: str = "text", threshold: float = 0, target=None, foil=None,
+          at=None, metric: str = "auto", drop_sinks: float = 0, sort: str | None = None, limit: int = 0,
           where: dict | None = None, columns=None, **options) -> Table:
     """Where each head looks, and what type of head it is.
 
@@ -297,6 +297,8 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     localize    of a picture beside a text: rank the heads that look at one place of it (Kang et al. 2503.06287); kept
                 are heads with a large share of it, from layer 2 on, that do not look at its last row
     keep        with `localize` over `items`, a head is selected in an item if its rank is at most N; default: 10
+    tower       of a decoder that reads pictures beside a text: measure the decoder (text, default), or its tower, which
+                reads `image` alone (image) (text, image)
     threshold   the score above which a head has a type; default: 0.5
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
