@@ -486,6 +486,8 @@ static enum attn_status find_pictures(struct heads *heads, struct attn_error *er
         [ATTN_SHARE_QUESTION] = OF_QUESTION, [ATTN_SHARE_ANSWER] = OF_ANSWER,
         [ATTN_SHARE_SINKS] = OF_SINKS,
     };
+    /* the share of the picture from which on heads are kept, in JSON */
+    static const struct attn_column about_localized = ATTN_COLUMN_REAL("threshold", 4, NULL, SHARE);
     const size_t n = heads->parts.n, most = heads->args->n_kept > 0 ? heads->args->n_kept : 10;
     struct attn_head_picture *pictures = attn_frame_alloc(&heads->frame, n, sizeof *pictures);
     struct attn_location *ats = attn_frame_alloc(&heads->frame, n, sizeof *ats);
@@ -509,7 +511,11 @@ static enum attn_status find_pictures(struct heads *heads, struct attn_error *er
         found[RANK] = pictures[i].rank > 0 ? pictures[i].rank : (double)NAN;
         found[SELECTED] = pictures[i].rank > 0 && pictures[i].rank <= (double)most;
     }
-    return ATTN_OK;
+    if (!heads->args->is_localized || heads->frame.item)
+        return ATTN_OK;
+    const struct attn_cell cell = attn_cell_real(threshold);
+
+    return attn_table_set_about(heads->frame.rows.table, &about_localized, &cell, 1, err);
 }
 
 static void forget_found(struct heads *heads)
