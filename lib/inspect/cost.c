@@ -233,6 +233,16 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
             add_product(
                 &cost->projections, (2 - i) * n,
                 attn_saturated_mul(weights->sound[i].weight.n_row, weights->sound[i].weight.n_col));
+    if (weights->connector.weight.data) { /* of a tower: both maps are of cells */
+        const uint64_t n_cell = n / (c->vision.merge * c->vision.merge);
+
+        add_product(
+            &cost->projections, n_cell,
+            attn_saturated_mul(weights->connector.weight.n_row, weights->connector.weight.n_col));
+        add_product(&cost->projections, n_cell,
+                    attn_saturated_mul(weights->connector_in.weight.n_row,
+                                       weights->connector_in.weight.n_col));
+    }
     if (weights->embed_map.weight.data)
         add_product(&cost->projections, n, attn_saturated_mul(d, c->d_model));
     if (weights->head.weight.data)

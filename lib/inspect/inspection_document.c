@@ -310,6 +310,22 @@ static void add_files(struct attn_document *document, const struct attn_shown_in
 
 /* --- Cost ------------------------------------------------------------------------------------- */
 
+/* Adds the multiply-adds of a picture beside a text, if its size is fixed. */
+static void add_tower(struct attn_document *document, const struct attn_shown_inspection *shown)
+{
+    const struct attn_model *tower = shown->given.model->tower;
+    char text[ATTN_QUANTITY_SIZE];
+    uint64_t work;
+
+    if (!tower || tower->config.positions == ATTN_POSITIONS_ROTARY)
+        return;
+    work = attn_cost_work(tower, tower->config.n_ctx, 0, NULL).multiply_adds;
+    attn_quantity_operations(work, text);
+    attn_document_text(document, "  and in the tower, of each picture of %zu patches: %s\n",
+                       tower->config.n_ctx, text);
+    attn_document_value(document, "picture_multiply_adds", attn_cell_integer((int64_t)work));
+}
+
 static void add_run(struct attn_document *document, const struct attn_shown_inspection *shown)
 {
     const uint64_t n_token = NUMBER(RUN, 0, "n_token");
@@ -330,6 +346,7 @@ static void add_run(struct attn_document *document, const struct attn_shown_insp
     if (is_image)
         operations.labels = image_operation_labels;
     attn_document_table(document, shown->tables[ATTN_INSPECTED_MULTIPLY_ADDS], &operations);
+    add_tower(document, shown);
     if (shown->has_kinds) {
         attn_document_text(document, "\nAttention matrices are %.1f %% of this run; by kind:\n",
                            100 * ((double)NUMBER(MULTIPLY_ADDS, 0, "matrices") /

@@ -201,12 +201,32 @@ enum { MINUTE = 60, HOUR = 3600, DAY = 24 * HOUR, TIME_SIZE = 32 };
  * long as the softmax of one pair. */
 static const double rate = 16e9, softmax = 32;
 
-static double find_seconds(const struct attn_run *run, const struct attn_attention *layers,
-                           struct attn_work *work)
+static double seconds_of(const struct attn_run *run, const struct attn_work *work)
 {
-    *work = attn_cost_work(run->model, run->text.n, run->source.n, layers);
     return ((double)work->multiply_adds + softmax * (double)work->n_pair) /
            (rate * attn_host_n_thread(run->host));
+}
+
+/* Returns the work of the tower on one of the pictures in the text of RUN; {0} without one. */
+static struct attn_work tower_work(const struct attn_run *run)
+{
+    const struct attn_picture_prompt *seen = &run->text.seen;
+    const size_t merge = run->model->tower ? run->model->tower->config.vision.merge : 0;
+
+    return seen->n_picture > 0 ? attn_cost_work(run->model->tower,
+                                                seen->rows * seen->columns * merge * merge, 0, NULL)
+                               : (struct attn_work){0};
+}
+
+/* Estimates the time of N runs, each of WORK; the tower runs once. */
+static double find_seconds(const struct attn_run *run, size_t n,
+                           const struct attn_attention *layers, struct attn_work *work)
+{
+    const struct attn_work tower = tower_work(run);
+
+    *work = attn_cost_work(run->model, run->text.n, run->source.n, layers);
+    return (double)n * seconds_of(run, work) +
+           (double)run->text.seen.n_picture * seconds_of(run, &tower);
 }
 
 /* Writes a time as "3 min" or "2.5 h". Returns TEXT. */
@@ -226,7 +246,9 @@ enum attn_status attn_run_check_time(const struct attn_run *run, size_t n, struc
     const struct attn_request *request = &run->request;
     const size_t n_token = run->text.n > run->source.n ? run->text.n : run->source.n;
     char runs[ATTN_QUANTITY_SIZE + 16] = "a run", count[ATTN_QUANTITY_SIZE],
-                                   work_text[ATTN_QUANTITY_SIZE], time[TIME_SIZE], line[256];
+                                   work_text[ATTN_QUANTITY_SIZE], tower_text[ATTN_QUANTITY_SIZE],
+                                   tower[2 * ATTN_QUANTITY_SIZE + 64] = "", time[TIME_SIZE],
+                                   line[256];
     struct attn_work work;
     double seconds;
 
@@ -234,16 +256,23 @@ enum attn_status attn_run_check_time(const struct attn_run *run, size_t n, struc
         return attn_refuse(err, ATTN_STAGE_INPUT,
                            "the %s has %zu tokens, `max_input` takes at most %zu",
                            n_token == run->text.n ? "text" : "source", n_token, request->max_input);
-    if (request->max_seconds <= 0 || (double)n * find_seconds(run, NULL, &work) < MINUTE)
+    if (request->max_seconds <= 0 || find_seconds(run, n, NULL, &work) < MINUTE)
         return ATTN_OK;
-    seconds = (double)n * find_seconds(run, run->attention.layers, &work);
+    seconds = find_seconds(run, n, run->attention.layers, &work);
     if (seconds < MINUTE)
         return ATTN_OK;
     if (n > 1)
         snprintf(runs, sizeof runs, "%s runs", attn_quantity_count(n, count));
     attn_quantity_operations(work.multiply_adds, work_text);
-    snprintf(line, sizeof line, "%s of %s tokens, %s multiply-adds%s, may take about %s", runs,
-             attn_quantity_count(n_token, count), work_text, n > 1 ? " each" : "",
+    if (run->text.seen.n_picture > 0) {
+        const size_t n_picture = run->text.seen.n_picture;
+
+        attn_quantity_operations(n_picture * tower_work(run).multiply_adds, tower_text);
+        snprintf(tower, sizeof tower, " and %s for %zu picture%s", tower_text, n_picture,
+                 n_picture == 1 ? "" : "s");
+    }
+    snprintf(line, sizeof line, "%s of %s tokens, %s multiply-adds%s%s, may take about %s", runs,
+             attn_quantity_count(n_token, count), work_text, n > 1 ? " each" : "", tower,
              write_time(seconds, time));
     if (request->max_input == 0 && seconds > request->max_seconds) {
         attn_refuse(err, ATTN_STAGE_INPUT, "%s, which needs `max_input`", line);
