@@ -42,6 +42,7 @@ struct maps {
     size_t n_line, n_in_line; /* lines of text below a map, and weights in a line */
     bool is_short;            /* one number stands for all registers */
     bool is_terse;            /* numbers stand without names */
+    bool is_table;            /* its numbers are not weights */
 };
 
 /* --- The scale ----------------------------------------------------------------------------- */
@@ -118,7 +119,9 @@ enum { N_SHOWN = sizeof shares / sizeof *shares };
 /* Returns the number of weights below a map, and the characters of one with its gap. */
 static size_t count_weights(const struct maps *maps)
 {
-    return maps->backdrop->is_in_text ? N_SHOWN : maps->backdrop->n_front;
+    const bool is_in_text = maps->backdrop->is_in_text;
+
+    return is_in_text && maps->is_table ? 0 : is_in_text ? N_SHOWN : maps->backdrop->n_front;
 }
 
 static int entry_of(const struct maps *maps)
@@ -271,7 +274,7 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
     const size_t r = i / backdrop->n_col, c = i % backdrop->n_col;
     double box[4];
 
-    if (position < backdrop->n_front || r >= backdrop->n_row ||
+    if (maps->is_table || position < backdrop->n_front || r >= backdrop->n_row ||
         pen->kind == ATTN_FIGURE_TILES) /* whose cells are other positions */
         return;
     box[0] = place.x + (double)c * place.width;
@@ -464,6 +467,7 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
                               "'`figure patches`' shows keys on the picture that a model saw, and "
                               "this run has none: 'patches:RxC' lays them out in R rows of C");
     ATTN_TRY(check(pen->content->grid, err));
+    maps.is_table = !pen->content->grid->run;
     maps.n_query = attn_grid_n_mapped(pen->content->grid);
     maps.n = pen->content->grid->n > 1 ? pen->content->grid->n : maps.n_query;
     if (pen->is_fitted)

@@ -141,7 +141,8 @@ bool attn_grid_fits_backdrop(const struct attn_backdrop *backdrop,
     const size_t n = backdrop ? backdrop->n_row * backdrop->n_col : 0;
 
     if (backdrop && backdrop->is_in_text)
-        return matrix->n_column == n + ATTN_N_SHARE;
+        return matrix->n_column == n + ATTN_N_SHARE ||
+               (matrix->n_row == backdrop->n_row && matrix->n_column == backdrop->n_col);
     return backdrop && attn_site_has_keys(matrix->at.site) &&
            matrix->n_column == backdrop->n_front + n;
 }
@@ -193,7 +194,9 @@ static size_t n_asked(const struct attn_grid *grid)
 
 size_t attn_grid_n_mapped(const struct attn_grid *grid)
 {
-    if (!grid->run || (grid->backdrop && grid->backdrop->is_in_text))
+    if (!grid->run)
+        return grid->backdrop && grid->backdrop->is_in_text ? 1 : grid->matrices[0].n_row;
+    if (grid->backdrop && grid->backdrop->is_in_text)
         return grid->matrices[0].n_row;
     return grid->run->n_query == grid->run->n_position ? 1 : grid->run->n_query;
 }

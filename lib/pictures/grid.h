@@ -126,7 +126,7 @@ struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
 bool attn_grid_is_lone(const struct attn_grid *grid);
 
 /* Returns true if the columns of MATRIX are [CLS], registers and patches of BACKDROP, which may be
- * NULL; in a text, its cells and the shares of the map. */
+ * NULL; in a text its cells and the shares of the map, or MATRIX as a whole is its cells. */
 bool attn_grid_fits_backdrop(const struct attn_backdrop *backdrop,
                              const struct attn_level_matrix *matrix);
 
@@ -145,7 +145,7 @@ size_t attn_grid_first_mapped(const struct attn_backdrop *backdrop);
 size_t attn_grid_mapped_position(const struct attn_grid *grid, size_t i);
 
 /* Returns the number of rows that are drawn over the picture, the first ones: all rows; but if a
- * run has all queries, only that of [CLS]. */
+ * run has all queries, only that of [CLS]. A table of cells of a picture in a text is one map. */
 size_t attn_grid_n_mapped(const struct attn_grid *grid);
 
 enum { ATTN_KIND_LEVELS = 36 }; /* levels of a color map for each kind of head, of 256 in all */

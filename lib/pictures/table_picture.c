@@ -6,6 +6,7 @@
 #include "base/given.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "input/pixels.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
 #include "tables/text_table.h"
@@ -67,6 +68,7 @@ struct table_picture {
     struct attn_picture_options options;
     const struct attn_output *output;
     struct attn_table_cells cells;
+    struct attn_backdrop tiles;
     struct attn_shapes shapes; /* empty if the format draws the cells without shapes */
     const struct attn_table *table;
     const struct attn_table_picture *of;
@@ -83,12 +85,27 @@ static bool needs_shapes(enum attn_figure kind)
     return attn_figure_is_plot(kind) || kind == ATTN_FIGURE_PATCHES;
 }
 
-/* Returns true if the columns of OF are positions of a picture that was run. */
+/* Returns true if the columns of OF are positions of a picture that was run, or its rows and
+ * columns those of cells or tiles of a picture in a text. */
 static bool is_of_patches(const struct attn_table *table, const struct attn_table_picture *of)
 {
+    if (of->run && of->run->seen && of->view.figure == ATTN_FIGURE_PATCHES)
+        return true;
     return of->run && of->run->backdrop &&
            attn_table_has_role(table, attn_table_view_find(table, of->view.columns),
                                ATTN_ROLE_POSITION);
+}
+
+/* Returns the picture behind the numbers of OF, which is of patches. OWN is room for its tiles. */
+static const struct attn_backdrop *find_backdrop(const struct attn_table_picture *of,
+                                                 struct attn_backdrop *own)
+{
+    if (!of->run->seen || !of->view.only || strcmp(of->view.only, "tile") != 0)
+        return of->run->seen ? of->run->seen : of->run->backdrop;
+    *own = *of->run->seen;
+    own->n_row = of->run->pixels->tile_rows;
+    own->n_col = of->run->pixels->tile_cols;
+    return own;
 }
 
 /* Returns OF; or if its tokens are patches of a picture, fills *PATCHES with a map over that
@@ -178,7 +195,7 @@ static enum attn_status draw(struct table_picture *picture, struct attn_error *e
     if (output->format->tensors->draw_grid) /* the format writes the numbers without a figure */
         return ATTN_OK;
     if (kind == ATTN_FIGURE_PATCHES) {
-        figure->backdrop = of->run->backdrop;
+        figure->backdrop = find_backdrop(of, &picture->tiles);
         if (picture->options.figure == ATTN_FIGURE_DEFAULT &&
             !attn_grid_fits_backdrop(figure->backdrop, figure->matrices))
             content.kind = ATTN_FIGURE_MATRIX; /* not all positions: drawn as a matrix */
@@ -212,6 +229,7 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
                                         struct attn_error *err)
 {
     struct attn_table_cells cells = {.note = ""};
+    struct attn_backdrop tiles;
     struct attn_shapes shapes = {0};
     const bool is_asked =
         options->figure == ATTN_FIGURE_DEFAULT || options->figure == ATTN_FIGURE_PATCHES;
@@ -237,7 +255,7 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
     whole.n_label = is_plot ? picture->n_label : 0;
     status = attn_table_cells_read(table, &whole, drawing.kind, options, &cells, err);
     if (status == ATTN_OK && drawing.kind == ATTN_FIGURE_PATCHES) {
-        cells.grid.backdrop = picture->run->backdrop;
+        cells.grid.backdrop = find_backdrop(&whole, &tiles);
         if (!attn_grid_fits_backdrop(cells.grid.backdrop, cells.grid.matrices))
             drawing.kind = ATTN_FIGURE_MATRIX; /* not all positions: drawn as a matrix */
     }

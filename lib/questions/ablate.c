@@ -228,7 +228,7 @@ static const struct attn_param_rule rules[] = {
     {.given = "sets", .excludes = "heads", .time = ATTN_PARAM_VALUES},
 };
 
-static const struct attn_procedure procedure;
+static const struct attn_procedure *choose_procedure(const void *given);
 
 const struct attn_question attn_question_ablate = {
     .name = "ablate",
@@ -245,7 +245,7 @@ const struct attn_question attn_question_ablate = {
         "same_top is a share.\n",
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_ablate_args, .size = sizeof(struct attn_ablate_args)),
-    .procedure = &procedure,
+    .choose = choose_procedure,
 };
 
 /* --- Arguments -------------------------------------------------------------------------------- */
@@ -1227,8 +1227,6 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     struct plan plan = {.found = NULL};
     enum attn_status status = ATTN_OK;
 
-    if (has_picture_parts(call->given))
-        return attn_procedure_perform(&attn_ablate_pictures, call, err);
     status = make_plan(call->host, call->request, call->given, &plan, err);
     asked.plan = &plan;
     if (status == ATTN_OK)
@@ -1242,6 +1240,13 @@ enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *
                              struct attn_ablate_sum *sum, struct attn_error *err)
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    const struct attn_procedure_call call = {host, request, given, &args, table, sum};
 
-    return perform(&(struct attn_procedure_call){host, request, given, &args, table, sum}, err);
+    return has_picture_parts(given) ? attn_procedure_perform(&attn_ablate_pictures, &call, err)
+                                    : perform(&call, err);
+}
+
+static const struct attn_procedure *choose_procedure(const void *given)
+{
+    return has_picture_parts(given) ? &attn_ablate_pictures : &procedure;
 }

@@ -16,10 +16,8 @@ enum { PART, ROW, COLUMN, VALUE, CHANGE, KL, SAME_TOP, RIGHT, ROW_TYPE, N_COLUMN
 enum { SHOW_RIGHT = 2 };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [PART] = ATTN_COLUMN_PART("base"),
-    [ROW] = ATTN_COLUMN_OF(QUERY, "row", INTEGER),
-    [COLUMN] = ATTN_COLUMN_OF(KEY, "column", INTEGER),
-    ATTN_COLUMNS_ABLATED(VALUE, SHOW_RIGHT),
+    [PART] = ATTN_COLUMN_PART("base"),         [ROW] = ATTN_COLUMN("row", INTEGER),
+    [COLUMN] = ATTN_COLUMN("column", INTEGER), ATTN_COLUMNS_ABLATED(VALUE, SHOW_RIGHT),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -209,8 +207,23 @@ static uint64_t shows(const void *state)
 }
 
 static const struct attn_table_view views[] = {
-    {ATTN_VIEW_OF(QUERY, KEY, CHANGE), .asked = "with the mean of the picture in each part"},
+    {.rows = ATTN_TABLE_COLUMN(ROW),
+     .columns = ATTN_TABLE_COLUMN(COLUMN),
+     .values = ATTN_TABLE_COLUMN(CHANGE),
+     .figure = ATTN_FIGURE_PATCHES,
+     .traits = ATTN_VIEW_TOKENS,
+     .only = "cell"},
 };
+
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_ablate_args *args = given;
+    const bool is_of_cells = args->picture_parts & 1U << ATTN_ABLATE_CELL;
+
+    if (!is_of_cells)
+        drawn->picture->view.only = "tile";
+    attn_drawn_ask(drawn, "with the mean of the picture in each %s", drawn->picture->view.only);
+}
 
 const struct attn_procedure attn_ablate_pictures = {
     .name = "ablate",
@@ -228,5 +241,6 @@ const struct attn_procedure attn_ablate_pictures = {
     .choose = choose,
     .prepare = prepare,
     .shows = shows,
+    .draw = draw,
     .ask = ask,
 };

@@ -108,8 +108,8 @@ static const struct attn_backdrop *find_tile(struct attn_run *run)
 
 static void set_labels(struct attn_run *run)
 {
-    const bool is_of_tower = run->selection && run->n_watched > 0 &&
-                             attn_selection_is_of_encoder(run->selection);
+    const bool is_of_tower =
+        run->selection && run->n_watched > 0 && attn_selection_is_of_encoder(run->selection);
     const struct attn_request_reading *reading = &run->request.reading;
 
     run->labels = (struct attn_labels){
