@@ -417,6 +417,17 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
     return ATTN_RECORD_FAILURE_NO_FIT;
 }
 
+/* Whether maps over a picture are among the tensors that are kept. */
+static bool keeps_maps(const struct attn_many_task *task)
+{
+    struct attn_site_set sites = {0};
+    struct attn_error unknown = {0}; /* a malformed list has been refused */
+
+    if (task->request.selection.sites)
+        attn_sites_parse(task->request.selection.sites, &sites, &unknown);
+    return attn_sites_meet(sites, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES));
+}
+
 /* Reads the input of an item that has not failed yet. If reading fails, *failure and WHY receive
  * the reason. */
 static enum attn_status read_input(const struct attn_many_task *task, struct attn_many_item *item,
@@ -431,6 +442,8 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
         return ATTN_OK;
     request.input = *attn_many_item_input(item);
     attn_item_see(given, task->host->model, &task->request.input, &request.input);
+    if (given->neutral.text && attn_input_is_picture(&request.input) && keeps_maps(task))
+        request.maps.neutral = given->neutral.text;
     if (given->named.others)
         request.reading.places = &given->named;
     if (given->queries)

@@ -66,6 +66,7 @@ static const struct attn_record_key keys[] = {
     SOURCE_KEYS("corrupted_source", ITEMS, corrupted_source),
     BYTES_KEY("baseline_text", ITEMS, baseline),
     IDS_KEY("baseline_ids", BAD_IDS, ITEMS, baseline),
+    VALUE_KEY("neutral", PLAIN, RECORDS, neutral.text),
     BYTES_KEY("neutral", ITEMS, neutral),
     IDS_KEY("neutral_ids", BAD_IDS, ITEMS, neutral),
     KEY("pair", BYTES, BAD_TEXT, ALL, AT(input.pair), AT(input.n_pair)),

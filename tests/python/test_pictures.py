@@ -163,6 +163,9 @@ class Pictures(TestCase):
                 self.assertIn("<svg", first.svg(heads="0.0", queries="answer"))
                 self.assertEqual(list(model.heads(items=[{**items[0], "image": image}], image_tiles=False)["picture"]),
                                  list(model.heads("What?", **asked)["picture"]))
+            for neutral, is_none in (("What?", True), ("Why?", False)):
+                one, = model.map([{**items[1], "neutral": neutral}], sites="picture_map")
+                self.assertEqual(not np.asarray(one.cache["picture_map", 2]).any(), is_none)
         for answer in (" it", [5]):
             with self.assertRaisesRegex(attn.InvalidError, "goes with a picture"):
                 attn.Model("fable").run("What?", answer=answer)

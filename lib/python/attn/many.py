@@ -96,6 +96,8 @@ class _Many:
                 fill_image(record.input, image, "image", keep)
             if isinstance(answer, str):  # likewise
                 record.answer_text = terminated(answer, "answer")
+            if isinstance(item, dict) and isinstance(item.get("neutral"), str):
+                record.neutral.text = terminated(item["neutral"], "neutral")
             if source is not None:
                 failure = c.ATTN_RECORD_FAILURE_BAD_SOURCE
                 fill_input(record.source, source, "source", keep)
