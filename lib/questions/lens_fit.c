@@ -116,6 +116,7 @@ static enum attn_status check_run(const struct attn_run *run, struct attn_error 
 {
     const struct attn_attention *layers = run->attention.layers;
 
+    ATTN_TRY(attn_run_refuse_picture(run, "gradients", err));
     ATTN_TRY(attn_error_at(attn_backward_check(run->model, layers, ATTN_BACKWARD_PLAIN, err),
                            ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_run_check_gradients_of_edits(run, err));

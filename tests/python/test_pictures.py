@@ -135,6 +135,11 @@ class Pictures(TestCase):
                              cli_table("patch", *options, *answer, "--corrupted-image", other, "--clean", "What?", "--target", " the", "--site", "z"))
             self.assertEqual(len(model.generate("What?", 2, image=picture, image_tiles=False).ids), 2)
 
+    def test_compare_beside_a_text(self):
+        with attn.Model(self.path("planted")) as model:
+            found = model.compare("What is it?", image=self.path("planted/picture_0.png"), attention="window:4")
+            self.assertEqual((len(found.heads), len(found.logits)), (24, 33))
+
     @needs_cli
     def test_arrays_of_the_tower(self):
         names = "pixel_values,image_features,picture_map,tower:pattern,tower:q,tower:resid_pre"

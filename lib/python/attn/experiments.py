@@ -332,13 +332,13 @@ def compare(self: Model, text=None, *, attention: str, recalled: int = 5, **opti
     recalled    K of the column recall: the share of the K largest weights of a row that are kept
     """
     _need_text(text, options)
-    request, host, run = Request(text, attention=attention, **options), self._use(), c_void_p()
+    request, host, run = Request(text, attention=attention, **{"sites": "pattern,z", **options}), self._use(), c_void_p()
     n_recalled = whole(recalled, "recalled", 1)
     request.check_stacks(host)
 
     def compute():
         found, table, tables, tokenizer = POINTER(c.attn_comparison)(), c_void_p(), [], c_void_p()
-        if options.get("image") is None:  # else what is predicted are labels; and there may be no tokenizer
+        if text is not None:  # else what is predicted are labels; and there may be no tokenizer
             lib.attn_host_tokenizer(host.pointer, byref(tokenizer), byref(c.attn_error()))
         call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
         try:
