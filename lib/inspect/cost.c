@@ -98,6 +98,8 @@ static struct inventory take_inventory(const struct attn_model *model, size_t n_
         found.norms = (struct extent){0}; /* these norms are all ones, which no file contains */
     count_linear(&found.output, &weights->head);
     count_linear(&found.output, &weights->projection);
+    count_norm(&found.output, &weights->ln_connector);
+    count_linear(&found.output, &weights->connector_in);
     count_linear(&found.output, &weights->connector);
     count_tensor(&found.output, &weights->logit_scale);
     if (model->config.output == ATTN_OUTPUT_OWN)
@@ -233,7 +235,7 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
             add_product(
                 &cost->projections, (2 - i) * n,
                 attn_saturated_mul(weights->sound[i].weight.n_row, weights->sound[i].weight.n_col));
-    if (weights->connector.weight.data) { /* of a tower: both maps are of cells */
+    if (c->vision.d_feature > 0) { /* of a tower beside its decoder: both maps are of cells */
         const uint64_t n_cell = n / (c->vision.merge * c->vision.merge);
 
         add_product(

@@ -211,11 +211,15 @@ static enum attn_status find_towers(struct filling *to)
 
     if (attn_model_config(whole)->stack.has_encoder)
         return append_stacks(to);
-    if (whole->tower)
-        ATTN_TRY(
-            append_tower(to, "tower", whole->tower, attn_model_parameters(whole->tower).total));
-    if (whole->tower)
+    if (whole->tower) {
+        const struct attn_parameters n = attn_model_parameters(whole->tower);
+
+        ATTN_TRY(append_tower(to, "tower", whole->tower, n.total - n.output));
+        ATTN_TRY(append(to, attn_cell_string("connector"), attn_cell_missing(), attn_cell_missing(),
+                        attn_cell_missing(), count_cell(attn_model_config(whole)->d_model),
+                        attn_cell_missing(), count_cell(n.output)));
         return append_tower(to, "decoder", whole, attn_model_parameters(whole).total);
+    }
     if (!attn_model_config(to->given.model)->has_two_towers || !to->given.source)
         return ATTN_OK;
     for (int tower = ATTN_TOWER_TEXT; tower <= ATTN_TOWER_IMAGE; tower++) {

@@ -132,6 +132,11 @@ static void describe_rope(const struct attn_config *config, size_t layer, char w
     say("rotary%s, theta %.15g", rope->turns_neighbours ? ": neighbours" : "", rope->theta);
     if (rope->d_rotary < config->d_head)
         say(", of the first %zu of %zu components of a head", rope->d_rotary, config->d_head);
+    if (rope->is_axial)
+        say(", by row and column of a patch");
+    else if (rope->sections[0] > 0)
+        say(", frequencies %zu, %zu, %zu by time, row and column of a cell", rope->sections[0],
+            rope->sections[1], rope->sections[2]);
     switch (rope->type) {
     case ATTN_ROPE_DEFAULT:
         break;
@@ -177,6 +182,9 @@ static void describe_keys(const struct attn_config *config, size_t layer, char w
     else if (attention->kind == ATTN_ATTENTION_WINDOW)
         snprintf(words, WORDS_SIZE, "a query sees its own token and the %zu before it",
                  attention->window - 1);
+    else if (attention->kind == ATTN_ATTENTION_BLOCK && config->image.patch_height > 0)
+        snprintf(words, WORDS_SIZE, "a query sees the patches of its window of %zu x %zu",
+                 attention->count, attention->count);
     else if (attention->mask == ATTN_MASK_NONE)
         snprintf(words, WORDS_SIZE, "a query also sees the %s after it",
                  config->image.patch_height > 0 ? "patches" : "tokens");
@@ -217,8 +225,8 @@ static void describe_attention(const struct attn_config *config, size_t layer,
     size_t used = 0;
 
     say("%s", attn_attention_kind_name(attention->kind));
-    if (attention->kind == ATTN_ATTENTION_WINDOW)
-        say(":%zu", attention->window);
+    if (attention->kind == ATTN_ATTENTION_WINDOW || attention->kind == ATTN_ATTENTION_BLOCK)
+        say(":%zu", attention->kind == ATTN_ATTENTION_BLOCK ? attention->count : attention->window);
     say(", %s, scores", config->is_cross[layer]               ? "to the source"
                         : attention->mask == ATTN_MASK_CAUSAL ? "causal"
                                                               : "no mask");
@@ -430,13 +438,32 @@ static void add_image(struct difference_list *list)
     if (image->n_register > 0)
         snprintf(registers, sizeof registers, " and %zu register%s", image->n_register,
                  image->n_register == 1 ? "" : "s");
-    add(list, true, "embedding", "a linear map of each patch of %zu x %zu pixels, after [CLS]%s",
-        image->patch_width, image->patch_height, registers);
-    add(list, true, "positions", "of %zu row%s of %zu patches, %s",
+    add(list, true, "embedding", "a linear map of each patch of %zu x %zu pixels%s%s",
+        image->patch_width, image->patch_height, image->lacks_class ? "" : ", after [CLS]",
+        registers);
+    add(list, image->height > 0, "positions", "of %zu row%s of %zu patches, %s",
         image->height / image->patch_height, image->height / image->patch_height == 1 ? "" : "s",
         image->width / image->patch_width,
         image->resample == ATTN_RESAMPLE_NONE ? "and no other picture is read"
                                               : "resampled for other pictures");
+}
+
+/* Adds what a decoder makes of the picture in a prompt. */
+static void add_pictures(struct difference_list *list)
+{
+    static const char *const connectors[] = {
+        [ATTN_VISION_SMOLVLM] = "a linear map of the patches of a cell",
+        [ATTN_VISION_GEMMA3] = "a linear map of the normalized mean of the patches of a cell",
+        [ATTN_VISION_PALIGEMMA] = "a linear map of each patch",
+        [ATTN_VISION_QWEN] = "an MLP over the normalized patches of a cell"};
+    const struct attn_vision_config *vision = &list->config->vision;
+    char size[64] = "of any size";
+
+    if (vision->side > 0)
+        snprintf(size, sizeof size, "of %zu x %zu pixels", vision->side, vision->side);
+    add(list, true, "pictures", "%s, in cells of %zu x %zu patches of %zu x %zu pixels", size,
+        vision->merge, vision->merge, vision->patch, vision->patch);
+    add(list, true, "connector", "%s makes its row in the stream", connectors[vision->family]);
 }
 
 /* Adds the slopes of the first heads, "1/4 1/16". */
@@ -476,8 +503,11 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
                                          struct attn_error *err)
 {
     struct difference_list list = {.config = config, .table = table, .err = err};
+    const enum attn_vision family = config->is_encoder ? ATTN_VISION_NONE : config->vision.family;
 
     add_image(&list);
+    if (family != ATTN_VISION_NONE)
+        add_pictures(&list);
     add(&list, config->embed_scale > 0, "embedding", "rows times %.6g", config->embed_scale);
     add(&list, config->has_embed_norm, "embedding", "normalized, after positions%s were added",
         config->n_type > 0 ? " and token types" : "");
@@ -500,6 +530,9 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
     add_by_layer(&list, "attention", describe_keys);
     add(&list, config->stack.has_encoder, "attention",
         "each layer then attends to the source, which the encoder reads");
+    add(&list, family == ATTN_VISION_GEMMA3, "attention", "the cells of a picture see each other");
+    add(&list, family == ATTN_VISION_PALIGEMMA, "attention",
+        "all tokens before the answer see each other, and are counted from 1 on");
     add_by_layer(&list, "scores", describe_scores);
     add_biases(&list);
     add_block(&list);
