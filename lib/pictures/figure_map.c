@@ -228,6 +228,7 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
         maps->n_across = (size_t)fmin(across, (double)maps->n);
         maps->n_across += maps->n_across == 0; /* at least one, even if it is too wide */
         maps->n_down = (maps->n - 1) / maps->n_across + 1;
+        maps->n_across = (maps->n - 1) / maps->n_down + 1; /* rows of the same length */
     }
     maps->left = ATTN_FIGURE_PAD + (maps->panels.rows ? attn_figure_panels_left(pen) : 0);
     right = maps->left + (double)maps->n_across * maps->step_x - BETWEEN;
