@@ -208,8 +208,6 @@ enum attn_status request_fill(struct question *question, struct attn_error *err)
     ATTN_TRY(list_options(question, err));
     ATTN_TRY(list_outputs(question, err));
     request->attention.change = &question->attention.change;
-    if (args->is_compared && !request->selection.sites) /* a picture has more by default */
-        request->selection.sites = "pattern,z";
     if (args->is_explained && !request->selection.queries)
         request->selection.queries = "-1";
     request->outputs.options = question->options;

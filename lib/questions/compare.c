@@ -479,6 +479,11 @@ static enum attn_status check(const struct comparing *comparing, struct attn_err
     if (comparing->settings.n_recalled == 0 || comparing->settings.n_recalled > ATTN_MOST_RECALLED)
         return attn_error_set(err, ATTN_INVALID, "%zu keys cannot be recalled, expected 1 to %d",
                               comparing->settings.n_recalled, ATTN_MOST_RECALLED);
+    /* a text with a picture has its maps by default, of which no distance is taken */
+    if (comparing->run->chosen && !comparing->run->request.selection.sites)
+        ATTN_TRY(attn_selection_set_sites(
+            comparing->run->chosen,
+            attn_sites_common(attn_selection_sites(comparing->run->chosen), known), err));
     if (!attn_sites_are_empty(
             attn_sites_without(attn_selection_sites(comparing->run->selection), known)))
         return attn_error_set(err, ATTN_INVALID,

@@ -332,7 +332,7 @@ def compare(self: Model, text=None, *, attention: str, recalled: int = 5, **opti
     recalled    K of the column recall: the share of the K largest weights of a row that are kept
     """
     _need_text(text, options)
-    request, host, run = Request(text, attention=attention, **{"sites": "pattern,z", **options}), self._use(), c_void_p()
+    request, host, run = Request(text, attention=attention, **options), self._use(), c_void_p()
     n_recalled = whole(recalled, "recalled", 1)
     request.check_stacks(host)
 
