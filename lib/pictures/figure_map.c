@@ -21,7 +21,7 @@ enum {
     CAPTION = 18, /* height for a query above its map */
     LINE = 13,    /* height of a line of text below a map */
     TEXT = 10,    /* font size of that text */
-    ENTRY = 15,   /* characters of "[REG3] 12.3 %" and a gap */
+    ENTRY = 15,   /* characters of "[REG3] 12.3 %" and a gap, or of "question 12.3 %" */
     SHORT = 12,   /* characters of "[CLS] 12.3 %" */
     SHORTEST = 7, /* characters of "12.3 %" */
 };
@@ -130,14 +130,14 @@ static int entry_of(const struct maps *maps)
 }
 
 /* Appends share number I of a map. */
-static void append_share(const struct attn_level_matrix *matrix, size_t row, size_t i,
-                         struct attn_buffer *out)
+static void append_share(const struct maps *maps, const struct attn_level_matrix *matrix,
+                         size_t row, size_t i, struct attn_buffer *out)
 {
     const size_t first = matrix->n_column - ATTN_N_SHARE;
     float value = 0;
 
     attn_level_cell(matrix, row, first + shares[i].share, &value);
-    attn_buffer_append_string(out, shares[i].name);
+    attn_buffer_append_string(out, maps->is_terse ? "" : shares[i].name);
     append_weight(true, ATTN_CELL_VALUE, (double)value, out);
 }
 
@@ -194,13 +194,13 @@ static void find_lines(const struct attn_figure_pen *pen, struct maps *maps)
 
     maps->n_in_line = (size_t)fmax(1, floor((maps->width + BETWEEN) / entry));
     maps->n_line = (n_front + maps->n_in_line - 1) / maps->n_in_line;
-    maps->is_terse = maps->width + BETWEEN < attn_figure_text_width(SHORT, TEXT);
+    maps->is_terse = maps->width + BETWEEN <
+                     attn_figure_text_width(maps->backdrop->is_in_text ? ENTRY : SHORT, TEXT);
     maps->is_short = !maps->backdrop->is_in_text && n_front > 2 && maps->n_line > 2 &&
                      pen->content->grid->run; /* only weights have a sum */
     if (maps->is_short)
         maps->n_line = maps->n_in_line > 1 ? 1 : 2;
-    if (maps->width + BETWEEN < attn_figure_text_width(SHORTEST, TEXT) ||
-        (maps->is_terse && maps->backdrop->is_in_text))
+    if (maps->width + BETWEEN < attn_figure_text_width(SHORTEST, TEXT))
         maps->n_line = 0;
 }
 
@@ -215,7 +215,9 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     maps->n_across = maps->panels.n_column, maps->n_down = maps->panels.n_row;
     find_size(pen, maps);
     find_lines(pen, maps);
-    if (maps->is_terse && maps->n_line > 0)
+    if (maps->is_terse && maps->n_line > 0 && maps->backdrop->is_in_text)
+        attn_buffer_append_string(&pen->subtitle, "below: question, answer, other; ");
+    else if (maps->is_terse && maps->n_line > 0)
         attn_buffer_append_format(&pen->subtitle, "below each its %s [CLS]%s; ",
                                   pen->content->grid->run ? "weight on" : "number of",
                                   maps->n_line > 1 ? " and on registers" : "");
@@ -225,8 +227,8 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
         const double across = pen->room > 0 ? (pen->room - legend.width) / (maps->usual + BETWEEN)
                                             : ACROSS / maps->step_x;
 
-        maps->n_across = (size_t)fmin(across, (double)maps->n);
-        maps->n_across += maps->n_across == 0; /* at least one, even if it is too wide */
+        /* in print a few, which become smaller, rather than a column of large ones */
+        maps->n_across = (size_t)fmin(fmax(across, pen->room > 0 ? 3 : 1), (double)maps->n);
         maps->n_down = (maps->n - 1) / maps->n_across + 1;
         maps->n_across = (maps->n - 1) / maps->n_down + 1; /* rows of the same length */
     }
@@ -329,7 +331,7 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
     for (size_t i = 0; i < n; i++) {
         pen->scratch.size = 0;
         if (maps->backdrop->is_in_text)
-            append_share(matrix, row, i, &pen->scratch);
+            append_share(maps, matrix, row, i, &pen->scratch);
         else
             append_front(pen, maps, matrix, row, i, &pen->scratch);
         text.x =
