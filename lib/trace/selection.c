@@ -391,9 +391,9 @@ static enum attn_status refuse_layer(const struct attn_selection *selection,
         (attn_stack_is_encoder(at->stack) && encoder ? encoder->n_layer : n_layer) - 1);
 }
 
-/* Reports that the model has none of SITES, and names the first one. */
-static enum attn_status report_site(const struct attn_selection *selection,
-                                    struct attn_site_set sites, struct attn_error *err)
+/* Reports that the stack of DIMS has none of SITES, and names the first one. */
+static enum attn_status report_site(const struct attn_dims *dims, struct attn_site_set sites,
+                                    struct attn_error *err)
 {
     char known[400] = "";
     size_t size = 0;
@@ -402,7 +402,7 @@ static enum attn_status report_site(const struct attn_selection *selection,
     while (first + 1 < ATTN_N_SITE && !attn_sites_have(sites, first))
         first++;
     for (int i = 0; i < ATTN_N_SITE; i++)
-        if (attn_sites_have(selection->stacks[0].dims.sites, i))
+        if (attn_sites_have(dims->sites, i))
             attn_fixed_text_append(known, sizeof known, &size, "%s%s", size > 0 ? ", " : "",
                                    attn_site_name((enum attn_site)i));
     return attn_error_set(err, ATTN_INVALID, "there is no site '%s' here, expected some of %s",
@@ -418,7 +418,7 @@ enum attn_status attn_selection_set_sites(struct attn_selection *selection,
      * that it has; see attn_sites_parse. */
     if (!attn_sites_meet(sites, selection->stacks[0].dims.sites) &&
         !attn_sites_meet(sites, selection->stacks[1].dims.sites))
-        return report_site(selection, sites, err);
+        return report_site(&selection->stacks[0].dims, sites, err);
     set_own_sites(selection, sites);
     return ATTN_OK;
 }
@@ -462,7 +462,7 @@ enum attn_status attn_selection_add_sites(struct attn_selection *selection,
     if ((!(is_only || stack == ATTN_STACK_DECODER) || attn_sites_are_empty(own)) &&
         (stack != ATTN_STACK_CROSS || attn_sites_are_empty(of_cross)) &&
         (!(is_all || is_encoder) || attn_sites_are_empty(its)))
-        return report_site(selection, sites, err);
+        return report_site(is_encoder ? dims->encoder : dims, sites, err);
     if (is_only || stack == ATTN_STACK_DECODER)
         attn_sites_extend(sites_of(selection, attn_dims_own_stack(dims)), own);
     if (dims->has_pairs && (is_all || stack == ATTN_STACK_CROSS))

@@ -361,8 +361,8 @@ size_t attn_location_archive_name(const struct attn_location *at,
     if (attn_site_is_in_layer(site))
         return (size_t)snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "%s.%d.%s", prefix, at->layer,
                                 named);
-    if (site == ATTN_SITE_EMBED && at->stack == ATTN_STACK_DECODER)
-        return (size_t)snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "decoder.%s", named);
+    if (site == ATTN_SITE_EMBED && at->stack != ATTN_STACK_ENCODER)
+        return (size_t)snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "%s.%s", prefix, named);
     if (site == ATTN_SITE_LN_FINAL)
         return (size_t)snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "%s_final_ln.hook_normalized",
                                 prefix);
