@@ -67,3 +67,18 @@ size_t attn_tensor_n_byte(const struct attn_tensor *tensor)
 {
     return attn_dtype_n_byte(tensor->dtype, attn_tensor_n_element(tensor));
 }
+
+float attn_half_value(uint32_t bits)
+{
+    const uint32_t sign = (bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 1023;
+    uint32_t wide;
+    float value;
+
+    if (exponent == 0) { /* zero or subnormal: exactly mantissa * 2^-24 */
+        value = (float)mantissa * 0x1p-24F;
+        return sign ? -value : value;
+    }
+    wide = sign | (exponent == 31 ? 255U << 23 : (exponent + 112) << 23) | mantissa << 13;
+    memcpy(&value, &wide, sizeof value);
+    return value;
+}

@@ -4,6 +4,8 @@
 
 #include "base/dtype.h"
 
+#include <stdint.h>
+
 const char *attn_dtype_name(enum attn_dtype dtype); /* "F32" */
 size_t attn_dtype_bits(enum attn_dtype dtype);      /* 32, for example; 0 for block types */
 
@@ -22,5 +24,8 @@ const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_
 
 size_t attn_tensor_n_element(const struct attn_tensor *tensor);
 size_t attn_tensor_n_byte(const struct attn_tensor *tensor); /* rounded up */
+
+/* Converts an IEEE half (1 bit of sign, 5 of exponent, 10 of mantissa) to float. */
+float attn_half_value(uint32_t bits);
 
 #endif

@@ -449,22 +449,6 @@ static uint64_t read_bits(const struct attn_npy_file *npy, size_t i)
     return bits;
 }
 
-/* Converts an IEEE half (1 bit of sign, 5 of exponent, 10 of mantissa) to float. */
-static float half_value(uint32_t bits)
-{
-    const uint32_t sign = (bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 1023;
-    uint32_t wide;
-    float value;
-
-    if (exponent == 0) { /* zero or subnormal: exactly mantissa * 2^-24 */
-        value = (float)mantissa * 0x1p-24F;
-        return sign ? -value : value;
-    }
-    wide = sign | (exponent == 31 ? 255U << 23 : (exponent + 112) << 23) | mantissa << 13;
-    memcpy(&value, &wide, sizeof value);
-    return value;
-}
-
 /* Returns the number that BITS stand for. It is exact except for integers of 64 bits. */
 static double bits_value(enum attn_dtype dtype, uint64_t bits)
 {
@@ -482,7 +466,7 @@ static double bits_value(enum attn_dtype dtype, uint64_t bits)
     case ATTN_DTYPE_I64:
         return (double)(int64_t)bits;
     case ATTN_DTYPE_F16:
-        return (double)half_value(low);
+        return (double)attn_half_value(low);
     case ATTN_DTYPE_F32:
         memcpy(&single, &low, sizeof single);
         return (double)single;

@@ -2,6 +2,7 @@
  * different NaNs encode the kinds of cells without a value. */
 #include "pictures/levels.h"
 
+#include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "measures/picture_maps.h"
@@ -31,15 +32,6 @@ static uint16_t half_of(float value)
                       (uint16_t)(((exponent + 13) << 10) + lrintf(ldexpf(size, 11 - exponent))));
 }
 
-static float number_of_half(uint16_t half)
-{
-    const int exponent = half >> 10 & 31, digits = half & 0x3ff;
-    const float size =
-        exponent == 0 ? ldexpf((float)digits, -24) : ldexpf((float)(digits + 0x400), exponent - 25);
-
-    return half & 0x8000 ? -size : size;
-}
-
 static bool is_whole(const struct attn_level_matrix *m)
 {
     return m->n_row <= MOST_WHOLE && m->n_column <= MOST_WHOLE &&
@@ -59,7 +51,7 @@ static enum attn_cell_kind get(const struct attn_level_matrix *m, size_t i, floa
     if (is_whole(m))
         memcpy(value, &whole[i], sizeof *value);
     else
-        *value = number_of_half(half[i]);
+        *value = attn_half_value(half[i]);
     return ATTN_CELL_VALUE;
 }
 
