@@ -20,7 +20,6 @@ enum {
     MOST_AREA = 64000000,   /* maximum area in square units */
     MOST_COMPONENTS = 1024, /* maximum columns of a site without keys */
     MOST_VALUES = 40000,    /* maximum cells with numbers: 200 tokens */
-    THUMBNAIL_CELLS = 128,  /* maximum cells of a side of a thumbnail in a grid */
     PRINT_DPI = 300,
     CAPTION_COLUMNS = 160,      /* maximum columns of a text in the caption */
     CROP = ATTN_FIGURE_PAD - 4, /* part of the margin that is cut off in print */
@@ -426,11 +425,6 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
     attn_buffer_release(&pen.subtitle);
     attn_figure_fold_release(&pen.fold);
     return status;
-}
-
-size_t attn_figure_most_cells(enum attn_figure kind)
-{
-    return kind == ATTN_FIGURE_GRID ? THUMBNAIL_CELLS : SIZE_MAX;
 }
 
 enum attn_status attn_figure_measure(const struct attn_figure_content *content,

@@ -49,9 +49,6 @@ void attn_figure_note_size(const struct attn_shapes *shapes,
                            const struct attn_picture_options *options, bool is_pixels,
                            attn_note_fn on_note, void *user);
 
-/* Returns how many cells a side of a matrix may have before the matrix is pooled. */
-size_t attn_figure_most_cells(enum attn_figure kind);
-
 /* Returns ATTN_INVALID if this kind of figure cannot show the selection, or if the figure would
  * have more than 16,384 units a side or 64 million in all. Works before the cells are computed. */
 enum attn_status attn_figure_measure(const struct attn_figure_content *content,

@@ -139,23 +139,12 @@ void attn_figure_add_label(struct attn_figure_pen *pen, const struct attn_shape_
 
 void attn_figure_add_axis_name(struct attn_figure_pen *pen, double x, double y, const char *name)
 {
-    const struct attn_shape_text text = {.x = x,
-                                         .y = y,
-                                         .size = ATTN_FIGURE_AXIS,
-                                         .color = pen->faint,
-                                         .anchor = ATTN_ANCHOR_MIDDLE};
-
-    attn_shapes_add_string(pen->shapes, &text, name);
-}
-
-void attn_figure_add_turned_name(struct attn_figure_pen *pen, double y, const char *name)
-{
-    const struct attn_shape_text text = {.x = ATTN_FIGURE_PAD + 9,
+    const struct attn_shape_text text = {.x = x > 0 ? x : ATTN_FIGURE_PAD + 9,
                                          .y = y,
                                          .size = ATTN_FIGURE_AXIS,
                                          .color = pen->faint,
                                          .anchor = ATTN_ANCHOR_MIDDLE,
-                                         .is_turned = true};
+                                         .is_turned = x == 0};
 
     attn_shapes_add_string(pen->shapes, &text, name);
 }

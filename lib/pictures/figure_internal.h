@@ -192,10 +192,9 @@ static inline double attn_figure_text_width(size_t n, double size)
     return (double)n * size * ATTN_SHAPES_EM;
 }
 
-/* Add the name of an axis in faint letters: centered at X, Y; or rotated, at the left of the
- * figure, centered at Y. */
+/* Adds the name of an axis in faint letters: centered at X, Y; with X = 0 rotated, at the left of
+ * the figure, centered at Y. */
 void attn_figure_add_axis_name(struct attn_figure_pen *pen, double x, double y, const char *name);
-void attn_figure_add_turned_name(struct attn_figure_pen *pen, double y, const char *name);
 
 /* Sets the width of the figure so that its title and everything up to RIGHT fit, with a margin, and
  * adds title and subtitle at the top: two lines each for the title and each text, cut to that

@@ -132,5 +132,5 @@ void attn_figure_panels_add_names(struct attn_figure_pen *pen,
     const double left = panels->columns[0].at, top = panels->rows[0].at;
 
     attn_figure_add_axis_name(pen, (left + end[0]) / 2, top - NAMES, column);
-    attn_figure_add_turned_name(pen, (top + end[1]) / 2, row);
+    attn_figure_add_axis_name(pen, 0, (top + end[1]) / 2, row);
 }

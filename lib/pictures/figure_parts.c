@@ -373,23 +373,18 @@ enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn
 {
     const struct attn_grid *grid = pen->content->grid;
     struct parts_layout layout = {.grid = grid, .rows = attn_figure_rows(pen, &grid->matrices[0])};
-    double y;
+    double y = 0;
 
     ATTN_TRY(ATTN_ALLOC(layout.parts, grid->n, err));
     plan(pen, &layout);
     if (!pen->is_measuring) {
         add_names(pen, &layout);
-        y = layout.top;
-        for (size_t row = 0; row < grid->rows->n; row++) {
-            y += layout.rows.begins[row] ? APART : 0;
-            add_strips(pen, &layout, row, y);
-            y += PITCH;
-        }
-        y = layout.top;
-        for (size_t row = 0; row < grid->rows->n; row++) {
-            y += layout.rows.begins[row] ? APART : 0;
-            add_row(pen, &layout, row, y);
-            y += PITCH;
+        for (int step = 0; step < 2; step++) {
+            y = layout.top;
+            for (size_t row = 0; row < grid->rows->n; row++, y += PITCH) {
+                y += layout.rows.begins[row] ? APART : 0;
+                (step == 0 ? add_strips : add_row)(pen, &layout, row, y);
+            }
         }
         add_scales(pen, &layout, y + ATTN_FIGURE_GAP);
     }

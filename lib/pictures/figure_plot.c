@@ -40,7 +40,8 @@ struct plot_layout {
     struct attn_grid_axis groups, places;
     double left, top, width, height; /* place of the plot */
     double low, high;                /* ends of the numeric axis */
-    double legend;                   /* width of the legend; 0 if there is one group */
+    double legend, aside;            /* width of the legend, and with its gap; 0: one group */
+    double name;                     /* width of the name of the numeric axis */
 };
 
 /* Sets NUMBER to the number of column C of group R and the two ends of its interval (NaN without
@@ -107,17 +108,14 @@ static double x_of(const struct plot_layout *plot, double number)
 static void plan_bars(struct attn_figure_pen *pen, struct plot_layout *plot)
 {
     const double labels = attn_figure_text_width(plot->places.most_columns, ATTN_FIGURE_TEXT);
-    const double aside = plot->legend > 0 ? ATTN_FIGURE_ASIDE + plot->legend : 0;
-    const double quantity = attn_figure_text_width(
-        attn_text_width(quantity_of(plot), strlen(quantity_of(plot))), ATTN_FIGURE_AXIS);
 
     plot->left = ceil(ATTN_FIGURE_PAD + labels + 8);
     plot->width = pen->room > 0
-                      ? fmax(80, floor(pen->room - plot->left - aside - ATTN_FIGURE_PAD - 10))
-                      : fmax(BARS_WIDTH, ceil(quantity));
+                      ? fmax(80, floor(pen->room - plot->left - plot->aside - ATTN_FIGURE_PAD - 10))
+                      : fmax(BARS_WIDTH, ceil(plot->name));
     plot->height =
         (double)plot->places.n * ((double)plot->groups.n * BAR + BETWEEN_BARS) + BETWEEN_BARS;
-    plot->top = attn_figure_add_heading(pen, plot->left + plot->width + 10 + aside) + 6;
+    plot->top = attn_figure_add_heading(pen, plot->left + plot->width + 10 + plot->aside) + 6;
     pen->shapes->height = fmax(plot->height, plot->legend > 0 ? (double)plot->groups.n * ENTRY : 0);
     pen->shapes->height = ceil(plot->top + pen->shapes->height + TICK_ROOM + ATTN_FIGURE_PAD);
 }
@@ -198,7 +196,7 @@ static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot
         attn_figure_add_axis_name(pen, plot->left + plot->width / 2, bottom + 31,
                                   quantity_of(plot));
     else
-        attn_figure_add_turned_name(pen, plot->top + plot->height / 2, quantity_of(plot));
+        attn_figure_add_axis_name(pen, 0, plot->top + plot->height / 2, quantity_of(plot));
 }
 
 static double x_of_place(const struct plot_layout *plot, size_t c)
@@ -225,17 +223,14 @@ static double names_height(const struct plot_layout *plot)
 
 static void plan_curve(struct attn_figure_pen *pen, struct plot_layout *plot)
 {
-    const double aside = plot->legend > 0 ? ATTN_FIGURE_ASIDE + plot->legend : 0;
-    const double quantity = attn_figure_text_width(
-        attn_text_width(quantity_of(plot), strlen(quantity_of(plot))), ATTN_FIGURE_AXIS);
 
     plot->left = ATTN_FIGURE_PAD + 18 + ceil(attn_figure_text_width(6, ATTN_FIGURE_SMALL));
     plot->width = fmin(fmax(240, STEP * (double)plot->places.n),
                        fmax(CURVE_WIDTH, 12 * (double)plot->places.n));
     if (pen->room > 0)
-        plot->width = fmax(80, floor(pen->room - plot->left - aside - ATTN_FIGURE_PAD));
-    plot->height = fmax(CURVE_HEIGHT, ceil(quantity));
-    plot->top = attn_figure_add_heading(pen, plot->left + plot->width + aside) + 6;
+        plot->width = fmax(80, floor(pen->room - plot->left - plot->aside - ATTN_FIGURE_PAD));
+    plot->height = fmax(CURVE_HEIGHT, ceil(plot->name));
+    plot->top = attn_figure_add_heading(pen, plot->left + plot->width + plot->aside) + 6;
     pen->shapes->height =
         fmax(plot->height + names_height(plot) + 22, (double)plot->groups.n * ENTRY);
     pen->shapes->height = ceil(plot->top + pen->shapes->height + ATTN_FIGURE_PAD);
@@ -329,6 +324,9 @@ enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_
     if (plot.groups.n > 1)
         plot.legend =
             SWATCH + 6 + ceil(attn_figure_text_width(plot.groups.most_columns, ATTN_FIGURE_AXIS));
+    plot.aside = plot.legend > 0 ? ATTN_FIGURE_ASIDE + plot.legend : 0;
+    plot.name = attn_figure_text_width(
+        attn_text_width(quantity_of(&plot), strlen(quantity_of(&plot))), ATTN_FIGURE_AXIS);
     (is_curve ? plan_curve : plan_bars)(pen, &plot);
     if (pen->is_measuring)
         return ATTN_OK;

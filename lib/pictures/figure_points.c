@@ -244,7 +244,7 @@ static void add_flat_names(struct attn_figure_pen *pen, const struct plot *plot)
     write_axis_name(plot, 0, name);
     attn_figure_add_axis_name(pen, plot->left + SIDE / 2.0, plot->top + SIDE + AXIS_ROOM - 8, name);
     write_axis_name(plot, 1, name);
-    attn_figure_add_turned_name(pen, plot->top + SIDE / 2.0, name);
+    attn_figure_add_axis_name(pen, 0, plot->top + SIDE / 2.0, name);
 }
 
 /* Projects a point of the unit cube to the plot: rotated by 30 degrees about Z, seen from 25

@@ -185,7 +185,7 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
         text.y = attn_streams_y(streams, (double)i + middle) + 0.35 * text.size;
         attn_shapes_add_number(pen->shapes, &text, i);
     }
-    attn_figure_add_turned_name(pen, (streams->bottom + top) / 2, "layer");
+    attn_figure_add_axis_name(pen, 0, (streams->bottom + top) / 2, "layer");
 }
 
 /* Adds TEXT with a mark to the legend, from X on. */

@@ -242,6 +242,7 @@ static enum attn_status list_matrices(struct figure_writer *w, struct attn_error
 
 static enum attn_status open_figure(struct attn_writer *writer, struct attn_error *err)
 {
+    enum { THUMBNAIL = 128 }; /* maximum cells of a side of a matrix in a grid */
     struct figure_writer *w = (struct figure_writer *)writer;
     size_t most;
 
@@ -259,7 +260,7 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
         w->content.kind =
             w->levels->n > 1 && !writer->directory ? ATTN_FIGURE_GRID : ATTN_FIGURE_MATRIX;
     w->grid = grid_of(w, 0, w->levels->n);
-    most = attn_figure_most_cells(w->content.kind);
+    most = w->content.kind == ATTN_FIGURE_GRID ? THUMBNAIL : SIZE_MAX;
     attn_levels_limit(w->levels, most, most);
     return writer->directory && w->content.kind != ATTN_FIGURE_HEADS ? check_each(w, err)
                                                                      : check_one(w, err);
