@@ -13,6 +13,8 @@
 #include "tensors/token_text.h"
 #include "tensors/writer.h"
 
+#include <string.h>
+
 /* --- Heads (page_heads.c) -------------------------------------------------------------------- */
 
 /*
@@ -451,6 +453,16 @@ EMBEDDED(worker_js) EMBEDDED(wasi_js)
     /* Appends FILE in an element TAG. */
     void attn_page_append_element(struct attn_buffer *out, const char *tag,
                                   struct attn_page_file file);
+
+/* Write FILE, or TEXT. */
+static inline void attn_page_write_file(struct attn_sink *sink, struct attn_page_file file)
+{
+    attn_sink_write(sink, file.begin, (size_t)(file.end - file.begin));
+}
+static inline void attn_page_write_text(struct attn_sink *sink, const char *text)
+{
+    attn_sink_write(sink, text, strlen(text));
+}
 
 /* --- The parts of a live page (page_live.c) -------------------------------------------------- */
 

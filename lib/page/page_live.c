@@ -75,14 +75,10 @@ static void append_live(struct attn_buffer *out, const struct attn_page *page)
 /* Writes the worker script as plain text; the script of the page starts it, not the browser. */
 static void write_worker(struct attn_sink *sink)
 {
-    static const char begin[] = "<script type=\"text/plain\" id=\"live-worker\">";
-    static const char end[] = "</script>\n";
-
-    attn_sink_write(sink, begin, sizeof begin - 1);
-    attn_sink_write(sink, attn_page_wasi_js, (size_t)(attn_page_wasi_js_end - attn_page_wasi_js));
-    attn_sink_write(sink, attn_page_worker_js,
-                    (size_t)(attn_page_worker_js_end - attn_page_worker_js));
-    attn_sink_write(sink, end, sizeof end - 1);
+    attn_page_write_text(sink, "<script type=\"text/plain\" id=\"live-worker\">");
+    attn_page_write_file(sink, ATTN_PAGE_FILE(wasi_js));
+    attn_page_write_file(sink, ATTN_PAGE_FILE(worker_js));
+    attn_page_write_text(sink, "</script>\n");
 }
 
 bool attn_page_live_has_text(const char *text)

@@ -519,8 +519,6 @@ static void fill_row(void *user, size_t y, unsigned char *row)
 
 enum attn_status attn_page_picture_write(const struct attn_page *page, struct attn_error *err)
 {
-    static const char before[] = "<script type=\"text/plain\" id=\"picture-data\">";
-    static const char after[] = "</script>\n";
     const struct attn_backdrop *backdrop = page->picture;
     const struct attn_png_image image = {.width = backdrop->width,
                                          .height = backdrop->height,
@@ -530,9 +528,9 @@ enum attn_status attn_page_picture_write(const struct attn_page *page, struct at
     enum attn_status status = attn_png_append_base64(&image, &text, err);
 
     if (status == ATTN_OK) {
-        attn_sink_write(page->base.sink, before, sizeof before - 1);
+        attn_page_write_text(page->base.sink, "<script type=\"text/plain\" id=\"picture-data\">");
         attn_sink_write(page->base.sink, text.data, text.size);
-        attn_sink_write(page->base.sink, after, sizeof after - 1);
+        attn_page_write_text(page->base.sink, "</script>\n");
     }
     attn_buffer_release(&text);
     return status;
@@ -570,14 +568,11 @@ static void write_embedded(struct attn_sink *sink, const char *json, size_t n)
 
 void attn_page_write_json(struct attn_sink *sink, const char *id, const struct attn_buffer *json)
 {
-    static const char before[] = "<script type=\"application/json\" id=\"", between[] = "\">\n";
-    static const char after[] = "</script>\n";
-
-    attn_sink_write(sink, before, sizeof before - 1);
-    attn_sink_write(sink, id, strlen(id));
-    attn_sink_write(sink, between, sizeof between - 1);
+    attn_page_write_text(sink, "<script type=\"application/json\" id=\"");
+    attn_page_write_text(sink, id);
+    attn_page_write_text(sink, "\">\n");
     write_embedded(sink, json->data, json->size);
-    attn_sink_write(sink, after, sizeof after - 1);
+    attn_page_write_text(sink, "</script>\n");
 }
 
 enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err)

@@ -573,33 +573,24 @@ static enum attn_status predictions_page(struct attn_writer *writer,
 
 /* --- A page that is one figure --------------------------------------------------------------- */
 
-static void write_file(struct attn_sink *sink, struct attn_page_file file)
-{
-    attn_sink_write(sink, file.begin, (size_t)(file.end - file.begin));
-}
-
 /* Writes a page that contains one figure as SVG, without scripts, under the title of the figure. */
 static enum attn_status write_figure(const struct attn_sink *svg, struct attn_sink *sink,
                                      struct attn_error *err)
 {
-    static const char before[] =
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ";
-    static const char head[] =
-        " img-src data:; base-uri 'none'; form-action 'none'\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"generator\" content=\"attn-cli " ATTN_VERSION "\">\n<title>";
-    static const char between[] = "</title>\n<style>", body[] = "</style>\n</head>\n<body>\n",
-                      after[] = "</body>\n</html>\n";
-    static const char opening[] = "<title>", none[] = "attention";
+    static const char opening[] = "<title>";
     const char *bytes, *begin, *end = NULL;
     size_t n;
 
     ATTN_TRY(attn_sink_check(svg, err));
     bytes = attn_sink_bytes(svg, &n);
-    attn_sink_write(sink, before, sizeof before - 1);
-    write_file(sink, ATTN_PAGE_FILE(figure_policy));
-    attn_sink_write(sink, head, sizeof head - 1);
+    attn_page_write_text(
+        sink, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ");
+    attn_page_write_file(sink, ATTN_PAGE_FILE(figure_policy));
+    attn_page_write_text(
+        sink, " img-src data:; base-uri 'none'; form-action 'none'\">\n"
+              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+              "<meta name=\"generator\" content=\"attn-cli " ATTN_VERSION "\">\n<title>");
     begin = memmem(bytes, n, opening, sizeof opening - 1);
     if (begin) {
         begin += sizeof opening - 1;
@@ -608,12 +599,12 @@ static enum attn_status write_figure(const struct attn_sink *svg, struct attn_si
     if (end && end > begin)
         attn_sink_write(sink, begin, (size_t)(end - begin));
     else
-        attn_sink_write(sink, none, sizeof none - 1);
-    attn_sink_write(sink, between, sizeof between - 1);
-    write_file(sink, ATTN_PAGE_FILE(figure_css));
-    attn_sink_write(sink, body, sizeof body - 1);
+        attn_page_write_text(sink, "attention");
+    attn_page_write_text(sink, "</title>\n<style>");
+    attn_page_write_file(sink, ATTN_PAGE_FILE(figure_css));
+    attn_page_write_text(sink, "</style>\n</head>\n<body>\n");
     attn_sink_write(sink, bytes, n);
-    attn_sink_write(sink, after, sizeof after - 1);
+    attn_page_write_text(sink, "</body>\n</html>\n");
     return ATTN_OK;
 }
 
@@ -634,12 +625,6 @@ static enum attn_status draw_figure(const struct attn_shapes *figure, struct att
 
 /* --- A page of a table ----------------------------------------------------------------------- */
 
-/* Writes the view of the experiment for browsers without scripts. */
-static void write_experiment_view(const struct attn_page *w)
-{
-    attn_sink_write(w->base.sink, w->experiment.view.data, w->experiment.view.size);
-}
-
 /* Writes a whole page without heads. */
 static enum attn_status write_experiment(struct attn_page *w, struct attn_error *err)
 {
@@ -651,7 +636,7 @@ static enum attn_status write_experiment(struct attn_page *w, struct attn_error 
     if (has_atlas(w))
         attn_page_write_json(w->base.sink, "atlas-data", &w->experiment.atlas);
     ATTN_TRY(write_document(w, err)); /* up to the first view */
-    write_experiment_view(w);
+    attn_sink_write(w->base.sink, w->experiment.view.data, w->experiment.view.size);
     return write_document(w, err);
 }
 
@@ -761,7 +746,7 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
         ATTN_TRY(attn_page_live_write(w, err));
     ATTN_TRY(write_document(w, err)); /* up to the first view */
     if (w->has_experiment)
-        write_experiment_view(w);
+        attn_sink_write(writer->sink, w->experiment.view.data, w->experiment.view.size);
     ATTN_TRY(attn_page_first_view_write(w, err));
     return write_document(w, err);
 }
