@@ -87,6 +87,11 @@ const struct attn_picture_dims *attn_picture_maps_dims(const struct attn_picture
     return &maps->picture;
 }
 
+bool attn_picture_maps_drops_sinks(const struct attn_picture_maps *maps)
+{
+    return maps->args.drop_sinks > 0;
+}
+
 void attn_picture_maps_detach(struct attn_picture_maps *maps)
 {
     if (maps)

@@ -57,6 +57,9 @@ void attn_picture_maps_detach(struct attn_picture_maps *maps);
 /* Returns the sizes of the picture; borrowed from MAPS. */
 const struct attn_picture_dims *attn_picture_maps_dims(const struct attn_picture_maps *maps);
 
+/* Returns true if cells may be sinks. */
+bool attn_picture_maps_drops_sinks(const struct attn_picture_maps *maps);
+
 /* Adds EVENT: rows of a pattern or of resid_pre; other sites are ignored. */
 void attn_picture_maps_add(struct attn_picture_maps *maps, const struct attn_trace_event *event);
 

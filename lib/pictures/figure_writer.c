@@ -102,14 +102,8 @@ static struct attn_grid grid_of(const struct figure_writer *w, size_t first, siz
 {
     struct attn_grid grid = attn_grid_of_run(&w->base, w->tokens, &w->levels->items[first], n);
 
-    if (!attn_figure_is_map(w->content.kind, w->content.picture) || !w->backdrop.rgb)
-        return grid;
-    grid.backdrop = &w->backdrop;
-    if (w->backdrop.is_in_text) { /* its maps are weights, or differences or ratios of weights */
-        grid.scale = attn_color_scale_of(w->content.picture->color_scale, ATTN_RANGE_SHARE,
-                                         w->backdrop.neutral && !w->backdrop.is_ratio);
-        grid.is_share = !w->backdrop.is_ratio;
-    }
+    if (attn_figure_is_map(w->content.kind, w->content.picture) && w->backdrop.rgb)
+        grid.backdrop = &w->backdrop;
     return grid;
 }
 

@@ -45,7 +45,8 @@ size_t attn_heatmap_most_columns(const struct attn_writer *writer)
 /* Returns true if the numbers of the matrix are shown in percent. */
 static bool is_share(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    return map->table ? map->table->is_share : attn_site_range(matrix->at.site) == ATTN_RANGE_SHARE;
+    return map->table ? map->table->is_share
+                      : attn_grid_of_run(map->writer, map->tokens, matrix, 1).is_share;
 }
 
 /* Returns the width of a cell that shows a number of a run. */

@@ -283,11 +283,19 @@ enum attn_status attn_heatmap_draw_table(const struct attn_grid *table,
 
 /* --- Patches (heatmap_patches.c) -------------------------------------------------------------- */
 
-/* Returns true if every matrix of LEVELS has one column per patch of the picture, and the picture
- * fits the width. */
+/* Returns true if every matrix of LEVELS has one column per patch of the picture, or is a map of
+ * the picture in the text, and the picture fits the width. */
 bool attn_heatmap_shows_patches(const struct attn_heatmap *map, const struct attn_levels *levels);
 
-/* Draws ROW of MATRIX, which must not be pooled, over the picture, with its name and legend. */
+/* Returns true if the cells of MATRIX are wide enough for percentages. */
+bool attn_heatmap_has_percent(const struct attn_heatmap *map,
+                              const struct attn_level_matrix *matrix);
+
+/* Draws ROW of MATRIX, which must not be pooled, over the picture, with its legend; of a map of the
+ * picture in the text, all rows. The second function draws its name, too. */
+enum attn_status attn_heatmap_draw_cells(struct attn_heatmap *map,
+                                         const struct attn_level_matrix *matrix, size_t row,
+                                         struct attn_error *err);
 enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
                                            const struct attn_level_matrix *matrix, size_t row,
                                            struct attn_error *err);
@@ -338,6 +346,14 @@ enum attn_status attn_thumbnails_draw(const struct attn_thumbnails *thumbnails,
                                       struct attn_error *err);
 
 void attn_thumbnails_release(struct attn_thumbnails *thumbnails);
+
+/* --- A picture in a text (heatmap_shares.c) --------------------------------------------------- */
+
+/* Appends the shares of the head AT, "  question 24.3  answer 0.0  other 20.8", in percent. */
+void attn_heatmap_append_shares(struct attn_heatmap *map, const struct attn_location *at);
+
+/* Draws the shares of each layer, the means of its heads, one layer a line. */
+enum attn_status attn_heatmap_draw_shares(struct attn_heatmap *map, struct attn_error *err);
 
 /* --- A map of heads (heatmap_heads.c) --------------------------------------------------------- */
 

@@ -90,6 +90,9 @@ static size_t put_line(struct attn_heatmap *map, const void *of, struct attn_she
             cells[i][c] =
                 is_beyond ? (struct attn_heatmap_cell){.kind = ATTN_CELL_MASKED, .is_beyond = true}
                           : cell_of(&sums[c]);
+        for (size_t c = 0; attn_site_is_map(t->site) && c < n; c++)
+            if (cells[i][c].kind == ATTN_CELL_NOT_FINITE)
+                cells[i][c].kind = ATTN_CELL_HIDDEN; /* a sink */
         set_places(&colors, cells[i], n);
     }
     for (size_t c = 0; c < n; c++)
@@ -166,7 +169,8 @@ static enum attn_status end_legend(const struct attn_thumbnails *t, struct attn_
     while (t->levels->items[i].at.site != t->site)
         i++;
     colors = attn_heatmap_colors(t->map, &t->levels->items[i]);
-    attn_buffer_append_string(label, attn_site_has_keys(t->site)
+    attn_buffer_append_string(label, attn_site_is_map(t->site) ? "maps over the picture"
+                                     : attn_site_has_keys(t->site)
                                          ? "queries down, keys across"
                                          : "tokens down, components across");
     if (k > 1)

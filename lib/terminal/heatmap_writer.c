@@ -134,7 +134,7 @@ static enum attn_status draw_patches(struct heatmap_writer *w, size_t i, struct 
 
     if (i == 0)
         ATTN_TRY(draw_title(w, err));
-    for (size_t row = 0; row < attn_grid_n_mapped(&grid); row++) {
+    for (size_t row = 0; row < (w->base.labels.backdrop ? attn_grid_n_mapped(&grid) : 1); row++) {
         if (w->has_printed)
             attn_sink_write(w->base.sink, "\n", 1);
         w->has_printed = true;

@@ -5,7 +5,9 @@
  * at tokens other than the first token, the previous one and the token itself; with a source, the
  * one that looks most at a token within the source. For a model of one or two heads all heads are
  * drawn with numbers instead. At most 60 lines, unless the terminal is narrow or the model has more
- * layers.
+ * layers. With a picture in the text, maps over it take the place of patterns, the head is the
+ * first that `heads localize` ranks, and a table of the shares of each layer that of context
+ * vectors.
  *
  * The head is chosen when the run is over. Until then all patterns are kept, pooled to the width of
  * a line, and the part of each head's context vectors that the table would show.
@@ -18,11 +20,13 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "input/picture_prompt.h"
+#include "measures/head_pictures.h"
 #include "tables/text_table.h"
 #include "tensors/picture_internal.h"
 #include "tensors/writer.h"
 #include "trace/trace_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +48,8 @@ struct screen_writer {
     struct attn_panel_table table;
     struct attn_levels *levels; /* owns; the patterns */
     struct attn_thumbnails thumbnails;
-    struct attn_head_map heads; /* drawn if thumbnails do not fit */
+    struct attn_head_map heads;          /* drawn if thumbnails do not fit */
+    struct attn_picture_options picture; /* of maps: all have the same colors */
     struct attn_measure_group measures;
     struct attn_text_limits limits;
     struct attn_text_panels *vectors; /* [n_layer] owns; the context vectors (z) */
@@ -53,6 +58,15 @@ struct screen_writer {
     size_t n_token_line;
     bool has_gap;   /* an empty line precedes the last line */
     bool has_cross; /* some matrices have the keys of the source */
+    bool has_maps;  /* the matrices are maps over a picture in the text */
+};
+
+/* The matrix that is drawn, and why: its measure `far`; of a map its share of the picture, and the
+ * number of heads that are ranked, of which it is the first. */
+struct chosen {
+    const struct attn_level_matrix *matrix;
+    double far;
+    size_t n_ranked;
 };
 
 static bool has_all_heads(const struct screen_writer *w)
@@ -85,6 +99,18 @@ static bool has_sinks(const struct screen_writer *w)
 static double find_sink(const struct screen_writer *w, const struct attn_location *at)
 {
     return w->measures.n == 0 ? 0 : attn_measure_group_find(&w->measures, ATTN_MEASURE_SINK, at);
+}
+
+static bool has_vectors(const struct screen_writer *w)
+{
+    return !w->has_maps && attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
+}
+
+static enum attn_status draw_matrix(struct screen_writer *w, const struct attn_level_matrix *matrix,
+                                    struct attn_error *err)
+{
+    return w->has_maps ? attn_heatmap_draw_cells(&w->map, matrix, 0, err)
+                       : attn_heatmap_draw(&w->map, matrix, err);
 }
 
 /* --- Words ------------------------------------------------------------------------------------ */
@@ -143,18 +169,24 @@ static enum attn_status end_model(struct screen_writer *w, struct attn_error *er
     return attn_heatmap_end_text(&w->map, 1, err);
 }
 
-/* Appends why the head of MATRIX was chosen: "(of all, it looks farthest: far 0.53". */
-static void append_reason(struct screen_writer *w, const struct attn_level_matrix *matrix,
-                          double far, char *note, size_t size, size_t *used)
+/* Appends why the head of CHOSEN was chosen: "(of all, it looks farthest: far 0.53". */
+static void append_reason(struct screen_writer *w, const struct chosen *chosen, char *note,
+                          size_t size, size_t *used)
 {
-    const bool is_of_source = is_cross(w, matrix);
+    const bool is_of_source = is_cross(w, chosen->matrix);
 
-    if (far > 0)
+    if (w->has_maps && chosen->n_ranked > 0)
+        attn_fixed_text_append(note, size, used, "(rank 1 of %zu localization head%s: picture %.2f",
+                               chosen->n_ranked, chosen->n_ranked > 1 ? "s" : "", chosen->far);
+    else if (w->has_maps)
+        attn_fixed_text_append(note, size, used, "(no localization head; the largest picture %.2f",
+                               chosen->far);
+    else if (chosen->far > 0)
         attn_fixed_text_append(note, size, used, "(%s: far %.2f",
                                is_of_source
                                    ? "of all cross heads, it looks hardest within the source"
                                    : "of all, it looks farthest",
-                               far);
+                               chosen->far);
     else
         attn_fixed_text_append(
             note, size, used, "(no %shead looks beyond %s", is_of_source ? "cross " : "",
@@ -163,22 +195,28 @@ static void append_reason(struct screen_writer *w, const struct attn_level_matri
 
 /* Prints the name of the matrix, "layer 3, head 0: pattern, in percent (of all, it looks farthest:
  * far 0.53; 0.31 on its sink, 0.40 on average)", on one or two lines. */
-static enum attn_status end_name(struct screen_writer *w, const struct attn_level_matrix *matrix,
-                                 double far, struct attn_error *err)
+static enum attn_status end_name(struct screen_writer *w, const struct chosen *chosen,
+                                 struct attn_error *err)
 {
+    const struct attn_level_matrix *matrix = chosen->matrix;
     struct attn_heatmap *map = &w->map;
     const struct attn_location all = {.layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS};
     char note[160] = "";
     size_t size = 0;
 
     if (!has_all_heads(w) && !w->thumbnails.is_lone)
-        append_reason(w, matrix, far, note, sizeof note, &size);
+        append_reason(w, chosen, note, sizeof note, &size);
     if (has_sinks(w))
         attn_fixed_text_append(note, sizeof note, &size, "%s%.2f on its sink, %.2f on average",
                                size > 0 ? "; " : "(", find_sink(w, &matrix->at),
                                find_sink(w, &all));
     attn_fixed_text_append(note, sizeof note, &size, size > 0 ? ")" : "");
-    attn_heatmap_append_title(map, matrix);
+    if (w->has_maps)
+        attn_matrix_name_append(&w->base, &matrix->at, &map->label);
+    else
+        attn_heatmap_append_title(map, matrix);
+    attn_buffer_append_string(
+        &map->label, w->has_maps && attn_heatmap_has_percent(map, matrix) ? ", in percent" : "");
     if (*note && attn_text_width(map->label.data, map->label.size) + 1 + strlen(note) > map->width)
         ATTN_TRY(attn_heatmap_end_text(map, 1, err));
     else
@@ -212,6 +250,15 @@ static enum attn_status end_next(struct screen_writer *w, const struct attn_leve
     return attn_heatmap_end_text(&w->map, 2, err);
 }
 
+/* Draws the shares of all layers below an empty line. */
+static enum attn_status draw_shares(struct screen_writer *w, struct attn_error *err)
+{
+    if (!w->map.is_counting)
+        attn_sink_write(w->base.sink, "\n", 1);
+    w->map.n_line++;
+    return attn_heatmap_draw_shares(&w->map, err);
+}
+
 /* --- Opening --------------------------------------------------------------------------------- */
 
 /* Returns the lines of the tallest candidate matrix with its header, if half blocks may use at most
@@ -221,7 +268,8 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
     size_t most = 0;
 
     w->map.most_number_rows = has_numbers ? MOST_ROWS : 0;
-    attn_levels_limit(w->levels, 2 * most_lines, attn_heatmap_most_columns(&w->base));
+    if (!w->has_maps)
+        attn_levels_limit(w->levels, 2 * most_lines, attn_heatmap_most_columns(&w->base));
     for (size_t i = 0; i < w->levels->n; i++) {
         const struct attn_level_matrix *m = &w->levels->items[i];
         size_t n;
@@ -231,7 +279,7 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
             (i > 0 && m->at.stack == m[-1].at.stack && m->at.layer == m[-1].at.layer))
             continue;
         attn_heatmap_begin_count(&w->map);
-        attn_heatmap_draw(&w->map, m, NULL);
+        draw_matrix(w, m, NULL);
         n = attn_heatmap_end_count(&w->map);
         most = n > most ? n : most;
     }
@@ -243,19 +291,20 @@ static size_t fixed_lines(struct screen_writer *w, size_t n_head)
 {
     enum { N_ABOVE_VECTORS = 3, N_ABOVE_HEADS = 1 }; /* each includes an empty line */
     const struct attn_level_matrix *last = &w->levels->items[w->levels->n - 1];
-    const bool has_vectors = attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
     size_t n_name;
 
     while (!may_be_drawn(w, last))
         last--;
     attn_heatmap_begin_count(&w->map);
-    end_name(w, last, 0.5, NULL);
+    end_name(w, &(struct chosen){last, 0.5, 10}, NULL);
     n_name = w->map.n_line;
     end_model(w, NULL);
+    if (w->has_maps)
+        draw_shares(w, NULL);
     if (w->base.options.picture->name_fields)
         end_next(w, last, NULL);
     return attn_heatmap_end_count(&w->map) + w->base.options.has_predictions +
-           n_head * (1 + n_name + (has_vectors ? N_ABOVE_VECTORS : 0)) + N_ABOVE_HEADS - n_name;
+           n_head * (1 + n_name + (has_vectors(w) ? N_ABOVE_VECTORS : 0)) + N_ABOVE_HEADS - n_name;
 }
 
 /* Distributes LEFT lines over the matrices of N_HEAD heads, the tokens and the vectors. */
@@ -263,9 +312,8 @@ static void share(struct screen_writer *w, size_t n_head, size_t left)
 {
     const size_t n_position = w->base.n_position;
     const struct attn_grid_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
-    const bool has_vectors = attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
     const size_t least = n_position < LEAST_VECTOR_LINES ? n_position : LEAST_VECTOR_LINES;
-    const size_t reserved = (tokens.n > 0) + (has_vectors ? n_head * least : 0);
+    const size_t reserved = (tokens.n > 0) + (has_vectors(w) ? n_head * least : 0);
     size_t n_line = MOST_HALF_LINES, n_token;
 
     left = left > reserved ? left - reserved : 0;
@@ -292,10 +340,9 @@ static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
 {
     const size_t n_head = has_all_heads(w) ? w->levels->n : 1, n_position = w->base.n_position;
     const size_t fixed = fixed_lines(w, n_head);
-    const bool has_vectors = attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
     const size_t least = fixed + (w->map.tokens[0].n > 0) +
                          matrix_lines(w, false, LEAST_HALF_LINES) +
-                         (!has_vectors                      ? 0
+                         (!has_vectors(w)                   ? 0
                           : n_position < LEAST_VECTOR_LINES ? n_position
                                                             : LEAST_VECTOR_LINES);
     size_t used = fixed + 1; /* the legend takes one line */
@@ -314,6 +361,23 @@ static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Creates w->levels for maps over a picture in the text, if there is one and the maps fit. */
+static enum attn_status find_maps(struct screen_writer *w, struct attn_error *err)
+{
+    if (!w->base.labels.seen ||
+        !attn_selection_has_site(w->base.labels.selection, ATTN_SITE_PICTURE_MAP))
+        return ATTN_OK;
+    ATTN_TRY(attn_levels_create(&w->base, ATTN_SITES(ATTN_SITE_PICTURE_MAP), &w->levels, err));
+    w->has_maps = attn_heatmap_shows_patches(&w->map, w->levels);
+    if (w->has_maps) {
+        w->site = ATTN_SITE_PICTURE_MAP;
+        return ATTN_OK;
+    }
+    attn_levels_free(w->levels);
+    w->levels = NULL;
+    return ATTN_OK;
+}
+
 static enum attn_status open_screen(struct attn_writer *writer, struct attn_error *err)
 {
     struct screen_writer *w = (struct screen_writer *)writer;
@@ -325,7 +389,9 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     w->site =
         attn_sites_have(sites, ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
     w->table.map = &w->map;
-    ATTN_TRY(attn_levels_create(writer, ATTN_SITES(w->site), &w->levels, err));
+    ATTN_TRY(find_maps(w, err));
+    if (!w->levels)
+        ATTN_TRY(attn_levels_create(writer, ATTN_SITES(w->site), &w->levels, err));
     if (w->levels->n == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the first screen draws patterns, and none is selected");
@@ -402,12 +468,11 @@ static enum attn_status predictions_screen(struct attn_writer *writer,
 
 /* --- Printing -------------------------------------------------------------------------------- */
 
-/* Returns the matrix of the head with the largest measure `far`; the first one in a tie. */
-static const struct attn_level_matrix *choose(const struct screen_writer *w, double *largest)
+/* Chooses the head with the largest measure `far`; the first one in a tie. */
+static struct chosen choose(const struct screen_writer *w)
 {
-    const struct attn_level_matrix *chosen = NULL;
+    struct chosen chosen = {NULL, 0, 0};
 
-    *largest = 0;
     for (size_t i = 0; i < w->levels->n; i++) {
         const struct attn_level_matrix *m = &w->levels->items[i];
 
@@ -415,25 +480,85 @@ static const struct attn_level_matrix *choose(const struct screen_writer *w, dou
             continue;
         const double far = attn_measure_group_find(&w->measures, ATTN_MEASURE_FAR, &m->at);
 
-        chosen = !chosen || far > *largest ? m : chosen;
-        *largest = far > *largest ? far : *largest;
+        chosen.matrix = !chosen.matrix || far > chosen.far ? m : chosen.matrix;
+        chosen.far = far > chosen.far ? far : chosen.far;
     }
     return chosen;
 }
 
-/* Draws one head: its pattern, and its context vectors if they are selected. */
-static enum attn_status draw_head(struct screen_writer *w, const struct attn_level_matrix *matrix,
-                                  double far, struct attn_error *err)
+/* Chooses the head of the map that is ranked first, or else has the largest share of the picture.
+ */
+static enum attn_status choose_map(const struct screen_writer *w, struct chosen *chosen,
+                                   struct attn_error *err)
 {
+    const struct attn_picture_maps *maps = *w->base.labels.maps;
+    const size_t n = w->levels->n;
+    struct attn_head_picture *heads = attn_alloc(n, sizeof *heads, err);
+    struct attn_location *ats = attn_alloc(n, sizeof *ats, err);
+    enum attn_status status = heads && ats ? ATTN_OK : ATTN_NO_MEMORY;
+    double threshold;
+    size_t best = 0;
+
+    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
+        ats[i] = w->levels->items[i].at;
+        status = attn_head_pictures_find(maps, &ats[i], &heads[i], err);
+    }
+    if (status == ATTN_OK)
+        status = attn_head_pictures_rank(ats, heads, n, &threshold, err);
+    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
+        const double share = heads[i].shares[ATTN_SHARE_PICTURE];
+        const bool is_better =
+            heads[best].rank > 0
+                ? false
+                : heads[i].rank > 0 || share > heads[best].shares[ATTN_SHARE_PICTURE];
+
+        chosen->n_ranked += heads[i].is_kept > 0;
+        if (heads[i].rank == 1 || is_better)
+            best = i;
+    }
+    if (status == ATTN_OK)
+        *chosen = (struct chosen){&w->levels->items[best], heads[best].shares[ATTN_SHARE_PICTURE],
+                                  chosen->n_ranked};
+    attn_free(heads);
+    attn_free(ats);
+    return status;
+}
+
+/* Gives all maps the same colors, which end at the largest number, unless the user chose. */
+static void join_colors(struct screen_writer *w)
+{
+    struct attn_color_scale *scale = &w->picture.color_scale;
+
+    w->picture = *w->map.picture;
+    if (scale->span != ATTN_SPAN_DEFAULT)
+        return;
+    scale->span = ATTN_SPAN_FIXED;
+    scale->high = attn_grid_least_end(w->base.labels.seen);
+    for (size_t i = 0; i < w->levels->n; i++) {
+        const struct attn_level_matrix *m = &w->levels->items[i];
+
+        if (m->least <= m->most)
+            scale->high = fmax(scale->high, fmax(fabs((double)m->least), fabs((double)m->most)));
+    }
+    scale->high = ceil(1000 * scale->high) / 1000; /* the legend has three decimals */
+    scale->low = w->base.labels.seen->neutral && !w->base.labels.seen->is_ratio ? -scale->high : 0;
+    w->map.picture = w->base.options.picture = &w->picture;
+}
+
+/* Draws one head: its pattern, and its context vectors if they are selected. */
+static enum attn_status draw_head(struct screen_writer *w, const struct chosen *chosen,
+                                  struct attn_error *err)
+{
+    const struct attn_level_matrix *matrix = chosen->matrix;
     const struct attn_location z = {matrix->at.stack, matrix->at.layer, matrix->at.head,
                                     ATTN_SITE_Z};
     const struct attn_text_panel *panel =
         attn_text_panels_find(&w->vectors[attn_location_index(&z)], &z);
 
     attn_sink_write(w->base.sink, "\n", 1);
-    ATTN_TRY(end_name(w, matrix, far, err));
-    ATTN_TRY(attn_heatmap_draw(&w->map, matrix, err));
-    if (!panel)
+    ATTN_TRY(end_name(w, chosen, err));
+    ATTN_TRY(draw_matrix(w, matrix, err));
+    if (!panel || w->has_maps)
         return ATTN_OK;
     attn_sink_write(w->base.sink, "\n", 1);
     attn_matrix_name_append(&w->base, &z, &w->map.label);
@@ -457,9 +582,14 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
 {
     struct screen_writer *w = (struct screen_writer *)writer;
     const struct attn_grid_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
-    double far;
-    const struct attn_level_matrix *matrix = choose(w, &far);
+    struct chosen chosen = {NULL, 0, 0};
 
+    if (w->has_maps) {
+        ATTN_TRY(choose_map(w, &chosen, err));
+        join_colors(w);
+    } else {
+        chosen = choose(w);
+    }
     ATTN_TRY(end_model(w, err));
     if (tokens.n > 0)
         ATTN_TRY(attn_heatmap_draw_items(&w->map, &tokens, "", w->n_token_line, err));
@@ -468,14 +598,16 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
         ATTN_TRY(attn_heatmap_end_line(&w->map, err));
     }
     for (size_t i = 0; has_all_heads(w) && i < w->levels->n; i++)
-        ATTN_TRY(draw_head(w, &w->levels->items[i], far, err));
+        ATTN_TRY(draw_head(w, &(struct chosen){&w->levels->items[i], chosen.far, 0}, err));
     if (!has_all_heads(w))
-        ATTN_TRY(draw_head(w, matrix, far, err));
+        ATTN_TRY(draw_head(w, &chosen, err));
+    if (w->has_maps)
+        ATTN_TRY(draw_shares(w, err));
     ATTN_TRY(draw_all_heads(w, err));
     if (writer->options.picture->name_fields) {
         if (w->has_gap)
             attn_sink_write(w->base.sink, "\n", 1);
-        ATTN_TRY(end_next(w, matrix, err));
+        ATTN_TRY(end_next(w, chosen.matrix, err));
     }
     return attn_buffer_check(&w->map.label, err);
 }

@@ -66,6 +66,12 @@ bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims);
 size_t attn_site_n_own_row(enum attn_site site, const struct attn_dims *dims);
 bool attn_site_has_own_rows(enum attn_site site);
 
+/* Whether SITE is a map over a picture in the text. */
+static inline bool attn_site_is_map(enum attn_site site)
+{
+    return site == ATTN_SITE_PICTURE_MAP || site == ATTN_SITE_PICTURE_MAP_TILES;
+}
+
 /* Returns the site of the queries (LAYOUT is QUERY) or keys (KEY) whose product is the score: rot_q
  * and rot_k in models with rotary positions, else q and k. */
 enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout);
