@@ -148,6 +148,18 @@ static enum attn_status write_document(struct attn_sink *out, const struct attn_
     return status;
 }
 
+/* Makes INPUT the prompt with the answer: one text, or beside a picture a text and its answer. */
+static void take_answer(struct attn_input *input, const struct attn_generation *made)
+{
+    if (!input->image || !input->text) {
+        *input = (struct attn_input){
+            .ids = made->ids, .n_id = made->n_prompt + made->n, .image = input->image};
+    } else if (made->n > 0) {
+        input->answer_ids = made->ids + made->n_prompt;
+        input->n_answer_id = made->n;
+    }
+}
+
 static enum attn_status write_json(const char *path, struct question *question,
                                    const struct attn_generation *made, struct attn_error *err)
 {
@@ -228,9 +240,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (made->n_prompt == 0)
         return refuse(err, NULL,
                       "embeddings and an answer are not one text: their tensors cannot be written");
-    question->request.input = (struct attn_input){
-        .ids = made->ids, .n_id = made->n_prompt + made->n, .image = question->request.input.image};
-    question->request.reading.chat = ATTN_CHAT_ON; /* the ids have it */
+    take_answer(&question->request.input, made);
     return request_serve(question, err);
 }
 

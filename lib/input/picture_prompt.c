@@ -277,6 +277,8 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
         ATTN_TRY(append_answer(reading, err));
     ATTN_TRY(append_answer_ids(reading, err));
     ATTN_TRY(attn_buffer_check(&reading->text, err));
+    if ((input->answer || input->answer_ids) && sequence->encoding.n == sequence->seen.n_prompt)
+        return attn_error_set(err, ATTN_INVALID, "the answer is empty: it has no tokens");
     sequence->ids = sequence->encoding.ids;
     sequence->n = sequence->encoding.n;
     input->n_text = reading->text.size;
