@@ -314,6 +314,30 @@ static void read_errors(const struct attn_table *table, size_t values,
     cells->grid.note = has_interval ? "with intervals of the mean" : "with standard errors";
 }
 
+/* Reads each column of shares from the values on, as a group with the name of the column. */
+static enum attn_status read_shares(const struct attn_table *table, struct attn_table_cells *cells,
+                                    struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table), n = attn_table_n_column(table);
+    struct attn_table_axis *groups = &cells->groups;
+
+    ATTN_TRY(attn_table_axis_create(groups, n_row, n, err));
+    ATTN_TRY(attn_level_matrix_create(n, cells->columns.axis.n, &cells->matrix, err));
+    for (size_t c = cells->of.values; c < n; c++) {
+        if (attn_table_column(table, c)->range != ATTN_RANGE_SHARE)
+            continue;
+        for (size_t i = 0; i < n_row; i++)
+            if (cells->columns.of_rows[i] < SIZE_MAX && !attn_table_is_missing(table, i, c))
+                attn_level_matrix_put(&cells->matrix, groups->texts.n, cells->columns.of_rows[i],
+                                      attn_table_number(table, i, c));
+        attn_buffer_append_string(&groups->texts.bytes, attn_table_column_name(table, c));
+        groups->texts.ends[groups->texts.n++] = groups->texts.bytes.size;
+    }
+    cells->matrix.n_row = cells->matrix.n_cell_row = groups->texts.n;
+    groups->axis = attn_table_named_axis(groups, "");
+    return attn_buffer_check(&groups->texts.bytes, err);
+}
+
 static enum attn_status read_series(const struct attn_table *table,
                                     const struct attn_table_picture *picture, bool is_curve,
                                     struct attn_table_cells *cells, struct attn_error *err)
@@ -321,6 +345,8 @@ static enum attn_status read_series(const struct attn_table *table,
     size_t n_row, n_column;
 
     ATTN_TRY(attn_table_names_read(table, picture, is_curve, cells, err));
+    if ((picture->view.traits & ATTN_VIEW_SHARES) != 0)
+        return read_shares(table, cells, err);
     n_row = cells->rows.axis.n;
     n_column = cells->columns.axis.n;
     ATTN_TRY(attn_level_matrix_create(n_row, n_column, &cells->matrix, err));
@@ -860,7 +886,8 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
                      : attn_table_column(table, of->values);
     figure->matrices = &cells->matrix;
     figure->n = 1;
-    figure->rows = &cells->rows.axis;
+    figure->rows =
+        picture->view.traits & ATTN_VIEW_SHARES ? &cells->groups.axis : &cells->rows.axis;
     figure->columns = &cells->columns.axis;
     figure->name = column->name;
     figure->model = picture->model;

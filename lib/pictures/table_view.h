@@ -31,7 +31,9 @@ enum attn_view_trait {
     ATTN_VIEW_PARTS = 64,
     /* each row of the table is a part of a text, whose positions are in `texts`: "0-2,4". Its value
      * is that of each token, but for `rest` */
-    ATTN_VIEW_SPANS = 128
+    ATTN_VIEW_SPANS = 128,
+    /* bars and curves draw each column of shares from `values` on */
+    ATTN_VIEW_SHARES = 256
 };
 
 /* Which columns give rows, columns and numbers of a picture, and the wording of its title.

@@ -787,6 +787,8 @@ static void draw(const void *given, struct attn_drawn *drawn)
     if (args->by == ATTN_HEADS_BY_LAYER) {
         *view = views[OF_LAYERS];
         view->asked = "in each layer";
+        view->quantity = !args->study && !args->sort ? "weight on each part" : NULL;
+        view->traits |= view->quantity ? ATTN_VIEW_SHARES : 0;
     }
     drawn->has_answer = args->has_effect;
     view->values = column < N_COLUMN ? ATTN_TABLE_COLUMN(column) : 0;
