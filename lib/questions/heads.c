@@ -982,8 +982,8 @@ static void meet_first(void *given, const struct attn_item *first,
 {
     struct attn_heads_args *args = given;
 
-    if (has_picture(&request->input) && args->measures == 0 && !args->is_weight &&
-        !args->is_localized)
+    if (has_picture(&request->input) && args->tower == ATTN_TOWER_TEXT && args->measures == 0 &&
+        !args->is_weight && !args->is_localized)
         args->measures = measures_of_prompts(args, request);
     if (first->from && !args->from)
         args->from = "";

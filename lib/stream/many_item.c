@@ -170,7 +170,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
             attn_sentence_find_prompt(task->host->model, request.reading.with_prompt, &prompt, err),
             ATTN_STAGE_OPTIONS, err));
     request.reading.with_prompt = NULL;
-    request.selection.queries = NULL;
+    request.selection.queries = request.selection.tiles = NULL;
     request.edits = (struct attn_request_edits){0};
     request.predict.n_next = 0;
     request.predict.answer = NULL;
