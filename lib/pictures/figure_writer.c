@@ -212,6 +212,11 @@ static enum attn_status find_backdrop(struct figure_writer *w, struct attn_site_
         !(is_default ? attn_sites_are_empty(picture->sites) || attn_sites_have(*sites, site)
                      : attn_figure_is_map(picture->figure, picture)))
         return ATTN_OK;
+    if (picture->hides_first || picture->renormalizes) {
+        attn_error_set(err, ATTN_INVALID, "`%s` changes patterns, and the figure draws '%s'",
+                       picture->hides_first ? "hide_first" : "renormalize", attn_site_name(site));
+        return attn_error_hint(err, "`sites pattern` draws them");
+    }
     w->backdrop = *own;
     w->backdrop.n_row *= is_of_tiles ? labels->pixels->tile_rows : 1;
     w->backdrop.n_col *= is_of_tiles ? labels->pixels->tile_cols : 1;
