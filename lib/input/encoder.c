@@ -185,6 +185,7 @@ struct attn_pass attn_encoder_pass_of(const struct attn_model *model,
     own.n_key_mask = source->n;
     own.embeddings_name = source->name;
     own.positions = source->numbers;
+    own.reads_once = options->reads_once;
     return (struct attn_pass){
         .model = model->encoder ? model->encoder : model->tower, .text = source, .options = own};
 }

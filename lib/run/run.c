@@ -721,10 +721,13 @@ struct attn_pass attn_run_pass(const struct attn_run *run)
 
 struct attn_tower_pass attn_run_tower_pass(const struct attn_run *run)
 {
+    struct attn_session_options options = attn_run_session_options(run);
+
+    options.reads_once = !run->host->options.reuse;
     return (struct attn_tower_pass){.model = run->model,
                                     .text = &run->text,
                                     .store = &run->host->features,
-                                    .options = attn_run_session_options(run),
+                                    .options = options,
                                     .edits = attn_edits_of_encoder(&run->edits),
                                     .n_edit = run->edits.n_encoder,
                                     .tiles = run->tiles,
