@@ -83,3 +83,29 @@ enum attn_status attn_head_pictures_rank(const struct attn_location *ats,
                                          (heads[j].entropy <= heads[i].entropy && j <= i));
     return ATTN_OK;
 }
+
+enum attn_status attn_head_pictures_choose(const struct attn_picture_maps *maps,
+                                           const struct attn_location *ats, size_t n, size_t *best,
+                                           size_t *n_ranked, struct attn_error *err)
+{
+    struct attn_head_picture *heads = attn_alloc(n, sizeof *heads, err);
+    enum attn_status status = heads ? ATTN_OK : ATTN_NO_MEMORY;
+    double threshold, most = -1;
+
+    *best = *n_ranked = 0;
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        status = attn_head_pictures_find(maps, &ats[i], &heads[i], err);
+    if (status == ATTN_OK)
+        status = attn_head_pictures_rank(ats, heads, n, &threshold, err);
+    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
+        /* a rank is above all shares, and lower ranks are better */
+        const double goodness =
+            heads[i].rank > 0 ? 1 + 1 / heads[i].rank : heads[i].shares[ATTN_SHARE_PICTURE];
+
+        *n_ranked += heads[i].rank > 0;
+        if (goodness > most)
+            most = goodness, *best = i;
+    }
+    attn_free(heads);
+    return status;
+}

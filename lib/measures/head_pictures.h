@@ -28,4 +28,10 @@ enum attn_status attn_head_pictures_rank(const struct attn_location *ats,
                                          struct attn_head_picture *heads, size_t n,
                                          double *threshold, struct attn_error *err);
 
+/* Sets *best to the index of the head of ATS [n] that is ranked first, or if none is, of the one
+ * with the largest share, and *n_ranked to the number of heads that are ranked. */
+enum attn_status attn_head_pictures_choose(const struct attn_picture_maps *maps,
+                                           const struct attn_location *ats, size_t n, size_t *best,
+                                           size_t *n_ranked, struct attn_error *err);
+
 #endif

@@ -243,6 +243,15 @@ bool attn_picture_maps_is_sink(const struct attn_picture_maps *maps, const struc
     return is_sink(maps, at, find_cell(maps, is_of_tiles, i));
 }
 
+double attn_picture_maps_neutral(const struct attn_picture_maps *maps,
+                                 const struct attn_location *at, bool is_of_tiles, size_t i)
+{
+    const struct attn_picture_maps *neutral = maps->args.neutral;
+
+    return neutral ? find_weight(neutral, at, ATTN_PICTURE_MEAN, find_cell(maps, is_of_tiles, i))
+                   : 0;
+}
+
 double attn_picture_maps_share(const struct attn_picture_maps *maps, const struct attn_location *at,
                                size_t row, enum attn_picture_share share)
 {

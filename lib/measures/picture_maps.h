@@ -72,6 +72,10 @@ void attn_picture_maps_fill(const struct attn_picture_maps *maps, const struct a
 bool attn_picture_maps_is_sink(const struct attn_picture_maps *maps, const struct attn_location *at,
                                bool is_of_tiles, size_t i);
 
+/* Returns the weight of the neutral question on that cell; 0 without one. */
+double attn_picture_maps_neutral(const struct attn_picture_maps *maps,
+                                 const struct attn_location *at, bool is_of_tiles, size_t i);
+
 /* Returns the share of row number ROW of the head AT, or of ATTN_PICTURE_MEAN. */
 double attn_picture_maps_share(const struct attn_picture_maps *maps, const struct attn_location *at,
                                size_t row, enum attn_picture_share share);

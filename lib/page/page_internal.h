@@ -426,6 +426,12 @@ size_t attn_page_fit_text(const char *text, size_t size, size_t most);
 /* Appends at most MOST bytes of TEXT [size], printable and escaped for markup. */
 void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most);
 
+/* Adds the block "maps-data", if something is taken away from maps over a picture in the text: for
+ * each head with rows the weights of the neutral question on the cells of the tiles, then of the
+ * whole picture, as float32, least byte first. A sink has a minus sign. Call after the last head.
+ */
+void attn_page_maps_add(const struct attn_page *page);
+
 /* Writes the picture of the run in an element, as a PNG file in base64. */
 enum attn_status attn_page_picture_write(const struct attn_page *page, struct attn_error *err);
 

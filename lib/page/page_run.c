@@ -8,6 +8,7 @@
 #include "formats/png_file.h"
 #include "formats/quoting.h"
 #include "input/picture_prompt.h"
+#include "measures/picture_maps.h"
 #include "tables/colormap_internal.h"
 #include "tables/table_writer.h"
 #include "tensors/labels_json.h"
@@ -466,6 +467,50 @@ void attn_page_append_predictions(struct attn_buffer *out,
 
 /* --- The picture ----------------------------------------------------------------------------- */
 
+/* Returns true if the page has what is taken away from maps: those of a neutral question, or sinks.
+ */
+static bool has_maps(const struct attn_page *page)
+{
+    const struct attn_labels *labels = &page->base.labels;
+
+    return page->picture && page->picture->is_in_text && labels->maps && *labels->maps &&
+           (page->picture->neutral || attn_picture_maps_drops_sinks(*labels->maps));
+}
+
+/* Adds the cells of the tiles, if IS_OF_TILES, or of the whole picture. */
+static void add_cells(const struct attn_page *page, const struct attn_location *at,
+                      bool is_of_tiles)
+{
+    const struct attn_picture_maps *maps = *page->base.labels.maps;
+    const struct attn_picture_dims *dims = attn_picture_maps_dims(maps);
+    const size_t n = (size_t)dims->n_row * dims->n_col * (is_of_tiles ? dims->n - 1 : 1);
+    unsigned char *out = n > 0 ? attn_page_data_reserve(page->data, n * sizeof(float)) : NULL;
+
+    for (size_t i = 0; out && i < n; i++) {
+        const float weight = (float)attn_picture_maps_neutral(maps, at, is_of_tiles, i);
+        const float value = attn_picture_maps_is_sink(maps, at, is_of_tiles, i) ? -weight : weight;
+        uint32_t bits;
+
+        memcpy(&bits, &value, sizeof bits);
+        for (size_t k = 0; k < sizeof bits; k++)
+            out[i * sizeof bits + k] = (unsigned char)(bits >> 8 * k);
+    }
+}
+
+void attn_page_maps_add(const struct attn_page *page)
+{
+    if (!has_maps(page))
+        return;
+    attn_page_data_begin(page->data, "maps-data");
+    for (size_t i = 0; i < page->heads.n; i++) {
+        if (!page->heads.items[i].has_rows)
+            continue;
+        add_cells(page, &page->heads.items[i].at, true);
+        add_cells(page, &page->heads.items[i].at, false);
+    }
+    attn_page_data_end(page->data);
+}
+
 /* Writes the positions of each region of a text with a picture: of the picture only the first cell
  * of each tile. */
 static void push_regions(struct attn_json_writer *json, const struct attn_page *page)
@@ -473,6 +518,12 @@ static void push_regions(struct attn_json_writer *json, const struct attn_page *
     const struct attn_labels *labels = &page->base.labels;
     const struct attn_picture_dims *picture = &attn_selection_dims(labels->selection)->picture;
 
+    if (has_maps(page)) {
+        attn_json_text(attn_json_key(json, "neutral"), page->picture->neutral);
+        attn_json_bool(attn_json_key(json, "is_ratio"), page->picture->is_ratio);
+        attn_json_bool(attn_json_key(json, "drops_sinks"),
+                       attn_picture_maps_drops_sinks(*labels->maps));
+    }
     attn_json_size(attn_json_key(json, "tile_cols"), picture->tile_cols);
     for (int region = 0; region < ATTN_N_REGION; region++) {
         const bool is_picture = region == ATTN_REGION_PICTURE;

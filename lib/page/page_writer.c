@@ -22,6 +22,7 @@
 #include "base/status_internal.h"
 #include "base/version.h"
 #include "formats/quoting.h"
+#include "measures/head_pictures.h"
 #include "pictures/figure_internal.h"
 #include "tensors/picture_internal.h"
 #include "trace/trace_internal.h"
@@ -714,6 +715,26 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     return write_document(w, err);
 }
 
+/* Shows first the head that is ranked first by its map over the picture in the text. */
+static enum attn_status choose_start(struct attn_page *w, struct attn_error *err)
+{
+    struct attn_picture_maps *const *maps = w->base.labels.maps;
+    const size_t n = w->heads.n, start = w->start;
+    struct attn_location *ats;
+    enum attn_status status;
+    size_t n_ranked;
+
+    if (!w->picture || !maps || !*maps || w->has_experiment || w->heads.n_whole < n)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(ats, n, err));
+    for (size_t i = 0; i < n; i++)
+        ats[i] = w->heads.items[i].at;
+    status = attn_head_pictures_choose(*maps, ats, n, &w->start, &n_ranked, err);
+    w->has_best &= w->start == start; /* without a script only another head could be shown */
+    attn_free(ats);
+    return status;
+}
+
 static enum attn_status finish_page(struct attn_writer *writer, struct attn_error *err)
 {
     struct attn_page *w = (struct attn_page *)writer;
@@ -735,6 +756,8 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     }
     attn_page_data_end(w->data);
     attn_page_gradients_add_thumbs(w);
+    attn_page_maps_add(w);
+    ATTN_TRY(choose_start(w, err));
     ATTN_TRY(attn_page_data_finish(w->data, err));
     if (w->has_experiment)
         attn_page_write_json(writer->sink, "experiment-data", &w->experiment.json);

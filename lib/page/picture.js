@@ -24,9 +24,12 @@ const isShown = () => state.v === 'grid' || state.v === 'tokens';
 
 // --- Cells --------------------------------------------------------------------------------------
 
-// Each switch with a letter in `state.on` is on.
-const SWITCHES = [['t', 'tiles', tiles?.length]].filter(row => row[2]);
-const isOn = letter => state.on.includes(letter) && SWITCHES.some(row => row[0] === letter);
+// Switches: letter, words, whether it is on at first, and whether the page has what it needs. Letters
+// in `state.on` are switched over.
+const { neutral } = picture;
+const SWITCHES = [['t', 'tiles', false, tiles?.length], ['n', `${picture.is_ratio ? 'divided by' : 'minus'} \u201c${neutral}\u201d`, true, neutral],
+  ['s', 'without sinks', true, picture.drops_sinks]].filter(row => row[3]);
+const isOn = letter => SWITCHES.some(([own, , isUsual]) => own === letter && isUsual !== state.on.includes(letter));
 
 const cells = el('canvas'), cellContext = cells.getContext('2d');
 let nRow, nCol, cellImage, places, cellOf; // places: the positions of the cells, row by row
@@ -150,12 +153,32 @@ function paintMark(context, w, h, p, isLarge) {
 // --- Weights ------------------------------------------------------------------------------------
 
 const levels = run.sets.map(() => []); // by set and head, when all are read
-let isFollowing = false;
+let isFollowing = false, taken = null; // taken: by head and cell, what is taken away; below 0 for a sink
+
+async function readTaken() {
+  if (!neutral && !picture.drops_sinks) return;
+  taken = new Float32Array((await viewer.inflate(viewer.blockOf('maps-data'))).buffer);
+}
+
+const isRelative = () => isOn('n') && state.dir === 'from' && state.c !== 'max';
+const isSignedSet = set => set === 'difference' || isRelative() && !picture.is_ratio;
+
+// Takes the neutral question and sinks away from WEIGHTS, the mean of the heads of LIST.
+function takeAway(list, weights) {
+  const n = taken ? taken.length / heads.length : 0, first = isOn('t') ? 0 : n - picture.n_row * picture.n_col;
+  for (let i = 0; n && state.dir === 'from' && i < places.length; i++) {
+    const own = list.map(h => taken[h * n + first + i]), p = places[i];
+    const usual = own.reduce((sum, w) => sum + Math.abs(w), 0) / list.length * viewer.lookedFrom().length;
+    if (isOn('s') && own.every(w => w < 0 || Object.is(w, -0))) weights[p] = NaN;
+    else if (isRelative()) weights[p] = picture.is_ratio ? weights[p] / usual : weights[p] - usual;
+  }
+  return weights;
+}
 
 async function readLevels() {
-  await Promise.all(run.sets.map((name, set) => Promise.all(heads.map(async (head, h) => {
+  await Promise.all([readTaken(), ...run.sets.map((name, set) => Promise.all(heads.map(async (head, h) => {
     levels[set][h] = await viewer.inflate(viewer.blockOf(head.id + name));
-  }))));
+  })))]);
   isFollowing = true;
 }
 
@@ -189,7 +212,7 @@ function lineOf(h, set) {
     if (isFrom && row !== undefined) for (let j = 0; j < cols; j++) add(j, row, j);
     if (!isFrom && from < cols) for (let i = 0; i < rows; i++) add(viewer.queryAt(i), i, from);
   }
-  return out;
+  return set === 0 ? takeAway([h], out) : out;
 }
 
 const largestOf = weights => places.reduce((most, p) => isFinite(weights[p]) ? Math.max(most, Math.abs(weights[p])) : most, 0);
@@ -212,7 +235,7 @@ const largestNow = (weights, set) => isFollowing ? linesOf(set).largest : larges
 
 // Returns the numbers of the first and the last color of a map.
 function rangeOf(weights, set) {
-  const isSigned = set === 'difference';
+  const isSigned = isSignedSet(set);
   if (run.span === 'fixed') return [run.low, run.high];
   const largest = run.span === 'unit' ? 1 : run.span === 'patches' ? Math.max(largestNow(weights, set), LEAST_END)
     : largestOf(weights) || 1;
@@ -232,7 +255,7 @@ function drawThumb(h, size, canvas) {
   canvas.height = Math.round(tall * ratio);
   canvas.style.width = w + 'px';
   canvas.style.height = tall + 'px';
-  paintMap(context, canvas.width, canvas.height, weights, viewer.stepper(rangeOf(weights, set)), set === 'difference');
+  paintMap(context, canvas.width, canvas.height, weights, viewer.stepper(rangeOf(weights, set)), isSignedSet(set));
   if (size >= 40) for (const p of viewer.lookedFrom()) paintMark(context, canvas.width, canvas.height, p, false);
   return true;
 }
@@ -301,7 +324,7 @@ function make() {
   });
   const switches = SWITCHES.map(([letter, text]) => {
     const box = el('input', { type: 'checkbox', 'data-letter': letter });
-    box.addEventListener('change', () => viewer.set({ k: -1, on: isOn(letter) ? state.on.replace(letter, '') : state.on + letter }));
+    box.addEventListener('change', () => viewer.set({ ...letter === 't' ? { k: -1 } : {}, on: state.on.includes(letter) ? state.on.replace(letter, '') : state.on + letter }));
     return el('label', {}, box, text);
   });
   const groups = GROUPS.filter(group => group[1].length || !isInText).map(([name, list]) =>
@@ -355,16 +378,18 @@ function draw(list) {
   if ($('stage').dataset.made !== 'picture') make();
   const sums = viewer.tokenWeights(m), from = viewer.lookedFrom(), weights = new Float32Array(nKey).fill(NaN);
   sums.forEach((w, i) => { weights[state.dir === 'from' ? i : viewer.queryAt(i)] = w; });
-  const range = rangeOf(weights, set), stepOf = viewer.stepper(range), isSigned = set === 'difference';
+  const ofWords = Float32Array.from(weights), stepOfWords = viewer.stepper([0, Math.max(largestOf(ofWords), LEAST_END)]);
+  if (set === 0) takeAway(list, weights);
+  const range = rangeOf(weights, set), stepOf = viewer.stepper(range), isSigned = isSignedSet(set), isTaken = isInText && set === 0 && isRelative();
   fit();
   const context = canvas.getContext('2d');
   paintMap(context, canvas.width, canvas.height, weights, stepOf, isSigned);
   const cell = [pointed, state.k].find(isCellOfText);
   for (const p of cell === undefined ? from : [...from, cell]) paintMark(context, canvas.width, canvas.height, p, true);
   if (cell === undefined || pointed !== null && pointed !== cell) {
-    drawChips(weights, stepOf, isSigned, from);
+    drawChips(isTaken ? ofWords : weights, isTaken ? stepOfWords : stepOf, isSigned && !isTaken, from);
     viewer.sayToken(m, sums);
-  } else markWords(m, cell, stepOf);
+  } else markWords(m, cell, isTaken ? stepOfWords : stepOf);
   for (const box of document.querySelectorAll('#stage input')) box.checked = isOn(box.dataset.letter);
   if ($('turn')) $('turn').textContent = `Weights ${state.dir} a ${FROM}`;
   active.textContent = cell === undefined ? $('readout').textContent
@@ -391,8 +416,9 @@ function ramp() {
 // Describes the end of the color range; undefined if the viewer's description fits.
 function span() {
   if (!isShown()) return run.span === 'patches' ? ', to the largest of this matrix' : undefined;
-  return { patches: painted.isEven ? ', to ten times an even weight' : `, to the largest weight on a ${NOUN}`, matrix: ', to the largest of this map',
+  const end = { patches: painted.isEven ? ', to ten times an even weight' : `, to the largest weight on a ${NOUN}`, matrix: ', to the largest of this map',
     row: ', to the largest of this map' }[run.span];
+  return SWITCHES.filter(([letter]) => letter !== 't' && isOn(letter)).map(row => ', ' + row[1]).join('') + (end ?? '');
 }
 
 // Moves the current query or key by patches; in a text, the cell whose words are marked. Above the
@@ -446,7 +472,7 @@ function open() {
 }
 
 attnPicture.onKey = onKey;
-if (canFollow) readLevels().then(viewer.draw);
+(canFollow ? readLevels() : readTaken()).then(viewer.draw);
 return { open, drawThumb, key, draw, ramp, span, kept };
 };
 

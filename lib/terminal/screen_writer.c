@@ -493,33 +493,19 @@ static enum attn_status choose_map(const struct screen_writer *w, struct chosen 
 {
     const struct attn_picture_maps *maps = *w->base.labels.maps;
     const size_t n = w->levels->n;
-    struct attn_head_picture *heads = attn_alloc(n, sizeof *heads, err);
-    struct attn_location *ats = attn_alloc(n, sizeof *ats, err);
-    enum attn_status status = heads && ats ? ATTN_OK : ATTN_NO_MEMORY;
-    double threshold;
-    size_t best = 0;
+    struct attn_location *ats;
+    enum attn_status status;
+    size_t best;
 
-    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
+    ATTN_TRY(ATTN_ALLOC(ats, n, err));
+    for (size_t i = 0; i < n; i++)
         ats[i] = w->levels->items[i].at;
-        status = attn_head_pictures_find(maps, &ats[i], &heads[i], err);
+    status = attn_head_pictures_choose(maps, ats, n, &best, &chosen->n_ranked, err);
+    if (status == ATTN_OK) {
+        chosen->matrix = &w->levels->items[best];
+        chosen->far =
+            attn_picture_maps_share(maps, &ats[best], ATTN_PICTURE_MEAN, ATTN_SHARE_PICTURE);
     }
-    if (status == ATTN_OK)
-        status = attn_head_pictures_rank(ats, heads, n, &threshold, err);
-    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
-        const double share = heads[i].shares[ATTN_SHARE_PICTURE];
-        const bool is_better =
-            heads[best].rank > 0
-                ? false
-                : heads[i].rank > 0 || share > heads[best].shares[ATTN_SHARE_PICTURE];
-
-        chosen->n_ranked += heads[i].is_kept > 0;
-        if (heads[i].rank == 1 || is_better)
-            best = i;
-    }
-    if (status == ATTN_OK)
-        *chosen = (struct chosen){&w->levels->items[best], heads[best].shares[ATTN_SHARE_PICTURE],
-                                  chosen->n_ranked};
-    attn_free(heads);
     attn_free(ats);
     return status;
 }

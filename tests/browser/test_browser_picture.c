@@ -6,6 +6,7 @@
  * word of the question.
  */
 #include "input/picture_prompt.h"
+#include "measures/picture_maps.h"
 #include "tables/colormap_internal.h"
 #include "tensors/writer.h"
 #include "tests/browser/browser.h"
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 enum { N_LAYER = 2, N_HEAD = 2, N_FRONT = 2, N_ROW = 3, N_COL = 4, N = N_FRONT + N_ROW * N_COL };
-enum { SIDE = 8, GREY = 128, N_TILE = 2, SIDE_OF_TILE = 2 };
+enum { SIDE = 8, GREY = 128, N_TILE = 2, SIDE_OF_TILE = 2, SINK = 4 };
 
 static struct attn_browser *browser;
 
@@ -35,7 +36,8 @@ static float weight_of(int layer, int head, size_t query, size_t key)
            (key == (query == 0 ? 0 : 1) ? 0.2F : 0);
 }
 
-static void write_run(struct attn_writer *writer)
+/* Writes the events; MAPS, which may be NULL inside, get them, too. */
+static void write_run(struct attn_writer *writer, struct attn_picture_maps *const maps[2])
 {
     float row[N];
     struct attn_error err = {0};
@@ -53,6 +55,8 @@ static void write_run(struct attn_writer *writer)
             for (size_t key = 0; key < N; key++)
                 row[key] = weight_of(i / N_HEAD, i % N_HEAD, query, key);
             ck_assert_msg(attn_writer_event(writer, &event, &err) == ATTN_OK, "%s", err.message);
+            for (int k = 0; k < 2 && maps[k]; k++)
+                attn_picture_maps_add(maps[k], &event);
         }
     ck_assert_msg(attn_writer_finish(writer, &err) == ATTN_OK, "%s", err.message);
 }
@@ -77,6 +81,36 @@ static unsigned char name_position(bool is_in_text, size_t i, char text[48])
     return i == 0 ? ATTN_REGION_OTHER : i == N - 1 ? ATTN_REGION_QUESTION : ATTN_REGION_PICTURE;
 }
 
+/* Makes maps of the last word, and of the first one in place of a neutral question. The cell SINK
+ * is a sink in all layers. */
+static void make_maps(const struct attn_selection *selection, const struct attn_sequence *text,
+                      struct attn_picture_maps *maps[2])
+{
+    struct attn_picture_maps_args args = {.text = text, .drop_sinks = 1.2};
+    float resid[N][2];
+    struct attn_selection *first;
+
+    ck_assert_int_eq(attn_selection_copy(selection, &first, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_selection_set_queries(first, ATTN_STACK_ONLY, "0", NULL), ATTN_OK);
+    args.selection = first;
+    ck_assert_int_eq(attn_picture_maps_create(&args, &maps[1], NULL), ATTN_OK);
+    args.selection = selection;
+    args.neutral = maps[1];
+    ck_assert_int_eq(attn_picture_maps_create(&args, &maps[0], NULL), ATTN_OK);
+    attn_selection_free(first);
+    for (size_t i = 0; i < N; i++)
+        resid[i][0] = 1, resid[i][1] = i == SINK ? 0 : 1;
+    for (int layer = 0; layer < N_LAYER; layer++)
+        attn_picture_maps_add(
+            maps[0],
+            &(struct attn_trace_event){
+                .at = {.layer = layer, .head = ATTN_ALL_HEADS, .site = ATTN_SITE_RESID_PRE},
+                .n_row = N,
+                .n_col = 2,
+                .ld = 2,
+                .data = resid[0]});
+}
+
 /* Makes p.html, on a picture that is GREY. */
 static void make_page(bool is_in_text)
 {
@@ -90,8 +124,12 @@ static void make_page(bool is_in_text)
         .n_row = is_in_text ? SIDE_OF_TILE : N_ROW,
         .n_col = is_in_text ? SIDE_OF_TILE : N_COL,
         .is_in_text = is_in_text,
-        .usual = N - 1};
+        .usual = N - 1,
+        .n_usual = 1,
+        .neutral = "What is it?"};
     unsigned char region[N];
+    struct attn_picture_maps *maps[2] = {NULL, NULL};
+    const struct attn_sequence text = {.n = N, .seen = {.region = region, .n_prompt = N}};
     struct attn_dims dims = {.n_layer = N_LAYER,
                              .n_head = N_HEAD,
                              .n_kv_head = N_HEAD,
@@ -131,12 +169,18 @@ static void make_page(bool is_in_text)
     ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
     ck_assert_int_eq(attn_selection_set_sites(selection, dims.sites, &err), ATTN_OK);
     labels.selection = selection;
+    if (is_in_text) {
+        make_maps(selection, &text, maps);
+        labels.maps = maps;
+    }
     ck_assert_msg(attn_writer_open(attn_format_find("html"),
                                    &(struct attn_writer_target){.path = "p.html"}, &labels,
                                    &options, &writer, &err) == ATTN_OK,
                   "%s", err.message);
-    write_run(writer);
+    write_run(writer, maps);
     attn_writer_free(writer);
+    for (int i = 0; i < 2; i++)
+        attn_picture_maps_free(maps[i]);
     attn_selection_free(selection);
 }
 
@@ -316,7 +360,7 @@ START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
     attn_folder_enter();
     make_page(true);
     browser = attn_browser_open(1280, 900);
-    load("v=tokens&h=0.0&on=t");
+    load("v=tokens&h=0.0&on=nst"); /* with tiles, and nothing is taken away */
     attn_browser_assert_text(browser, "document.title", "tree");
     assert_begins(READOUT, "query tree ");
     assert_begins(CHIP(0), "tree");
@@ -342,6 +386,21 @@ START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
     snprintf(expected, sizeof expected, "cell row 1, column 0, %.2g %%",
              100 * (double)weight_of(0, 0, N - 1, CELL));
     attn_browser_assert_text(browser, ACTIVE, expected);
+    attn_browser_key(browser, "ArrowRight", 0); /* a sink, which is left out in a moment */
+    attn_browser_assert_text(browser, ACTIVE, "cell row 1, column 1, 2.1 %");
+    attn_browser_click_on(browser, "#stage input[data-letter=s]");
+    attn_browser_assert_text(browser, ACTIVE, "cell row 1, column 1, \xe2\x80\x93");
+    attn_browser_click_on(browser, "#stage input[data-letter=n]"); /* without the map of <s> */
+    free(attn_browser_text(browser, "document.querySelector('.picture').focus()"));
+    attn_browser_key(browser, "ArrowLeft", 0);
+    attn_browser_assert_text(browser, ACTIVE, "cell row 1, column 0, 30 %");
+    attn_browser_key(browser, "ArrowUp", 0);
+    attn_browser_key(browser, "ArrowRight", 0);
+    attn_browser_assert_text(browser, ACTIVE,
+                             "cell row 0, column 1, \xe2\x88\x92"
+                             "30 %");
+    attn_browser_wait(browser, "document.querySelector('#legend').textContent.includes('minus "
+                               "\xe2\x80\x9cWhat is it?\xe2\x80\x9d, without sinks')");
     attn_browser_key(browser, "Escape", 0);
     assert_begins(READOUT, "query tree ");
     free(attn_browser_text(browser, "document.querySelector('.question .chip').focus()"));
