@@ -111,7 +111,8 @@ static void push_look(struct run_json *to)
     bool is_open;
 
     patterns.theme = given->theme;
-    patterns.figure = ATTN_FIGURE_MATRIX;
+    patterns.figure = to->page->picture && to->page->picture->is_in_text ? ATTN_FIGURE_TOKENS
+                                                                         : ATTN_FIGURE_MATRIX;
     is_open = picture->figure == ATTN_FIGURE_DEFAULT || picture->figure == ATTN_FIGURE_PATCHES;
     attn_json_text(push_key(to, "colormap"),
                    picture->colormap ? attn_colormap_name(picture->colormap) : NULL);

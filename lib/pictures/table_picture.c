@@ -147,6 +147,17 @@ static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table 
     return asked == ATTN_FIGURE_DEFAULT || asked == ATTN_FIGURE_GRID ? ATTN_FIGURE_MATRIX : asked;
 }
 
+/* Returns ATTN_INVALID if KIND draws no table. IS_MAP: it draws one over the picture of the run. */
+static enum attn_status check_figure(enum attn_figure kind, bool is_map, struct attn_error *err)
+{
+    if (kind == ATTN_FIGURE_MATRIX || kind == ATTN_FIGURE_TOKENS || attn_figure_is_plot(kind) ||
+        is_map)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws no table, expected %s",
+                          attn_figure_name(kind),
+                          attn_figure_names(ATTN_FIGURE_OF_TABLE, " or ").text);
+}
+
 /* Returns ATTN_INVALID if the format cannot draw PICTURE as KIND. */
 static enum attn_status check_kind(enum attn_figure kind, const struct table_picture *picture,
                                    struct attn_error *err)
@@ -154,11 +165,7 @@ static enum attn_status check_kind(enum attn_figure kind, const struct table_pic
     const struct attn_format *format = picture->output->format;
     const bool is_map = kind == ATTN_FIGURE_PATCHES && is_of_patches(picture->table, picture->of);
 
-    if (kind != ATTN_FIGURE_MATRIX && kind != ATTN_FIGURE_TOKENS && !attn_figure_is_plot(kind) &&
-        !is_map)
-        return attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws no table, expected %s",
-                              attn_figure_name(kind),
-                              attn_figure_names(ATTN_FIGURE_OF_TABLE, " or ").text);
+    ATTN_TRY(check_figure(kind, is_map, err));
     if (is_map && picture->options.n_patch_row > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure patches`' of a table is over its picture, and takes no "
@@ -254,7 +261,9 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
 
     /* otherwise all groups share rows and columns */
     whole.n_label = is_plot ? picture->n_label : 0;
-    status = attn_table_cells_read(table, &whole, drawing.kind, options, &cells, err);
+    status = check_figure(drawing.kind, drawing.kind == ATTN_FIGURE_PATCHES, err);
+    if (status == ATTN_OK)
+        status = attn_table_cells_read(table, &whole, drawing.kind, options, &cells, err);
     if (status == ATTN_OK && drawing.kind == ATTN_FIGURE_PATCHES) {
         cells.grid.backdrop = find_backdrop(&whole, &tiles);
         if (!attn_grid_fits_backdrop(cells.grid.backdrop, cells.grid.matrices))
