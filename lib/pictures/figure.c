@@ -423,7 +423,7 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
     status = draw_pen(&pen, err);
     attn_buffer_release(&pen.scratch);
     attn_buffer_release(&pen.subtitle);
-    attn_figure_fold_release(&pen.fold);
+    attn_figure_unfold(&pen);
     return status;
 }
 

@@ -244,7 +244,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *
     if (pen->is_measuring)
         return ATTN_OK;
     ATTN_TRY(read_causes(layout, err));
-    ATTN_TRY(attn_streams_reserve(streams, layout->n + n_words, err));
+    ATTN_TRY(ATTN_ALLOC(streams->taken, layout->n + n_words, err));
     attn_streams_add(pen, streams);
     add_causes(pen, layout);
     for (size_t i = 0; layout->given->of->lens && i < streams->places.n; i++)

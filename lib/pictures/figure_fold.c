@@ -150,13 +150,8 @@ void attn_figure_unfold(struct attn_figure_pen *pen)
 {
     if (pen->content == &pen->fold.content)
         pen->content = pen->fold.whole;
-    attn_figure_fold_release(&pen->fold);
+    attn_free(pen->fold.matrix.cells);
+    attn_free(pen->fold.positions);
+    attn_token_texts_release(&pen->fold.texts, 1);
     pen->fold = (struct attn_figure_fold){0};
-}
-
-void attn_figure_fold_release(struct attn_figure_fold *fold)
-{
-    attn_free(fold->matrix.cells);
-    attn_free(fold->positions);
-    attn_token_texts_release(&fold->texts, 1);
 }

@@ -58,7 +58,6 @@ struct attn_figure_fold {
     struct attn_token_texts texts; /* owns */
     size_t *positions;             /* [matrix.n_column] owns */
 };
-void attn_figure_fold_release(struct attn_figure_fold *fold);
 
 /* A figure that is being drawn. */
 struct attn_figure_pen {
@@ -138,7 +137,7 @@ enum attn_status attn_figure_name_query(struct attn_figure_pen *pen, size_t n,
  * is nothing to do. */
 enum attn_status attn_figure_fold(struct attn_figure_pen *pen, size_t most, struct attn_error *err);
 
-/* Shows all keys again. */
+/* Shows all keys again, and releases the fold. */
 void attn_figure_unfold(struct attn_figure_pen *pen);
 
 enum { ATTN_FIGURE_FEW = 40 }; /* keys of a short text, which none folds */

@@ -386,7 +386,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *la
     pen->shapes->height += N_LEGEND * ATTN_STREAMS_LEGEND;
     if (pen->is_measuring)
         return ATTN_OK;
-    ATTN_TRY(attn_streams_reserve(streams, layout->n + layout->streams.n_layer + 1, err));
+    ATTN_TRY(ATTN_ALLOC(streams->taken, layout->n + streams->n_layer + 1, err));
     attn_streams_add(pen, streams);
     add_ribbons(pen, layout);
     attn_figure_add_line(pen, (double[]){streams->xs[layout->at], streams->bottom},

@@ -78,12 +78,6 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
     return ATTN_OK;
 }
 
-enum attn_status attn_streams_reserve(struct attn_figure_streams *streams, size_t n,
-                                      struct attn_error *err)
-{
-    return ATTN_ALLOC(streams->taken, n, err);
-}
-
 void attn_streams_release(struct attn_figure_streams *streams)
 {
     attn_free(streams->xs);

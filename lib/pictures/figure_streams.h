@@ -27,11 +27,12 @@ struct attn_figure_streams {
     const double *bands;
     double *xs; /* [places.n] owns; the middle of each position */
     double *ys; /* [n_layer + 1] owns; the stream that each layer reads, and the last one */
-    double left, bottom;          /* x of the first position, and y of the lower end of streams */
-    double right;                 /* x behind the last position */
-    double pitch;                 /* width of a position */
-    bool is_turned;               /* the words of the text are rotated */
-    struct attn_shape_box *taken; /* [n_taken] owns; boxes covered by text and dots */
+    double left, bottom; /* x of the first position, and y of the lower end of streams */
+    double right;        /* x behind the last position */
+    double pitch;        /* width of a position */
+    bool is_turned;      /* the words of the text are rotated */
+    /* [n_taken] owns; boxes covered by text and dots; allocated before they are drawn */
+    struct attn_shape_box *taken;
     size_t n_taken;
 };
 
@@ -40,10 +41,6 @@ struct attn_figure_streams {
 enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
                                    double aside, struct attn_error *err);
 void attn_streams_release(struct attn_figure_streams *streams);
-
-/* Allocates room for N boxes of text and dots. */
-enum attn_status attn_streams_reserve(struct attn_figure_streams *streams, size_t n,
-                                      struct attn_error *err);
 
 /* Returns the y of height I of the stream, which layer I reads. */
 static inline double attn_streams_y(const struct attn_figure_streams *streams, double i)
