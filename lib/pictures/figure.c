@@ -41,19 +41,14 @@ static void find_subtitle(struct attn_figure_pen *pen)
     const struct attn_picture_options *options = pen->options;
     const struct attn_grid *grid = pen->content->grid;
     const enum attn_site site = grid->run ? grid->matrices[0].at.site : ATTN_N_SITE;
-    const struct {
-        bool is_there;
-        const char *text;
-    } views[] = {
-        {grid->run && attn_site_has_first_key(site) && options->hides_first, "first key left out"},
-        {grid->run && attn_view_divides(options, site), "rows sum to 1"},
-        {options->merges_words, "words merged"},
-    };
 
     attn_grid_append_subtitle(grid, pen->is_fitted, &pen->subtitle);
-    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
-        if (views[i].is_there)
-            attn_buffer_append_format(&pen->subtitle, "%s; ", views[i].text);
+    if (grid->run && attn_site_has_first_key(site) && options->hides_first)
+        attn_buffer_append_string(&pen->subtitle, "first key left out; ");
+    if (grid->run && attn_view_divides(options, site))
+        attn_buffer_append_string(&pen->subtitle, "rows sum to 1; ");
+    if (options->merges_words)
+        attn_buffer_append_string(&pen->subtitle, "words merged; ");
 }
 
 /* --- Notes in the file --------------------------------------------------------------------- */

@@ -48,7 +48,6 @@ struct life_layout {
     struct attn_figure_streams streams;
     struct ribbon *ribbons; /* [n] owns */
     size_t n, at;           /* at: index of the position */
-    double *bands;          /* [n_layer + 1] owns; see streams */
     double scale;           /* height per unit of the logit */
     double sum;
     bool has_edits;
@@ -169,9 +168,10 @@ static void set_heights(struct life_layout *layout)
             if (layout->ribbons[i].layer == layer && layout->ribbons[i].place < 0 &&
                 height_of(layout, &layout->ribbons[i]) >= LEAST_TOLD)
                 numbers += LABEL;
-        layout->bands[layer + 1] = ceil(fmax(numbers, fmax(side_of(layout, layer, ANY_PLACE),
-                                                           side_of(layout, layer, NOT_PLACED)))) +
-                                   (layer < 0 ? TOKEN / 2 : TOKEN);
+        layout->streams.bands[layer + 1] =
+            ceil(fmax(numbers, fmax(side_of(layout, layer, ANY_PLACE),
+                                    side_of(layout, layer, NOT_PLACED)))) +
+            (layer < 0 ? TOKEN / 2 : TOKEN);
     }
 }
 
@@ -180,8 +180,7 @@ static enum attn_status read_parts(struct life_layout *layout, struct attn_error
     const size_t n_row = attn_table_n_row(layout->given->life);
 
     ATTN_TRY(ATTN_ALLOC(layout->ribbons, n_row, err));
-    ATTN_TRY(ATTN_ALLOC(layout->bands, layout->streams.n_layer + 1, err));
-    layout->streams.bands = layout->bands;
+    ATTN_TRY(ATTN_ALLOC(layout->streams.bands, layout->streams.n_layer + 1, err));
     for (int of_rests = 0; of_rests < 2; of_rests++) /* rests come last */
         for (size_t i = 0; i < n_row; i++)
             add_row(layout, i, of_rests != 0);
@@ -412,6 +411,5 @@ enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_
     status = draw(pen, &layout, err);
     attn_streams_release(&layout.streams);
     attn_free(layout.ribbons);
-    attn_free(layout.bands);
     return status;
 }

@@ -80,6 +80,7 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
 
 void attn_streams_release(struct attn_figure_streams *streams)
 {
+    attn_free(streams->bands);
     attn_free(streams->xs);
     attn_free(streams->ys);
     attn_free(streams->taken);

@@ -18,13 +18,13 @@ enum {
  * height. */
 #define ATTN_STREAMS_HEAD 0.56
 
-/* Initialize with `places`, `n_layer` and `bands`; free with attn_streams_release. */
+/* Initialize with `places` and `n_layer`; free with attn_streams_release. */
 struct attn_figure_streams {
     struct attn_grid_axis places;
     size_t n_layer;
-    /* [n_layer + 1] the heights below the stream that layer 0 reads, and of each layer; NULL: all
-     * layers have the same height */
-    const double *bands;
+    /* [n_layer + 1] owns; the heights below the stream that layer 0 reads, and of each layer; NULL:
+     * all layers have the same height */
+    double *bands;
     double *xs; /* [places.n] owns; the middle of each position */
     double *ys; /* [n_layer + 1] owns; the stream that each layer reads, and the last one */
     double left, bottom; /* x of the first position, and y of the lower end of streams */

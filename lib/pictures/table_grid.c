@@ -262,28 +262,23 @@ static enum attn_status read_cells(const struct attn_table *table,
 
 /* --- Bars and curves -------------------------------------------------------------------------- */
 
-/* Stores the numbers of the placed rows in N cells. If several rows share a cell, the first is used
- * and the others become unplaced. */
-static enum attn_status put_series(const struct attn_table *table, size_t values, size_t n,
-                                   struct attn_table_cells *cells, struct attn_error *err)
+/* Stores the numbers of the placed rows. If several rows share a cell, the first is used and the
+ * others become unplaced. */
+static void put_series(const struct attn_table *table, size_t values,
+                       struct attn_table_cells *cells)
 {
-    bool *is_taken;
+    float value;
 
-    ATTN_TRY(ATTN_ALLOC(is_taken, n, err));
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
         const size_t row = cells->rows.of_rows[i], column = cells->columns.of_rows[i];
 
         if (row == SIZE_MAX || attn_table_is_missing(table, i, values))
             continue;
-        if (is_taken[row * cells->columns.texts.n + column]) {
+        if (attn_level_cell(&cells->matrix, row, column, &value) == ATTN_CELL_MASKED)
+            attn_level_matrix_put(&cells->matrix, row, column, attn_table_number(table, i, values));
+        else
             cells->rows.of_rows[i] = cells->columns.of_rows[i] = SIZE_MAX;
-            continue;
-        }
-        is_taken[row * cells->columns.texts.n + column] = true;
-        attn_level_matrix_put(&cells->matrix, row, column, attn_table_number(table, i, values));
     }
-    attn_free(is_taken);
-    return ATTN_OK;
 }
 
 /* Reads the interval of each number; without intervals, one standard error on either side. */
@@ -354,7 +349,7 @@ static enum attn_status read_series(const struct attn_table *table,
     ATTN_TRY(ATTN_ALLOC(cells->highs, n_row * n_column, err));
     for (size_t i = 0; i < n_row * n_column; i++)
         cells->lows[i] = cells->highs[i] = NAN;
-    ATTN_TRY(put_series(table, cells->of.values, n_row * n_column, cells, err));
+    put_series(table, cells->of.values, cells);
     read_errors(table, cells->of.values, cells);
     return ATTN_OK;
 }
