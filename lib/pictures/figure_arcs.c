@@ -67,7 +67,7 @@ static void find_sides(const struct attn_figure_pen *pen, struct arcs_layout *la
 
     layout->n_side = 1;
     layout->sides[0] = (struct side){.end = layout->n};
-    if (!pen->content->table) {
+    if (pen->content->grid->run) {
         layout->sides[0].query = pen->content->grid->run->queries[0];
         return;
     }

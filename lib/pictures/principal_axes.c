@@ -43,13 +43,9 @@ static double dot(const double *a, const double *b, size_t n, size_t stride)
 
 static enum attn_status open_space(struct subspace *space, size_t n, struct attn_error *err)
 {
-    size_t n_cell;
-
     space->n = n;
     space->n_vector = n < BLOCK ? n : BLOCK;
-    if (!attn_checked_mul(n, n, &n_cell))
-        return attn_error_no_memory(err);
-    ATTN_TRY(ATTN_ALLOC(space->matrix, n_cell, err));
+    ATTN_TRY(ATTN_ALLOC(space->matrix, attn_size_mul(n, n), err));
     ATTN_TRY(ATTN_ALLOC(space->block, BLOCK * n, err));
     ATTN_TRY(ATTN_ALLOC(space->product, BLOCK * n, err));
     /* fixed start vectors, all different and without a regular pattern */
