@@ -580,6 +580,7 @@ START_TEST(experiments_have_no_other_choices)
             attn_ablate(host, &request, &args, &table, &sum, &err), word)
         ABLATE(by, "by");
         ABLATE(with, "with");
+        ABLATE(tower, "tower");
         ABLATE(answer.metric, "metric");
 #undef ABLATE
         file.form = bad;
