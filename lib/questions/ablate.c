@@ -995,7 +995,6 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 
     if (!attn_is_choice(args->by, ATTN_ABLATE_BY_NEURON + 1, "by", err) ||
         !attn_is_choice(args->with, ATTN_ABLATE_WITH_UNIFORM + 1, "with", err) ||
-        !attn_is_choice(args->tower, ATTN_TOWER_IMAGE + 1, "tower", err) ||
         (args->n_reference > 0 && !attn_is_given(args->references, "references", err)))
         return ATTN_INVALID;
     for (size_t i = 0; i < args->n_set; i++)
