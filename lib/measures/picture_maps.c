@@ -231,7 +231,7 @@ static size_t find_cell(const struct attn_picture_maps *maps, bool is_of_tiles, 
 void attn_picture_maps_fill(const struct attn_picture_maps *maps, const struct attn_location *at,
                             size_t row, bool is_of_tiles, double *map)
 {
-    const size_t n = maps->picture.n_row * maps->picture.n_col;
+    const size_t n = (size_t)maps->picture.n_row * maps->picture.n_col;
 
     for (size_t i = 0; i < (is_of_tiles ? maps->n_cell - n : n); i++)
         map[i] = find_value(maps, at, row, find_cell(maps, is_of_tiles, i));
