@@ -421,12 +421,15 @@ async function drawExpected() {
   if (wanted === expectedDrawn) $('live-expected').replaceChildren(...after.length > 0 ? [expectedTable(position, after, before)] : []);
 }
 
-// Returns a row for each token of either list, the most probable first.
+// Returns a row for each token of either list, the most probable first, and what is most probable now among the first two:
+// a low telephone has no more.
 function rowsOf(after, before, n) {
   const rows = new Map(after.map(p => [p.id, { ...p, after: p.probability }]));
   for (const p of before) rows.set(p.id, { ...p, ...rows.get(p.id), before: p.probability });
   const largest = p => Math.max(p.after ?? 0, p.before ?? 0);
-  return [...rows.values()].sort((a, b) => largest(b) - largest(a)).slice(0, n);
+  const list = [...rows.values()].sort((a, b) => largest(b) - largest(a)), best = list.findIndex(p => p.id === after[0]?.id);
+  if (best > 1) list.splice(1, 0, ...list.splice(best, 1));
+  return list.slice(0, n);
 }
 
 // Returns the position of the next word: that of an encoder's mask, or the last one.

@@ -1592,7 +1592,9 @@ END_TEST
 
 START_TEST(the_stage_fits_a_telephone)
 {
+    static const char tabs[] = ID("life-tabs") ".getBoundingClientRect().left";
     char path[4096];
+    double left;
 
     enter_on_telephone();
     open_stage("stage=1&text=The%20keys%20to%20the%20cabinet&ablate=2.5");
@@ -1604,6 +1606,13 @@ START_TEST(the_stage_fits_a_telephone)
     assert_text("[...document.querySelectorAll('.note, p, #live-status, #readout')].filter(n => "
                 "getComputedStyle(n).overflowWrap === 'anywhere').length", /* inside words */
                 "0");
+    left = attn_browser_number(browser, tabs);
+    load("stage=1&text=The%20keys%20to%20the%20cabinet");
+    ck_assert_double_eq(attn_browser_number(browser, tabs), left);
+    load("stage=1&text=The%20keys%20to%20the%20cabinet&ablate=2.5,1.1");
+    assert_text("[...document.querySelectorAll('.stage-bar')].filter(b => b.offsetParent)"
+                ".map(b => b.firstChild.textContent).join()",
+                "are,is"); /* which is the third by its bars */
     snprintf(path, sizeof path, "%s/data/stories/five-heads.json", root);
     RUN("--html", "p.html", "--live", "--story", path, keys);
     load("");
