@@ -223,6 +223,7 @@ static enum attn_status push_answer(struct reading *reading, int32_t id, size_t 
 
     ATTN_TRY(attn_encoding_push(encoding, id, begin, end, err));
     encoding->texts[encoding->n - 1] = ATTN_TEXT_FIRST;
+    encoding->types[encoding->n - 1] = 0;
     return ATTN_OK;
 }
 
