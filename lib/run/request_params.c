@@ -32,7 +32,8 @@ static const struct attn_param selection[] = {
         "In a picture: [CLS], and 3,4 for the patch in row 3, column 4",
         .traits = SHAPES, BUT_CONTINUATIONS),
     ROW(LIST, "sites", "LIST", selection.sites,
-        "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z",
+        "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z; of a "
+        "picture beside a text also picture_map*",
         .traits = SHAPES | NOT_COMPARED | ATTN_PARAM_NOT_EXPLAINED, BUT_EXPLANATIONS),
     ROW(LIST, "tiles", "LIST", selection.tiles,
         "of a picture beside a text: the tiles whose sites of the tower (tower:pattern) are kept "
