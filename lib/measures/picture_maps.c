@@ -178,7 +178,7 @@ void attn_picture_maps_add(struct attn_picture_maps *maps, const struct attn_tra
 static const double *find_sums(const struct attn_picture_maps *maps, const struct attn_location *at,
                                size_t row, bool is_of_regions, double *n)
 {
-    const bool is_mean = row == ATTN_PICTURE_MEAN;
+    const bool is_mean = row >= maps->n_sum - maps->n_head; /* also if rows were not kept */
     const size_t sum = is_mean ? attn_head_index(&maps->dims, at) : maps->n_head + row;
 
     *n = is_mean ? (double)maps->n_row : 1;

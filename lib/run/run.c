@@ -888,7 +888,8 @@ static enum attn_status create_maps(const struct attn_run *run, const struct att
     release_maps(own);
     if (asked->neutral)
         ATTN_TRY(ask_neutral(run, &own[1], err));
-    args.selection = trace->selection;
+    /* outputs have the rows and heads of the run, even if an observer sees more */
+    args.selection = run->request.outputs.n > 0 ? run->selection : trace->selection;
     args.neutral = own[1];
     ATTN_TRY(attn_picture_maps_create(&args, &own[0], err));
     *maps = own[0];

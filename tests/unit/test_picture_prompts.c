@@ -272,16 +272,28 @@ struct asking {
     char image[PATH_SIZE];
     const struct attn_pixels *pixels; /* instead of the image; or NULL */
     const char *text, *neutral;
+    const char *figure; /* a figure of one head; or NULL */
+    bool is_observed;   /* an observer chooses no queries */
     struct attn_run *run;
     enum attn_status status;
     struct attn_error err;
 };
 
+static enum attn_status observe(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    (void)user, (void)event, (void)err;
+    return ATTN_OK;
+}
+
 static void *ask(void *user)
 {
     struct asking *asking = user;
+    const struct attn_output output = {.format = attn_format_find("svg"), .path = asking->figure};
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_result result = {0};
+    struct attn_selection *all = NULL;
+    struct attn_trace observer = {.on_event = observe};
 
     request.input.image = asking->pixels ? NULL : asking->image;
     request.input.pixels = asking->pixels;
@@ -289,9 +301,24 @@ static void *ask(void *user)
     request.input.n_text = strlen(asking->text);
     request.selection.sites = "picture_map";
     request.maps.neutral = asking->neutral;
+    request.outputs.items = &output;
+    request.outputs.n = asking->figure ? 1 : 0;
+    request.selection.heads = asking->figure ? "2.1" : NULL;
+    request.selection.queries = asking->figure ? "28-29" : NULL;
     asking->status = attn_run_prepare(asking->host, &request, &asking->run, &asking->err);
     if (asking->status == ATTN_OK)
-        asking->status = attn_run_perform(asking->run, NULL, &result, &asking->err);
+        asking->status =
+            attn_selection_create(attn_selection_dims(asking->run->selection), &all, &asking->err);
+    if (asking->status == ATTN_OK)
+        asking->status =
+            attn_selection_set_sites(all, ATTN_SITES(ATTN_SITE_PICTURE_MAP), &asking->err);
+    if (asking->status == ATTN_OK && asking->figure)
+        asking->status = attn_selection_set_heads(all, "2.1", &asking->err);
+    observer.selection = all;
+    if (asking->status == ATTN_OK)
+        asking->status = attn_run_perform(asking->run, asking->is_observed ? &observer : NULL,
+                                          &result, &asking->err);
+    attn_selection_free(all);
     attn_result_release(&result);
     return NULL;
 }
@@ -368,5 +395,37 @@ START_TEST(texts_about_the_same_picture_share_its_features)
 }
 END_TEST
 
+START_TEST(an_observer_of_all_rows_leaves_the_maps_of_two)
+{
+    char command[PATH_SIZE], figures[2][PATH_SIZE];
+    struct asking asking = {.text = "What is it?"};
+
+    unpack();
+    snprintf(asking.image, PATH_SIZE, "%s/planted", folder);
+    asking.host = attn_open_host(asking.image, NULL);
+    snprintf(asking.image, PATH_SIZE, "%s/planted/picture_0.png", folder);
+    for (int i = 0; i < 2; i++) {
+        snprintf(figures[i], PATH_SIZE, "%s/%d.svg", folder, i);
+        asking.figure = figures[i], asking.is_observed = i;
+        ask(&asking);
+        if (asking.status == ATTN_IO && strstr(asking.err.message, "not installed"))
+            break;
+        ck_assert_msg(asking.status == ATTN_OK, "%s", asking.err.message);
+        attn_run_free(asking.run);
+    }
+    if (asking.status == ATTN_OK) {
+        ck_assert_int_lt(
+            snprintf(command, sizeof command, "cmp '%s/0.svg' '%s/1.svg'", folder, folder),
+            PATH_SIZE);
+        ck_assert_int_eq(system(command), 0);
+    } else {
+        attn_skip_test("there is no libpng");
+    }
+    attn_host_free(asking.host);
+    remove_all();
+}
+END_TEST
+
 ATTN_SUITE("picture_prompts", ids_regions_and_positions_are_those_of_transformers,
-           cells_and_regions_name_positions, texts_about_the_same_picture_share_its_features)
+           cells_and_regions_name_positions, texts_about_the_same_picture_share_its_features,
+           an_observer_of_all_rows_leaves_the_maps_of_two)
