@@ -9,7 +9,7 @@
  *     both[1].op = ATTN_EDIT_REPLACE;
  *     both[1].at = (struct attn_location){.site = ATTN_SITE_Z, .layer = 3, .head = ATTN_ALL_HEADS};
  *     both[1].positions = "3";
- *     both[1].values = (struct attn_ndarray){.rank = 3, .shape = {9, 8, 16}, .data = clean};
+ *     both[1].values = (struct attn_ndarray){.rank = 3, .shape = {9, 8, 16}, .data = values};
  *     request.edits.interventions = both, request.edits.n_intervention = 2;
  *     attn_run_request(host, &request, &result, &err);
  *
