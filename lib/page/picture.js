@@ -473,7 +473,10 @@ function open() {
 
 attnPicture.onKey = onKey;
 (canFollow ? readLevels() : readTaken()).then(viewer.draw);
-return { open, drawThumb, key, draw, ramp, span, kept };
+// Returns the name of a patch without a token: "3,4".
+const nameOf = p => `${Math.floor((p - nFront) / picture.n_col)},${(p - nFront) % picture.n_col}`;
+
+return { open, nameOf, drawThumb, key, draw, ramp, span, kept };
 };
 
 // Loads the picture of a run; TEXT_OF returns its data blocks by name.

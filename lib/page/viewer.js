@@ -78,7 +78,7 @@ const textsOf = isSource => (isSource ? run.source_texts : run.texts) || tokensO
 // are no tokens.
 const labelsOf = isSource => (isSource ? run.source_labels : run.labels) || textsOf(isSource);
 const tokenAt = (position, isSource) => labelsOf(isSource)?.[position] ?? '';
-const nameAt = (position, isSource) => ((isSource ? run.source_names : run.names) || labelsOf(isSource))?.[position] ?? '';
+const nameAt = (position, isSource) => ((isSource ? run.source_names : run.names) || labelsOf(isSource))?.[position] ?? over?.nameOf(position) ?? '';
 const shortText = (position, isSource) => (isSource ? run.source_short : run.short)[position] ?? nameAt(position, isSource);
 
 const isolated = (position, isSource) => '\u2068' + shortText(position, isSource) + '\u2069';

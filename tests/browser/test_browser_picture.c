@@ -24,6 +24,7 @@ enum { N_LAYER = 2, N_HEAD = 2, N_FRONT = 2, N_ROW = 3, N_COL = 4, N = N_FRONT +
 enum { SIDE = 8, GREY = 128, N_TILE = 2, SIDE_OF_TILE = 2, SINK = 4 };
 
 static struct attn_browser *browser;
+static bool are_named = true; /* positions have tokens */
 
 /* Weights of a row add up to 1; each head has one patch that it looks at from everywhere, and
  * another for each query. */
@@ -169,6 +170,7 @@ static void make_page(bool is_in_text)
     ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
     ck_assert_int_eq(attn_selection_set_sites(selection, dims.sites, &err), ATTN_OK);
     labels.selection = selection;
+    labels.tokens = are_named ? tokens : NULL;
     if (is_in_text) {
         make_maps(selection, &text, maps);
         labels.maps = maps;
@@ -347,6 +349,23 @@ START_TEST(keys_move_the_query_over_the_picture)
 }
 END_TEST
 
+START_TEST(patches_without_tokens_have_names)
+{
+    double at[2];
+
+    attn_folder_enter();
+    are_named = false;
+    make_page(false);
+    are_named = true;
+    browser = attn_browser_open(1280, 900);
+    load("v=tokens&h=0.0");
+    find_cell(1, 2, N_ROW, N_COL, at);
+    attn_browser_point(browser, at[0], at[1]);
+    assert_begins(READOUT, "query 1,2 ");
+    leave();
+}
+END_TEST
+
 /* --- Beside a text --------------------------------------------------------------------------- */
 
 #define ACTIVE "document.getElementById('active-patch').textContent"
@@ -463,6 +482,6 @@ END_TEST
 
 ATTN_SUITE("browser_picture", a_patch_has_the_color_of_its_weight_on_the_picture,
            the_patch_under_the_pointer_is_the_query_of_every_head,
-           keys_move_the_query_over_the_picture,
+           keys_move_the_query_over_the_picture, patches_without_tokens_have_names,
            a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it,
            it_fits_a_telephone_and_prints)
