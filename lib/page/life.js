@@ -40,7 +40,7 @@ async function find(what, p, target, width) {
   const size = width < 480 ? 10 : 11, colors = tab === 'life' ? ' colormap=diverging' : '', style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${size}${colors}`;
   const more = tab === 'pair' ? [['heads', viewer.run.heads[state.h].at]] : tab === 'life' ? answers : [];
   try {
-    const drawing = await drawingOf(tab, [['queries', p], ...more, ['style', style]], tab === 'pair' ? { ...what, second: second ?? what.text } : what);
+    const drawing = await drawingOf(tab, [['queries', tab === 'pair' ? p - viewer.run.tokens.length : p], ...more, ['style', style]], tab === 'pair' ? { ...what, second: second ?? what.text } : what);
     if (mine === number) found = { tab: shownTab, what, p, target, ...drawing };
   } catch (problem) {
     if (mine === number) found = { problem };

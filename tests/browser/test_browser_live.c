@@ -1253,6 +1253,12 @@ START_TEST(tabs_draw_all_heads_and_two_sentences)
                  "input.dispatchEvent(new Event('input')); })(" ID("life-second") "), ''"));
     attn_browser_wait(browser, DRAWN ".includes('cabinets')");
     assert_text("location.hash.endsWith('&life=pair,The%20key%20to%20the%20cabinets')", "true");
+    /* words count from the end: that of a longer sentence is the last, too, and "is" comes next */
+    free(attn_browser_text(
+        browser, "(input => { input.value = 'The small key to the cabinet'; "
+                 "input.dispatchEvent(new Event('input')); })(" ID("life-second") "), ''"));
+    attn_browser_wait(browser, DRAWN ".includes('small')");
+    assert_text(DRAWN ".includes('is')", "true");
     leave();
 }
 END_TEST
