@@ -174,9 +174,11 @@ static enum attn_status end_legend(const struct attn_thumbnails *t, struct attn_
                                          ? "queries down, keys across"
                                          : "tokens down, components across");
     if (k > 1)
-        attn_buffer_append_format(
-            label, ", mean row %s of %zu x %zu",
-            is_share && !t->map->picture->is_difference ? "maximum" : "extreme", k, k);
+        attn_buffer_append_format(label, ", mean row %s of %zu x %zu",
+                                  (is_share || attn_site_is_map(t->site)) && !colors.scale.is_signed
+                                      ? "maximum"
+                                      : "extreme",
+                                  k, k);
     return attn_heatmap_end_legend(t->map, &colors, err);
 }
 
