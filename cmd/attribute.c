@@ -53,7 +53,8 @@ static bool is_continued(const struct call *call)
 
     return option_find_given(call, "generated|continuation") ||
            (how->method != ATTN_ATTRIBUTE_DLA && attn_input_is_given(&prompt->asked.source) &&
-            !answer->target && !answer->target_id && !answer->at && !args->items.asked.items.path);
+            !answer->target && !answer->target_id && !answer->at.text &&
+            !args->items.asked.items.path);
 }
 
 static bool is_of_cells(enum attn_attribute_method method)

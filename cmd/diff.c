@@ -189,7 +189,7 @@ static enum attn_status draw_pair(struct question *question, const struct attn_d
     struct other *other = question->own;
 
     question->request.selection.heads = option_text(question->call, "heads");
-    question->request.selection.queries = option_text(question->call, "queries");
+    question->request.selection.queries.text = option_text(question->call, "queries");
     other->request.selection = question->request.selection;
     ATTN_TRY(attn_pair(question->host, &question->request, how, &question->table, err));
     question->name = NULL; /* this table has another picture */

@@ -145,7 +145,7 @@ const struct command command_run = {
 /* Returns true if the metric of a token is wanted. */
 static bool answer_is_given(const struct attn_answer_args *args)
 {
-    return args->target || args->target_id || args->foil || args->foil_id || args->at ||
+    return args->target || args->target_id || args->foil || args->foil_id || args->at.text ||
            args->metric != ATTN_ANSWER_AUTO;
 }
 
@@ -280,14 +280,14 @@ static enum attn_status collect(struct question *question, struct attn_error *er
         !strstr(how.array, ".npy"))
         return refuse(err, NULL, "`npy` is '%s', expected FILE.npy with `items`", how.array);
     listing.has_no_rows = how.array && asked->predict.top == 0 && asked->predict.n_next == 0;
-    if (args->answer.at && asked->selection.queries)
+    if (args->answer.at.text && asked->selection.queries.text)
         return refuse(err, NULL, "`at` and `queries` are given, expected one of them with `items`");
     if (!how.array && (asked->selection.layers || asked->selection.heads))
         return refuse(err, NULL, "`layers` and `heads` need `npz` or `npy` with `items`");
     ATTN_TRY(listing_begin(question, &listing, err));
-    question->request.selection.queries = NULL; /* the queries of `at` */
+    question->request.selection.queries.text = NULL; /* the queries of `at` */
     how.study = &question->items.args;
-    how.at = args->answer.at ? args->answer.at : asked->selection.queries;
+    how.at = attn_number_list_or(args->answer.at, asked->selection.queries);
     how.mean_by = option_text(question->call, "mean-by");
     how.minus = option_text(question->call, "minus");
     return attn_collect(question->host, &question->request, &how, err);

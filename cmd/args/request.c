@@ -76,7 +76,8 @@ static bool may_have_first_screen(const struct question *question)
     const struct attn_request_selection *asked = &question->args->prompt.asked.selection;
 
     return question->has_first_screen && !question->args->tables.picture.options.is_full &&
-           !asked->sites && !asked->layers && !asked->heads && !asked->queries;
+           !asked->sites && !asked->layers && !asked->heads &&
+           !attn_number_list_is_given(&asked->queries);
 }
 
 /* Refuses options that would not change any output. */
@@ -208,8 +209,8 @@ enum attn_status request_fill(struct question *question, struct attn_error *err)
     ATTN_TRY(list_options(question, err));
     ATTN_TRY(list_outputs(question, err));
     request->attention.change = &question->attention.change;
-    if (args->is_explained && !request->selection.queries)
-        request->selection.queries = "-1";
+    if (args->is_explained && !attn_number_list_is_given(&request->selection.queries))
+        request->selection.queries.text = "-1";
     request->outputs.options = question->options;
     request->outputs.items = question->outputs;
     request->outputs.precision = (int)args->tables.output.precision;
@@ -336,7 +337,7 @@ static enum attn_status write_explained_page(const struct question *question,
 
     request.selection.sites =
         is_rotary ? "pattern,rot_q,rot_k,attn_scores,v" : "pattern,q,k,attn_scores,v";
-    request.selection.queries = NULL;
+    request.selection.queries = (struct attn_number_list){0};
     request.predict = (struct attn_request_predict){.top = 0};
     request.outputs.items = output;
     request.outputs.n = 1;
@@ -391,7 +392,7 @@ static bool is_page_alone(const struct question *question)
     const struct attn_request_selection *asked = &question->args->prompt.asked.selection;
 
     return question->request.outputs.n == 0 && question->n_figure == 1 &&
-           is_explained_page(question, &question->outputs[0]) && !asked->queries;
+           is_explained_page(question, &question->outputs[0]) && !asked->queries.text;
 }
 
 static enum attn_status explain(struct question *question, struct attn_error *err)
@@ -430,7 +431,7 @@ static void choose_first_screen(struct question *question)
 
     if (!may_have_first_screen(question) || question->request.outputs.n != 1 ||
         question->outputs[0].format != attn_format_find("text") ||
-        question->request.selection.queries ||
+        question->request.selection.queries.text ||
         !attn_selection_has_site(labels->selection, ATTN_SITE_PATTERN) || is_whole(question, dims))
         return;
     question->outputs[0].format = attn_format_find("screen");

@@ -106,7 +106,7 @@ bool attn_edits_name_positions(const struct attn_request_edits *edits)
     bool has_named = false;
 
     for (size_t i = 0; i < edits->n_intervention; i++)
-        has_named = has_named || edits->interventions[i].positions;
+        has_named = has_named || attn_number_list_is_given(&edits->interventions[i].positions);
     return has_named;
 }
 
@@ -126,7 +126,8 @@ enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
             !attn_is_choice(given->at.site, ATTN_N_SITE, "site", err) ||
             !attn_is_given(given->heads.n == 0 || given->heads.items, "heads", err) ||
             !attn_is_given(is_knockout
-                               ? given->positions && given->keys
+                               ? attn_number_list_is_given(&given->positions) &&
+                                     attn_number_list_is_given(&given->keys)
                                : (given->op != ATTN_EDIT_REPLACE && given->op != ATTN_EDIT_ADD) ||
                                      given->values.data,
                            attn_intervention_field(given), err))

@@ -80,11 +80,11 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
     item->queries = attn_alloc(knockouts->scope->dims->n_position, 1, err);
     if (!item->queries || !item->keys || !item->source_keys)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_positions_find(scope->text, given->positions, item->queries, err));
+    ATTN_TRY(attn_positions_find(scope->text, &given->positions, item->queries, err));
     return attn_positions_find_keys(&(struct attn_keys){attn_model_config(scope->model),
                                                         scope->text, scope->source, item->heads,
                                                         item->keys, item->source_keys},
-                                    given->keys, err);
+                                    &given->keys, err);
 }
 
 /* Removes the keys that the mask of the text or of the source hides from the keys of ROW. */

@@ -44,13 +44,13 @@ static enum attn_status find_tensor(const struct attn_edit_scope *scope,
     is_of_source = attn_site_layout(given->at.site) == ATTN_LAYOUT_KEY &&
                    attn_location_is_cross(own.dims, &given->at);
     attn_edit_tensor_size(own.dims, tensor);
-    if (!given->positions)
+    if (!attn_number_list_is_given(&given->positions))
         return ATTN_OK;
     tensor->rows = attn_alloc(tensor->n_row, 1, err);
     if (!tensor->rows)
         return ATTN_NO_MEMORY;
-    return attn_error_in(attn_positions_find(is_of_source ? own.source : own.text, given->positions,
-                                             tensor->rows, err),
+    return attn_error_in(attn_positions_find(is_of_source ? own.source : own.text,
+                                             &given->positions, tensor->rows, err),
                          attn_intervention_field(given), err);
 }
 

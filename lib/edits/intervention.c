@@ -124,7 +124,7 @@ static bool read_place(char *text, struct attn_intervention *place, char **value
     *equals = '\0';
     *value = equals + 1;
     at = find_outside(text, '@');
-    place->positions = at ? at + 1 : NULL;
+    place->positions.text = at ? at + 1 : NULL;
     return read_tensor(text, at ? at : equals, place, &is_site) && is_site && place->at.layer >= 0;
 }
 
@@ -424,8 +424,10 @@ const char *attn_intervention_name(const struct attn_intervention *intervention)
 {
     if (intervention->name)
         return intervention->name;
-    return intervention->op == ATTN_EDIT_MASK ? intervention->positions
-                                              : attn_site_name(intervention->at.site);
+    if (intervention->op != ATTN_EDIT_MASK)
+        return attn_site_name(intervention->at.site);
+    return intervention->positions.n == 0 ? intervention->positions.text
+                                          : attn_site_name(ATTN_SITE_ATTN_SCORES);
 }
 
 /* Cuts TEXT, the second copy of the text of MADE, into its parts, and reads a factor in it. Whether
@@ -433,7 +435,7 @@ const char *attn_intervention_name(const struct attn_intervention *intervention)
 static bool cut(char *text, struct attn_intervention *made, char **value)
 {
     if (made->op == ATTN_EDIT_MASK)
-        return attn_knockout_cut(text, &made->positions, &made->keys, &made->heads.text);
+        return attn_knockout_cut(text, &made->positions.text, &made->keys.text, &made->heads.text);
     if (made->op == ATTN_EDIT_ZERO)
         return read_ablation(text, made);
     if (!read_place(text, made, value))

@@ -3,13 +3,14 @@
  * ablations, knockouts, patches, steering and rescaling. All other changes are edits
  * (trace/edit.h).
  *
+ *     const int64_t three[] = {3};
  *     struct attn_intervention both[] = {ATTN_INTERVENTION_DEFAULT, ATTN_INTERVENTION_DEFAULT};
- *     both[0].op = ATTN_EDIT_ZERO;
+ *     both[0].op = ATTN_EDIT_ZERO; // head 2.5
  *     both[0].at = (struct attn_location){.site = ATTN_SITE_Z, .layer = 2, .head = 5};
- *     both[1].op = ATTN_EDIT_REPLACE;
- *     both[1].at = (struct attn_location){.site = ATTN_SITE_Z, .layer = 3, .head = ATTN_ALL_HEADS};
- *     both[1].positions = "3";
- *     both[1].values = (struct attn_ndarray){.rank = 3, .shape = {9, 8, 16}, .data = values};
+ *     both[1].op = ATTN_EDIT_REPLACE; // an MLP at position 3, by that of another run [9, 128]
+ *     both[1].at = (struct attn_location){ATTN_STACK_ONLY, 3, ATTN_ALL_HEADS, ATTN_SITE_MLP_OUT};
+ *     both[1].positions = (struct attn_number_list){.items = three, .n = 1};
+ *     both[1].values = (struct attn_ndarray){.rank = 2, .shape = {9, 128}, .data = values};
  *     request.edits.interventions = both, request.edits.n_intervention = 2;
  *     attn_run_request(host, &request, &result, &err);
  *
@@ -38,11 +39,11 @@ struct attn_intervention {
      * derived; for k and v the head is a key/value head; head ATTN_ALL_HEADS: the site has no
      * heads, or all heads are changed. UNIFORM ignores the site. */
     struct attn_location at;
-    /* The rows, which of a knockout are queries: as numbers or words (request.h). NULL: all;
-     * generated ones too, if a vector is added or all are multiplied. */
-    const char *positions;
+    /* The rows, which of a knockout are queries. Not given: all; generated ones too, if a vector is
+     * added or all are multiplied. Of an ablation never given. */
+    struct attn_number_list positions;
     /* MASK: the keys, which are positions of the source in layers that attend to one. */
-    const char *keys;
+    struct attn_number_list keys;
     /* MASK: which heads; not given: all. An ablation: z, or the weights, of these heads instead of
      * `at`. */
     struct attn_head_list heads;

@@ -4,6 +4,7 @@
 #define ATTN_INPUT_INPUT_H
 
 #include "tokenizer/tokenizer.h"
+#include "trace/lists.h"
 
 struct attn_ndarray; /* formats/ndarray.h */
 struct attn_pixels;  /* input/pixels.h */
@@ -50,10 +51,10 @@ struct attn_word_texts {
     size_t n;         /* 0: there are no words */
 };
 
-/* A named list of positions, "pos.NAME" of an item. SPEC lists numbers or words (input/position.h).
- */
+/* A named list of positions, "pos.NAME" of an item. */
 struct attn_item_place {
-    const char *name, *spec; /* terminated */
+    const char *name; /* terminated */
+    struct attn_number_list spec;
 };
 
 /* Named positions. A request may use such a name for a position; it takes precedence over a word of

@@ -623,8 +623,8 @@ static enum attn_status append_key(const struct attn_sequence *sequence,
         attn_error_hint(err, "key:NAME is the text that an item has in its key NAME");
         return ATTN_INVALID;
     }
-    text.word = key->spec;
-    text.size = strlen(key->spec);
+    text.word = key->spec.text;
+    text.size = strlen(key->spec.text);
     if (text.size == 0)
         return attn_error_set(err, ATTN_INVALID, "the key '%s' has an empty text",
                               attn_quote(name, n_name).text);
@@ -780,6 +780,12 @@ static enum attn_status append_if_region(const char **spec, const struct attn_se
     return ATTN_OK;
 }
 
+static void append_numbers(const struct attn_number_list *list, struct attn_buffer *out)
+{
+    for (size_t i = 0; i < list->n; i++)
+        attn_buffer_append_format(out, "%s%lld", i > 0 ? "," : "", (long long)list->items[i]);
+}
+
 /* Resolves the list SPEC to numbers and appends them to OUT. Items may be names of PLACES, which
  * may be NULL. */
 static enum attn_status append_items(const char *spec, const struct attn_places *places,
@@ -800,8 +806,11 @@ static enum attn_status append_items(const char *spec, const struct attn_places 
             ATTN_TRY(append_if_region(&at, sequence, out, &is_seen, err));
         if (place) {
             at += size;
-            ATTN_TRY(attn_error_in(append_items(place->spec, NULL, sequence, words, out, err),
-                                   place->name, err));
+            append_numbers(&place->spec, out);
+            if (place->spec.n == 0)
+                ATTN_TRY(
+                    attn_error_in(append_items(place->spec.text, NULL, sequence, words, out, err),
+                                  place->name, err));
         } else if (!is_seen) {
             ATTN_TRY(read_item(&at, &item, err));
             if (item.form != FORM_NUMBER && !words->text)
@@ -887,10 +896,14 @@ enum attn_status attn_positions_number(const struct attn_sequence *sequence, con
     struct attn_buffer out = {0};
     const struct attn_item_place *named =
         sequence->pixels ? find_named(sequence->places, spec, strlen(spec)) : NULL;
-    enum attn_status status =
-        sequence->pixels ? append_picture_positions(named ? named->spec : spec, sequence, &out, err)
-                         : append_items(spec, sequence->places, sequence, &words, &out, err);
+    enum attn_status status = ATTN_OK;
 
+    if (named && named->spec.n > 0)
+        append_numbers(&named->spec, &out);
+    else if (sequence->pixels)
+        status = append_picture_positions(named ? named->spec.text : spec, sequence, &out, err);
+    else
+        status = append_items(spec, sequence->places, sequence, &words, &out, err);
     if (status == ATTN_OK) {
         *numbers = attn_strndup(out.size > 0 ? out.data : "", out.size, err);
         status = *numbers ? ATTN_OK : ATTN_NO_MEMORY;
@@ -919,13 +932,16 @@ static enum attn_status flag_numbers(const char *numbers, size_t n, unsigned cha
     return status;
 }
 
-enum attn_status attn_positions_find(const struct attn_sequence *sequence, const char *spec,
-                                     unsigned char *flags, struct attn_error *err)
+enum attn_status attn_positions_find(const struct attn_sequence *sequence,
+                                     const struct attn_number_list *list, unsigned char *flags,
+                                     struct attn_error *err)
 {
     char *numbers = NULL;
-    enum attn_status status = attn_positions_number(sequence, spec, &numbers, err);
+    enum attn_status status =
+        list->n > 0 ? attn_number_list_flag(list, "positions", sequence->n, flags, err)
+                    : attn_positions_number(sequence, list->text, &numbers, err);
 
-    if (status == ATTN_OK)
+    if (status == ATTN_OK && numbers)
         status = flag_numbers(numbers, sequence->n, flags, err);
     attn_free(numbers);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
@@ -945,7 +961,8 @@ static bool has_layer(const struct attn_keys *keys, bool is_cross)
     return false;
 }
 
-enum attn_status attn_positions_find_keys(const struct attn_keys *keys, const char *spec,
+enum attn_status attn_positions_find_keys(const struct attn_keys *keys,
+                                          const struct attn_number_list *list,
                                           struct attn_error *err)
 {
     const bool is_self = has_layer(keys, false), is_cross = has_layer(keys, true);
@@ -953,10 +970,10 @@ enum attn_status attn_positions_find_keys(const struct attn_keys *keys, const ch
     enum attn_status status, source_status = ATTN_INVALID;
 
     if (!is_self)
-        return attn_positions_find(keys->source, spec, keys->of_source, err);
-    status = attn_positions_find(keys->text, spec, keys->of_text, &of_text);
+        return attn_positions_find(keys->source, list, keys->of_source, err);
+    status = attn_positions_find(keys->text, list, keys->of_text, &of_text);
     if (is_cross && (status == ATTN_OK || status == ATTN_INVALID))
-        source_status = attn_positions_find(keys->source, spec, keys->of_source, &of_source);
+        source_status = attn_positions_find(keys->source, list, keys->of_source, &of_source);
     if (source_status != ATTN_OK && source_status != ATTN_INVALID)
         return attn_error_copy(err, &of_source);
     if (status == ATTN_OK || source_status == ATTN_OK)
@@ -965,7 +982,8 @@ enum attn_status attn_positions_find_keys(const struct attn_keys *keys, const ch
 }
 
 enum attn_status attn_position_range(const struct attn_sequence *sequence, const char *field,
-                                     const char *spec, size_t range[2], struct attn_error *err)
+                                     const struct attn_number_list *list, size_t range[2],
+                                     struct attn_error *err)
 {
     unsigned char *flags = attn_alloc(sequence->n, 1, err);
     size_t n_run = 0;
@@ -973,7 +991,7 @@ enum attn_status attn_position_range(const struct attn_sequence *sequence, const
 
     if (!flags)
         return ATTN_NO_MEMORY;
-    status = attn_error_in(attn_positions_find(sequence, spec, flags, err), field, err);
+    status = attn_error_in(attn_positions_find(sequence, list, flags, err), field, err);
     for (size_t i = 0; status == ATTN_OK && i < sequence->n; i++) {
         n_run += flags[i] && (i == 0 || !flags[i - 1]);
         range[0] = flags[i] && (i == 0 || !flags[i - 1]) ? i : range[0];
@@ -984,19 +1002,20 @@ enum attn_status attn_position_range(const struct attn_sequence *sequence, const
         return status;
     return attn_refuse(err, ATTN_STAGE_OPTIONS,
                        "'%s' of `%s` is not one position, expected a number or a word",
-                       attn_quote_string(spec).text, field);
+                       attn_number_list_quote(list).text, field);
 }
 
 enum attn_status attn_position_find(const struct attn_sequence *sequence, const char *field,
-                                    const char *spec, size_t *position, struct attn_error *err)
+                                    const struct attn_number_list *list, size_t *position,
+                                    struct attn_error *err)
 {
     size_t range[2] = {0, 0};
 
-    ATTN_TRY(attn_position_range(sequence, field, spec, range, err));
+    ATTN_TRY(attn_position_range(sequence, field, list, range, err));
     *position = range[1];
-    if (range[0] == range[1] || !is_number(spec, strlen(spec)))
+    if (range[0] == range[1] || (list->n == 0 && !is_number(list->text, strlen(list->text))))
         return ATTN_OK;
     return attn_refuse(err, ATTN_STAGE_OPTIONS,
                        "'%s' of `%s` is not one position, expected a number or a word",
-                       attn_quote_string(spec).text, field);
+                       attn_number_list_quote(list).text, field);
 }

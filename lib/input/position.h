@@ -41,6 +41,7 @@
 
 #include "input/sequence.h"
 #include "params/param.h"
+#include "trace/lists.h"
 
 /* In lists of places, the names of the texts that `key:NAME` finds begin so. Their SPEC is the text
  * itself. */
@@ -55,20 +56,23 @@ extern const struct attn_param_list attn_place_params;
 enum attn_status attn_positions_number(const struct attn_sequence *sequence, const char *spec,
                                        char **numbers, struct attn_error *err);
 
-/* Sets the FLAGS [T] of the positions in the list SPEC to 1 and leaves the others unchanged. Errors
- * have the stage ATTN_STAGE_OPTIONS, as for the next two functions. */
-enum attn_status attn_positions_find(const struct attn_sequence *sequence, const char *spec,
-                                     unsigned char *flags, struct attn_error *err);
+/* Sets the FLAGS [T] of the positions in LIST to 1 and leaves the others unchanged. Errors have the
+ * stage ATTN_STAGE_OPTIONS, as for the next two functions. */
+enum attn_status attn_positions_find(const struct attn_sequence *sequence,
+                                     const struct attn_number_list *list, unsigned char *flags,
+                                     struct attn_error *err);
 
-/* Finds the one position that SPEC names: a number, or the last token of a word. FIELD is the
+/* Finds the one position that LIST names: a number, or the last token of a word. FIELD is the
  * field's name in messages, "at". */
 enum attn_status attn_position_find(const struct attn_sequence *sequence, const char *field,
-                                    const char *spec, size_t *position, struct attn_error *err);
+                                    const struct attn_number_list *list, size_t *position,
+                                    struct attn_error *err);
 
 /* Finds a range of positions, FIRST-LAST or all tokens of a word. RANGE receives the first and the
  * last. */
 enum attn_status attn_position_range(const struct attn_sequence *sequence, const char *field,
-                                     const char *spec, size_t range[2], struct attn_error *err);
+                                     const struct attn_number_list *list, size_t range[2],
+                                     struct attn_error *err);
 
 /* The sequences in which keys are looked up, and the flags to set. All borrowed. */
 struct attn_keys {
@@ -78,10 +82,11 @@ struct attn_keys {
     unsigned char *of_text, *of_source; /* [T] for the text, [S] for the source */
 };
 
-/* Sets the flags of the keys in the list SPEC, in the text for self-attention and in the source for
+/* Sets the flags of the keys in LIST, in the text for self-attention and in the source for
  * attention to the source. If only one of the two sequences has all keys of the list, the flags of
  * the other do not change. */
-enum attn_status attn_positions_find_keys(const struct attn_keys *keys, const char *spec,
+enum attn_status attn_positions_find_keys(const struct attn_keys *keys,
+                                          const struct attn_number_list *list,
                                           struct attn_error *err);
 
 #endif

@@ -31,7 +31,7 @@ struct named {
 static struct named named_of(const struct attn_param *param)
 {
     return param->type == ATTN_PARAM_ID_LISTS ? (struct named){2, 0, sizeof(struct id_list)}
-           : param->type == ATTN_PARAM_PLACES ? (struct named){1, 0, 2 * sizeof(char *)}
+           : param->type == ATTN_PARAM_PLACES ? (struct named){1, 0, 4 * sizeof(char *)}
                                               : (struct named){0, 3, (size_t)param->least};
 }
 
@@ -307,7 +307,7 @@ static enum attn_status read_named(const struct attn_param *param, char *home, c
 {
     const char *equals = strchr(text, '='), *value = equals ? equals + 1 : text;
     const struct named at = named_of(param);
-    const char *item[4] = {NULL}; /* a struct attn_head_list, and a name */
+    const char *item[4] = {NULL}; /* a list, which begins with its text, and a name */
     enum attn_status status;
     char *name = NULL;
 
@@ -317,7 +317,7 @@ static enum attn_status read_named(const struct attn_param *param, char *home, c
         return ATTN_NO_MEMORY;
     item[at.value] = value;
     item[at.name] = name;
-    status = append(param, home, item, at.size < sizeof item ? at.size : sizeof item, at.size, err);
+    status = append(param, home, item, sizeof item, at.size, err);
     if (status != ATTN_OK)
         attn_free(name);
     return status;

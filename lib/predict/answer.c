@@ -12,6 +12,7 @@
 #include "model/model_internal.h"
 #include "predict/class_label.h"
 #include "tokenizer/tokenizer_internal.h"
+#include "trace/trace_internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -204,7 +205,8 @@ static enum attn_status find_span(const struct attn_answer_scope *scope,
     text.is_in_second = true;
     quote_span(token->text, &spec);
     status = attn_buffer_string(&spec)
-                 ? attn_position_range(&text, token->field, spec.data, range, err)
+                 ? attn_position_range(&text, token->field,
+                                       &(struct attn_number_list){.text = spec.data}, range, err)
                  : attn_error_no_memory(err);
     attn_buffer_release(&spec);
     *first = (int32_t)range[0];
@@ -326,14 +328,14 @@ static enum attn_status find_labeled_token(const struct attn_answer_args *args,
     const struct attn_answer_scope *scope = &answer->of;
     size_t range[2] = {0, 0};
 
-    if (!args->at) {
+    if (!attn_number_list_is_given(&args->at)) {
         attn_error_set(err, ATTN_INVALID, "'%s' labels each token, expected `at`, one of them",
                        attn_quote_string(attn_model_name(scope->model)).text);
         attn_error_hint(err, "`at 1` is the token at position 1, `at London` a word's first token");
         return ATTN_INVALID;
     }
-    ATTN_TRY(attn_position_find(scope->text, "at", args->at, &range[1], err));
-    ATTN_TRY(attn_position_range(scope->text, "at", args->at, range, err));
+    ATTN_TRY(attn_position_find(scope->text, "at", &args->at, &range[1], err));
+    ATTN_TRY(attn_position_range(scope->text, "at", &args->at, range, err));
     answer->position = range[0];
     answer->n_piece = range[1] - range[0] + 1;
     return ATTN_OK;
@@ -359,8 +361,8 @@ static enum attn_status find(const struct attn_answer_args *args, bool is_at_que
                          : config->label_kind >= ATTN_LABELS_SCORE ? ATTN_ANSWER_LOGIT
                                                                    : ATTN_ANSWER_LOG_PROB;
     answer->position = is_whole ? 0 : scope->text->n - 1;
-    answer->has_place = args->at;
-    if (args->at && is_whole)
+    answer->has_place = attn_number_list_is_given(&args->at);
+    if (answer->has_place && is_whole)
         return attn_error_set(err, ATTN_INVALID, "'%s' answers %s, and `at` names a position",
                               attn_quote_string(attn_model_name(scope->model)).text,
                               is_span                          ? "with spans"
@@ -369,9 +371,10 @@ static enum attn_status find(const struct attn_answer_args *args, bool is_at_que
     ATTN_TRY(attn_error_of(check_kind(answer, err), "metric", err));
     ATTN_TRY(check_needs(answer, err));
     if (config->task == ATTN_TASK_TOKENS)
-        return is_at_queries && !args->at ? ATTN_OK : find_labeled_token(args, answer, err);
-    if (args->at) {
-        ATTN_TRY(attn_position_find(scope->text, "at", args->at, &answer->position, err));
+        return is_at_queries && !answer->has_place ? ATTN_OK
+                                                   : find_labeled_token(args, answer, err);
+    if (answer->has_place) {
+        ATTN_TRY(attn_position_find(scope->text, "at", &args->at, &answer->position, err));
     } else if (config->is_encoder && !is_whole && !is_at_queries) {
         answer->has_place = true;
         ATTN_TRY(attn_mask_find(&answer->of, "at", &answer->position, err));

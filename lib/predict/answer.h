@@ -2,7 +2,7 @@
  * answer.h - a question about the next token: its metric, target and foil. Runs report the metric;
  * experiments report how it changes.
  *
- *     struct attn_answer_args answer = {.target = " are", .foil = " is", .at = "-1"};
+ *     struct attn_answer_args answer = {.target = " are", .foil = " is", .at = {.text = "it"}};
  *
  * The logits are those after one position. p is their softmax, in double precision.
  */
@@ -10,6 +10,7 @@
 #define ATTN_PREDICT_ANSWER_H
 
 #include "base/api.h"
+#include "trace/lists.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,10 +39,9 @@ struct attn_answer_args {
     enum attn_answer_metric metric;
     const char *target, *foil; /* texts of one token each, or NULL */
     const int32_t *target_id,
-        *foil_id;         /* token ids instead of texts, for models without a tokenizer; or NULL */
-    const char *at;       /* the position after which the token comes: a number or a word
-                             (input/position.h); NULL: the last position */
-    const void *later[4]; /* NULL: room for fields of later versions */
+        *foil_id; /* token ids instead of texts, for models without a tokenizer; or NULL */
+    struct attn_number_list at; /* the position after which the token comes; not given: the last */
+    const void *later[2];       /* NULL: room for fields of later versions */
 };
 
 /* A label given as the token ids of a text. */

@@ -528,14 +528,12 @@ static enum attn_status keep_tensors(struct ablation *ablation, const struct att
 {
     const size_t n_row = ablation->frame.run->text.n;
     struct attn_capture **capture = &ablation->frame.capture;
-    char queries[32];
     const struct attn_watch watch = {.edits = ablation->edits,
                                      .n_edit = ablation->tensors.n,
-                                     .queries = queries,
+                                     .n_query = n_row,
                                      .is_silent = true,
                                      .capture = capture};
 
-    snprintf(queries, sizeof queries, "0-%zu", n_row - 1);
     ATTN_TRY(attn_watch(run, &watch, err));
     for (size_t i = 0; i < ablation->tensors.n; i++) {
         struct attn_edit *edit = &ablation->edits[i];

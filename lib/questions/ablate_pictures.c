@@ -37,7 +37,7 @@ struct ablation {
     size_t n_cell;
     struct area *areas; /* [n_area] */
     size_t n_area;
-    char at[32]; /* the last position of the prompt, if an answer follows it */
+    int64_t at; /* the last position of the prompt, if an answer follows it */
 };
 
 static enum attn_status check(const void *given, struct attn_error *err)
@@ -126,10 +126,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_frame_memory(frame, err));
     find_cells(ablation);
     list_areas(ablation);
-    if (!answer.at && seen->n_prompt < text->n) {
-        snprintf(ablation->at, sizeof ablation->at, "%zu", seen->n_prompt - 1);
-        answer.at = ablation->at;
-    }
+    ablation->at = (int64_t)seen->n_prompt - 1;
+    if (!attn_number_list_is_given(&answer.at) && seen->n_prompt < text->n)
+        answer.at = (struct attn_number_list){.items = &ablation->at, .n = 1};
     ATTN_TRY(attn_frame_find_answer(frame, &answer, &ablation->answer, err));
     return attn_trials_start(frame->run, &ablation->answer, ATTN_SITE_RESID_PRE, &frame->trials,
                              err);

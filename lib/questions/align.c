@@ -165,7 +165,7 @@ static const struct attn_param param_rows[] = {
                "similar of the other; itermax, then once more among words that are free; match, "
                "the pairs with the largest sum; softmax, probable from both sides, above T "
                "(default: 0.001)"),
-    ATTN_PARAM(LIST, "layers", "SPEC", struct attn_align_args, layers,
+    ATTN_PARAM(LIST, "layers", "SPEC", struct attn_align_args, layers.text,
                "the layers, as 8, 2-4 or all; of hidden states 0 is the embedding and L the output "
                "of block L - 1, and several need `score`. Default: two thirds of the layers of "
                "hidden states and decoders, the last one of cross-attention; with `score` all "
@@ -318,7 +318,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID, "`gold` needs `has_score` or `is_soft`");
     if (args->is_one_based && !args->has_score && !args->is_soft)
         return attn_error_set(err, ATTN_INVALID, "`is_one_based` needs `has_score` or `is_soft`");
-    if (args->layers && attn_head_list_is_given(&args->heads))
+    if (attn_number_list_is_given(&args->layers) && attn_head_list_is_given(&args->heads))
         return attn_error_set(err, ATTN_INVALID, "`layers` and `heads` are given, expected one");
     if (study ? !args->has_score && !study->each : args->has_score && !args->gold)
         return attn_error_set(err, ATTN_INVALID,
@@ -379,8 +379,9 @@ static struct attn_location at_of(const struct align *align, size_t layer, int h
     return at;
 }
 
-/* Reads the layers of TEXT into the flags of ALIGN. */
-static enum attn_status read_layers(struct align *align, const char *text, struct attn_error *err)
+/* Reads the layers of LIST into the flags of ALIGN. */
+static enum attn_status read_layers(struct align *align, const struct attn_number_list *list,
+                                    struct attn_error *err)
 {
     struct attn_dims dims = attn_config_dims(align->frame.config, 1);
     struct attn_selection *chosen;
@@ -388,8 +389,12 @@ static enum attn_status read_layers(struct align *align, const char *text, struc
 
     if (align->kind == HIDDEN) /* the embedding and the outputs */
         dims = (struct attn_dims){.n_layer = dims.n_layer + 1, .n_head = 1, .n_position = 1};
+    if (list->n > 0)
+        return attn_error_in(attn_number_list_flag(list, "layers", attn_dims_n_whole_layer(&dims),
+                                                   align->layers, err),
+                             "layers", err);
     ATTN_TRY(attn_selection_create(&dims, &chosen, err));
-    status = attn_error_in(attn_selection_set_layers(chosen, text, err), "layers", err);
+    status = attn_error_in(attn_selection_set_layers(chosen, list->text, err), "layers", err);
     for (size_t i = 0; status == ATTN_OK && i < dims.n_layer; i++) {
         const struct attn_location at = at_of(align, i, 0);
 
@@ -421,13 +426,14 @@ static void choose_default_layers(struct align *align)
 static enum attn_status choose_layers(struct align *align, struct attn_error *err)
 {
     const struct attn_config *config = align->frame.config;
-    const char *text = align->args->layers;
+    const struct attn_number_list *given = &align->args->layers;
+    const bool has_given = attn_number_list_is_given(given);
     int n = 0;
 
     align->layers = attn_frame_alloc(&align->frame, config->n_layer + 1, 1);
     ATTN_TRY(attn_frame_memory(&align->frame, err));
-    if (text)
-        ATTN_TRY(read_layers(align, text, err));
+    if (has_given)
+        ATTN_TRY(read_layers(align, given, err));
     else
         choose_default_layers(align);
     for (size_t i = 0; i <= config->n_layer; i++) {
@@ -439,7 +445,7 @@ static enum attn_status choose_layers(struct align *align, struct attn_error *er
     if (n == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "`layers` are '%s', of layers without cross-attention",
-                              attn_quote_string(text ? text : "").text);
+                              has_given ? attn_number_list_quote(given).text : "");
     if (n > 1 && align->kind == HIDDEN && !align->args->has_score)
         return attn_error_set(err, ATTN_INVALID, "several `layers` need `has_score`");
     return ATTN_OK;

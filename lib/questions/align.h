@@ -66,10 +66,10 @@ struct attn_align_args {
     const struct attn_study_args *study;
     bool has_score; /* scores against the gold links of each item */
     bool is_line;   /* without has_score: one row `links` instead of a row per link */
-    /* as in selections; for hidden from 0, the embedding, to L. Only scores allow several. NULL:
-     * for hidden 2/3 L; for cross the last layer that attends to a source, with has_score all of
-     * them; for attention 2/3 L, with has_score all */
-    const char *layers;
+    /* as in selections; for hidden from 0, the embedding, to L. Only scores allow several. Not
+     * given: for hidden 2/3 L; for cross the last layer that attends to a source, with has_score
+     * all of them; for attention 2/3 L, with has_score all */
+    struct attn_number_list layers;
     /* for cross and attention: links use the mean over these heads; not given: all */
     struct attn_head_list heads;
     /* "auto", "cross", "attention"; for hidden states "argmax", "itermax", "match", "softmax" or

@@ -283,15 +283,15 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     const struct attn_site_set patterns =
         by_token ? pattern_sites(split) : (struct attn_site_set){0};
     float *logits = attn_frame_alloc(frame, frame->config->n_vocab, sizeof *logits);
-    char queries[48];
-    struct attn_watch watch = {
-        .queries = queries, .capture = &frame->capture, .session = &frame->session};
+    struct attn_watch watch = {.first_query = split->first,
+                               .n_query = split->n,
+                               .capture = &frame->capture,
+                               .session = &frame->session};
 
     if (frame->config->stack.has_encoder) /* the stream after the first block of a pair */
         attn_sites_add(&sites, ATTN_SITE_RESID_MID);
     ATTN_TRY(attn_frame_memory(frame, err));
     watch.sites = attn_sites_join(sites, patterns);
-    snprintf(queries, sizeof queries, "%zu-%zu", split->first, split->first + split->n - 1);
     ATTN_TRY(attn_watch(frame->run, &watch, err));
     ATTN_TRY(attn_session_logits_at(frame->session, answer->position, 1, logits, err));
     split->model =
@@ -845,8 +845,9 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
                               "several targets and `items` do not go together: each item has its "
                               "own tokens");
     if (args->n_target > 0 &&
-        (args->answer.target || args->answer.target_id || args->answer.at ||
-         args->answer.metric == ATTN_ANSWER_CE || args->answer.metric == ATTN_ANSWER_KL))
+        (args->answer.target || args->answer.target_id ||
+         attn_number_list_is_given(&args->answer.at) || args->answer.metric == ATTN_ANSWER_CE ||
+         args->answer.metric == ATTN_ANSWER_KL))
         return attn_error_set(err, ATTN_INVALID,
                               "several targets set `target` and `at`, and need a `metric` of one "
                               "token");

@@ -135,9 +135,9 @@ struct attn_attribute_args {
     /* number of tokens at the end of the text that are targets in turn, each attributed to the
      * tokens before it; 0: the answer is the target; SIZE_MAX: all tokens but the first */
     size_t n_target;
-    /* for ig: positions that keep their embedding in the baseline, or "none"; NULL: the positions
-     * that an encoder's tokenizer added */
-    const char *baseline_keep;
+    /* for ig: positions that keep their embedding in the baseline, or as text "none"; not given:
+     * the positions that an encoder's tokenizer added */
+    struct attn_number_list baseline_keep;
     const char *score; /* "QUERY>KEY@LAYER.HEAD": attributes this score, and no answer; or NULL */
 };
 

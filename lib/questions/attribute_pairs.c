@@ -127,7 +127,8 @@ struct pair_split {
     const struct attn_attribute_args *args;
     const struct attn_block_weights *weights; /* of the layer of the score */
     char *spec;                               /* owned by the frame; the copy of `score` */
-    const char *of_queries, *of_keys, *of_heads;
+    struct attn_number_list of_queries, of_keys;
+    struct attn_head_list of_heads;
     struct attn_location at;             /* the head */
     size_t layer;                        /* the index of its layer of attention */
     const struct attn_model *model;      /* that of the run, or its encoder, which has the head */
@@ -237,12 +238,12 @@ static enum attn_status find_head(struct pair_split *split, struct attn_error *e
     struct attn_parts heads = {.n = 0};
     enum attn_status status;
 
-    ATTN_TRY(attn_select_heads(&(struct attn_head_list){.text = split->of_heads},
-                               attn_selection_dims(split->frame.run->selection), &chosen, err));
+    ATTN_TRY(attn_select_heads(&split->of_heads, attn_selection_dims(split->frame.run->selection),
+                               &chosen, err));
     status = attn_parts_list(chosen, ATTN_ALL_OF(ONLY, ATTN_SITE_Z), 0, &heads, err);
     if (status == ATTN_OK && heads.n != 1)
         status = attn_error_set(err, ATTN_INVALID, "'%s' are %zu heads, expected one head",
-                                attn_quote_string(split->of_heads).text, heads.n);
+                                attn_head_list_quote(&split->of_heads).text, heads.n);
     if (status == ATTN_OK)
         take_head(split, &heads.items[0].at);
     attn_selection_free(chosen);
@@ -258,8 +259,9 @@ static enum attn_status read_score(struct pair_split *split, struct attn_error *
     split->spec = attn_frame_alloc(&split->frame, size, 1);
     ATTN_TRY(attn_frame_memory(&split->frame, err));
     memcpy(split->spec, split->args->score, size);
-    if (!attn_knockout_cut(split->spec, &split->of_queries, &split->of_keys, &split->of_heads) ||
-        !split->of_heads) {
+    if (!attn_knockout_cut(split->spec, &split->of_queries.text, &split->of_keys.text,
+                           &split->of_heads.text) ||
+        !split->of_heads.text) {
         attn_error_set(err, ATTN_INVALID, "`score` is '%s', expected QUERY>KEY@LAYER.HEAD",
                        attn_quote_string(split->args->score).text);
         attn_error_hint(err, "'it>cat@2.5' is the score that head 2.5 at 'it' gives to 'cat'");
@@ -285,8 +287,8 @@ static enum attn_status find_cells(struct pair_split *split, struct attn_error *
     ATTN_TRY(attn_frame_memory(frame, err));
     split->is_key = split->is_query + text->n;
     split->keys.rows = split->queries.rows + text->n;
-    ATTN_TRY(attn_positions_find(text, split->of_queries, split->is_query, err));
-    ATTN_TRY(attn_positions_find(of_keys, split->of_keys, split->is_key, err));
+    ATTN_TRY(attn_positions_find(text, &split->of_queries, split->is_query, err));
+    ATTN_TRY(attn_positions_find(of_keys, &split->of_keys, split->is_key, err));
     split->queries.n = 0;
     for (size_t i = 0; i < split->queries.n_row; i++)
         if (split->is_query[i])

@@ -275,12 +275,14 @@ static enum attn_status find_kept(struct attribution *a, struct attn_error *err)
 {
     const struct attn_sequence *text = &a->frame.run->text;
     const struct attn_encoding *encoding = &text->encoding;
-    const char *given = a->args->baseline_keep;
+    const struct attn_number_list *given = &a->args->baseline_keep;
+    const bool has_given = attn_number_list_is_given(given);
 
-    if (given && strcmp(given, "none") != 0)
+    if (has_given && (given->n > 0 || strcmp(given->text, "none") != 0))
         ATTN_TRY(
             attn_error_in(attn_positions_find(text, given, a->kept, err), "baseline_keep", err));
-    for (size_t i = 0; i < encoding->n && i < a->n && !given && a->frame.config->is_encoder; i++)
+    for (size_t i = 0; i < encoding->n && i < a->n && !has_given && a->frame.config->is_encoder;
+         i++)
         a->kept[i] = i < encoding->n_front || i + encoding->n_back >= encoding->n ||
                      (encoding->texts && encoding->texts[i] == ATTN_TEXT_NONE);
     for (size_t i = 0; i < text->grid.n_front; i++)
@@ -662,7 +664,7 @@ static enum attn_status find_answer(struct attribution *a, struct attn_error *er
     const struct attn_sequence *text = &a->frame.run->text;
     size_t n_target = a->args->n_target;
     struct attn_answer_args asked = a->args->answer;
-    char at[24];
+    int64_t at;
 
     if (n_target == 0)
         return attn_frame_find_answer(&a->frame, &asked, &a->answer, err);
@@ -677,8 +679,8 @@ static enum attn_status find_answer(struct attribution *a, struct attn_error *er
                            "the text has %zu token%s, expected more than the %zu targets",
                            text->ids ? a->n_text : 0, a->n_text == 1 ? "" : "s",
                            n_target == SIZE_MAX ? 1 : n_target);
-    snprintf(at, sizeof at, "%zu", a->n_text - n_target - 1);
-    asked.at = at;
+    at = (int64_t)(a->n_text - n_target) - 1;
+    asked.at = (struct attn_number_list){.items = &at, .n = 1};
     asked.target_id = &text->ids[a->n_text - n_target];
     a->n_goal = n_target;
     if (!is_relevance(a))

@@ -172,16 +172,16 @@ static uint64_t shows(const void *state)
                                   : SHOW_NEXT | SHOW_LOG_PROBS);
 }
 
-/* Returns the position at which ITEM is read, as written: its own, or that of the arguments; NULL:
- * the last position. */
-static const char *find_spec(const struct collecting *collecting, const struct attn_item *item)
+/* Returns the position at which ITEM is read, as written: its own, or that of the arguments. If it
+ * is not given, it is the last position. */
+static struct attn_number_list find_spec(const struct collecting *collecting,
+                                         const struct attn_item *item)
 {
-    const char *at = item->answer.at ? item->answer.at
-                     : item->queries ? item->queries
-                                     : collecting->args->at;
-    const char *place = at ? attn_item_place(item, at) : NULL;
+    const struct attn_number_list at = attn_number_list_or(
+        item->answer.at, attn_number_list_or(item->queries, collecting->args->at));
+    const struct attn_number_list *place = at.text ? attn_item_place(item, at.text) : NULL;
 
-    return place ? place : at;
+    return place && at.n == 0 ? *place : at;
 }
 
 /* Sets the row that is predicted after (attn_study_fill_fn). */
@@ -253,7 +253,9 @@ static enum attn_status append_next(const struct attn_predictions *found, size_t
 /* Returns true if ITEM has a row for each of its tokens or spans. */
 static bool has_row_each(const struct collecting *collecting, const struct attn_item *item)
 {
-    return collecting->is_each && !find_spec(collecting, item) && !item->next &&
+    const struct attn_number_list at = find_spec(collecting, item);
+
+    return collecting->is_each && !attn_number_list_is_given(&at) && !item->next &&
            collecting->predict.n_next == 0;
 }
 
@@ -265,10 +267,9 @@ static enum attn_status find_position(const struct collecting *collecting,
                                       struct attn_error *err)
 {
     const struct attn_predictions *found = &result->predictions;
-    const char *spec = item->queries;
 
-    if (spec)
-        return attn_position_find(&result->run->text, "at", spec, position, err);
+    if (attn_number_list_is_given(&item->queries))
+        return attn_position_find(&result->run->text, "at", &item->queries, position, err);
     *position = found->n_top > 0 ? found->top[0].position : result->n_token - 1;
     if (found->n_top > 0 && found->top[found->n_top - 1].position != *position)
         return attn_error_set(err, ATTN_INVALID, "it has several %s, and no `at` names one",

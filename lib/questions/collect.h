@@ -3,7 +3,7 @@
  * array over all items.
  *
  *     struct attn_collect_args args = ATTN_COLLECT_ARGS_DEFAULT;
- *     args.study = &study, args.at = "subject", args.array = "out.npz";
+ *     args.study = &study, args.at.text = "subject", args.array = "out.npz";
  *     request.selection.sites = "resid_pre", request.selection.layers = "2";
  *     attn_collect(host, &request, &args, &err);
  *
@@ -37,9 +37,9 @@ struct attn_collect_args {
     size_t size; /* size of this struct */
     /* items; required. Groups, pairs and resamples are not supported */
     const struct attn_study_args *study;
-    /* position for items without `at` and `queries`: a number, a word (its last token), or the name
-     * of a place of the item; NULL: the last position */
-    const char *at;
+    /* position for items without `at` and `queries`, of a word its last token; not given: the last
+     * position */
+    struct attn_number_list at;
     /* FILE.npz or FILE.npy for the selected tensors; NULL: no array. For a shard, the number is
      * inserted: out-00003-of-00008.npz */
     const char *array;

@@ -457,8 +457,8 @@ enum attn_status attn_procedure_perform(const struct attn_procedure *procedure,
 void attn_frame_choose_nothing(struct attn_request *request)
 {
     request->selection.given = NULL;
-    request->selection.sites = request->selection.layers = request->selection.heads =
-        request->selection.queries = NULL;
+    request->selection.sites = request->selection.layers = request->selection.heads = NULL;
+    request->selection.queries = (struct attn_number_list){0};
     request->selection.at_mask = false;
     request->predict = (struct attn_request_predict){0};
     request->outputs.items = NULL;

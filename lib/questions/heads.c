@@ -408,22 +408,27 @@ static enum attn_status on_pairs(void *user, const struct attn_trace_event *even
 
 /* Creates the maps of RUN, over a picture and a text, whose rows are the positions of the list
  * FROM; NULL: those that predict the answer. The caller frees *maps. */
-static enum attn_status begin_maps(const struct attn_run *run, const char *from, double drop_sinks,
-                                   struct attn_picture_maps **maps, struct attn_error *err)
+static enum attn_status begin_maps(const struct attn_run *run, const struct attn_number_list *from,
+                                   double drop_sinks, struct attn_picture_maps **maps,
+                                   struct attn_error *err)
 {
     struct attn_picture_maps_args args = {
         .text = &run->text, .selection = run->selection, .drop_sinks = drop_sinks};
+    struct attn_number_list rows = from ? *from : (struct attn_number_list){0};
     struct attn_selection *chosen = NULL;
     char *numbers = NULL;
     enum attn_status status = ATTN_OK;
 
-    if (from) {
-        ATTN_TRY(attn_error_at(
-            attn_error_in(attn_positions_number(&run->text, from, &numbers, err), "from", err),
-            ATTN_STAGE_OPTIONS, err));
+    if (attn_number_list_is_given(&rows)) {
+        if (rows.n == 0)
+            ATTN_TRY(attn_error_at(
+                attn_error_in(attn_positions_number(&run->text, rows.text, &numbers, err), "from",
+                              err),
+                ATTN_STAGE_OPTIONS, err));
+        rows.text = numbers;
         status = attn_selection_copy(run->selection, &chosen, err);
         if (status == ATTN_OK)
-            status = attn_selection_set_queries(chosen, ATTN_STACK_ONLY, numbers, err);
+            status = attn_selection_choose_queries(chosen, ATTN_STACK_ONLY, &rows, err);
         args.selection = chosen;
     }
     if (status == ATTN_OK)
@@ -463,11 +468,11 @@ static enum attn_status start_text(struct heads *heads, struct attn_error *err)
                                            frame->host->pool, &heads->of_encoder, err));
     }
     if (run->text.seen.n_picture > 0)
-        ATTN_TRY(begin_maps(run, heads->has_pairs ? NULL : heads->args->from, heads->drop_sinks,
+        ATTN_TRY(begin_maps(run, heads->has_pairs ? NULL : &heads->args->from, heads->drop_sinks,
                             &heads->maps, err));
     if (heads->has_pairs)
         ATTN_TRY(
-            attn_word_pairs_create(run, heads->args->from, heads->args->to, &heads->pairs, err));
+            attn_word_pairs_create(run, &heads->args->from, &heads->args->to, &heads->pairs, err));
     if (heads->args->cards)
         ATTN_TRY(attn_card_reading_create(heads->args->cards, n > source->n ? n : source->n,
                                           source->key_mask, &heads->card, err));
@@ -756,6 +761,7 @@ static bool has_picture(const struct attn_input *input)
  * table is sorted by another column. */
 static int find_drawn(const struct attn_heads_args *args, bool has_prompt)
 {
+    const bool is_from = attn_number_list_is_given(&args->from);
     int column = 0;
 
     if (args->sort) {
@@ -766,8 +772,8 @@ static int find_drawn(const struct attn_heads_args *args, bool has_prompt)
             column++;
         return column;
     }
-    if (args->has_effect || args->from || args->pattern)
-        return args->has_effect ? CHANGE : args->from ? WEIGHT : MUL;
+    if (args->has_effect || is_from || args->pattern)
+        return args->has_effect ? CHANGE : is_from ? WEIGHT : MUL;
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if (args->measures & ATTN_MEASURE_BIT(m))
             return column_of[m];
@@ -776,9 +782,22 @@ static int find_drawn(const struct attn_heads_args *args, bool has_prompt)
     return column_of[args->has_probe ? ATTN_MEASURE_INDUCTION : ATTN_MEASURE_ENTROPY_NORM];
 }
 
+static bool is_empty(const struct attn_number_list *list)
+{
+    return list->n == 0 && (!list->text || !*list->text);
+}
+
+/* Returns the text of LIST, or its numbers, which are written to NUMBERS. */
+static const char *words_of(const struct attn_number_list *list, struct attn_quote *numbers)
+{
+    *numbers = attn_number_list_quote(list);
+    return list->n > 0 ? numbers->text : list->text;
+}
+
 static void draw(const void *given, struct attn_drawn *drawn)
 {
     const struct attn_heads_args *args = given;
+    struct attn_quote from, to;
     const int column =
         find_drawn(args, drawn->table ? attn_table_find(drawn->table, "picture") < SIZE_MAX
                                       : drawn->request && has_picture(&drawn->request->input));
@@ -794,8 +813,9 @@ static void draw(const void *given, struct attn_drawn *drawn)
     view->values = column < N_COLUMN ? ATTN_TABLE_COLUMN(column) : 0;
     if (column == CHANGE && args->has_effect)
         view->asked = "without each head";
-    if (column == WEIGHT && args->from && args->to && !args->study &&
-        !attn_drawn_ask(drawn, "from %s to %s in each head", args->from, args->to))
+    if (column == WEIGHT && !is_empty(&args->from) && !is_empty(&args->to) && !args->study &&
+        !attn_drawn_ask(drawn, "from %s to %s in each head", words_of(&args->from, &from),
+                        words_of(&args->to, &to)))
         view->asked = views[0].asked; /* the full words are too long */
 }
 
@@ -946,22 +966,24 @@ static bool fits(const void *args, size_t n_row, size_t n_more)
     return n_more == (own->by == ATTN_HEADS_BY_LAYER ? 0 : n_row * ATTN_N_HEAD_SCORE * N_MORE);
 }
 
-/* Sets FROM and TO to those of ITEM, by default those of ARGS; both are NULL if there are no pairs
+/* Sets FROM and TO to those of ITEM, by default those of ARGS; none is given if there are no pairs
  * of words. `to` alone belongs to another question. */
 static enum attn_status find_words(const struct attn_heads_args *args, const struct attn_item *item,
-                                   const char **from, const char **to, struct attn_error *err)
+                                   struct attn_number_list *from, struct attn_number_list *to,
+                                   struct attn_error *err)
 {
-    const bool has_pairs = args->from || args->to;
+    const bool has_pairs =
+        attn_number_list_is_given(&args->from) || attn_number_list_is_given(&args->to);
 
-    *from = item->from ? item->from : args->from;
-    *to = item->to ? item->to : args->to;
-    if (has_pairs && (!*from || !**from || !*to || !**to))
-        return attn_error_set(err, ATTN_INVALID, "no '%s'", *from && **from ? "to" : "from");
+    *from = attn_number_list_or(item->from, args->from);
+    *to = attn_number_list_or(item->to, args->to);
+    if (has_pairs && (is_empty(from) || is_empty(to)))
+        return attn_error_set(err, ATTN_INVALID, "no '%s'", is_empty(from) ? "from" : "to");
     if (has_pairs)
         return ATTN_OK;
-    if (*from)
+    if (attn_number_list_is_given(from))
         return attn_error_set(err, ATTN_INVALID, "it has 'from', and the first item has none");
-    *to = NULL;
+    *to = (struct attn_number_list){0};
     return ATTN_OK;
 }
 
@@ -980,15 +1002,16 @@ static attn_measure_set measures_of_prompts(const struct attn_heads_args *args,
 static void meet_first(void *given, const struct attn_item *first,
                        const struct attn_request *request)
 {
+    static const struct attn_number_list missing = {.text = ""};
     struct attn_heads_args *args = given;
 
     if (has_picture(&request->input) && args->tower == ATTN_TOWER_TEXT && args->measures == 0 &&
         !args->is_weight && !args->is_localized)
         args->measures = measures_of_prompts(args, request);
-    if (first->from && !args->from)
-        args->from = "";
-    if (first->from && !args->to)
-        args->to = "";
+    if (attn_number_list_is_given(&first->from)) {
+        args->from = attn_number_list_or(args->from, missing);
+        args->to = attn_number_list_or(args->to, missing);
+    }
 }
 
 static enum attn_status take_item(void *given, struct attn_request *request,
@@ -1020,12 +1043,12 @@ static enum attn_status take_pairs(struct heads *heads, const struct attn_item_r
                                    struct attn_error *err)
 {
     struct attn_word_pairs *pairs;
-    const char *from, *to;
+    struct attn_number_list from, to;
 
     ATTN_TRY(find_words(heads->args, result->item, &from, &to, err));
-    if (!from)
+    if (!attn_number_list_is_given(&from))
         return ATTN_OK;
-    ATTN_TRY(attn_word_pairs_create(result->run, from, to, &pairs, err));
+    ATTN_TRY(attn_word_pairs_create(result->run, &from, &to, &pairs, err));
     for (size_t i = 0; i < heads->parts.n; i++) {
         const struct attn_trace_event event = event_of(result, &heads->parts.items[i].at);
         double *found = heads->found + i * N_COLUMN;
@@ -1078,10 +1101,11 @@ static enum attn_status ask_items(struct heads *heads, struct attn_error *err)
 static enum attn_status check_args(const void *given, struct attn_error *err)
 {
     const struct attn_heads_args *args = given;
+    const bool is_from = attn_number_list_is_given(&args->from);
 
-    if (!args->study && args->to && !args->from)
+    if (!args->study && attn_number_list_is_given(&args->to) && !is_from)
         return attn_error_set(err, ATTN_INVALID, "`to` is given without `from`");
-    if (args->has_probe && (args->from || args->pattern || args->has_effect))
+    if (args->has_probe && (is_from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
                               "`from`, `pattern` and `has_effect` need one text, not a probe");
     if (args->is_weight && args->measures != 0)
@@ -1178,7 +1202,8 @@ static enum attn_status check_picture(const struct attn_heads_args *args,
                           : (args->measures & of_prompts) != 0 ? "measures"
                                                                : NULL;
 
-    if (args->from && !args->to && !args->study && !has_prompt)
+    if (attn_number_list_is_given(&args->from) && !attn_number_list_is_given(&args->to) &&
+        !args->study && !has_prompt)
         return attn_error_set(err, ATTN_INVALID, "`from` is given without `to`");
     if (needing && !has_prompt)
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` is about a picture beside a text, and %s",
@@ -1208,7 +1233,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
     heads->drop_sinks = frame->request.maps.drop_sinks;
     frame->request.maps.drop_sinks = 0;
     frame->request.selection.heads = chosen;
-    heads->has_pairs = args->to || (args->from && !has_prompt);
+    heads->has_pairs = attn_number_list_is_given(&args->to) ||
+                       (attn_number_list_is_given(&args->from) && !has_prompt);
     if (model->encoder && !heads->has_pairs && !args->pattern)
         heads->encoder = &model->encoder->config;
     ATTN_TRY(list_heads(heads, err));

@@ -62,7 +62,7 @@ struct attn_heads_args {
     attn_measure_set measures; /* ATTN_MEASURE_BIT of the columns; 0: ATTN_MEASURES_DEFAULT */
     double threshold;          /* score above which a head has a type; 0: 0.5 */
     const struct attn_ndarray *pattern; /* [T, T] the pattern P; or NULL */
-    const char *from, *to;              /* positions, by number or word; or both NULL */
+    struct attn_number_list from, to;   /* positions; both or none is given */
     bool has_effect;
     struct attn_answer_args answer;      /* metric for the column `change` */
     const char *sort;                    /* as in tables/table_order.h; NULL: by layer and head */

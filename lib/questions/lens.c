@@ -272,8 +272,9 @@ static enum attn_status choose(void *state, struct attn_error *err)
     struct lens *lens = state;
     struct attn_request *request = &lens->frame.request;
     const struct attn_config *config = lens->frame.config;
+    const bool is_given = attn_number_list_is_given(&request->selection.queries);
     const bool has_queries =
-        request->selection.queries || (lens->frame.item && lens->frame.item->queries);
+        is_given || (lens->frame.item && attn_number_list_is_given(&lens->frame.item->queries));
 
     lens->args = lens->frame.args;
     lens->is_whole = reads_mean(config) || (reads_by_token(config) && !has_queries);
@@ -281,7 +282,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
         return attn_error_set(
             err, ATTN_INVALID, "a lens reads one row at a time, and '%s' answers with spans of two",
             attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text);
-    if (config->task == ATTN_TASK_TOKENS && !request->selection.queries) {
+    if (config->task == ATTN_TASK_TOKENS && !is_given) {
         attn_error_set(err, ATTN_INVALID, "'%s' labels each token, expected `queries`",
                        attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text);
         attn_error_hint(err, "`queries 1` reads the token at position 1");
@@ -295,13 +296,13 @@ static enum attn_status choose(void *state, struct attn_error *err)
             config->n_token > 0 ? "tokens" : "patches");
     lens->is_mean = lens->frame.is_one_of_many;
     ATTN_TRY(choose_sites(lens, err));
-    if (request->selection.queries || lens->is_whole)
+    if (is_given || lens->is_whole)
         return ATTN_OK;
     request->selection.at_mask = config->is_encoder; /* encoders predict at the mask */
-    request->selection.queries = config->image.patch_height > 0          ? "[CLS]"
-                                 : config->pooling == ATTN_POOLING_FIRST ? "0"
-                                 : config->is_encoder                    ? NULL
-                                                                         : "-1";
+    request->selection.queries.text = config->image.patch_height > 0          ? "[CLS]"
+                                      : config->pooling == ATTN_POOLING_FIRST ? "0"
+                                      : config->is_encoder                    ? NULL
+                                                                              : "-1";
     return ATTN_OK;
 }
 
@@ -320,6 +321,12 @@ static bool has_first(const struct lens *lens)
            (config->n_vocab == 1 || config->pooling == ATTN_POOLING_PROJECTED);
 }
 
+/* Whether ITEM names the position where it is read. */
+static bool has_place(const struct attn_item *item)
+{
+    return attn_number_list_is_given(&item->queries) || attn_number_list_is_given(&item->answer.at);
+}
+
 /* Resolves target and foil, if given. For an encoder, which needs no mask here, and for labels of
  * positions, the position of the answer is the first query. */
 static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
@@ -327,7 +334,7 @@ static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
     struct attn_frame *frame = &lens->frame;
     struct attn_answer_args answer = lens->args->answer;
     size_t first = 0;
-    char at[24];
+    int64_t at;
 
     if (lists_top(lens) || (!answer.target && !answer.target_id && !answer.foil &&
                             !answer.foil_id && !has_first(lens)))
@@ -337,8 +344,8 @@ static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
         !attn_model_is_classifier(frame->run->model) && lens->n_query > 0) {
         while (!attn_selection_has_query(frame->run->selection, ATTN_STACK_ONLY, first))
             first++;
-        snprintf(at, sizeof at, "%zu", first);
-        answer.at = at;
+        at = (int64_t)first;
+        answer.at = (struct attn_number_list){.items = &at, .n = 1};
     }
     return attn_frame_find_answer(frame, &answer, &lens->answer, err);
 }
@@ -379,19 +386,19 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const struct attn_site_set stream = attn_sites_join(
         lens->sites, ATTN_SITES(ATTN_SITE_RESID_PRE,
                                 attn_site_of_output(attn_selection_dims(frame->run->selection))));
-    const struct attn_watch watch = {.sites =
-                                         lens->args->reads_heads ? ATTN_SITES(ATTN_SITE_Z) : stream,
-                                     .queries = lens->is_whole ? NULL : frame->run->queries,
-                                     .capture = &frame->capture};
+    const struct attn_watch watch = {
+        .sites = lens->args->reads_heads ? ATTN_SITES(ATTN_SITE_Z) : stream,
+        .queries = lens->is_whole ? NULL : &frame->run->request.selection.queries,
+        .capture = &frame->capture};
     const size_t n_vocab = config->n_vocab;
 
     ATTN_TRY(check_layers(lens, err));
     lens->n_query = attn_selection_n_query(frame->run->selection);
     lens->pooled = attn_config_pooled_row(config, frame->run->text.ids, frame->run->text.n);
-    if (frame->item && (frame->item->queries || frame->item->answer.at) && lens->n_query != 1 &&
-        !lens->is_whole)
+    if (frame->item && has_place(frame->item) && lens->n_query != 1 && !lens->is_whole)
         return attn_refuse(err, ATTN_STAGE_INPUT, "`queries` '%s' are %zu positions, expected one",
-                           attn_quote_string(frame->request.selection.queries).text, lens->n_query);
+                           attn_number_list_quote(&frame->request.selection.queries).text,
+                           lens->n_query);
     ATTN_TRY(find_answer(lens, err));
     ATTN_TRY(attn_watch(frame->run, &watch, err));
     lens->top = lens->args->top > 0 ? lens->args->top : DEFAULT_TOP;
@@ -432,7 +439,7 @@ static bool has_one_position(const struct attn_drawn *drawn)
     const size_t position = table ? attn_table_find_role(table, ATTN_ROLE_POSITION) : SIZE_MAX;
 
     if (!table)
-        return drawn->request && !drawn->request->selection.queries;
+        return drawn->request && !attn_number_list_is_given(&drawn->request->selection.queries);
     for (size_t i = 1; position < SIZE_MAX && i < attn_table_n_row(table); i++)
         if (attn_table_cell(table, i, position).integer !=
             attn_table_cell(table, 0, position).integer)
@@ -759,11 +766,11 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     struct attn_lens_args *given = args;
 
     given->answer.metric = ATTN_ANSWER_AUTO; /* the lens does not use a metric */
-    if (item->queries || item->answer.at)
-        request->selection.queries = item->queries ? item->queries : item->answer.at;
+    if (has_place(item))
+        request->selection.queries = attn_number_list_or(item->queries, item->answer.at);
     if (given->top == 0)
         ATTN_TRY(attn_item_answer(item, &given->answer, err));
-    given->answer.at = NULL;
+    given->answer.at = (struct attn_number_list){0};
     return ATTN_OK;
 }
 
@@ -835,12 +842,13 @@ enum attn_status attn_lens(struct attn_host *host, const struct attn_request *re
 
 enum { MOST_WHOLE = 24 }; /* maximum positions of a text that a picture shows completely */
 
-/* Appends the positions in columns QUERY and KEY of TABLE as a list; if the text is short, all
- * positions up to the last. */
-static void append_places(const struct attn_table *table, struct attn_buffer *out)
+/* Lists the positions in columns QUERY and KEY of TABLE in PLACES [MOST_WHOLE or 2 n_row]; if the
+ * text is short, all positions up to the last. Returns their number. */
+static size_t list_places(const struct attn_table *table, int64_t *places)
 {
     const enum attn_column_role roles[2] = {ATTN_ROLE_QUERY, ATTN_ROLE_KEY};
     int64_t last = 0;
+    size_t n = 0;
 
     for (size_t i = 0; i < 2 * attn_table_n_row(table); i++) {
         const size_t column = attn_table_find_role(table, roles[i % 2]);
@@ -849,12 +857,13 @@ static void append_places(const struct attn_table *table, struct attn_buffer *ou
         if (cell.type != ATTN_VALUE_INTEGER)
             continue;
         last = cell.integer > last ? cell.integer : last;
-        attn_buffer_append_format(out, "%s%lld", out->size > 0 ? "," : "", (long long)cell.integer);
+        places[n++] = cell.integer;
     }
     if (last >= MOST_WHOLE)
-        return;
-    out->size = 0;
-    attn_buffer_append_format(out, "0-%lld", (long long)last);
+        return n;
+    for (n = 0; (int64_t)n <= last; n++)
+        places[n] = (int64_t)n;
+    return n;
 }
 
 enum attn_status attn_lens_over(struct attn_host *host, const struct attn_request *request,
@@ -863,7 +872,8 @@ enum attn_status attn_lens_over(struct attn_host *host, const struct attn_reques
 {
     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
     struct attn_request asked = *request;
-    struct attn_buffer places = {0};
+    int64_t *places;
+    size_t n;
     const struct attn_model *model = attn_host_model(host);
     enum attn_status status;
 
@@ -872,14 +882,13 @@ enum attn_status attn_lens_over(struct attn_host *host, const struct attn_reques
         *lens = NULL;
         return ATTN_OK;
     }
-    append_places(table, &places);
-    asked.selection.queries = attn_buffer_string(&places);
+    ATTN_TRY(ATTN_ALLOC(places, 2 * attn_table_n_row(table) + MOST_WHOLE, err));
+    n = list_places(table, places);
+    asked.selection.queries = (struct attn_number_list){.items = places, .n = n};
     asked.selection.layers = NULL;
     asked.on_note = NULL; /* the procedure sent these notes already */
     args.top = 1;
-    status = attn_buffer_check(&places, err);
-    if (status == ATTN_OK)
-        status = attn_lens(host, &asked, &args, lens, err);
-    attn_buffer_release(&places);
+    status = attn_lens(host, &asked, &args, lens, err);
+    attn_free(places);
     return status;
 }

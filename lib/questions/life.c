@@ -256,7 +256,7 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
     if (!answer.target && !answer.target_id)
         answer.target_id = &best;
     answer.at = asked.selection.queries;
-    asked.selection.queries = NULL;
+    asked.selection.queries = (struct attn_number_list){0};
     return find_parts(host, &asked, &answer, parts, err);
 }
 

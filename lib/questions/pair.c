@@ -71,8 +71,8 @@ static enum attn_status run_side(struct attn_host *host, const struct attn_reque
 
     ATTN_TRY(attn_options_read(given, &request, err));
     request.selection.sites = "pattern";
-    if (!request.selection.queries)
-        request.selection.queries = "-1";
+    if (!attn_number_list_is_given(&request.selection.queries))
+        request.selection.queries.text = "-1";
     request.predict.top = attn_predicts_next(attn_model_config(attn_host_model(host))) ? N_NEXT : 0;
     ATTN_TRY(attn_run_prepare(host, &request, &side->run, err));
     trace.selection = attn_run_selection(side->run);

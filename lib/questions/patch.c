@@ -270,7 +270,7 @@ static enum attn_status check_places(const struct attn_item_place *given, size_t
         return ATTN_INVALID;
     for (size_t i = 0; i < n; i++) {
         if (!attn_is_given(given[i].name, "places", err) ||
-            !attn_is_given(given[i].spec, "places", err))
+            !attn_is_given(attn_number_list_is_given(&given[i].spec), "places", err))
             return ATTN_INVALID;
         for (size_t k = 0; k < i; k++)
             if (strcmp(given[i].name, given[k].name) == 0)
@@ -340,7 +340,7 @@ static enum attn_status check_site(const struct attn_patching *patch, struct att
         return attn_error_set(
             err, ATTN_INVALID,
             "controls are choices of as many heads, and '%s' is patched by position", name);
-    if (patch->queries && !patch->is_by_head)
+    if (attn_number_list_is_given(&patch->queries) && !patch->is_by_head)
         return attn_error_set(err, ATTN_INVALID, "queries need a site with heads; '%s' has none",
                               name);
     if (args->is_by_position && is_of_neurons)
@@ -379,8 +379,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
     patch->is_by_row = patch->is_by_head ? patch->is_estimated && patch->args->is_by_position
                                          : patch->site != ATTN_SITE_MLP_POST;
     ATTN_TRY(check_site(patch, err));
-    if (item && item->queries && patch->is_by_head)
-        patch->queries = item->queries;
+    if (item && patch->is_by_head)
+        patch->queries = attn_number_list_or(item->queries, patch->queries);
     attn_frame_choose_nothing(request);
     return ATTN_OK;
 }
@@ -482,7 +482,7 @@ static enum attn_status find_places(struct attn_patching *patch, struct attn_err
         *place = item->places[i];
     }
     for (size_t i = 0; i < places->n; i++)
-        ATTN_TRY(attn_error_in(attn_positions_find(&frame->run->text, places->list[i].spec,
+        ATTN_TRY(attn_error_in(attn_positions_find(&frame->run->text, &places->list[i].spec,
                                                    places->is_of_place + i * n_token, err),
                                places->list[i].name, err));
     return ATTN_OK;
@@ -497,7 +497,7 @@ static enum attn_status find_rows(struct attn_patching *patch, struct attn_error
         .config = attn_model_config(run->model), .text = &run->text, .source = &run->source};
     enum attn_status status;
 
-    if (!patch->queries)
+    if (!attn_number_list_is_given(&patch->queries))
         return ATTN_OK;
     patch->rows = attn_frame_alloc(&patch->frame, run->text.n, 1);
     patch->source_rows = attn_frame_alloc(&patch->frame, run->source.n + 1, 1);
@@ -505,8 +505,8 @@ static enum attn_status find_rows(struct attn_patching *patch, struct attn_error
     keys.of_text = patch->rows;
     keys.of_source = patch->source_rows;
     status = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY
-                 ? attn_positions_find_keys(&keys, patch->queries, err)
-                 : attn_positions_find(&run->text, patch->queries, patch->rows, err);
+                 ? attn_positions_find_keys(&keys, &patch->queries, err)
+                 : attn_positions_find(&run->text, &patch->queries, patch->rows, err);
     return attn_error_in(status, "queries", err);
 }
 

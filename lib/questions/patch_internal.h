@@ -85,8 +85,8 @@ struct attn_patching {
     bool is_by_head, is_by_row; /* parts have a head; parts have a position */
     struct attn_answer answer;  /* the answer in the base */
     struct attn_reply base_reply, source_reply;
-    bool can_restore;    /* the replies differ enough to compute effects */
-    const char *queries; /* NULL: all positions */
+    bool can_restore;                /* the replies differ enough to compute effects */
+    struct attn_number_list queries; /* not given: all positions */
     /* [T], [S] owned by the frame; flags of the queries; NULL: all */
     unsigned char *rows, *source_rows;
     struct attn_patch_places places;

@@ -24,7 +24,8 @@ size_t attn_patch_unit(const struct attn_patch_part *part)
 bool attn_patch_has_encoder(const struct attn_patching *patch)
 {
     return patch->base->model->encoder && patch->is_by_head && !patch->is_by_row &&
-           !patch->queries && attn_input_is_given(&patch->args->corrupted_source);
+           !attn_number_list_is_given(&patch->queries) &&
+           attn_input_is_given(&patch->args->corrupted_source);
 }
 
 bool attn_patch_has_row(const struct attn_patching *patch, const struct attn_patch_part *part,

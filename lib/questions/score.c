@@ -451,8 +451,8 @@ static bool is_about_token(const struct attn_score_args *args)
 {
     const struct attn_answer_args *answer = &args->answer;
 
-    return answer->target || answer->target_id || answer->foil || answer->foil_id || answer->at ||
-           answer->metric != ATTN_ANSWER_AUTO;
+    return answer->target || answer->target_id || answer->foil || answer->foil_id ||
+           attn_number_list_is_given(&answer->at) || answer->metric != ATTN_ANSWER_AUTO;
 }
 
 static enum attn_status check_windows(const struct scoring *scoring, struct attn_error *err)
@@ -754,8 +754,9 @@ static enum attn_status fill_pair(const struct item_scoring *scoring,
 /* Appends a row for the region NAME at SPEC (NULL: the item lacks it). FLAGS [n_token] is scratch
  * and must be zero. */
 static enum attn_status append_region(const struct attn_rows *rows, const char *name,
-                                      const char *spec, const struct attn_item_result *result,
-                                      unsigned char *flags, struct attn_error *err)
+                                      const struct attn_number_list *spec,
+                                      const struct attn_item_result *result, unsigned char *flags,
+                                      struct attn_error *err)
 {
     struct attn_cell row[N_ITEM_COLUMN] = {[ITEM_REGION] = attn_cell_string(name)};
     int64_t n_token = 0;
@@ -788,7 +789,7 @@ static enum attn_status append_regions(const struct item_scoring *scoring,
     for (size_t n; status == ATTN_OK; regions += n + 1) {
         struct attn_buffer name = {0};
         unsigned char *flags = attn_alloc(result->n_token, 1, err);
-        const char *spec;
+        const struct attn_number_list *spec;
 
         n = strcspn(regions, ",");
         attn_buffer_append(&name, regions, n);
@@ -832,7 +833,7 @@ static enum attn_status fill_item(void *user, struct attn_item *item, struct att
     struct attn_answer_args args = scoring->args->answer;
     const char **next;
 
-    item->queries = NULL;
+    item->queries = (struct attn_number_list){0};
     item->next = NULL;
     item->n_next = 0;
     if (scoring->question != ASK_TARGET || !scoring->tokenizer ||

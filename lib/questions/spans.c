@@ -98,7 +98,8 @@ struct sums {
 
 /* A named part of the text or of the source. */
 struct span {
-    const char *name, *spec;
+    const char *name;
+    struct attn_number_list spec;
     unsigned char *flags; /* [n_key] owns; its tokens */
     size_t n_token, first, last;
     bool has_score; /* lies before the first query, or in the source */
@@ -283,7 +284,7 @@ static enum attn_status add_regions(struct spans *spans, size_t *capacity, struc
         return ATTN_OK;
     for (enum attn_region region = 0; region < ATTN_N_REGION; region++) {
         const char *name = attn_region_name(region);
-        const struct attn_item_place place = {name, name};
+        const struct attn_item_place place = {name, {.text = name}};
         size_t i = 0;
 
         while (i < spans->n_span && strcmp(spans->items[i].name, name) != 0)
@@ -384,7 +385,7 @@ static enum attn_status find_spans(struct spans *spans, struct attn_error *err)
 
         span->flags = NULL;
         ATTN_TRY(ATTN_ALLOC(span->flags, spans->n_key, err));
-        ATTN_TRY(attn_error_in(attn_positions_find(keys, span->spec, span->flags, err), span->name,
+        ATTN_TRY(attn_error_in(attn_positions_find(keys, &span->spec, span->flags, err), span->name,
                                err));
         span->first = spans->n_key;
         for (size_t t = 0; t < keys->n; t++) {
@@ -407,9 +408,10 @@ static enum attn_status choose(void *state, struct attn_error *err)
     struct spans *spans = state;
     struct attn_frame *frame = &spans->frame;
     const char *heads = frame->request.selection.heads;
-    const char *queries = frame->item && frame->item->queries ? frame->item->queries
-                                                              : frame->request.selection.queries;
+    struct attn_number_list queries = frame->request.selection.queries;
 
+    if (frame->item)
+        queries = attn_number_list_or(frame->item->queries, queries);
     spans->args = frame->args;
     if (spans->args->by == ATTN_SPANS_BY_STEP && spans->args->study && !spans->args->study->each)
         return attn_error_set(err, ATTN_INVALID,
@@ -418,7 +420,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites = "pattern";
     frame->request.selection.heads = heads;
-    frame->request.selection.queries = queries ? queries : "-1";
+    frame->request.selection.queries =
+        attn_number_list_or(queries, (struct attn_number_list){.text = "-1"});
     return ATTN_OK;
 }
 
@@ -439,7 +442,7 @@ static enum attn_status continue_text(struct spans *spans, struct attn_error *er
     ATTN_TRY(attn_attribute_continue(frame->host, &frame->request, args->n_generated,
                                      args->continuation, &spans->made, err));
     request.input = attn_generation_input(&frame->request.input, &spans->made);
-    request.selection.queries = NULL;
+    request.selection.queries = (struct attn_number_list){0};
     request.on_note = NULL; /* the first run sent the same notes */
     ATTN_TRY(attn_run_prepare(frame->host, &request, &frame->other, err));
     if (args->continuation) /* a generation sends the notes about idle edits itself */
@@ -833,7 +836,7 @@ static enum attn_status prepare_neutral(struct neutral *neutral, struct attn_err
     neutral->first = first;
     ATTN_TRY(spans->args->neutral.ids ? replace_ids(neutral, &request.input, err)
                                       : replace_text(neutral, &request.input, &at, &end, err));
-    request.selection.queries = NULL;
+    request.selection.queries = (struct attn_number_list){0};
     request.on_note = NULL;
     ATTN_TRY(attn_run_prepare(spans->frame.host, &request, &neutral->run, err));
     const struct attn_sequence *text = &neutral->run->text;

@@ -82,8 +82,7 @@ enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answ
         args->foil = item->answer.foil;
         args->foil_id = item->answer.foil_id;
     }
-    if (item->answer.at)
-        args->at = item->answer.at;
+    args->at = attn_number_list_or(item->answer.at, args->at);
     if (!attn_metric_has_right(args->metric) || args->target || args->target_id)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID, "no 'target' (labels: %s)",
@@ -531,11 +530,10 @@ static enum attn_status prepare_pass(const struct attn_study_work *work, struct 
 {
     if (!attn_input_is_given(&item->source))
         item->source = work->request->source;
-    if (!item->answer.at)
-        item->answer.at = work->at;
+    item->answer.at = attn_number_list_or(item->answer.at, work->at);
     if (work->fill)
         return work->fill(work->user, item, err);
-    item->queries = NULL;
+    item->queries = (struct attn_number_list){0};
     item->next = NULL;
     item->n_next = 0;
     return ATTN_OK;

@@ -103,7 +103,7 @@ struct attn_study_work {
     /* Otherwise texts are run, short ones together: */
     const struct attn_request *request; /* the request for every text */
     struct attn_many_options options;   /* its size and request need not be set */
-    const char *at; /* position whose logits are needed, for items without one; or NULL */
+    struct attn_number_list at; /* position whose logits are needed, for items without one */
     attn_stream_find_fn find;
     attn_study_fill_fn fill; /* NULL: neither */
     void *user;              /* passed to the functions above */

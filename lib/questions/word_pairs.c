@@ -59,8 +59,9 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
 }
 
 /* Fills PAIRS: the words, the tokens of FROM and TO, and the memory for the heads. */
-static enum attn_status fill(const struct attn_run *run, const char *from, const char *to,
-                             struct attn_word_pairs *pairs, struct attn_error *err)
+static enum attn_status fill(const struct attn_run *run, const struct attn_number_list *from,
+                             const struct attn_number_list *to, struct attn_word_pairs *pairs,
+                             struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(run->model);
     const size_t n = config->n_layer * config->n_head;
@@ -89,9 +90,10 @@ static enum attn_status fill(const struct attn_run *run, const char *from, const
     return ATTN_OK;
 }
 
-enum attn_status attn_word_pairs_create(const struct attn_run *run, const char *from,
-                                        const char *to, struct attn_word_pairs **pairs,
-                                        struct attn_error *err)
+enum attn_status attn_word_pairs_create(const struct attn_run *run,
+                                        const struct attn_number_list *from,
+                                        const struct attn_number_list *to,
+                                        struct attn_word_pairs **pairs, struct attn_error *err)
 {
     struct attn_word_pairs *made;
 

@@ -2,7 +2,7 @@
  * word_pairs.h - the weight from some words to others in each head, and its percentile among all
  * pairs of words. Private to lib/questions.
  *
- *     attn_word_pairs_create(run, "it", "chicken", &pairs, &err);
+ *     attn_word_pairs_create(run, &from, &to, &pairs, &err);
  *     attn_word_pairs_add(pairs, event);          // every event of a pattern, of one pass
  *     attn_word_pairs_count(pairs, event);        // the same events, of a second pass
  *     attn_word_pairs_find(pairs, layer, head, &weight, &percentile);
@@ -20,12 +20,13 @@
 
 struct attn_word_pairs;
 
-/* FROM and TO are lists of positions or words (run/request.h); in layers that attend to a source,
+/* FROM and TO are positions; in layers that attend to a source,
  * TO is in the source. RUN is borrowed during the call, its model until the pairs are freed.
  * ATTN_INVALID, with a stage, for words that are not in the text. */
-enum attn_status attn_word_pairs_create(const struct attn_run *run, const char *from,
-                                        const char *to, struct attn_word_pairs **pairs,
-                                        struct attn_error *err);
+enum attn_status attn_word_pairs_create(const struct attn_run *run,
+                                        const struct attn_number_list *from,
+                                        const struct attn_number_list *to,
+                                        struct attn_word_pairs **pairs, struct attn_error *err);
 void attn_word_pairs_free(struct attn_word_pairs *pairs); /* NULL is allowed */
 
 /* In both passes, the rows of a head must come in ascending order. */

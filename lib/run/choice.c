@@ -207,21 +207,22 @@ static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
 static enum attn_status use_mask_as_query(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_answer_scope scope = attn_run_answer_scope(run);
-    char text[32];
     size_t position;
 
     ATTN_TRY(attn_mask_find(&scope, "queries", &position, err));
-    snprintf(text, sizeof text, "%zu", position);
-    run->queries = attn_strndup(text, strlen(text), err);
-    return run->queries ? ATTN_OK : ATTN_NO_MEMORY;
+    ATTN_TRY(ATTN_ALLOC(run->query_numbers, 1, err));
+    *run->query_numbers = (int64_t)position;
+    run->request.selection.queries = (struct attn_number_list){.items = run->query_numbers, .n = 1};
+    return ATTN_OK;
 }
 
 /* Returns true if the only outputs of RUN are pages of heads, and no rows are chosen. */
 static bool is_whole_page(const struct attn_run *run)
 {
     const struct attn_request_outputs *outputs = &run->request.outputs;
-    const char *queries = run->request.selection.queries;
-    bool is_page = outputs->n > 0 && (!queries || strcmp(queries, "all") == 0) &&
+    const struct attn_number_list *queries = &run->request.selection.queries;
+    bool is_page = outputs->n > 0 &&
+                   (queries->n == 0 && (!queries->text || strcmp(queries->text, "all") == 0)) &&
                    outputs->picture && outputs->picture->figure == ATTN_FIGURE_DEFAULT;
 
     for (size_t i = 0; i < outputs->n; i++)
@@ -235,21 +236,15 @@ static enum attn_status keep_words(struct attn_run *run, struct attn_error *err)
 {
     enum { MOST_ROWS = 512 };
     const struct attn_sequence *text = &run->text;
-    struct attn_buffer list = {0};
-    enum attn_status status;
     size_t n = 0;
 
     if (text->seen.n_picture == 0 || text->n <= MOST_ROWS || !is_whole_page(run))
         return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(run->query_numbers, text->n, err));
     for (size_t i = 0; i < text->n; i++)
         if (text->seen.region[i] != ATTN_REGION_PICTURE)
-            attn_buffer_append_format(&list, "%s%zu", n++ > 0 ? "," : "", i);
-    status = attn_buffer_check(&list, err);
-    if (status == ATTN_OK)
-        run->queries = attn_strndup(list.data, list.size, err);
-    attn_buffer_release(&list);
-    if (status != ATTN_OK || !run->queries)
-        return ATTN_NO_MEMORY;
+            run->query_numbers[n++] = (int64_t)i;
+    run->request.selection.queries = (struct attn_number_list){.items = run->query_numbers, .n = n};
     attn_note(run->request.on_note, run->request.user, ATTN_NOTE_PAGE_OMITS,
               "the page has the rows of the %zu words, and not those of %zu cells: `queries 0-%zu` "
               "keeps all",
@@ -261,16 +256,17 @@ static enum attn_status keep_words(struct attn_run *run, struct attn_error *err)
 static enum attn_status resolve_queries(struct attn_run *run, const struct attn_sequence *text,
                                         struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    struct attn_number_list *queries = &run->request.selection.queries;
 
     ATTN_TRY(keep_words(run, err));
-    if (run->request.selection.queries && !run->queries)
-        status = attn_positions_number(text, run->request.selection.queries, &run->queries, err);
-    else if (run->request.selection.at_mask)
-        ATTN_TRY(use_mask_as_query(run, err));
-    if (run->queries)
-        run->request.selection.queries = run->queries;
-    return attn_error_in(status, "queries", err);
+    if (!attn_number_list_is_given(queries))
+        return run->request.selection.at_mask ? use_mask_as_query(run, err) : ATTN_OK;
+    if (queries->n > 0)
+        return ATTN_OK;
+    ATTN_TRY(attn_error_in(attn_positions_number(text, queries->text, &run->queries, err),
+                           "queries", err));
+    queries->text = run->queries;
+    return ATTN_OK;
 }
 
 /* Creates the selection of the request, with all queries. */
@@ -306,27 +302,30 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
                                        : run->n_watched > 0 ? &run->tile.sequence
                                                             : &run->source;
     const enum attn_model_stack stack = is_of_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
+    const bool has_queries = is_of_encoder && attn_number_list_is_given(&asked->queries);
 
-    for (size_t i = 0; is_of_encoder && asked->queries && i < outputs->n; i++)
+    for (size_t i = 0; has_queries && i < outputs->n; i++)
         if (outputs->items[i].format->holds_stacks)
             return attn_error_set(err, ATTN_INVALID,
                                   "`%s` holds all rows of the encoder, and `queries` chooses some",
                                   outputs->items[i].format->name);
     if (run->model)
         ATTN_TRY(resolve_queries(run, text, err));
-    if (asked->queries) {
-        ATTN_TRY(attn_error_in(attn_selection_set_queries(run->chosen, stack, asked->queries, err),
-                               "queries", err));
+    if (attn_number_list_is_given(&asked->queries)) {
+        ATTN_TRY(
+            attn_error_in(attn_selection_choose_queries(run->chosen, stack, &asked->queries, err),
+                          "queries", err));
         ATTN_TRY(narrow(run->chosen, asked, err));
     }
     if (is_of_encoder)
-        asked->queries = NULL; /* selects all rows of the decoder */
+        asked->queries = (struct attn_number_list){0}; /* selects all rows of the decoder */
     return merges_words(run) && text->words ? attn_words_widen(text->words, run->chosen, stack, err)
                                             : ATTN_OK;
 }
 
-/* Numbers the pictures of the list SPEC. */
-static enum attn_status number_tiles(struct attn_run *run, const char *spec, struct attn_error *err)
+/* Numbers the pictures of LIST. */
+static enum attn_status number_tiles(struct attn_run *run, const struct attn_number_list *list,
+                                     struct attn_error *err)
 {
     const struct attn_dims dims = {.n_position = run->text.seen.n_picture};
     struct attn_selection *chosen;
@@ -334,7 +333,9 @@ static enum attn_status number_tiles(struct attn_run *run, const char *spec, str
 
     ATTN_TRY(ATTN_ALLOC(run->tiles, dims.n_position, err));
     ATTN_TRY(attn_selection_create(&dims, &chosen, err));
-    status = attn_selection_set_queries(chosen, ATTN_STACK_ONLY, spec, err);
+    status = attn_number_list_is_given(list)
+                 ? attn_selection_choose_queries(chosen, ATTN_STACK_ONLY, list, err)
+                 : ATTN_OK;
     for (size_t i = 0; status == ATTN_OK && i < dims.n_position; i++)
         if (attn_selection_has_query(chosen, ATTN_STACK_ONLY, i))
             run->tiles[run->n_tile++] = i;
@@ -353,15 +354,16 @@ enum attn_status attn_run_find_tiles(struct attn_run *run, struct attn_error *er
     if (is_named && run->text.seen.n_picture == 0)
         return attn_error_set(err, ATTN_INVALID, "'tower:' encodes a picture beside a text, and %s",
                               run->model->tower ? "none was given" : "the model has no such tower");
-    if (asked->tiles && !is_named)
+    const bool has_tiles = attn_number_list_is_given(&asked->tiles);
+
+    if (has_tiles && !is_named)
         return attn_error_set(err, ATTN_INVALID,
                               "`tiles` chooses pictures of the tower, and neither `sites` nor an "
                               "edit names 'tower:'");
     if (!is_named)
         return ATTN_OK;
-    ATTN_TRY(
-        attn_error_in(number_tiles(run, asked->tiles ? asked->tiles : "all", err), "tiles", err));
-    run->n_watched = !is_watched ? 0 : asked->tiles ? run->n_tile : 1;
+    ATTN_TRY(attn_error_in(number_tiles(run, &asked->tiles, err), "tiles", err));
+    run->n_watched = !is_watched ? 0 : has_tiles ? run->n_tile : 1;
     for (size_t i = 0; run->n_watched > 1 && i < outputs->n; i++)
         if (!outputs->items[i].format->holds_arrays)
             return attn_error_set(err, ATTN_INVALID,

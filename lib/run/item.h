@@ -87,12 +87,12 @@ struct attn_item {
     struct attn_input source; /* for models with cross-attention; others ignore it */
     /* source of `corrupted` in CLEAN_CORRUPTED; if missing, `source` is used */
     struct attn_input corrupted_source;
-    struct attn_input baseline;      /* baseline of ig; if missing, that of the arguments is used */
-    struct attn_input neutral;       /* neutral text of `spans`; likewise */
-    struct attn_answer_args answer;  /* target, foil, their ids, and `at` */
-    const char *from, *to, *queries; /* `queries` replaces the rows of the request */
-    const char *const *next;         /* [n_next] continuations, which replace those of the request;
-                                        NULL: those of the request */
+    struct attn_input baseline;     /* baseline of ig; if missing, that of the arguments is used */
+    struct attn_input neutral;      /* neutral text of `spans`; likewise */
+    struct attn_answer_args answer; /* target, foil, their ids, and `at` */
+    struct attn_number_list from, to, queries; /* `queries` replaces the rows of the request */
+    const char *const *next; /* [n_next] continuations, which replace those of the request;
+                                NULL: those of the request */
     size_t n_next;
     struct attn_word_texts words, source_words; /* words of the text and of the source */
     struct attn_item_place *places;             /* [n_place] owns */

@@ -424,7 +424,7 @@ enum attn_status attn_live_story_check(const struct attn_json *json, struct attn
     ATTN_TRY(ATTN_ALLOC(kept, given->n_intervention + 1, err));
     story.request.on_note = NULL;
     story.request.outputs = (struct attn_request_outputs){.precision = -1};
-    story.request.selection.queries = NULL;
+    story.request.selection.queries = (struct attn_number_list){0};
     story.request.edits = (struct attn_request_edits){.interventions = kept};
     for (size_t i = 0; i < given->n_intervention; i++)
         if (given->interventions[i].op == ATTN_EDIT_ADD ||

@@ -42,7 +42,7 @@ static void predict(const struct attn_host *host, struct attn_request *request)
         predict->answer || n * (double)config->n_vocab * (double)config->d_model > most)
         return;
     request->predict.top = TOP;
-    request->selection.queries = "all";
+    request->selection.queries.text = "all";
 }
 
 void attn_request_fill_page(const struct attn_host *host, struct attn_request *request)
@@ -50,7 +50,8 @@ void attn_request_fill_page(const struct attn_host *host, struct attn_request *r
     const struct attn_request_outputs *outputs = &request->outputs;
     struct attn_request_selection *selection = &request->selection;
 
-    if (selection->queries || (outputs->picture && outputs->picture->figure != ATTN_FIGURE_DEFAULT))
+    if (attn_number_list_is_given(&selection->queries) ||
+        (outputs->picture && outputs->picture->figure != ATTN_FIGURE_DEFAULT))
         return;
     if (selection->has_gradients && !selection->sites && outputs->n == 1 &&
         outputs->items[0].format == attn_format_find("html"))

@@ -7,9 +7,9 @@
  *     request.selection.sites = "pattern", request.selection.heads = "2.*";
  *     request.predict.top = 5;
  *
- * All data is borrowed until the request has been served. Sites, layers, heads and queries are
- * texts in the form of trace/selection.h; a query may be a word (input/position.h). NULL means the
- * default. For the letters in shapes see site.h.
+ * All data is borrowed until the request has been served. Sites, layers and heads are texts in the
+ * form of trace/selection.h; a program may make a selection instead. NULL means the default. For
+ * the letters in shapes see site.h.
  */
 #ifndef ATTN_RUN_REQUEST_H
 #define ATTN_RUN_REQUEST_H
@@ -36,13 +36,15 @@ struct attn_request_attention {
 struct attn_request_selection {
     const struct attn_selection *given; /* a selection made for the sizes of this run; NULL: it is
                                            made from the fields below */
-    const char *sites, *layers, *heads, *queries;
+    const char *sites, *layers, *heads;
+    struct attn_number_list queries;
     /* The metric to differentiate, any but kl; or NULL. */
     const struct attn_answer_args *gradients_of;
     bool has_gradients; /* adds the gradient of each tensor of `sites` */
-    bool at_mask; /* if `queries` is NULL: selects the position of the text's only mask token */
-    const char *tiles; /* numbers of pictures of a prompt, for the sites of the tower; NULL: "0" */
-    const void *later[3];
+    bool
+        at_mask; /* if `queries` is not given: selects the position of the text's only mask token */
+    struct attn_number_list tiles; /* pictures of a prompt, for sites of the tower; not given: 0 */
+    const void *later[2];
 };
 
 struct attn_table;         /* tables/table.h */

@@ -595,6 +595,7 @@ void attn_run_free(struct attn_run *run)
     if (!run)
         return;
     attn_free(run->queries);
+    attn_free(run->query_numbers);
     attn_free(run->tiles);
     attn_edits_release(&run->edits);
     attn_selection_free(run->chosen);

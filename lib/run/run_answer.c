@@ -81,14 +81,14 @@ enum attn_status attn_run_find_answer(const struct attn_run *run,
                                       struct attn_answer *answer, struct attn_error *err)
 {
     const struct attn_answer_scope scope = attn_run_answer_scope(run);
-    const bool is_at_queries =
-        run->request.predict.answer == args && run->request.selection.queries;
+    const bool is_at_queries = run->request.predict.answer == args &&
+                               attn_number_list_is_given(&run->request.selection.queries);
 
     ATTN_TRY(attn_answer_find(&scope, args, is_at_queries, answer, err));
     if (answer->n_piece > 1)
         attn_note(run->request.on_note, run->request.user, ATTN_NOTE_SEVERAL_TOKENS,
                   "'%s' is %zu tokens: the label is that of its first, position %zu",
-                  attn_quote_string(args->at).text, answer->n_piece, answer->position);
+                  attn_number_list_quote(&args->at).text, answer->n_piece, answer->position);
     return ATTN_OK;
 }
 
@@ -102,7 +102,7 @@ static bool is_whole(const struct attn_run *run)
 bool attn_run_has_positions(const struct attn_run *run)
 {
     return attn_predict_is_asked(&run->request.predict) && !is_whole(run) &&
-           (run->request.selection.queries ||
+           (attn_number_list_is_given(&run->request.selection.queries) ||
             !attn_selection_is_all_queries(run->selection, ATTN_STACK_ONLY));
 }
 

@@ -46,7 +46,9 @@ struct attn_run {
     struct attn_dims encoder_dims;
     const struct attn_selection *selection; /* selection: the request's, or `chosen` */
     struct attn_selection *chosen;          /* owns, or NULL */
-    char *queries;                  /* owns; the queries of the request as numbers, or NULL */
+    /* Own; the queries of the request without words, or those that it does not name; or NULL. */
+    char *queries;
+    int64_t *query_numbers;
     struct attn_answers asked;      /* question: continuations are set by the input */
     struct attn_edit_list edits;    /* edits: feeds fill its parts */
     struct attn_attend_args arrays; /* for attention on arrays; its trace and pool are not set */

@@ -157,10 +157,13 @@ static enum attn_status select_tensors(const struct attn_run *run, const struct 
                                      watch->last);
     if (watch->heads)
         ATTN_TRY(attn_error_in(attn_selection_choose_heads(made, watch->heads, err), "heads", err));
-    if (watch->queries)
+    if (watch->queries && attn_number_list_is_given(watch->queries))
         ATTN_TRY(
-            attn_error_in(attn_selection_set_queries(made, ATTN_STACK_ONLY, watch->queries, err),
+            attn_error_in(attn_selection_choose_queries(made, ATTN_STACK_ONLY, watch->queries, err),
                           "queries", err));
+    if (watch->n_query > 0)
+        ATTN_TRY(attn_selection_add_queries(made, ATTN_STACK_ONLY, watch->first_query,
+                                            watch->n_query, err));
     if (watch->takes_rows)
         attn_selection_take_rows(made);
     return ATTN_OK;

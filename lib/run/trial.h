@@ -33,7 +33,8 @@ struct attn_watch {
     size_t n_edit;
     const struct attn_location *first, *last; /* layers of one stack; NULL: the outermost ones */
     const struct attn_head_list *heads;       /* not given or NULL: all */
-    const char *queries;                      /* a list; NULL: all */
+    const struct attn_number_list *queries;   /* without words; likewise */
+    size_t first_query, n_query;              /* these instead; n_query 0: no */
     bool takes_rows;                          /* rows of all heads may come before the next rows */
     size_t n_piece;                           /* positions per feed (struct attn_pass) */
     size_t n_more;                            /* number of positions that will be fed later */

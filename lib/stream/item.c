@@ -24,7 +24,7 @@ static enum attn_status add_mark(struct attn_item *item, const char *name, size_
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_grow(&item->places, &item->place_capacity, item->n_place + 1,
                        sizeof *item->places, err));
-    item->places[item->n_place++] = (struct attn_item_place){kept_name, kept_range};
+    item->places[item->n_place++] = (struct attn_item_place){kept_name, {.text = kept_range}};
     return ATTN_OK;
 }
 
@@ -113,7 +113,7 @@ enum attn_status attn_item_place_labels(struct attn_item *item, struct attn_erro
             return ATTN_NO_MEMORY;
         memcpy(name, ATTN_PLACE_KEY, n_prefix);
         memcpy(name + n_prefix, label->name, n_name + 1);
-        made[item->keys.n++] = (struct attn_item_place){name, label->text};
+        made[item->keys.n++] = (struct attn_item_place){name, {.text = label->text}};
     }
     return ATTN_OK;
 }
@@ -155,16 +155,17 @@ bool attn_item_has(const struct attn_item *item, const char *keys)
         field = (const void *)((const char *)item + key.at);
         if (key.kind == ATTN_KEY_SOURCE || key.kind == ATTN_KEY_ROWS
                 ? attn_input_is_given((const void *)field)
-                : *field != NULL)
+            : key.kind == ATTN_KEY_POSITION ? attn_number_list_is_given((const void *)field)
+                                            : *field != NULL)
             return true;
     }
     return false;
 }
 
-const char *attn_item_place(const struct attn_item *item, const char *name)
+const struct attn_number_list *attn_item_place(const struct attn_item *item, const char *name)
 {
     for (size_t i = 0; item && name && i < item->n_place; i++)
         if (strcmp(item->places[i].name, name) == 0)
-            return item->places[i].spec;
+            return &item->places[i].spec;
     return NULL;
 }

@@ -84,7 +84,7 @@ enum attn_status attn_items_read_header(struct attn_csv_reader *csv, const char 
 bool attn_item_has(const struct attn_item *item, const char *keys);
 
 /* Returns the positions of the place NAME of ITEM, or NULL. */
-const char *attn_item_place(const struct attn_item *item, const char *name);
+const struct attn_number_list *attn_item_place(const struct attn_item *item, const char *name);
 
 /* Makes `keys` of ITEM from its labels: places named as ATTN_PLACE_KEY says (input/position.h). */
 enum attn_status attn_item_place_labels(struct attn_item *item, struct attn_error *err);

@@ -105,8 +105,9 @@ static enum attn_status select_watched(const struct attn_many_task *task,
 static bool is_same_for_all(const struct attn_many_task *task)
 {
     const struct attn_request *request = &task->request;
-    bool is_same = !request->selection.queries && request->predict.n_next == 0 &&
-                   !request->predict.answer && task->longest->text.numbers.n == 0 &&
+    bool is_same = !attn_number_list_is_given(&request->selection.queries) &&
+                   request->predict.n_next == 0 && !request->predict.answer &&
+                   task->longest->text.numbers.n == 0 &&
                    !attn_derived_is_wanted(task->longest->selection, ATTN_STACK_ONLY) &&
                    !attn_gradient_is_wanted(task->longest->selection);
 
@@ -170,7 +171,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
             attn_sentence_find_prompt(task->host->model, request.reading.with_prompt, &prompt, err),
             ATTN_STAGE_OPTIONS, err));
     request.reading.with_prompt = NULL;
-    request.selection.queries = request.selection.tiles = NULL;
+    request.selection.queries = request.selection.tiles = (struct attn_number_list){0};
     request.edits = (struct attn_request_edits){0};
     request.predict.n_next = 0;
     request.predict.answer = NULL;
@@ -201,7 +202,7 @@ static enum attn_status read_options(struct attn_many_task *task,
                                               .n_answer = task->request.input.n_answer};
     task->request.source = (struct attn_input){0};
     task->request.on_note = NULL; /* notes are written once, not for each record */
-    if (task->options.has_logits && task->request.selection.queries)
+    if (task->options.has_logits && attn_number_list_is_given(&task->request.selection.queries))
         return report(err, "`has_logits` is of one position of each record, expected no `queries`");
     if (task->request.selection.sites && (strstr(task->request.selection.sites, "encoder:") ||
                                           strstr(task->request.selection.sites, "tower:")))
@@ -389,6 +390,7 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
     const enum attn_record_failure failure =
         check_count(task, &item->run->text, &item->run->request.input, err);
     const enum attn_task task_of = attn_model_config(item->run->model)->task;
+    const struct attn_number_list *at = &item->given->answer.at;
     struct attn_answer answer;
 
     if (failure != ATTN_RECORD_FAILURE_NONE || !task->options.has_logits)
@@ -399,20 +401,18 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
         return ATTN_RECORD_FAILURE_NONE;
     }
     if (task_of == ATTN_TASK_TOKENS) {
-        const struct attn_answer_args args = {.metric = ATTN_ANSWER_KL,
-                                              .at = item->given->answer.at};
+        const struct attn_answer_args args = {.metric = ATTN_ANSWER_KL, .at = *at};
 
         if (attn_run_find_answer(item->run, &args, &answer, err) != ATTN_OK)
             return ATTN_RECORD_FAILURE_NO_FIT;
         item->position = answer.position;
         return ATTN_RECORD_FAILURE_NONE;
     }
-    if (!item->given->answer.at && attn_model_config(item->run->model)->is_encoder &&
+    if (!attn_number_list_is_given(at) && attn_model_config(item->run->model)->is_encoder &&
         attn_mask_find(&scope, "at", &item->position, err) != ATTN_OK)
         return ATTN_RECORD_FAILURE_NO_FIT;
-    if (!item->given->answer.at ||
-        attn_position_find(&item->run->text, "at", item->given->answer.at, &item->position, err) ==
-            ATTN_OK)
+    if (!attn_number_list_is_given(at) ||
+        attn_position_find(&item->run->text, "at", at, &item->position, err) == ATTN_OK)
         return ATTN_RECORD_FAILURE_NONE;
     return ATTN_RECORD_FAILURE_NO_FIT;
 }
@@ -446,8 +446,7 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
         request.maps.neutral = given->neutral.text;
     if (given->named.others)
         request.reading.places = &given->named;
-    if (given->queries)
-        request.selection.queries = given->queries;
+    request.selection.queries = attn_number_list_or(given->queries, request.selection.queries);
     if (given->next)
         request.predict.next = given->next, request.predict.n_next = given->n_next;
     if (task->has_cross)
@@ -484,7 +483,8 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
         return ATTN_OK;
     }
     item->n_row = item->run->text.n;
-    item->can_pack = task->is_packed && !given->next && !given->queries && item->run->text.ids &&
+    item->can_pack = task->is_packed && !given->next &&
+                     !attn_number_list_is_given(&given->queries) && item->run->text.ids &&
                      !item->run->text.rows && item->n_row <= task->n_longest;
     item->n_byte = count_bytes(task, item);
     return ATTN_OK;

@@ -250,8 +250,8 @@ static enum attn_status set_place(const struct setting *setting, struct attn_err
 
     if (!*place.name)
         return fail(setting, &setting->value->token, "a name after the point");
-    ATTN_TRY(set_text(setting, true, &place.spec, err));
-    if (!place.spec)
+    ATTN_TRY(set_text(setting, true, &place.spec.text, err));
+    if (!place.spec.text)
         return ATTN_OK;
     ATTN_TRY(attn_grow(&item->places, &item->place_capacity, item->n_place + 1,
                        sizeof *item->places, err));

@@ -10,6 +10,7 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "predict/prediction.h"
+#include "trace/trace_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -456,6 +457,7 @@ struct attn_records_form attn_records_form_of(const struct attn_many_options *op
     form.n_head = config->n_head;
     form.n_top = predict->top < config->n_vocab ? predict->top : config->n_vocab;
     form.n_next = predict->n_next;
-    form.has_positions = options->request && options->request->selection.queries;
+    form.has_positions =
+        options->request && attn_number_list_is_given(&options->request->selection.queries);
     return form;
 }

@@ -662,15 +662,45 @@ enum attn_status attn_selection_set_queries(struct attn_selection *selection,
                                             enum attn_model_stack stack, const char *spec,
                                             struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-    struct range range;
-    unsigned char *read;
-    struct stack *s;
+    const struct attn_number_list list = {.text = spec};
 
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
         return ATTN_INVALID;
-    s = &selection->stacks[index_of(selection, stack)];
+    return attn_selection_choose_queries(selection, stack, &list, err);
+}
+
+enum attn_status attn_number_list_flag(const struct attn_number_list *list, const char *noun,
+                                       size_t n, unsigned char *flags, struct attn_error *err)
+{
+    if (!attn_is_given(list->items, noun, err))
+        return ATTN_INVALID;
+    for (size_t i = 0; i < list->n; i++) {
+        const int64_t from_end = list->items[i] < 0 ? (int64_t)n : 0;
+        const size_t index = (size_t)(list->items[i] + from_end);
+
+        if (index >= n)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "bad item '%lld' of the %s, expected numbers from 0 to %zu",
+                                  (long long)list->items[i], noun, n - 1);
+        flags[index] = 1;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_selection_choose_queries(struct attn_selection *selection,
+                                               enum attn_model_stack stack,
+                                               const struct attn_number_list *list,
+                                               struct attn_error *err)
+{
+    const char *spec = list->n == 0 ? list->text : NULL;
+    struct stack *s = &selection->stacks[index_of(selection, stack)];
+    enum attn_status status = ATTN_OK;
+    struct range range;
+    unsigned char *read;
+
     ATTN_TRY(ATTN_ALLOC(read, s->dims.n_position, err));
+    if (list->n > 0)
+        status = attn_number_list_flag(list, "positions", s->dims.n_position, read, err);
     for (size_t size; status == ATTN_OK && spec;
          spec = spec[size] == ',' ? spec + size + 1 : NULL) {
         size = strcspn(spec, ",");
@@ -728,6 +758,17 @@ enum attn_status attn_selection_add_head(struct attn_selection *selection,
         set_flags(s->heads + layer * s->dims.n_head, heads);
     s->has_chosen_heads = true;
     return ATTN_OK;
+}
+
+struct attn_quote attn_number_list_quote(const struct attn_number_list *list)
+{
+    struct attn_quote quote = attn_quote_string(list->n == 0 ? list->text : "");
+    size_t used = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        attn_fixed_text_append(quote.text, sizeof quote.text, &used, "%s%lld", i > 0 ? "," : "",
+                               (long long)list->items[i]);
+    return quote;
 }
 
 struct attn_quote attn_head_list_quote(const struct attn_head_list *list)

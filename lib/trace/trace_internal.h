@@ -103,13 +103,37 @@ enum attn_model_stack attn_model_stack_find(const char *item, size_t *size);
 
 /* --- Selections ------------------------------------------------------------------------------- */
 
+static inline bool attn_number_list_is_given(const struct attn_number_list *list)
+{
+    return list->n > 0 || list->text;
+}
+
+/* Returns LIST, or if it is not given OTHER. */
+static inline struct attn_number_list attn_number_list_or(struct attn_number_list list,
+                                                          struct attn_number_list other)
+{
+    return attn_number_list_is_given(&list) ? list : other;
+}
+
 static inline bool attn_head_list_is_given(const struct attn_head_list *list)
 {
     return list->n > 0 || list->text;
 }
 
-/* Returns LIST as a text for messages. */
+/* Return LIST as a text for messages. */
+struct attn_quote attn_number_list_quote(const struct attn_number_list *list);
 struct attn_quote attn_head_list_quote(const struct attn_head_list *list);
+
+/* Sets the FLAGS [n] of the items of LIST, which has no text, to 1. NOUN is for messages: "layers".
+ */
+enum attn_status attn_number_list_flag(const struct attn_number_list *list, const char *noun,
+                                       size_t n, unsigned char *flags, struct attn_error *err);
+
+/* Replaces the queries of SELECTION by those of LIST, whose text has no words. */
+enum attn_status attn_selection_choose_queries(struct attn_selection *selection,
+                                               enum attn_model_stack stack,
+                                               const struct attn_number_list *list,
+                                               struct attn_error *err);
 
 /* Replaces the heads of SELECTION by those of LIST, if it is given. */
 enum attn_status attn_selection_choose_heads(struct attn_selection *selection,

@@ -76,7 +76,7 @@ static void check_item(struct attn_item *item)
     for (size_t i = 0; !has_failed && i < item->n_label; i++)
         check_label(item, i);
     for (size_t i = 0; !has_failed && i < item->n_place; i++)
-        FUZZ_CHECK(*item->places[i].name && item->places[i].spec);
+        FUZZ_CHECK(*item->places[i].name && item->places[i].spec.text);
     for (size_t i = 0; !has_failed && i < item->n_next; i++)
         FUZZ_CHECK(item->next[i]);
 }
@@ -118,10 +118,10 @@ static void append_item(struct attn_buffer *line, const struct attn_item *item)
     append_input(line, "source", "source_ids", &item->source);
     append_string(line, "target", item->answer.target);
     append_string(line, "foil", item->answer.foil);
-    append_string(line, "at", item->answer.at);
-    append_string(line, "from", item->from);
-    append_string(line, "to", item->to);
-    append_string(line, "queries", item->queries);
+    append_string(line, "at", item->answer.at.text);
+    append_string(line, "from", item->from.text);
+    append_string(line, "to", item->to.text);
+    append_string(line, "queries", item->queries.text);
     if (item->answer.target_id)
         attn_buffer_append_format(line, ",\"target_id\":%" PRId32, *item->answer.target_id);
     for (size_t i = 0; i < item->n_label; i++) {
@@ -156,10 +156,10 @@ static void check_same(const struct attn_item *a, const struct attn_item *b)
     FUZZ_CHECK(b->failure == ATTN_RECORD_FAILURE_NONE);
     check_same_input(&a->input, &b->input);
     check_same_input(&a->source, &b->source);
-    FUZZ_CHECK(is_same(a->answer.target, b->answer.target) &&
-               is_same(a->answer.foil, b->answer.foil) && is_same(a->answer.at, b->answer.at) &&
-               is_same(a->from, b->from) && is_same(a->to, b->to) &&
-               is_same(a->queries, b->queries));
+    FUZZ_CHECK(
+        is_same(a->answer.target, b->answer.target) && is_same(a->answer.foil, b->answer.foil) &&
+        is_same(a->answer.at.text, b->answer.at.text) && is_same(a->from.text, b->from.text) &&
+        is_same(a->to.text, b->to.text) && is_same(a->queries.text, b->queries.text));
     FUZZ_CHECK(!a->answer.target_id == !b->answer.target_id);
     FUZZ_CHECK(!a->answer.target_id || *a->answer.target_id == *b->answer.target_id);
     FUZZ_CHECK(a->n_label == b->n_label);

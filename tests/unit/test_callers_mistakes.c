@@ -744,7 +744,7 @@ START_TEST(lists_that_are_lacking_are_named)
     struct attn_diff_sum compared = ATTN_DIFF_SUM_DEFAULT;
     const char *const nothing[1] = {NULL};
     static const float number[1] = {1};
-    struct attn_intervention made = {.op = ATTN_EDIT_MASK, .positions = "0"};
+    struct attn_intervention made = {.op = ATTN_EDIT_MASK, .positions = {.text = "0"}};
     struct attn_request request = good;
     struct attn_result result = {0};
     struct attn_ablate_sum ablated = ATTN_ABLATE_SUM_DEFAULT;
@@ -766,7 +766,7 @@ START_TEST(lists_that_are_lacking_are_named)
     REFUSED(attn_run_request(host, &request, &result, &err), "interventions");
     request.edits.interventions = &made;
     REFUSED(attn_run_request(host, &request, &result, &err), "knockouts");
-    made.keys = "0", made.later[1] = number;
+    made.keys.text = "0", made.later[1] = number;
     REFUSED(attn_run_request(host, &request, &result, &err), "'interventions' has fields");
     made = ATTN_INTERVENTION_DEFAULT, made.heads.n = 1;
     REFUSED(attn_run_request(host, &request, &result, &err), "heads");
@@ -1400,7 +1400,7 @@ START_TEST(explanations_need_what_they_explain)
     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
     struct attn_explainer *explainer;
 
-    request.selection.heads = "1.2", request.selection.queries = "-1";
+    request.selection.heads = "1.2", request.selection.queries.text = "-1";
     run = prepare(host, &request);
     REFUSED(attn_explainer_create(&args, &explainer, &err), "selection");
     args.selection = attn_run_labels(run)->selection;

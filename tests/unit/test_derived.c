@@ -416,7 +416,7 @@ START_TEST(a_choice_changes_no_bit)
 
         request.selection.layers = "1";
         request.selection.heads = "1";
-        request.selection.queries = "3,4,7";
+        request.selection.queries.text = "3,4,7";
         narrow = perform_on(models[model], &request, 3);
         compare_rows(&narrow, &whole, n);
         let_go(&narrow);
@@ -457,7 +457,7 @@ START_TEST(long_texts_are_rolled_out_in_pieces)
     check_long_row(&p, 0);
     check_long_row(&p, 959);
     check_long_row(&p, N_LONG - 1);
-    request.selection.queries = "1050";
+    request.selection.queries.text = "1050";
     narrow = perform_on("tests/fixtures/attn-plain", &request, 1);
     ck_assert_mem_eq(attn_kept(narrow.capture, ATTN_SITE_ROLLOUT, 1),
                      attn_kept(p.capture, ATTN_SITE_ROLLOUT, 1) + 1050 * (size_t)N_LONG,

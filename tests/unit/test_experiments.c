@@ -276,7 +276,7 @@ static void read_texts_with_the_lens(struct fixture *f)
     struct attn_table *table;
 
     args.study = &study;
-    f->request.selection.queries = "1,-1";
+    f->request.selection.queries.text = "1,-1";
     ck_assert_msg(attn_lens(f->host, &f->request, &args, &table, &f->err) == ATTN_OK, "%s",
                   f->err.message);
     compare_means(f, table, of_place, 1, "lens_texts_places");
@@ -326,7 +326,7 @@ static void attribute_by_token(struct fixture *f)
     struct attn_table *parts, *keys;
 
     args.answer = answer_of(f);
-    args.answer.at = "4";
+    args.answer.at.text = "4";
     ck_assert(attn_attribute(f->host, &f->request, &args, &parts, &f->err) == ATTN_OK);
     args.by = ATTN_ATTRIBUTE_BY_TOKEN;
     args.n_most = 9999;
@@ -543,7 +543,7 @@ static void restart_many(struct fixture *f, enum attn_answer_metric metric, cons
     struct attn_run *run;
     size_t n = 0;
 
-    args.metric = metric, args.at = at;
+    args.metric = metric, args.at.text = at;
     ck_assert(attn_run_prepare(f->host, &f->request, &run, &f->err) == ATTN_OK);
     ck_assert(attn_run_find_answer(run, &args, &answer, &f->err) == ATTN_OK);
     ck_assert(attn_trials_start(run, &answer, first, &trials, &f->err) == ATTN_OK);
@@ -772,10 +772,10 @@ static void patch_chosen_positions(struct fixture *f)
     struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
     struct attn_table *all, *none;
 
-    f->request.selection.queries = "0,1"; /* the texts differ from position 2 on */
+    f->request.selection.queries.text = "0,1"; /* the texts differ from position 2 on */
     ck_assert(attn_patch(f->host, &f->request, &args, &none, &sum, &f->err) == ATTN_OK);
     ck_assert_uint_eq(sum.n_row, 0);
-    f->request.selection.queries = "0-8";
+    f->request.selection.queries.text = "0-8";
     ck_assert(attn_patch(f->host, &f->request, &args, &all, &sum, &f->err) == ATTN_OK);
     for (size_t row = 2; row < attn_table_n_row(none); row++)
         ck_assert_double_eq(number_at(none, row, "effect"), 0);
@@ -808,8 +808,8 @@ static void survey_heads(struct fixture *f)
         cells[i] = (float)golden.values[i];
     attn_npy_release(&golden);
     args.pattern = &own;
-    args.from = "6";
-    args.to = "2";
+    args.from.text = "6";
+    args.to.text = "2";
     ck_assert_msg(attn_heads(f->host, &f->request, &args, &table, &f->err) == ATTN_OK, "%s",
                   f->err.message);
     n = sizeof columns / sizeof *columns;
@@ -892,8 +892,8 @@ START_TEST(long_texts_are_surveyed_in_pieces)
     request.input.ids = ids;
     request.input.n_id = N_LONG;
     request.selection.sites = "pattern";
-    args.from = "1050-1051";
-    args.to = "3";
+    args.from.text = "1050-1051";
+    args.to.text = "3";
     ck_assert(attn_host_open("tests/fixtures/attn-plain", NULL, &host, &err) == ATTN_OK);
     ck_assert_msg(attn_heads(host, &request, &args, &table, &err) == ATTN_OK, "%s", err.message);
     ck_assert(attn_run_prepare(host, &request, &run, &err) == ATTN_OK);
@@ -1055,8 +1055,8 @@ static enum attn_status attempt_survey(struct fixture *f, struct attn_table **ta
 {
     struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
 
-    args.from = "3";
-    args.to = "1";
+    args.from.text = "3";
+    args.to.text = "1";
     args.sort = "weight";
     return attn_heads(f->host, &f->request, &args, table, err);
 }
@@ -1064,9 +1064,11 @@ static enum attn_status attempt_survey(struct fixture *f, struct attn_table **ta
 static enum attn_status attempt_edits(struct fixture *f, struct attn_table **table,
                                       struct attn_error *err)
 {
-    const struct attn_intervention both[] = {
-        {.op = ATTN_EDIT_MEAN, .heads = {.text = "0.1"}},
-        {.op = ATTN_EDIT_MASK, .positions = "2,4", .keys = "0-1", .heads = {.text = "1.*"}}};
+    const struct attn_intervention both[] = {{.op = ATTN_EDIT_MEAN, .heads = {.text = "0.1"}},
+                                             {.op = ATTN_EDIT_MASK,
+                                              .positions = {.text = "2,4"},
+                                              .keys = {.text = "0-1"},
+                                              .heads = {.text = "1.*"}}};
     struct attn_request request = f->request;
     struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
 
@@ -1136,7 +1138,7 @@ static void live(struct fixture *f, const char *queries)
     size_t last, n_head = 0;
 
     args.answer = how.answer = answer_of(f);
-    request.selection.queries = how.answer.at = queries;
+    request.selection.queries.text = how.answer.at.text = queries;
     ck_assert_msg(attn_life(f->host, &request, &args, &tokens, &parts, &f->err) == ATTN_OK,
                   "%s: %s", f->name, f->err.message);
     how.by = ATTN_ATTRIBUTE_BY_TOKEN;
@@ -1174,10 +1176,10 @@ START_TEST(a_life_is_of_one_position_of_one_text)
     struct fixture f;
 
     fixture_open(&f, 0);
-    f.request.selection.queries = "1,2";
+    f.request.selection.queries.text = "1,2";
     ck_assert(attn_life(f.host, &f.request, &args, &tokens, &parts, &f.err) == ATTN_INVALID);
     ck_assert_ptr_nonnull(strstr(f.err.message, "names several"));
-    f.request.selection.queries = NULL;
+    f.request.selection.queries.text = NULL;
     f.err = (struct attn_error){0};
     args.reads_heads = true;
     ck_assert(attn_life(f.host, &f.request, &args, &tokens, &parts, &f.err) == ATTN_INVALID);

@@ -129,7 +129,7 @@ START_TEST(selections_do_not_change_a_gradient)
     ck_assert(run(&job, NULL) == ATTN_OK);
     narrow.request.selection.sites = "pattern_grad";
     narrow.request.selection.heads = "1.3";
-    narrow.request.selection.queries = "-1";
+    narrow.request.selection.queries.text = "-1";
     ck_assert(run(&narrow, NULL) == ATTN_OK);
     ck_assert_mem_eq(attn_kept_head(narrow.capture, ATTN_SITE_PATTERN_GRAD, 1, 3),
                      attn_kept_head(job.capture, ATTN_SITE_PATTERN_GRAD, 1, 3) + (size_t)4 * 5,

@@ -89,16 +89,16 @@ START_TEST(takes_all_keys)
     ck_assert_str_eq(item->answer.foil, " is");
     ck_assert(item->answer.target_id && !item->answer.foil_id);
     ck_assert_int_eq(*item->answer.target_id, 5);
-    ck_assert_str_eq(item->answer.at, "-1");
-    ck_assert_str_eq(item->from, "keys#2");
-    ck_assert_str_eq(item->to, "0");
-    ck_assert_str_eq(item->queries, "1-2");
+    ck_assert_str_eq(item->answer.at.text, "-1");
+    ck_assert_str_eq(item->from.text, "keys#2");
+    ck_assert_str_eq(item->to.text, "0");
+    ck_assert_str_eq(item->queries.text, "1-2");
     expect_text(&item->source, "s");
     ck_assert_uint_eq(item->n_next, 2);
     ck_assert_str_eq(item->next[1], "b");
     ck_assert_uint_eq(item->n_place, 2);
     ck_assert_str_eq(item->places[0].name, "subject");
-    ck_assert_str_eq(item->places[1].spec, "3");
+    ck_assert_str_eq(item->places[1].spec.text, "3");
     ck_assert_uint_eq(item->n_label, 4);
     ck_assert_str_eq(item->labels[0].name, "type");
     ck_assert_int_eq(item->labels[0].value.type, ATTN_VALUE_TEXT);
@@ -155,7 +155,7 @@ static void expect_same(const char *name, const char *csv, const char *lines)
         ck_assert_uint_eq(item->input.n_id, other->input.n_id);
         for (size_t i = 0; i < item->input.n_id; i++)
             ck_assert_int_eq(item->input.ids[i], other->input.ids[i]);
-        ck_assert_pstr_eq(item->answer.at, other->answer.at);
+        ck_assert_pstr_eq(item->answer.at.text, other->answer.at.text);
         ck_assert_uint_eq(item->n_label, other->n_label);
         for (size_t i = 0; i < item->n_label; i++) {
             ck_assert_str_eq(item->labels[i].name, other->labels[i].name);
@@ -206,12 +206,12 @@ START_TEST(takes_all_keys_of_csv)
     ck_assert_int_eq(item->input.types[1], 1);
     ck_assert_str_eq(item->answer.target, "7");
     ck_assert(item->answer.target_id && *item->answer.target_id == 7);
-    ck_assert_str_eq(item->answer.at, "-1");
-    ck_assert_str_eq(item->queries, "1-2");
+    ck_assert_str_eq(item->answer.at.text, "-1");
+    ck_assert_str_eq(item->queries.text, "1-2");
     ck_assert_int_eq(item->source.ids[0], 8);
     expect_text(&item->corrupted_source, "s");
     ck_assert_str_eq(item->next[0], "9");
-    ck_assert_str_eq(item->places[0].spec, "3");
+    ck_assert_str_eq(item->places[0].spec.text, "3");
     ck_assert_uint_eq(item->n_label, 3);
     ck_assert_int_eq(item->labels[0].value.type, ATTN_VALUE_BOOLEAN);
     ck_assert_int_eq(item->labels[1].value.type, ATTN_VALUE_TEXT); /* the path 3 */

@@ -161,7 +161,7 @@ START_TEST(the_identity_is_the_logit_lens)
         snprintf(path, sizeof path, WHY "models/%s", names[i]);
         host = attn_open_host(path, NULL);
         write_identity(host, file, 1);
-        request.selection.queries = "4,-1";
+        request.selection.queries.text = "4,-1";
         request.selection.sites = "resid_post";
         args.answer.target_id = &ids[3];
         ck_assert_msg(attn_lens(host, &request, &args, &logits, &err) == ATTN_OK, "%s",

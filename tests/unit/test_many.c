@@ -72,7 +72,7 @@ static enum attn_status give(void *user, struct attn_item **item, struct attn_er
         *item = &given->item;
         (*item)->number = many->at;
         (*item)->input = many->inputs[many->at];
-        (*item)->answer.at = many->places ? many->places[many->at % many->n_place] : NULL;
+        (*item)->answer.at.text = many->places ? many->places[many->at % many->n_place] : NULL;
         many->at++;
         many->n_asked++;
         many->n_inside += many->has_pairs ? 2 : 1;
@@ -475,7 +475,7 @@ START_TEST(a_text_without_the_word_fails_alone)
     struct many many = {.inputs = given, .n = 3};
     struct attn_error err = {0};
 
-    request.selection.queries = "cat";
+    request.selection.queries.text = "cat";
     options.request = &request;
     options.measures = ATTN_MEASURES_ALL;
     ck_assert_msg(run(host, &options, &many, &err) == ATTN_OK, "%s", err.message);

@@ -304,7 +304,7 @@ static void *ask(void *user)
     request.outputs.items = &output;
     request.outputs.n = asking->figure ? 1 : 0;
     request.selection.heads = asking->figure ? "2.1" : NULL;
-    request.selection.queries = asking->figure ? "28-29" : NULL;
+    request.selection.queries.text = asking->figure ? "28-29" : NULL;
     asking->status = attn_run_prepare(asking->host, &request, &asking->run, &asking->err);
     if (asking->status == ATTN_OK)
         asking->status =

@@ -705,7 +705,7 @@ static enum attn_status prepare(const char *name, struct attn_error *err)
 
     snprintf(image, sizeof image, "%s", path_of(name));
     request.input.image = image;
-    request.selection.queries = "0,1,[CLS]";
+    request.selection.queries.text = "0,1,[CLS]";
     if (status == ATTN_OK)
         status = attn_run_prepare(host, &request, &run, err);
     attn_run_free(run);

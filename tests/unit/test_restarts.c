@@ -439,7 +439,7 @@ static void try_changes(const struct subject *subject, struct attn_host *host,
     const int32_t target = 4;
     struct attn_answer_args args = {.target_id = &target,
                                     .metric = metrics[n_change % 2],
-                                    .at = n_change % 4 == 0 ? "2" : NULL};
+                                    .at = {.text = n_change % 4 == 0 ? "2" : NULL}};
     struct attn_error err = {0};
     struct attn_trials trials;
     struct attn_answer answer;

@@ -163,8 +163,8 @@ START_TEST(reads_a_knockout_as_it_is_typed)
     ck_assert(attn_edit_texts_read(&texts, NULL, &edits, &err) == ATTN_OK);
     ck_assert_uint_eq(edits.n_intervention, 2);
     first = edits.interventions;
-    ck_assert_str_eq(first->positions, "\"a>b\",-1");
-    ck_assert_str_eq(first->keys, "the");
+    ck_assert_str_eq(first->positions.text, "\"a>b\",-1");
+    ck_assert_str_eq(first->keys.text, "the");
     ck_assert_str_eq(first->heads.text, "x#2@2.*");
     ck_assert_str_eq(first->name, knockouts[0]);
     ck_assert_ptr_null(first[1].heads.text);
@@ -287,7 +287,7 @@ START_TEST(takes_a_patch_whose_array_is_in_memory)
     const size_t last = (dims.n_position - 1) * dims.d_model;
 
     patch.op = ATTN_EDIT_REPLACE;
-    patch.at.site = ATTN_SITE_RESID_MID, patch.at.layer = 1, patch.positions = "-1";
+    patch.at.site = ATTN_SITE_RESID_MID, patch.at.layer = 1, patch.positions.text = "-1";
     patch.values =
         (struct attn_ndarray){.rank = 2, .shape = {dims.n_position, dims.d_model}, .data = rows};
     request.input = text_request().input, request.edits.interventions = &patch,
@@ -320,13 +320,13 @@ START_TEST(answers_top_at_each_chosen_position)
     request.input.ids = ids;
     request.input.n_id = 6;
     request.predict.top = 3;
-    request.selection.queries = "1,4-5";
+    request.selection.queries.text = "1,4-5";
     struct attn_result all = serve(host, &request);
     const size_t positions[] = {1, 4, 5};
 
     ck_assert(all.predictions.has_positions);
     ck_assert_uint_eq(all.predictions.n_top, 9);
-    request.selection.queries = NULL;
+    request.selection.queries.text = NULL;
     for (size_t i = 0; i < 3; i++) {
         request.input.n_id = positions[i] + 1;
         struct attn_result one = serve(host, &request);
@@ -356,7 +356,7 @@ START_TEST(makes_tables_of_predictions)
     struct attn_error err = {0};
 
     request.predict = (struct attn_request_predict){.top = 2, .next = next, .n_next = 2};
-    request.selection.queries = "0,-1";
+    request.selection.queries.text = "0,-1";
     struct attn_result result = serve(host, &request);
     char token[64];
 
@@ -634,7 +634,7 @@ START_TEST(names_the_edits_that_change_nothing)
     edits[3].at.site = ATTN_SITE_LOGITS, edits[3].op = ATTN_EDIT_SCALE, edits[3].factor = 2;
     request.edits.items = edits, request.edits.n = 4;
     ck_assert(attn_edit_texts_read(&texts, NULL, &request.edits, &err) == ATTN_OK);
-    request.selection.queries = "0";
+    request.selection.queries.text = "0";
     request.selection.sites = "pattern";
     request.on_note = append_note, request.user = notes;
     attn_capture_free(capture_run(host, &request, &run));
@@ -712,10 +712,10 @@ START_TEST(every_allocation_of_a_pair_may_fail)
         if (status == ATTN_OK)
             status = attn_run_request(host, &request, &result, &err);
         if (status == ATTN_OK) { /* a word of the second text */
-            request.selection.queries = "cat#2";
+            request.selection.queries.text = "cat#2";
             attn_result_release(&result);
             status = attn_run_request(host, &request, &result, &err);
-            request.selection.queries = NULL;
+            request.selection.queries.text = NULL;
         }
         attn_alloc_fail_off();
         ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);

@@ -41,14 +41,14 @@ static struct attn_capture *keep(struct attn_host *host, struct attn_request req
 static struct attn_table *ask(struct attn_host *host, struct attn_request request,
                               const char *queries, const struct attn_spans_args *args)
 {
-    const struct attn_item_place item = {"a", "1-3"};
+    const struct attn_item_place item = {"a", {.text = "1-3"}};
     const struct attn_places places = {.items = &item, .n = 1};
     const struct attn_question_call asked = {"spans", host, &request, args};
     struct attn_table *table = NULL;
     struct attn_error err = {0};
 
     request.reading.places = &places;
-    request.selection.queries = queries;
+    request.selection.queries.text = queries;
     ck_assert_msg(attn_question_ask(&asked, &table, NULL, &err) == ATTN_OK, "%s", err.message);
     ck_assert_uint_eq(attn_table_n_row(table), (size_t)2 * N_LAYER * N_HEAD);
     return table;

@@ -192,8 +192,8 @@ static struct attn_table *ask_heads(const struct attn_study_args *study, size_t 
 
     args.study = study;
     args.measures = ATTN_MEASURE_BIT(ATTN_MEASURE_MAX) | ATTN_MEASURE_BIT(ATTN_MEASURE_N_INDUCTION);
-    args.from = "-1";
-    args.to = "0";
+    args.from.text = "-1";
+    args.to.text = "0";
     if (!study)
         request.input = input_of(texts[item]);
     ck_assert_msg(attn_heads(host, &request, &args, &table, &err) == ATTN_OK, "%s", err.message);
@@ -731,8 +731,8 @@ START_TEST(notes_each_idle_edit_once)
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_intervention knockouts[] = {
-        {.op = ATTN_EDIT_MASK, .positions = "0", .keys = "1", .name = "0>1"},
-        {.op = ATTN_EDIT_MASK, .positions = "0", .keys = "2", .name = "0>2"}};
+        {.op = ATTN_EDIT_MASK, .positions = {.text = "0"}, .keys = {.text = "1"}, .name = "0>1"},
+        {.op = ATTN_EDIT_MASK, .positions = {.text = "0"}, .keys = {.text = "2"}, .name = "0>2"}};
     struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
     struct attn_table *table = NULL;
     struct edit_notes notes = {0};

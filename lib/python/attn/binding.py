@@ -158,29 +158,6 @@ ATTN_TOKENIZER_CHARACTER = 1
 ATTN_TOKENIZER_BPE = 2
 ATTN_TOKENIZER_WORDPIECE = 3
 ATTN_TOKENIZER_UNIGRAM = 4
-ATTN_CHAT_ON = 0
-ATTN_CHAT_OFF = 1
-ATTN_IMAGE_TILES_ON = 0
-ATTN_IMAGE_TILES_OFF = 1
-ATTN_ANSWER_AUTO = 0
-ATTN_ANSWER_LOGIT_DIFF = 1
-ATTN_ANSWER_LOG_PROB = 2
-ATTN_ANSWER_LOGIT = 3
-ATTN_ANSWER_PROB = 4
-ATTN_ANSWER_KL = 5
-ATTN_ANSWER_CE = 6
-ATTN_N_ANSWER_METRIC = 7
-ATTN_ATTENTION_FULL = 0
-ATTN_ATTENTION_WINDOW = 1
-ATTN_ATTENTION_STRIDED = 2
-ATTN_ATTENTION_LOG = 3
-ATTN_ATTENTION_RANDOM = 4
-ATTN_ATTENTION_BLOCK = 5
-ATTN_ATTENTION_HYBRID = 6
-ATTN_ATTENTION_SINK = 9
-ATTN_ATTENTION_LINEAR = 7
-ATTN_ATTENTION_LOWRANK = 8
-ATTN_N_ATTENTION_KIND = 10
 ATTN_LAYOUT_VECTOR = 0
 ATTN_LAYOUT_QUERY = 1
 ATTN_LAYOUT_KEY = 2
@@ -264,6 +241,34 @@ ATTN_N_SITE = 72
 ATTN_NO_LAYER = -1
 ATTN_ALL_LAYERS = -2147483648
 ATTN_ALL_HEADS = -1
+ATTN_STACK_ONLY = 0
+ATTN_STACK_ENCODER = 1
+ATTN_STACK_DECODER = 2
+ATTN_STACK_CROSS = 3
+ATTN_STACK_TOWER = 4
+ATTN_CHAT_ON = 0
+ATTN_CHAT_OFF = 1
+ATTN_IMAGE_TILES_ON = 0
+ATTN_IMAGE_TILES_OFF = 1
+ATTN_ANSWER_AUTO = 0
+ATTN_ANSWER_LOGIT_DIFF = 1
+ATTN_ANSWER_LOG_PROB = 2
+ATTN_ANSWER_LOGIT = 3
+ATTN_ANSWER_PROB = 4
+ATTN_ANSWER_KL = 5
+ATTN_ANSWER_CE = 6
+ATTN_N_ANSWER_METRIC = 7
+ATTN_ATTENTION_FULL = 0
+ATTN_ATTENTION_WINDOW = 1
+ATTN_ATTENTION_STRIDED = 2
+ATTN_ATTENTION_LOG = 3
+ATTN_ATTENTION_RANDOM = 4
+ATTN_ATTENTION_BLOCK = 5
+ATTN_ATTENTION_HYBRID = 6
+ATTN_ATTENTION_SINK = 9
+ATTN_ATTENTION_LINEAR = 7
+ATTN_ATTENTION_LOWRANK = 8
+ATTN_N_ATTENTION_KIND = 10
 ATTN_MASK_CAUSAL = 0
 ATTN_MASK_NONE = 1
 ATTN_MASK_MATRIX = 2
@@ -287,11 +292,6 @@ ATTN_PART_SIMILARITY = 32
 ATTN_PART_ALGORITHM = 64
 ATTN_PART_DROPOUT = 128
 ATTN_PART_DROPOUT_SEED = 256
-ATTN_STACK_ONLY = 0
-ATTN_STACK_ENCODER = 1
-ATTN_STACK_DECODER = 2
-ATTN_STACK_CROSS = 3
-ATTN_STACK_TOWER = 4
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -697,6 +697,18 @@ class attn_host_options(Structure):
     pass
 
 
+class attn_location(Structure):
+    pass
+
+
+class attn_number_list(Structure):
+    pass
+
+
+class attn_head_list(Structure):
+    pass
+
+
 class attn_input(Structure):
     pass
 
@@ -750,10 +762,6 @@ class attn_attention(Structure):
 
 
 class attn_attention_change(Structure):
-    pass
-
-
-class attn_location(Structure):
     pass
 
 
@@ -830,10 +838,6 @@ class attn_request(Structure):
 
 
 class attn_result(Structure):
-    pass
-
-
-class attn_head_list(Structure):
     pass
 
 
@@ -1292,6 +1296,22 @@ attn_host_options._fields_ = [
     ("catalog", POINTER(attn_catalog)),
     ("tower", c_int),
 ]
+attn_location._fields_ = [
+    ("stack", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("site", c_int),
+]
+attn_number_list._fields_ = [
+    ("text", c_char_p),
+    ("items", POINTER(c_int64)),
+    ("n", c_size_t),
+]
+attn_head_list._fields_ = [
+    ("text", c_char_p),
+    ("items", POINTER(attn_location)),
+    ("n", c_size_t),
+]
 attn_input._fields_ = [
     ("text", c_char_p),
     ("n_text", c_size_t),
@@ -1328,7 +1348,7 @@ attn_word_texts._fields_ = [
 ]
 attn_item_place._fields_ = [
     ("name", c_char_p),
-    ("spec", c_char_p),
+    ("spec", attn_number_list),
 ]
 attn_places._fields_ = [
     ("items", POINTER(attn_item_place)),
@@ -1354,8 +1374,8 @@ attn_answer_args._fields_ = [
     ("foil", c_char_p),
     ("target_id", POINTER(c_int32)),
     ("foil_id", POINTER(c_int32)),
-    ("at", c_char_p),
-    ("later", c_void_p * 4),
+    ("at", attn_number_list),
+    ("later", c_void_p * 2),
 ]
 attn_label_ids._fields_ = [
     ("ids", POINTER(c_int32)),
@@ -1424,12 +1444,6 @@ attn_attention_change._fields_ = [
     ("mask", POINTER(attn_mask_array)),
     ("keep", POINTER(attn_mask_array)),
     ("later", c_void_p * 4),
-]
-attn_location._fields_ = [
-    ("stack", c_int),
-    ("layer", c_int),
-    ("head", c_int),
-    ("site", c_int),
 ]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
@@ -1584,12 +1598,12 @@ attn_request_selection._fields_ = [
     ("sites", c_char_p),
     ("layers", c_char_p),
     ("heads", c_char_p),
-    ("queries", c_char_p),
+    ("queries", attn_number_list),
     ("gradients_of", POINTER(attn_answer_args)),
     ("has_gradients", c_bool),
     ("at_mask", c_bool),
-    ("tiles", c_char_p),
-    ("later", c_void_p * 3),
+    ("tiles", attn_number_list),
+    ("later", c_void_p * 2),
 ]
 attn_request_outputs._fields_ = [
     ("items", POINTER(attn_output)),
@@ -1634,11 +1648,6 @@ attn_result._fields_ = [
     ("is_abandoned", c_bool),
     ("predictions", attn_predictions),
     ("later", c_void_p * 4),
-]
-attn_head_list._fields_ = [
-    ("text", c_char_p),
-    ("items", POINTER(attn_location)),
-    ("n", c_size_t),
 ]
 attn_position_numbers._fields_ = [
     ("numbers", POINTER(c_int32)),
@@ -1771,8 +1780,8 @@ attn_mask_array._fields_ = [
 attn_intervention._fields_ = [
     ("op", c_int),
     ("at", attn_location),
-    ("positions", c_char_p),
-    ("keys", c_char_p),
+    ("positions", attn_number_list),
+    ("keys", attn_number_list),
     ("heads", attn_head_list),
     ("values", attn_ndarray),
     ("factor", c_float),
@@ -1967,9 +1976,9 @@ attn_item._fields_ = [
     ("baseline", attn_input),
     ("neutral", attn_input),
     ("answer", attn_answer_args),
-    ("from", c_char_p),
-    ("to", c_char_p),
-    ("queries", c_char_p),
+    ("from", attn_number_list),
+    ("to", attn_number_list),
+    ("queries", attn_number_list),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
     ("words", attn_word_texts),
@@ -2226,7 +2235,7 @@ attn_align_args._fields_ = [
     ("study", POINTER(attn_study_args)),
     ("has_score", c_bool),
     ("is_line", c_bool),
-    ("layers", c_char_p),
+    ("layers", attn_number_list),
     ("heads", attn_head_list),
     ("method", c_char_p),
     ("is_by_word", c_bool),
@@ -2248,7 +2257,7 @@ attn_attribute_args._fields_ = [
     ("given", attn_input),
     ("merges_words", c_bool),
     ("n_target", c_size_t),
-    ("baseline_keep", c_char_p),
+    ("baseline_keep", attn_number_list),
     ("score", c_char_p),
 ]
 attn_generate_args._fields_ = [
@@ -2278,7 +2287,7 @@ attn_generation._fields_ = [
 attn_collect_args._fields_ = [
     ("size", c_size_t),
     ("study", POINTER(attn_study_args)),
-    ("at", c_char_p),
+    ("at", attn_number_list),
     ("array", c_char_p),
     ("mean_by", c_char_p),
     ("minus", c_char_p),
@@ -2401,8 +2410,8 @@ attn_heads_args._fields_ = [
     ("measures", c_uint64),
     ("threshold", c_double),
     ("pattern", POINTER(attn_ndarray)),
-    ("from", c_char_p),
-    ("to", c_char_p),
+    ("from", attn_number_list),
+    ("to", attn_number_list),
     ("has_effect", c_bool),
     ("answer", attn_answer_args),
     ("sort", c_char_p),
@@ -2563,8 +2572,8 @@ FUNCTIONS = {
     "attn_host_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_site_name": (c_char_p, [c_int]),
     "attn_sites_parse": (c_int, [c_char_p, POINTER(attn_site_set), POINTER(attn_error)]),
-    "attn_attention_init": (POINTER(attn_attention), [POINTER(attn_attention), c_size_t]),
     "attn_model_stack_name": (c_char_p, [c_int]),
+    "attn_attention_init": (POINTER(attn_attention), [POINTER(attn_attention), c_size_t]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
     "attn_selection_add_head": (c_int, [c_void_p, POINTER(attn_location), POINTER(attn_error)]),

@@ -50,7 +50,7 @@ def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[st
 def run_items(model: Model, sites=None, at=None, mean_by: str | None = None, minus: str | None = None,
               **options) -> Any:
     args = default(c.attn_collect_args)
-    args.at = None if at is None else terminated(str(at), "at")
+    args.at.text = None if at is None else terminated(str(at), "at")
     args.mean_by = None if mean_by is None else terminated(mean_by, "mean_by")
     args.minus = None if minus is None else terminated(minus, "minus")
     given = {"sites": sites, "at": at, "mean_by": mean_by, "minus": minus}

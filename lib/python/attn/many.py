@@ -45,7 +45,7 @@ class _Many:
         self.ready: list = []  # results that are handed over with the next ones
         self.places: dict | None = None  # which tensors there are: the same of all
         self.has_pairs: bool | None = None  # of layers: those of the decoder, and of cross-attention
-        self.keeps_tensors, self.has_queries = options.keeps_tensors, bool(request.struct.selection.queries)
+        self.keeps_tensors, self.has_queries = options.keeps_tensors, bool(request.struct.selection.queries.text)
         asked = request.struct.predict
         self.has_predictions = bool(asked.top or asked.n_next or asked.n_label)
         self.names = [name for name, measure in MEASURES.items() if options.measures >> measure & 1]

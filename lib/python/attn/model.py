@@ -357,7 +357,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
     try:
         labels = lib.attn_run_labels(run).contents
         n = lib.attn_selection_dims(labels.selection).contents.n_position
-        result.read_labels(addressof(labels), n, bool(request.struct.selection.queries), host.texts)
+        result.read_labels(addressof(labels), n, bool(request.struct.selection.queries.text), host.texts)
         if on_event is not None:
             listener = Listener(on_event, labels.selection)
             trace = byref(listener.trace)

@@ -76,7 +76,7 @@ def _places(values, name: str):
     """An array of named positions of a dict, and their number."""
     if not hasattr(values, "items"):
         raise TypeError(f"{name} is {values!r}, expected a dict, as {{'subject': 'keys', 'end': -1}}")
-    places = [c.attn_item_place(name=terminated(key, name), spec=spec(value, name)) for key, value in dict(values).items()]
+    places = [c.attn_item_place(name=terminated(key, name), spec=c.attn_number_list(spec(value, name))) for key, value in dict(values).items()]
     return (c.attn_item_place * len(places))(*places), len(places)
 
 

@@ -88,7 +88,7 @@ class Edit:
     def steerings(self) -> list[c.attn_intervention]:
         made = []
         for at in self.places:
-            steering = c.attn_intervention(op=self.op, at=at, factor=self.factor, positions=terminated(self.words or "", "queries"))
+            steering = c.attn_intervention(op=self.op, at=at, factor=self.factor, positions=c.attn_number_list(terminated(self.words or "", "queries")))
             if self.data is not None:
                 steering.values.name, steering.values.rank = b"data", 2
                 steering.values.shape[:2] = self.data.shape
@@ -321,12 +321,12 @@ class Request:
         if host is None:
             raise TypeError(f"edits names the queries {words!r}, which only Model.run finds in its text: expected numbers")
         chosen, run = self.struct.selection, c_void_p()
-        queries, chosen.queries = chosen.queries, terminated(words, "queries")
+        queries, chosen.queries.text = chosen.queries.text, terminated(words, "queries")
         try:
             call("attn_run_prepare", host.pointer, byref(self.struct), byref(run))
             return queries_of(lib.attn_run_labels(run).contents.selection)
         finally:
-            chosen.queries = queries
+            chosen.queries.text = queries
             lib.attn_run_free(run)
 
     def _set_edits(self, edits, host, interventions):
