@@ -45,7 +45,6 @@ WINDOW, LONG_WINDOW = (
 )  # long windows while the rate falls, else late positions stay untrained
 BATCH = 2048  # tokens of a step
 WARM_UP = 200  # steps
-RANDOM_SHARE = 0.07  # of the documents: random ids of the vocabulary, said twice
 
 
 def text_parts(path):
@@ -61,7 +60,7 @@ def text_parts(path):
 class Corpus:
     """The corpus as one line of ids in memory, and where its documents start."""
 
-    def __init__(self, tokenizer, end, tokens, text=None):
+    def __init__(self, tokenizer, end, tokens, text, repeats):
         rng = random.Random(SEED)
         parts, starts, length = [], [], 0
         for texts in text_parts(text):
@@ -69,7 +68,7 @@ class Corpus:
                 break
             for encoding in tokenizer.encode_batch(texts):
                 ids = encoding.ids
-                if rng.random() < RANDOM_SHARE:
+                if rng.random() < repeats:
                     ids = self.random_ids(rng, end)
                 starts.append(length)
                 parts.append(np.array([end] + ids, dtype=np.uint16))
@@ -206,6 +205,12 @@ def main():
     parser.add_argument(
         "--more", default="", help="kinds of sentences and how many times as many: giving:3"
     )
+    parser.add_argument(
+        "--repeats",
+        type=float,
+        default=0.07,
+        help="share of the documents that are random ids of the vocabulary, said twice",
+    )
     parser.add_argument("--report", type=int, default=250, help="steps between lines of loss.csv")
     options = parser.parse_args()
     write_more_of(named_numbers(options.more))
@@ -243,7 +248,7 @@ def main():
     kept = os.path.join(options.work, "corpus.pickle")  # for when it continues
     if not os.path.exists(kept):
         with open(kept + ".new", "wb") as file:
-            pickle.dump(Corpus(tokenizer, end, options.corpus, options.text), file)
+            pickle.dump(Corpus(tokenizer, end, options.corpus, options.text, options.repeats), file)
         os.replace(kept + ".new", kept)
     with open(kept, "rb") as file:
         corpus = pickle.load(file)
