@@ -239,7 +239,7 @@ def _ask_align(question: _Question, args, given: dict) -> Table:
     table = c_void_p()
 
     def compute():
-        call("attn_speech_times", question.host.pointer, byref(question.request.struct), args.heads, byref(table))
+        call("attn_speech_times", question.host.pointer, byref(question.request.struct), args.heads.text, byref(table))
         result = table_of(table)
         result.notes = take_notes() + question.request.notes
         return result
