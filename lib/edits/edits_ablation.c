@@ -301,7 +301,8 @@ static enum attn_status run_text(const struct attn_edit_scope *scope, struct att
         struct attn_tower_pass tower = *scope->tower;
 
         tower.options.trace = &trace;
-        status = attn_tower_watch(&tower, tower.tiles, tower.n_tile, err);
+        tower.n_watched = tower.n_tile;
+        status = attn_tower_watch(&tower, err);
     } else if (has_stack(means, true) || source.is_later) {
         status = attn_encoder_run(&of_encoder, &made, err);
     }

@@ -22,12 +22,13 @@ static enum attn_status set_source(const struct attn_pass *pass, struct attn_ses
                                    struct attn_error *err)
 {
     const struct attn_sequence *source = pass->source;
+    const bool has_source = source && source->n > 0;
 
-    if (!source || source->n == 0)
-        return ATTN_OK;
-    if (source->is_later)
+    if (pass->text->is_later || (has_source && source->is_later))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`is_once` is set, and more is asked of the run");
+    if (!has_source)
+        return ATTN_OK;
     return attn_error_at(attn_session_set_source(session, source->rows, source->n, err),
                          ATTN_STAGE_INPUT, err);
 }

@@ -80,29 +80,52 @@ struct sight {
     float *joined; /* [cells, merge * merge * D of the tower] */
 };
 
-/* Encodes picture number I of PASS, which it sets PICTURE to. TRACE may be NULL. FINAL [patches, D
- * of the tower] receives the final rows; or NULL. */
+/* What the events of one picture are sent to, and its number among those that are watched. */
+struct tile_trace {
+    const struct attn_trace *to;
+    size_t number;
+};
+
+static enum attn_status number_event(void *user, const struct attn_trace_event *event,
+                                     struct attn_error *err)
+{
+    const struct tile_trace *tile = user;
+    struct attn_trace_event numbered = *event;
+
+    numbered.sequence = tile->number;
+    return tile->to->on_event(tile->to->user, &numbered, err);
+}
+
+/* Encodes picture number I of PASS, which it sets PICTURE to. FINAL [patches, D of the tower]
+ * receives the final rows; or NULL. */
 static enum attn_status encode(struct attn_tower_pass *pass, size_t i,
-                               struct attn_tower_picture *picture, const struct attn_trace *trace,
-                               float *final, struct attn_error *err)
+                               struct attn_tower_picture *picture, float *final,
+                               struct attn_error *err)
 {
     struct attn_encoder_rows made = {.final = final, .has_effect = pass->has_effect};
+    struct tile_trace tile = {pass->options.trace, 0};
+    struct attn_trace numbered = {.on_event = number_event, .user = &tile};
     struct attn_pass own;
-    size_t at = 0;
 
     ATTN_TRY(attn_tower_take(pass->model, pass->text, i, picture, err));
     picture->sequence.pool = pass->options.pool;
     picture->sequence.gemm = pass->options.gemm;
     picture->sequence.isa = pass->options.isa;
     own = attn_encoder_pass_of(pass->model, &picture->sequence, &pass->options);
-    own.options.trace = trace;
-    while (at < pass->n_tile && pass->tiles[at] != i)
-        at++;
-    if (at < pass->n_tile) {
+    while (tile.number < pass->n_tile && pass->tiles[tile.number] != i)
+        tile.number++;
+    if (tile.number < pass->n_tile) {
         own.options.edits = pass->edits;
         own.options.n_edit = pass->n_edit;
         own.n_uncounted = pass->n_uncounted;
     }
+    if (tile.to && tile.number < pass->n_watched) {
+        numbered.selection = tile.to->selection;
+        own.options.trace = &numbered;
+    }
+    attn_monitor_enter(pass->store->monitor);
+    pass->store->n_picture++;
+    attn_monitor_leave(pass->store->monitor);
     ATTN_TRY(attn_encoder_run(&own, &made, err));
     pass->n_edited += made.n_edited;
     return ATTN_OK;
@@ -118,7 +141,7 @@ static enum attn_status see(struct attn_tower_pass *pass, size_t i, const struct
         .linear = &tower->weights.connector, .x = sight->joined, .y = features};
     struct attn_tower_picture picture;
 
-    ATTN_TRY(encode(pass, i, &picture, NULL, sight->final, err));
+    ATTN_TRY(encode(pass, i, &picture, sight->final, err));
     map.n = picture.sequence.n / (merge * merge);
     if (tower->weights.ln_connector.w.data)
         average_patches(tower, &picture.sequence.grid, sight->final, sight->joined);
@@ -171,6 +194,16 @@ static enum attn_status see_all(struct attn_tower_pass *pass, float *features,
     attn_free(sight.final);
     attn_free(sight.joined);
     return status;
+}
+
+enum attn_status attn_tower_watch(struct attn_tower_pass *pass, struct attn_error *err)
+{
+    for (size_t i = 0; pass->options.trace && i < pass->n_watched; i++) {
+        struct attn_tower_picture picture;
+
+        ATTN_TRY(encode(pass, pass->tiles[i], &picture, NULL, err));
+    }
+    return ATTN_OK;
 }
 
 /* --- features that serve several texts -------------------------------------------------------- */
@@ -254,7 +287,6 @@ static enum attn_status compute(struct attn_tower_pass *pass, struct attn_featur
                                 pass->model->config.d_embed * sizeof *features->rows, err);
     status = features->rows ? see_all(pass, features->rows, err) : ATTN_NO_MEMORY;
     attn_monitor_enter(pass->store->monitor);
-    pass->store->n_picture += seen->n_picture;
     features->is_over = true;
     features->has_failed = status != ATTN_OK;
     attn_monitor_wake(pass->store->monitor, 0);
@@ -275,7 +307,7 @@ enum attn_status attn_tower_see(struct attn_tower_pass *pass, float *rows, struc
         set_key(sequence, features);
         features = find_features(pass->store, features);
     }
-    status = features->is_over ? ATTN_OK : compute(pass, features, err);
+    status = features->is_over ? attn_tower_watch(pass, err) : compute(pass, features, err);
     for (size_t at = attn_picture_prompt_next(sequence, 0), i = 0;
          at < sequence->n && status == ATTN_OK; at = attn_picture_prompt_next(sequence, at + 1))
         memcpy(rows + at * d, features->rows + i++ * d, d * sizeof *rows);
@@ -297,36 +329,7 @@ enum attn_status attn_tower_prepare(const struct attn_model *model, struct attn_
     if (!sequence->embedded)
         return ATTN_NO_MEMORY;
     sequence->rows = sequence->embedded;
+    sequence->is_later = true;
     ATTN_TRY(embed_text(model, sequence, err));
     return attn_model_place_patches(model->tower, &grid, &seen->patches, err);
-}
-
-/* What the events of one picture are sent to, and its number among those that are watched. */
-struct tile_trace {
-    const struct attn_trace *to;
-    size_t number;
-};
-
-static enum attn_status number_event(void *user, const struct attn_trace_event *event,
-                                     struct attn_error *err)
-{
-    const struct tile_trace *tile = user;
-    struct attn_trace_event numbered = *event;
-
-    numbered.sequence = tile->number;
-    return tile->to->on_event(tile->to->user, &numbered, err);
-}
-
-enum attn_status attn_tower_watch(struct attn_tower_pass *pass, const size_t *tiles, size_t n,
-                                  struct attn_error *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct tile_trace tile = {pass->options.trace, i};
-        const struct attn_trace numbered = {
-            .selection = tile.to->selection, .on_event = number_event, .user = &tile};
-        struct attn_tower_picture picture;
-
-        ATTN_TRY(encode(pass, tiles[i], &picture, &numbered, NULL, err));
-    }
-    return ATTN_OK;
 }

@@ -31,9 +31,11 @@ struct attn_tower_pass {
     struct attn_session_options options; /* its pool, cancel flag, kernels and trace are used */
     const struct attn_edit *edits;       /* [n_edit] of the tower */
     size_t n_edit;
-    size_t n_uncounted;  /* the first edits, which do not count for n_edited */
-    const size_t *tiles; /* [n_tile] the pictures that are edited */
-    size_t n_tile;
+    size_t n_uncounted; /* the first edits, which do not count for n_edited */
+    /* [n_tile] the pictures that are edited. The trace gets the tensors of the first n_watched,
+     * whose numbers in this list are the sequences of its events. */
+    const size_t *tiles;
+    size_t n_tile, n_watched;
     bool *has_effect; /* [n_edit] becomes true for edits that changed a value; or NULL */
     size_t n_edited;  /* becomes the number of rows that edits changed */
 };
@@ -44,17 +46,15 @@ enum attn_status attn_tower_take(const struct attn_model *model,
                                  struct attn_tower_picture *picture, struct attn_error *err);
 
 /* Sets the rows of SEQUENCE, whose ids and pictures were read: embeddings, and room for the
- * features of the pictures. */
+ * features of the pictures, which are computed later. */
 enum attn_status attn_tower_prepare(const struct attn_model *model, struct attn_sequence *sequence,
                                     struct attn_error *err);
 
 /* Writes the features of all pictures of PASS to ROWS, the rows of its text or a copy of them.
- * Without edits, the store keeps them, or has them. */
+ * Without edits, the store keeps them, or has them. Also watches pictures. */
 enum attn_status attn_tower_see(struct attn_tower_pass *pass, float *rows, struct attn_error *err);
 
-/* Encodes pictures TILES [n] of PASS for its trace. The sequence of an event is an index of TILES.
- */
-enum attn_status attn_tower_watch(struct attn_tower_pass *pass, const size_t *tiles, size_t n,
-                                  struct attn_error *err);
+/* Encodes the watched pictures of PASS for its trace, if it has one. */
+enum attn_status attn_tower_watch(struct attn_tower_pass *pass, struct attn_error *err);
 
 #endif

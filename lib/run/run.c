@@ -190,6 +190,29 @@ enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
+/* Encodes the pictures in the text of RUN, with the edits that are known, unless that was done or
+ * only tensors of the tower are needed. TRACE, which may be NULL, gets those. */
+static enum attn_status see_pictures(struct attn_run *run, const struct attn_trace *trace,
+                                     struct attn_pool *pool, struct attn_error *err)
+{
+    struct attn_tower_pass tower = attn_run_tower_pass(run);
+    const bool is_alone = trace && run->n_watched > 0 &&
+                          attn_selection_is_of_encoder(trace->selection) &&
+                          !attn_predict_is_asked(&run->request.predict);
+    enum attn_status status;
+
+    tower.options.pool = pool;
+    tower.options.trace = trace;
+    if (!run->text.is_later || is_alone) {
+        status = attn_tower_watch(&tower, err);
+    } else {
+        status = attn_tower_see(&tower, run->text.embedded, err);
+        run->edits.n_encoder_row = tower.n_edited;
+    }
+    run->text.is_later &= status != ATTN_OK;
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
 /* Runs the encoder, with the edits that are known, if TRACE selects its tensors, or if the source
  * has not been encoded yet. */
 static enum attn_status encode_source(struct attn_run *run, const struct attn_trace *trace,
@@ -209,14 +232,8 @@ static enum attn_status encode_source(struct attn_run *run, const struct attn_tr
     struct attn_derivation *derivation = NULL;
     enum attn_status status = ATTN_OK;
 
-    if (trace && run->n_watched > 0) {
-        struct attn_tower_pass tower = attn_run_tower_pass(run);
-
-        tower.options.pool = pool;
-        tower.options.trace = trace;
-        status = attn_tower_watch(&tower, run->tiles, run->n_watched, err);
-        return attn_error_at(status, ATTN_STAGE_MODEL, err);
-    }
+    if (run->text.seen.n_picture > 0)
+        return see_pictures(run, trace, pool, err);
     if (attn_sites_are_empty(sites) && !run->source.is_later)
         return ATTN_OK;
     pass.options.pool = pool;
@@ -240,21 +257,7 @@ static enum attn_status encode_source(struct attn_run *run, const struct attn_tr
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
 
-/* Encodes the pictures in the text of RUN, with the edits that are known. */
-static enum attn_status see_pictures(struct attn_run *run, struct attn_error *err)
-{
-    struct attn_tower_pass tower = attn_run_tower_pass(run);
-    enum attn_status status;
-
-    if (run->text.seen.n_picture == 0)
-        return ATTN_OK;
-    tower.options.pool = run->text.pool;
-    status = attn_tower_see(&tower, run->text.embedded, err);
-    run->edits.n_encoder_row = tower.n_edited;
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
-}
-
-/* Finds the edits, and encodes the pictures with them. */
+/* Finds the edits. */
 static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
 {
     const bool needs_means = attn_edits_need_means(&run->request.edits);
@@ -273,18 +276,18 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
                                           .session = &session};
 
     if (run->like && (run->like->text.n != run->text.n || run->like->source.n != run->source.n))
-        return see_pictures(run, err);
+        return ATTN_OK;
     if (run->model->encoder || run->n_tile > 0)
         dims.encoder = &run->encoder_dims;
     run->text.words_of = run->like ? &run->like->text : NULL;
     run->source.words_of = run->like ? &run->like->source : NULL;
     if (needs_means) {
         session.pool = tower.options.pool = attn_host_pool(run->host, (double)INFINITY);
-        ATTN_TRY(see_pictures(run, err));
+        if (run->text.is_later)
+            ATTN_TRY(see_pictures(run, NULL, run->text.pool, err));
     }
     ATTN_TRY(attn_edits_find(&scope, &run->edits, err));
-    if (!needs_means || run->edits.n_encoder > 0)
-        ATTN_TRY(see_pictures(run, err));
+    run->text.is_later |= run->text.seen.n_picture > 0 && run->edits.n_encoder > 0;
     run->source.is_later &= !needs_means || run->edits.n_encoder > 0; /* encoded with means */
     return run->asked.has_goal ? attn_run_check_gradients_of_edits(run, err) : ATTN_OK;
 }
@@ -733,6 +736,7 @@ struct attn_tower_pass attn_run_tower_pass(const struct attn_run *run)
                                     .n_edit = run->edits.n_encoder,
                                     .tiles = run->tiles,
                                     .n_tile = run->n_tile,
+                                    .n_watched = run->n_watched,
                                     .has_effect = run->edits.has_encoder_effect};
 }
 

@@ -203,7 +203,8 @@ static enum attn_status watch_encoder(const struct attn_run *run, const struct a
 
         tower.options.pool = run->host->pool;
         tower.options.trace = trace;
-        return attn_tower_watch(&tower, run->tiles, run->n_tile, err);
+        tower.n_watched = tower.n_tile;
+        return attn_tower_watch(&tower, err);
     }
     pass = attn_run_encoder_pass(run);
     pass.options.pool = run->host->pool;

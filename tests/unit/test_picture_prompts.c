@@ -426,6 +426,68 @@ START_TEST(an_observer_of_all_rows_leaves_the_maps_of_two)
 }
 END_TEST
 
+/* Counts events of the tower (attn_trace_fn). */
+static enum attn_status count_event(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    (void)err;
+    *(size_t *)user += attn_stack_is_encoder(event->at.stack);
+    return ATTN_OK;
+}
+
+/* Runs a question about the picture IMAGE for SITES, of the tower of its whole picture. Returns how
+ * many pictures were encoded for it. */
+static size_t watch(struct attn_host *host, const char *image, const char *sites,
+                    struct attn_error *err)
+{
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_result result = {0};
+    struct attn_run *run = NULL;
+    const size_t n_before = host->features.n_picture;
+    size_t n_event = 0;
+    struct attn_trace trace = {.on_event = count_event, .user = &n_event};
+
+    request.is_once = true;
+    request.input.image = image;
+    request.input.text = "What?";
+    request.input.n_text = strlen(request.input.text);
+    request.selection.sites = sites;
+    request.selection.tiles.text = "-1";
+    if (attn_run_prepare(host, &request, &run, err) != ATTN_OK)
+        return 0;
+    trace.selection = attn_run_selection(run);
+    ck_assert_msg(attn_run_perform(run, &trace, &result, err) == ATTN_OK, "%s", err->message);
+    ck_assert_uint_eq(n_event, (size_t)2 * 3); /* layers and heads */
+    attn_result_release(&result);
+    attn_run_free(run);
+    return host->features.n_picture - n_before;
+}
+
+START_TEST(a_tower_that_is_watched_runs_once)
+{
+    struct attn_error err = {0};
+    char model[PATH_SIZE], image[PATH_SIZE];
+    struct attn_host *host;
+    size_t n;
+
+    unpack();
+    snprintf(model, PATH_SIZE, "%s/smolvlm", folder);
+    snprintf(image, PATH_SIZE, "%s/smolvlm/picture_0.png", folder);
+    host = attn_open_host(model, NULL);
+    n = watch(host, image, "tower:pattern", &err);
+    if (n == 0) {
+        ck_assert_ptr_nonnull(strstr(err.message, "not installed"));
+        attn_skip_test("there is no libpng");
+    } else {
+        ck_assert_uint_eq(n, 1); /* the decoder, which needs all tiles, does not run */
+        ck_assert_uint_eq(watch(host, image, "tower:pattern,pattern", &err), 5);
+        ck_assert_uint_eq(watch(host, image, "tower:pattern,pattern", &err), 1);
+    }
+    attn_host_free(host);
+    remove_all();
+}
+END_TEST
+
 ATTN_SUITE("picture_prompts", ids_regions_and_positions_are_those_of_transformers,
            cells_and_regions_name_positions, texts_about_the_same_picture_share_its_features,
-           an_observer_of_all_rows_leaves_the_maps_of_two)
+           an_observer_of_all_rows_leaves_the_maps_of_two, a_tower_that_is_watched_runs_once)
