@@ -1,6 +1,6 @@
 /* extra.h - what libattn has beside attn.h, and what may change with the first two numbers of the
  * version: where models are found, how tensors, tables and pictures are written, attention on
- * arrays, many inputs, experiments, and details of runs. It includes attn.h. */
+ * arrays, many inputs, questions, and details of runs. It includes attn.h. */
 #ifndef ATTN_EXTRA_H
 #define ATTN_EXTRA_H
 

@@ -7,7 +7,7 @@
 const block = document.getElementById('atlas-data'), place = document.getElementById('atlas');
 if (!block || !place) return;
 const { el, svgEl, clamp, isDark, prefersDark, rgbOf, rampsOf, short, tintByWeight } = attnPage;
-const data = JSON.parse(block.textContent), table = JSON.parse(document.getElementById('experiment-data').textContent);
+const data = JSON.parse(block.textContent), table = JSON.parse(document.getElementById('question-data').textContent);
 const ramps = rampsOf(table.colormaps);
 const LEFT = 52, BOTTOM = 42, TOP = 30, RIGHT = 14, REACH = 24; // pixels of the plot; how near a press must be
 const LETTER = 7; // px width of a letter of a name
@@ -249,7 +249,7 @@ function open(row) {
   said.textContent = tell(row);
   live.textContent = `the card of head ${data.heads[row].name} is open`;
   const { stack, layer, head } = Object.fromEntries(['stack', 'layer', 'head'].map(name => [name, at.has(name) ? valueOf(row, name) : undefined]));
-  attnExperiment.mark(document.getElementById('experiment'), { stack, layer, head });
+  attnQuestion.mark(document.getElementById('question'), { stack, layer, head });
 }
 
 function close(row) {
@@ -304,7 +304,7 @@ place.replaceChildren(el('div', { class: 'bar' }, el('div', { class: 'group' }, 
 el('div', { class: 'a-body' }, box, cards), live);
 if (points().length === 1) state.open = points();
 draw();
-document.getElementById('experiment').addEventListener('attn-choose', ({ detail }) => {
+document.getElementById('question').addEventListener('attn-choose', ({ detail }) => {
   const row = table.rows.findIndex((_, i) => ['stack', 'layer', 'head'].every(name => !at.has(name) || valueOf(i, name) === detail[name]));
   if (nodes.has(row)) activate(row);
 });

@@ -6,8 +6,8 @@
 const block = document.getElementById('examples-data'), place = document.getElementById('examples');
 if (!block || !place) return;
 const { el, svgEl, clamp, isDark, prefersDark, rampsOf, rampBox, opaque, atOf, short, tintByWeight } = attnPage;
-const data = JSON.parse(block.textContent), experiment = JSON.parse(document.getElementById('experiment-data').textContent);
-const ramps = rampsOf(experiment.colormaps);
+const data = JSON.parse(block.textContent), question = JSON.parse(document.getElementById('question-data').textContent);
+const ramps = rampsOf(question.colormaps);
 const nBin = Math.max(...data.examples.map(example => example.bin));
 const state = { head: data.examples[0].head };
 const HEIGHT = 150, LEFT = 44, BOTTOM = 34, TOP = 8; // of the distribution, in pixels
@@ -146,7 +146,7 @@ el('span', { class: 'note' }, data.over === 'mean' ? `value: ${data.measure}, me
     : `value: ${data.measure}, of the token with the largest`)),
 plot, legend, list);
 choose(state.head);
-document.getElementById('experiment').addEventListener('attn-choose', ({ detail }) => {
+document.getElementById('question').addEventListener('attn-choose', ({ detail }) => {
   const head = data.heads.findIndex(of => atOf(of) === atOf(detail));
   if (head >= 0 && head !== state.head) choose(head);
 });

@@ -730,7 +730,7 @@ async function askPairs(head, q, k) {
 // Shows all pairs of a score as the map of a page of `attribute --score`.
 async function showPairs(place, head, q, k) {
   const { page } = await answerOf('attribute', [...scoreOptions(head, q, k), ['html', 'page.html']], asked, 'page');
-  attnExperiment.show(place, { ...page.experiment, figure: page.figure });
+  attnQuestion.show(place, { ...page.question, figure: page.figure });
 }
 
 // Returns the picture of a tab for the texts and changes WHAT, and for a life the rows that it shows.
@@ -880,11 +880,11 @@ function makeQuestions() {
       el('span', { id: 'live-answer', class: 'group' }, text('live-target', 'Target'), text('live-foil', 'Foil'),
         el('datalist', { id: 'live-words' })),
       button('live-ask', 'Ask', askQuestion)),
-    el('p', { id: 'live-asked', class: 'note' }), el('div', { id: 'live-experiment' }));
+    el('p', { id: 'live-asked', class: 'note' }), el('div', { id: 'live-table' }));
   $('live-controls').after(place);
   $('live-question').addEventListener('change', () => { $('live-answer').hidden = !needsTarget(); });
   place.addEventListener('toggle', suggestTargets);
-  $('live-experiment').addEventListener('attn-choose', ({ detail }) => {
+  $('live-table').addEventListener('attn-choose', ({ detail }) => {
     const { isPressed, position, key } = detail;
     viewer.follow(detail);
     // a line in a picture of causes
@@ -926,16 +926,16 @@ async function askQuestion(nPart = FEW_PARTS) {
   if (keyOf(what) !== keyOf(asked)) return undefined;
   say(`${name.replace(/\?.*/, '')}: ${Math.round(ms)} ms`);
   $('live-asked').textContent = commandOf(command, options, what);
-  attnExperiment.show($('live-experiment'), { ...page.experiment, figure: page.figure });
-  if (isCauses && page.experiment.rows.length >= nPart) $('live-experiment').append(button('live-more', t('More lines'), () => askQuestion(3 * nPart)));
-  if (isCauses && innerWidth <= 700) $('live-experiment').scrollIntoView({ block: 'start', behavior: 'instant' });
+  attnQuestion.show($('live-table'), { ...page.question, figure: page.figure });
+  if (isCauses && page.question.rows.length >= nPart) $('live-table').append(button('live-more', t('More lines'), () => askQuestion(3 * nPart)));
+  if (isCauses && innerWidth <= 700) $('live-table').scrollIntoView({ block: 'start', behavior: 'instant' });
   return undefined;
 }
 
 // Removes an answer that is about another text than the shown one.
 function dropAnswer() {
   $('live-asked').textContent = '';
-  $('live-experiment').replaceChildren();
+  $('live-table').replaceChildren();
 }
 
 // --- Files --------------------------------------------------------------------------------------
@@ -1079,7 +1079,7 @@ async function askOf({ ask: command, target, foil }) {
 
 // Returns the question that is answered on the page now, in the same form.
 function askedNow() {
-  if ($('live-experiment').childElementCount === 0) return {};
+  if ($('live-table').childElementCount === 0) return {};
   const command = $('live-question').value, [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
   return needsTarget() ? { ask: command, target, ...foil ? { foil } : {} } : { ask: command };
 }

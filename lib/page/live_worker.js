@@ -27,16 +27,16 @@ async function unpack(text) {
 const bytesOf = async packed => typeof packed === 'string' ? unpack(packed)
   : new Uint8Array(await packed.arrayBuffer());
 
-// Returns the content of the page TEXT: its run, its experiment, and its blocks by name. Blocks do
+// Returns the content of the page TEXT: its run, its question, and its blocks by name. Blocks do
 // not contain '<'.
 function readPage(text) {
   const blocks = {};
   for (const [, id, content] of text.matchAll(/<script type="[^"]*" id="([^"]*)">([^<]*)<\/script>/g))
     blocks[id] = content;
-  const { run = 'null', 'experiment-data': experiment = 'null', ...rest } = blocks;
-  // for an experiment without a map
+  const { run = 'null', 'question-data': question = 'null', ...rest } = blocks;
+  // for a question without a map
   const figure = /<section id="static">\s*(<svg.*?<\/svg>)/s.exec(text)?.[1];
-  return { run: JSON.parse(run), experiment: JSON.parse(experiment), figure, blocks: rest };
+  return { run: JSON.parse(run), question: JSON.parse(question), figure, blocks: rest };
 }
 
 let module, files;

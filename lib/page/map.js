@@ -1,4 +1,4 @@
-// map.js - a map of labelled cells on a canvas: the matrix of a head, and the map of an experiment. The
+// map.js - a map of labelled cells on a canvas: the matrix of a head, and the map of a question. The
 // page gives the cells and reads where the pointer is; marks of rows, columns and cells lie over the
 // canvas, so that they move without painting.
 //

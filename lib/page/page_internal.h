@@ -1,5 +1,5 @@
 /* page_internal.h - interfaces between the parts of a page: heads (page_heads.c), blocks of data
- * (page_data.c), gradients, vectors, the run (page_run.c) or experiment as JSON, the live part, and
+ * (page_data.c), gradients, vectors, the run (page_run.c) or question as JSON, the live part, and
  * the view without a script (page_first_view.c). page_writer.c joins them. */
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
@@ -171,10 +171,10 @@ enum attn_status attn_page_data_finish(struct attn_page_data *data, struct attn_
 
 void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
 
-/* --- An experiment (page_experiment.c) ------------------------------------------------------- */
+/* --- A question (page_question.c) ----------------------------------------------------------- */
 
 /*
- * The table of an experiment on a page: one JSON object, from which experiment.js draws a map and a
+ * The table of a question on a page: one JSON object, from which question.js draws a map and a
  * table; and a figure and a table as markup, for browsers without scripts. The object:
  *
  *     kind, title, model, asked      "ablate", "change of ... without each head", "fable", ...
@@ -199,7 +199,7 @@ void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
  *     look                           colors, theme, numbers in cells, as they were asked for
  *     nothing, colormaps             as the run has them
  */
-struct attn_page_experiment {
+struct attn_page_question {
     struct attn_buffer title;    /* title, printable */
     struct attn_buffer about;    /* description below the title, as markup */
     struct attn_buffer json;     /* the JSON object */
@@ -211,13 +211,13 @@ struct attn_page_experiment {
     struct attn_location head;
 };
 
-/* EXPERIMENT must be {0}; release it after a failure, too. */
-enum attn_status attn_page_experiment_init(struct attn_page_experiment *experiment,
-                                           const struct attn_table *table,
-                                           const struct attn_table_picture *drawn,
-                                           const struct attn_picture_options *picture,
-                                           struct attn_error *err);
-void attn_page_experiment_release(struct attn_page_experiment *experiment);
+/* QUESTION must be {0}; release it after a failure, too. */
+enum attn_status attn_page_question_init(struct attn_page_question *question,
+                                         const struct attn_table *table,
+                                         const struct attn_table_picture *drawn,
+                                         const struct attn_picture_options *picture,
+                                         struct attn_error *err);
+void attn_page_question_release(struct attn_page_question *question);
 
 /* Appends the cards of the heads in TABLE as the JSON object that atlas.js draws (page_atlas.c). */
 enum attn_status attn_page_atlas_append(const struct attn_table *table,
@@ -300,8 +300,8 @@ struct attn_page {
     struct attn_page_gradients gradients;
     struct attn_page_vectors vectors;
     const struct attn_backdrop *picture; /* the picture over which heads are drawn; or NULL */
-    bool has_experiment;
-    struct attn_page_experiment experiment; /* owns */
+    bool has_question;
+    struct attn_page_question question; /* owns */
     /* tokens of the text and of the source, as in tables */
     struct attn_token_texts texts[2];
     struct attn_token_texts names[2];  /* the same tokens as labels for readers */
@@ -445,7 +445,7 @@ struct attn_page_file {
 EMBEDDED(html) EMBEDDED(css) EMBEDDED(shared_js) EMBEDDED(map_js) EMBEDDED(js)
 EMBEDDED(policy) EMBEDDED(live_policy) EMBEDDED(more_policy) /* with hashes of the scripts */
 EMBEDDED(figure_css) EMBEDDED(figure_policy)
-EMBEDDED(experiment_css) EMBEDDED(experiment_js) EMBEDDED(examples_css) EMBEDDED(examples_js)
+EMBEDDED(question_css) EMBEDDED(question_js) EMBEDDED(examples_css) EMBEDDED(examples_js)
 EMBEDDED(atlas_css) EMBEDDED(atlas_js)
 EMBEDDED(neurons_css) EMBEDDED(neurons_js)
 EMBEDDED(gradients_js) EMBEDDED(picture_css) EMBEDDED(picture_js)
@@ -476,7 +476,7 @@ static inline void attn_page_write_text(struct attn_sink *sink, const char *text
  * the script "live-worker". */
 enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_error *err);
 
-/* Appends the styles and scripts of a live page, including those of experiments. They come after
+/* Appends the styles and scripts of a live page, including those of questions. They come after
  * the script of the viewer. */
 void attn_page_live_append_scripts(struct attn_buffer *out);
 

@@ -11,12 +11,12 @@
 void attn_page_live_append_scripts(struct attn_buffer *out)
 {
     attn_buffer_append_char(out, '\n');
-    attn_page_append_element(out, "style", ATTN_PAGE_FILE(experiment_css));
+    attn_page_append_element(out, "style", ATTN_PAGE_FILE(question_css));
     attn_page_append_element(out, "style", ATTN_PAGE_FILE(live_css));
     attn_page_append_element(out, "style", ATTN_PAGE_FILE(stage_css));
     attn_page_append_element(out, "style", ATTN_PAGE_FILE(life_css));
     attn_page_append_element(out, "style", ATTN_PAGE_FILE(neurons_css));
-    attn_page_append_element(out, "script", ATTN_PAGE_FILE(experiment_js));
+    attn_page_append_element(out, "script", ATTN_PAGE_FILE(question_js));
     attn_page_append_element(out, "script", ATTN_PAGE_FILE(neurons_js));
     attn_page_append_element(out, "script", ATTN_PAGE_FILE(stage_js));
     attn_page_append_element(out, "script", ATTN_PAGE_FILE(life_js));
@@ -85,10 +85,10 @@ bool attn_page_live_has_text(const char *text)
 {
     /* a text of the page is enclosed in two of these characters */
     static const char around[] = "'\"\140<> ";
-    const struct attn_page_file files[] = {ATTN_PAGE_FILE(html),          ATTN_PAGE_FILE(js),
-                                           ATTN_PAGE_FILE(live_js),       ATTN_PAGE_FILE(stage_js),
-                                           ATTN_PAGE_FILE(story_js),      ATTN_PAGE_FILE(why_js),
-                                           ATTN_PAGE_FILE(experiment_js), ATTN_PAGE_FILE(life_js)};
+    const struct attn_page_file files[] = {ATTN_PAGE_FILE(html),        ATTN_PAGE_FILE(js),
+                                           ATTN_PAGE_FILE(live_js),     ATTN_PAGE_FILE(stage_js),
+                                           ATTN_PAGE_FILE(story_js),    ATTN_PAGE_FILE(why_js),
+                                           ATTN_PAGE_FILE(question_js), ATTN_PAGE_FILE(life_js)};
     static const char *const words[] = {/* further texts, from the object of the run */
 #define WORDS(name, words, more) words,
                                         ATTN_PAGE_MEASURE_MAP(WORDS)

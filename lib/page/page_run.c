@@ -104,9 +104,9 @@ static void push_look(struct run_json *to)
     static const char *const spans[] = {"unit", "unit", "matrix", "row", "fixed"};
     static const char *const values[] = {"auto", "always", "never"};
     const struct attn_picture_options *given = to->page->base.options.picture;
-    /* default options, for the run below an experiment */
+    /* default options, for the run below a question */
     struct attn_picture_options patterns = ATTN_PICTURE_OPTIONS_DEFAULT;
-    const struct attn_picture_options *picture = to->page->has_experiment ? &patterns : given;
+    const struct attn_picture_options *picture = to->page->has_question ? &patterns : given;
     const struct attn_color_scale *scale = &picture->color_scale;
     bool is_open;
 

@@ -54,7 +54,7 @@ static size_t count_cells(const struct attn_page *w)
 static enum attn_status check_selection(struct attn_page *w, struct attn_error *err)
 {
     const size_t n = count_cells(w);
-    const bool is_plain = !is_comparison(w) && w->gradients.n == 0 && !w->has_experiment &&
+    const bool is_plain = !is_comparison(w) && w->gradients.n == 0 && !w->has_question &&
                           !w->base.options.picture->live;
     char n_cell[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
 
@@ -148,16 +148,16 @@ static enum attn_status find_room(struct attn_page *w, struct attn_error *err)
 
 /* --- The document ---------------------------------------------------------------------------- */
 
-/* Returns true if the page shows heads, alone or below an experiment. */
+/* Returns true if the page shows heads, alone or below a question. */
 static bool has_viewer(const struct attn_page *w)
 {
     return w->heads.n > 0;
 }
 
-/* Returns the heading of the page: of its experiment, or else of its run. */
+/* Returns the heading of the page: of its question, or else of its run. */
 static const struct attn_buffer *heading_of(const struct attn_page *w)
 {
-    return w->has_experiment ? &w->experiment.title : &w->heading;
+    return w->has_question ? &w->question.title : &w->heading;
 }
 
 static void append_title(struct attn_page *w, struct attn_buffer *out)
@@ -268,13 +268,13 @@ static void append_about_run(struct attn_page *w, struct attn_buffer *out)
 
 static void append_about(struct attn_page *w, struct attn_buffer *out)
 {
-    const struct attn_buffer *about = &w->experiment.about;
+    const struct attn_buffer *about = &w->question.about;
 
-    if (!w->has_experiment)
+    if (!w->has_question)
         append_about_run(w, out);
     else
         attn_buffer_append(out, about->data, about->size);
-    if (w->has_experiment && has_viewer(w) && w->base.options.table_picture->texts[1].text)
+    if (w->has_question && has_viewer(w) && w->base.options.table_picture->texts[1].text)
         attn_buffer_append_format(out, "; the patterns are those of the first %s",
                                   w->base.labels.backdrop ? "picture" : "text");
 }
@@ -285,7 +285,7 @@ static void append_theme(struct attn_page *w, struct attn_buffer *out)
         attn_buffer_append_string(out, " data-theme=\"dark\"");
 }
 
-/* --- The document with an experiment --------------------------------------------------------- */
+/* --- The document with a question ----------------------------------------------------------- */
 
 static void append_file(struct attn_buffer *out, struct attn_page_file file)
 {
@@ -296,7 +296,7 @@ static void append_policy(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->live)
         append_file(out, ATTN_PAGE_FILE(live_policy));
-    else if (w->has_experiment || w->vectors.are_there || w->gradients.n > 0 || w->picture)
+    else if (w->has_question || w->vectors.are_there || w->gradients.n > 0 || w->picture)
         append_file(out, ATTN_PAGE_FILE(more_policy));
     else
         append_file(out, ATTN_PAGE_FILE(policy));
@@ -304,18 +304,18 @@ static void append_policy(struct attn_page *w, struct attn_buffer *out)
 
 static bool has_examples(const struct attn_page *w)
 {
-    return w->experiment.examples.size > 0 && !has_viewer(w);
+    return w->question.examples.size > 0 && !has_viewer(w);
 }
 
 static bool has_atlas(const struct attn_page *w)
 {
-    return w->experiment.atlas.size > 0 && !has_viewer(w);
+    return w->question.atlas.size > 0 && !has_viewer(w);
 }
 
 static void append_styles(struct attn_page *w, struct attn_buffer *out)
 {
-    if (w->has_experiment)
-        attn_page_append_element(out, "style", ATTN_PAGE_FILE(experiment_css));
+    if (w->has_question)
+        attn_page_append_element(out, "style", ATTN_PAGE_FILE(question_css));
     if (has_examples(w))
         attn_page_append_element(out, "style", ATTN_PAGE_FILE(examples_css));
     if (has_atlas(w))
@@ -326,8 +326,8 @@ static void append_styles(struct attn_page *w, struct attn_buffer *out)
         attn_page_append_element(out, "style", ATTN_PAGE_FILE(picture_css));
 }
 
-/* Appends the section of the experiment. Without heads, skips their part of the document. */
-static void append_experiment(struct attn_page *w, struct attn_buffer *out)
+/* Appends the section of the question. Without heads, skips their part of the document. */
+static void append_question(struct attn_page *w, struct attn_buffer *out)
 {
     static const char next[] = "@DATA@";
 
@@ -335,8 +335,8 @@ static void append_experiment(struct attn_page *w, struct attn_buffer *out)
         attn_buffer_append_string(out, "<section id=\"examples\" hidden></section>\n");
     if (has_atlas(w))
         attn_buffer_append_string(out, "<section id=\"atlas\" hidden></section>\n");
-    if (w->has_experiment)
-        attn_buffer_append_format(out, "<section id=\"experiment\"%s hidden></section>\n",
+    if (w->has_question)
+        attn_buffer_append_format(out, "<section id=\"question\"%s hidden></section>\n",
                                   has_viewer(w) ? "" : " class=\"alone\"");
     if (!has_viewer(w))
         w->rest = memmem(w->rest, (size_t)(attn_page_html_end - w->rest), next, sizeof next - 1);
@@ -345,8 +345,8 @@ static void append_experiment(struct attn_page *w, struct attn_buffer *out)
 /* Appends the scripts that precede the one of the viewer. */
 static void append_scripts(struct attn_page *w, struct attn_buffer *out)
 {
-    if (w->has_experiment && has_viewer(w))
-        attn_page_append_element(out, "script", ATTN_PAGE_FILE(experiment_js));
+    if (w->has_question && has_viewer(w))
+        attn_page_append_element(out, "script", ATTN_PAGE_FILE(question_js));
     if (has_examples(w))
         attn_page_append_element(out, "script", ATTN_PAGE_FILE(examples_js));
     if (has_atlas(w))
@@ -361,7 +361,7 @@ static void append_scripts(struct attn_page *w, struct attn_buffer *out)
 
 static void append_script(struct attn_page *w, struct attn_buffer *out)
 {
-    append_file(out, has_viewer(w) ? ATTN_PAGE_FILE(js) : ATTN_PAGE_FILE(experiment_js));
+    append_file(out, has_viewer(w) ? ATTN_PAGE_FILE(js) : ATTN_PAGE_FILE(question_js));
 }
 
 static void append_live(struct attn_page *w, struct attn_buffer *out)
@@ -385,7 +385,7 @@ static const struct mark {
     {"@TITLE@", append_title, NULL, NULL},
     {"@STYLE@", NULL, attn_page_css, attn_page_css_end},
     {"@STYLES@", append_styles, NULL, NULL},
-    {"@EXPERIMENT@", append_experiment, NULL, NULL},
+    {"@QUESTION@", append_question, NULL, NULL},
     {"@HEADING@", append_heading, NULL, NULL},
     {"@ABOUT@", append_about, NULL, NULL},
     {"@DATA@", NULL, NULL, NULL},
@@ -462,14 +462,14 @@ static void move_bytes(struct attn_page *w, struct attn_buffer *bytes)
     bytes->size = 0;
 }
 
-/* Returns true if HEAD should be shown first rather than OTHER: the head of the experiment;
+/* Returns true if HEAD should be shown first rather than OTHER: the head of the question;
  * otherwise a head with a source, or the one that looks farther. */
 static bool is_better(const struct attn_page *w, const struct attn_page_head *head,
                       const struct attn_page_head *other)
 {
-    const struct attn_page_experiment *found = &w->experiment;
+    const struct attn_page_question *found = &w->question;
 
-    if (w->has_experiment && found->head.layer != ATTN_NO_LAYER)
+    if (w->has_question && found->head.layer != ATTN_NO_LAYER)
         return attn_location_compare(&head->at, &found->head) == 0;
     if (!head->has_rows)
         return false;
@@ -627,17 +627,17 @@ static enum attn_status draw_figure(const struct attn_shapes *figure, struct att
 /* --- A page of a table ----------------------------------------------------------------------- */
 
 /* Writes a whole page without heads. */
-static enum attn_status write_experiment(struct attn_page *w, struct attn_error *err)
+static enum attn_status write_question(struct attn_page *w, struct attn_error *err)
 {
     w->rest = attn_page_html;
     ATTN_TRY(write_document(w, err));
-    attn_page_write_json(w->base.sink, "experiment-data", &w->experiment.json);
+    attn_page_write_json(w->base.sink, "question-data", &w->question.json);
     if (has_examples(w))
-        attn_page_write_json(w->base.sink, "examples-data", &w->experiment.examples);
+        attn_page_write_json(w->base.sink, "examples-data", &w->question.examples);
     if (has_atlas(w))
-        attn_page_write_json(w->base.sink, "atlas-data", &w->experiment.atlas);
+        attn_page_write_json(w->base.sink, "atlas-data", &w->question.atlas);
     ATTN_TRY(write_document(w, err)); /* up to the first view */
-    attn_sink_write(w->base.sink, w->experiment.view.data, w->experiment.view.size);
+    attn_sink_write(w->base.sink, w->question.view.data, w->question.view.size);
     return write_document(w, err);
 }
 
@@ -647,13 +647,12 @@ static enum attn_status draw_table(const struct attn_table *table,
                                    struct attn_sink *sink, struct attn_error *err)
 {
     struct attn_page page = {.base = {.sink = sink, .options = {.picture = picture}},
-                             .has_experiment = true};
-    enum attn_status status =
-        attn_page_experiment_init(&page.experiment, table, drawn, picture, err);
+                             .has_question = true};
+    enum attn_status status = attn_page_question_init(&page.question, table, drawn, picture, err);
 
     if (status == ATTN_OK)
-        status = write_experiment(&page, err);
-    attn_page_experiment_release(&page.experiment);
+        status = write_question(&page, err);
+    attn_page_question_release(&page.question);
     return status;
 }
 
@@ -680,10 +679,10 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     const struct attn_site_set sites = attn_selection_sites(writer->labels.selection);
 
     if (writer->options.table) {
-        ATTN_TRY(attn_page_experiment_init(&w->experiment, writer->options.table,
-                                           writer->options.table_picture, writer->options.picture,
-                                           err));
-        w->has_experiment = true;
+        ATTN_TRY(attn_page_question_init(&w->question, writer->options.table,
+                                         writer->options.table_picture, writer->options.picture,
+                                         err));
+        w->has_question = true;
     } else if (figure == ATTN_FIGURE_POINTS ||
                (figure == ATTN_FIGURE_HEADS && !writer->options.picture->live) ||
                attn_sites_are_equal(sites, ATTN_SITES(ATTN_SITE_CONTACTS)) ||
@@ -724,7 +723,7 @@ static enum attn_status choose_start(struct attn_page *w, struct attn_error *err
     enum attn_status status;
     size_t n_ranked;
 
-    if (!w->picture || !maps || !*maps || w->has_experiment || w->heads.n_whole < n)
+    if (!w->picture || !maps || !*maps || w->has_question || w->heads.n_whole < n)
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(ats, n, err));
     for (size_t i = 0; i < n; i++)
@@ -759,8 +758,8 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     attn_page_maps_add(w);
     ATTN_TRY(choose_start(w, err));
     ATTN_TRY(attn_page_data_finish(w->data, err));
-    if (w->has_experiment)
-        attn_page_write_json(writer->sink, "experiment-data", &w->experiment.json);
+    if (w->has_question)
+        attn_page_write_json(writer->sink, "question-data", &w->question.json);
     ATTN_TRY(attn_page_vectors_write(w, err));
     if (w->picture)
         ATTN_TRY(attn_page_picture_write(w, err));
@@ -768,8 +767,8 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     if (writer->options.picture->live)
         ATTN_TRY(attn_page_live_write(w, err));
     ATTN_TRY(write_document(w, err)); /* up to the first view */
-    if (w->has_experiment)
-        attn_sink_write(writer->sink, w->experiment.view.data, w->experiment.view.size);
+    if (w->has_question)
+        attn_sink_write(writer->sink, w->question.view.data, w->question.view.size);
     ATTN_TRY(attn_page_first_view_write(w, err));
     return write_document(w, err);
 }
@@ -783,7 +782,7 @@ static void release_page(struct attn_writer *writer)
     attn_page_data_free(w->data);
     attn_page_gradients_release(&w->gradients);
     attn_page_heads_release(&w->heads);
-    attn_page_experiment_release(&w->experiment);
+    attn_page_question_release(&w->question);
     attn_token_texts_release(w->texts, 2);
     attn_token_texts_release(w->names, 2);
     attn_buffer_release(&w->title);

@@ -1,6 +1,6 @@
 /*
  * answer.h - a question about the next token: its metric, target and foil. Runs report the metric;
- * experiments report how it changes.
+ * questions report how it changes.
  *
  *     struct attn_answer_args answer = {.target = " are", .foil = " is", .at = {.text = "it"}};
  *

@@ -23,14 +23,14 @@ from attn.items import OPTIONS  # noqa: E402
 from attn.params import default_of, words_of  # noqa: E402
 
 FILE = "lib/python/attn/questions.py"
-BY_HAND = ("generate",)  # in experiments.py: it returns no table, and calls a function for each token
+BY_HAND = ("generate",)  # in procedures.py: it returns no table, and calls a function for each token
 RETURNS = {"align": "Table | list[dict]"}
 HEAD = '''"""Questions about a model: methods of Model that return a Table. Made by lib/python/make_questions.py: do not edit."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .experiments import ask
+from .procedures import ask
 from .table import Table
 
 if TYPE_CHECKING:

@@ -104,7 +104,7 @@ struct attn_continuation {
     const void *later[4];   /* NULL: room for fields of later versions */
 };
 
-/* A metric of the next token, as the answers of experiments use it (predict/answer.h). */
+/* A metric of the next token, as the answers of questions use it (predict/answer.h). */
 struct attn_predicted_metric {
     size_t position;  /* position after which it is measured */
     const char *name; /* "logit_diff"; a constant string */

@@ -754,21 +754,21 @@ START_TEST(questions_are_of_both_texts)
     attn_browser_wait(browser, ID("live-target") ".value");
     type_into("#live-target", " cat");
     attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser, "document.querySelectorAll('#live-experiment tbody tr').length > 5");
+    attn_browser_wait(browser, "document.querySelectorAll('#live-table tbody tr').length > 5");
     ran = attn_command((const char *[]){"ablate", "-q", "-m", "bert", "--pair", "on mat",
                                         "--target", " cat", "the cat [MASK].", NULL});
     line = strstr(ran.out, "\nhead ");
     ck_assert_msg(line && sscanf(line, " head %*d %*d %lf %lf", &value, &change) == 2, "%s",
                   ran.err);
     snprintf(found, sizeof found,
-             ID("live-experiment") ".textContent.replaceAll('\u2212', '-').includes('%.6f')",
+             ID("live-table") ".textContent.replaceAll('\u2212', '-').includes('%.6f')",
              change);
     assert_text(found, "true");
     attn_ran_release(&ran);
     assert_text(ID("live-asked") ".textContent.endsWith(\"--pair 'on mat' 'the cat [MASK].'\")",
                 "true");
     type_into("#live-pair", "on");
-    assert_text(ID("live-experiment") ".childElementCount", "0");
+    assert_text(ID("live-table") ".childElementCount", "0");
     leave();
 }
 END_TEST
@@ -2228,12 +2228,12 @@ START_TEST(steps_ask_and_steer)
     assert_text(ID("live-revealed") ".textContent", "It is are.");
     attn_browser_click_on(browser, "#live-on");
     attn_browser_wait(
-        browser, "document.querySelectorAll('#stage-ask #live-experiment tbody tr').length > 30");
+        browser, "document.querySelectorAll('#stage-ask #live-table tbody tr').length > 30");
     assert_text(ID("live-asked") ".textContent.includes(\"--target ' is' --foil ' are'\")", "true");
     assert_text(ID("live-inquiry") ".hidden", "true");
     attn_browser_click_on(browser, "#live-on");
     wait_for_run();
-    assert_text(ID("live-experiment") ".childElementCount", "0");
+    assert_text(ID("live-table") ".childElementCount", "0");
     assert_text(ID("live-changes") ".textContent",
                 "steer resid_pre:2@-1=rows/blocks.2.hook_resid_pre.npy*3 \xc3\x97");
     value = attn_browser_text(browser, BARS ".map(b => b.lastChild.textContent).join()");
@@ -2590,7 +2590,7 @@ START_TEST(labels_are_typed)
     attn_browser_click_on(browser, "#live-questions summary");
     attn_browser_wait(browser, ID("live-target") ".value");
     attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser, "document.querySelectorAll('#live-experiment tbody tr').length > 3");
+    attn_browser_wait(browser, "document.querySelectorAll('#live-table tbody tr').length > 3");
     free(attn_browser_text(browser,
                            "(e => { e.value = 'lens'; e.dispatchEvent(new Event('change')); "
                            "})(" ID("live-question") ")"));
@@ -2622,13 +2622,13 @@ START_TEST(a_story_has_pictures)
     assert_text(IS_STAGE, "false");
     assert_text(ID("live-name") ".textContent", "rgb.png");
     attn_browser_click_on(browser, "#live-on");
-    attn_browser_wait(browser, "document.querySelector('#live-experiment tbody tr')");
+    attn_browser_wait(browser, "document.querySelector('#live-table tbody tr')");
     assert_text(ID("live-name") ".textContent", "gray.png");
     attn_browser_click_on(browser, "#live-on");
     wait_for_run();
     assert_text(ID("live-name") ".textContent", "rgb.png");
     assert_text(ID("live-changes") ".textContent", "head 0.1 off \xc3\x97");
-    assert_text(ID("live-experiment") ".childElementCount", "0");
+    assert_text(ID("live-table") ".childElementCount", "0");
     leave();
 }
 END_TEST
@@ -2653,13 +2653,13 @@ START_TEST(questions_are_answered_in_the_page)
     attn_browser_wait(browser, ID("live-target") ".value === ' are'");
     attn_browser_click_on(browser, "#live-ask");
     attn_browser_wait(browser,
-                      "document.querySelectorAll('#live-experiment tbody tr').length > 30");
+                      "document.querySelectorAll('#live-table tbody tr').length > 30");
     free(attn_browser_text(
-        browser, "[...document.querySelectorAll('#live-experiment tbody tr')].find(r => "
+        browser, "[...document.querySelectorAll('#live-table tbody tr')].find(r => "
                  "r.cells[1].textContent === '1' && r.cells[2].textContent === '3').click()"));
     assert_text(ID("head") ".selectedOptions[0].textContent", "layer 1, head 3");
     type("The dogs");
-    assert_text(ID("live-experiment") ".childElementCount", "0");
+    assert_text(ID("live-table") ".childElementCount", "0");
     leave();
 }
 END_TEST
@@ -2672,12 +2672,12 @@ START_TEST(lines_of_causes_are_knocked_out)
     static const char press[] =
         "document.querySelectorAll('.x-near > *')[[...document.querySelectorAll("
         "':is(path, circle)[data-i]')].findIndex(part => part.dataset.i === [...document"
-        ".querySelectorAll('#live-experiment tbody tr')].find(r => r.cells[0].textContent === "
+        ".querySelectorAll('#live-table tbody tr')].find(r => r.cells[0].textContent === "
         "'head').dataset.row)]"
         ".dispatchEvent(new MouseEvent('click', {bubbles: true}))";
     static const char cell[] =
         "(c => 'knockout ' + c[3] + '>' + c[4] + '@' + c[1] + '.' + c[2])([...document"
-        ".querySelectorAll('#live-experiment tbody tr')].map(r => [...r.cells].map(c => "
+        ".querySelectorAll('#live-table tbody tr')].map(r => [...r.cells].map(c => "
         "c.textContent)).find(c => c[0] === 'head'))";
 
     char expected[1024];
@@ -2726,7 +2726,7 @@ START_TEST(causes_are_as_wide_as_the_page)
     static const char plot[] =
         "(([plot, svg, rows]) => plot.width > %d && Math.abs(svg.width - plot.width) < 3 && "
         "rows.top >= plot.bottom)(['.x-plot', '.x-plot svg', '.x-rows'].map(s => "
-        "document.querySelector('#live-experiment ' + s).getBoundingClientRect()))";
+        "document.querySelector('#live-table ' + s).getBoundingClientRect()))";
     char expression[512];
 
     enter();
@@ -2750,7 +2750,7 @@ START_TEST(causes_are_as_wide_as_the_page)
     ask_causes();
     snprintf(expression, sizeof expression, plot, 340);
     assert_text(expression, "true");
-    assert_text("document.querySelector('#live-experiment > .x-body + .x-bar') !== null && "
+    assert_text("document.querySelector('#live-table > .x-body + .x-bar') !== null && "
                 "(box => box.top >= -1 && box.bottom < innerHeight)(document.querySelector("
                 "'.x-plot').getBoundingClientRect())",
                 "true");
@@ -2780,7 +2780,7 @@ START_TEST(questions_keep_changes)
         free(attn_browser_text(browser, "(" ID("live-target") ".value = ' are')"));
         attn_browser_click_on(browser, "#live-ask");
         attn_browser_wait(browser,
-                          "document.querySelectorAll('#live-experiment tbody tr').length > 30");
+                          "document.querySelectorAll('#live-table tbody tr').length > 30");
         if (i > 0) {
             char told[128];
 
@@ -2789,7 +2789,7 @@ START_TEST(questions_keep_changes)
             assert_text(told, "true");
         }
         values[i] = attn_browser_text(
-            browser, "document.querySelector('#live-experiment tbody tr').textContent");
+            browser, "document.querySelector('#live-table tbody tr').textContent");
         for (size_t k = 0; k < i; k++)
             ck_assert_str_ne(values[k], values[i]);
     }
@@ -2970,7 +2970,7 @@ START_TEST(is_seen)
             free(attn_browser_text(browser, ID("live-foil") ".value = ' is'"));
             attn_browser_click_on(browser, "#live-ask");
             attn_browser_wait(browser,
-                              "document.querySelectorAll('#live-experiment tbody tr').length > 30");
+                              "document.querySelectorAll('#live-table tbody tr').length > 30");
         }
         free(attn_browser_text(browser, "(" ID("live-status") ".textContent = '5 tokens', "
                                                               "document.activeElement.blur())"));

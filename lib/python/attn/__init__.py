@@ -24,7 +24,7 @@ from .batch import Batch, Progress
 from .errors import (CanceledError, ClosedError, Error, FileError, FormatError, InvalidError, Note,
                      NoteWarning, OutOfMemoryError, UnsupportedError)
 from .events import Event
-from .experiments import Comparison, Generation
+from .procedures import Comparison, Generation
 from .library import lib as _lib
 from .model import Model, PairTokens, Tokens
 from .pictures import Picture

@@ -24,7 +24,7 @@ _WHOLE = ("id", "target_id", "foil_id", "at", "from", "to", "queries")
 
 
 class Study:
-    """The items that an experiment is asked about, and a struct attn_study_args for them."""
+    """The items that a question is asked about, and a struct attn_study_args for them."""
 
     def __init__(self, host, given: dict):
         self.sum, self.done, self.items = default(c.attn_study_sum), c.attn_each_result(), c_void_p()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[str, Any], has_table: bool = False) -> list[dict]:
-    """Calls the experiment NAME for the items of OPTIONS, with ARGS. Returns the rows that no file of `each` gets."""
+    """Asks the question NAME for the items of OPTIONS, with ARGS. Returns the rows that no file of `each` gets."""
     host, sink, table = model._use_for_many(), c_void_p(), c_void_p()
     results = [byref(table)] if has_table else []
     options = dict(options)

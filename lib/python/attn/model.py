@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple, overload
 import numpy as np
 
 from . import binding as c
-from . import batch, experiments, library, listing, many, questions
+from . import batch, library, listing, many, procedures, questions
 from .errors import ClosedError
 from .events import Event, Listener
 from .functions import edits_of
@@ -186,7 +186,7 @@ class Model(questions.Questions):
                     {"z": f}, {"cross:z": f}, {"blocks.2.attn.hook_z": f}: f(event) gets an Event, whose data is the tensor
                     of one head (or of all, where a site has no heads), and returns an array of the same shape that takes
                     its place; None leaves it as it is. It is called in the order of layers, sites and heads, and again
-                    where a layer or an encoder runs again. Experiments, gradients and items refuse functions
+                    where a layer or an encoder runs again. Questions, gradients and items refuse functions
         ablate      heads whose z becomes 0, "2.5" or [(2, 5)]; with a word before each item its mean over the text,
                     "mean:2.5", or the same weight for every key, "uniform:2.5"
         knockout    texts "QUERIES>KEYS@HEADS": these queries do not look at these keys, of the source
@@ -310,9 +310,9 @@ class Model(questions.Questions):
 
     # --- Questions about heads ---
 
-    similarity = experiments.similarity
-    compare = experiments.compare
-    generate = experiments.generate
+    similarity = procedures.similarity
+    compare = procedures.compare
+    generate = procedures.generate
 
 
 def _reopen(opened: dict) -> Model:

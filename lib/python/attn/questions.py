@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .experiments import ask
+from .procedures import ask
 from .table import Table
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-/* page_experiment.c - see page_internal.h. */
+/* page_question.c - see page_internal.h. */
 #include "page/page_internal.h"
 
 #include "base/escape.h"
@@ -41,7 +41,7 @@ static void push_texts(struct attn_json_writer *json, const struct attn_grid *fi
     attn_json_end(json);
 }
 
-/* Writes what the experiment was: its kind, title, model, and texts. */
+/* Writes what the question was: its kind, title, model, and texts. */
 static void push_question(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
     const struct attn_table_picture *picture = drawing->picture;
@@ -559,7 +559,7 @@ static void append_table(struct attn_buffer *out, const struct attn_table *table
 /* Appends SVG [n] without style attributes, which the policy of the page forbids. */
 static void append_svg(struct attn_buffer *out, const char *svg, size_t n)
 {
-    /* experiment.css sets this style instead */
+    /* question.css sets this style instead */
     static const char style[] = " style=\"image-rendering:pixelated\"";
     const char *end = svg + n, *at;
 
@@ -596,14 +596,13 @@ static enum attn_status append_figure(struct attn_buffer *out,
 }
 
 /* Finds the head with the largest number, if rows are heads. */
-static void find_head(struct attn_page_experiment *experiment,
-                      const struct attn_table_drawing *drawing)
+static void find_head(struct attn_page_question *question, const struct attn_table_drawing *drawing)
 {
     const struct attn_table *table = drawing->table;
     const size_t value = attn_table_view_find(table, drawing->picture->view.values);
     double most = -1;
 
-    experiment->head = (struct attn_location){.layer = ATTN_NO_LAYER};
+    question->head = (struct attn_location){.layer = ATTN_NO_LAYER};
     for (size_t r = 0; r < attn_table_n_row(table) && value < SIZE_MAX; r++) {
         struct attn_location at;
         const struct attn_cell v = attn_table_cell(table, r, value);
@@ -612,23 +611,23 @@ static void find_head(struct attn_page_experiment *experiment,
         if (!attn_table_read_head(table, r, &at) || v.type == ATTN_VALUE_MISSING || !(size > most))
             continue;
         most = size;
-        experiment->head = at;
+        question->head = at;
     }
 }
 
 /* --- All of it ------------------------------------------------------------------------------- */
 
 struct making {
-    struct attn_page_experiment *experiment;
+    struct attn_page_question *question;
     const struct attn_picture_options *picture;
 };
 
-/* Fills the experiment from a drawing (attn_table_drawing_fn). */
+/* Fills the question from a drawing (attn_table_drawing_fn). */
 static enum attn_status make(void *user, const struct attn_table_drawing *drawing,
                              struct attn_error *err)
 {
     const struct making *making = user;
-    struct attn_page_experiment *experiment = making->experiment;
+    struct attn_page_question *question = making->question;
     const char *title = making->picture->title;
     const struct attn_grid *figure = drawing->figure;
     const bool is_atlas = drawing->picture->cards && drawing->picture->n_label == 0;
@@ -636,46 +635,46 @@ static enum attn_status make(void *user, const struct attn_table_drawing *drawin
     size_t n_example;
 
     if (title)
-        attn_escape_append(&experiment->title, title, strlen(title));
+        attn_escape_append(&question->title, title, strlen(title));
     else if (is_atlas || figure->title)
-        attn_buffer_append_string(&experiment->title, is_atlas ? "Atlas of heads" : figure->title);
+        attn_buffer_append_string(&question->title, is_atlas ? "Atlas of heads" : figure->title);
     else
-        attn_buffer_append_format(&experiment->title, "%s%s%s", figure->model ? figure->model : "",
+        attn_buffer_append_format(&question->title, "%s%s%s", figure->model ? figure->model : "",
                                   figure->model ? ": " : "", figure->name);
-    append_about(&experiment->about, figure);
-    push_all(&experiment->json, drawing, making->picture);
+    append_about(&question->about, figure);
+    push_all(&question->json, drawing, making->picture);
     examples = attn_table_page(drawing->table, &n_example);
-    attn_buffer_append(&experiment->examples, examples, n_example);
+    attn_buffer_append(&question->examples, examples, n_example);
     if (is_atlas)
-        ATTN_TRY(attn_page_atlas_append(drawing->table, drawing->picture->cards, &experiment->atlas,
-                                        err));
-    ATTN_TRY(append_figure(&experiment->view, drawing, err));
-    append_table(&experiment->view, drawing->table);
-    find_head(experiment, drawing);
-    ATTN_TRY(attn_buffer_check(&experiment->title, err));
-    ATTN_TRY(attn_buffer_check(&experiment->about, err));
-    ATTN_TRY(attn_buffer_check(&experiment->json, err));
-    ATTN_TRY(attn_buffer_check(&experiment->examples, err));
-    return attn_buffer_check(&experiment->view, err);
+        ATTN_TRY(
+            attn_page_atlas_append(drawing->table, drawing->picture->cards, &question->atlas, err));
+    ATTN_TRY(append_figure(&question->view, drawing, err));
+    append_table(&question->view, drawing->table);
+    find_head(question, drawing);
+    ATTN_TRY(attn_buffer_check(&question->title, err));
+    ATTN_TRY(attn_buffer_check(&question->about, err));
+    ATTN_TRY(attn_buffer_check(&question->json, err));
+    ATTN_TRY(attn_buffer_check(&question->examples, err));
+    return attn_buffer_check(&question->view, err);
 }
 
-enum attn_status attn_page_experiment_init(struct attn_page_experiment *experiment,
-                                           const struct attn_table *table,
-                                           const struct attn_table_picture *drawn,
-                                           const struct attn_picture_options *picture,
-                                           struct attn_error *err)
+enum attn_status attn_page_question_init(struct attn_page_question *question,
+                                         const struct attn_table *table,
+                                         const struct attn_table_picture *drawn,
+                                         const struct attn_picture_options *picture,
+                                         struct attn_error *err)
 {
-    struct making making = {experiment, picture};
+    struct making making = {question, picture};
 
     return attn_table_drawing_use(table, drawn, picture, make, &making, err);
 }
 
-void attn_page_experiment_release(struct attn_page_experiment *experiment)
+void attn_page_question_release(struct attn_page_question *question)
 {
-    attn_buffer_release(&experiment->title);
-    attn_buffer_release(&experiment->about);
-    attn_buffer_release(&experiment->json);
-    attn_buffer_release(&experiment->examples);
-    attn_buffer_release(&experiment->atlas);
-    attn_buffer_release(&experiment->view);
+    attn_buffer_release(&question->title);
+    attn_buffer_release(&question->about);
+    attn_buffer_release(&question->json);
+    attn_buffer_release(&question->examples);
+    attn_buffer_release(&question->atlas);
+    attn_buffer_release(&question->view);
 }

@@ -1,5 +1,5 @@
 /*
- * test_browser_experiment.c - the page of an experiment in a browser: its map and its table beside
+ * test_browser_question.c - the page of a question in a browser: its map and its table beside
  * the numbers of --json, by mouse and by keys; the pattern of a head that is chosen; several calls
  * of its function; dark, on paper, on a telephone, and without a script.
  */
@@ -491,10 +491,10 @@ START_TEST(drawn_again_it_leaves_no_listener)
         "EventTarget.prototype.addEventListener = function(type, action, options) { window.live++; "
         "options?.signal?.addEventListener || (window.unsignaled = type); if (options?.signal) "
         "add.call(options.signal, 'abort', () => window.live--); return add.call(this, type, "
-        "action, options); }; window.place = document.getElementById('experiment'); window.data = "
-        "JSON.parse(document.getElementById('experiment-data').textContent); window.heard = 0; "
-        "add.call(place, 'attn-choose', () => heard++); attnExperiment.show(place, data); "
-        "window.first = live; for (let i = 0; i < 50; i++) attnExperiment.show(place, data); "
+        "action, options); }; window.place = document.getElementById('question'); window.data = "
+        "JSON.parse(document.getElementById('question-data').textContent); window.heard = 0; "
+        "add.call(place, 'attn-choose', () => heard++); attnQuestion.show(place, data); "
+        "window.first = live; for (let i = 0; i < 50; i++) attnQuestion.show(place, data); "
         "})()"));
     assert_text("live == first && first > 5", "true");
     assert_text("String(window.unsignaled)", "undefined");
@@ -505,7 +505,7 @@ START_TEST(drawn_again_it_leaves_no_listener)
     assert_text("document.querySelector('.x-table th[aria-sort]').getAttribute('aria-sort')",
                 "ascending");
     free(attn_browser_text(browser, "data.rows = data.rows.slice(0, 9), data.map.at = "
-                                    "data.map.at.slice(0, 18), attnExperiment.show(place, data)"));
+                                    "data.map.at.slice(0, 18), attnQuestion.show(place, data)"));
     assert_text("document.querySelectorAll('.x-table tbody tr').length", "9");
     assert_text("document.querySelector('.x-table th[aria-sort]').cellIndex", "4"); /* kept */
     leave();
@@ -594,8 +594,8 @@ START_TEST(dark_paper_and_telephone)
     assert_text("document.documentElement.dataset.theme", "dark");
     attn_browser_resize(browser, 390, 844);
     attn_browser_wait(browser, "document.documentElement.scrollWidth <= 390");
-    assert_text("[...document.querySelectorAll('#experiment button, #experiment select, "
-                "#experiment input')].filter(e => e.offsetParent && "
+    assert_text("[...document.querySelectorAll('#question button, #question select, "
+                "#question input')].filter(e => e.offsetParent && "
                 "e.getBoundingClientRect().height < 44).length",
                 "0");
     cells = find_cells();
@@ -856,12 +856,12 @@ START_TEST(has_figure_and_table_without_a_script)
     assert_text("document.querySelectorAll('#static > svg').length", "1");
     assert_text("document.querySelector('#static table').rows[1].cells[0].textContent", "base");
     assert_text("document.querySelector('#static table').rows.length", "34");
-    assert_text("document.getElementById('experiment').hidden", "true");
+    assert_text("document.getElementById('question').hidden", "true");
     leave();
 }
 END_TEST
 
-ATTN_SUITE("browser_experiment", map_says_every_number_and_shows_its_sign,
+ATTN_SUITE("browser_question", map_says_every_number_and_shows_its_sign,
            head_that_is_chosen_shows_its_pattern, another_column_is_drawn,
            rows_are_sorted_and_found, table_is_saved, surprisal_colors_the_text,
            readings_have_their_tokens, pair_says_both_texts, similar_heads_are_compared,

@@ -1,16 +1,16 @@
-// experiment.js - shows the table of an experiment as a map and as a table, which are linked. Both
+// question.js - shows the table of a question as a map and as a table, which are linked. Both
 // are drawn from one object, which page_internal.h describes:
 //
-//     attnExperiment.show(container, data);
+//     attnQuestion.show(container, data);
 //
 // Again with other data it draws that instead: what the reader chose stays where it still means
 // something, and no listener of the first time is left. A row that is chosen is told to the
 // container as an event, 'attn-choose', whose detail is {stack, layer, head, position, key, other}
 // as far as the row has them; other is {stack, layer, head} of a pair;
-// attnExperiment.mark(container, place) marks a head that was chosen elsewhere: { stack, layer,
+// attnQuestion.mark(container, place) marks a head that was chosen elsewhere: { stack, layer,
 // head }.
 'use strict';
-const attnExperiment = (() => {
+const attnQuestion = (() => {
 // Roles of the columns whose values a cell's name contains.
 const NAMED = ['layer', 'head', 'kv_head', 'position', 'key', 'query', 'number', 'other_number',
   'other_layer', 'other_head'];
@@ -169,7 +169,7 @@ class View {
   make() {
     const { container, data } = this;
     container.hidden = false;
-    container.setAttribute('aria-label', 'Experiment');
+    container.setAttribute('aria-label', 'Question');
     this.bar = el('div', { class: 'x-bar group' });
     this.figure = el('div', { class: 'x-figure' });
     this.rows = el('div', { class: 'x-rows' });
@@ -182,7 +182,7 @@ class View {
     const hasLines = this.parts.length > 0 && data.figure; // of a live page, which makes it as wide as it is
     const body = el('div', { class: 'x-body' + (data.map.cell || hasLines ? ' is-wide' : '') }, this.figure, this.rows);
     container.replaceChildren(...hasLines && innerWidth <= 700 ? [body, this.bar] : [this.bar, body], this.tip, this.said, this.dialog);
-    if (this.container.id === 'experiment') // the experiment of the page, next to the viewer
+    if (this.container.id === 'question') // the question of the page, next to the viewer
       document.body.classList.toggle('beside', !this.isAlone && (this.parts.length > 0 ||
         this.isNarrow() && data.map.kind === 'grid' && !data.map.cell));
     this.listen(window, 'resize', () => this.draw());
@@ -233,7 +233,7 @@ class View {
     this.bar.append(
       ...(this.drawn.length > 1 ? [el('label', {}, 'Show ', this.show)] : []),
       ...(this.groups.length > 1 ? [el('label', {}, labels + ' ', this.group)] : []),
-      el('div', { class: 'group' }, ...(!shared ? [this.find] : this.container.id === 'experiment'
+      el('div', { class: 'group' }, ...(!shared ? [this.find] : this.container.id === 'question'
         ? [shared.parentNode] : []), this.note),
       el('div', { class: 'group end' },
         ...(this.isAlone ? [this.button('Dark', () => this.turnDark(), { class: 'x-dark' })] : []),
@@ -303,7 +303,7 @@ class View {
     this.bar.querySelector('.x-dark')?.setAttribute('aria-pressed', String(isDark()));
     if (this.isAlone) {
       this.writeHash();
-      document.documentElement.dataset.ready = 'experiment';
+      document.documentElement.dataset.ready = 'question';
     }
   }
 
@@ -804,14 +804,14 @@ const redraw = container => shown.get(container)?.draw();
 return { show, mark, redraw };
 })();
 
-// The experiment of the page itself. The viewer may be below it, which follows the hash of the
+// The question of the page itself. The viewer may be below it, which follows the hash of the
 // address.
 (() => {
-  const block = document.getElementById('experiment-data'), place = document.getElementById('experiment');
+  const block = document.getElementById('question-data'), place = document.getElementById('question');
   if (!block || !place) return;
   const root = document.documentElement, isAlone = place.classList.contains('alone');
 
-  attnExperiment.show(place, JSON.parse(block.textContent));
+  attnQuestion.show(place, JSON.parse(block.textContent));
   if (isAlone) {
     document.getElementById('static').remove();
     return;
@@ -820,8 +820,8 @@ return { show, mark, redraw };
   let theme = root.dataset.theme;
   new MutationObserver(() => {
     const chosen = globalThis.attnViewer?.run.heads[document.getElementById('head').value];
-    if (theme !== root.dataset.theme) attnExperiment.redraw(place);
+    if (theme !== root.dataset.theme) attnQuestion.redraw(place);
     theme = root.dataset.theme;
-    if (chosen) attnExperiment.mark(place, chosen);
+    if (chosen) attnQuestion.mark(place, chosen);
   }).observe(root, { attributes: true, attributeFilter: ['data-ready', 'data-theme'] });
 })();
