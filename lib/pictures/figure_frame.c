@@ -516,18 +516,22 @@ static double tick_width(const struct attn_figure_pen *pen)
     return TICK + 4 + ATTN_FIGURE_SMALL * width;
 }
 
-/* Returns the number of columns of the legend of kinds, which is no higher than the picture. */
-static size_t n_kind_column(const struct attn_figure_pen *pen)
-{
-    const double n_row = fmax(1, floor((pen->layout.height - SWATCH) / ENTRY));
-
-    return pen->layout.height == 0 ? 1 : (size_t)ceil(ATTN_N_HEAD_KIND / n_row);
-}
-
 /* Returns the distance between columns of kinds. */
 static double kind_width(void)
 {
     return KIND_STEPS * SLIM + TICK + 4 + ceil(attn_figure_text_width(11, ATTN_FIGURE_SMALL));
+}
+
+/* Returns the number of columns of the legend of kinds: beside the picture it is no higher, below
+ * it no wider. */
+static size_t n_kind_column(const struct attn_figure_pen *pen)
+{
+    const struct attn_figure_layout *frame = &pen->layout;
+    const double n_row = fmax(1, floor((frame->height - SWATCH) / ENTRY));
+
+    if (frame->lies)
+        return (size_t)fmax(1, floor((frame->right - ATTN_FIGURE_PAD) / kind_width()));
+    return frame->height == 0 ? 1 : (size_t)ceil(ATTN_N_HEAD_KIND / n_row);
 }
 
 static struct attn_figure_size lying_size(const struct attn_figure_pen *pen);
@@ -537,14 +541,14 @@ struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pe
     struct heading name;
     double n_column = LEGEND_COLUMNS;
 
-    if (pen->layout.lies)
-        return lying_size(pen);
     if (attn_figure_has_kinds(pen)) {
         const size_t n = n_kind_column(pen);
 
         return (struct attn_figure_size){
             kind_width() * (double)n, ceil((double)ATTN_N_HEAD_KIND / (double)n) * ENTRY + SWATCH};
     }
+    if (pen->layout.lies)
+        return lying_size(pen);
     name = break_name(pen);
     for (size_t i = 0, begin = 0; i < name.n; begin = name.ends[i++])
         n_column =
@@ -804,11 +808,12 @@ void attn_figure_add_legend(struct attn_figure_pen *pen)
     const struct attn_figure_layout *frame = &pen->layout;
     const double y = frame->top + frame->height + ENTRY;
 
-    if (frame->lies) {
+    if (attn_figure_has_kinds(pen))
+        add_kinds(pen, frame->lies ? ATTN_FIGURE_PAD : frame->right + aside(pen),
+                  frame->lies ? y : frame->top);
+    else if (frame->lies) {
         attn_figure_add_lying_ramp(pen, ATTN_FIGURE_PAD, y, LYING_WIDTH);
         attn_figure_add_cell_kinds(pen, ATTN_FIGURE_PAD + LYING_WIDTH + ENTRY, y + ENTRY);
-    } else if (attn_figure_has_kinds(pen))
-        add_kinds(pen, frame->right + aside(pen), frame->top);
-    else
+    } else
         add_standing(pen, frame->right + aside(pen), frame->top);
 }
