@@ -761,8 +761,7 @@ START_TEST(questions_are_of_both_texts)
     ck_assert_msg(line && sscanf(line, " head %*d %*d %lf %lf", &value, &change) == 2, "%s",
                   ran.err);
     snprintf(found, sizeof found,
-             ID("live-table") ".textContent.replaceAll('\u2212', '-').includes('%.6f')",
-             change);
+             ID("live-table") ".textContent.replaceAll('\u2212', '-').includes('%.6f')", change);
     assert_text(found, "true");
     attn_ran_release(&ran);
     assert_text(ID("live-asked") ".textContent.endsWith(\"--pair 'on mat' 'the cat [MASK].'\")",
@@ -2227,8 +2226,8 @@ START_TEST(steps_ask_and_steer)
     attn_browser_click_on(browser, "#live-reveal");
     assert_text(ID("live-revealed") ".textContent", "It is are.");
     attn_browser_click_on(browser, "#live-on");
-    attn_browser_wait(
-        browser, "document.querySelectorAll('#stage-ask #live-table tbody tr').length > 30");
+    attn_browser_wait(browser,
+                      "document.querySelectorAll('#stage-ask #live-table tbody tr').length > 30");
     assert_text(ID("live-asked") ".textContent.includes(\"--target ' is' --foil ' are'\")", "true");
     assert_text(ID("live-inquiry") ".hidden", "true");
     attn_browser_click_on(browser, "#live-on");
@@ -2652,8 +2651,7 @@ START_TEST(questions_are_answered_in_the_page)
     attn_browser_click_on(browser, "#live-questions summary");
     attn_browser_wait(browser, ID("live-target") ".value === ' are'");
     attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser,
-                      "document.querySelectorAll('#live-table tbody tr').length > 30");
+    attn_browser_wait(browser, "document.querySelectorAll('#live-table tbody tr').length > 30");
     free(attn_browser_text(
         browser, "[...document.querySelectorAll('#live-table tbody tr')].find(r => "
                  "r.cells[1].textContent === '1' && r.cells[2].textContent === '3').click()"));
@@ -2779,8 +2777,7 @@ START_TEST(questions_keep_changes)
         attn_browser_wait(browser, ID("live-target") ".value !== ''");
         free(attn_browser_text(browser, "(" ID("live-target") ".value = ' are')"));
         attn_browser_click_on(browser, "#live-ask");
-        attn_browser_wait(browser,
-                          "document.querySelectorAll('#live-table tbody tr').length > 30");
+        attn_browser_wait(browser, "document.querySelectorAll('#live-table tbody tr').length > 30");
         if (i > 0) {
             char told[128];
 
@@ -2788,8 +2785,8 @@ START_TEST(questions_keep_changes)
                      changes[i - 1][1]);
             assert_text(told, "true");
         }
-        values[i] = attn_browser_text(
-            browser, "document.querySelector('#live-table tbody tr').textContent");
+        values[i] = attn_browser_text(browser,
+                                      "document.querySelector('#live-table tbody tr').textContent");
         for (size_t k = 0; k < i; k++)
             ck_assert_str_ne(values[k], values[i]);
     }
