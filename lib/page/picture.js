@@ -467,6 +467,7 @@ function open() {
   $('view-matrix').before($('view-tokens'));
   $('view-lines').hidden = heads[0].rows > 128;
   if (!isInText) $('first').nextSibling.data = ' [CLS]';
+  $('first').parentNode.hidden = !isInText && nFront === 0;
   $('panes').classList.add('over-picture');
   addEventListener('keydown', event => attnPicture.onKey(event), true);
 }

@@ -1450,7 +1450,7 @@ const actions = {
   m: () => set({ v: 'matrix' }),
   t: () => state.v === 'tokens' ? turn() : set({ v: 'tokens' }),
   l: () => set({ v: 'lines' }),
-  f: () => run.hides_first || set({ first: state.first ? 0 : 1 }),
+  f: () => run.hides_first || $('first').parentNode.hidden || set({ first: state.first ? 0 : 1 }),
   s: () => set({ s: next(Object.keys(run.scales), state.s) }),
   o: () => set({ map: next(['', ...rampNames], state.map) }),
   c: () => set({ c: next(['', 'mean', 'max'], state.c) }),

@@ -25,6 +25,7 @@ enum { SIDE = 8, GREY = 128, N_TILE = 2, SIDE_OF_TILE = 2, SINK = 4 };
 
 static struct attn_browser *browser;
 static bool are_named = true; /* positions have tokens */
+static bool has_front = true; /* [CLS] and a register; else all N positions are patches */
 
 /* Weights of a row add up to 1; each head has one patch that it looks at from everywhere, and
  * another for each query. */
@@ -121,9 +122,11 @@ static void make_page(bool is_in_text)
         .height = (size_t)N_ROW * SIDE,
         .width = (size_t)N_COL * SIDE,
         .stride = (size_t)N_COL * SIDE,
-        .n_front = is_in_text ? 1 + N_TILE * SIDE_OF_TILE * SIDE_OF_TILE : N_FRONT,
-        .n_row = is_in_text ? SIDE_OF_TILE : N_ROW,
-        .n_col = is_in_text ? SIDE_OF_TILE : N_COL,
+        .n_front = is_in_text  ? 1 + N_TILE * SIDE_OF_TILE * SIDE_OF_TILE
+                   : has_front ? N_FRONT
+                               : 0,
+        .n_row = is_in_text ? SIDE_OF_TILE : has_front ? N_ROW : 2,
+        .n_col = is_in_text ? SIDE_OF_TILE : has_front ? N_COL : N / 2,
         .is_in_text = is_in_text,
         .usual = N - 1,
         .n_usual = 1,
@@ -366,6 +369,27 @@ START_TEST(patches_without_tokens_have_names)
 }
 END_TEST
 
+START_TEST(only_a_picture_with_a_first_token_can_leave_it_out)
+{
+    static const char shows[] = "document.getElementById('first').checkVisibility()";
+
+    enter();
+    load("v=tokens&h=0.0");
+    attn_browser_wait(browser, shows);
+    attn_browser_leave(browser);
+    attn_folder_enter();
+    are_named = has_front = false;
+    make_page(false);
+    are_named = has_front = true;
+    browser = attn_browser_open(1280, 900);
+    load("v=tokens&h=0.0");
+    attn_browser_wait(browser, "!document.getElementById('first').checkVisibility()");
+    attn_browser_key(browser, "f", 0);
+    attn_browser_wait(browser, "document.getElementById('first').checked");
+    leave();
+}
+END_TEST
+
 /* --- Beside a text --------------------------------------------------------------------------- */
 
 #define ACTIVE "document.getElementById('active-patch').textContent"
@@ -488,5 +512,6 @@ END_TEST
 ATTN_SUITE("browser_picture", a_patch_has_the_color_of_its_weight_on_the_picture,
            the_patch_under_the_pointer_is_the_query_of_every_head,
            keys_move_the_query_over_the_picture, patches_without_tokens_have_names,
+           only_a_picture_with_a_first_token_can_leave_it_out,
            a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it,
            it_fits_a_telephone_and_prints)
