@@ -171,7 +171,9 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
 
     ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
     ATTN_TRY(make_labels(&w->labels[0], dims->n_position, &w->tokens[0], err));
-    ATTN_TRY(make_labels(&w->labels[1], dims->n_source, &w->tokens[1], err));
+    /* the patches of a tower are no source of its decoder */
+    ATTN_TRY(make_labels(&w->labels[1], dims->encoder ? dims->encoder->n_position : dims->n_source,
+                         &w->tokens[1], err));
     if (writer->directory)
         return list_files(writer, err);
     while (attn_selection_next(writer->labels.selection, &at))

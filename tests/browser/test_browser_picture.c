@@ -117,20 +117,24 @@ static void make_maps(const struct attn_selection *selection, const struct attn_
 static void make_page(bool is_in_text)
 {
     static unsigned char rgb[N_ROW * SIDE * N_COL * SIDE * 3];
-    const struct attn_backdrop backdrop = {
-        .rgb = rgb,
-        .height = (size_t)N_ROW * SIDE,
-        .width = (size_t)N_COL * SIDE,
-        .stride = (size_t)N_COL * SIDE,
-        .n_front = is_in_text  ? 1 + N_TILE * SIDE_OF_TILE * SIDE_OF_TILE
-                   : has_front ? N_FRONT
-                               : 0,
-        .n_row = is_in_text ? SIDE_OF_TILE : has_front ? N_ROW : 2,
-        .n_col = is_in_text ? SIDE_OF_TILE : has_front ? N_COL : N / 2,
-        .is_in_text = is_in_text,
-        .usual = N - 1,
-        .n_usual = 1,
-        .neutral = "What is it?"};
+    const struct attn_backdrop backdrop = {.rgb = rgb,
+                                           .height = (size_t)N_ROW * SIDE,
+                                           .width = (size_t)N_COL * SIDE,
+                                           .stride = (size_t)N_COL * SIDE,
+                                           .n_front = is_in_text
+                                                          ? 1 + N_TILE * SIDE_OF_TILE * SIDE_OF_TILE
+                                                      : has_front ? N_FRONT
+                                                                  : 0,
+                                           .n_row = is_in_text  ? SIDE_OF_TILE
+                                                    : has_front ? N_ROW
+                                                                : 2,
+                                           .n_col = is_in_text  ? SIDE_OF_TILE
+                                                    : has_front ? N_COL
+                                                                : N / 2,
+                                           .is_in_text = is_in_text,
+                                           .usual = N - 1,
+                                           .n_usual = 1,
+                                           .neutral = "What is it?"};
     unsigned char region[N];
     struct attn_picture_maps *maps[2] = {NULL, NULL};
     const struct attn_sequence text = {.n = N, .seen = {.region = region, .n_prompt = N}};
