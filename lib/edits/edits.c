@@ -132,6 +132,11 @@ enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
                                      given->values.data,
                            attn_intervention_field(given), err))
             return ATTN_INVALID;
+        if (attn_edit_op_ablates(given->op) && (attn_number_list_is_given(&given->positions) ||
+                                                attn_number_list_is_given(&given->keys)))
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "`ablate`: `positions` and `keys` have no effect on an ablation, "
+                               "expected an edit of some rows");
     }
     return ATTN_OK;
 }

@@ -252,6 +252,9 @@ START_TEST(an_ablation_by_bad_numbers_fails)
          "ablate: 'z' names head 7, expected 0 to 2"},
         {{.op = ATTN_EDIT_MEAN, .at = {.site = ATTN_SITE_ROLLOUT}},
          "ablate: 'rollout' is of no tensor of a layer that can be edited"},
+        {{.op = ATTN_EDIT_ZERO, .at = {.site = ATTN_SITE_Z}, .positions = {.text = "0"}},
+         "`ablate`: `positions` and `keys` have no effect on an ablation, expected an edit of some "
+         "rows"},
     };
     struct attn_host *host = open_host("models/tiny-gpt2");
     struct attn_request request = text_request();
