@@ -727,7 +727,8 @@ struct attn_tower_pass attn_run_tower_pass(const struct attn_run *run)
 {
     struct attn_session_options options = attn_run_session_options(run);
 
-    options.reads_once = !run->host->options.reuse;
+    /* The weights serve all tiles. */
+    options.reads_once = run->text.seen.n_picture == 1 && !run->host->options.reuse;
     return (struct attn_tower_pass){.model = run->model,
                                     .text = &run->text,
                                     .store = &run->host->features,
