@@ -7,6 +7,7 @@
 #include "forward/session_pack.h"
 #include "input/pixels.h"
 #include "run/run_extra.h"
+#include "tests/support/encoders.h"
 #include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/open.h"
@@ -119,6 +120,8 @@ START_TEST(one_host_runs_the_tower_of_each_input)
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_pixels pixels = {.n_channel = 3, .height = 12, .width = 12};
     struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    struct attn_run *run;
     struct attn_npy values;
 
     unpack();
@@ -142,6 +145,10 @@ START_TEST(one_host_runs_the_tower_of_each_input)
         request.selection.sites = "pattern,resid_pre,resid_post,ln_final,image_embed";
         request.input = (struct attn_input){.pixels = &pixels};
         check_run(host, &request, "image", ATTN_SITE_IMAGE_EMBED);
+        pixels.n_picture = 2; /* tiles are for decoders */
+        attn_assert_invalid(attn_run_prepare(host, &request, &run, &err), &err,
+                            "`pixels` has 2 pictures, '");
+        pixels.n_picture = 0;
         attn_host_free(host);
     }
     free(pixels.values);
