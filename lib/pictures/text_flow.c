@@ -29,14 +29,14 @@ const char *attn_flow_token(struct attn_figure_pen *pen, const struct attn_text_
  */
 static bool is_apart(const struct attn_figure_pen *pen, const struct attn_text_flow *flow, size_t i)
 {
-    const struct attn_labels *labels = &pen->content->grid->run->labels;
+    const struct attn_writer *run = pen->content->grid->run;
     const size_t key = attn_grid_position(&flow->keys, i);
     const size_t before = attn_grid_position(&flow->keys, i - 1);
 
     if (key == ATTN_GRID_NO_POSITION || before == ATTN_GRID_NO_POSITION)
         return true;
-    return attn_flow_has_query(pen, flow) && labels->begin &&
-           labels->begin[key] > labels->end[before];
+    return attn_flow_has_query(pen, flow) && run->labels.begin &&
+           run->labels.begin[key] > run->labels.end[before];
 }
 
 struct attn_flow_spot attn_flow_next(struct attn_figure_pen *pen, struct attn_text_flow *flow,
