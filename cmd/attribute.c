@@ -110,14 +110,14 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     question->reuse = is_continued(question->call) || how->method == ATTN_ATTRIBUTE_IG;
     ATTN_TRY(question_check(question, err));
     how->n_most = tables_limit(question->call, tables);
-    if (how->score || (tables->order.sort && how->by == ATTN_ATTRIBUTE_BY_TOKEN))
+    if (how->score.text || (tables->order.sort && how->by == ATTN_ATTRIBUTE_BY_TOKEN))
         how->n_most = SIZE_MAX; /* sorted before they are limited */
     ATTN_TRY(question_begin(question, err));
     text = question->request.input;
     if (is_continued(question->call))
         ATTN_TRY(continue_text(question, how, &taken->made, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, how, &question->table, err));
-    if (how->score && !tables->order.sort)
+    if (how->score.text && !tables->order.sort)
         ATTN_TRY(keep_largest(question, tables_limit(question->call, tables), err));
     how->n_most = tables_limit(question->call, tables);
     question->picture.texts[0] = (struct attn_figure_text){

@@ -98,7 +98,7 @@ static const struct attn_param param_rows[] = {
                "and writer of the key; query or key, one row per writer of that side, with the "
                "sum over the other",
                .words = "part|token|pair|query|key"),
-    ATTN_PARAM(TEXT, "score", "QUERY>KEY@LAYER.HEAD", struct attn_attribute_args, score,
+    ATTN_PARAM(TEXT, "score", "QUERY>KEY@LAYER.HEAD", struct attn_attribute_args, score.text,
                "instead of a logit, split the score that this head at QUERY gives to KEY, before "
                "the softmax and a soft cap, into pairs of writers: a part of the model that wrote "
                "the query, and one that wrote the key. Positions or words; of several, the mean "
@@ -958,10 +958,10 @@ static const struct attn_procedure *choose_procedure(const void *given)
 {
     const struct attn_attribute_args *args = given;
 
-    return args->score                                ? &attn_attribute_pairs
-           : args->method == ATTN_ATTRIBUTE_DLA       ? &attn_attribute_parts
-           : attn_attribute_is_of_cells(args->method) ? &attn_attribute_cells
-                                                      : &attn_attribute_tokens;
+    return args->score.text || attn_score_has_lists(&args->score) ? &attn_attribute_pairs
+           : args->method == ATTN_ATTRIBUTE_DLA                   ? &attn_attribute_parts
+           : attn_attribute_is_of_cells(args->method)             ? &attn_attribute_cells
+                                                                  : &attn_attribute_tokens;
 }
 
 enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,

@@ -115,6 +115,14 @@ enum attn_baseline {
     ATTN_N_BASELINE = 7
 };
 
+/* The scores that one head at some queries gives to some keys. Borrowed. */
+struct attn_score_cells {
+    const char *text; /* "QUERY>KEY@LAYER.HEAD"; NULL: not given */
+    /* in the place of the text, if they are given: all three */
+    struct attn_number_list queries, keys;
+    struct attn_head_list head;
+};
+
 struct attn_attribute_args {
     size_t size; /* size of this struct */
     /* for dla: a target, optionally a foil, and a position; the metric is not used. For gradients:
@@ -138,7 +146,7 @@ struct attn_attribute_args {
     /* for ig: positions that keep their embedding in the baseline, or as text "none"; not given:
      * the positions that an encoder's tokenizer added */
     struct attn_number_list baseline_keep;
-    const char *score; /* "QUERY>KEY@LAYER.HEAD": attributes this score, and no answer; or NULL */
+    struct attn_score_cells score; /* if it is given, attributes these scores, and no answer */
 };
 
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("attribute", attn_attribute_args)

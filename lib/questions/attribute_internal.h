@@ -6,6 +6,7 @@
 #include "questions/frame.h"
 #include "questions/generate.h"
 #include "questions/questions_internal.h"
+#include "trace/trace_internal.h"
 
 extern const struct attn_procedure attn_attribute_tokens; /* methods with a row per token */
 extern const struct attn_procedure attn_attribute_cells;  /* attn_x_grad and causes */
@@ -28,6 +29,12 @@ int attn_found_cell_compare(const void *a, const void *b);
 static inline bool attn_attribute_is_of_cells(enum attn_attribute_method method)
 {
     return method == ATTN_ATTRIBUTE_ATTN_X_GRAD || method == ATTN_ATTRIBUTE_CAUSES;
+}
+
+static inline bool attn_score_has_lists(const struct attn_score_cells *score)
+{
+    return attn_number_list_is_given(&score->queries) || attn_number_list_is_given(&score->keys) ||
+           attn_head_list_is_given(&score->head);
 }
 
 /* Lets a picture of a table label positions with the patches of an image. */

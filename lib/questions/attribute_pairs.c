@@ -251,21 +251,42 @@ static enum attn_status find_head(struct pair_split *split, struct attn_error *e
     return status;
 }
 
-/* Cuts `score` into queries, keys and head. */
-static enum attn_status read_score(struct pair_split *split, struct attn_error *err)
+/* Cuts the text of `score` into queries, keys and head. */
+static enum attn_status cut_score(struct pair_split *split, const char *text,
+                                  struct attn_error *err)
 {
-    const size_t size = strlen(split->args->score) + 1;
+    const size_t size = strlen(text) + 1;
 
     split->spec = attn_frame_alloc(&split->frame, size, 1);
     ATTN_TRY(attn_frame_memory(&split->frame, err));
-    memcpy(split->spec, split->args->score, size);
-    if (!attn_knockout_cut(split->spec, &split->of_queries.text, &split->of_keys.text,
-                           &split->of_heads.text) ||
-        !split->of_heads.text) {
-        attn_error_set(err, ATTN_INVALID, "`score` is '%s', expected QUERY>KEY@LAYER.HEAD",
-                       attn_quote_string(split->args->score).text);
-        attn_error_hint(err, "'it>cat@2.5' is the score that head 2.5 at 'it' gives to 'cat'");
-        return ATTN_INVALID;
+    memcpy(split->spec, text, size);
+    if (attn_knockout_cut(split->spec, &split->of_queries.text, &split->of_keys.text,
+                          &split->of_heads.text) &&
+        split->of_heads.text)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "`score` is '%s', expected QUERY>KEY@LAYER.HEAD",
+                   attn_quote_string(text).text);
+    return attn_error_hint(err, "'it>cat@2.5' is the score that head 2.5 at 'it' gives to 'cat'");
+}
+
+static enum attn_status read_score(struct pair_split *split, struct attn_error *err)
+{
+    const struct attn_score_cells *score = &split->args->score;
+
+    if (!attn_score_has_lists(score)) {
+        ATTN_TRY(cut_score(split, score->text, err));
+    } else {
+        if (!attn_is_given(attn_number_list_is_given(&score->queries), "score.queries", err) ||
+            !attn_is_given(attn_number_list_is_given(&score->keys), "score.keys", err) ||
+            !attn_is_given(attn_head_list_is_given(&score->head), "score.head", err))
+            return ATTN_INVALID;
+        if (split->args->answer.target || split->args->answer.target_id)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "`target` and `score` do not go together: a score is no answer "
+                                  "of the model");
+        split->of_queries = score->queries;
+        split->of_keys = score->keys;
+        split->of_heads = score->head;
     }
     return attn_error_in(find_head(split, err), "score", err);
 }
@@ -1238,15 +1259,16 @@ static void draw(const void *given, struct attn_drawn *drawn)
     const struct attn_attribute_args *args = given;
     const struct attn_table *table = drawn->table;
     const size_t column = table ? attn_table_find(table, columns[RELATIVE].name) : SIZE_MAX;
+    const char *score = attn_score_has_lists(&args->score) ? "a score" : args->score.text;
     size_t row = 0;
 
     while (column < SIZE_MAX && row < attn_table_n_row(table) && attn_table_total(table, row) != 0)
         row++;
     if (column < SIZE_MAX && row < attn_table_n_row(table))
-        attn_drawn_ask(drawn, "of %s by its writers, %.2f in all", args->score,
+        attn_drawn_ask(drawn, "of %s by its writers, %.2f in all", score,
                        attn_table_cell(table, row, column).real);
     else
-        attn_drawn_ask(drawn, "of %s by its writers", args->score);
+        attn_drawn_ask(drawn, "of %s by its writers", score);
 }
 
 const struct attn_procedure attn_attribute_pairs = {

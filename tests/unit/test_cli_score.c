@@ -164,7 +164,7 @@ static bool adds_up(struct attn_host *host, const char *name, const char *spec)
     size_t n;
 
     request.input.ids = ids, request.input.n_id = sizeof ids / sizeof *ids;
-    args.score = spec, args.n_most = SIZE_MAX;
+    args.score.text = spec, args.n_most = SIZE_MAX;
     for (int i = 0; i < 3; i++) {
         args.by = (enum attn_attribute_by)(ATTN_ATTRIBUTE_BY_PAIR + i);
         if (attn_attribute(host, &request, &args, &tables[i], &err) != ATTN_OK) {

@@ -127,6 +127,21 @@ static enum attn_status ask_attribute(struct attn_host *host, struct attn_reques
     return attn_attribute(host, request, &args, table, err);
 }
 
+/* The text stands beside the numbers: QUERY>KEY@LAYER.HEAD. */
+static enum attn_status ask_score(struct attn_host *host, struct attn_request *request,
+                                  enum how how, struct attn_table **table, struct attn_error *err)
+{
+    struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+
+    if (how != TEXT) {
+        args.score.queries = numbers(how, "the", &third),
+        args.score.keys = numbers(how, "to", &one);
+        args.score.head = heads(how == BAD ? NUMBERS : how);
+    }
+    args.score.text = how == TEXT ? "3>keys@2.5" : how == BOTH ? "no such word" : NULL;
+    return attn_attribute(host, request, &args, table, err);
+}
+
 static void expect_same(const struct attn_table *a, const struct attn_table *b)
 {
     ck_assert_uint_eq(attn_table_n_row(a), attn_table_n_row(b));
@@ -154,6 +169,7 @@ START_TEST(numbers_are_the_positions_and_heads_of_texts)
         {ask_spans, "noun: bad item '90' of the positions, expected numbers from 0 to 4"},
         {ask_attribute,
          "baseline_keep: bad item '90' of the positions, expected numbers from 0 to 4"},
+        {ask_score, "score: bad item '90' of the positions, expected numbers from 0 to 4"},
     };
     struct attn_error err = {0};
     struct attn_host *host;

@@ -33,7 +33,7 @@ static struct attn_table *split_score(struct attn_host *host, const char *cells,
     request.input = (struct attn_input){.ids = target, .n_id = sizeof target / sizeof *target};
     if (attn_model_config(attn_host_model(host))->stack.has_encoder)
         request.source = (struct attn_input){.ids = source, .n_id = sizeof source / sizeof *source};
-    args.score = score;
+    args.score.text = score;
     args.n_most = 99999;
     ck_assert_msg(attn_attribute(host, &request, &args, &table, &err) == ATTN_OK, "%s: %s",
                   attn_model_name(attn_host_model(host)), err.message);

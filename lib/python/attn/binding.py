@@ -1045,6 +1045,10 @@ class attn_align_args(Structure):
     pass
 
 
+class attn_score_cells(Structure):
+    pass
+
+
 class attn_attribute_args(Structure):
     pass
 
@@ -2245,6 +2249,12 @@ attn_align_args._fields_ = [
     ("is_one_based", c_bool),
     ("is_soft", c_bool),
 ]
+attn_score_cells._fields_ = [
+    ("text", c_char_p),
+    ("queries", attn_number_list),
+    ("keys", attn_number_list),
+    ("head", attn_head_list),
+]
 attn_attribute_args._fields_ = [
     ("size", c_size_t),
     ("answer", attn_answer_args),
@@ -2258,7 +2268,7 @@ attn_attribute_args._fields_ = [
     ("merges_words", c_bool),
     ("n_target", c_size_t),
     ("baseline_keep", attn_number_list),
-    ("score", c_char_p),
+    ("score", attn_score_cells),
 ]
 attn_generate_args._fields_ = [
     ("size", c_size_t),
