@@ -35,6 +35,7 @@ struct attn_view {
     struct view_words positions, source;
     size_t *begin, *end; /* [positions.n] owns; begin and end of each word in the text, or NULL */
     size_t mask;         /* the word that is the only mask token of an encoder */
+    unsigned char *region; /* [positions.n] owns; the region in which each word begins, or NULL */
     /* [n_open] owns; rows in progress, for each site, layer and head; NULL if words are not
      * merged */
     struct word_row *open;
@@ -166,6 +167,18 @@ static enum attn_status check_words(const struct attn_labels *labels, struct att
     return ATTN_INVALID;
 }
 
+/* Gives each word the part of a prompt with a picture in which it begins. */
+static enum attn_status join_regions(struct attn_view *view, struct attn_error *err)
+{
+    if (!view->given->region)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(view->region, view->positions.n, err));
+    for (size_t i = view->positions.n_token; i-- > 0;)
+        view->region[word_of(&view->positions, i)] = view->given->region[i];
+    view->labels.region = view->region;
+    return ATTN_OK;
+}
+
 static enum attn_status merge(struct attn_view *view, struct attn_error *err)
 {
     const struct attn_labels *given = view->given;
@@ -188,7 +201,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     view->labels.tokens = view->positions.joined.texts;
     view->labels.token_sizes = view->positions.joined.sizes;
     view->labels.words = view->labels.source_words = NULL;
-    view->labels.region = NULL;
+    ATTN_TRY(join_regions(view, err));
     view->labels.seen = NULL;
     if (given->mask)
         view->mask = word_of(&view->positions, *given->mask);
@@ -426,6 +439,7 @@ void attn_view_free(struct attn_view *view)
     attn_selection_free(view->selection);
     attn_free(view->begin);
     attn_free(view->end);
+    attn_free(view->region);
     attn_free(view->values);
     attn_free(view->keys);
     attn_free(view->n_kept);
