@@ -33,8 +33,8 @@ struct attn_view {
     struct attn_selection *selection; /* owns; selection with words as positions, or NULL */
     struct attn_dims encoder;         /* sizes with words, used by the selection */
     struct view_words positions, source;
-    size_t *begin, *end; /* [positions.n] owns; begin and end of each word in the text, or NULL */
-    size_t mask;         /* the word that is the only mask token of an encoder */
+    size_t *begin, *end;   /* [positions.n] owns; begin and end of each word in the text, or NULL */
+    size_t mask;           /* the word that is the only mask token of an encoder */
     unsigned char *region; /* [positions.n] owns; the region in which each word begins, or NULL */
     /* [n_open] owns; rows in progress, for each site, layer and head; NULL if words are not
      * merged */
