@@ -993,11 +993,11 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 
     if (!attn_is_choice(args->by, ATTN_ABLATE_BY_NEURON + 1, "by", err) ||
         !attn_is_choice(args->with, ATTN_ABLATE_WITH_UNIFORM + 1, "with", err) ||
-        (args->n_reference > 0 && !attn_is_given(args->references, "references", err)))
+        (args->n_reference > 0 && !attn_is_given(args->references, "references", err)) ||
+        (args->n_set > 0 && !attn_is_given(args->sets, "sets", err)))
         return ATTN_INVALID;
     for (size_t i = 0; i < args->n_set; i++)
-        if (!attn_is_given(args->sets && attn_head_list_is_given(&args->sets[i].heads), "sets",
-                           err) ||
+        if (!attn_is_given(attn_head_list_is_given(&args->sets[i].heads), "sets", err) ||
             !attn_is_given(args->sets[i].name || args->sets[i].heads.text, "name", err) ||
             !ATTN_IS_KNOWN(args->sets[i].later, "sets", err))
             return ATTN_INVALID;
