@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "tensors/token_text.h"
+#include "trace/model_stack.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -150,12 +151,19 @@ static enum attn_status check_words(const struct attn_labels *labels, struct att
         attn_sites_join(attn_sites_gradients_of(attn_sites_all()), ATTN_SITES(ATTN_SITE_CONTACTS));
     const struct attn_site_set sites = attn_sites_without(attn_selection_sites(labels->selection),
                                                           attn_sites_without(patterns, gradients));
+    struct attn_selection_walk at = {0};
 
     for (int site = 0; site < ATTN_N_SITE; site++)
         if (attn_sites_have(sites, site)) {
             attn_error_set(err, ATTN_INVALID,
                            "`merge_words` joins rows and columns of patterns, and '%s' is chosen",
                            attn_site_name((enum attn_site)site));
+            return attn_error_hint(err, "`sites pattern`");
+        }
+    while (attn_selection_next(labels->selection, &at))
+        if (at.at.stack == ATTN_STACK_TOWER) {
+            attn_error_set(err, ATTN_INVALID,
+                           "`merge_words` joins tokens, and patches of the tower are chosen");
             return attn_error_hint(err, "`sites pattern`");
         }
     if (labels->words)
