@@ -8,6 +8,7 @@
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
@@ -595,6 +596,23 @@ static enum attn_status append_chars(const struct text_words *words,
 
 /* --- Names ----------------------------------------------------------------------------------- */
 
+enum attn_status attn_places_check(const struct attn_places *places, struct attn_error *err)
+{
+    for (; places; places = places->others) {
+        if (!ATTN_IS_KNOWN(places->later, "places", err) ||
+            !attn_is_given(places->n == 0 || places->items, "places", err))
+            return ATTN_INVALID;
+        for (size_t i = 0; i < places->n; i++) {
+            const struct attn_number_list *spec = &places->items[i].spec;
+
+            if (!attn_is_given(places->items[i].name, "places", err) ||
+                !attn_is_given(spec->n > 0 ? (const void *)spec->items : spec->text, "places", err))
+                return ATTN_INVALID;
+        }
+    }
+    return ATTN_OK;
+}
+
 /* Finds the named position NAME [size] in PLACES, which may be NULL, and the lists after it. */
 static const struct attn_item_place *find_named(const struct attn_places *places, const char *name,
                                                 size_t size)
@@ -617,7 +635,7 @@ static enum attn_status append_key(const struct attn_sequence *sequence,
     const struct attn_item_place *key = find_named(sequence->places, item->word, item->size);
     struct position_item text = {.form = FORM_TEXT, .nth = item->nth};
 
-    if (!key) {
+    if (!key || !key->spec.text) {
         attn_error_set(err, ATTN_INVALID, "there is no key '%s' with a text",
                        attn_quote(name, n_name).text);
         attn_error_hint(err, "key:NAME is the text that an item has in its key NAME");

@@ -50,6 +50,10 @@
 /* The parameter that names positions, in a struct attn_places. */
 extern const struct attn_param_list attn_place_params;
 
+/* Checks that all of PLACES, which may be NULL, and of the lists after it have names and positions.
+ */
+enum attn_status attn_places_check(const struct attn_places *places, struct attn_error *err);
+
 /* Replaces the words of the list SPEC by numbers. The caller frees the result (attn_free).
  * ATTN_INVALID for a word that does not occur, for a word that occurs more than once and has no #N
  * (the message lists its positions), and if tokens have no text. */

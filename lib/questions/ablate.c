@@ -998,6 +998,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return ATTN_INVALID;
     for (size_t i = 0; i < args->n_set; i++)
         if (!attn_is_given(attn_head_list_is_given(&args->sets[i].heads), "sets", err) ||
+            !attn_is_given(args->sets[i].heads.n == 0 || args->sets[i].heads.items, "heads", err) ||
             !attn_is_given(args->sets[i].name || args->sets[i].heads.text, "name", err) ||
             !ATTN_IS_KNOWN(args->sets[i].later, "sets", err))
             return ATTN_INVALID;

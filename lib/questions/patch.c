@@ -266,17 +266,12 @@ const struct attn_question attn_question_patch = {
 static enum attn_status check_places(const struct attn_item_place *given, size_t n,
                                      struct attn_error *err)
 {
-    if (n > 0 && !attn_is_given(given, "places", err))
-        return ATTN_INVALID;
-    for (size_t i = 0; i < n; i++) {
-        if (!attn_is_given(given[i].name, "places", err) ||
-            !attn_is_given(attn_number_list_is_given(&given[i].spec), "places", err))
-            return ATTN_INVALID;
+    ATTN_TRY(attn_places_check(&(struct attn_places){.items = given, .n = n}, err));
+    for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(given[i].name, given[k].name) == 0)
                 return attn_error_set(err, ATTN_INVALID, "`places` has '%s' twice",
                                       attn_quote_string(given[i].name).text);
-    }
     return ATTN_OK;
 }
 

@@ -489,7 +489,7 @@ static enum attn_status check_given(const struct attn_request *request, struct a
         ATTN_IS_KNOWN(request->maps.later, "maps", err) &&
         ATTN_IS_KNOWN(predict->later, "predict", err) &&
         (!predict->more || ATTN_IS_KNOWN(predict->more->later, "predict", err)) &&
-        (!reading->places || ATTN_IS_KNOWN(reading->places->later, "places", err)) &&
+        attn_places_check(reading->places, err) == ATTN_OK &&
         ATTN_IS_KNOWN(outputs->later, "outputs", err) &&
         (!outputs->table || attn_is_given(outputs->table_picture, "table_picture", err)) &&
         attn_is_choice(reading->special, ATTN_SPECIAL_TEXT + 1, "special", err) &&

@@ -823,6 +823,36 @@ START_TEST(lists_that_are_lacking_are_named)
 }
 END_TEST
 
+START_TEST(lists_of_numbers_without_numbers_are_refused)
+{
+    struct attn_host *host = attn_open_host("fable", NULL);
+    struct attn_ablate_args ablate = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_ablate_sum ablated = ATTN_ABLATE_SUM_DEFAULT;
+    struct attn_ablate_set set = {.heads = {.n = 1}, .name = "set"};
+    struct attn_item_place place = {.name = "here"};
+    const int64_t first[] = {0};
+    struct attn_places places = {.n = 1}, others = {.others = &places};
+    struct attn_request request = ask();
+    struct attn_result result = {0};
+    struct attn_table *table;
+
+    ablate.answer.target = " the", ablate.sets = &set, ablate.n_set = 1;
+    REFUSED(attn_ablate(host, &request, &ablate, &table, &ablated, &err), "heads");
+    request.selection.queries.text = "here";
+    request.reading.places = &others;
+    REFUSED(attn_run_request(host, &request, &result, &err), "places");
+    places.items = &place;
+    REFUSED(attn_run_request(host, &request, &result, &err), "places");
+    place.spec.n = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "places");
+    place.spec.items = first, place.name = NULL;
+    REFUSED(attn_run_request(host, &request, &result, &err), "places");
+    place.name = "key:here", request.selection.queries.text = "key:here";
+    REFUSED(attn_run_request(host, &request, &result, &err), "no key 'here' with a text");
+    attn_host_free(host);
+}
+END_TEST
+
 /* --- Attention on arrays ---------------------------------------------------------------------- */
 
 enum { HEADS = 2, QUERIES = 3, KEYS = 4, WIDTH = 5 };
@@ -1422,11 +1452,11 @@ ATTN_SUITE("callers' mistakes", null_is_named_by_what_opens_and_runs,
            experiments_have_no_other_choices, structs_without_their_size_are_refused,
            results_are_not_written_beyond_the_size_of_the_caller,
            fields_of_later_versions_are_refused, lists_that_are_lacking_are_named,
-           arrays_that_are_lacking_are_named, selections_of_other_arrays_are_refused,
-           sizes_that_no_array_has_are_refused, attention_on_arrays_has_no_other_choices,
-           sizes_that_no_memory_holds_are_no_memory, captures_have_no_other_places,
-           selections_and_edges_have_no_other_places, tables_have_no_other_cells,
-           an_observer_that_fails_silently_fails_the_run,
+           lists_of_numbers_without_numbers_are_refused, arrays_that_are_lacking_are_named,
+           selections_of_other_arrays_are_refused, sizes_that_no_array_has_are_refused,
+           attention_on_arrays_has_no_other_choices, sizes_that_no_memory_holds_are_no_memory,
+           captures_have_no_other_places, selections_and_edges_have_no_other_places,
+           tables_have_no_other_cells, an_observer_that_fails_silently_fails_the_run,
            other_functions_that_fail_silently_fail_too, observers_that_lack_a_part_are_refused,
            a_run_is_performed_once, selections_of_other_models_are_refused,
            captures_of_shorter_texts_keep_what_they_have_room_for, hosts_without_a_model_are_said,
