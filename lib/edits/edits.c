@@ -110,6 +110,24 @@ bool attn_edits_name_positions(const struct attn_request_edits *edits)
     return has_named;
 }
 
+/* Checks that no field of GIVEN is set that its operation ignores. */
+static enum attn_status check_ignored(const struct attn_intervention *given, struct attn_error *err)
+{
+    const bool ablates = attn_edit_op_ablates(given->op), masks = given->op == ATTN_EDIT_MASK;
+    const char *ignored = NULL;
+
+    if (ablates && attn_number_list_is_given(&given->positions))
+        ignored = "positions";
+    else if (!masks && attn_number_list_is_given(&given->keys))
+        ignored = "keys";
+    else if (!masks && !ablates && attn_head_list_is_given(&given->heads))
+        ignored = "heads";
+    return !ignored ? ATTN_OK
+                    : attn_refuse(err, ATTN_STAGE_OPTIONS, "%s: `%s` has no effect on '%s'",
+                                  attn_intervention_field(given), ignored,
+                                  attn_quote_string(attn_intervention_name(given)).text);
+}
+
 enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
                                         struct attn_error *err)
 {
@@ -132,11 +150,7 @@ enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
                                      given->values.data,
                            attn_intervention_field(given), err))
             return ATTN_INVALID;
-        if (attn_edit_op_ablates(given->op) && (attn_number_list_is_given(&given->positions) ||
-                                                attn_number_list_is_given(&given->keys)))
-            return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                               "`ablate`: `positions` and `keys` have no effect on an ablation, "
-                               "expected an edit of some rows");
+        ATTN_TRY(check_ignored(given, err));
     }
     return ATTN_OK;
 }

@@ -853,6 +853,35 @@ START_TEST(lists_of_numbers_without_numbers_are_refused)
 }
 END_TEST
 
+START_TEST(fields_that_an_operation_ignores_are_refused)
+{
+    static const enum attn_edit_op ops[] = {ATTN_EDIT_ZERO,    ATTN_EDIT_MEAN, ATTN_EDIT_UNIFORM,
+                                            ATTN_EDIT_REPLACE, ATTN_EDIT_ADD,  ATTN_EDIT_SCALE};
+    struct attn_host *host = attn_open_host("fable", NULL);
+    static const float number[1] = {1};
+    struct attn_intervention made = ATTN_INTERVENTION_DEFAULT;
+    struct attn_request request = ask();
+    struct attn_result result = {0};
+
+    request.edits.interventions = &made, request.edits.n_intervention = 1;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        const bool ablates = i < 3;
+
+        made = ATTN_INTERVENTION_DEFAULT, made.op = ops[i], made.values.data = number;
+        made.keys.text = "0";
+        REFUSED(attn_run_request(host, &request, &result, &err), "`keys` has no effect");
+        made.keys.text = NULL;
+        if (ablates)
+            made.positions.text = "0";
+        else
+            made.heads.text = "0.0";
+        REFUSED(attn_run_request(host, &request, &result, &err),
+                ablates ? "`positions` has no effect" : "`heads` has no effect");
+    }
+    attn_host_free(host);
+}
+END_TEST
+
 /* --- Attention on arrays ---------------------------------------------------------------------- */
 
 enum { HEADS = 2, QUERIES = 3, KEYS = 4, WIDTH = 5 };
@@ -1452,7 +1481,8 @@ ATTN_SUITE("callers' mistakes", null_is_named_by_what_opens_and_runs,
            experiments_have_no_other_choices, structs_without_their_size_are_refused,
            results_are_not_written_beyond_the_size_of_the_caller,
            fields_of_later_versions_are_refused, lists_that_are_lacking_are_named,
-           lists_of_numbers_without_numbers_are_refused, arrays_that_are_lacking_are_named,
+           lists_of_numbers_without_numbers_are_refused,
+           fields_that_an_operation_ignores_are_refused, arrays_that_are_lacking_are_named,
            selections_of_other_arrays_are_refused, sizes_that_no_array_has_are_refused,
            attention_on_arrays_has_no_other_choices, sizes_that_no_memory_holds_are_no_memory,
            captures_have_no_other_places, selections_and_edges_have_no_other_places,

@@ -253,8 +253,7 @@ START_TEST(an_ablation_by_bad_numbers_fails)
         {{.op = ATTN_EDIT_MEAN, .at = {.site = ATTN_SITE_ROLLOUT}},
          "ablate: 'rollout' is of no tensor of a layer that can be edited"},
         {{.op = ATTN_EDIT_ZERO, .at = {.site = ATTN_SITE_Z}, .positions = {.text = "0"}},
-         "`ablate`: `positions` and `keys` have no effect on an ablation, expected an edit of some "
-         "rows"},
+         "ablate: `positions` has no effect on 'z'"},
     };
     struct attn_host *host = open_host("models/tiny-gpt2");
     struct attn_request request = text_request();
