@@ -350,7 +350,6 @@ static const struct {
     {"glossary", "explanation/glossary", NULL},
     {"gradients", NULL, "run --grad"},
     {"images", NULL, "run --image"},
-    {"pictures-and-questions", NULL, "run --image"},
     {"make-a-model", NULL, "init --help"},
     {"pages", NULL, "run --html"},
     {"pictures", NULL, "help figures"},
