@@ -445,12 +445,18 @@ static enum attn_status compare_logits(struct comparing *comparing,
 /* --- The runs --------------------------------------------------------------------------------- */
 
 /* Returns the exact attention of a layer: full attention, or the window if the model's own layer
- * has one. */
+ * has one, which for a picture is a block of its grid. */
 static struct attn_attention find_exact_kind(const struct comparing *comparing, size_t layer)
 {
-    if (comparing->config && comparing->config->attention[layer].kind == ATTN_ATTENTION_WINDOW)
-        return comparing->config->attention[layer];
-    return ATTN_ATTENTION_DEFAULT;
+    struct attn_attention own = ATTN_ATTENTION_DEFAULT;
+
+    if (comparing->config)
+        own = comparing->config->attention[layer];
+    if (own.kind == ATTN_ATTENTION_BLOCK)
+        own.stride = comparing->run->text.grid.n_col;
+    return own.kind == ATTN_ATTENTION_BLOCK || own.kind == ATTN_ATTENTION_WINDOW
+               ? own
+               : ATTN_ATTENTION_DEFAULT;
 }
 
 /* Returns true if any layer differs from exact attention with the same scores. */
@@ -464,6 +470,8 @@ static bool is_other(const struct comparing *comparing)
 
         if (own->kind != exact.kind ||
             (own->kind == ATTN_ATTENTION_WINDOW && own->window != exact.window) ||
+            (own->kind == ATTN_ATTENTION_BLOCK &&
+             (own->count != exact.count || own->stride != exact.stride)) ||
             own->masking != ATTN_MASKING_INF || own->algorithm == ATTN_ALGORITHM_BLOCKWISE ||
             own->dropout > 0 || own->dropout_mask.cells)
             return true;
@@ -520,12 +528,15 @@ static enum attn_status prepare(struct comparing *comparing, struct attn_error *
         const size_t layer = attn_location_index(&at);
         struct attn_attention *chosen = &comparing->chosen[layer];
         struct attn_attention *exact = &comparing->exact[layer];
+        const struct attn_attention kind = find_exact_kind(comparing, layer);
 
         *chosen = comparing->attention[layer];
         attn_attention_resolve_stride(chosen, attn_location_n_key(&comparing->dims, &at));
         *exact = *chosen;
-        exact->kind = find_exact_kind(comparing, layer).kind;
-        exact->window = find_exact_kind(comparing, layer).window;
+        exact->kind = kind.kind;
+        exact->window = kind.window;
+        exact->count = kind.count;
+        exact->stride = kind.stride;
         exact->algorithm =
             exact->kind == ATTN_ATTENTION_FULL ? ATTN_ALGORITHM_DENSE : ATTN_ALGORITHM_AUTO;
         exact->masking = ATTN_MASKING_INF;
