@@ -149,12 +149,16 @@ static enum attn_status check_words(const struct attn_labels *labels, struct att
         ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_DROPPED), attn_sites_derived());
     const struct attn_site_set gradients =
         attn_sites_join(attn_sites_gradients_of(attn_sites_all()), ATTN_SITES(ATTN_SITE_CONTACTS));
-    const struct attn_site_set sites = attn_sites_without(attn_selection_sites(labels->selection),
-                                                          attn_sites_without(patterns, gradients));
+    const struct attn_site_set chosen = attn_selection_sites(labels->selection);
+    const struct attn_site_set sites =
+        attn_sites_without(chosen, attn_sites_without(patterns, gradients));
     struct attn_selection_walk at = {0};
+    bool has_words = false; /* maps over a picture, which stay as they are, are not all */
 
     for (int site = 0; site < ATTN_N_SITE; site++)
-        if (attn_sites_have(sites, site)) {
+        has_words |= attn_sites_have(chosen, site) && !attn_site_has_own_rows(site);
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        if (attn_sites_have(has_words ? sites : chosen, site)) {
             attn_error_set(err, ATTN_INVALID,
                            "`merge_words` joins rows and columns of patterns, and '%s' is chosen",
                            attn_site_name((enum attn_site)site));
@@ -421,7 +425,7 @@ enum attn_status attn_view_event(void *user, const struct attn_trace_event *even
 {
     struct attn_view *view = user;
 
-    if (view->picture->merges_words)
+    if (view->picture->merges_words && !attn_site_has_own_rows(event->at.site))
         return emit_words(view, event, err);
     if (attn_site_has_keys(event->at.site) || attn_site_layout(event->at.site) == ATTN_LAYOUT_RANK)
         return emit_narrowed(view, event, err);
