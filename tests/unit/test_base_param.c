@@ -10,12 +10,17 @@
 #include <string.h>
 
 struct pair {
-    const char *value, *name;
+    const char *value;
+    const void *items;
+    size_t n;
+    const char *name;
     size_t later;
 };
 
 struct place {
     const char *name, *spec;
+    const void *items;
+    size_t n;
 };
 
 struct args {
