@@ -181,9 +181,9 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
         struct attn_pixels *made = &sequence->made;
 
         if (pixels != made)
-            return attn_error_set(err, ATTN_INVALID, "`pixels` has %zu pictures, '%s' reads one",
-                                  pixels->n_picture,
-                                  attn_quote_string(attn_model_name(model)).text);
+            return attn_error_set(
+                err, ATTN_INVALID, "the pixels are of %zu pictures, '%s' reads one",
+                pixels->n_picture, attn_quote_string(attn_model_name(model)).text);
         memmove(made->values, made->values + (made->n_picture - 1) * n, n * sizeof *made->values);
         made->n_picture = 1;
     }

@@ -147,7 +147,7 @@ START_TEST(one_host_runs_the_tower_of_each_input)
         check_run(host, &request, "image", ATTN_SITE_IMAGE_EMBED);
         pixels.n_picture = 2; /* tiles are for decoders */
         attn_assert_invalid(attn_run_prepare(host, &request, &run, &err), &err,
-                            "`pixels` has 2 pictures, '");
+                            "the pixels are of 2 pictures, '");
         pixels.n_picture = 0;
         attn_host_free(host);
     }
