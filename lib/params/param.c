@@ -497,6 +497,6 @@ bool attn_param_is_set(const struct attn_param *param, const void *home, const v
 
     return param->home != ATTN_PARAM_OF_CALLER &&
            (memcmp(one + param->offset, other + param->offset, size_of(param)) != 0 ||
-            (param->type == ATTN_PARAM_TEXT && param->second &&
+            ((param->type == ATTN_PARAM_TEXT || param->type == ATTN_PARAM_LIST) && param->second &&
              memcmp(one + param->second, other + param->second, sizeof(void *)) != 0));
 }

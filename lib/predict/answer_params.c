@@ -26,7 +26,8 @@ static const struct attn_param places[] = {
     ATTN_PARAM(LIST, "at", "POS", struct attn_answer_args, at,
                "the position that the target follows, a number or a word of the text; default: "
                "-1, the last. For an encoder, the position of the target; default: the mask",
-               .keys = "at", .traits = ATTN_PARAM_SHAPES_GRADIENTS),
+               .second = offsetof(struct attn_answer_args, at.n), .keys = "at",
+               .traits = ATTN_PARAM_SHAPES_GRADIENTS),
 };
 const struct attn_param_list attn_at_params = ATTN_PARAM_LIST("Answer", places);
 

@@ -169,9 +169,11 @@ static const struct attn_param param_rows[] = {
                "the layers, as 8, 2-4 or all; of hidden states 0 is the embedding and L the output "
                "of block L - 1, and several need `score`. Default: two thirds of the layers of "
                "hidden states and decoders, the last one of cross-attention; with `score` all "
-               "heads"),
+               "heads",
+               .second = offsetof(struct attn_align_args, layers.n)),
     ATTN_PARAM(LIST, "heads", "LIST", struct attn_align_args, heads.text,
-               "the heads whose mean makes links, as in 1.0,3.*; default: those of the layers"),
+               "the heads whose mean makes links, as in 1.0,3.*; default: those of the layers",
+               .second = offsetof(struct attn_align_args, heads.n)),
     ATTN_PARAM(FLAG, "shifted", NULL, struct attn_align_args, is_shifted,
                "take for a token the row of the token before it, which predicts it, instead of "
                "its own row"),

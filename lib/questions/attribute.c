@@ -144,7 +144,8 @@ static const struct attn_param param_rows[] = {
                .second = offsetof(struct attn_attribute_args, given.image)),
     ATTN_PARAM(LIST, "baseline_keep", "LIST|none", struct attn_attribute_args, baseline_keep,
                "for ig: positions or words that keep their embedding in the baseline. Default: the "
-               "tokens that the tokenizer of an encoder added, like [CLS]"),
+               "tokens that the tokenizer of an encoder added, like [CLS]",
+               .second = offsetof(struct attn_attribute_args, baseline_keep.n)),
     ATTN_PARAM(FLAG, "merge_words", NULL, struct attn_attribute_args, merges_words,
                "for tokens: print one row per word, with the sum over its tokens"),
     ATTN_PARAM_KEPT(COUNT, "generated", "N",

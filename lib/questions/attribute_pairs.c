@@ -269,6 +269,23 @@ static enum attn_status cut_score(struct pair_split *split, const char *text,
     return attn_error_hint(err, "'it>cat@2.5' is the score that head 2.5 at 'it' gives to 'cat'");
 }
 
+/* Returns the name of an argument that is about an answer; NULL: none is given. For lists, which
+ * the rules of parameters do not see. */
+static const char *find_of_answer(const struct attn_attribute_args *args)
+{
+    const struct attn_answer_args *answer = &args->answer;
+
+    return args->method != ATTN_ATTRIBUTE_DLA                ? "method"
+           : answer->target || answer->target_id             ? "target"
+           : answer->foil || answer->foil_id                 ? "foil"
+           : attn_number_list_is_given(&answer->at)          ? "at"
+           : answer->metric != ATTN_ANSWER_AUTO              ? "metric"
+           : args->merges_words                              ? "merge_words"
+           : args->baseline != ATTN_BASELINE_AUTO            ? "baseline"
+           : attn_number_list_is_given(&args->baseline_keep) ? "baseline_keep"
+                                                             : NULL;
+}
+
 static enum attn_status read_score(struct pair_split *split, struct attn_error *err)
 {
     const struct attn_score_cells *score = &split->args->score;
@@ -280,10 +297,11 @@ static enum attn_status read_score(struct pair_split *split, struct attn_error *
             !attn_is_given(attn_number_list_is_given(&score->keys), "score.keys", err) ||
             !attn_is_given(attn_head_list_is_given(&score->head), "score.head", err))
             return ATTN_INVALID;
-        if (split->args->answer.target || split->args->answer.target_id)
+        if (find_of_answer(split->args))
             return attn_error_set(err, ATTN_INVALID,
-                                  "`target` and `score` do not go together: a score is no answer "
-                                  "of the model");
+                                  "`%s` and `score` do not go together: a score is no answer of "
+                                  "the model",
+                                  find_of_answer(split->args));
         split->of_queries = score->queries;
         split->of_keys = score->keys;
         split->of_heads = score->head;

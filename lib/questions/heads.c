@@ -236,10 +236,10 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(LIST, "from", "POS", struct attn_heads_args, from,
                "with `to`: how much these queries look at those keys; positions or words of the "
                "text",
-               .keys = "from"),
+               .keys = "from", .second = offsetof(struct attn_heads_args, from.n)),
     ATTN_PARAM(LIST, "to", "POS", struct attn_heads_args, to,
                "the keys that `from` looks at; in cross-attention layers they are in the source",
-               .keys = "to"),
+               .keys = "to", .second = offsetof(struct attn_heads_args, to.n)),
     ATTN_PARAM(
         FLAG, "effect", NULL, struct attn_heads_args, has_effect,
         "add a column: how the answer changes without the head, as `attn-cli ablate` measures it"),

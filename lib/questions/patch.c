@@ -109,7 +109,8 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
                "copy only these positions of a head, numbers or words of the clean text; for "
                "k and v, in layers that attend to the source, of the source",
-               .home = ATTN_PARAM_OF_REQUEST, .keys = "queries"),
+               .home = ATTN_PARAM_OF_REQUEST,
+               .second = offsetof(struct attn_request, selection.queries.n), .keys = "queries"),
     ATTN_PARAM(SWITCH, "direction", NULL, struct attn_patch_args, is_to_noise,
                "restore (default): copy from the clean run into the corrupted one; noise: the "
                "other way round",

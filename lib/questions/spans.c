@@ -149,7 +149,8 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
                "the rows that are measured, positions or words; default: -1, the last. An item "
                "may have its own",
-               .home = ATTN_PARAM_OF_REQUEST, .keys = "queries"),
+               .home = ATTN_PARAM_OF_REQUEST,
+               .second = offsetof(struct attn_request, selection.queries.n), .keys = "queries"),
     ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
                "the heads that are measured: 2.5,3.* or 0-3 of each layer; default: all, with a "
                "source those of cross-attention",

@@ -30,7 +30,8 @@ static const struct attn_param selection[] = {
         "queries to keep: positions, or words of the text: it; ' it' with its space; it#2, its "
         "second time. A word that looks like a number or holds , - or # stands in double quotes. "
         "In a picture: [CLS], and 3,4 for the patch in row 3, column 4",
-        .traits = SHAPES, BUT_CONTINUATIONS),
+        .second = offsetof(struct attn_request, selection.queries.n), .traits = SHAPES,
+        BUT_CONTINUATIONS),
     ROW(LIST, "sites", "LIST", selection.sites,
         "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z; of a "
         "picture beside a text also picture_map*",
@@ -39,6 +40,7 @@ static const struct attn_param selection[] = {
         "of a picture beside a text: the tiles whose sites of the tower (tower:pattern) are kept "
         "(default: 0), and that edits of the tower change (default: all), row by row from 0; -1 is "
         "the whole picture",
+        .second = offsetof(struct attn_request, selection.tiles.n),
         .traits = NOT_COMPARED | ATTN_PARAM_NOT_EXPLAINED),
 };
 

@@ -882,6 +882,34 @@ START_TEST(fields_that_an_operation_ignores_are_refused)
 }
 END_TEST
 
+/* The rules of parameters see a list of numbers as they see a text. */
+START_TEST(lists_of_numbers_that_have_no_effect_are_refused)
+{
+    static const int64_t first[] = {0}, second[] = {1};
+    static const struct attn_location head = {.layer = 1};
+    const struct attn_number_list at = {.items = first, .n = 1};
+    struct attn_host *host = attn_open_host("fable", NULL);
+    struct attn_score_args score = ATTN_SCORE_ARGS_DEFAULT;
+    struct attn_score_sum scored = ATTN_SCORE_SUM_DEFAULT;
+    struct attn_attribute_args attribute = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+    const struct attn_request request = ask();
+    struct attn_table *table;
+
+    score.answer.at = at;
+    REFUSED(attn_score(host, &request, &score, &table, &scored, &err), "`at` and `metric` need");
+    attribute.score.queries = (struct attn_number_list){.items = second, .n = 1};
+    attribute.score.keys = at;
+    attribute.score.head = (struct attn_head_list){.items = &head, .n = 1};
+    attribute.baseline_keep = at;
+    REFUSED(attn_attribute(host, &request, &attribute, &table, &err), "`baseline_keep` and");
+    attribute.baseline_keep.n = 0, attribute.answer.at = at;
+    REFUSED(attn_attribute(host, &request, &attribute, &table, &err), "`at` and `score`");
+    attribute.answer.at.n = 0, attribute.method = ATTN_ATTRIBUTE_IG;
+    REFUSED(attn_attribute(host, &request, &attribute, &table, &err), "`method` and `score`");
+    attn_host_free(host);
+}
+END_TEST
+
 /* --- Attention on arrays ---------------------------------------------------------------------- */
 
 enum { HEADS = 2, QUERIES = 3, KEYS = 4, WIDTH = 5 };
@@ -1482,6 +1510,7 @@ ATTN_SUITE("callers' mistakes", null_is_named_by_what_opens_and_runs,
            results_are_not_written_beyond_the_size_of_the_caller,
            fields_of_later_versions_are_refused, lists_that_are_lacking_are_named,
            lists_of_numbers_without_numbers_are_refused,
+           lists_of_numbers_that_have_no_effect_are_refused,
            fields_that_an_operation_ignores_are_refused, arrays_that_are_lacking_are_named,
            selections_of_other_arrays_are_refused, sizes_that_no_array_has_are_refused,
            attention_on_arrays_has_no_other_choices, sizes_that_no_memory_holds_are_no_memory,
