@@ -38,7 +38,7 @@ enum attn_param_type {
     /* const char *, null-terminated and borrowed; NULL: not given. Programs may set `second`, if it
      * is not 0, instead: const struct attn_ndarray *, of rank `least` */
     ATTN_PARAM_TEXT = 8,
-    /* a TEXT with a list of positions, heads, sites or names: "1,3-5"; second: n of such a struct */
+    /* a TEXT with a list of positions, heads, sites or names: "1,3-5"; second: n of a struct */
     ATTN_PARAM_LIST = 9,
     ATTN_PARAM_ID = 10, /* const int32_t *; NULL: not given */
     /* const char *const *, borrowed; second: size_t, their number. Each use appends one text */
