@@ -116,7 +116,7 @@ static const struct {
     {ATTN_SHARE_QUESTION, "question"}, {ATTN_SHARE_ANSWER, "answer"}, {ATTN_SHARE_OTHER, "other"}};
 enum { N_SHOWN = sizeof shares / sizeof *shares };
 
-/* Returns the number of weights below a map, and the characters of one with its gap. */
+/* Returns the number of weights below a map. */
 static size_t count_weights(const struct maps *maps)
 {
     const bool is_in_text = maps->backdrop->is_in_text;
@@ -124,6 +124,7 @@ static size_t count_weights(const struct maps *maps)
     return is_in_text && maps->is_table ? 0 : is_in_text ? N_SHOWN : maps->backdrop->n_front;
 }
 
+/* Returns the characters of such a weight with its gap. */
 static int entry_of(const struct maps *maps)
 {
     return maps->backdrop->is_in_text ? ENTRY + 2 : ENTRY;

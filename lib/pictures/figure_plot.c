@@ -223,7 +223,6 @@ static double names_height(const struct plot_layout *plot)
 
 static void plan_curve(struct attn_figure_pen *pen, struct plot_layout *plot)
 {
-
     plot->left = ATTN_FIGURE_PAD + 18 + ceil(attn_figure_text_width(6, ATTN_FIGURE_SMALL));
     plot->width = fmin(fmax(240, STEP * (double)plot->places.n),
                        fmax(CURVE_WIDTH, 12 * (double)plot->places.n));
