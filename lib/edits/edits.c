@@ -142,6 +142,7 @@ enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
         if (!ATTN_IS_KNOWN(given->later, "interventions", err) ||
             !attn_intervention_has_op(given->op, err) ||
             !attn_is_choice(given->at.site, ATTN_N_SITE, "site", err) ||
+            !attn_is_choice(given->at.stack, ATTN_STACK_TOWER + 1, "stack", err) ||
             !attn_is_given(given->heads.n == 0 || given->heads.items, "heads", err) ||
             !attn_is_given(is_knockout
                                ? attn_number_list_is_given(&given->positions) &&

@@ -578,6 +578,17 @@ static enum attn_status set_in_stack(struct attn_selection *selection, bool is_h
     return ATTN_OK;
 }
 
+/* Chooses no head in any stack. */
+static void clear_heads(struct attn_selection *selection)
+{
+    for (size_t i = 0; i < n_stack(selection); i++) {
+        struct stack *s = &selection->stacks[i];
+
+        s->has_chosen_heads = true;
+        memset(s->heads, 0, s->dims.n_layer * s->dims.n_head);
+    }
+}
+
 /* Clears all heads or layers, and sets those of the list SPEC: an item counts in the stack that it
  * names, or in all stacks that have it. */
 static enum attn_status read_list(struct attn_selection *selection, bool is_heads, const char *spec,
@@ -587,14 +598,12 @@ static enum attn_status read_list(struct attn_selection *selection, bool is_head
     const int last = dims->has_pairs ? ATTN_STACK_CROSS : ATTN_STACK_DECODER;
     struct attn_error ignored = {0};
 
-    for (size_t i = 0; i < n_stack(selection); i++) {
+    if (is_heads)
+        clear_heads(selection);
+    for (size_t i = 0; i < n_stack(selection) && !is_heads; i++) {
         struct stack *s = &selection->stacks[i];
 
-        s->has_chosen_heads |= is_heads;
-        if (is_heads)
-            memset(s->heads, 0, s->dims.n_layer * s->dims.n_head);
-        else
-            memset(s->layers, 0, (size_t)(s->heads - s->layers));
+        memset(s->layers, 0, (size_t)(s->heads - s->layers));
     }
     for (const char *item = spec;; item++) {
         size_t skip = 0, size;
@@ -739,7 +748,8 @@ enum attn_status attn_selection_add_head(struct attn_selection *selection,
     struct stack *s;
     int block = ATTN_ALL_LAYERS;
 
-    if (!attn_is_given(selection, "selection", err) || !attn_is_given(at, "at", err))
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(at, "at", err) ||
+        !attn_is_choice(at->stack, ATTN_STACK_TOWER + 1, "stack", err))
         return ATTN_INVALID;
     if ((at->layer != ATTN_ALL_LAYERS || at->stack != ATTN_STACK_ONLY) &&
         !find_heads(selection, at, &block))
@@ -792,6 +802,8 @@ enum attn_status attn_selection_choose_heads(struct attn_selection *selection,
 {
     if (!attn_is_given(list->n == 0 || list->items, "heads", err))
         return ATTN_INVALID;
+    if (list->n > 0)
+        clear_heads(selection);
     for (size_t i = 0; i < list->n; i++)
         ATTN_TRY(attn_selection_add_head(selection, &list->items[i], err));
     return list->n == 0 && list->text ? attn_selection_set_heads(selection, list->text, err)

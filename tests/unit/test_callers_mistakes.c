@@ -776,6 +776,9 @@ START_TEST(lists_that_are_lacking_are_named)
     REFUSED(attn_run_request(host, &request, &result, &err), "patches");
     made.values.data = number, made.at.site = ATTN_N_SITE;
     REFUSED(attn_run_request(host, &request, &result, &err), "site");
+    made.at.site = ATTN_SITE_Z, made.at.stack = ATTN_STACK_TOWER + 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "'stack' is 5");
+    made.at.stack = ATTN_STACK_ONLY;
     made.at.site = ATTN_SITE_LOGITS;
     REFUSED(attn_run_request(host, &request, &result, &err), "patches");
     made.at.site = ATTN_SITE_Z, made.at.layer = -1;

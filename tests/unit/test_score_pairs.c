@@ -20,20 +20,21 @@ static double cell_of(const struct attn_table *table, size_t row, const char *na
     return attn_test_cell(table, row, name).real;
 }
 
-/* Splits the score QUERIES>KEYS of HEAD; the caller frees the table. */
-static struct attn_table *split_score(struct attn_host *host, const char *cells, const char *head)
+/* Splits the score 2,3>1,2 of HEAD; the caller frees the table. */
+static struct attn_table *split_score(struct attn_host *host, const struct attn_location *head)
 {
+    static const int64_t queries[] = {2, 3}, keys[] = {1, 2};
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_error err = {0};
     struct attn_table *table;
-    char score[96];
 
-    snprintf(score, sizeof score, "%s@%s", cells, head);
     request.input = (struct attn_input){.ids = target, .n_id = sizeof target / sizeof *target};
     if (attn_model_config(attn_host_model(host))->stack.has_encoder)
         request.source = (struct attn_input){.ids = source, .n_id = sizeof source / sizeof *source};
-    args.score.text = score;
+    args.score.queries = (struct attn_number_list){.items = queries, .n = 2};
+    args.score.keys = (struct attn_number_list){.items = keys, .n = 2};
+    args.score.head = (struct attn_head_list){.items = head, .n = 1};
     args.n_most = 99999;
     ck_assert_msg(attn_attribute(host, &request, &args, &table, &err) == ATTN_OK, "%s: %s",
                   attn_model_name(attn_host_model(host)), err.message);
@@ -41,7 +42,8 @@ static struct attn_table *split_score(struct attn_host *host, const char *cells,
 }
 
 /* The rows before the last two are the pairs, the last two their sum and the model's score. */
-static void assert_adds_up(const char *name, const char *head, const struct attn_table *table)
+static void assert_adds_up(const char *name, const struct attn_location *head,
+                           const struct attn_table *table)
 {
     static const char *const columns[] = {"score", "relative"};
     const size_t n = attn_table_n_row(table) - 2;
@@ -59,28 +61,28 @@ static void assert_adds_up(const char *name, const char *head, const struct attn
             largest = fmax(largest, fabs(x));
         }
         ck_assert_double_gt(largest, 0);
-        ck_assert_msg(fabs(made - model) <= 1e-4 * largest, "%s, %s of %s: %.9g, not %.9g", name,
-                      columns[i], head, made, model);
+        ck_assert_msg(fabs(made - model) <= 1e-4 * largest, "%s, %s of %s:%d.%d: %.9g, not %.9g",
+                      name, columns[i], attn_model_stack_name(head->stack), head->layer, head->head,
+                      made, model);
         ck_assert_double_le(fabs(made - sum), 1e-9 * largest);
     }
 }
 
 /* Splits a score of every head of STACK in a model. */
-static void split_all(const char *name, const char *stack)
+static void split_all(const char *name, enum attn_model_stack stack)
 {
     struct attn_host *host = attn_encoder_host(name, 2);
-    const bool is_encoder = strcmp(stack, "encoder:") == 0;
+    const bool is_encoder = stack == ATTN_STACK_ENCODER;
     const struct attn_config *config =
         is_encoder ? attn_encoder_config(host) : attn_model_config(attn_host_model(host));
     const size_t n_layer = config->stack.has_encoder ? config->n_layer / 2 : config->n_layer;
 
     for (size_t i = 0; i < n_layer * config->n_head; i++) {
-        char head[64];
-        struct attn_table *table;
+        const struct attn_location head = {
+            .stack = stack, .layer = (int)(i / config->n_head), .head = (int)(i % config->n_head)};
+        struct attn_table *table = split_score(host, &head);
 
-        snprintf(head, sizeof head, "%s%zu.%zu", stack, i / config->n_head, i % config->n_head);
-        table = split_score(host, "2,3>1,2", head);
-        assert_adds_up(name, head, table);
+        assert_adds_up(name, &head, table);
         attn_table_free(table);
     }
     attn_host_free(host);
@@ -93,8 +95,8 @@ START_TEST(pairs_of_heads_that_attend_to_a_source_add_up)
 
     attn_encoders_unpack();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        split_all(names[i], "decoder:");
-        split_all(names[i], "cross:");
+        split_all(names[i], ATTN_STACK_DECODER);
+        split_all(names[i], ATTN_STACK_CROSS);
     }
     attn_encoders_remove();
 }
@@ -107,7 +109,7 @@ START_TEST(pairs_of_heads_of_an_encoder_add_up)
 
     attn_encoders_unpack();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        split_all(names[i], "encoder:");
+        split_all(names[i], ATTN_STACK_ENCODER);
     attn_encoders_remove();
 }
 END_TEST
@@ -120,11 +122,11 @@ START_TEST(pairs_add_up_where_norms_follow_the_sums)
 
     attn_encoders_unpack();
     for (int i = 0; i < ATTN_N_ENCODER; i++)
-        split_all(encoders[i], "");
+        split_all(encoders[i], ATTN_STACK_ONLY);
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
-        split_all(stacks[i], "decoder:");
-        split_all(stacks[i], "cross:");
-        split_all(stacks[i], "encoder:");
+        split_all(stacks[i], ATTN_STACK_DECODER);
+        split_all(stacks[i], ATTN_STACK_CROSS);
+        split_all(stacks[i], ATTN_STACK_ENCODER);
     }
     attn_encoders_remove();
 }
