@@ -156,7 +156,7 @@ static enum attn_status check_words(const struct attn_labels *labels, struct att
     bool has_words = false; /* maps over a picture, which stay as they are, are not all */
 
     for (int site = 0; site < ATTN_N_SITE; site++)
-        has_words |= attn_sites_have(chosen, site) && !attn_site_has_own_rows(site);
+        has_words |= attn_sites_have(chosen, site) && !attn_site_has_own_rows((enum attn_site)site);
     for (int site = 0; site < ATTN_N_SITE; site++)
         if (attn_sites_have(has_words ? sites : chosen, site)) {
             attn_error_set(err, ATTN_INVALID,
