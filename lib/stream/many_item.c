@@ -134,20 +134,30 @@ static enum attn_status make_blank(const struct attn_image_config *image,
     return pixels->values ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
+/* Whether one of SITES is among the tensors that are kept. */
+static bool names_site(const struct attn_many_task *task, struct attn_site_set sites)
+{
+    struct attn_site_set named = {0};
+    struct attn_error unknown = {0}; /* a malformed list is refused when a run is prepared */
+
+    if (task->request.selection.sites)
+        attn_sites_parse(task->request.selection.sites, &named, &unknown);
+    return attn_sites_meet(named, sites);
+}
+
 /* Whether only texts with pictures fit the request: because of how they are read, or of its sites.
  */
 static bool needs_pictures(const struct attn_many_task *task)
 {
     const enum attn_vision family = attn_model_config(task->host->model)->vision.family;
     const struct attn_request *request = &task->request;
-    const char *sites = request->selection.sites;
 
     return family == ATTN_VISION_PALIGEMMA ||
            (family != ATTN_VISION_NONE &&
             (request->input.answer || request->reading.chat != ATTN_CHAT_ON ||
              request->reading.image_tiles != ATTN_IMAGE_TILES_ON ||
-             (sites && (strstr(sites, "picture_map") || strstr(sites, "image_features") ||
-                        strstr(sites, "pixel_values")))));
+             names_site(task, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES,
+                                         ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES))));
 }
 
 /* Prepares a run of the longest text that may share a session, without options that name positions.
@@ -417,17 +427,6 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
     return ATTN_RECORD_FAILURE_NO_FIT;
 }
 
-/* Whether maps over a picture are among the tensors that are kept. */
-static bool keeps_maps(const struct attn_many_task *task)
-{
-    struct attn_site_set sites = {0};
-    struct attn_error unknown = {0}; /* a malformed list has been refused */
-
-    if (task->request.selection.sites)
-        attn_sites_parse(task->request.selection.sites, &sites, &unknown);
-    return attn_sites_meet(sites, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES));
-}
-
 /* Reads the input of an item that has not failed yet. If reading fails, *failure and WHY receive
  * the reason. */
 static enum attn_status read_input(const struct attn_many_task *task, struct attn_many_item *item,
@@ -442,7 +441,8 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
         return ATTN_OK;
     request.input = *attn_many_item_input(item);
     attn_item_see(given, task->host->model, &task->request.input, &request.input);
-    if (given->neutral.text && attn_input_is_picture(&request.input) && keeps_maps(task))
+    if (given->neutral.text && attn_input_is_picture(&request.input) &&
+        names_site(task, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES)))
         request.maps.neutral = given->neutral.text;
     if (given->named.others)
         request.reading.places = &given->named;
