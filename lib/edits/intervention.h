@@ -31,9 +31,9 @@ struct attn_intervention {
     /* ZERO, MEAN, UNIFORM, an ablation: the tensor becomes 0, or its mean over the text, which is
      * found first; or the weights of heads become equal. MASK, a knockout: some queries do not look
      * at some keys; their scores become minus infinity before the softmax (Geva et al. 2304.14767).
-     * REPLACE, a patch: the tensor gets the values of
-     * another run. ADD, steering: a vector is added (Turner et al. 2308.10248). SCALE: the tensor
-     * is multiplied by a factor. */
+     * REPLACE, a patch: the tensor gets the values of another run. ADD, steering: a vector is added
+     * (Turner et al. 2308.10248). SCALE: the tensor is multiplied by a factor. Lists that an
+     * operation does not use are refused. */
     enum attn_edit_op op;
     /* Not of a knockout: which tensor; its site is in a layer, but for ZERO and MEAN, and not
      * derived; for k and v the head is a key/value head; head ATTN_ALL_HEADS: the site has no

@@ -4,7 +4,7 @@
  *
  *     struct attn_spans_args args = ATTN_SPANS_ARGS_DEFAULT;
  *     const struct attn_item_place spans[] = {{"doc", {.text = "4-40"}},
- *                                               {"rule", {.text = "\"Be brief.\""}}};
+ *                                             {"rule", {.text = "\"Be brief.\""}}};
  *     const struct attn_places places = {.items = spans, .n = 2};
  *     const struct attn_question_call asked = {"spans", host, &request, &args};
  *     request.reading.places = &places;

@@ -20,9 +20,9 @@
 
 struct attn_word_pairs;
 
-/* FROM and TO are positions; in layers that attend to a source,
- * TO is in the source. RUN is borrowed during the call, its model until the pairs are freed.
- * ATTN_INVALID, with a stage, for words that are not in the text. */
+/* FROM and TO are positions; in layers that attend to a source, TO is in the source. RUN is
+ * borrowed during the call, its model until the pairs are freed. ATTN_INVALID, with a stage, for
+ * words that are not in the text. */
 enum attn_status attn_word_pairs_create(const struct attn_run *run,
                                         const struct attn_number_list *from,
                                         const struct attn_number_list *to,
