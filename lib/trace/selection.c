@@ -379,8 +379,9 @@ static enum attn_status refuse_layer(const struct attn_selection *selection,
     const struct attn_dims *dims = &selection->stacks[0].dims, *encoder = dims->encoder;
     const size_t n_layer = attn_dims_n_whole_layer(dims);
     const bool has_stacks = dims->has_pairs, is_one = dims->is_of_decoder;
+    const bool is_of_tower = encoder && !has_stacks && at->stack == ATTN_STACK_TOWER;
 
-    if ((has_stacks || is_one) == (at->stack == ATTN_STACK_ONLY))
+    if ((has_stacks || is_one) == (at->stack == ATTN_STACK_ONLY) && !is_of_tower)
         return attn_error_set(err, ATTN_INVALID, "there is no stack '%s', expected %s",
                               attn_model_stack_name(at->stack),
                               has_stacks ? "'encoder', 'decoder' or 'cross'"

@@ -398,7 +398,9 @@ START_TEST(a_tower_has_what_its_prefix_names_and_a_picture_has_sizes_of_its_own)
                                            .layer = ATTN_NO_LAYER},
                                of_tower = {.site = ATTN_SITE_PATTERN,
                                            .stack = ATTN_STACK_TOWER,
-                                           .layer = 1};
+                                           .layer = 1},
+                               beyond = {.stack = ATTN_STACK_TOWER, .layer = 2};
+    struct attn_error err = {0};
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
     struct attn_selection *s;
     size_t shape[3];
@@ -414,6 +416,8 @@ START_TEST(a_tower_has_what_its_prefix_names_and_a_picture_has_sizes_of_its_own)
               ATTN_OK);
     ck_assert(attn_selection_set_heads(s, "tower:1.2,3.1", NULL) == ATTN_OK);
     ck_assert(attn_selection_wants(s, &of_tower));
+    ck_assert(attn_selection_add_head(s, &beyond, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message, "there is no layer 2, expected 0 to 1");
     ck_assert(attn_selection_set_queries(s, ATTN_STACK_ONLY, "7", NULL) == ATTN_OK);
     ck_assert_int_eq(attn_selection_shape(s, &of_tower, shape), 3);
     ck_assert(shape[0] == 1 && shape[1] == 40 && shape[2] == 40);
