@@ -125,8 +125,8 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
 static const struct attn_measure_group *measures_of(const struct attn_page_heads *heads,
                                                     const struct attn_location *at)
 {
-    return heads->encoder && at->stack == ATTN_STACK_ENCODER ? &heads->of_encoder
-                                                             : &heads->measures;
+    return heads->encoder && attn_stack_is_encoder(at->stack) ? &heads->of_encoder
+                                                              : &heads->measures;
 }
 
 bool attn_page_heads_fit(struct attn_page_heads *heads, size_t most)
