@@ -195,6 +195,8 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
 
     if (attn_input_is_picture(&request->input))
         return read_prompt(scoring, err);
+    ATTN_TRY(attn_image_input_check(&request->reading, &request->input, &request->source,
+                                    attn_host_model(host), err));
     const bool is_text = attn_input_is_text(&request->input);
     const enum attn_status has_tokenizer =
         attn_host_tokenizer(host, &scoring->tokenizer, is_text ? err : NULL);
