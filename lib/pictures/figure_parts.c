@@ -381,9 +381,10 @@ enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn
         add_names(pen, &layout);
         for (int step = 0; step < 2; step++) {
             y = layout.top;
-            for (size_t row = 0; row < grid->rows->n; row++, y += PITCH) {
+            for (size_t row = 0; row < grid->rows->n; row++) {
                 y += layout.rows.begins[row] ? APART : 0;
                 (step == 0 ? add_strips : add_row)(pen, &layout, row, y);
+                y += PITCH;
             }
         }
         add_scales(pen, &layout, y + ATTN_FIGURE_GAP);
