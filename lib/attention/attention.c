@@ -176,6 +176,12 @@ void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_ke
     attention->stride = stride;
 }
 
+void attn_attention_resolve_grid(struct attn_attention *attention, size_t n_column)
+{
+    if (attention->kind == ATTN_ATTENTION_BLOCK && attention->stride == 0)
+        attention->stride = n_column;
+}
+
 enum attn_gives attn_attention_gives(const struct attn_attention *attention, enum attn_site site)
 {
     const struct attn_kind *kind = attn_kind_find(attention);

@@ -9,6 +9,9 @@
 /* Sets the stride of strided attention, if it was not given, to sqrt(N_KEY), rounded up. */
 void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_key);
 
+/* Lets blocks that name no columns be those of a grid of N_COLUMN. */
+void attn_attention_resolve_grid(struct attn_attention *attention, size_t n_column);
+
 /* Numbers that are added to scores: for ALiBi (Press et al. 2108.12409), slope * (j - i), with one
  * slope for each head; for T5 (Raffel et al. 1910.10683), one number for each distance. */
 struct attn_score_bias {

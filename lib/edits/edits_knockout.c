@@ -115,8 +115,8 @@ static void list_kept(const struct knockouts *knockouts, struct score_row *row)
         attention.mask = ATTN_MASK_NONE; /* positions of the source are neither before nor after
                                             those of the text */
     attn_attention_resolve_stride(&attention, row->n_key);
-    if (attention.kind == ATTN_ATTENTION_BLOCK && knockouts->scope->text->numbers.numbers)
-        attention.stride = knockouts->scope->text->grid.n_col; /* of the tower of a picture */
+    if (knockouts->scope->text->numbers.numbers) /* of the tower of a picture */
+        attn_attention_resolve_grid(&attention, knockouts->scope->text->grid.n_col);
     if (has_pairs && attention.masking == ATTN_MASKING_INF) {
         row->n_kept = attn_keys_list(&attention, &keys, knockouts->kept);
         return;

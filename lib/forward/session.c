@@ -45,9 +45,8 @@ static struct attn_attention find_attention(const struct attn_model *model,
         attention.mask = ATTN_MASK_NONE;
     attn_attention_resolve_stride(&attention, is_cross ? options->n_source : options->n_max);
     /* Blocks of a picture are blocks of its grid, if it has one. */
-    if (attention.kind == ATTN_ATTENTION_BLOCK && attention.stride == 0 && patches->numbers &&
-        patches->n > 0 && model->config.image.patch_height > 0)
-        attention.stride = (size_t)patches->numbers[3 * patches->n - 1] + 1;
+    if (patches->numbers && patches->n > 0 && model->config.image.patch_height > 0)
+        attn_attention_resolve_grid(&attention, (size_t)patches->numbers[3 * patches->n - 1] + 1);
     return attention;
 }
 

@@ -452,8 +452,7 @@ static struct attn_attention find_exact_kind(const struct comparing *comparing, 
 
     if (comparing->config)
         own = comparing->config->attention[layer];
-    if (own.kind == ATTN_ATTENTION_BLOCK)
-        own.stride = comparing->run->text.grid.n_col;
+    attn_attention_resolve_grid(&own, comparing->run->text.grid.n_col);
     return own.kind == ATTN_ATTENTION_BLOCK || own.kind == ATTN_ATTENTION_WINDOW
                ? own
                : ATTN_ATTENTION_DEFAULT;

@@ -338,9 +338,7 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
     for (size_t layer = 0; layer < config->n_layer && !changes_mask(run); layer++)
         run->attention.layers[layer].block = run->text.seen.block;
     for (size_t layer = 0; layer < config->n_layer && run->text.numbers.n > 0; layer++)
-        if (run->attention.layers[layer].kind == ATTN_ATTENTION_BLOCK &&
-            run->attention.layers[layer].stride == 0)
-            run->attention.layers[layer].stride = run->text.grid.n_col; /* windows of a picture */
+        attn_attention_resolve_grid(&run->attention.layers[layer], run->text.grid.n_col);
     ATTN_TRY(attn_run_check_time(run, 1, err));
     if (run->asked.continuations.n_more > 0 && !config->is_encoder)
         ATTN_TRY(attn_session_check_next(run->attention.layers, config, err));
