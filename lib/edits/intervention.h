@@ -40,7 +40,7 @@ struct attn_intervention {
      * heads, or all heads are changed. UNIFORM ignores the site. */
     struct attn_location at;
     /* The rows, which of a knockout are queries. Not given: all; generated ones too, if a vector is
-     * added or all are multiplied. Of an ablation never given. */
+     * added or all are multiplied. An ablation has none. */
     struct attn_number_list positions;
     /* MASK: the keys, which are positions of the source in layers that attend to one. */
     struct attn_number_list keys;

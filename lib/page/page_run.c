@@ -468,7 +468,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
 
 /* --- The picture ----------------------------------------------------------------------------- */
 
-/* Returns true if the page has what is taken away from maps: those of a neutral question, or sinks.
+/* Returns true if switches of the page can undo changes of its maps: a neutral question, or sinks.
  */
 static bool has_maps(const struct attn_page *page)
 {

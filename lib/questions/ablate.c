@@ -365,8 +365,7 @@ static const struct attn_config *config_of(const struct ablation *ablation,
 
 /* --- Parts and tensors ------------------------------------------------------------------------ */
 
-/* Appends the parts of SITE in STACK, an encoder, a tower or what is fed the text; of the heads of
- * LIST. */
+/* Appends the parts of SITE in STACK. LIST chooses heads. */
 static enum attn_status list_stack(const struct ablation *ablation, enum attn_model_stack stack,
                                    enum attn_site site, const struct attn_head_list *list,
                                    struct attn_parts *parts, struct attn_error *err)
