@@ -16,6 +16,7 @@
 #include "params/param_internal.h"
 #include "questions/examples_internal.h"
 #include "questions/frame.h"
+#include "questions/head_effects.h"
 #include "questions/parts.h"
 #include "questions/questions.h"
 #include "questions/questions_internal.h"
@@ -47,6 +48,10 @@ enum {
         TYPE,
     MUL, /* with a given pattern */
     ABS,
+    DIRECT, /* with effects */
+    ABLATED,
+    PATCHED,
+    PATCHED_SHARE,
     WEIGHT, /* with from and to */
     PERCENTILE,
     CHANGE,
@@ -69,7 +74,10 @@ enum {
     SHOW_RIGHT = 64,
     SHOW_LOCALIZED = 128,
     SHOW_SELECTED = 256,
-    SHOW_MEASURES = 1024
+    SHOW_DIRECT = 1024,
+    SHOW_ABLATED = 2048,
+    SHOW_PATCHED = 4096,
+    SHOW_MEASURES = 8192
 };
 
 /* Entropies and distances are unbounded; shares are 0 to 1. */
@@ -105,6 +113,15 @@ static const struct attn_column columns[N_COLUMN] = {
     [TYPE] = ATTN_COLUMN_WITH("type", TEXT, DERIVED, .shown = SHOW_TYPE),
     [MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
     [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
+    [DIRECT] =
+        ATTN_COLUMN_QUANTITY("direct", 4, NULL, SIGNED, "part of the logit", .shown = SHOW_DIRECT),
+    [ABLATED] =
+        ATTN_COLUMN_QUANTITY("ablated", 4, NULL, SIGNED, "change of @", .shown = SHOW_ABLATED),
+    [PATCHED] =
+        ATTN_COLUMN_QUANTITY("patched", 4, NULL, SIGNED, "change of @", .shown = SHOW_PATCHED),
+    [PATCHED_SHARE] = ATTN_COLUMN_WITH("patched_share", REAL, DERIVED, .digits = 4,
+                                       .notation = ATTN_NOTATION_FIXED,
+                                       .quantity = "share of @ restored", .shown = SHOW_PATCHED),
     [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight", .shown = SHOW_WEIGHT),
     [PERCENTILE] = ATTN_COLUMN_RATE("percentile", 4, NULL, 0, .shown = SHOW_PERCENTILE),
     [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @", .shown = SHOW_EFFECT),
@@ -145,6 +162,7 @@ struct heads {
     struct match *matches;     /* [parts.n] if a pattern is given */
     double *found;             /* [parts.n, N_COLUMN] values of the text; NaN: missing */
     struct attn_answer answer; /* with has_effect */
+    double whole;              /* with PATCHED: difference of both texts */
     bool has_right;            /* the column `right` is shown */
     /* the sums over the rows of a text that runs by itself */
     struct attn_measure_group group;      /* owns */
@@ -199,13 +217,20 @@ static enum attn_status read_measures(const struct attn_param *param, void *home
                                       const char *text, struct attn_error *err)
 {
     struct attn_heads_args *args = home;
+    char *rest;
+    enum attn_status status = ATTN_OK;
 
     (void)param;
     (void)label;
+    ATTN_TRY(ATTN_ALLOC(rest, strlen(text) + 1, err));
     args->is_weight = strcmp(text, "weight") == 0;
-    return args->is_weight ? ATTN_OK
-                           : attn_error_at(attn_measures_parse(text, &args->measures, err),
-                                           ATTN_STAGE_OPTIONS, err);
+    if (!args->is_weight)
+        attn_head_effects_read(text, &args->effects, rest);
+    if (!args->is_weight && (*rest || args->effects == 0))
+        status =
+            attn_error_at(attn_measures_parse(rest, &args->measures, err), ATTN_STAGE_OPTIONS, err);
+    attn_free(rest);
+    return status;
 }
 
 static const struct attn_param param_rows[] = {
@@ -224,11 +249,18 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(COUNT, "runs", "N", struct attn_heads_args, n_probe,
                "make N probes with consecutive seeds, and print means and standard deviations",
                .least = 1, .most = INT32_MAX),
-    ATTN_PARAM(OWN, "measures", "LIST", struct attn_heads_args, measures,
-               "print these measures, as in entropy,punctuation, or all; default: all but "
-               "punctuation, next, separator and the counts of these. weight: that from `from` "
-               "to `to` alone, without the time for the others",
-               .read = read_measures),
+    ATTN_PARAM(
+        OWN, "measures", "LIST", struct attn_heads_args, measures,
+        "print these measures, as in entropy,punctuation, or all; default: all but "
+        "punctuation, next, separator and the counts of these. weight: that from `from` "
+        "to `to` alone, without the time for the others. Beside others, what heads do for an "
+        "answer: direct, what `attn-cli attribute` finds; ablated, as `attn-cli ablate`; "
+        "patched, as `attn-cli patch` with site z, and weight",
+        .read = read_measures),
+    ATTN_PARAM(INPUT, "corrupted", "TEXT", struct attn_heads_args, corrupted,
+               "for `measures` patched: the same text with a difference, as for `attn-cli patch`; "
+               "TEXT is the clean one",
+               .second = offsetof(struct attn_heads_args, corrupted.n_text)),
     ATTN_PARAM(ARRAY, "pattern", "FILE.npy", struct attn_heads_args, pattern,
                "compare patterns with an array P [T, T] of your own: mul, the share of the "
                "weight that lies on P, and abs, 1 minus the mean difference of a row from P",
@@ -294,8 +326,9 @@ static const struct attn_param_rule rules[] = {
     {.given = "runs", .needs = "probe"},
     {.given = "repeats|seed", .when = "keywords", .needs = "probe"},
     {.given = "target|target_id|foil|foil_id|at|metric",
-     .needs = "effect",
+     .needs = "effect|measures",
      .message = "`target`, `foil`, `at` and `metric` need `effect`"},
+    {.given = "corrupted", .excludes = "items"},
 };
 
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
@@ -334,6 +367,23 @@ const struct attn_question attn_question_heads = {
     ATTN_QUESTION_ARGS(struct attn_heads_args, .size = sizeof(struct attn_heads_args)),
     .procedure = &procedure,
 };
+
+/* Whether the answer of the model is measured. */
+static bool has_answer(const struct attn_heads_args *args)
+{
+    return args->has_effect || (args->effects & ATTN_HEADS_OF_ANSWER) != 0;
+}
+
+static bool has_percentile(const struct attn_heads_args *args)
+{
+    return !args->is_weight && !(args->effects & ATTN_HEADS_WEIGHT);
+}
+
+/* Whether each head is switched off in turn. */
+static bool has_ablation(const struct attn_heads_args *args)
+{
+    return args->has_effect || (args->effects & ATTN_HEADS_ABLATED) != 0;
+}
 
 /* --- One text --------------------------------------------------------------------------------- */
 
@@ -537,7 +587,7 @@ static enum attn_status read_text(struct heads *heads, struct attn_error *err)
                                .of = heads->encoder ? ATTN_WATCH_BOTH : ATTN_WATCH_TEXT,
                                .n_piece = MOST_ROWS,
                                /* the first run for the effects sends the same notes */
-                               .is_silent = heads->args->has_effect,
+                               .is_silent = has_ablation(heads->args),
                                .on_event = on_rows,
                                .user = heads};
 
@@ -546,7 +596,7 @@ static enum attn_status read_text(struct heads *heads, struct attn_error *err)
     watch.of = ATTN_WATCH_TEXT;
     watch.is_silent = true;
     watch.on_event = on_pairs;
-    if (heads->pairs && !heads->args->is_weight)
+    if (heads->pairs && has_percentile(heads->args))
         ATTN_TRY(attn_watch(run, &watch, err));
     forget_found(heads);
     for (size_t i = 0; i < heads->parts.n; i++) {
@@ -728,9 +778,28 @@ static enum attn_status add_effects(struct heads *heads, struct attn_error *err)
         const struct attn_cell right = attn_reply_right(&heads->answer, reply->right);
         double *found = heads->found + i * N_COLUMN;
 
-        found[CHANGE] = reply->value - frame->trials.base.value;
+        found[CHANGE] = found[ABLATED] = reply->value - frame->trials.base.value;
         if (heads->has_right && right.type != ATTN_VALUE_MISSING)
             found[RIGHT] = right.real;
+    }
+    return ATTN_OK;
+}
+
+/* Sets the effects that other questions find. */
+static enum attn_status add_other_effects(struct heads *heads, struct attn_error *err)
+{
+    const size_t n = heads->parts.n;
+    struct attn_head_effect *effects = attn_frame_alloc(&heads->frame, n, sizeof *effects);
+
+    ATTN_TRY(attn_frame_memory(&heads->frame, err));
+    ATTN_TRY(attn_head_effects_find(&heads->frame, heads->args, &heads->parts, effects,
+                                    &heads->whole, err));
+    for (size_t i = 0; i < n; i++) {
+        double *found = heads->found + i * N_COLUMN;
+
+        found[DIRECT] = effects[i].direct;
+        found[PATCHED] = effects[i].patched;
+        found[PATCHED_SHARE] = effects[i].share;
     }
     return ATTN_OK;
 }
@@ -772,6 +841,10 @@ static int find_drawn(const struct attn_heads_args *args, bool has_prompt)
             column++;
         return column;
     }
+    if (args->effects & ATTN_HEADS_OF_ANSWER)
+        return args->effects & ATTN_HEADS_DIRECT    ? DIRECT
+               : args->effects & ATTN_HEADS_ABLATED ? ABLATED
+                                                    : PATCHED;
     if (args->has_effect || is_from || args->pattern)
         return args->has_effect ? CHANGE : is_from ? WEIGHT : MUL;
     for (int m = 0; m < ATTN_N_MEASURE; m++)
@@ -809,10 +882,14 @@ static void draw(const void *given, struct attn_drawn *drawn)
         view->quantity = !args->study && !args->sort ? "weight on each part" : NULL;
         view->traits |= view->quantity ? ATTN_VIEW_SHARES : 0;
     }
-    drawn->has_answer = args->has_effect;
+    drawn->has_answer = has_answer(args);
     view->values = column < N_COLUMN ? ATTN_TABLE_COLUMN(column) : 0;
-    if (column == CHANGE && args->has_effect)
+    if (column == ABLATED || (column == CHANGE && args->has_effect))
         view->asked = "without each head";
+    if (column == DIRECT)
+        view->asked = "written by each head";
+    if (column == PATCHED || column == PATCHED_SHARE)
+        view->asked = "by each head of the clean text";
     if (column == WEIGHT && !is_empty(&args->from) && !is_empty(&args->to) && !args->study &&
         !attn_drawn_ask(drawn, "from %s to %s in each head", words_of(&args->from, &from),
                         words_of(&args->to, &to)))
@@ -829,9 +906,12 @@ static uint64_t shows(const void *state)
            (args->is_weight || args->is_localized || args->by == ATTN_HEADS_BY_LAYER ? 0
                                                                                      : SHOW_TYPE) |
            (args->pattern ? SHOW_PATTERN : 0) |
-           (!heads->has_pairs ? 0
-            : args->is_weight ? SHOW_WEIGHT
-                              : SHOW_WEIGHT | SHOW_PERCENTILE) |
+           (!heads->has_pairs      ? 0
+            : has_percentile(args) ? SHOW_WEIGHT | SHOW_PERCENTILE
+                                   : SHOW_WEIGHT) |
+           (args->effects & ATTN_HEADS_DIRECT ? SHOW_DIRECT : 0) |
+           (args->effects & ATTN_HEADS_ABLATED ? SHOW_ABLATED : 0) |
+           (args->effects & ATTN_HEADS_PATCHED ? SHOW_PATCHED : 0) |
            (args->has_effect ? SHOW_EFFECT : 0) | (heads->has_right ? SHOW_RIGHT : 0) |
            heads->shown * SHOW_MEASURES;
 }
@@ -916,9 +996,17 @@ static enum attn_status append_heads(const struct heads *heads, const struct att
  * over items is the ratio of the first two means. */
 enum { SCORE, HAS_SCORE, ROWS, N_MORE };
 
+/* Whether the last number is the difference of both texts. */
+static bool has_whole(const struct attn_heads_args *args)
+{
+    return (args->effects & ATTN_HEADS_PATCHED) != 0;
+}
+
 static size_t count_beside(const struct heads *heads)
 {
-    return heads->args->by == ATTN_HEADS_BY_LAYER ? 0 : heads->parts.n * ATTN_N_HEAD_SCORE * N_MORE;
+    return heads->args->by == ATTN_HEADS_BY_LAYER
+               ? 0
+               : heads->parts.n * ATTN_N_HEAD_SCORE * N_MORE + has_whole(heads->args);
 }
 
 /* Fills MORE [count_beside], the numbers of the text beside its rows. */
@@ -934,9 +1022,12 @@ static void fill_beside(const struct heads *heads, double *more)
         more[HAS_SCORE] = !isnan(score);
         more[ROWS] = isnan(n_row) ? 0 : n_row;
     }
+    if (has_whole(heads->args))
+        *more = heads->whole;
 }
 
-/* Determines the types from the mean scores (attn_fold_derive_fn). */
+/* Determines the types from the mean scores, and the shares from the mean changes
+ * (attn_fold_derive_fn). */
 static enum attn_status find_types(const void *args, const struct attn_fold_means *means,
                                    struct attn_error *err)
 {
@@ -946,6 +1037,8 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
     for (size_t row = 0; row < means->n_row; row++) {
         const double *more = means->more + row * ATTN_N_HEAD_SCORE * N_MORE;
         double values[ATTN_N_MEASURE + 1]; /* the last: no measure */
+        struct attn_cell *cells = means->rows + row * N_COLUMN;
+        const double whole = means->more[means->n_more - 1];
 
         for (size_t i = 0; i < ATTN_N_HEAD_SCORE; i++, more += N_MORE) {
             const struct attn_head_kind *kind = attn_head_kind_at(i);
@@ -953,7 +1046,9 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
             values[kind->score] = more[SCORE] / more[HAS_SCORE]; /* 0 / 0 is NaN */
             values[kind->rows] = round(more[ROWS] * (double)means->n_item);
         }
-        means->rows[row * N_COLUMN + TYPE] = type_of(args, values);
+        cells[TYPE] = type_of(args, values);
+        if (has_whole(args) && whole != 0 && cells[PATCHED].type == ATTN_VALUE_REAL)
+            cells[PATCHED_SHARE] = attn_cell_real(cells[PATCHED].real / whole + 0.0);
     }
     return ATTN_OK;
 }
@@ -963,7 +1058,9 @@ static bool fits(const void *args, size_t n_row, size_t n_more)
 {
     const struct attn_heads_args *own = args;
 
-    return n_more == (own->by == ATTN_HEADS_BY_LAYER ? 0 : n_row * ATTN_N_HEAD_SCORE * N_MORE);
+    return n_more == (own->by == ATTN_HEADS_BY_LAYER
+                          ? 0
+                          : n_row * ATTN_N_HEAD_SCORE * N_MORE + has_whole(own));
 }
 
 /* Sets FROM and TO to those of ITEM, by default those of ARGS; none is given if there are no pairs
@@ -1014,6 +1111,11 @@ static void meet_first(void *given, const struct attn_item *first,
     }
 }
 
+static unsigned pairs(const void *args)
+{
+    return has_whole(args) ? ATTN_ITEM_BIT(CLEAN_CORRUPTED) : ATTN_ITEM_BIT(SINGLE);
+}
+
 static enum attn_status take_item(void *given, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err)
 {
@@ -1021,7 +1123,9 @@ static enum attn_status take_item(void *given, struct attn_request *request,
 
     (void)request;
     ATTN_TRY(find_words(args, item, &args->from, &args->to, err));
-    return args->has_effect ? attn_item_answer(item, &args->answer, err) : ATTN_OK;
+    if (args->effects & ATTN_HEADS_PATCHED)
+        args->corrupted = item->other;
+    return has_answer(args) ? attn_item_answer(item, &args->answer, err) : ATTN_OK;
 }
 
 /* Returns the recorded pattern of the head AT of RESULT as an event of a run. */
@@ -1054,7 +1158,7 @@ static enum attn_status take_pairs(struct heads *heads, const struct attn_item_r
         double *found = heads->found + i * N_COLUMN;
 
         attn_word_pairs_add(pairs, &event);
-        if (!heads->args->is_weight)
+        if (has_percentile(heads->args))
             attn_word_pairs_count(pairs, &event);
         attn_word_pairs_find(pairs, &event.at, &found[WEIGHT], &found[PERCENTILE]);
     }
@@ -1108,6 +1212,11 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     if (args->has_probe && (is_from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
                               "`from`, `pattern` and `has_effect` need one text, not a probe");
+    if (args->effects != 0 &&
+        (args->has_probe || args->is_localized || args->by == ATTN_HEADS_BY_LAYER))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`measures` of an answer need one text or items, and a row per head");
+    ATTN_TRY(attn_head_effects_check(args, err));
     if (args->is_weight && args->measures != 0)
         return attn_error_set(err, ATTN_INVALID, "`is_weight` and `measures` do not go together");
     if (args->has_probe && args->cards)
@@ -1178,7 +1287,7 @@ static attn_measure_set find_shown(const struct attn_heads_args *args,
         return ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE) |
                ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) |
                ATTN_MEASURE_BIT(ATTN_MEASURE_BLOBS);
-    if (args->is_weight || args->measures != 0)
+    if (args->is_weight || args->measures != 0 || args->effects != 0)
         return args->is_weight ? 0 : args->measures;
     if (prompt)
         return measures_of_prompts(args, prompt);
@@ -1244,7 +1353,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
         ATTN_TRY(begin_cards(heads, err));
     heads->has_right =
         args->has_effect && frame->is_one_of_many && attn_metric_has_right(args->answer.metric);
-    return args->is_weight && !heads->has_pairs
+    return (args->is_weight || (args->effects & ATTN_HEADS_WEIGHT)) && !heads->has_pairs
                ? attn_error_set(err, ATTN_INVALID, "`is_weight` needs `from` and `to`")
                : ATTN_OK;
 }
@@ -1259,7 +1368,7 @@ static enum attn_status report(struct heads *heads, struct attn_error *err)
     ATTN_TRY(attn_frame_memory(frame, err));
     if (n > 0)
         fill_beside(heads, more);
-    if (heads->args->has_effect) {
+    if (has_ablation(heads->args)) {
         attn_frame_report_base(frame, &heads->answer, &frame->trials.base);
         frame->answer->has_right &= heads->has_right && !isnan(frame->answer->right);
     }
@@ -1273,8 +1382,10 @@ static enum attn_status ask(void *state, struct attn_error *err)
     if (heads->frame.study)
         return ask_items(heads, err);
     ATTN_TRY(read_text(heads, err));
-    if (heads->args->has_effect)
+    if (has_ablation(heads->args))
         ATTN_TRY(add_effects(heads, err));
+    if (heads->args->effects != 0)
+        ATTN_TRY(add_other_effects(heads, err));
     ATTN_TRY(append_heads(heads, &heads->frame.rows, err));
     if (heads->args->cards)
         ATTN_TRY(add_card(heads, err));
@@ -1306,6 +1417,7 @@ static const struct attn_procedure procedure = {
     .tower = offsetof(struct attn_heads_args, tower),
     .meet_first = meet_first,
     .take_item = take_item,
+    .pairs = pairs,
     .derive = find_types,
     .fits = fits,
     .choose = choose,
@@ -1321,7 +1433,7 @@ static bool is_packed(const struct attn_heads_args *args, const struct attn_host
 {
     const struct attn_model *model = attn_host_model(host);
 
-    return args->study && !args->has_effect && !args->pattern && !args->cards && model &&
+    return args->study && !has_answer(args) && !args->pattern && !args->cards && model &&
            !model->encoder && attn_model_config(model)->vision.family == ATTN_VISION_NONE;
 }
 

@@ -28,6 +28,12 @@
  *                    weight in this head is smaller. In layers that attend to a source, `to` is in
  *                    the source, and a pair is a word of the text and a word of the source
  *     change         change of the metric when the head's z is zero (questions/ablate.h)
+ *
+ * With `effects` it has what the head does for the answer: direct, what it writes to the logit
+ * (questions/attribute.h); ablated, which is `change`; patched, the change by its z in the run of
+ * the clean text (questions/patch.h); and patched_share, that as a share of the difference of both
+ * texts.
+ *
  * In a model with an encoder and a decoder, the heads of the encoder come first; their layers are
  * numbered after those of the decoder. `pattern` and `from` are about
  * the text: with them the encoder is left out.
@@ -47,6 +53,15 @@
 
 struct attn_study_args; /* questions/study.h */
 
+/* Bits: what heads do for an answer, as other questions find it. */
+enum attn_heads_effect {
+    ATTN_HEADS_DIRECT = 1,  /* `value` of attribute */
+    ATTN_HEADS_ABLATED = 2, /* `change` of ablate */
+    ATTN_HEADS_PATCHED = 4, /* `change` and `effect` of patch, with site z */
+    ATTN_HEADS_WEIGHT = 8,  /* `weight`, beside other measures; without `percentile` */
+    ATTN_HEADS_OF_ANSWER = 7
+};
+
 enum attn_heads_by { ATTN_HEADS_BY_HEAD = 0, ATTN_HEADS_BY_LAYER = 1 };
 
 struct attn_heads_args {
@@ -64,7 +79,7 @@ struct attn_heads_args {
     const struct attn_ndarray *pattern; /* [T, T] the pattern P; or NULL */
     struct attn_number_list from, to;   /* positions; both or none is given */
     bool has_effect;
-    struct attn_answer_args answer;      /* metric for the column `change` */
+    struct attn_answer_args answer;      /* of `change` and of `effects` */
     const char *sort;                    /* as in tables/table_order.h; NULL: by layer and head */
     size_t n_most;                       /* maximum number of rows; 0: all */
     const struct attn_study_args *study; /* items to use instead of all inputs; or NULL */
@@ -77,6 +92,9 @@ struct attn_heads_args {
     size_t n_kept;         /* over items, a head is selected if its rank is at most this; 0: 10 */
     enum attn_tower tower; /* ATTN_TOWER_IMAGE: the heads of the tower of pictures, also of one
                               beside a decoder, whose input is a picture alone */
+    unsigned effects;      /* set of enum attn_heads_effect */
+    struct attn_input corrupted; /* for PATCHED: the corrupted text of questions/patch.h. Items have
+                                    their own, and the clean text */
 };
 
 #define ATTN_HEADS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("heads", attn_heads_args)

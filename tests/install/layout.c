@@ -1164,6 +1164,8 @@ static const struct {
     {"    is_localized", offsetof(struct attn_heads_args, is_localized)},
     {"    n_kept", offsetof(struct attn_heads_args, n_kept)},
     {"    tower", offsetof(struct attn_heads_args, tower)},
+    {"    effects", offsetof(struct attn_heads_args, effects)},
+    {"    corrupted", offsetof(struct attn_heads_args, corrupted)},
     {"attn_attention_args", sizeof(struct attn_attention_args)},
     {"    kind", offsetof(struct attn_attention_args, kind)},
     {"    mask", offsetof(struct attn_attention_args, mask)},

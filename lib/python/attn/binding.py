@@ -638,6 +638,11 @@ ATTN_SINKS_BY_LAYER = 2
 ATTN_SPANS_BY_HEAD = 0
 ATTN_SPANS_BY_SPAN = 1
 ATTN_SPANS_BY_STEP = 2
+ATTN_HEADS_DIRECT = 1
+ATTN_HEADS_ABLATED = 2
+ATTN_HEADS_PATCHED = 4
+ATTN_HEADS_WEIGHT = 8
+ATTN_HEADS_OF_ANSWER = 7
 ATTN_HEADS_BY_HEAD = 0
 ATTN_HEADS_BY_LAYER = 1
 ATTN_PARAM_GIVEN = 0
@@ -2433,6 +2438,8 @@ attn_heads_args._fields_ = [
     ("is_localized", c_bool),
     ("n_kept", c_size_t),
     ("tower", c_int),
+    ("effects", c_uint),
+    ("corrupted", attn_input),
 ]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),

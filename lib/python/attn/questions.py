@@ -253,10 +253,10 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
 
 
 def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, repeats: int = 0, seed: int = 0,
-          runs: int = 0, measures=None, pattern=None, from_=None, to=None, effect: bool = False, by: str = "head",
-          localize: bool = False, keep: int = 0, tower: str = "text", threshold: float = 0, target=None, foil=None,
-          at=None, metric: str = "auto", drop_sinks: float = 0, sort: str | None = None, limit: int = 0,
-          where: dict | None = None, columns=None, **options) -> Table:
+          runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None, to=None, effect: bool = False,
+          by: str = "head", localize: bool = False, keep: int = 0, tower: str = "text", threshold: float = 0,
+          target=None, foil=None, at=None, metric: str = "auto", drop_sinks: float = 0, sort: str | None = None,
+          limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """Where each head looks, and what type of head it is.
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
@@ -286,7 +286,10 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     seed        of the tokens of `probe`
     runs        make N probes with consecutive seeds, and print means and standard deviations
     measures    print these measures, as in entropy,punctuation, or all; default: all but punctuation, next, separator
-                and the counts of these. weight: that from `from_` to `to` alone, without the time for the others
+                and the counts of these. weight: that from `from_` to `to` alone, without the time for the others.
+                Beside others, what heads do for an answer: direct, what `attn-cli attribute` finds; ablated, as
+                `attn-cli ablate`; patched, as `attn-cli patch` with site z, and weight
+    corrupted   for `measures` patched: the same text with a difference, as for `attn-cli patch`; TEXT is the clean one
     pattern     compare patterns with an array P [T, T] of your own: mul, the share of the weight that lies on P, and
                 abs, 1 minus the mean difference of a row from P
     from_       with `to`: how much these queries look at those keys; positions or words of the text
