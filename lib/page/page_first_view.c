@@ -154,23 +154,18 @@ static void append_table(const struct attn_page *page, struct attn_buffer *out)
     attn_buffer_append_string(out, "</table>\n");
 }
 
-/* Appends the text above the picture. If some heads have only thumbnails, the picture stays visible
- * when a script shows the others. */
+/* Appends the text above the picture. */
 static void append_words(const struct attn_page *page, struct attn_buffer *out)
 {
-    const struct attn_page_heads *heads = &page->heads;
-
     attn_buffer_append_string(
         out, "<p>The weights of all heads: of each queries down and keys across, the darker the "
-             "larger on light ground. With a script they can be looked at one by one.</p>\n");
-    if (heads->n_whole < heads->n)
-        attn_buffer_append_format(
-            out,
-            "</section>\n<section id=\"all\" class=\"lines\">\n<h2>All %zu heads</h2>\n"
-            "<p>The page has the rows of %zu heads, the first in each line of this picture of all. "
-            "A click on a head with rows shows it. A page that is made of chosen heads has their "
-            "rows.</p>\n",
-            heads->n, heads->n_whole);
+             "larger on light ground. With a script they can be looked at one by one.");
+    if (page->heads.n_whole < page->heads.n) {
+        attn_buffer_append_char(out, ' ');
+        attn_page_heads_append_pooled(&page->heads, out);
+        attn_buffer_append_char(out, '.');
+    }
+    attn_buffer_append_string(out, "</p>\n");
 }
 
 void attn_page_head_append_place(struct attn_buffer *out, const struct attn_page_head *head)
@@ -180,36 +175,6 @@ void attn_page_head_append_place(struct attn_buffer *out, const struct attn_page
     attn_buffer_append_format(out, "%s%s%d.%d", attn_model_stack_name(head->at.stack),
                               is_of_stack ? ":" : "", is_of_stack ? head->at.layer : head->group,
                               head->number);
-}
-
-/* Appends an image map with, for each head, its name, its strongest measure and, if the page has
- * its rows, a link. */
-static void append_map(const struct attn_page *page, const struct picture *picture,
-                       struct attn_buffer *out)
-{
-    const size_t step = picture->side + GAP;
-
-    attn_buffer_append_string(out, "<map name=\"heads\">\n");
-    for (size_t i = 0; i < picture->n_down * picture->n_across; i++) {
-        const struct attn_page_head *head = picture->places[i];
-        const size_t x = i % picture->n_across * step, y = i / picture->n_across * step;
-
-        if (!head)
-            continue;
-        attn_buffer_append_format(out, "<area coords=\"%zu,%zu,%zu,%zu\" alt=\"", x, y,
-                                  x + picture->side, y + picture->side);
-        attn_page_head_append_place(out, head);
-        attn_buffer_append_string(out, "\" title=\"");
-        attn_page_head_append_name(out, head, &page->base.labels);
-        if (isfinite(head->values[ATTN_MEASURE_FAR]))
-            attn_buffer_append_format(out, ": far %.2f", head->values[ATTN_MEASURE_FAR]);
-        if (head->has_rows) {
-            attn_buffer_append_string(out, "\" href=\"#h=");
-            attn_page_head_append_place(out, head);
-        }
-        attn_buffer_append_string(out, head->has_rows ? "\">\n" : ", no rows\">\n");
-    }
-    attn_buffer_append_string(out, "</map>\n");
 }
 
 /* Writes the whole view. PICTURE must be empty; the caller releases it. */
@@ -224,13 +189,10 @@ static enum attn_status make_view(struct picture *picture, const struct attn_pag
     image.width = picture->n_across * (picture->side + GAP) - GAP;
     image.height = picture->n_down * (picture->side + GAP) - GAP;
     append_words(page, out);
-    attn_buffer_append_format(
-        out, "<p><img alt=\"The weights of all heads as a picture\" %ssrc=\"data:image/png;base64,",
-        page->heads.n_whole < page->heads.n ? "usemap=\"#heads\" " : "");
+    attn_buffer_append_string(out, "<p><img alt=\"The weights of all heads as a picture\" "
+                                   "src=\"data:image/png;base64,");
     ATTN_TRY(attn_png_append_base64(&image, out, err));
     attn_buffer_append_string(out, "\"></p>\n");
-    if (page->heads.n_whole < page->heads.n)
-        append_map(page, picture, out);
     if (page->has_best)
         append_table(page, out);
     return attn_buffer_check(out, err);

@@ -33,7 +33,6 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
         .number = place.head,
         .is_encoder = !attn_writer_has_own_rows(writer, at),
         .is_source = attn_writer_has_own_rows(writer, at) && !attn_writer_has_own_keys(writer, at),
-        .has_rows = true,
         .n_row = extent.n_row,
         .n_column = extent.n_col,
     };
@@ -129,25 +128,90 @@ static const struct attn_measure_group *measures_of(const struct attn_page_heads
                                                               : &heads->measures;
 }
 
-bool attn_page_heads_fit(struct attn_page_heads *heads, size_t most)
+size_t attn_page_heads_largest(const struct attn_page_heads *heads)
 {
-    int n_head = 0; /* number of heads per group whose rows fit */
-    size_t n_cell = 0;
+    size_t most = 0;
 
-    while (heads->n_cell < SIZE_MAX) {
-        for (size_t i = 0; i < heads->n; i++)
-            if (heads->items[i].number == n_head)
-                n_cell += heads->items[i].n_row * heads->items[i].n_column;
-        if (n_cell > most || n_cell == heads->n_cell)
-            break;
-        n_head++;
-    }
-    heads->n_whole = 0;
     for (size_t i = 0; i < heads->n; i++) {
-        heads->items[i].has_rows = heads->items[i].number < n_head;
-        heads->n_whole += heads->items[i].has_rows;
+        const size_t n = heads->items[i].n_row * heads->items[i].n_column;
+
+        most = n > most ? n : most;
     }
-    return heads->n_whole > 0;
+    return most;
+}
+
+enum attn_status attn_page_heads_pool(struct attn_page_heads *heads, struct attn_error *err)
+{
+    for (size_t i = 0; i < heads->n; i++) {
+        struct attn_page_head *head = &heads->items[i];
+        const size_t side = head->n_row > head->n_column ? head->n_row : head->n_column;
+
+        head->step = (side - 1) / ATTN_PAGE_POOLED + 1;
+        head->n_pooled_col = (head->n_column - 1) / head->step + 1;
+        head->n_pooled = ((head->n_row - 1) / head->step + 1) * head->n_pooled_col;
+        ATTN_TRY(ATTN_ALLOC(head->pooled, head->n_pooled, err));
+        ATTN_TRY(ATTN_ALLOC(head->line, head->n_pooled_col, err));
+    }
+    return ATTN_OK;
+}
+
+/* Returns the best place of HEAD among the heads that are kept: how many look more at what a kind
+ * of head looks at. */
+static size_t find_place(const struct attn_page_heads *heads, const struct attn_page_head *head)
+{
+    size_t best = SIZE_MAX;
+
+    for (size_t k = 0; k < ATTN_N_HEAD_SCORE; k++) {
+        const enum attn_measure score = attn_head_kind_at(k)->score;
+        size_t n = 0;
+
+        if (score == ATTN_MEASURE_FIRST || isnan(head->values[score]))
+            continue;
+        for (size_t i = 0; i < heads->n; i++)
+            n += heads->items[i].block && heads->items[i].values[score] > head->values[score];
+        best = n < best ? n : best;
+    }
+    return best;
+}
+
+void attn_page_heads_choose(struct attn_page_heads *heads)
+{
+    for (size_t n_kept, n_byte;;) {
+        struct attn_page_head *last = NULL;
+        size_t worst = 0;
+
+        n_kept = n_byte = 0;
+        for (size_t i = 0; i < heads->n; i++) {
+            n_kept += heads->items[i].block != NULL;
+            n_byte += heads->items[i].n_byte;
+        }
+        if (n_kept < 2 || n_byte <= ATTN_PAGE_MOST_BYTES)
+            return;
+        for (size_t i = 0; i < heads->n; i++) {
+            struct attn_page_head *head = &heads->items[i];
+            const size_t place = head->block ? find_place(heads, head) : 0;
+
+            if (head->block && place >= worst) {
+                worst = place;
+                last = head;
+            }
+        }
+        attn_sink_free(last->block);
+        last->block = NULL;
+        last->n_byte = 0;
+        last->is_pooled = true;
+        heads->n_whole--;
+    }
+}
+
+void attn_page_heads_append_pooled(const struct attn_page_heads *heads, struct attn_buffer *out)
+{
+    if (heads->n_whole < heads->n)
+        attn_buffer_append_format(
+            out,
+            "%zu of %zu heads have all cells, those that look most at one kind of token; "
+            "the others are pooled",
+            heads->n_whole, heads->n);
 }
 
 void attn_page_heads_release(struct attn_page_heads *heads)
@@ -155,6 +219,9 @@ void attn_page_heads_release(struct attn_page_heads *heads)
     for (size_t i = 0; i < heads->n; i++) {
         attn_free(heads->items[i].thumb);
         attn_free(heads->items[i].pools);
+        attn_sink_free(heads->items[i].block);
+        attn_free(heads->items[i].pooled);
+        attn_free(heads->items[i].line);
         attn_buffer_release(&heads->items[i].not_finite);
     }
     attn_measure_group_release(&heads->measures);
@@ -187,27 +254,46 @@ void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *h
         head->kind = attn_head_kind_of(head->values, ATTN_HEAD_KIND_THRESHOLD, &head->strength);
 }
 
+/* A row of pooled cells: STEP rows and columns each, from column `first` on. */
+struct pooled_row {
+    size_t step, first, n;
+    struct attn_mean_cell *cells; /* [n] */
+    unsigned char *levels;        /* [n] set when the cells have all their rows */
+};
+
+/* Adds WEIGHTS, row ROW of N_ROW, to the cells of TO. */
+static void pool_row(const struct pooled_row *to, size_t row, size_t n_row, struct attn_row weights)
+{
+    const bool is_last = (row + 1) % to->step == 0 || row + 1 == n_row;
+
+    if (row % to->step == 0)
+        memset(to->cells, 0, to->n * sizeof *to->cells);
+    if (to->first == 0 && weights.n <= 1 && !is_last) /* the only weight is 1 */
+        return;
+    attn_mean_cells_add(to->cells, to->n, weights, to->n * to->step, to->first, true);
+    for (size_t i = 0; is_last && i < to->n; i++)
+        if (to->cells[i].n_row > 0)
+            to->levels[i] = (unsigned char)attn_page_level(
+                sqrtf(fminf(to->cells[i].sum / (float)to->cells[i].n_row, 1)), 254);
+}
+
 void attn_page_head_pool(struct attn_page_head *head, size_t set, size_t row,
                          const struct attn_trace_event *event, size_t r)
 {
     const size_t n = head->n_thumb_col, size = head->n_thumb_row * n;
-    const bool is_last = (row + 1) % head->k == 0 || row + 1 == head->n_row;
     const struct attn_row weights = attn_event_row(event, r);
-    unsigned char *level = head->thumb + set * head->n_plane * size + row / head->k * n;
 
-    for (size_t plane = 0; plane < head->n_plane; plane++, level += size) {
-        struct attn_mean_cell *cells = head->pools + (set * head->n_plane + plane) * n;
+    for (size_t plane = 0; plane < head->n_plane; plane++) {
+        const size_t i = set * head->n_plane + plane;
 
-        if (row % head->k == 0)
-            memset(cells, 0, n * sizeof *cells);
-        if (plane == 0 && weights.n <= 1 && !is_last) /* the only weight is 1 */
-            continue;
-        attn_mean_cells_add(cells, n, weights, n * head->k, plane, true);
-        for (size_t i = 0; is_last && i < n; i++)
-            if (cells[i].n_row > 0)
-                level[i] = (unsigned char)attn_page_level(
-                    sqrtf(fminf(cells[i].sum / (float)cells[i].n_row, 1)), 254);
+        pool_row(&(struct pooled_row){head->k, plane, n, head->pools + i * n,
+                                      head->thumb + i * size + row / head->k * n},
+                 row, head->n_row, weights);
     }
+    if (head->step > 0)
+        pool_row(&(struct pooled_row){head->step, 0, head->n_pooled_col, head->line,
+                                      head->pooled + row / head->step * head->n_pooled_col},
+                 row, head->n_row, weights);
 }
 
 void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights,

@@ -40,7 +40,13 @@ enum {
     ATTN_PAGE_ID_SIZE = 32, /* bytes of an id: "L0H3", "cross-L0H3" */
 };
 
-enum { ATTN_PAGE_MOST_CELLS = 160000000 }; /* maximum cells of the patterns of all heads */
+enum {
+    ATTN_PAGE_MOST_CELLS = 160000000, /* maximum cells of the patterns of all heads, or of one of
+                                         a page that pools some */
+    ATTN_PAGE_WHOLE_CELLS = 32000000, /* up to this number no head is pooled */
+    ATTN_PAGE_MOST_BYTES = 16000000,  /* maximum text of the blocks of heads that are not pooled */
+    ATTN_PAGE_POOLED = 128,           /* maximum cells of a side of a head that is pooled */
+};
 
 struct attn_page_head {
     char id[ATTN_PAGE_ID_SIZE];
@@ -48,7 +54,7 @@ struct attn_page_head {
     int group, number;       /* layer and head; for arrays, batch and head */
     bool is_source;          /* its keys are positions of a source */
     bool is_encoder; /* a head of an encoder: its queries are positions of the source, too */
-    bool has_rows;   /* the page has its rows; otherwise only its thumbnail */
+    bool is_pooled;  /* the page has its rows pooled */
     size_t n_row, n_column;
     size_t k;                        /* k x k cells are pooled */
     size_t n_thumb_row, n_thumb_col; /* size of a thumbnail */
@@ -58,6 +64,14 @@ struct attn_page_head {
     /* [2, n_plane, n_thumb_col] owns; the current row of the thumbnails of chosen and exact
      * attention */
     struct attn_mean_cell *pools;
+    /* Of a page that pools some heads: */
+    struct attn_sink *block; /* owns; the block of the whole rows; NULL: not kept */
+    size_t n_byte;           /* its bytes */
+    size_t step;             /* step x step cells of its rows are pooled; 0: none */
+    size_t n_pooled_col;     /* number of pooled columns */
+    unsigned char *pooled;   /* [n_pooled] owns; levels of the pooled cells */
+    size_t n_pooled;
+    struct attn_mean_cell *line;   /* [n_pooled_col] owns; the current pooled row */
     double values[ATTN_N_MEASURE]; /* NaN if unknown; set by attn_page_heads_end */
     /* NULL if unknown; of a live page over a corpus, otherwise of the run; and its score */
     const struct attn_head_kind *kind;
@@ -71,7 +85,7 @@ struct attn_page_head {
 struct attn_page_heads {
     struct attn_page_head *items; /* [n] owns; sorted by layer and head */
     size_t n, n_cell;             /* number of heads, and of cells of all heads with rows */
-    size_t n_whole;               /* number of heads whose rows are on the page */
+    size_t n_whole;               /* number of heads whose rows are not pooled */
     const struct attn_selection *selection; /* borrowed; selection of the page */
     size_t *first_of_layer;                 /* [n_layer] owns */
     struct attn_measure_group measures;     /* owns */
@@ -83,9 +97,19 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
                                       struct attn_error *err);
 void attn_page_heads_release(struct attn_page_heads *heads);
 
-/* Keeps the rows of the first heads of each group, as many as fit in MOST cells in all; the other
- * heads have only thumbnails. Returns false if not even one head per group fits. */
-bool attn_page_heads_fit(struct attn_page_heads *heads, size_t most);
+/* Returns the number of cells of the largest head. */
+size_t attn_page_heads_largest(const struct attn_page_heads *heads);
+
+/* Prepares all heads to be pooled. */
+enum attn_status attn_page_heads_pool(struct attn_page_heads *heads, struct attn_error *err);
+
+/* Pools heads whose blocks are complete until the others have at most ATTN_PAGE_MOST_BYTES. First
+ * go those whose place among the heads is the lowest in each of the kinds but `first`: an induction
+ * head stays, though it gives most of its weight to the first token. The last one stays. */
+void attn_page_heads_choose(struct attn_page_heads *heads);
+
+/* Appends "61 of 270 heads have all cells, ..." if the page pools some. */
+void attn_page_heads_append_pooled(const struct attn_page_heads *heads, struct attn_buffer *out);
 
 /* Returns the head of an event of the pattern or of its gradient. */
 struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,

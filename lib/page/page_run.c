@@ -258,6 +258,8 @@ static void push_head(struct attn_json_writer *json, const struct attn_page *pag
     if (head->is_encoder)
         attn_json_bool(attn_json_key(json, "is_encoder"), true);
     attn_json_size(attn_json_key(json, "pooled"), head->k);
+    if (head->is_pooled)
+        attn_json_size(attn_json_key(json, "step"), head->step);
     for (size_t i = 0; i < N_MEASURE; i++)
         attn_page_push_number(attn_json_key(json, attn_measure_name(measures[i].measure)), 6,
                               head->values[measures[i].measure]);
@@ -298,13 +300,10 @@ static void push_heads(struct run_json *to)
     const struct attn_array_axes *axes = page->base.labels.axes;
     const bool has_kind = has_kinds(page);
     struct attn_json_writer *json;
-    size_t start = 0; /* index among the heads with rows */
 
     attn_json_text(push_key(to, "grouping"), !axes ? "layer" : axes->rank == 4 ? "batch" : "none");
     attn_json_integer(push_key(to, "bytes"), page->n_byte);
-    for (size_t i = 0; i < page->start; i++)
-        start += page->heads.items[i].has_rows;
-    attn_json_size(push_key(to, "start"), start);
+    attn_json_size(push_key(to, "start"), page->start);
     attn_json_size(push_key(to, "query"), first_query(page));
     json = push_key(to, "sets");
     attn_json_begin(json, '[');
@@ -317,11 +316,17 @@ static void push_heads(struct run_json *to)
     attn_json_text(json, "exact");
     attn_json_end(json);
     attn_json_text(push_key(to, "quantity"), "weight");
+    if (page->heads.n_whole < page->heads.n) {
+        struct attn_buffer words = {0};
+
+        attn_page_heads_append_pooled(&page->heads, &words);
+        attn_buffer_append_char(&words, '\0');
+        attn_json_text(push_key(to, "pooled"), words.has_failed ? "" : words.data);
+        attn_buffer_release(&words);
+    }
     json = push_key(to, "heads");
     attn_json_begin(json, '[');
     for (size_t i = 0; i < page->heads.n; i++) {
-        if (!page->heads.items[i].has_rows)
-            continue;
         attn_json_line(json);
         push_head(json, page, &page->heads.items[i], kind_of(&page->heads.items[i], has_kind));
     }
@@ -436,7 +441,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
             attn_buffer_append_format(&label, "id %d", (int)top->id);
         else
             attn_escape_append(&label, top->token, top->token_size);
-        if (top->token_size == 1 && top->token[0] == ' ') {
+        if (top->token && top->token_size == 1 && top->token[0] == ' ') {
             label.size = 0;
             attn_buffer_append_string(&label, "' '");
         }
@@ -504,8 +509,6 @@ void attn_page_maps_add(const struct attn_page *page)
         return;
     attn_page_data_begin(page->data, "maps-data");
     for (size_t i = 0; i < page->heads.n; i++) {
-        if (!page->heads.items[i].has_rows)
-            continue;
         add_cells(page, &page->heads.items[i].at, true);
         add_cells(page, &page->heads.items[i].at, false);
     }

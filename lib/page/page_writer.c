@@ -53,7 +53,7 @@ static size_t count_cells(const struct attn_page *w)
 
 static enum attn_status check_selection(struct attn_page *w, struct attn_error *err)
 {
-    const size_t n = count_cells(w);
+    const size_t n = count_cells(w), widest = attn_page_heads_largest(&w->heads);
     const bool is_plain = !is_comparison(w) && w->gradients.n == 0 && !w->has_question &&
                           !w->base.options.picture->live;
     char n_cell[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
@@ -67,8 +67,9 @@ static enum attn_status check_selection(struct attn_page *w, struct attn_error *
                        "a page shows both patterns of a comparison as they are, without a view");
         return attn_error_hint(err, "the page itself leaves the first token out, and divides rows");
     }
-    if (n <= ATTN_PAGE_MOST_CELLS ||
-        (is_plain && attn_page_heads_fit(&w->heads, ATTN_PAGE_MOST_CELLS)))
+    if (is_plain && n > ATTN_PAGE_WHOLE_CELLS && w->heads.n > 1 && widest <= ATTN_PAGE_MOST_CELLS)
+        return attn_page_heads_pool(&w->heads, err);
+    if (n <= ATTN_PAGE_MOST_CELLS)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "a page of %zu heads would have %s cells, expected %s at most", w->heads.n,
@@ -238,8 +239,6 @@ static void append_about_run(struct attn_page *w, struct attn_buffer *out)
         attn_buffer_append_string(out, "; ");
         out->has_failed |= option.has_failed;
     }
-    if (w->heads.n_whole < w->heads.n)
-        attn_buffer_append_format(out, "the first %zu of ", w->heads.n_whole);
     attn_buffer_append_format(out, "%zu head%s, ", w->heads.n, w->heads.n == 1 ? "" : "s");
     if (labels->axes) {
         attn_buffer_append_format(out, "%zu %s, %zu key%s", n, n == 1 ? "query" : "queries", n_key,
@@ -471,11 +470,74 @@ static bool is_better(const struct attn_page *w, const struct attn_page_head *he
 
     if (w->has_question && found->head.layer != ATTN_NO_LAYER)
         return attn_location_compare(&head->at, &found->head) == 0;
-    if (!head->has_rows)
+    if (head->is_pooled)
         return false;
     return head->is_source != other->is_source
                ? head->is_source
                : head->values[ATTN_MEASURE_FAR] > other->values[ATTN_MEASURE_FAR];
+}
+
+/* Begins the block of HEAD, in memory if it may be left out. */
+static enum attn_status begin_block(struct attn_page *w, struct attn_page_head *head,
+                                    struct attn_error *err)
+{
+    if (head->pooled) {
+        ATTN_TRY(attn_sink_create_memory(&head->block, err));
+        ATTN_TRY(attn_page_data_create(w->base.options.pool, head->block, &w->data, err));
+    }
+    attn_page_data_begin(w->data, head->id);
+    return ATTN_OK;
+}
+
+/* Ends the block of HEAD, which begin_block began in memory, and leaves blocks out. */
+static enum attn_status keep_block(struct attn_page *w, struct attn_page_head *head,
+                                   struct attn_error *err)
+{
+    ATTN_TRY(attn_page_data_finish(w->data, err));
+    ATTN_TRY(attn_sink_check(head->block, err));
+    attn_page_data_free(w->data);
+    w->data = NULL;
+    attn_sink_bytes(head->block, &head->n_byte);
+    return ATTN_OK;
+}
+
+/* Writes the blocks of all heads, whole or pooled, and notes how many are pooled. The page begins
+ * with a whole one. */
+static enum attn_status write_blocks(struct attn_page *w, struct attn_error *err)
+{
+    struct attn_buffer words = {0};
+
+    for (size_t i = 0; i < w->heads.n; i++)
+        if (!w->heads.items[i].is_pooled &&
+            (w->heads.items[w->start].is_pooled ||
+             is_better(w, &w->heads.items[i], &w->heads.items[w->start])))
+            w->start = i;
+    attn_page_heads_append_pooled(&w->heads, &words);
+    if (words.size > 0 && !words.has_failed)
+        attn_note(w->base.options.on_note, w->base.options.user, ATTN_NOTE_PAGE_OMITS,
+                  "the page is large: %.*s; `layers` and `heads` choose others", (int)words.size,
+                  (const char *)words.data);
+    attn_buffer_release(&words);
+    ATTN_TRY(attn_page_data_create(w->base.options.pool, w->base.sink, &w->data, err));
+    for (size_t i = 0; i < w->heads.n; i++) {
+        struct attn_page_head *head = &w->heads.items[i];
+        unsigned char *levels;
+
+        if (head->block) {
+            attn_sink_write(w->base.sink, attn_sink_bytes(head->block, &head->n_byte),
+                            head->n_byte);
+            attn_sink_free(head->block);
+            head->block = NULL;
+            continue;
+        }
+        attn_page_data_begin(w->data, head->id);
+        levels = attn_page_data_reserve(w->data, head->n_pooled);
+        if (levels)
+            memcpy(levels, head->pooled, head->n_pooled);
+        attn_page_data_end(w->data);
+        ATTN_TRY(attn_page_data_finish(w->data, err));
+    }
+    return ATTN_OK;
 }
 
 static enum attn_status end_head(struct attn_page *w, struct attn_page_head *head,
@@ -487,8 +549,9 @@ static enum attn_status end_head(struct attn_page *w, struct attn_page_head *hea
     char id[ATTN_PAGE_ID_SIZE + sizeof ATTN_PAGE_EXACT];
 
     move_bytes(w, &w->low);
-    if (head->has_rows)
-        attn_page_data_end(w->data);
+    attn_page_data_end(w->data);
+    if (head->pooled)
+        ATTN_TRY(keep_block(w, head, err));
     if (is_comparison(w)) { /* exact attention is written after the chosen one is complete */
         snprintf(id, sizeof id, "%s" ATTN_PAGE_EXACT, head->id);
         attn_page_data_begin(w->data, id);
@@ -497,6 +560,7 @@ static enum attn_status end_head(struct attn_page *w, struct attn_page_head *hea
         attn_page_data_end(w->data);
     }
     attn_page_heads_end(&w->heads, head);
+    attn_page_heads_choose(&w->heads);
     if (i == 0 || is_better(w, head, &w->heads.items[w->start])) {
         w->start = i;
         w->has_best = has_table(head);
@@ -518,12 +582,11 @@ static enum attn_status take_event(struct attn_page *w, const struct attn_trace_
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t n_seen = attn_page_read_row(event, r, w->row, n);
 
-        if (w->n_row == 0 && head->has_rows)
-            attn_page_data_begin(w->data, head->id);
+        if (w->n_row == 0)
+            ATTN_TRY(begin_block(w, head, err));
         attn_page_head_take_row(head, w->n_row, w->row, n_seen);
         attn_page_head_pool(head, 0, w->n_row, event, r);
-        if (head->has_rows)
-            put_levels(w, w->row, n, n_seen, attn_page_data_reserve(w->data, n), &w->low);
+        put_levels(w, w->row, n, n_seen, attn_page_data_reserve(w->data, n), &w->low);
         if (has_table(head))
             memcpy(w->cells + w->n_row * n, w->row, n * sizeof *w->row);
         if (exact) {
@@ -537,7 +600,8 @@ static enum attn_status take_event(struct attn_page *w, const struct attn_trace_
         }
         if (++w->n_row == head->n_row)
             ATTN_TRY(end_head(w, head, err));
-        ATTN_TRY(attn_page_data_flush(w->data, err));
+        if (w->data)
+            ATTN_TRY(attn_page_data_flush(w->data, err));
     }
     return ATTN_OK;
 }
@@ -706,7 +770,8 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     ATTN_TRY(attn_token_labels_init(w->names, &writer->labels, err));
     ATTN_TRY(find_room(w, err));
     ATTN_TRY(attn_page_vectors_init(&w->vectors, writer, err));
-    ATTN_TRY(attn_page_data_create(writer->options.pool, writer->sink, &w->data, err));
+    if (!w->heads.items[0].pooled)
+        ATTN_TRY(attn_page_data_create(writer->options.pool, writer->sink, &w->data, err));
     w->n_byte = count_cells(w) <= MOST_WIDE_CELLS ? 2 : 1;
     w->top = w->n_byte == 2 ? 65534 : 254;
     make_title(w);
@@ -723,7 +788,7 @@ static enum attn_status choose_start(struct attn_page *w, struct attn_error *err
     enum attn_status status;
     size_t n_ranked;
 
-    if (!w->picture || !maps || !*maps || w->has_question || w->heads.n_whole < n)
+    if (!w->picture || !maps || !*maps || w->has_question)
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(ats, n, err));
     for (size_t i = 0; i < n; i++)
@@ -744,11 +809,13 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     }
     ATTN_TRY(attn_buffer_check(&w->heading, err));
     ATTN_TRY(attn_buffer_check(&w->text, err));
+    if (!w->data)
+        ATTN_TRY(write_blocks(w, err));
     attn_page_data_begin(w->data, "thumbs-data");
     for (size_t i = 0; i < w->heads.n; i++) {
         const struct attn_page_head *head = &w->heads.items[i];
         const size_t n = head->n_thumb * head->n_thumb_row * head->n_thumb_col;
-        unsigned char *out = head->has_rows ? attn_page_data_reserve(w->data, n) : NULL;
+        unsigned char *out = attn_page_data_reserve(w->data, n);
 
         if (out)
             memcpy(out, head->thumb, n);

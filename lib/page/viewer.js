@@ -187,12 +187,22 @@ function eachNotFinite(head, visit) {
     for (let c = 0; c < runs[i + 2]; c++) visit(runs[i], runs[i + 1] + c);
 }
 
+// Returns the cells of a head that is pooled: each pooled cell stands for step x step of them.
+function spread(pooled, { step, rows, cols, is_source }) {
+  const out = new Float32Array(rows * cols), n = ceil(cols / step), isCausal = !is_source && pooled[n - 1] !== pooled[n - 1];
+  for (let r = 0; r < rows; r++)
+    for (let c = 0; c < cols; c++)
+      out[r * cols + c] = isCausal && c > queryAt(r) ? NaN : pooled[floor(r / step) * n + floor(c / step)];
+  return out;
+}
+
 async function decode(h, set) {
   const key = [nTaken, set, h].join(':');
   let weights = decoded.get(key);
   if (!weights) {
-    const head = heads[h], [rows, cols] = words ? words.sizes[h] : [head.rows, head.cols];
-    weights = weightsOf(await inflate(blockOf(head.id + run.sets[set])), rows * cols, run.bytes);
+    const head = heads[h], [rows, cols] = words ? words.sizes[h] : [head.rows, head.cols], { step = 1 } = head;
+    weights = weightsOf(await inflate(blockOf(head.id + run.sets[set])), ceil(rows / step) * ceil(cols / step), run.bytes);
+    if (step > 1) weights = spread(weights, { ...head, rows, cols });
     if (set === 0)
       eachNotFinite(head, (row, column) => { weights[row * cols + column] = Infinity; });
     decoded.set(key, weights);
@@ -1066,12 +1076,15 @@ function drawLegend(m) {
   if (!state.first) parts.push(kind('first token left out', swatch(nothingOf('hidden'))));
   if (heads[state.h].not_finite) parts.push(kind('not finite', swatch(nothingOf('not_finite'))));
   if (run.renormalizes && !unit()) parts.push(kind('rows divided by their sum'));
+  if (heads[state.h].step) parts.push(kind('pooled: means of row maxima'));
   if (heads[state.h].outside)
     parts.push(kind(heads[state.h].outside + ' weights outside 0 to 1 are shown as 0 or 1'));
   return $('legend').replaceChildren(...parts);
 }
 
 function strongestTable(m, q) {
+  const { step } = heads[state.h];
+  if (step) return el('p', { id: 'strongest' }, `${step} x ${step} cells are pooled: a page of fewer heads has the keys of this one.`);
   const row = rowOfQuery.get(q), body = el('tbody');
   const keys = ranked(m, row).filter((key, at) => at === 0 ||
     abs(m.weights[row * m.cols + key]) >= 5e-5);
@@ -1633,6 +1646,7 @@ async function start() {
   readHash(location.hash);
   $('static').remove();
   $('app').hidden = false;
+  if (run.pooled) $('about').append('; ' + run.pooled);
   listen();
   draw();
 }

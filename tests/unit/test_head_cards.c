@@ -1,7 +1,8 @@
 /* test_head_cards.c - the cards of heads: sums and texts do not depend on the order of texts, the
  * parts are chosen as described, memory does not grow, and long texts are cut around what matters.
- */
+ * Which heads of a large page have all cells. */
 #include "measures/head_cards_internal.h"
+#include "page/page_internal.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -188,7 +189,65 @@ START_TEST(a_text_of_one_token_has_no_row)
 }
 END_TEST
 
+/* --- Which heads of a large page have all cells --- */
+
+enum { N_HEAD = 40, BLOCK = 1000000 };
+
+/* Gives head I of PAGE a block of BLOCK bytes, and no values. */
+static void add_block(const struct attn_page_heads *page, size_t i)
+{
+    struct attn_page_head *head = &page->items[i];
+    static const char bytes[BLOCK];
+
+    ck_assert_int_eq(attn_sink_create_memory(&head->block, NULL), ATTN_OK);
+    attn_sink_write(head->block, bytes, BLOCK);
+    head->n_byte = BLOCK;
+    for (size_t m = 0; m < ATTN_N_MEASURE; m++)
+        head->values[m] = (double)NAN;
+}
+
+START_TEST(heads_of_each_kind_keep_their_cells)
+{
+    static struct attn_page_head items[N_HEAD];
+    struct attn_page_heads page = {.items = items, .n = N_HEAD, .n_whole = N_HEAD};
+    size_t n_byte = 0;
+
+    for (size_t i = 0; i < N_HEAD; i++) {
+        add_block(&page, i);
+        /* the first token gets most of each head, and the larger its number the more */
+        items[i].values[ATTN_MEASURE_FIRST] = .6 + .01 * (double)i;
+        items[i].values[ATTN_MEASURE_PREVIOUS] = .3 - .005 * (double)i;
+        items[i].values[ATTN_MEASURE_INDUCTION] = i == 20 || i == 33 ? .05 : .001;
+        attn_page_heads_choose(&page);
+    }
+    for (size_t i = 0; i < N_HEAD; i++)
+        n_byte += items[i].n_byte;
+    ck_assert_uint_eq(n_byte, ATTN_PAGE_MOST_BYTES);
+    ck_assert_uint_eq(page.n_whole, ATTN_PAGE_MOST_BYTES / BLOCK);
+    for (size_t i = 0; i < N_HEAD; i++) {
+        /* the two induction heads, and the fourteen that look most at the token before */
+        ck_assert_int_eq(items[i].is_pooled, !(i == 20 || i == 33 || i < 14));
+        ck_assert_int_eq(items[i].block != NULL, !items[i].is_pooled);
+        attn_sink_free(items[i].block);
+    }
+}
+END_TEST
+
+START_TEST(one_head_always_keeps_its_cells)
+{
+    static struct attn_page_head items[2];
+    struct attn_page_heads page = {.items = items, .n = 2, .n_whole = 2};
+
+    add_block(&page, 0);
+    items[0].n_byte = ATTN_PAGE_MOST_BYTES + 1;
+    attn_page_heads_choose(&page);
+    ck_assert(!items[0].is_pooled);
+    attn_sink_free(items[0].block);
+}
+END_TEST
+
 ATTN_SUITE("head_cards", strongest_middle_and_drawn_texts_are_different_texts,
            few_texts_are_shown_once, of_equal_texts_the_earlier_ones_are_the_strongest,
            order_of_texts_does_not_matter, means_and_distances_are_those_of_the_rows,
-           a_text_of_one_token_has_no_row)
+           a_text_of_one_token_has_no_row, heads_of_each_kind_keep_their_cells,
+           one_head_always_keeps_its_cells)
