@@ -1,217 +1,40 @@
-/* npz.c - see npz.h. At the end of a zip file, a record has the offset of its directory; the
- * directory has the offsets of the members (APPNOTE.TXT 6.3, sections 4.3 and 4.5). */
+/* npz.c - see npz.h. */
 #include "formats/npz.h"
 
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/npy.h"
+#include "formats/zip.h"
 
-#include <stdint.h>
 #include <string.h>
-
-enum {
-    END_SIZE = 22,     /* bytes of the record at the end of the file, without its comment */
-    LOCATOR_SIZE = 20, /* bytes of the locator before that record, in zip64 */
-    END64_SIZE = 56,   /* bytes of the zip64 record that the locator points to */
-    ENTRY_SIZE = 46,   /* bytes of a member's entry in the directory, without its name */
-    LOCAL_SIZE = 30,   /* bytes of a member's header before its data, without its name */
-    MAX_MEMBERS = 1 << 20
-};
-
-static const uint32_t end_mark = 0x06054b50, locator_mark = 0x07064b50, end64_mark = 0x06064b50,
-                      entry_mark = 0x02014b50, local_mark = 0x04034b50;
-
-struct member {
-    char *name; /* owns; without ".npy" */
-    size_t begin, size;
-};
 
 struct attn_npz {
     struct attn_file file;
-    struct member *members; /* [n] owns */
-    size_t n;
+    struct attn_zip zip;
+    char **names; /* [zip.n] owns; without ".npy" */
 };
-
-static uint64_t number(const unsigned char *at, size_t size)
-{
-    uint64_t value = 0;
-
-    for (size_t i = size; i-- > 0;)
-        value = value << 8 | at[i];
-    return value;
-}
-
-static enum attn_status refuse(const struct attn_npz *npz, const char *what, struct attn_error *err)
-{
-    return attn_error_set(err, ATTN_FORMAT, "'%s' is no .npz file: %s",
-                          attn_quote_string(npz->file.path).text, what);
-}
-
-struct directory {
-    uint64_t n, size, begin;
-};
-
-/* Finds the offset of the record at the end of the file, which only its comment follows. Returns
- * whether there is one. */
-static bool find_end(const struct attn_file *file, size_t *at)
-{
-    const size_t max = END_SIZE + UINT16_MAX;
-    const size_t first = file->size > max ? file->size - max : 0;
-
-    if (file->size < END_SIZE)
-        return false;
-    for (*at = file->size - END_SIZE;; (*at)--) {
-        const unsigned char *record = file->data + *at;
-
-        if (number(record, 4) == end_mark && number(record + 20, 2) == file->size - *at - END_SIZE)
-            return true;
-        if (*at == first)
-            return false;
-    }
-}
-
-static enum attn_status find_directory(const struct attn_npz *npz, struct directory *directory,
-                                       struct attn_error *err)
-{
-    const struct attn_file *file = &npz->file;
-    const unsigned char *record, *locator;
-    uint64_t at = UINT64_MAX;
-    size_t end;
-
-    if (!find_end(file, &end))
-        return refuse(npz, "the record at its end is missing", err);
-    record = file->data + end;
-    *directory =
-        (struct directory){number(record + 10, 2), number(record + 12, 4), number(record + 16, 4)};
-    if (directory->n == UINT16_MAX || directory->size == UINT32_MAX ||
-        directory->begin == UINT32_MAX) { /* zip64: the locator before the record points to one with
-                                             64-bit fields */
-        locator = record - LOCATOR_SIZE;
-        if (end >= LOCATOR_SIZE && number(locator, 4) == locator_mark)
-            at = number(locator + 8, 8);
-        if (file->size < END64_SIZE || at > file->size - END64_SIZE ||
-            number(file->data + at, 4) != end64_mark)
-            return refuse(npz, "its zip64 record is missing", err);
-        record = file->data + at;
-        *directory = (struct directory){number(record + 32, 8), number(record + 40, 8),
-                                        number(record + 48, 8)};
-    }
-    if (directory->begin > file->size || directory->size > file->size - directory->begin ||
-        directory->n > MAX_MEMBERS || directory->n > directory->size / ENTRY_SIZE)
-        return refuse(npz, "its directory does not fit the file", err);
-    return ATTN_OK;
-}
-
-/* What the directory says about a member. */
-struct entry {
-    uint64_t size, stored, begin;
-    const unsigned char *extra;
-    size_t n_extra;
-};
-
-/* If the 4-byte *field is full, reads the 8 bytes at *at that replace it. False: they are missing.
- */
-static bool read_zip64_size(const unsigned char **at, const unsigned char *end, uint64_t *field)
-{
-    if (*field != UINT32_MAX)
-        return true;
-    if (end - *at < 8)
-        return false;
-    *field = number(*at, 8);
-    *at += 8;
-    return true;
-}
-
-/* Reads the sizes of a member that exceed 4 GiB, which are in extra field number 1. */
-static bool read_extra(struct entry *entry)
-{
-    const unsigned char *at = entry->extra, *end = at + entry->n_extra;
-
-    while (end - at >= 4) {
-        const size_t size = (size_t)number(at + 2, 2);
-        const unsigned char *field = at + 4;
-
-        if (size > (size_t)(end - field))
-            return false;
-        if (number(at, 2) == 1)
-            return read_zip64_size(&field, at + 4 + size, &entry->size) &&
-                   read_zip64_size(&field, at + 4 + size, &entry->stored) &&
-                   read_zip64_size(&field, at + 4 + size, &entry->begin);
-        at = field + size;
-    }
-    return entry->size != UINT32_MAX && entry->stored != UINT32_MAX && entry->begin != UINT32_MAX;
-}
-
-static enum attn_status find_data(const struct attn_npz *npz, const struct entry *entry,
-                                  struct member *member, struct attn_error *err)
-{
-    const struct attn_file *file = &npz->file;
-    const unsigned char *local;
-    uint64_t begin;
-
-    if (file->size < LOCAL_SIZE || entry->begin > file->size - LOCAL_SIZE ||
-        number(file->data + entry->begin, 4) != local_mark)
-        return refuse(npz, "a member is not where its directory says", err);
-    local = file->data + entry->begin;
-    begin = entry->begin + LOCAL_SIZE + number(local + 26, 2) + number(local + 28, 2);
-    if (begin > file->size || entry->size > file->size - begin)
-        return refuse(npz, "a member does not fit the file", err);
-    member->begin = (size_t)begin;
-    member->size = (size_t)entry->size;
-    return ATTN_OK;
-}
-
-/* Reads the entry of the directory at AT as a further member. *n becomes its size in bytes. */
-static enum attn_status read_entry(struct attn_npz *npz, const unsigned char *at,
-                                   const unsigned char *end, size_t *n, struct attn_error *err)
-{
-    struct member *member = &npz->members[npz->n];
-    struct entry entry;
-    size_t n_name;
-
-    if (end - at < ENTRY_SIZE || number(at, 4) != entry_mark)
-        return refuse(npz, "its directory is malformed", err);
-    n_name = (size_t)number(at + 28, 2);
-    entry = (struct entry){number(at + 24, 4), number(at + 20, 4), number(at + 42, 4),
-                           at + ENTRY_SIZE + n_name, (size_t)number(at + 30, 2)};
-    *n = ENTRY_SIZE + n_name + entry.n_extra + (size_t)number(at + 32, 2);
-    if (*n > (size_t)(end - at) || !read_extra(&entry))
-        return refuse(npz, "its directory is malformed", err);
-    if (number(at + 10, 2) != 0 || (number(at + 8, 2) & 1) != 0 || entry.size != entry.stored) {
-        attn_error_set(err, ATTN_UNSUPPORTED,
-                       "'%s' in '%s' is compressed or encrypted, expected members that are stored",
-                       attn_quote((const char *)at + ENTRY_SIZE, n_name).text,
-                       attn_quote_string(npz->file.path).text);
-        attn_error_hint(err, "numpy.savez stores them, numpy.savez_compressed does not");
-        return ATTN_UNSUPPORTED;
-    }
-    if (n_name >= 4 && memcmp(at + ENTRY_SIZE + n_name - 4, ".npy", 4) == 0)
-        n_name -= 4;
-    member->name = attn_strndup((const char *)at + ENTRY_SIZE, n_name, err);
-    if (!member->name)
-        return ATTN_NO_MEMORY;
-    npz->n++;
-    return find_data(npz, &entry, member, err);
-}
 
 static enum attn_status read_directory(struct attn_npz *npz, const char *path,
                                        struct attn_error *err)
 {
-    struct directory directory = {0};
-    const unsigned char *at, *end;
+    enum attn_status status;
 
     ATTN_TRY(attn_file_open(path, ATTN_READ, &npz->file, err));
-    ATTN_TRY(find_directory(npz, &directory, err));
-    ATTN_TRY(ATTN_ALLOC(npz->members, (size_t)directory.n, err));
-    at = npz->file.data + directory.begin;
-    end = at + directory.size;
-    for (uint64_t i = 0; i < directory.n; i++) {
-        size_t n = 0;
+    status = attn_zip_read(&npz->file, ".npz file", &npz->zip, err);
+    if (status == ATTN_UNSUPPORTED)
+        attn_error_hint(err, "numpy.savez stores them, numpy.savez_compressed does not");
+    ATTN_TRY(status);
+    ATTN_TRY(ATTN_ALLOC(npz->names, npz->zip.n, err));
+    for (size_t i = 0; i < npz->zip.n; i++) {
+        const struct attn_zip_member *member = &npz->zip.members[i];
+        size_t n = member->n_name;
 
-        ATTN_TRY(read_entry(npz, at, end, &n, err));
-        at += n;
+        if (n >= 4 && memcmp(member->name + n - 4, ".npy", 4) == 0)
+            n -= 4;
+        npz->names[i] = attn_strndup(member->name, n, err);
+        if (!npz->names[i])
+            return ATTN_NO_MEMORY;
     }
     return ATTN_OK;
 }
@@ -228,28 +51,29 @@ void attn_npz_free(struct attn_npz *npz)
 {
     if (!npz)
         return;
-    for (size_t i = 0; i < npz->n; i++)
-        attn_free(npz->members[i].name);
-    attn_free(npz->members);
+    for (size_t i = 0; npz->names && i < npz->zip.n; i++)
+        attn_free(npz->names[i]);
+    attn_free(npz->names);
+    attn_zip_release(&npz->zip);
     attn_file_release(&npz->file);
     attn_free(npz);
 }
 
 size_t attn_npz_n_member(const struct attn_npz *npz)
 {
-    return npz->n;
+    return npz->zip.n;
 }
 
 const char *attn_npz_name(const struct attn_npz *npz, size_t i)
 {
-    return npz->members[i].name;
+    return npz->names[i];
 }
 
 enum attn_status attn_npz_read(const struct attn_npz *npz, size_t i, struct attn_npy_file **npy,
                                struct attn_error *err)
 {
-    const struct member *member = &npz->members[i];
-    const size_t n_path = strlen(npz->file.path), n_name = strlen(member->name);
+    const struct attn_zip_member *member = &npz->zip.members[i];
+    const size_t n_path = strlen(npz->file.path), n_name = strlen(npz->names[i]);
     struct attn_file file = {.data = npz->file.data + member->begin,
                              .size = member->size,
                              .storage = ATTN_FILE_BORROWED,
@@ -260,13 +84,13 @@ enum attn_status attn_npz_read(const struct attn_npz *npz, size_t i, struct attn
         return ATTN_NO_MEMORY;
     memcpy(file.path, npz->file.path, n_path);
     file.path[n_path] = '/';
-    memcpy(file.path + n_path + 1, member->name, n_name);
+    memcpy(file.path + n_path + 1, npz->names[i], n_name);
     memcpy(file.path + n_path + 1 + n_name, ".npy", 4);
     return attn_npy_take(&file, ATTN_NPY_NUMBERS, npy, err);
 }
 
 const void *attn_npz_bytes(const struct attn_npz *npz, size_t i, size_t *size)
 {
-    *size = npz->members[i].size;
-    return npz->file.data + npz->members[i].begin;
+    *size = npz->zip.members[i].size;
+    return npz->file.data + npz->zip.members[i].begin;
 }

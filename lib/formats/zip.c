@@ -1,0 +1,206 @@
+/* zip.c - see zip.h. At the end of a zip file, a record has the offset of its directory; the
+ * directory has the offsets of the members (APPNOTE.TXT 6.3, sections 4.3 and 4.5). */
+#include "formats/zip.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    END_SIZE = 22,     /* bytes of the record at the end of the file, without its comment */
+    LOCATOR_SIZE = 20, /* bytes of the locator before that record, in zip64 */
+    END64_SIZE = 56,   /* bytes of the zip64 record that the locator points to */
+    ENTRY_SIZE = 46,   /* bytes of a member's entry in the directory, without its name */
+    LOCAL_SIZE = 30,   /* bytes of a member's header before its data, without its name */
+    MAX_MEMBERS = 1 << 20
+};
+
+static const uint32_t end_mark = 0x06054b50, locator_mark = 0x07064b50, end64_mark = 0x06064b50,
+                      entry_mark = 0x02014b50, local_mark = 0x04034b50;
+
+static uint64_t number(const unsigned char *at, size_t size)
+{
+    uint64_t value = 0;
+
+    for (size_t i = size; i-- > 0;)
+        value = value << 8 | at[i];
+    return value;
+}
+
+static enum attn_status refuse(const struct attn_zip *zip, const char *what, struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_FORMAT, "'%s' is no %s: %s",
+                          attn_quote_string(zip->file->path).text, zip->kind, what);
+}
+
+struct directory {
+    uint64_t n, size, begin;
+};
+
+/* Finds the offset of the record at the end of the file, which only its comment follows. Returns
+ * whether there is one. */
+static bool find_end(const struct attn_file *file, size_t *at)
+{
+    const size_t max = END_SIZE + UINT16_MAX;
+    const size_t first = file->size > max ? file->size - max : 0;
+
+    if (file->size < END_SIZE)
+        return false;
+    for (*at = file->size - END_SIZE;; (*at)--) {
+        const unsigned char *record = file->data + *at;
+
+        if (number(record, 4) == end_mark && number(record + 20, 2) == file->size - *at - END_SIZE)
+            return true;
+        if (*at == first)
+            return false;
+    }
+}
+
+static enum attn_status find_directory(const struct attn_zip *zip, struct directory *directory,
+                                       struct attn_error *err)
+{
+    const struct attn_file *file = zip->file;
+    const unsigned char *record, *locator;
+    uint64_t at = UINT64_MAX;
+    size_t end;
+
+    if (!find_end(file, &end))
+        return refuse(zip, "the record at its end is missing", err);
+    record = file->data + end;
+    *directory =
+        (struct directory){number(record + 10, 2), number(record + 12, 4), number(record + 16, 4)};
+    if (directory->n == UINT16_MAX || directory->size == UINT32_MAX ||
+        directory->begin == UINT32_MAX) { /* zip64: the locator before the record points to one with
+                                             64-bit fields */
+        locator = record - LOCATOR_SIZE;
+        if (end >= LOCATOR_SIZE && number(locator, 4) == locator_mark)
+            at = number(locator + 8, 8);
+        if (file->size < END64_SIZE || at > file->size - END64_SIZE ||
+            number(file->data + at, 4) != end64_mark)
+            return refuse(zip, "its zip64 record is missing", err);
+        record = file->data + at;
+        *directory = (struct directory){number(record + 32, 8), number(record + 40, 8),
+                                        number(record + 48, 8)};
+    }
+    if (directory->begin > file->size || directory->size > file->size - directory->begin ||
+        directory->n > MAX_MEMBERS || directory->n > directory->size / ENTRY_SIZE)
+        return refuse(zip, "its directory does not fit the file", err);
+    return ATTN_OK;
+}
+
+/* What the directory says about a member. */
+struct entry {
+    uint64_t size, stored, begin;
+    const unsigned char *extra;
+    size_t n_extra;
+};
+
+/* If the 4-byte *field is full, reads the 8 bytes at *at that replace it. False: they are missing.
+ */
+static bool read_zip64_size(const unsigned char **at, const unsigned char *end, uint64_t *field)
+{
+    if (*field != UINT32_MAX)
+        return true;
+    if (end - *at < 8)
+        return false;
+    *field = number(*at, 8);
+    *at += 8;
+    return true;
+}
+
+/* Reads the sizes of a member that exceed 4 GiB, which are in extra field number 1. */
+static bool read_extra(struct entry *entry)
+{
+    const unsigned char *at = entry->extra, *end = at + entry->n_extra;
+
+    while (end - at >= 4) {
+        const size_t size = (size_t)number(at + 2, 2);
+        const unsigned char *field = at + 4;
+
+        if (size > (size_t)(end - field))
+            return false;
+        if (number(at, 2) == 1)
+            return read_zip64_size(&field, at + 4 + size, &entry->size) &&
+                   read_zip64_size(&field, at + 4 + size, &entry->stored) &&
+                   read_zip64_size(&field, at + 4 + size, &entry->begin);
+        at = field + size;
+    }
+    return entry->size != UINT32_MAX && entry->stored != UINT32_MAX && entry->begin != UINT32_MAX;
+}
+
+static enum attn_status find_data(const struct attn_zip *zip, const struct entry *entry,
+                                  struct attn_zip_member *member, struct attn_error *err)
+{
+    const struct attn_file *file = zip->file;
+    const unsigned char *local;
+    uint64_t begin;
+
+    if (file->size < LOCAL_SIZE || entry->begin > file->size - LOCAL_SIZE ||
+        number(file->data + entry->begin, 4) != local_mark)
+        return refuse(zip, "a member is not where its directory says", err);
+    local = file->data + entry->begin;
+    begin = entry->begin + LOCAL_SIZE + number(local + 26, 2) + number(local + 28, 2);
+    if (begin > file->size || entry->size > file->size - begin)
+        return refuse(zip, "a member does not fit the file", err);
+    member->begin = (size_t)begin;
+    member->size = (size_t)entry->size;
+    return ATTN_OK;
+}
+
+/* Reads the entry of the directory at AT as a further member. *n becomes its size in bytes. */
+static enum attn_status read_entry(struct attn_zip *zip, const unsigned char *at,
+                                   const unsigned char *end, size_t *n, struct attn_error *err)
+{
+    struct attn_zip_member *member = &zip->members[zip->n];
+    struct entry entry;
+    size_t n_name;
+
+    if (end - at < ENTRY_SIZE || number(at, 4) != entry_mark)
+        return refuse(zip, "its directory is malformed", err);
+    n_name = (size_t)number(at + 28, 2);
+    entry = (struct entry){number(at + 24, 4), number(at + 20, 4), number(at + 42, 4),
+                           at + ENTRY_SIZE + n_name, (size_t)number(at + 30, 2)};
+    *n = ENTRY_SIZE + n_name + entry.n_extra + (size_t)number(at + 32, 2);
+    if (*n > (size_t)(end - at) || !read_extra(&entry))
+        return refuse(zip, "its directory is malformed", err);
+    if (number(at + 10, 2) != 0 || (number(at + 8, 2) & 1) != 0 || entry.size != entry.stored) {
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "'%s' in '%s' is compressed or encrypted, expected members that are stored",
+                       attn_quote((const char *)at + ENTRY_SIZE, n_name).text,
+                       attn_quote_string(zip->file->path).text);
+        return ATTN_UNSUPPORTED;
+    }
+    member->name = (const char *)at + ENTRY_SIZE;
+    member->n_name = n_name;
+    zip->n++;
+    return find_data(zip, &entry, member, err);
+}
+
+enum attn_status attn_zip_read(const struct attn_file *file, const char *kind, struct attn_zip *zip,
+                               struct attn_error *err)
+{
+    struct directory directory = {0};
+    const unsigned char *at, *end;
+
+    *zip = (struct attn_zip){.file = file, .kind = kind};
+    ATTN_TRY(find_directory(zip, &directory, err));
+    ATTN_TRY(ATTN_ALLOC(zip->members, (size_t)directory.n, err));
+    at = file->data + directory.begin;
+    end = at + directory.size;
+    for (uint64_t i = 0; i < directory.n; i++) {
+        size_t n = 0;
+
+        ATTN_TRY(read_entry(zip, at, end, &n, err));
+        at += n;
+    }
+    return ATTN_OK;
+}
+
+void attn_zip_release(struct attn_zip *zip)
+{
+    attn_free(zip->members);
+    *zip = (struct attn_zip){0};
+}

@@ -1,0 +1,35 @@
+/*
+ * zip.h - the members of a zip file that are stored as they are: numpy's .npz, torch's files.
+ *
+ * Sizes and offsets come from the central directory, with zip64, and are checked against the file.
+ * Checksums are not.
+ */
+#ifndef ATTN_FORMATS_ZIP_H
+#define ATTN_FORMATS_ZIP_H
+
+#include "base/file.h"
+#include "base/status.h"
+
+#include <stddef.h>
+
+/* A member. Its name, which is not terminated, and its bytes are in the file. */
+struct attn_zip_member {
+    const char *name;
+    size_t n_name, begin, size; /* begin: byte offset of its data */
+};
+
+/* Initialize with = {0}. */
+struct attn_zip {
+    const struct attn_file *file;    /* borrowed */
+    const char *kind;                /* for messages: ".npz file" */
+    struct attn_zip_member *members; /* [n] owns; in the order of the directory */
+    size_t n;
+};
+
+/* Reads the directory of FILE. ATTN_FORMAT if it is no zip file or malformed; ATTN_UNSUPPORTED if a
+ * member is compressed or encrypted. Release ZIP in every case. */
+enum attn_status attn_zip_read(const struct attn_file *file, const char *kind, struct attn_zip *zip,
+                               struct attn_error *err);
+void attn_zip_release(struct attn_zip *zip);
+
+#endif
