@@ -44,15 +44,17 @@ enum attn_status attn_config_read_labels(const struct attn_json *json, struct at
     const struct attn_node *root = attn_json_root(json), *map = attn_node_find(root, key);
     const bool is_given = map && (is_list || attn_node_is_object(map));
     const struct attn_node *first = is_given ? attn_node_first(map) : NULL;
-    size_t n = 0, n_byte = 0, next = 0;
+    size_t n = 0, n_byte = 0, next = 0, n_given = 0;
     char *end, name[LABEL_SIZE];
 
     if (config->n_token == config->n_vocab)
         config->n_vocab = 2;
-    ATTN_TRY(
-        attn_json_get_size(json, root, "num_labels", 1, ATTN_MAX_VOCAB, &config->n_vocab, err));
+    ATTN_TRY(attn_json_get_size(json, root, "num_labels", 1, ATTN_MAX_VOCAB, &n_given, err));
+    config->n_vocab = n_given > 0 ? n_given : config->n_vocab;
     for (const struct attn_node *node = first; node; node = attn_node_next(node), n++)
         n_byte += attn_node_string(node) ? strlen(attn_node_string(node)) + 1 : 1;
+    if (!is_list && n_given > 0 && n_given != n)
+        first = NULL; /* transformers 5.23 takes the number, and gives up the names */
     config->n_vocab = first ? n : config->n_vocab;
     if (config->n_vocab > MOST_NAMED && !first)
         return ATTN_OK; /* the labels have no names */
