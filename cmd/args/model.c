@@ -21,16 +21,16 @@
 static const struct attn_param model_rows[] = {
     ATTN_PARAM(
         TEXT, "model", "DIR", struct model_args, name,
-        "model directory in Hugging Face's layout, GGUF file, JSON file of microgpt, or a name "
-        "that "
-        "'attn-cli models' lists, as OWNER/NAME[@REVISION][:TAG] of the Hugging Face cache or "
+        "model directory in Hugging Face's layout, GGUF file, JSON file of microgpt, checkpoint of "
+        "nanoGPT (.pt), model of llama2.c (.bin), or a name that 'attn-cli models' lists, as "
+        "OWNER/NAME[@REVISION][:TAG] of the Hugging Face cache or "
         "ollama:NAME[:TAG]; default: the built-in '" ATTN_BUILTIN_DEFAULT "'",
         .letter = 'm', .variable = "ATTN_CLI_MODEL"),
     ATTN_PARAM(TEXT, "config", "FILE", struct model_args, config,
                "use FILE as the model's config.json"),
     ATTN_PARAM(TEXT, "vocab", "FILE", struct model_args, vocab,
                "use FILE as the model's vocab.json, or as its tokenizer.json or vocab.txt when "
-               "the name ends so"),
+               "the name ends so; the letters of nanoGPT's meta.pkl, and llama2.c's tokenizer.bin"),
 };
 
 const struct attn_param_list model_options = ATTN_PARAM_LIST("Model", model_rows);
@@ -366,7 +366,16 @@ static const char *tokenizer_part(const char *path)
 {
     return path && text_ends_in(path, "tokenizer.json") ? "tokenizer.json"
            : path && text_ends_in(path, "vocab.txt")    ? "vocab.txt"
+           : path && text_ends_in(path, ".pkl")         ? "meta.pkl"
+           : path && text_ends_in(path, ".bin")         ? "tokenizer.bin"
                                                         : "vocab.json";
+}
+
+bool model_vocab_is_beside(const char *vocab)
+{
+    const char *part = tokenizer_part(vocab);
+
+    return !vocab || strcmp(part, "meta.pkl") == 0 || strcmp(part, "tokenizer.bin") == 0;
 }
 
 enum attn_status model_source_find(const struct model_args *args,

@@ -65,6 +65,10 @@ struct model_source {
 /* Finds the model that ARGS name (attn_catalog_find). Unless RUNNING is quiet, notes that another
  * place has a model of the same name; if it is verbose, also notes which directory is used. If
  * RUNNING is NULL, it counts as neither quiet nor verbose. */
+/* Whether VOCAB, of `vocab`, is absent or lies beside one file of a model as nanoGPT's meta.pkl
+ * does, so that a live page can have both. */
+bool model_vocab_is_beside(const char *vocab);
+
 enum attn_status model_source_find(const struct model_args *args,
                                    const struct running_args *running, struct model_source *found,
                                    struct attn_error *err);

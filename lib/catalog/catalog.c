@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/given.h"
 #include "base/status_internal.h"
+#include "formats/checkpoint.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "formats/microgpt.h"
@@ -69,12 +70,9 @@ static enum attn_status use_regular_file(struct attn_catalog_found *found, const
     return ATTN_OK;
 }
 
-static bool has_safetensors(const char *directory)
+static bool has_weights(const char *directory)
 {
-    const struct attn_source source = {.directory = directory};
-
-    return attn_source_has_part(&source, "model.safetensors") ||
-           attn_source_has_part(&source, "model.safetensors.index.json");
+    return attn_tensor_files_are_in(&(struct attn_source){.directory = directory});
 }
 
 /* Restricts the command that downloads a repository with many files to the files of this model. */
@@ -96,7 +94,7 @@ static void narrow_fetch(struct attn_catalog_found *found)
 static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *tag, bool has_tags,
                                   struct attn_catalog_found *found, struct attn_error *err)
 {
-    if (!tag && has_safetensors(folder->path))
+    if (!tag && has_weights(folder->path))
         return ATTN_OK;
     ATTN_TRY(attn_gguf_folder_list(folder, has_tags ? ATTN_GGUF_FOLDER_DEEP : ATTN_GGUF_FOLDER_FLAT,
                                    err));
@@ -124,7 +122,7 @@ static enum attn_status use_directory(struct attn_catalog_found *found, const ch
 }
 
 /* Returns the part that the file PATH is: of GGUF, by its first bytes or by its name, or of
- * microgpt, by its name. NULL for other paths. */
+ * microgpt, nanoGPT or llama2.c, by its name. NULL for other paths. */
 static const char *find_part(const char *path)
 {
     struct attn_file file = {0};
@@ -138,7 +136,12 @@ static const char *find_part(const char *path)
     if (!is_gguf && attn_file_open_regular(path, ATTN_MAP, &file, NULL) == ATTN_OK)
         is_gguf = attn_gguf_is_file(&file);
     attn_file_release(&file);
-    return is_gguf ? ATTN_GGUF_PART : NULL;
+    if (is_gguf)
+        return ATTN_GGUF_PART;
+    return attn_path_has_ending(path, ".pt") || attn_path_has_ending(path, ".pth") ||
+                   attn_path_has_ending(path, ".bin")
+               ? ATTN_CHECKPOINT_PART
+               : NULL;
 }
 
 /* --- Stores of other programs ----------------------------------------------------------------- */
@@ -242,14 +245,20 @@ static enum attn_status report_no_name(const char *name, struct attn_error *err)
 static enum attn_status report_file(const char *path, mode_t mode, struct attn_error *err)
 {
     const char *slash = strrchr(path, '/');
+    char directory[ATTN_PATH_SIZE];
 
     attn_error_set(err, ATTN_INVALID,
                    "'%s' is %s, expected the directory of a model, a GGUF file, or microgpt's JSON",
                    attn_quote_string(path).text, S_ISREG(mode) ? "a file" : attn_mode_text(mode));
     if (!S_ISREG(mode))
         return ATTN_INVALID;
-    attn_error_hint(err, "its directory is '%s'",
-                    slash ? attn_quote(path, slash > path ? (size_t)(slash - path) : 1).text : ".");
+    snprintf(directory, sizeof directory, "%.*s", slash > path ? (int)(slash - path) : 1,
+             slash ? path : ".");
+    if (has_weights(directory))
+        attn_error_hint(err, "its directory is '%s'", attn_quote_string(directory).text);
+    else if (attn_path_has_ending(path, ".onnx"))
+        attn_error_hint(err, "the model's own repository has the weights that ONNX was made of: "
+                             "config.json and model.safetensors");
     return ATTN_INVALID;
 }
 
@@ -294,6 +303,7 @@ static enum attn_status report_root(const struct attn_catalog *catalog, const ch
 static enum attn_status find_bare(const struct attn_catalog *catalog, const char *name,
                                   struct attn_catalog_found *found, struct attn_error *err)
 {
+    static const char *const endings[] = {".gguf", ".pt", ".pth", ".bin"};
     struct attn_hub_name hub;
     struct stat info;
     bool is_name;
@@ -318,8 +328,9 @@ static enum attn_status find_bare(const struct attn_catalog *catalog, const char
         if (strchr(hub.repository, '/'))
             return find_in_hub(catalog, &hub, found, err);
     }
-    if (attn_path_has_ending(name, ".gguf"))
-        return attn_error_errno(err, "open", name, ENOENT);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (attn_path_has_ending(name, endings[i]))
+            return attn_error_errno(err, "open", name, ENOENT);
     return is_name ? report_searched(catalog, name, &hub, err) : report_no_name(name, err);
 }
 
@@ -463,7 +474,7 @@ static enum attn_status visit_tags(const struct catalog_visit *visit, const char
     struct attn_gguf_folder folder = {.path = directory, .name = name};
     enum attn_status status = attn_gguf_folder_list(&folder, ATTN_GGUF_FOLDER_DEEP, err);
 
-    if (status == ATTN_OK && (has_safetensors(directory) || (is_sure && folder.files.n == 0)))
+    if (status == ATTN_OK && (has_weights(directory) || (is_sure && folder.files.n == 0)))
         status = visit->report(visit->user, name, err);
     for (size_t i = 0; i < folder.files.n && status == ATTN_OK; i++) {
         char tag[ATTN_GGUF_TAG_SIZE], full[ATTN_PATH_SIZE];
@@ -616,7 +627,7 @@ static void copy_failure(struct model_row *row, char words[WORDS_SIZE])
 static void find_problem(struct model_row *row)
 {
     const struct attn_source *source = &row->found.source;
-    char words[WORDS_SIZE], foreign[ATTN_FOREIGN_NAME_SIZE];
+    char words[WORDS_SIZE], pickle[ATTN_FOREIGN_NAME_SIZE];
 
     if (row->found.file[0] != '\0' || row->found.origin > ATTN_ORIGIN_CACHED)
         copy_failure(row, words);
@@ -625,10 +636,8 @@ static void find_problem(struct model_row *row)
     else if (row->family[0] != '\0' && !attn_family_find(row->family) &&
              !attn_family_find_part(row->family))
         snprintf(words, sizeof words, "%s", row->family);
-    else if (!attn_source_has_part(source, "model.safetensors") &&
-             !attn_source_has_part(source, "model.safetensors.index.json"))
-        snprintf(words, sizeof words, "%.60s",
-                 attn_foreign_find(source, foreign) ? foreign : "no weights");
+    else if (!attn_tensor_files_are_in(source) && !attn_foreign_find(source, pickle))
+        snprintf(words, sizeof words, "no weights");
     else
         copy_subject(row->failure.message, words);
     snprintf(row->problem, sizeof row->problem, "cannot read: %.64s", words);

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "formats/checkpoint.h"
 #include "formats/gguf.h"
 #include "model/model_internal.h"
 
@@ -71,11 +72,15 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     const int n = attn_tensor_files_n_shard(weights);
     const bool is_gguf = attn_model_gguf(model) != NULL;
     const bool is_microgpt = attn_microgpt_is_source(source);
-    const char *single = is_gguf ? ATTN_GGUF_PART : WEIGHTS;
+    const bool is_checkpoint = attn_checkpoint_is_source(source);
+    const char *single = is_gguf ? ATTN_GGUF_PART : is_checkpoint ? ATTN_CHECKPOINT_PART : NULL;
+
+    if (attn_source_override(source, WEIGHTS))
+        single = WEIGHTS;
 
     /* If the model is one file, the program reads no other texts than those the caller named. */
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (!(is_gguf || is_microgpt) || attn_source_override(source, texts[i]))
+        if (!(is_gguf || is_microgpt || is_checkpoint) || attn_source_override(source, texts[i]))
             ATTN_TRY(add_part(parts, source, texts[i], err));
     for (size_t i = 0; attn_model_adapter(model) && i < sizeof of_adapter / sizeof *of_adapter; i++)
         ATTN_TRY(add_part(parts, source, of_adapter[i], err));
@@ -86,7 +91,8 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     for (int i = 0; i < n; i++) {
         const char *path = attn_tensor_files_path(weights, i), *slash = strrchr(path, '/');
 
-        ATTN_TRY(add(parts, n == 1 ? single : (slash ? slash + 1 : path), path, NULL, false, err));
+        ATTN_TRY(add(parts, n == 1 && single ? single : (slash ? slash + 1 : path), path, NULL,
+                     false, err));
     }
     return ATTN_OK;
 }

@@ -14,26 +14,13 @@
 
 #define ADAPTER "adapter_config.json"
 
-/* Characters that need no quoting in a shell, nor between Python's quotes of either kind. */
+/* Characters that need no quoting in a shell. */
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                             "._-+/=@:,";
 
-/* Commands that load the model of the current folder in Python and save it as safetensors. They
- * save only the weights: the files of the tokenizer can be read as they are, and the library would
- * write some of them differently. */
-#define CONVERT_PYTORCH                                                                            \
-    "python3 -c \"from transformers import %s as M; "                                              \
-    "M.from_pretrained('.').save_pretrained('.')\""
-
-/* Of a pickle of tensors alone, as TransformerLens's state_dict() gives them. NAME is quoted by '.
- */
-#define CONVERT_PICKLE                                                                             \
-    "python3 -c \"import torch; from safetensors.torch import save_file; d = torch.load('%s', "    \
-    "'cpu'); "                                                                                     \
-    "save_file({k: v.contiguous() for k, v in d.items()}, 'model.safetensors')\""
-
+/* Adds the adapter of the current folder to the weights of its model, with the head of its task. */
 #define MERGE_ADAPTER                                                                              \
-    "python3 -c \"from peft import AutoPeftModelForCausalLM as M; "                                \
+    "python3 -c \"from peft import AutoPeftModel%s as M; "                                         \
     "M.from_pretrained('.').merge_and_unload().save_pretrained('merged')\""
 
 /* Whether NAME ends as the name of a pickle of PyTorch does. */
@@ -48,31 +35,29 @@ static bool is_pickle(const char *name)
     return false;
 }
 
-static bool find_pickle(const char *folder, char name[ATTN_FOREIGN_NAME_SIZE])
+bool attn_tensor_files_are_in(const struct attn_source *source)
 {
-    struct attn_path_names names = {0};
-    bool is_found = false;
+    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
+                                        "pytorch_model.bin", "pytorch_model.bin.index.json"};
 
-    if (attn_path_list(folder, &names, NULL) == ATTN_OK)
-        for (size_t i = 0; i < names.n && !is_found; i++)
-            is_found = is_pickle(names.names[i]) &&
-                       snprintf(name, ATTN_FOREIGN_NAME_SIZE, "%s", names.names[i]) <
-                           ATTN_FOREIGN_NAME_SIZE;
-    attn_path_names_release(&names);
-    return is_found;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (attn_source_has_part(source, names[i]))
+            return true;
+    return false;
 }
 
 bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE])
 {
-    static const char *const pytorch[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
+    struct attn_path_names names = {0};
+    size_t n = 0;
 
-    if (!source->directory)
-        return false;
-    for (size_t i = 0; i < sizeof pytorch / sizeof *pytorch; i++)
-        if (attn_source_has_part(source, pytorch[i]))
-            return snprintf(name, ATTN_FOREIGN_NAME_SIZE, "%s", pytorch[i]) <
-                   ATTN_FOREIGN_NAME_SIZE;
-    return find_pickle(source->directory, name);
+    if (source->directory && attn_path_list(source->directory, &names, NULL) == ATTN_OK)
+        for (size_t i = 0; i < names.n; i++)
+            if (is_pickle(names.names[i]) && strlen(names.names[i]) < ATTN_FOREIGN_NAME_SIZE &&
+                n++ == 0)
+                memcpy(name, names.names[i], strlen(names.names[i]) + 1);
+    attn_path_names_release(&names);
+    return n == 1;
 }
 
 /* Appends TEXT [size] as one word of a shell command: unchanged, or as $'text' to quote it. */
@@ -94,24 +79,23 @@ static void append_word(struct attn_buffer *command, const char *text, size_t si
     attn_buffer_append_char(command, '\'');
 }
 
-/* Returns the class of transformers that loads the model of SOURCE with its head. */
+/* Returns the end of the name of peft's class for the adapter of SOURCE, by its task. */
 static const char *class_of(const struct attn_source *source)
 {
     static const char *const none[] = {NULL};
-    static const char *const masked[] = {"bert",       "roberta", "xlm-roberta", "camembert",
-                                         "distilbert", "electra", "albert",      "modernbert"};
-    static const char *const whole[] = {"vit", "dinov2", "dinov2_with_registers", "clip"};
-    const char *found = "AutoModelForCausalLM", *type = NULL;
+    static const char *const tasks[][2] = {{"CAUSAL_LM", "ForCausalLM"},
+                                           {"SEQ_CLS", "ForSequenceClassification"},
+                                           {"SEQ_2_SEQ_LM", "ForSeq2SeqLM"},
+                                           {"TOKEN_CLS", "ForTokenClassification"},
+                                           {"QUESTION_ANS", "ForQuestionAnswering"},
+                                           {"FEATURE_EXTRACTION", "ForFeatureExtraction"}};
+    const char *found = "", *task = NULL;
     struct attn_json *json = NULL;
 
-    if (attn_json_read_part(source, "config.json", none, &json, NULL) == ATTN_OK)
-        attn_json_get_string(json, attn_json_root(json), "model_type", &type, NULL);
-    if (type && attn_node_find(attn_json_root(json), "vision_config"))
-        found = "AutoModelForImageTextToText";
-    for (size_t i = 0; type && i < sizeof masked / sizeof *masked; i++)
-        found = strcmp(type, masked[i]) == 0 ? "AutoModelForMaskedLM" : found;
-    for (size_t i = 0; type && i < sizeof whole / sizeof *whole; i++)
-        found = strcmp(type, whole[i]) == 0 ? "AutoModel" : found;
+    if (attn_json_read_part(source, ADAPTER, none, &json, NULL) == ATTN_OK)
+        attn_json_get_string(json, attn_json_root(json), "task_type", &task, NULL);
+    for (size_t i = 0; task && i < sizeof tasks / sizeof *tasks; i++)
+        found = strcmp(task, tasks[i][0]) == 0 ? tasks[i][1] : found;
     attn_json_free(json);
     return found;
 }
@@ -221,34 +205,20 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
                        "`adapter` changes by it, or merge it",
                        attn_quote_string(folder).text);
         append_cd(&command, folder, strlen(folder));
-        attn_buffer_append_string(&command, MERGE_ADAPTER);
+        attn_buffer_append_format(&command, MERGE_ADAPTER, class_of(source));
         give_as_hint(&command, err);
         return ATTN_UNSUPPORTED;
     }
-    if (!attn_foreign_find(source, file))
-        return source->directory ? check_others(source, err) : ATTN_OK;
-    attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' cannot be read, expected model.safetensors",
-                   attn_quote_string(file).text, attn_quote_string(folder).text);
-    if (source->fetch) {
-        /* The folder is in a cache of another program: the command copies it into the user's folder
-         * and converts the copy. */
-        const char *slash = strrchr(source->name, '/');
-        const char *name = slash ? slash + 1 : source->name;
-
-        attn_buffer_append_string(&command, "cp -rL ");
-        append_word(&command, folder, strlen(folder));
-        attn_buffer_append_char(&command, ' ');
-        append_word(&command, name, strlen(name));
-        attn_buffer_append_string(&command, " && ");
-        folder = name;
+    if (!source->directory)
+        return ATTN_OK;
+    if (!attn_source_has_part(source, "config.json") &&
+        (attn_tensor_files_are_in(source) || attn_foreign_find(source, file))) {
+        attn_error_set(err, ATTN_FORMAT, "'config.json' is missing in '%s', which has weights",
+                       attn_quote_string(folder).text);
+        attn_error_hint(err,
+                        "fetch the config.json that belongs to them; a checkpoint of nanoGPT is "
+                        "read without one, as -m FILE.pt");
+        return ATTN_FORMAT;
     }
-    append_cd(&command, folder, strlen(folder));
-    if (!is_pickle(file))
-        attn_buffer_append_format(&command, CONVERT_PYTORCH, class_of(source));
-    else if (strspn(file, plain) == strlen(file))
-        attn_buffer_append_format(&command, CONVERT_PICKLE, file);
-    else
-        attn_buffer_append_format(&command, CONVERT_PICKLE, "FILE");
-    give_as_hint(&command, err);
-    return ATTN_UNSUPPORTED;
+    return check_others(source, err);
 }

@@ -411,9 +411,7 @@ static enum attn_status locate_tensors(struct scan *scan, size_t first, size_t a
 
 bool attn_gguf_is_source(const struct attn_source *source)
 {
-    return attn_source_has_part(source, ATTN_GGUF_PART) &&
-           !attn_source_has_part(source, "model.safetensors") &&
-           !attn_source_has_part(source, "model.safetensors.index.json");
+    return attn_source_has_part(source, ATTN_GGUF_PART) && !attn_tensor_files_are_in(source);
 }
 
 /* --- A file ----------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /*
  * safetensors.c - opens one file or several shards as one directory of tensors sorted by name.
+ * Files of PyTorch are taken in the same places (torch.h); their first bytes say what they are.
  *
  * If there is an index, the directory is first made from its weight_map. Then each shard is opened
  * once and fills in the tensors that the map places in it. Other tensors of a shard are ignored,
@@ -14,14 +15,22 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/json.h"
+#include "formats/torch.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SINGLE_FILE "model.safetensors"
-#define INDEX_FILE "model.safetensors.index.json"
-#define SUFFIX ".safetensors"
+
+/* The files that weights lie in, the preferred ones first. */
+static const struct form {
+    const char *single, *index, *suffix, *format;
+} forms[] = {{SINGLE_FILE, "model.safetensors.index.json", ".safetensors", "safetensors"},
+             {"pytorch_model.bin", "pytorch_model.bin.index.json", ".bin", "PyTorch"}};
+
+enum { N_FORM = sizeof forms / sizeof *forms };
 
 enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tensor_files **out,
                                        struct attn_error *err)
@@ -45,13 +54,21 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tenso
     return ATTN_OK;
 }
 
+/* As attn_safetensors_take, for a file of either kind. */
+static enum attn_status take_any(struct attn_file *file, const struct form *form,
+                                 struct attn_tensor_files **out, struct attn_error *err)
+{
+    return form != &forms[0] || attn_torch_is_file(file) ? attn_torch_take(file, out, NULL, err)
+                                                         : attn_safetensors_take(file, out, err);
+}
+
 enum attn_status attn_safetensors_open_file(const char *path, enum attn_load load,
                                             struct attn_tensor_files **out, struct attn_error *err)
 {
     struct attn_file file = {0};
 
     ATTN_TRY(attn_file_open(path, load, &file, err));
-    return attn_safetensors_take(&file, out, err);
+    return take_any(&file, &forms[0], out, err);
 }
 
 /* A member of the weight_map: a tensor and its file. Borrows from the index. */
@@ -65,10 +82,11 @@ static int compare_files(const void *a, const void *b)
 }
 
 static enum attn_status read_mapping(const struct attn_json *index, const struct attn_node *member,
-                                     struct mapping *mapping, struct attn_error *err)
+                                     const char *ending, struct mapping *mapping,
+                                     struct attn_error *err)
 {
     const char *tensor = attn_node_key(member), *file = attn_node_string(member);
-    const size_t size = file ? strlen(file) : 0, suffix = strlen(SUFFIX);
+    const size_t size = file ? strlen(file) : 0, suffix = strlen(ending);
 
     if (!file)
         return attn_error_set(err, ATTN_FORMAT,
@@ -77,24 +95,26 @@ static enum attn_status read_mapping(const struct attn_json *index, const struct
                               attn_quote_string(tensor).text,
                               attn_quote_string(attn_json_name(index)).text);
     /* The file must lie beside the index: its name has no path. */
-    if (size <= suffix || strcmp(file + size - suffix, SUFFIX) != 0 || strpbrk(file, "/\\") ||
+    if (size <= suffix || strcmp(file + size - suffix, ending) != 0 || strpbrk(file, "/\\") ||
         strstr(file, ".."))
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' in the weight_map of '%s' is '%s', expected the name of a %s "
                               "file in the same directory",
                               attn_quote_string(tensor).text,
                               attn_quote_string(attn_json_name(index)).text,
-                              attn_quote_string(file).text, SUFFIX);
+                              attn_quote_string(file).text, ending);
     *mapping = (struct mapping){tensor, file};
     return ATTN_OK;
 }
 
 /* An index, and its weight_map sorted by file. */
 struct shard_index {
+    const struct form *form;
     struct attn_file file;
     struct attn_json *json;   /* owns */
     struct mapping *mappings; /* [count]; owns */
     size_t count;
+    int n_open; /* shards that were opened */
 };
 
 static enum attn_status read_index(const struct attn_source *source, struct shard_index *index,
@@ -103,7 +123,7 @@ static enum attn_status read_index(const struct attn_source *source, struct shar
     static const char *const names[] = {"weight_map", NULL};
     const struct attn_node *map, *member;
 
-    ATTN_TRY(attn_file_read_part(source, INDEX_FILE, &index->file, err));
+    ATTN_TRY(attn_file_read_part(source, index->form->index, &index->file, err));
     ATTN_TRY(attn_json_parse_named(&index->file, names, &index->json, err));
     attn_file_release(&index->file);
     map = attn_node_find(attn_json_root(index->json), "weight_map");
@@ -116,7 +136,7 @@ static enum attn_status read_index(const struct attn_source *source, struct shar
     ATTN_TRY(ATTN_ALLOC(index->mappings, index->count, err));
     member = attn_node_first(map);
     for (size_t i = 0; i < index->count; i++, member = attn_node_next(member))
-        ATTN_TRY(read_mapping(index->json, member, &index->mappings[i], err));
+        ATTN_TRY(read_mapping(index->json, member, index->form->suffix, &index->mappings[i], err));
     qsort(index->mappings, index->count, sizeof *index->mappings, compare_files);
     return ATTN_OK;
 }
@@ -155,7 +175,8 @@ static struct attn_tensor_files *plan_shards(const struct shard_index *index,
 /* Moves the file of PART, which is shard number SHARD, into ST, and fills in the tensors that were
  * planned for it. */
 static enum attn_status adopt_shard(struct attn_tensor_files *st, int shard,
-                                    struct attn_tensor_files *part, struct attn_error *err)
+                                    struct attn_tensor_files *part, const struct form *form,
+                                    struct attn_error *err)
 {
     for (size_t i = 0; i < part->count; i++) {
         const struct attn_tensor_record *record = &part->records[i];
@@ -168,7 +189,7 @@ static enum attn_status adopt_shard(struct attn_tensor_files *st, int shard,
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' is in '%s', expected in another file only, as %s says",
                                   attn_quote_string(record->name).text,
-                                  attn_quote_string(part->shards[0].file.path).text, INDEX_FILE);
+                                  attn_quote_string(part->shards[0].file.path).text, form->index);
         *planned = *record;
         planned->shard = shard;
     }
@@ -177,9 +198,10 @@ static enum attn_status adopt_shard(struct attn_tensor_files *st, int shard,
     return ATTN_OK;
 }
 
+/* Opens the next shard of INDEX, which is the file NAME. */
 static enum attn_status open_shard(const struct attn_source *source, enum attn_load load,
-                                   const char *name, int shard, struct attn_tensor_files *st,
-                                   struct attn_error *err)
+                                   struct shard_index *index, const char *name,
+                                   struct attn_tensor_files *st, struct attn_error *err)
 {
     struct attn_tensor_files *part = NULL;
     struct attn_file file = {0};
@@ -188,14 +210,38 @@ static enum attn_status open_shard(const struct attn_source *source, enum attn_l
     if (status != ATTN_OK) {
         if (source->fetch)
             attn_error_hint(err, "%s", source->fetch);
-        attn_error_hint(err, "%s names it; all files that it names are needed", INDEX_FILE);
+        attn_error_hint(err, "%s names it; all files that it names are needed", index->form->index);
         return status;
     }
-    status = attn_safetensors_take(&file, &part, err);
+    status = take_any(&file, index->form, &part, err);
     if (status == ATTN_OK)
-        status = adopt_shard(st, shard, part, err);
+        status = adopt_shard(st, index->n_open++, part, index->form, err);
     attn_tensor_files_free(part);
     return status;
+}
+
+/* Leaves out the tensors of ST that its shards do not have. Only an lm_head.weight may be missing:
+ * it is tied to the embedding, if the model has it at all, which is for the caller to check. */
+static enum attn_status check_shards(struct attn_tensor_files *st, const char *index,
+                                     struct attn_error *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < st->count; i++) {
+        const struct attn_tensor_record *record = &st->records[i];
+
+        if (record->shape)
+            st->records[n++] = *record;
+        else if (strcmp(record->name, "lm_head.weight") == 0)
+            st->lacks_head = true;
+        else
+            return attn_error_set(err, ATTN_FORMAT, "'%s' is not in '%s', expected as %s says",
+                                  attn_quote_string(record->name).text,
+                                  attn_quote_string(st->shards[record->shard].file.path).text,
+                                  index);
+    }
+    st->count = n;
+    return ATTN_OK;
 }
 
 /* Opens all shards of SOURCE. *planned is the directory; the caller frees it, also after a failure.
@@ -205,31 +251,23 @@ static enum attn_status open_shards(const struct attn_source *source, enum attn_
                                     struct attn_error *err)
 {
     struct attn_tensor_files *st;
-    int shard = 0;
 
     ATTN_TRY(read_index(source, index, err));
     *planned = st = plan_shards(index, err);
     if (!st)
         return ATTN_NO_MEMORY;
+    st->format = index->form->format;
     for (size_t i = 0; i < index->count; i++)
         if (i == 0 || compare_files(&index->mappings[i - 1], &index->mappings[i]) != 0)
-            ATTN_TRY(open_shard(source, load, index->mappings[i].file, shard++, st, err));
-    for (size_t i = 0; i < st->count; i++) {
-        const struct attn_tensor_record *record = &st->records[i];
-
-        if (!record->shape)
-            return attn_error_set(err, ATTN_FORMAT, "'%s' is not in '%s', expected as %s says",
-                                  attn_quote_string(record->name).text,
-                                  attn_quote_string(st->shards[record->shard].file.path).text,
-                                  INDEX_FILE);
-    }
-    return ATTN_OK;
+            ATTN_TRY(open_shard(source, load, index, index->mappings[i].file, st, err));
+    return check_shards(st, index->form->index, err);
 }
 
 static enum attn_status open_index(const struct attn_source *source, enum attn_load load,
-                                   struct attn_tensor_files **out, struct attn_error *err)
+                                   const struct form *form, struct attn_tensor_files **out,
+                                   struct attn_error *err)
 {
-    struct shard_index index = {.count = 0};
+    struct shard_index index = {.form = form};
     struct attn_tensor_files *st = NULL;
     const enum attn_status status = open_shards(source, load, &index, &st, err);
 
@@ -246,23 +284,32 @@ static enum attn_status open_index(const struct attn_source *source, enum attn_l
 enum attn_status attn_safetensors_open(const struct attn_source *source, enum attn_load load,
                                        struct attn_tensor_files **out, struct attn_error *err)
 {
-    const bool is_absent = !attn_source_has_part(source, SINGLE_FILE);
+    const struct form *form = &forms[0];
+    char name[ATTN_FOREIGN_NAME_SIZE] = SINGLE_FILE;
+    const bool is_absent = !attn_tensor_files_are_in(source);
     struct attn_file file = {0};
     enum attn_status status;
 
-    if (is_absent && attn_source_has_part(source, INDEX_FILE))
-        return open_index(source, load, out, err);
-    if (is_absent)
+    while (!is_absent && !attn_source_has_part(source, form->single)) {
+        if (attn_source_has_part(source, form->index))
+            return open_index(source, load, form, out, err);
+        form++;
+    }
+    if (!is_absent)
+        snprintf(name, sizeof name, "%s", form->single);
+    else if (attn_foreign_find(source, name))
+        form = &forms[N_FORM - 1];
+    else
         ATTN_TRY(attn_foreign_check(source, err));
-    status = attn_file_open_part(source, SINGLE_FILE, load, &file, err);
+    status = attn_file_open_part(source, name, load, &file, err);
     if (status == ATTN_OK)
-        return attn_safetensors_take(&file, out, err);
+        return take_any(&file, form, out, err);
     if (status == ATTN_IO && source->fetch)
         attn_error_hint(err, "%s", source->fetch);
-    if (is_absent) {
-        attn_error_hint(err, "a model directory holds %s, or %s with the files that it names",
-                        SINGLE_FILE, INDEX_FILE);
-    }
+    if (is_absent)
+        attn_error_hint(
+            err, "a model directory holds %s or %s, or an index with the files that it names",
+            forms[0].single, forms[1].single);
     return status;
 }
 

@@ -24,10 +24,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Opens a file of safetensors or, by its first bytes, of PyTorch. */
 enum attn_status attn_safetensors_open_file(const char *path, enum attn_load load,
                                             struct attn_tensor_files **out, struct attn_error *err);
 
-/* Opens `model.safetensors` of SOURCE, or the shards of `model.safetensors.index.json`. */
+/* Opens the first of these of SOURCE: `model.safetensors`, the shards of
+ * `model.safetensors.index.json`, `pytorch_model.bin` and its index, the only .pt or .pth file. */
 enum attn_status attn_safetensors_open(const struct attn_source *source, enum attn_load load,
                                        struct attn_tensor_files **out, struct attn_error *err);
 

@@ -21,6 +21,7 @@ struct attn_tensor_files *attn_tensor_files_create(int n_shard, struct attn_erro
         return NULL;
     }
     files->n_shard = n_shard;
+    files->format = "safetensors";
     return files;
 }
 
@@ -31,6 +32,7 @@ void attn_tensor_files_free(struct attn_tensor_files *files)
     for (int i = 0; i < files->n_shard; i++) {
         attn_file_release(&files->shards[i].file);
         attn_free(files->shards[i].text);
+        attn_free(files->shards[i].made);
     }
     attn_free(files->shards);
     attn_free(files->records);
@@ -63,10 +65,11 @@ size_t attn_tensor_files_count(const struct attn_tensor_files *files)
 static struct attn_tensor_entry entry_of(const struct attn_tensor_files *files,
                                          const struct attn_tensor_record *record)
 {
+    const struct attn_tensor_file *file = &files->shards[record->shard];
     struct attn_tensor_entry entry = {
         .name = record->name,
         .name_size = record->name_size,
-        .tensor = {.data = files->shards[record->shard].file.data + record->offset,
+        .tensor = {.data = (record->is_made ? file->made : file->file.data) + record->offset,
                    .dtype = record->dtype,
                    .rank = record->rank},
         .shard = record->shard,
@@ -159,6 +162,11 @@ enum attn_status attn_tensor_files_rename(struct attn_tensor_files *files,
     attn_free(renamed);
     attn_free(names);
     return names ? ATTN_FORMAT : ATTN_NO_MEMORY;
+}
+
+const char *attn_tensor_files_format(const struct attn_tensor_files *files)
+{
+    return files->format;
 }
 
 int attn_tensor_files_n_shard(const struct attn_tensor_files *files)

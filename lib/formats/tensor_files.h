@@ -22,9 +22,9 @@ struct attn_tensor_files; /* one file or several shards; owns their mapped files
 struct attn_tensor_entry {
     const char *name; /* ended by NUL; may contain any other character */
     size_t name_size;
-    struct attn_tensor tensor; /* its data are in the mapped file */
+    struct attn_tensor tensor; /* its data are in the mapped file, or were gathered from it */
     int shard;                 /* number of its file, for attn_tensor_files_path */
-    size_t offset;             /* byte offset of the data in that file */
+    size_t offset; /* byte offset of the data in that file, or among those that were gathered */
 };
 
 void attn_tensor_files_free(struct attn_tensor_files *files); /* NULL is allowed */
@@ -38,6 +38,9 @@ struct attn_tensor_entry attn_tensor_files_entry(const struct attn_tensor_files 
  * NULL. */
 bool attn_tensor_files_find(const struct attn_tensor_files *files, const char *name,
                             struct attn_tensor_entry *entry);
+
+/* Returns the name of the format, "safetensors". */
+const char *attn_tensor_files_format(const struct attn_tensor_files *files);
 
 /* Return the number of files, which is 1 or more; the path of file SHARD; and its size in bytes. */
 int attn_tensor_files_n_shard(const struct attn_tensor_files *files);

@@ -18,16 +18,18 @@
 struct attn_tensor_record {
     const char *name;  /* ended by NUL */
     const char *shape; /* as text, such as "[2, 3]"; NULL until the tensor was found in its shard */
-    size_t offset;     /* byte offset of the data in the file */
+    size_t offset;     /* byte offset of the data in the file, or in `made` */
     size_t n_byte, name_size;
     int shard;
     unsigned char dtype, rank;
+    bool is_made; /* the data are in `made` of its file */
 };
 
 /* A file, and the text that contains the names and shapes of its tensors. */
 struct attn_tensor_file {
     struct attn_file file;
-    char *text; /* owns */
+    char *text;          /* owns */
+    unsigned char *made; /* owns; tensors that are not used as the file has them; or NULL */
 };
 
 struct attn_tensor_files {
@@ -35,7 +37,9 @@ struct attn_tensor_files {
     int n_shard;
     struct attn_tensor_record *records; /* [count], sorted by name; owns */
     size_t count;
-    char *names; /* owns; the names that attn_tensor_files_rename gave, or NULL */
+    char *names;        /* owns; the names that attn_tensor_files_rename gave, or NULL */
+    const char *format; /* static; "safetensors" */
+    bool lacks_head;    /* the index names an lm_head.weight that no shard has */
 };
 
 /* Creates an empty directory with room for N_SHARD files. NULL on failure, with ERR set. */
@@ -62,8 +66,8 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tenso
                                        struct attn_error *err);
 
 /*
- * Models in formats of other programs: recognizes the files that a directory has
- * instead of safetensors, and suggests the command that converts them.
+ * Models in formats of other programs: recognizes the files that a directory has instead of
+ * weights that are read.
  *
  *     if (!attn_source_has_part(source, "model.safetensors"))
  *         status = attn_foreign_check(source, err);
@@ -71,12 +75,15 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tenso
 
 enum { ATTN_FOREIGN_NAME_SIZE = 256 };
 
-/* Finds a file of PyTorch weights in the directory of SOURCE and copies its name to NAME. False:
- * there is none. */
+/* Whether SOURCE has a file of weights under one of its usual names, or an index of such files. */
+bool attn_tensor_files_are_in(const struct attn_source *source);
+
+/* Finds the only .pt or .pth file in the directory of SOURCE and copies its name to NAME. False:
+ * there is none, or several. */
 bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE]);
 
-/* Fails with ATTN_UNSUPPORTED if the directory of SOURCE has a file of PyTorch weights or a PEFT
- * adapter. The hint of the error is the command that converts it. */
+/* Fails with ATTN_UNSUPPORTED if the directory of SOURCE has a PEFT adapter, or files of another
+ * program, instead of a model. The hint of the error says what to do. */
 enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err);
 
 size_t attn_ndarray_n_element(const struct attn_ndarray *array);

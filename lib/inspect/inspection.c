@@ -514,7 +514,8 @@ static enum attn_status find_files(struct filling *to)
                                         "tokenizer.json",
                                         "preprocessor_config.json",
                                         "processor_config.json",
-                                        "model.safetensors.index.json"};
+                                        "model.safetensors.index.json",
+                                        "pytorch_model.bin.index.json"};
     static const char *const of_adapter[] = {ATTN_ADAPTER_CONFIG, ATTN_ADAPTER_WEIGHTS};
     const struct attn_tensor_files *weights = to->given.weights;
     const struct attn_source *source = to->given.source;

@@ -386,7 +386,7 @@ static void add_heading(struct attn_document *document, const struct attn_shown_
                         uint64_t n_byte)
 {
     const size_t n = attn_tensor_files_count(shown->given.weights);
-    const char *name = shown->name;
+    const char *name = shown->name, *format = attn_tensor_files_format(shown->given.weights);
     char text[ATTN_QUANTITY_SIZE];
 
     attn_document_value(document, "schema", attn_cell_integer(ATTN_JSON_SCHEMA));
@@ -397,7 +397,7 @@ static void add_heading(struct attn_document *document, const struct attn_shown_
                            attn_model_config(shown->given.model)->model_type,
                            attn_quantity_count(NUMBER(PARAMETERS, 0, "total"), text));
     else
-        attn_document_text(document, shown->given.gguf ? ": GGUF" : ": safetensors");
+        attn_document_text(document, ": %s", shown->given.gguf ? "GGUF" : format);
     if (shown->given.model && attn_model_config(shown->given.model)->n_expert > 0) {
         const uint64_t n_active = attn_model_parameters(shown->given.model).active;
 
@@ -408,6 +408,8 @@ static void add_heading(struct attn_document *document, const struct attn_shown_
                        attn_quantity_bytes(n_byte, text));
     if (shown->given.gguf)
         add_precision(document, shown);
+    else if (shown->given.model && strcmp(format, "PyTorch") == 0)
+        attn_document_text(document, ", %s", format);
     attn_document_text(document, "\n");
 }
 

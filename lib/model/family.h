@@ -6,6 +6,8 @@
 #include "model/config_internal.h"
 #include "model/model.h"
 
+struct attn_tensor_files;
+
 /*
  * The part of a model that a tensor belongs to. X(ID, GROUP, NEED, IS_SO): GROUP draws it when a
  * model is made (model_init.h), and NEED is
@@ -214,7 +216,7 @@ struct attn_family {
 /* All families, in the order in which messages list them. X(name): the row is attn_family_NAME. */
 /* clang-format off */
 #define ATTN_FAMILY_MAP(X) \
-    X(gpt2) X(gpt_neo) X(gpt_neox) \
+    X(gpt2) X(nanogpt) X(gpt_neo) X(gpt_neox) \
     X(llama) X(mistral) X(qwen2) X(qwen3) X(olmo2) X(olmo3) X(olmo) X(gemma) X(gemma2) \
     X(gemma3_text) X(phi) X(phi3) X(ministral) X(smollm3) X(granite) X(stablelm) X(starcoder2) \
     X(cohere) X(cohere2) X(glm) X(glm4) X(helium) X(exaone4) \
@@ -252,6 +254,16 @@ struct attn_decoder_part {
 
 /* Returns the row of MODEL_TYPE, or NULL. */
 const struct attn_decoder_part *attn_family_find_part(const char *model_type);
+
+/* Finds the model_type of a config. Old directories lack it; then `architectures` determines it.
+ * NULL if neither does. */
+enum attn_status attn_family_find_type(const struct attn_json *json, const char **type,
+                                       struct attn_error *err);
+
+/* Finds the family that alone has the tensors of ST, of a config without a type. ATTN_FORMAT, with
+ * the line that JSON lacks, if it is none or several. */
+enum attn_status attn_family_guess(const struct attn_json *json, const struct attn_tensor_files *st,
+                                   const struct attn_family **found, struct attn_error *err);
 
 /* Returns the family of MODEL_TYPE, or NULL. */
 const struct attn_family *attn_family_find(const char *model_type);

@@ -8,6 +8,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "formats/checkpoint.h"
 #include "formats/safetensors.h"
 #include "formats/tensor_files_internal.h"
 #include "kernels/kernels.h"
@@ -74,8 +75,32 @@ static void read_median(const struct attn_json *json, struct attn_model *model)
                          "is %zu, expected an odd number", model->n_median);
 }
 
+/* Finds the family of MODEL, whose config JSON has no model_type, and notes it. */
+static enum attn_status find_family(const struct attn_source *source,
+                                    const struct attn_model_options *options,
+                                    const struct attn_json *json, struct attn_model *model,
+                                    struct attn_error *err)
+{
+    const char *type = NULL, *by = "architectures";
+
+    ATTN_TRY(attn_family_find_type(json, &type, err));
+    if (!type) {
+        ATTN_TRY(attn_safetensors_open(source, options->load, &model->files, err));
+        ATTN_TRY(attn_family_guess(json, model->files, &model->naming, err));
+        type = model->naming->model_type;
+        by = "the names of its tensors";
+    }
+    if (!attn_node_find(attn_json_root(json), "model_type") &&
+        strcmp(type, "transformer_lens") != 0)
+        attn_note(options->on_note, options->user, ATTN_NOTE_ASSUMED,
+                  "'%s' has no 'model_type'; it is read as %s, by %s",
+                  attn_quote_string(attn_json_name(json)).text, type, by);
+    return ATTN_OK;
+}
+
 /* Reads the config of MODEL from its JSON files. The caller frees the two trees in JSON. */
-static enum attn_status read_files(const struct attn_source *source, enum attn_tower tower,
+static enum attn_status read_files(const struct attn_source *source,
+                                   const struct attn_model_options *options,
                                    struct attn_model *model, struct attn_json *json[2],
                                    struct attn_error *err)
 {
@@ -96,8 +121,10 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
             ATTN_OK &&
         type)
         model->part = attn_family_find_part(type);
-    ATTN_TRY(attn_family_read_config(json[0], model->naming, tower, &model->config, &model->layers,
-                                     err));
+    if (!model->naming)
+        ATTN_TRY(find_family(source, options, json[0], model, err));
+    ATTN_TRY(attn_family_read_config(json[0], model->naming, options->tower, &model->config,
+                                     &model->layers, err));
     if (model->config.stack.has_encoder) {
         struct attn_model *encoder = attn_alloc(1, sizeof *encoder, err);
 
@@ -176,11 +203,12 @@ static void read_sound(const struct attn_source *source, struct attn_model *enco
     attn_json_free(json);
 }
 
-static enum attn_status read_config(const struct attn_source *source, enum attn_tower tower,
+static enum attn_status read_config(const struct attn_source *source,
+                                    const struct attn_model_options *options,
                                     struct attn_model *model, struct attn_error *err)
 {
     struct attn_json *json[2] = {NULL, NULL};
-    enum attn_status status = read_files(source, tower, model, json, err);
+    enum attn_status status = read_files(source, options, model, json, err);
 
     if (status == ATTN_OK)
         status = read_code(model, json[0], err);
@@ -237,24 +265,51 @@ static enum attn_status read_microgpt(struct attn_model *m, const struct attn_so
     return ATTN_OK;
 }
 
-/* Refuses a config or weights given in addition to a GGUF file, which contains both, and weights
- * in addition to a file of microgpt. */
+/* Reads the file of nanoGPT or llama2.c in SOURCE, and the config CONFIG that it makes. */
+static enum attn_status read_checkpoint(struct attn_model *m, const struct attn_source *source,
+                                        const struct attn_model_options *options,
+                                        struct attn_buffer *config, struct attn_error *err)
+{
+    struct attn_json *json = NULL;
+    struct attn_file text = {.storage = ATTN_FILE_BORROWED};
+    bool has_gguf_names;
+    enum attn_status status;
+
+    ATTN_TRY(attn_checkpoint_read(source, options->load, config, &m->files, &has_gguf_names, err));
+    m->st = m->files;
+    text.data = (const unsigned char *)config->data, text.size = config->size;
+    text.path = (char *)(uintptr_t)attn_tensor_files_path(m->st, 0); /* borrowed */
+    status = attn_json_parse_named(&text, attn_family_config_keys, &json, err);
+    if (status == ATTN_OK)
+        status = attn_family_read_config(json, NULL, ATTN_TOWER_TEXT, &m->config, &m->layers, err);
+    attn_json_free(json);
+    ATTN_TRY(status);
+    m->naming = has_gguf_names ? attn_gguf_naming(m->st) : attn_family_find(m->config.model_type);
+    return has_gguf_names ? ATTN_OK
+                          : attn_tensor_names_read(m->files, m->naming, NULL, options, err);
+}
+
+/* Refuses a config or weights given in addition to a GGUF file or a checkpoint, which contain both,
+ * and weights in addition to a file of microgpt. */
 static enum attn_status check_parts(const struct attn_source *source, struct attn_error *err)
 {
     static const char *const parts[][2] = {{"config", "config.json"},
                                            {"weights", "model.safetensors"}};
     const bool is_microgpt = attn_microgpt_is_source(source);
-    const char *file =
-        attn_source_override(source, is_microgpt ? ATTN_MICROGPT_PART : ATTN_GGUF_PART);
+    const bool is_checkpoint = attn_checkpoint_is_source(source);
+    const char *file = attn_source_override(source, is_microgpt     ? ATTN_MICROGPT_PART
+                                                    : is_checkpoint ? ATTN_CHECKPOINT_PART
+                                                                    : ATTN_GGUF_PART);
+    const char *kind = is_microgpt ? "microgpt" : is_checkpoint ? "checkpoint" : "GGUF";
 
     for (size_t i = is_microgpt; i < sizeof parts / sizeof *parts; i++) {
         const char *path = attn_source_override(source, parts[i][1]);
 
         if (path && (file || attn_gguf_is_source(source)))
-            return attn_error_set(
-                err, ATTN_INVALID, "'`%s` %s' does not go with the %s file '%s', which has its own",
-                parts[i][0], attn_quote_string(path).text, is_microgpt ? "microgpt" : "GGUF",
-                attn_quote_string(file ? file : ATTN_GGUF_PART).text);
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'`%s` %s' does not go with the %s file '%s', which has its own",
+                                  parts[i][0], attn_quote_string(path).text, kind,
+                                  attn_quote_string(file ? file : ATTN_GGUF_PART).text);
     }
     return ATTN_OK;
 }
@@ -439,17 +494,36 @@ static char *make_name(const char *name, const struct attn_adapter *adapter, str
     return made;
 }
 
-/* Reads the config of M and opens its safetensors. */
+/* Notes that an index names an output matrix that no shard of M has. It must be the embedding. */
+static enum attn_status check_head(const struct attn_model *m,
+                                   const struct attn_model_options *options, struct attn_error *err)
+{
+    if (!m->files->lacks_head)
+        return ATTN_OK;
+    if (m->config.output == ATTN_OUTPUT_OWN)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'lm_head.weight' is in no file of '%s', expected as the index says",
+                              attn_quote_string(m->name).text);
+    attn_note(
+        options->on_note, options->user, ATTN_NOTE_ASSUMED,
+        "the index names 'lm_head.weight', which no file has: the output is the embedding, as "
+        "the config says");
+    return ATTN_OK;
+}
+
+/* Reads the config of M and opens its safetensors, or its files of PyTorch. */
 static enum attn_status read_safetensors(const struct attn_source *source,
                                          const struct attn_model_options *options,
                                          struct attn_model *m, struct attn_error *err)
 {
     const struct attn_family *other;
 
-    ATTN_TRY(read_config(source, options->tower, m, err));
-    ATTN_TRY(attn_safetensors_open(source, options->load, &m->files, err));
+    ATTN_TRY(read_config(source, options, m, err));
+    if (!m->files)
+        ATTN_TRY(attn_safetensors_open(source, options->load, &m->files, err));
     m->st = m->files;
     m->naming = attn_family_find(m->config.model_type);
+    ATTN_TRY(check_head(m, options, err));
     m->n_outside = attn_tensor_files_count(m->st);
     ATTN_TRY(attn_tensor_names_read(m->files, m->naming, m->part, options, err));
     m->n_outside -= attn_tensor_files_count(m->st);
@@ -465,7 +539,7 @@ static enum attn_status read_safetensors(const struct attn_source *source,
         attn_weights_are_named(other, "", m->st)) {
         m->naming = other;
         attn_config_release(&m->config, &m->layers);
-        ATTN_TRY(read_config(source, options->tower, m, err));
+        ATTN_TRY(read_config(source, options, m, err));
     }
     return ATTN_OK;
 }
@@ -495,6 +569,12 @@ static enum attn_status open_files(const struct attn_source *source,
         status = read_gguf(m, &file, options->load, err);
         if (status == ATTN_IO && source->fetch)
             attn_error_hint(err, "%s", source->fetch);
+        ATTN_TRY(status);
+    } else if (attn_checkpoint_is_source(source)) {
+        struct attn_buffer config = {0};
+
+        status = read_checkpoint(m, source, options, &config, err);
+        attn_buffer_release(&config);
         ATTN_TRY(status);
     } else {
         ATTN_TRY(read_safetensors(source, options, m, err));

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
+#include "formats/checkpoint.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "formats/microgpt.h"
@@ -157,6 +158,9 @@ static enum attn_status check_files(const struct attn_source *source,
                    "'%s' has no tokenizer, expected tokenizer.json, vocab.json, vocab.txt or "
                    "tokenizer.model",
                    where.text);
+    if (attn_checkpoint_is_source(source))
+        attn_error_hint(err, "`vocab` meta.pkl, or llama2.c's tokenizer.bin, or GPT-2's vocab.json "
+                             "with its merges.txt beside it; `ids` needs none");
     if (attn_source_has_part(source, "tekken.json"))
         attn_error_hint(err, "'tekken.json' is Mistral's own form; use the tokenizer.json of the "
                              "repository, or mistral_common");
@@ -325,6 +329,21 @@ static enum attn_status read_letters(struct attn_tokenizer *tokenizer,
     return status;
 }
 
+/* Reads TOKENIZER from the vocabulary of nanoGPT or llama2.c. */
+static enum attn_status read_small(struct attn_tokenizer *tokenizer,
+                                   const struct attn_source *source, struct attn_error *err)
+{
+    struct attn_blob parts[2];
+    const struct attn_source made = {.name = source->name, .blobs = parts, .n_blob = 2};
+    struct attn_buffer buffer = {0};
+    enum attn_status status = attn_tokenizer_small_read(source, &buffer, parts, err);
+
+    if (status == ATTN_OK)
+        status = read_files(tokenizer, &made, err);
+    attn_buffer_release(&buffer);
+    return status;
+}
+
 enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
                                             void *user, struct attn_tokenizer **out,
                                             struct attn_error *err)
@@ -333,7 +352,9 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(tokenizer, 1, err));
-    status = (attn_microgpt_is_source(source) ? read_letters : read_files)(tokenizer, source, err);
+    status = (attn_tokenizer_small_is_given(source) ? read_small
+              : attn_microgpt_is_source(source)     ? read_letters
+                                                    : read_files)(tokenizer, source, err);
     if (status != ATTN_OK) {
         attn_tokenizer_free(tokenizer);
         return status;

@@ -170,6 +170,15 @@ enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source,
                                            const struct attn_class *found, struct attn_error *err);
 
+/* Whether SOURCE has a vocabulary of nanoGPT or llama2.c that is read. */
+bool attn_tokenizer_small_is_given(const struct attn_source *source);
+
+/* Converts that vocabulary to PARTS, the files of a usual tokenizer. They borrow MADE, which the
+ * caller releases also after a failure. */
+enum attn_status attn_tokenizer_small_read(const struct attn_source *source,
+                                           struct attn_buffer *made, struct attn_blob parts[2],
+                                           struct attn_error *err);
+
 /* Reads TOKENIZER from BERT's vocab.txt. */
 enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source,

@@ -45,6 +45,23 @@ static const struct attn_weight_rule gpt2_rules[] = {
     IGNORED("h.#.attn.masked_bias"),
 };
 
+/* nanoGPT: GPT-2 whose maps are nn.Linear, and with or without all of its biases. */
+static const struct attn_weight_rule nanogpt_rules[] = {
+    EMBEDDINGS,
+    VECTOR("h.#.ln_1.weight", "D", ATTN_PART_NORM, NORM_W(ln1)),
+    VECTOR("h.#.ln_1.bias", "D", ATTN_PART_NORM_BIAS, NORM_B(ln1)),
+    FUSED("h.#.attn.c_attn.weight", "AD", ATTN_PART_PROJECTIONS, QKV_ROWS),
+    FUSED("h.#.attn.c_attn.bias", "A", ATTN_PART_QKV_BIAS, QKV_ROWS),
+    OUT_MAP("h.#.attn.c_proj"),
+    VECTOR("h.#.ln_2.weight", "D", ATTN_PART_MLP_NORM, NORM_W(ln2)),
+    VECTOR("h.#.ln_2.bias", "D", ATTN_PART_MLP_NORM_BIAS, NORM_B(ln2)),
+    PLAIN_MLP("h.#.mlp.", "c_fc", "c_proj"),
+    VECTOR("ln_f.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
+    VECTOR("ln_f.bias", "D", ATTN_PART_FINAL_NORM_BIAS, MODEL(ln_final.b)),
+    OUTPUT_OF("/lm_head.weight"),
+    IGNORED("h.#.attn.bias"),
+};
+
 static const struct attn_weight_rule neo_rules[] = {
     EMBEDDINGS,
     NORM_1,
@@ -93,6 +110,16 @@ const struct attn_family attn_family_gpt2 = {
     .form = {FORM_OF_GPT2, .names = &gpt2_names,
              .defaults = {BLOCK_OF_GPT2, .act_fn = "gelu_new", .has_qkv_bias = true,
                           SIZES(50257, 768, 0, 12, 12, 0, 0, 1024, 1e-5F)}}};
+
+/* Its configs are made of a checkpoint's model_args (formats/checkpoint.h). */
+const struct attn_family attn_family_nanogpt = {
+    FAMILY("nanogpt", "NanoGPT", "transformer.", nanogpt_rules),
+    .form = {
+        FORM_OF_GPT2, .names = &gpt2_names,
+        ATTN_SWITCHES(ATTN_QKV_OUT_BIAS("bias"), ATTN_MLP_BIAS("bias"),
+                      ATTN_CHOICE("bias", norm, ATTN_NORM_LAYERNORM_NO_BIAS, ATTN_NORM_LAYERNORM)),
+        .defaults = {BLOCK_OF_GPT2, .act_fn = "gelu", .has_qkv_bias = true,
+                     SIZES(50304, 768, 0, 12, 12, 0, 0, 1024, 1e-5F)}}};
 
 /* --- GPT-Neo ---------------------------------------------------------------------------------- */
 
