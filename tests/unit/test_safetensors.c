@@ -355,8 +355,9 @@ START_TEST(says_what_a_directory_without_weights_should_hold)
 
     ck_assert_int_eq(attn_safetensors_open(&source, ATTN_MAP, &st, &err), ATTN_IO);
     ck_assert_ptr_nonnull(strstr(err.message, "'m/model.safetensors'"));
-    ck_assert_str_eq(err.hint, "a model directory holds model.safetensors, or "
-                               "model.safetensors.index.json with the files that it names");
+    ck_assert_str_eq(err.hint,
+                     "a model directory holds model.safetensors or pytorch_model.bin, or an "
+                     "index with the files that it names");
     err = (struct attn_error){0};
     source.fetch = "hf download m";
     ck_assert_int_eq(attn_safetensors_open(&source, ATTN_MAP, &st, &err), ATTN_IO);
