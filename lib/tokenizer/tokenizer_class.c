@@ -23,6 +23,7 @@ static const char config_name[] = "tokenizer_config.json", model_name[] = "confi
 #define LLAMA .tokens = {"<s>", "</s>", "<unk>"}
 #define AROUND_BERT .single = "cls A sep", .pair = "cls A sep B:1 sep:1"
 #define AROUND_ROBERTA .single = "cls A sep", .pair = "cls A sep sep B sep"
+#define AROUND_XLMR .single = "bos A eos", .pair = "bos A eos eos B eos"
 #define AROUND_GPT2 .single = "bos? A eos~", .pair = "A B:1"
 #define AROUND_NEOX .single = "bos? A eos?", .pair = "A B:1"
 #define AROUND_QWEN .single = "bos~ A eos~", .pair = "A B:1"
@@ -55,11 +56,11 @@ static const struct attn_class_row rows[] = {
     {"Whisper", ATTN_CLASS_BYTES, GPT2, .single = "<|startoftranscript|> lang task times A eos",
      .pair = "<|startoftranscript|> lang task times A B:1 eos:1", .types = "whisper"},
     {"Roberta Bart Longformer LED Mvp", ATTN_CLASS_BYTES, ROBERTA, AROUND_ROBERTA,
-     .traits = ATTN_CLASS_TRIMS | ATTN_CLASS_WIDE_MASK | ATTN_CLASS_OWN_SPACE,
+     .traits = ATTN_CLASS_TRIMS | ATTN_CLASS_OWN_SPACE,
      .types = "roberta bart longformer led mvp florence2 roberta-prelayernorm bridgetower clap "
               "data2vec-text ibert mega mra"},
-    {"Deberta", ATTN_CLASS_BYTES, BERT, AROUND_BERT,
-     .traits = ATTN_CLASS_WIDE_MASK | ATTN_CLASS_OWN_SPACE, .types = "deberta"},
+    {"Deberta", ATTN_CLASS_BYTES, BERT, AROUND_BERT, .traits = ATTN_CLASS_OWN_SPACE,
+     .types = "deberta"},
     {"Blenderbot", ATTN_CLASS_BYTES, ROBERTA, .single = "A eos",
      .traits =
          ATTN_CLASS_PREFIXED | ATTN_CLASS_WIDE_MASK | ATTN_CLASS_OWN_SPACE | ATTN_CLASS_FILE_ENDS,
@@ -115,10 +116,10 @@ static const struct attn_class_row rows[] = {
     {"BigBird", ATTN_CLASS_REFUSED,
      .tokens = {"<s>", "</s>", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"}, AROUND_BERT,
      .traits = ATTN_CLASS_WIDE_MASK, .types = "big_bird"},
-    {"XLMRoberta", ATTN_CLASS_PIECES, ROBERTA, AROUND_ROBERTA, .file = "sentencepiece.bpe.model",
+    {"XLMRoberta", ATTN_CLASS_PIECES, ROBERTA, AROUND_XLMR, .file = "sentencepiece.bpe.model",
      .front = "<s> <pad> </s> <unk>", .n_skip = 3, .back = "<mask>", .traits = ATTN_CLASS_WIDE_MASK,
      .types = "xlm-roberta xlm-roberta-xl xmod gte jina_embeddings_v3 kosmos-2 metaclip_2 trocr"},
-    {"Camembert", ATTN_CLASS_PIECES, ROBERTA, AROUND_ROBERTA, .file = "sentencepiece.bpe.model",
+    {"Camembert", ATTN_CLASS_PIECES, ROBERTA, AROUND_XLMR, .file = "sentencepiece.bpe.model",
      .front = "<s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED", .n_skip = 1, .back = "<mask>",
      .traits = ATTN_CLASS_WIDE_MASK, .types = "camembert"},
     {"MBart", ATTN_CLASS_REFUSED, ROBERTA, .single = "A eos lang", .pair = "A B eos lang",
@@ -302,7 +303,7 @@ bool attn_class_is_made_anew(const struct attn_class *found)
         found->config ? attn_node_find(attn_json_root(found->config), "tokenizer_file") : NULL;
 
     return file && attn_node_is_null(file) && found->row && found->row->form == ATTN_CLASS_BYTES &&
-           (found->row->traits & ATTN_CLASS_WIDE_MASK) != 0;
+           (found->row->traits & ATTN_CLASS_OWN_SPACE) != 0 && found->row->tokens[MASK_ROLE];
 }
 
 bool attn_class_has(const struct attn_class *found, const char *key)

@@ -501,11 +501,17 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
     struct attn_token_role roles[ATTN_CLASS_N_ROLE];
     struct attn_tokenizer *tokenizer = side->tokenizer;
     struct attn_unigram_model *unigram = &tokenizer->unigram;
+    bool has_space = true;
     size_t n_read;
 
     tokenizer->kind = ATTN_TOKENIZER_UNIGRAM;
     tokenizer->skips_unknown_ids = true;
     ATTN_TRY(read_model(side, err));
+    if (side->row->front)
+        ATTN_TRY(attn_class_get_bool(side->found, "add_prefix_space", &has_space, err));
+    if (!has_space) /* transformers 5 then drops every space */
+        return attn_json_refuse(side->config, err, ATTN_UNSUPPORTED, "add_prefix_space",
+                                "is false, which is not read for this class");
     ATTN_TRY(read_ids(side, err));
     n_read = tokenizer->vocabulary.n;
     attn_class_get_roles(side->row, roles);
