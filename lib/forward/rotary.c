@@ -122,6 +122,24 @@ float attn_rope_query_factor(const struct attn_rope *rope, size_t position)
     return n_whole > 0 ? 1 + (float)rope->query_growth * (float)attn_log(1 + n_whole) : 1;
 }
 
+size_t attn_position_number(const struct attn_position_numbers *positions, size_t axis,
+                            size_t position)
+{
+    if (!positions->numbers)
+        return position;
+    return position < positions->n ? (size_t)positions->numbers[axis * positions->n + position]
+                                   : (size_t)positions->next + position - positions->n;
+}
+
+size_t attn_rope_axis(const struct attn_rope *rope, size_t pair)
+{
+    size_t axis = 0, end = rope->sections[0];
+
+    while (axis < 2 && pair >= end)
+        end += rope->sections[++axis];
+    return pair < end ? axis : 0;
+}
+
 bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b)
 {
     return a->type == b->type && a->d_rotary == b->d_rotary && a->theta == b->theta &&
@@ -167,15 +185,6 @@ struct filling {
     size_t row0, n_row, n;
 };
 
-/* Returns number AXIS of POSITION. */
-static size_t number_of(const struct attn_position_numbers *positions, size_t axis, size_t position)
-{
-    if (!positions->numbers)
-        return position;
-    return position < positions->n ? (size_t)positions->numbers[axis * positions->n + position]
-                                   : (size_t)positions->next + position - positions->n;
-}
-
 static void fill_rows(void *context, size_t task, int worker)
 {
     const struct filling *filling = context;
@@ -188,15 +197,17 @@ static void fill_rows(void *context, size_t task, int worker)
     (void)worker;
     for (size_t row = first; row < first + ROWS_PER_TASK && row < filling->n_row; row++) {
         float *angles = rotary->cosines + row * n;
-        const size_t first_number = number_of(&rotary->positions, 0, filling->row0 + row);
+        const size_t first_number =
+            attn_position_number(&rotary->positions, 0, filling->row0 + row);
         size_t at = 0;
 
         for (size_t axis = 0; axis < 3; axis++) {
             const size_t n_axis = rope->sections[axis];
 
-            filling->kernels->scale(frequencies + at,
-                                    (float)number_of(&rotary->positions, axis, filling->row0 + row),
-                                    n_axis, angles + at);
+            filling->kernels->scale(
+                frequencies + at,
+                (float)attn_position_number(&rotary->positions, axis, filling->row0 + row), n_axis,
+                angles + at);
             at += n_axis;
         }
         if (at == 0)

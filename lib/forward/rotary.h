@@ -38,6 +38,13 @@ float attn_rope_factor(const struct attn_rope *rope, size_t n);
 /* Returns the factor of rotated queries at POSITION (query_growth). */
 float attn_rope_query_factor(const struct attn_rope *rope, size_t position);
 
+/* Returns number AXIS (0 to 2) of POSITION. */
+size_t attn_position_number(const struct attn_position_numbers *positions, size_t axis,
+                            size_t position);
+
+/* Returns the axis by whose number the components of PAIR are rotated. */
+size_t attn_rope_axis(const struct attn_rope *rope, size_t pair);
+
 bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b);
 
 /* Rotates the head X by the position of row ROW of the table, or back if IS_BACK. Components that

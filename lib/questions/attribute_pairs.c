@@ -724,7 +724,9 @@ static void finish_rows(const struct pair_split *split, struct side *side, bool 
         if (is_late)
             normalize(split, side, r, is_bias);
         if (config->positions == ATTN_POSITIONS_ROTARY && side == &split->queries)
-            factor *= (double)attn_rope_query_factor(&config->rope[split->layer], side->rows[r]);
+            factor *= (double)attn_rope_query_factor(
+                &config->rope[split->layer],
+                attn_position_number(&split->rotary.positions, 0, side->rows[r]));
         for (size_t e = 0; e < width; e++)
             x[e] *= factor;
     }
@@ -1036,6 +1038,7 @@ static enum attn_status prepare_rotary(struct pair_split *split, struct attn_err
     struct attn_rotary *rotary = &split->rotary;
     size_t n_pair;
 
+    rotary->positions = attn_run_positions(frame->run, split->at.stack);
     if (split->config->positions != ATTN_POSITIONS_ROTARY ||
         split->config->rope[split->layer].d_rotary == 0)
         return ATTN_OK;

@@ -47,10 +47,10 @@ struct attn_explainer {
     struct attn_arena arena;             /* owns all of these */
     enum attn_site query_site, key_site; /* the sites of q and k from which scores are computed */
     double turn_factor;                  /* factor of cosines and sines, and of rotated queries */
-    bool is_rotary;
-    const int32_t *key_mask;          /* [n_key] keys with 0 are masked; or NULL */
-    bool may_round;                   /* the run possibly multiplied in bfloat16 */
-    struct attn_selection *selection; /* owns */
+    const struct attn_rope *rope;        /* NULL: without rotary positions */
+    const int32_t *key_mask;             /* [n_key] keys with 0 are masked; or NULL */
+    bool may_round;                      /* the run possibly multiplied in bfloat16 */
+    struct attn_selection *selection;    /* owns */
     struct attn_trace trace;
 };
 
@@ -276,6 +276,24 @@ static void copy_arrays(struct attn_explainer *explainer, const struct attn_atte
                row->n_key * row->d_value * sizeof(float));
 }
 
+/* Takes the rotation of the layer, and the numbers of the query among POSITIONS. */
+static void take_rope(struct attn_explainer *explainer, const struct attn_config *config,
+                      const struct attn_position_numbers *positions)
+{
+    struct attn_explanation *row = &explainer->row;
+    const struct attn_rope *rope = &config->rope[attn_location_index(&row->at)];
+
+    explainer->rope = rope;
+    for (size_t axis = 0; axis < 3; axis++)
+        row->numbers[axis] = attn_position_number(positions, axis, row->query);
+    row->n_pair = rope->d_rotary / 2;
+    row->turns_neighbours = rope->turns_neighbours;
+    row->has_qk_norm = config->qk_norm != ATTN_QK_NORM_NONE;
+    explainer->turn_factor = (double)attn_rope_factor(rope, row->n_key) *
+                             (double)attn_rope_query_factor(rope, row->numbers[0]);
+    attn_rope_find_frequencies(rope, row->n_key, explainer->frequencies);
+}
+
 /* Prepares EXPLAINER for the row CHOSEN of ARGS. */
 static enum attn_status prepare(struct attn_explainer *explainer,
                                 const struct attn_explain_args *args,
@@ -312,17 +330,8 @@ static enum attn_status prepare(struct attn_explainer *explainer,
     plan(explainer);
     if (args->arrays)
         copy_arrays(explainer, args->arrays);
-    if (config && config->positions == ATTN_POSITIONS_ROTARY) {
-        const struct attn_rope *rope = &config->rope[layer];
-
-        explainer->is_rotary = true;
-        explainer->row.n_pair = rope->d_rotary / 2;
-        explainer->row.turns_neighbours = rope->turns_neighbours;
-        explainer->row.has_qk_norm = config->qk_norm != ATTN_QK_NORM_NONE;
-        explainer->turn_factor = (double)attn_rope_factor(rope, explainer->row.n_key) *
-                                 (double)attn_rope_query_factor(rope, explainer->row.query);
-        attn_rope_find_frequencies(rope, explainer->row.n_key, explainer->frequencies);
-    }
+    if (config && config->positions == ATTN_POSITIONS_ROTARY)
+        take_rope(explainer, config, &args->positions);
     return ATTN_OK;
 }
 
@@ -447,7 +456,8 @@ static void turn_back(struct attn_explainer *explainer)
 
     memcpy(explainer->normed_q, explainer->q, row->d_head * sizeof(float));
     for (size_t i = 0; i < n; i++) {
-        const float angle = (float)row->query * explainer->frequencies[i];
+        const size_t number = row->numbers[attn_rope_axis(explainer->rope, i)];
+        const float angle = (float)number * explainer->frequencies[i];
         const double c = attn_cos((double)angle) / explainer->turn_factor;
         const double s = attn_sin((double)angle) / explainer->turn_factor;
         const size_t first = row->turns_neighbours ? 2 * i : i;
@@ -660,7 +670,7 @@ enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
     row->q = explainer->q;
     row->z = explainer->z;
     row->keys = explainer->keys;
-    if (explainer->is_rotary) {
+    if (explainer->rope) {
         turn_back(explainer);
         row->projected_q = explainer->projected_q;
         row->normed_q = explainer->normed_q;

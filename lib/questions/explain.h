@@ -22,6 +22,7 @@
 #define ATTN_QUESTIONS_EXPLAIN_H
 
 #include "attention/attention.h"
+#include "forward/session.h"
 #include "kernels/gemm.h"
 #include "trace/edit.h"
 
@@ -44,6 +45,8 @@ struct attn_explain_args {
     /* Borrowed; masks for the keys of the text and of the source: keys with 0 are masked and not
      * shown. Or NULL. */
     const int32_t *key_mask, *source_mask;
+    /* Numbers by which rotary positions turn, as in the options of the session. */
+    struct attn_position_numbers positions;
 };
 
 /* Sets ARGS [size bytes] to the defaults, and returns it. */
@@ -104,6 +107,9 @@ struct attn_explanation {
     double sink_exponential; /* exp(sink - largest score); 0: no sink */
     double visible_share;    /* sum of exponential / exponential_sum over visible keys */
     bool is_rounded;         /* q, k, v and `kept` are rounded to bfloat16, as in the run */
+    /* For rotary positions: numbers of the position of the query. Models of pictures have three,
+     * each of which rotates a section of the components; others have one. */
+    size_t numbers[3];
 };
 
 struct attn_explainer; /* a trace that collects one row */

@@ -7,6 +7,7 @@
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
 #include "forward/rotary.h"
+#include "input/picture_prompt.h"
 #include "tables/document.h"
 #include "tables/table_internal.h"
 #include "tensors/token_text.h"
@@ -115,6 +116,8 @@ static void add_input(struct explaining *e)
     const struct attn_config *config = e->run->config;
     const struct attn_explanation *row = e->row;
     const bool is_first = row->at.layer == 0 && row->at.stack != ATTN_STACK_CROSS;
+    const unsigned char *region = e->run->labels->region;
+    const bool is_cell = region && region[row->query] == ATTN_REGION_PICTURE;
 
     say(e, "  x = %s", vector_text(row->x, row->d_model).text);
     if (row->at.stack == ATTN_STACK_CROSS)
@@ -122,11 +125,11 @@ static void add_input(struct explaining *e)
     else if (!is_first)
         say(e, ", what layer %d gives at this position", row->at.layer - 1);
     else
-        say(e, config->image.patch_height > 0 ? ", the picture at this position"
-               : e->run->labels->ids          ? ", the embedding of the token"
-               : config->stack.n_mel > 0      ? ", what the convolutions make of the sound"
-                                              : ", as given");
-    if (is_first && e->run->labels->ids && config->embed_scale > 0)
+        say(e, config->image.patch_height > 0 || is_cell ? ", the picture at this position"
+               : e->run->labels->ids                     ? ", the embedding of the token"
+               : config->stack.n_mel > 0 ? ", what the convolutions make of the sound"
+                                         : ", as given");
+    if (is_first && e->run->labels->ids && !is_cell && config->embed_scale > 0)
         say(e, " times %.4f", config->embed_scale);
     if (is_first && config->positions == ATTN_POSITIONS_LEARNED)
         say(e, config->image.patch_height > 0 ? ", with what was learned of the position"
@@ -139,6 +142,33 @@ static void add_input(struct explaining *e)
     say(e, " = %s\n", vector_text(row->projected_q ? row->projected_q : row->q, row->d_head).text);
 }
 
+/* Whether the model numbers positions in another way than from 0 on, as beside a picture. */
+static bool has_own_numbers(const struct attn_explanation *row)
+{
+    return row->numbers[0] != row->query;
+}
+
+/* Whether the position has a row and a column. */
+static bool is_of_cell(const struct attn_explanation *row)
+{
+    return row->numbers[1] != row->numbers[0] || row->numbers[2] != row->numbers[0];
+}
+
+/* Adds the number of the query's position, or its numbers in a picture. */
+static void add_position(struct explaining *e, const struct attn_rope *rope)
+{
+    const size_t *numbers = e->row->numbers;
+
+    if (!is_of_cell(e->row)) {
+        say(e, "%s, %zu", has_own_numbers(e->row) ? " number" : "", numbers[0]);
+        return;
+    }
+    say(e, " numbers, ");
+    if (rope->sections[0] > 0)
+        say(e, "%zu for the picture, ", numbers[0]);
+    say(e, "%zu for the row and %zu for the column", numbers[1], numbers[2]);
+}
+
 /* Adds how q is prepared for the product: normalized, and rotated by its position. */
 static void add_turning(struct explaining *e)
 {
@@ -146,7 +176,7 @@ static void add_turning(struct explaining *e)
     const bool is_joined = e->run->config->qk_norm == ATTN_QK_NORM_ALL_HEADS;
     const bool is_late = e->run->config->qk_norm_is_late;
     const struct attn_rope *rope = &e->run->config->rope[attn_location_index(&row->at)];
-    const double growth = (double)attn_rope_query_factor(rope, row->query);
+    const double growth = (double)attn_rope_query_factor(rope, row->numbers[0]);
 
     if (row->has_qk_norm && !is_late)
         say(e, "  norm(q) = %s, %s\n", vector_text(row->normed_q, row->d_head).text,
@@ -155,8 +185,8 @@ static void add_turning(struct explaining *e)
         say(e, "  This layer turns no positions.\n");
         return;
     }
-    say(e, "  rot_q = %s turned by its position, %zu",
-        row->has_qk_norm && !is_late ? "norm(q)" : "q", row->query);
+    say(e, "  rot_q = %s turned by its position", row->has_qk_norm && !is_late ? "norm(q)" : "q");
+    add_position(e, rope);
     if (is_late)
         say(e, ", then normalized, each head by itself");
     if (growth > 1)
@@ -169,6 +199,9 @@ static void add_turning(struct explaining *e)
     say(e, " by the angle position * f_i, f = %s", vector_text(row->frequencies, row->n_pair).text);
     if (2 * row->n_pair < row->d_head)
         say(e, "; components from %zu on stay", 2 * row->n_pair);
+    if (is_of_cell(row))
+        say(e, "; the position is the row from i = %zu on, and the column from i = %zu on",
+            rope->sections[0], rope->sections[0] + rope->sections[1]);
     say(e, ".\n");
 }
 
@@ -190,8 +223,9 @@ static void add_keys_and_values(struct explaining *e)
             ? ", with that of its position added"
             : "");
     if (e->is_turned)
-        say(e, "  rot_k_j = %s turned by position j%s\n",
+        say(e, "  rot_k_j = %s turned by %s j%s\n",
             row->has_qk_norm && !config->qk_norm_is_late ? "norm(k_j)" : "k_j",
+            has_own_numbers(row) ? "the numbers of position" : "position",
             config->qk_norm_is_late ? ", then normalized" : "");
     if (n_shared > 1)
         say(e, "  Heads %zu-%zu share these, which are of key/value head %d.\n", first,
@@ -366,10 +400,13 @@ static void add_layer(struct explaining *e)
 
     if (!config || (config->n_head == 1 && !config->has_out_proj))
         return;
-    say(e, "\n%d. What the layer gives: the z of all heads side by side%s%s%s%s.\n", ++e->n_step,
+    say(e, "\n%d. What the layer gives: the z of all heads side by side%s%s%s%s", ++e->n_step,
         config->has_out_proj ? ", times W_O" : "",
         config->has_out_proj && config->has_out_bias ? ", plus b_O" : "",
         is_normed ? ", normalized" : "", config->has_layer_scale ? ", times the layer scale" : "");
+    if (config->residual_scale > 0)
+        say(e, ", times %g", config->residual_scale);
+    say(e, ".\n");
     if (config->has_residual)
         say(e, "   Added to x%s it is what the block goes on with%s.\n",
             config->has_parallel_residual ? ", with what the MLP makes of x," : "",

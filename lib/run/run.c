@@ -682,6 +682,14 @@ static double count_multiply_adds(const struct attn_run *run)
     return (double)cost.projections + (double)cost.matrices + (double)cost.mlp;
 }
 
+struct attn_position_numbers attn_run_positions(const struct attn_run *run,
+                                                enum attn_model_stack stack)
+{
+    if (stack == ATTN_STACK_ENCODER)
+        return run->n_tile > 0 ? run->tile.sequence.numbers : run->source.numbers;
+    return run->text.numbers.n > 0 ? run->text.numbers : attn_picture_prompt_positions(&run->text);
+}
+
 struct attn_session_options attn_run_session_options(const struct attn_run *run)
 {
     const struct attn_host_options *host = &run->host->options;
@@ -697,8 +705,7 @@ struct attn_session_options attn_run_session_options(const struct attn_run *run)
     options.n_key_mask = run->text.n;
     options.source_mask = run->source.key_mask;
     options.n_source_mask = run->source.n;
-    options.positions =
-        run->text.numbers.n > 0 ? run->text.numbers : attn_picture_prompt_positions(&run->text);
+    options.positions = attn_run_positions(run, ATTN_STACK_ONLY);
     options.embeddings_name = run->text.name;
     options.source_name = run->source.name;
     return options;

@@ -122,6 +122,11 @@ enum { ATTN_RESIDUES_SIZE = 160 };
  * was not trained on. Returns false if there is nothing to note. */
 bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RESIDUES_SIZE]);
 
+/* Returns the numbers of the positions that STACK of RUN reads, by which rotary positions turn: one
+ * per row, or three beside a picture. Borrowed from RUN. */
+struct attn_position_numbers attn_run_positions(const struct attn_run *run,
+                                                enum attn_model_stack stack);
+
 /* Returns the options of a session for RUN: lengths, attention, host and files, without edits and
  * without a trace. */
 struct attn_session_options attn_run_session_options(const struct attn_run *run);

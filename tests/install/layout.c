@@ -1217,6 +1217,7 @@ static const struct {
     {"    compute", offsetof(struct attn_explain_args, compute)},
     {"    key_mask", offsetof(struct attn_explain_args, key_mask)},
     {"    source_mask", offsetof(struct attn_explain_args, source_mask)},
+    {"    positions", offsetof(struct attn_explain_args, positions)},
     {"attn_explained_key", sizeof(struct attn_explained_key)},
     {"    key", offsetof(struct attn_explained_key, key)},
     {"    is_visible", offsetof(struct attn_explained_key, is_visible)},
@@ -1265,6 +1266,7 @@ static const struct {
     {"    sink_exponential", offsetof(struct attn_explanation, sink_exponential)},
     {"    visible_share", offsetof(struct attn_explanation, visible_share)},
     {"    is_rounded", offsetof(struct attn_explanation, is_rounded)},
+    {"    numbers", offsetof(struct attn_explanation, numbers)},
 };
 
 int main(void)

@@ -2497,6 +2497,7 @@ attn_explain_args._fields_ = [
     ("compute", c_int),
     ("key_mask", POINTER(c_int32)),
     ("source_mask", POINTER(c_int32)),
+    ("positions", attn_position_numbers),
 ]
 attn_explained_key._fields_ = [
     ("key", c_size_t),
@@ -2547,6 +2548,7 @@ attn_explanation._fields_ = [
     ("sink_exponential", c_double),
     ("visible_share", c_double),
     ("is_rounded", c_bool),
+    ("numbers", c_size_t * 3),
 ]
 
 
