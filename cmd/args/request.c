@@ -306,14 +306,13 @@ static enum attn_status start_explanation(const struct question *question,
 {
     const struct attn_model *model = attn_run_model(question->run);
     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
-
     enum attn_model_stack stack;
 
     args.selection = attn_run_labels(question->run)->selection;
     stack = attn_selection_is_of_encoder(args.selection) ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
     args.attention = attn_run_attention(question->run);
     args.arrays = attn_run_arrays(question->run);
-    args.edits = attn_run_edits(question->run, &args.n_edit);
+    args.edits = attn_run_edits(question->run, stack, &args.n_edit);
     args.key_mask = question->request.input.key_mask;
     args.source_mask = question->request.source.key_mask;
     if (model) {

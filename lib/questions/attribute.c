@@ -26,6 +26,7 @@
 #include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "questions/readout.h"
+#include "questions/sums.h"
 #include "run/trial.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
@@ -66,9 +67,9 @@ struct logit_split {
     /* [n, D] u before the scales of the current layer's attention; and before the norm that follows
      * the attention, which comes before the scales */
     double *after_norm, *before_norm;
-    double *along; /* [H, n, Ev] W_O u of the current layer */
-    double *row;   /* [D] scratch */
-    double sum;
+    double *along;                /* [H, n, Ev] W_O u of the current layer */
+    double *row;                  /* [D] scratch */
+    double sum, size;             /* size: sum of the absolute values of the terms of `sum` */
     struct attn_found_cell *keys; /* [n_key] keys that heads read from, for by_token */
     size_t n_key;
     const float *stream; /* into the current layer */
@@ -497,6 +498,14 @@ static double dot(const double *u, const float *x, size_t n)
     return sum;
 }
 
+/* Returns U.X [n], and adds the size of its terms to split->size. */
+static double project(struct logit_split *split, const double *u, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        split->size += fabs(u[i] * (double)x[i]);
+    return dot(u, x, n);
+}
+
 /* Returns the projection of a bias vector, which is added to each row, onto U [n, D]. */
 static double bias_along(struct logit_split *split, const struct attn_vector *bias, const double *u)
 {
@@ -504,8 +513,10 @@ static double bias_along(struct logit_split *split, const struct attn_vector *bi
     double sum = 0;
 
     attn_vector_elements(bias, 0, d, split->row);
-    for (size_t i = 0; i < split->n * d; i++)
+    for (size_t i = 0; i < split->n * d; i++) {
         sum += u[i] * split->row[i % d];
+        split->size += fabs(u[i] * split->row[i % d]);
+    }
     return sum;
 }
 
@@ -670,9 +681,10 @@ static enum attn_status append_edit(struct logit_split *split, const struct attn
 
     if (!has_edit(split, sites, at))
         return ATTN_OK;
-    return append(
-        split, "edit", at,
-        dot(split->direction, after, d) - dot(split->direction, split->stream, d) - written, err);
+    return append(split, "edit", at,
+                  project(split, split->direction, after, d) -
+                      project(split, split->direction, split->stream, d) - written,
+                  err);
 }
 
 static enum attn_status append_layer(struct logit_split *split, const struct attn_location *at,
@@ -692,7 +704,7 @@ static enum attn_status append_layer(struct logit_split *split, const struct att
     for (one.head = 0; one.head < (int)config->n_head; one.head++) {
         const size_t i = (size_t)one.head * n;
 
-        ATTN_TRY(append(split, "head", &one, dot(split->along + i, z + i, n), err));
+        ATTN_TRY(append(split, "head", &one, project(split, split->along + i, z + i, n), err));
     }
     if (w->out.bias.data || w->ln1_post.b.data)
         ATTN_TRY(append(split, "attn_bias", at,
@@ -700,7 +712,7 @@ static enum attn_status append_layer(struct logit_split *split, const struct att
                             bias_along(split, &w->ln1_post.b, split->after_norm),
                         err));
     if (mlp)
-        ATTN_TRY(append(split, "mlp", &of_mlp, dot(split->direction, mlp, d), err));
+        ATTN_TRY(append(split, "mlp", &of_mlp, project(split, split->direction, mlp, d), err));
     ATTN_TRY(append_edit(split, at, after, split->sum - before, err));
     split->stream = after;
     return ATTN_OK;
@@ -715,6 +727,7 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
     const float *read = has_norm ? kept_outside(split, ATTN_SITE_LN_FINAL) : kept_last(split);
     double bias, foil_bias = 0;
     bool has_bias = weights->unembed.bias.data;
+    struct attn_sum sum;
 
     attn_vector_elements(&weights->unembed.bias, (size_t)split->answer.target, 1, &bias);
     if (split->answer.has_foil)
@@ -730,9 +743,16 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
                         bias_along(split, &weights->ln_final.b, split->column), err));
     if (has_bias)
         ATTN_TRY(append(split, "output_bias", NULL, bias, err));
+    sum =
+        (struct attn_sum){.value = split->sum,
+                          .size = split->size + fabs(bias),
+                          .n_rounded = (double)(config->d_model + config->n_head * config->d_value +
+                                                2 * config->n_layer + split->n),
+                          .compute = attn_model_compute(split->frame.run->model)};
     ATTN_TRY(append(split, "sum", NULL, split->sum, err));
     if (config->logits_cap > 0)
         split->model = dot(split->column, read, split->n * config->d_model) + bias;
+    ATTN_TRY(attn_sum_check(&sum, "parts", split->model, err));
     return append(split, "model", NULL, split->model, err);
 }
 
@@ -921,12 +941,12 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(attn_error_at(find_direction(split, err), ATTN_STAGE_MODEL, err));
     if (split->args->by == ATTN_ATTRIBUTE_BY_TOKEN)
         return append_keys(split, err);
-    both = dot(split->direction, kept(split, ATTN_SITE_RESID_PRE, &first), split->n * d);
+    both = project(split, split->direction, kept(split, ATTN_SITE_RESID_PRE, &first), split->n * d);
     if (is_mapped)
         embed = both;
     else if (split->n > n_front) /* positions before the patches have no patch */
-        embed = dot(split->direction + n_front * d, kept_outside(split, ATTN_SITE_EMBED),
-                    (split->n - n_front) * d);
+        embed = project(split, split->direction + n_front * d, kept_outside(split, ATTN_SITE_EMBED),
+                        (split->n - n_front) * d);
     ATTN_TRY(append(split, "embed", NULL, embed, err));
     if (config->positions == ATTN_POSITIONS_LEARNED && !is_mapped)
         ATTN_TRY(append(split, "pos", NULL, both - embed, err));

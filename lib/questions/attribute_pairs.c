@@ -29,6 +29,7 @@
 #include "questions/parts.h"
 #include "questions/questions_internal.h"
 #include "questions/readout.h"
+#include "questions/sums.h"
 #include "run/trial.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
@@ -150,6 +151,7 @@ struct pair_split {
     const struct side *side;      /* whose heads are computed */
     struct attn_location current; /* the layer of these heads */
     double sum[2];                /* score and relative */
+    double size;                  /* sum of the absolute values of the terms of `sum` */
 };
 
 /* --- Checks ----------------------------------------------------------------------------------- */
@@ -1082,8 +1084,8 @@ static enum attn_status prepare_writers(struct pair_split *split, struct attn_er
 }
 
 /* Computes the score C[0] and the relative score C[1] of the writers A of the query and B of the
- * key. */
-static void find_pair(const struct pair_split *split, size_t a, size_t b, double c[2])
+ * key, and adds the size of their terms to split->size. */
+static void find_pair(struct pair_split *split, size_t a, size_t b, double c[2])
 {
     const size_t width = split->config->d_head, n = split->queries.n;
     const double *near = split->near + b * width;
@@ -1092,12 +1094,14 @@ static void find_pair(const struct pair_split *split, size_t a, size_t b, double
     for (size_t i = 0; i < n; i++) {
         const double *q = split->q + (a * n + i) * width;
         const double *far = split->far + (b * n + i) * width;
-        double score = 0, shared = 0;
+        double score = 0, shared = 0, size = 0;
 
         for (size_t e = 0; e < width; e++) {
             score += q[e] * near[e];
             shared += q[e] * far[e];
+            size += fabs(q[e] * near[e]) + fabs(q[e] * far[e]);
         }
+        split->size += fabs(split->factor) * size / (double)n;
         c[0] += split->factor * score / (double)n;
         c[1] += split->factor * (score - shared) / (double)n;
     }
@@ -1218,6 +1222,23 @@ static enum attn_status append_pairs(struct pair_split *split, struct attn_error
     return ATTN_OK;
 }
 
+/* Checks that the pairs add up to the score C[0] and to the relative score C[1] of the run. */
+static enum attn_status check_sums(const struct pair_split *split, const double c[2],
+                                   struct attn_error *err)
+{
+    const struct attn_config *config = split->config;
+
+    for (int i = 0; i < 2; i++)
+        ATTN_TRY(attn_sum_check(
+            &(struct attn_sum){.value = split->sum[i],
+                               .size = split->size,
+                               .n_rounded = (double)(config->d_model + config->d_head +
+                                                     2 * split->layer + split->keys.n),
+                               .compute = attn_model_compute(split->model)},
+            i > 0 ? "relative scores" : "scores", c[i], err));
+    return ATTN_OK;
+}
+
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct pair_split *split = state;
@@ -1246,10 +1267,12 @@ static enum attn_status ask(void *state, struct attn_error *err)
         find_cells_mean(split, false, c);
         split->sum[0] += c[0];
         split->sum[1] += c[1];
+        split->size += fabs(c[0]) + fabs(c[1]);
         ATTN_TRY(append_whole(split, "position_bias", c, err));
     }
     ATTN_TRY(append_whole(split, "sum", split->sum, err));
     find_cells_mean(split, true, c);
+    ATTN_TRY(check_sums(split, c, err));
     return append_whole(split, "model", c, err);
 }
 

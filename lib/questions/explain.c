@@ -11,9 +11,9 @@
 #include "base/status_internal.h"
 #include "forward/rotary.h"
 #include "kernels/kernels.h"
+#include "questions/sums.h"
 #include "trace/trace_internal.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +49,7 @@ struct attn_explainer {
     double turn_factor;                  /* factor of cosines and sines, and of rotated queries */
     const struct attn_rope *rope;        /* NULL: without rotary positions */
     const int32_t *key_mask;             /* [n_key] keys with 0 are masked; or NULL */
+    bool has_knockout;                   /* the run has edits that hide keys */
     bool may_round;                      /* the run possibly multiplied in bfloat16 */
     struct attn_selection *selection;    /* owns */
     struct attn_trace trace;
@@ -184,6 +185,30 @@ static void hint_at_row(const struct attn_dims *dims, const struct chosen_row *c
                     of_layer, which);
 }
 
+/* Refuses edits of the head AT, after which its numbers do not follow from each other. Knockouts
+ * only hide keys. */
+static enum attn_status check_edits(const struct attn_explain_args *args,
+                                    const struct attn_location *at, struct attn_error *err)
+{
+    const struct attn_site_set later =
+        ATTN_SITES(ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
+                   ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_Z, ATTN_SITE_ATTN_OUT, ATTN_SITE_ROT_Q);
+
+    for (size_t i = 0; i < args->n_edit; i++) {
+        const struct attn_edit *edit = &args->edits[i];
+
+        if (edit->op != ATTN_EDIT_MASK && is_of_row(at, &edit->at) &&
+            (edit->at.head == at->head ||
+             (edit->at.head == ATTN_ALL_HEADS && attn_sites_have(later, edit->at.site))))
+            return attn_error_set(err, ATTN_INVALID, "'`explain`' shows head %s%s%d.%d, %s",
+                                  attn_model_stack_name(at->stack),
+                                  at->stack != ATTN_STACK_ONLY ? ":" : "", at->layer, at->head,
+                                  edit->op == ATTN_EDIT_ZERO ? "which is ablated"
+                                                             : "which is edited");
+    }
+    return ATTN_OK;
+}
+
 static enum attn_status check(const struct attn_explain_args *args, const struct chosen_row *chosen,
                               struct attn_error *err)
 {
@@ -204,13 +229,7 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
         return attn_error_set(
             err, ATTN_INVALID,
             "'`explain`' shows a softmax over keys, and linear and low-rank attention have none");
-    for (size_t i = 0; i < args->n_edit && stack != ATTN_STACK_ENCODER; i++)
-        if (is_of_row(at, &args->edits[i].at) && args->edits[i].at.head == at->head)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "'`explain`' shows head %s%s%d.%d, which is ablated",
-                                  attn_model_stack_name(at->stack),
-                                  at->stack != ATTN_STACK_ONLY ? ":" : "", at->layer, at->head);
-    return ATTN_OK;
+    return check_edits(args, at, err);
 }
 
 /* Selects the row, with the sites that the explanation and the run need. */
@@ -320,6 +339,8 @@ static enum attn_status prepare(struct attn_explainer *explainer,
         .has_values = true,
     };
     explainer->key_mask = explainer->row.is_cross ? args->source_mask : args->key_mask;
+    for (size_t i = 0; i < args->n_edit; i++)
+        explainer->has_knockout |= args->edits[i].op == ATTN_EDIT_MASK;
     explainer->may_round = args->compute == ATTN_COMPUTE_BF16;
     explainer->query_site = attn_site_of_scores(dims, ATTN_LAYOUT_QUERY);
     explainer->key_site = attn_site_of_scores(dims, ATTN_LAYOUT_KEY);
@@ -432,6 +453,10 @@ static void gather_keys(struct attn_explainer *explainer)
     for (size_t i = 0; i < row->n_key; i++) {
         struct attn_explained_key key = explainer->keys[i];
 
+        if (explainer->has_knockout && key.is_visible && key.score == -INFINITY) {
+            row->n_visible--;
+            continue;
+        }
         if (is_hidden(explainer, i) ||
             (!key.is_visible && row->attention->masking == ATTN_MASKING_INF))
             continue;
@@ -493,32 +518,14 @@ static void add_exponentials(struct attn_explainer *explainer)
 
 /* --- Checking --------------------------------------------------------------------------------- */
 
-/* Sums in double precision are compared with sums of the run in float32, which are rounded. A sum
- * of n products that are added one by one has an error of at most n u times the sum of the absolute
- * values of its terms, u = 2^-24 (Jeannerod and Rump 2013, doi 10.1137/120894488). Terms of equal
- * size come close to this bound, because all are rounded in the same direction. Products below
- * FLT_MIN may be lost, too. A fixed absolute tolerance would not do: with 100,000 keys, weights are
- * smaller than it. */
-static const double unit_roundoff = 0x1p-24;
-
-/* further roundings, with a margin: scale, exponential, quotient, length and rotation */
-enum { OTHER_ROUNDINGS = 32 };
-
 /* distance of a score from the largest beyond which its exponential is 0 in float32 */
 enum { LARGEST_DISTANCE = 104 };
 
-/* Returns true if SUM equals FOUND, computed by the run, within rounding. SIZE is the sum of
- * absolute terms; N_ROUNDED is the number of roundings. */
+/* Returns true if SUM equals FOUND (sums.h). SIZE is the sum of absolute terms. */
 static bool is_same(double sum, double size, double n_rounded, float found)
 {
-    const double n = n_rounded + OTHER_ROUNDINGS;
-
-    if (isfinite(found))
-        return fabs(sum - (double)found) <= n * (unit_roundoff * size + (double)FLT_MIN);
-    if (isfinite(size) && size * (1 + n * unit_roundoff) > (double)FLT_MAX) /* the run overflowed */
-        return true;
-    /* arrays may contain infinity and NaN */
-    return isnan(found) ? isnan(sum) : sum == (double)found;
+    return attn_sum_is_right(&(struct attn_sum){.value = sum, .size = size, .n_rounded = n_rounded},
+                             (double)found);
 }
 
 static bool are_scores_right(const struct attn_explanation *row)

@@ -639,10 +639,11 @@ const struct attn_attend_args *attn_run_arrays(const struct attn_run *run)
     return run->model ? NULL : &run->arrays;
 }
 
-const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n)
+const struct attn_edit *attn_run_edits(const struct attn_run *run, enum attn_model_stack stack,
+                                       size_t *n)
 {
-    *n = run->edits.n;
-    return run->edits.items;
+    *n = stack == ATTN_STACK_ENCODER ? run->edits.n_encoder : run->edits.n;
+    return stack == ATTN_STACK_ENCODER ? attn_edits_of_encoder(&run->edits) : run->edits.items;
 }
 
 /* --- Performing ------------------------------------------------------------------------------ */

@@ -165,9 +165,10 @@ const struct attn_model *attn_run_model(const struct attn_run *run);
 const struct attn_attention *attn_run_attention(const struct attn_run *run);
 
 /* The first returns the arrays with their sizes and attention; NULL for a model. The second returns
- * the edits [*n], ablations first. Borrowed from RUN. */
+ * the edits [*n] of STACK, ablations first. Borrowed from RUN. */
 const struct attn_attend_args *attn_run_arrays(const struct attn_run *run);
-const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n);
+const struct attn_edit *attn_run_edits(const struct attn_run *run, enum attn_model_stack stack,
+                                       size_t *n);
 
 /* For a model, and for arrays, which have no layers. */
 extern const struct attn_param_list attn_selection_params, attn_array_selection_params,
