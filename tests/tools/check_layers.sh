@@ -18,7 +18,7 @@ most_internal_tests=45
 
 # The rooms of lib in order: each may include those above it. What draws and writes stands above what runs
 # a model, and the questions see all.
-rooms=(base params kernels formats tables trace attention tokenizer model forward gradient inspect catalog
+rooms=(base params kernels formats tables trace attention tokenizer template model forward gradient inspect catalog
     input measures edits tensors predict pictures terminal page run stream questions)
 
 # Sets BELOW[ROOM] to the rooms that ROOM may include, itself aside.
