@@ -23,7 +23,8 @@ const struct command command_align = {
                 "  attn-cli align --links fast_align.talp --gold gold.txt --one-based --score\n"
                 "  attn-cli align --template \"Say: {source}. {target}\" --items pairs.jsonl \\\n"
                 "    --score --sort ts\n",
-    .lacks = "image|continuation|chat|image-tiles|embeds|with-prompt|label|label-ids|label-image|"
+    .lacks = "image|continuation|chat|system|messages|image-tiles|embeds|with-prompt|label|label-"
+             "ids|label-image|"
              "pair|types|key-mask|texts|lines|"
              "paired|"
              "bootstrap|interval|"

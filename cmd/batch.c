@@ -82,6 +82,7 @@ static const struct attn_param_part parts[] = {
     {&attn_batch_limit_params, AT(asked)},
     {&attn_reading_params, AT(common.prompt.asked)},
     {&attn_picture_prompt_params, AT(common.prompt.asked)},
+    {&attn_chat_params, AT(common.prompt.asked)},
     {OPTION_LIST("Output", lines_rows), 0},
     {&attn_batch_field_params, AT(asked)},
     {OPTION_LIST("Output", table_rows), 0},

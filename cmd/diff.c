@@ -26,6 +26,7 @@ static const struct attn_param_part parts[] = {
     QUESTION_PART(attn_pair_params, prompt.asked),
     QUESTION_PART(attn_image_params, prompt.asked),
     QUESTION_PART(attn_picture_prompt_params, prompt.asked),
+    QUESTION_PART(attn_chat_params, prompt.asked),
     QUESTION_PART(attn_source_params, prompt.asked),
     QUESTION_PART(attn_study_params, items),
     QUESTION_PART(attn_restart_params, items),

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON };
+enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON, FORMAT_TEXT };
 
 /* Options for pairs of input and target, on which a model is trained. A pair is either a prefix of
  * the text with its next token, or a window that slides over the text with the same window one
@@ -56,8 +56,9 @@ static const struct attn_param input_rows[] = {
 
 static const struct attn_param format_rows[] = {
     ATTN_PARAM(CHOICE, "format", NULL, struct tokenize_args, format,
-               "one token per line (default); all ids on one line; or one JSON object",
-               .words = "table|ids|json"),
+               "one token per line (default); all ids on one line; one JSON object; or the text "
+               "that is tokenized, as of `chat`",
+               .words = "table|ids|json|text"),
 };
 
 static const struct attn_param pairs_rows[] = {
@@ -76,6 +77,7 @@ static const struct attn_param_part parts[] = {
     {&prompt_text_options, offsetof(struct tokenize_args, prompt)},
     {&prompt_options, offsetof(struct tokenize_args, prompt)},
     {&attn_reading_params, offsetof(struct tokenize_args, prompt.asked)},
+    {&attn_chat_params, offsetof(struct tokenize_args, prompt.asked)},
     {OPTION_LIST("Input", input_rows), 0},
     {&model_options, offsetof(struct tokenize_args, model)},
     {OPTION_LIST("Output", format_rows), 0},
@@ -338,18 +340,22 @@ static enum attn_status print_tokens(const struct tokenize_args *args,
     return at_stage(ATTN_STAGE_OUTPUT, status, err);
 }
 
-static enum attn_status encode(const struct tokenize_args *args,
-                               const struct attn_tokenizer *tokenizer, struct attn_sink *out,
-                               struct attn_error *err)
+/* Tokenizes TEXT and prints its tokens. */
+static enum attn_status encode_text(const struct tokenize_args *args,
+                                    const struct attn_tokenizer *tokenizer, struct text text,
+                                    bool is_chat, struct attn_sink *out, struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     struct attn_encoding encoding = {0};
     enum attn_status status;
-    struct text text;
 
-    ATTN_TRY(prompt_read(&args->prompt, &text, err));
+    if (args->format == FORMAT_TEXT) {
+        attn_sink_write(out, text.data, text.size);
+        return ATTN_OK;
+    }
     options.special = args->prompt.asked.reading.special;
-    options.special_tokens = args->prompt.asked.reading.special_tokens;
+    options.special_tokens =
+        is_chat ? ATTN_SPECIAL_TOKENS_OFF : args->prompt.asked.reading.special_tokens;
     options.invalid = (enum attn_invalid_text)args->invalid;
     options.cancel = interrupt_flag();
     options.pair = args->pair;
@@ -362,6 +368,32 @@ static enum attn_status encode(const struct tokenize_args *args,
         status = (pairs_are_wanted(&args->pairs) ? print_pairs : print_tokens)(args, tokenizer,
                                                                                &encoding, out, err);
     attn_encoding_release(&encoding);
+    return status;
+}
+
+static enum attn_status encode(const struct tokenize_args *args,
+                               const struct attn_tokenizer *tokenizer, struct attn_sink *out,
+                               struct attn_error *err)
+{
+    struct attn_chat_request chat = args->prompt.asked.chat;
+    struct attn_chat_text written = {0};
+    const bool is_chat = attn_chat_is_wanted(&chat);
+    const char *model = args->model.name ? args->model.name : "the model";
+    enum attn_status status = ATTN_OK;
+    struct text text = {0};
+
+    if (!chat.messages)
+        ATTN_TRY(prompt_read(&args->prompt, &text, err));
+    chat.now = prompt_time();
+    if (is_chat)
+        status =
+            attn_chat_write(&chat, tokenizer, model, text.data, text.size, false, &written, err);
+    if (status == ATTN_OK)
+        status =
+            encode_text(args, tokenizer,
+                        is_chat ? (struct text){.data = written.text, .size = written.size} : text,
+                        is_chat, out, err);
+    attn_chat_release(&written);
     text_release(&text);
     return status;
 }
@@ -398,6 +430,12 @@ static enum attn_status check(const struct call *call, struct attn_error *err)
         return refuse(err, NULL, "`%s` is for a text, and `decode` has ids",
                       option_find_given(call, "format|special|special-tokens|invalid"));
     ATTN_TRY(prompt_check(call, &args->prompt, "attn-cli tokenize \"Life is short\"", err));
+    if (args->prompt.asked.chat.form || args->prompt.asked.chat.messages ||
+        args->prompt.asked.chat.system) {
+        const struct attn_input input = {.ids = args->prompt.asked.input.ids, .pair = args->pair};
+
+        ATTN_TRY(attn_chat_check(&args->prompt.asked.chat, &input, err));
+    }
     if (args->pair && (args->prompt.asked.input.ids || pairs_are_wanted(pairs)))
         return refuse(err, NULL, "'`pair`' is a second text, which '`%s`' does not take",
                       args->prompt.asked.input.ids ? "decode"

@@ -24,6 +24,7 @@
 #include "formats/float_text.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
+#include "input/chat.h"
 #include "inspect/bench.h"
 #include "inspect/cost.h"
 #include "inspect/inspection_document.h"

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { HOUR = 3600 };
@@ -43,7 +44,7 @@ bool prompt_is_given(const struct prompt_args *args)
     const struct attn_input *asked = &args->asked.input;
 
     return args->plain.n > 0 || args->text || args->file || asked->ids || asked->embeddings ||
-           asked->image;
+           asked->image || args->asked.chat.messages;
 }
 
 /* Refuses the second of TEXTS. If a single word comes before a text of several words, the word may
@@ -68,7 +69,8 @@ enum attn_status prompt_check(const struct call *call, const struct prompt_args 
 {
     const struct attn_input *asked = &args->asked.input;
     const size_t n = args->plain.n + !!args->text + !!args->file + !!asked->ids +
-                     !!asked->embeddings; /* a picture stands alone or beside them */
+                     !!asked->embeddings + /* a picture stands alone or beside them */
+                     !!args->asked.chat.messages;
 
     if (n == 0 && !asked->image)
         return refuse(err, hint, "no text given");
@@ -80,10 +82,23 @@ enum attn_status prompt_check(const struct call *call, const struct prompt_args 
                                   (void *)(uintptr_t)call, err);
 }
 
+int64_t prompt_time(void)
+{
+    const char *fixed = getenv("SOURCE_DATE_EPOCH");
+    time_t now = time(NULL);
+    int64_t seconds;
+    struct tm wall;
+
+    if (fixed && attn_parse_int(fixed, strlen(fixed), 1, INT64_C(1) << 40, &seconds))
+        return seconds;
+    return localtime_r(&now, &wall) ? (int64_t)now + wall.tm_gmtoff : (int64_t)now;
+}
+
 void prompt_fill(const struct prompt_args *args, struct attn_request *request)
 {
     *request = args->asked;
     request->predict.more = &args->labels;
+    request->chat.now = prompt_time();
     request->max_seconds = HOUR;
     attn_request_place_key_mask(request);
 }

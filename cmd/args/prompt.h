@@ -45,6 +45,9 @@ enum attn_status prompt_check(const struct call *call, const struct prompt_args 
         .asked = {.size = sizeof(struct attn_request), .outputs.precision = -1 }                   \
     }
 
+/* Returns the time for chat templates: SOURCE_DATE_EPOCH, or that of the clock on the wall. */
+int64_t prompt_time(void);
+
 /* Copies the input and the parameters of ARGS to REQUEST, which borrows from them. The text is not
  * copied. */
 void prompt_fill(const struct prompt_args *args, struct attn_request *request);

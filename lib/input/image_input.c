@@ -79,12 +79,12 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image` is given beside another input, expected one of them");
     if ((!is_picture || family == ATTN_VISION_NONE) &&
-        (has_answer(input) || reading->chat != ATTN_CHAT_ON ||
+        (has_answer(input) || (is_picture && reading->chat != ATTN_CHAT_ON) ||
          reading->image_tiles != ATTN_IMAGE_TILES_ON))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` goes with a picture%s",
-                           has_answer(input)               ? "continuation"
-                           : reading->chat != ATTN_CHAT_ON ? "chat"
-                                                           : "image_tiles",
+                           has_answer(input)                             ? "continuation"
+                           : is_picture && reading->chat != ATTN_CHAT_ON ? "chat"
+                                                                         : "image_tiles",
                            is_picture ? " beside a text, which the model does not read"
                                       : ", and no `image` is given");
     if (is_picture && of_text)

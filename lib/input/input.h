@@ -66,6 +66,19 @@ struct attn_places {
     const void *later[2];
 };
 
+/* How a text becomes a conversation. */
+struct attn_chat_request {
+    /* "on": by the template of the model; "off"; or the path of a template. NULL: on beside a
+     * picture, off for a text alone. */
+    const char *form;
+    const char *system;   /* what the system says before the text; or NULL */
+    const char *messages; /* instead of a text: the path of a JSON list of objects with `role` and
+                             `content`, or the list itself, which begins with '['; or NULL */
+    int64_t now; /* the time for templates that ask for it: seconds since 1970 of the clock on the
+                    wall; 0: such templates fail */
+    const void *later[4];
+};
+
 /* Whether a question about a picture is put into the form of a conversation. */
 enum attn_chat { ATTN_CHAT_ON = 0, ATTN_CHAT_OFF = 1 };
 

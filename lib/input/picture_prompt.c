@@ -1,10 +1,11 @@
 /* picture_prompt.c - see picture_prompt.h. The forms are those of the processors of transformers
- * 5.23; attn-cli does not read the templates of conversations, which are programs. */
+ * 5.23; the form of a conversation is that of the chat template of the model, if it has one. */
 #include "input/picture_prompt.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "input/chat.h"
 #include "input/pixel_steps.h"
 #include "input/pixels_internal.h"
 #include "model/model_internal.h"
@@ -15,7 +16,7 @@
 
 /* How a type writes a picture into a text. */
 static const struct form {
-    const char *type;                  /* in config.json */
+    const char *type, *name;           /* in config.json, and for people */
     const char *placeholder, *bare;    /* bare: around it if the text is no conversation */
     const char *before, *cell, *after; /* what replaces it: the cell is repeated */
     const char *chat[2];               /* what stands before and after a question */
@@ -24,6 +25,7 @@ static const struct form {
 } forms[] = {
 #define FAKE "<fake_token_around_image>"
     {"smolvlm",
+     "SmolVLM",
      "<image>",
      "<image>",
      FAKE "<global-img>",
@@ -33,6 +35,7 @@ static const struct form {
      "",
      false},
     {"idefics3",
+     "Idefics3",
      "<image>",
      "<image>",
      FAKE "<global-img>",
@@ -42,6 +45,7 @@ static const struct form {
      "",
      false},
     {"gemma3",
+     "Gemma 3",
      "<start_of_image>",
      "<start_of_image>",
      "\n\n<start_of_image>",
@@ -50,15 +54,24 @@ static const struct form {
      {"<bos><start_of_turn>user\n<start_of_image>", "<end_of_turn>\n<start_of_turn>model\n"},
      "",
      false},
-    {"paligemma", "<image>", "<image>", "", "<image>", "<bos>", {"<image>", ""}, "\n", true},
+    {"paligemma",
+     "PaliGemma",
+     "<image>",
+     "<image>",
+     "",
+     "<image>",
+     "<bos>",
+     {"<image>", ""},
+     "\n",
+     true},
 #define QWEN                                                                                       \
     "<|image_pad|>", "<|vision_start|><|image_pad|><|vision_end|>", "", "<|image_pad|>", "",       \
         {"<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n"          \
          "<|vision_start|><|image_pad|><|vision_end|>",                                            \
          "<|im_end|>\n<|im_start|>assistant\n"},                                                   \
         "", false
-    {"qwen2_vl", QWEN},
-    {"qwen2_5_vl", QWEN},
+    {"qwen2_vl", "Qwen2-VL", QWEN},
+    {"qwen2_5_vl", "Qwen2.5-VL", QWEN},
 };
 
 static const char *const region_names[] = {
@@ -75,6 +88,8 @@ const char *attn_region_name(enum attn_region region)
 /* What is read. */
 struct reading {
     const struct attn_request_reading *asked;
+    const struct attn_chat_request *chat;
+    struct attn_chat_text *written;
     const struct attn_model *model;
     const struct attn_tokenizer *tokenizer;
     const struct form *form;
@@ -132,37 +147,83 @@ static void append_replaced(struct reading *reading, const char *text, size_t si
     attn_buffer_append(&reading->text, at + skipped, size - n - skipped);
 }
 
-/* Writes the whole text of INPUT. */
-static enum attn_status write_text(struct reading *reading, struct attn_error *err)
+/* Writes the text by the chat template of the model, or of a file. */
+static enum attn_status write_talk(struct reading *reading, struct attn_error *err)
+{
+    const struct attn_input *input = reading->input;
+    const char *mark = reading->form->placeholder;
+    struct attn_chat_text *written = reading->written;
+    struct attn_talk_span user;
+    size_t before;
+    const char *at;
+
+    ATTN_TRY(attn_chat_write(reading->chat, reading->tokenizer, attn_model_name(reading->model),
+                             input->text, input->n_text, true, written, err));
+    user = attn_chat_user(written);
+    at = memmem(written->text, written->size, mark, strlen(mark));
+    if (!at || memmem(at + 1, written->size - (size_t)(at + 1 - written->text), mark, strlen(mark)))
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "the chat template writes '%s' %s, expected one picture; `chat off` "
+                           "leaves it out",
+                           mark, at ? "more than once" : "nowhere");
+    append_replaced(reading, written->text, written->size);
+    before = (size_t)(at - written->text) < user.begin ? reading->text.size - written->size : 0;
+    reading->given_begin = user.begin + before;
+    reading->given_end = (user.end > 0 ? user.end : written->size) + before;
+    attn_note(reading->notes.on_note, reading->notes.user, ATTN_NOTE_CHAT,
+              "the text stands in the form of the model's chat template; `chat off` leaves it out");
+    return ATTN_OK;
+}
+
+/* Writes the text in the form of the family, or where the user's own placeholder is. */
+static void write_form(struct reading *reading, bool has_mark, bool is_chat)
 {
     const struct attn_input *input = reading->input;
     const struct form *form = reading->form;
-    const size_t n = strlen(form->placeholder);
-    const char *at = memmem(input->text, input->n_text, form->placeholder, n);
-    const char *rest = at ? at + n : NULL;
-    const bool is_chat = !at && reading->asked->chat == ATTN_CHAT_ON;
+    const char *front = is_chat ? form->chat[0] : form->bare;
 
-    if (at && memmem(rest, input->n_text - (size_t)(rest - input->text), form->placeholder, n))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "the text has '%s' more than once, expected one picture",
-                           form->placeholder);
-    if (!at)
-        append_replaced(reading, is_chat ? form->chat[0] : form->bare,
-                        strlen(is_chat ? form->chat[0] : form->bare));
+    if (!has_mark)
+        append_replaced(reading, front, strlen(front));
     reading->given_begin = reading->text.size;
     append_replaced(reading, input->text, input->n_text);
     reading->given_end = reading->text.size;
     if (is_chat)
         attn_buffer_append_string(&reading->text, form->chat[1]);
     attn_buffer_append_string(&reading->text, form->end);
+    if (is_chat && form->chat[1][0] != '\0')
+        attn_note(reading->notes.on_note, reading->notes.user, ATTN_NOTE_CHAT,
+                  "the text stands in the form of %s: '%s' TEXT '%s'; `chat off` leaves it out",
+                  form->name, attn_quote_string(form->chat[0]).text,
+                  attn_quote_string(form->chat[1]).text);
+}
+
+/* Writes the whole text of INPUT. */
+static enum attn_status write_text(struct reading *reading, struct attn_error *err)
+{
+    const struct attn_input *input = reading->input;
+    const char *mark = reading->form->placeholder;
+    const size_t n = strlen(mark);
+    const char *at = memmem(input->text, input->n_text, mark, n);
+    const char *rest = at ? at + n : NULL;
+    const bool is_asked = reading->asked->chat == ATTN_CHAT_ON, is_chat = !at && is_asked;
+    const bool has_template = attn_tokenizer_chat(reading->tokenizer)->text ||
+                              reading->chat->form || reading->chat->system ||
+                              reading->chat->messages;
+
+    if (at && memmem(rest, input->n_text - (size_t)(rest - input->text), mark, n))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "the text has '%s' more than once, expected one picture", mark);
+    if (at && is_asked)
+        attn_note(reading->notes.on_note, reading->notes.user, ATTN_NOTE_CHAT,
+                  "the text has '%s': the picture stands there, and no form of a conversation is "
+                  "put around it",
+                  mark);
+    if (is_chat && has_template)
+        ATTN_TRY(write_talk(reading, err));
+    else
+        write_form(reading, at, is_chat);
     if (!at) /* places in the text are counted in the one that was given */
         reading->sequence->n_prompt = reading->given_begin;
-    if (is_chat && form->chat[1][0] != '\0')
-        attn_note(
-            reading->notes.on_note, reading->notes.user, ATTN_NOTE_CHAT,
-            "the text stands in the form of a conversation: '%s' TEXT '%s'; `chat off` leaves "
-            "it out",
-            attn_quote_string(form->chat[0]).text, attn_quote_string(form->chat[1]).text);
     return attn_buffer_check(&reading->text, err);
 }
 
@@ -202,7 +263,7 @@ static enum attn_status encode(struct reading *reading, struct attn_error *err)
     const struct attn_encoding *encoding = &sequence->encoding;
     const struct attn_input whole = {.text = reading->text.data, .n_text = reading->text.size};
 
-    if (reading->form->is_plain)
+    if (reading->form->is_plain || reading->written->text) /* a template writes all of them */
         asked.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     ATTN_TRY(attn_sequence_encode(&asked, &whole, reading->tokenizer, sequence, err));
     if (encoding->n_front > 0 && encoding->n > encoding->n_front &&
@@ -498,6 +559,8 @@ enum attn_status attn_picture_prompt_read(const struct attn_picture_reading *of,
                                           struct attn_error *err)
 {
     struct reading reading = {.asked = of->asked,
+                              .chat = of->chat,
+                              .written = of->written,
                               .model = maker->model,
                               .tokenizer = of->tokenizer,
                               .form = forms,

@@ -53,9 +53,12 @@ struct attn_picture_prompt {
 const char *attn_region_name(enum attn_region region);
 
 /* What a prompt with a picture is read from, and into. Borrowed. */
+struct attn_chat_text;
 struct attn_picture_reading {
     const struct attn_request_reading *asked;
     const struct attn_tokenizer *tokenizer; /* NULL: ids alone */
+    const struct attn_chat_request *chat;
+    struct attn_chat_text *written; /* gets the conversation of a chat template */
     struct attn_notes notes;
     struct attn_input *input; /* its text becomes the one that was tokenized, with the answer */
     struct attn_sequence *sequence; /* owns that text */

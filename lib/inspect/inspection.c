@@ -315,7 +315,7 @@ static const struct attn_column tokenizer_columns[] = {{TEXT("kind")},
 static enum attn_status find_tokenizer(struct filling *to)
 {
     const struct attn_tokenizer *tokenizer = to->given.tokenizer;
-    const char *chat = attn_tokenizer_chat_template(tokenizer);
+    const char *chat = attn_tokenizer_chat(tokenizer)->place;
 
     return append(
         to, attn_cell_string(attn_tokenizer_kind_name(attn_tokenizer_kind(tokenizer))),

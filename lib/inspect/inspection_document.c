@@ -265,8 +265,8 @@ static void add_tokenizer(struct attn_document *document, const struct attn_show
                        attn_quantity_count(NUMBER(TOKENIZER, 0, "n_vocab"), text));
     attn_document_text(document, "  unicode          " ATTN_UNICODE_VERSIONS "\n");
     if (CELL(TOKENIZER, 0, "chat_template").type != ATTN_VALUE_MISSING)
-        attn_document_text(document, "  chat template    in %s, not applied to texts\n",
-                           attn_tokenizer_chat_template(shown->given.tokenizer));
+        attn_document_text(document, "  chat template    in %s\n",
+                           attn_tokenizer_chat(shown->given.tokenizer)->place);
     for (size_t i = 0; i < N_ROW(SPECIAL); i++) {
         const struct attn_cell token = CELL(SPECIAL, i, "token");
 

@@ -156,11 +156,19 @@ static const struct attn_param images[] = {
 };
 const struct attn_param_list attn_image_params = ATTN_PARAM_LIST("Input", images);
 
+static const struct attn_param chats[] = {
+    ATTN_PARAM(TEXT, "chat", "on|off|FILE", struct attn_request, chat.form,
+               "put the text into the form of a conversation, by the template of the model (on) or "
+               "by one in a file. Default: off for a text alone, on beside a picture"),
+    ATTN_PARAM(TEXT, "system", "TEXT", struct attn_request, chat.system,
+               "what the system says before the text; `chat on` is implied"),
+    ATTN_PARAM(TEXT, "messages", "FILE", struct attn_request, chat.messages,
+               "a conversation instead of a text: a JSON list of objects with `role` and "
+               "`content`, in a file or as such; `chat on` is implied"),
+};
+const struct attn_param_list attn_chat_params = ATTN_PARAM_LIST("Input", chats);
+
 static const struct attn_param prompts[] = {
-    ATTN_PARAM(CHOICE, "chat", NULL, struct attn_request, reading.chat,
-               "put a question about a picture into the form of a conversation that the model was "
-               "trained on (on, default), or directly after the picture (off)",
-               .words = "on|off"),
     ATTN_PARAM(CHOICE, "image_tiles", NULL, struct attn_request, reading.image_tiles,
                "also cut a picture beside a text into tiles (on, default), or give the model only "
                "the whole one (off)",

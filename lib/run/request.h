@@ -98,6 +98,7 @@ struct attn_request {
     double max_seconds; /* maximum estimated seconds of a run; longer runs are refused unless
                            `max_input` is set, and runs above a minute are noted; 0: no estimate */
     struct attn_request_maps maps;
+    struct attn_chat_request chat;
 };
 
 /* Sets REQUEST [size bytes] to the defaults, and returns it. */

@@ -131,6 +131,7 @@ const struct attn_param_list *attn_request_params_find(const char *name)
         {"metric", &attn_metric_params},
         {"picture", &attn_picture_params},
         {"picture_prompt", &attn_picture_prompt_params},
+        {"chat", &attn_chat_params},
         {"places", &attn_place_params},
         {"prediction", &attn_prediction_params},
         {"reading", &attn_reading_params},

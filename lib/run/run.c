@@ -489,6 +489,7 @@ static enum attn_status check_given(const struct attn_request *request, struct a
         (!change || ATTN_IS_KNOWN(change->later, "change", err)) &&
         ATTN_IS_KNOWN(request->selection.later, "selection", err) &&
         ATTN_IS_KNOWN(request->maps.later, "maps", err) &&
+        ATTN_IS_KNOWN(request->chat.later, "chat", err) &&
         ATTN_IS_KNOWN(predict->later, "predict", err) &&
         (!predict->more || ATTN_IS_KNOWN(predict->more->later, "predict", err)) &&
         attn_places_check(reading->places, err) == ATTN_OK &&
@@ -607,6 +608,7 @@ void attn_run_free(struct attn_run *run)
     attn_layer_attention_release(&run->attention);
     attn_answers_release(&run->asked);
     attn_sequence_release(&run->text);
+    attn_chat_release(&run->chat);
     attn_sequence_release(&run->source);
     attn_host_free(run->labelled);
     release_maps(run->maps);

@@ -94,27 +94,23 @@ bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RE
     return true;
 }
 
-/* Notes that the model of RUN was trained on conversations in the form of its chat template, if its
- * text has none of the special tokens of that form. */
+/* Notes that the model of RUN has a chat template, if its text has none of the special tokens of
+ * that form and the caller did not choose. */
 static void note_chat(const struct attn_run *run)
 {
     const struct attn_request *request = &run->request;
-    const char *found = attn_tokenizer_chat_template(run->tokenizer);
+    const char *found = attn_tokenizer_chat(run->tokenizer)->place;
     const struct attn_encoding *encoding = &run->text.encoding;
 
-    if (!found || !request->input.text || run->text.n_prompt > 0)
+    if (!found || !request->input.text || run->text.n_prompt > 0 || request->chat.form ||
+        request->reading.chat == ATTN_CHAT_OFF || attn_chat_is_wanted(&request->chat))
         return;
     for (size_t i = 0; i < encoding->n; i++)
         if (encoding->texts[i] != ATTN_TEXT_NONE &&
             attn_tokenizer_is_special(run->tokenizer, encoding->ids[i]))
             return;
     attn_note(request->on_note, request->user, ATTN_NOTE_CHAT,
-              "'%s' was trained on conversations in the form of its chat template (%s), and the "
-              "text has none of its tokens; to write such a text for `file p.txt` `raw` "
-              "`special_tokens off`: python3 -c \"from transformers import AutoTokenizer as T; "
-              "open('p.txt', 'w').write(T.from_pretrained('DIR').apply_chat_template([{'role': "
-              "'user', 'content': 'TEXT'}], tokenize=False, add_generation_prompt=True))\"",
-              attn_quote_string(attn_model_name(run->model)).text, found);
+              "a chat model, and the text is not in its form: `chat on` puts it there");
 }
 
 /* Notes what of the sound that is the source of RUN is not heard as it is. */
@@ -138,10 +134,37 @@ static void note_sound(const struct attn_run *run)
                   attn_quote_string(attn_model_name(run->model)).text);
 }
 
+/* Puts the text of RUN into the form of a conversation, if that is wanted. The template writes all
+ * special tokens. */
+static enum attn_status put_into_chat(struct attn_run *run, struct attn_error *err)
+{
+    struct attn_request *request = &run->request;
+    struct attn_input *input = &request->input;
+
+    if (attn_input_is_picture(input) || !attn_chat_is_wanted(&request->chat))
+        return ATTN_OK;
+    if (request->reading.with_prompt)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`with_prompt` and `chat` are two forms of a text");
+    if (request->reading.special == ATTN_SPECIAL_TEXT)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`special text` would take apart what the chat template writes");
+    ATTN_TRY(attn_chat_write(&request->chat, run->tokenizer, attn_model_name(run->model),
+                             input->text, input->n_text, false, &run->chat, err));
+    run->text.prompted = run->chat.text;
+    run->chat.text = NULL;
+    run->text.n_prompt = attn_chat_user(&run->chat).begin;
+    input->text = run->text.prompted;
+    input->n_text = run->chat.size;
+    request->reading.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    return ATTN_OK;
+}
+
 static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
     char residues[ATTN_RESIDUES_SIZE];
+    struct attn_talk_span user;
 
     run->text.input = &request->input, run->text.role = "text";
     run->source.input = &request->source, run->source.role = "source";
@@ -150,12 +173,15 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     run->text.gemm = run->source.gemm = run->host->options.gemm;
     run->text.isa = run->source.isa = run->host->options.isa;
     run->text.places = run->source.places = request->reading.places;
+    ATTN_TRY(put_into_chat(run, err));
     ATTN_TRY(attn_sequence_put_prompt(&request->reading, run->model, &run->request.input,
                                       &run->text, err));
     if (attn_input_is_picture(&request->input) &&
         attn_model_config(run->model)->vision.family != ATTN_VISION_NONE)
         ATTN_TRY(attn_picture_prompt_read(
             &(const struct attn_picture_reading){.asked = &request->reading,
+                                                 .chat = &request->chat,
+                                                 .written = &run->chat,
                                                  .tokenizer = run->tokenizer,
                                                  .notes = attn_request_notes(request),
                                                  .input = &run->request.input,
@@ -170,6 +196,11 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     if (run->text.seen.n_picture > 0)
         ATTN_TRY(attn_tower_prepare(run->model, &run->text, err));
     note_chat(run);
+    user = attn_input_is_picture(&request->input)
+               ? (struct attn_talk_span){.end = request->input.n_text}
+               : attn_chat_user(&run->chat);
+    ATTN_TRY(attn_chat_place(&run->chat, user.begin, user.end, request->reading.places, &run->text,
+                             err));
     attn_sequence_note_twice(&run->text, run->tokenizer, attn_request_notes(request));
     if (attn_run_describe_residues(run, residues))
         attn_note(request->on_note, request->user, ATTN_NOTE_RESIDUES, "%s", residues);
@@ -184,8 +215,13 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
 
 enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *err)
 {
-    const struct attn_request *request = &run->request;
+    struct attn_request *request = &run->request;
 
+    ATTN_TRY(attn_chat_check(&request->chat, &request->input, err));
+    if (request->chat.form && !attn_chat_is_wanted(&request->chat))
+        request->reading.chat = ATTN_CHAT_OFF;
+    if (request->chat.messages) /* the template makes the text of them */
+        request->input.text = "";
     ATTN_TRY(attn_image_input_check(&request->reading, &request->input, &request->source,
                                     run->model, err));
     ATTN_TRY(attn_run_check_question(run->model, &request->predict, err));

@@ -8,6 +8,7 @@
 #include "edits/edits_internal.h"
 #include "formats/json.h"
 #include "input/arrays_input.h"
+#include "input/chat.h"
 #include "input/pass.h"
 #include "input/position.h"
 #include "input/tower.h"
@@ -37,6 +38,7 @@ struct attn_run {
     /* input: tokenizers are borrowed from the host, or NULL */
     const struct attn_tokenizer *tokenizer, *source_tokenizer;
     struct attn_sequence text, source;
+    struct attn_chat_text chat;     /* if the text is a conversation: its messages and places */
     struct attn_tower_picture tile; /* one of the pictures of the text, whose tower is watched */
     /* [n_tile] owns; the pictures whose tower is edited, of which the first are watched; none if
      * nothing of the tower is named */

@@ -154,8 +154,7 @@ static bool needs_pictures(const struct attn_many_task *task)
 
     return family == ATTN_VISION_PALIGEMMA ||
            (family != ATTN_VISION_NONE &&
-            (request->input.answer || request->reading.chat != ATTN_CHAT_ON ||
-             request->reading.image_tiles != ATTN_IMAGE_TILES_ON ||
+            (request->input.answer || request->reading.image_tiles != ATTN_IMAGE_TILES_ON ||
              names_site(task, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES,
                                          ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES))));
 }
@@ -171,6 +170,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     if (task->has_cross || needs_pictures(task))
         return ATTN_OK;
     request.input = (struct attn_input){.ids = ids, .n_id = task->n_longest};
+    request.chat = (struct attn_chat_request){0};
     if (attn_model_reads_pictures(task->host->model)) {
         ATTN_TRY(make_blank(&attn_model_config(task->host->model)->image, &task->blank, err));
         request.input = (struct attn_input){.pixels = &task->blank};

@@ -261,24 +261,6 @@ static enum attn_status add_notes(struct attn_tokenizer *tokenizer,
                : ATTN_OK;
 }
 
-/* Returns where the GGUF file of TOKENIZER, or SOURCE with its class FOUND, has a chat template. It
- * is not read. */
-static const char *find_chat_template(const struct attn_tokenizer *tokenizer,
-                                      const struct attn_source *source,
-                                      const struct attn_class *found)
-{
-    static const char key[] = "tokenizer.chat_template", file[] = "chat_template.jinja";
-    const char *text = NULL;
-
-    if (!tokenizer->gguf && attn_source_has_part(source, file))
-        return file;
-    if (!tokenizer->gguf)
-        return attn_class_has(found, "chat_template") ? "tokenizer_config.json" : NULL;
-    return attn_gguf_get_text(tokenizer->gguf, key, &text, &(size_t){0}, NULL) == ATTN_OK && text
-               ? key
-               : NULL;
-}
-
 static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
 {
@@ -299,14 +281,14 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
         if (status == ATTN_OK)
             status = add_notes(tokenizer, source, &found, err);
     }
-    tokenizer->chat_template = find_chat_template(tokenizer, source, &found);
+    if (status == ATTN_OK && !tokenizer->decoded.begin && !tokenizer->decoded.monitor)
+        status = attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
+    if (status == ATTN_OK)
+        status = attn_tokenizer_read_chat(tokenizer, source, &found, err);
     attn_class_release(&found);
-    ATTN_TRY(status);
     if (is_given && attn_gguf_is_source(source))
         tokenizer->detail = "the tokenizer is the one that was given, not that of the GGUF file";
-    return tokenizer->decoded.begin || tokenizer->decoded.monitor
-               ? ATTN_OK
-               : attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
+    return status;
 }
 
 /* Reads TOKENIZER from the letters in a file of microgpt, unless a vocabulary's file is given. */
@@ -407,6 +389,8 @@ static void free_side(struct attn_tokenizer *tokenizer)
     attn_free(tokenizer->is_wide);
     attn_decoded_release(&tokenizer->decoded);
     attn_free(tokenizer->note);
+    attn_free(tokenizer->chat.text);
+    attn_buffer_release(&tokenizer->chat.tokens);
     attn_gguf_free(tokenizer->gguf);
     if (unread) {
         attn_monitor_free(unread->monitor);
@@ -439,9 +423,11 @@ size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer)
     return tokenizer ? tokenizer->vocabulary.n : 0;
 }
 
-const char *attn_tokenizer_chat_template(const struct attn_tokenizer *tokenizer)
+const struct attn_chat_template *attn_tokenizer_chat(const struct attn_tokenizer *tokenizer)
 {
-    return tokenizer ? tokenizer->chat_template : NULL;
+    static const struct attn_chat_template none;
+
+    return tokenizer ? &tokenizer->chat : &none;
 }
 
 const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer)

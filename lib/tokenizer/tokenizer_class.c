@@ -222,6 +222,7 @@ enum attn_status attn_class_find(struct attn_class *found, const struct attn_sou
                                        "extra_special_tokens",
                                        "added_tokens_decoder",
                                        "auto_map",
+                                       "chat_template",
                                        NULL};
     static const char class_key[] = "tokenizer_class", type_key[] = "model_type";
     const struct attn_node *settings;

@@ -97,6 +97,14 @@ struct attn_unread {
 /* A tokenizer. The functions that open one set up the vocabulary with all tokens, the added tokens,
  * the model (borrowed by the last stage), the stages, the post-processing, and the decoder.
  * attn_decoded_prepare sets up the rest. */
+/* The template for conversations that the files have, and the tokens that it may name. */
+struct attn_chat_template {
+    const char *place; /* the file or key that has one, or NULL; constant */
+    char *text;        /* [size] owns; or NULL */
+    size_t size;
+    struct attn_buffer tokens; /* owns; a JSON object: {"bos_token": "<s>"} */
+};
+
 struct attn_tokenizer {
     enum attn_tokenizer_kind kind;
     struct attn_settings settings;
@@ -127,7 +135,7 @@ struct attn_tokenizer {
     struct attn_gguf *gguf; /* owns; the GGUF file whose metadata contains the tokenizer, or NULL */
     struct attn_unread *unread; /* owns; NULL: all data is read when the tokenizer is opened */
     const char *detail;         /* tells which files were read, or NULL; not owned */
-    const char *chat_template;  /* the file or key that has one, or NULL; constant */
+    struct attn_chat_template chat;
 };
 
 /* --- Opening ---------------------------------------------------------------------------------- */
@@ -141,9 +149,15 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
                                             void *user, struct attn_tokenizer **out,
                                             struct attn_error *err);
 
-/* Returns the file, or the key of a GGUF file, that has a chat template: the form in which the
- * model was trained on conversations. NULL without one. */
-const char *attn_tokenizer_chat_template(const struct attn_tokenizer *tokenizer);
+/* Returns the chat template: the form in which the model was trained on conversations. Its `place`
+ * is NULL without one. */
+const struct attn_chat_template *attn_tokenizer_chat(const struct attn_tokenizer *tokenizer);
+
+/* Reads the chat template of TOKENIZER from its GGUF file, or from SOURCE with its class FOUND
+ * (tokenizer_chat.c). */
+enum attn_status attn_tokenizer_read_chat(struct attn_tokenizer *tokenizer,
+                                          const struct attn_source *source,
+                                          const struct attn_class *found, struct attn_error *err);
 
 /* Returns a note about the vocabulary, a line to report; or NULL. Borrowed. */
 const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);

@@ -734,6 +734,10 @@ class attn_places(Structure):
     pass
 
 
+class attn_chat_request(Structure):
+    pass
+
+
 class attn_request_reading(Structure):
     pass
 
@@ -1365,6 +1369,13 @@ attn_places._fields_ = [
     ("others", POINTER(attn_places)),
     ("later", c_void_p * 2),
 ]
+attn_chat_request._fields_ = [
+    ("form", c_char_p),
+    ("system", c_char_p),
+    ("messages", c_char_p),
+    ("now", c_int64),
+    ("later", c_void_p * 4),
+]
 attn_request_reading._fields_ = [
     ("special", c_int),
     ("special_tokens", c_int),
@@ -1648,6 +1659,7 @@ attn_request._fields_ = [
     ("max_input", c_size_t),
     ("max_seconds", c_double),
     ("maps", attn_request_maps),
+    ("chat", attn_chat_request),
 ]
 attn_result._fields_ = [
     ("n_token", c_size_t),

@@ -1,0 +1,177 @@
+/* chat.c - see chat.h. */
+#include "input/chat.h"
+
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/utf8.h"
+#include "tokenizer/tokenizer_internal.h"
+
+#include <string.h>
+
+static bool is_form(const struct attn_chat_request *asked, const char *word)
+{
+    return asked->form && strcmp(asked->form, word) == 0;
+}
+
+bool attn_chat_is_wanted(const struct attn_chat_request *asked)
+{
+    return asked->form ? !is_form(asked, "off") : asked->system || asked->messages;
+}
+
+enum attn_status attn_chat_check(const struct attn_chat_request *asked,
+                                 const struct attn_input *input, struct attn_error *err)
+{
+    const char *field = asked->messages ? "messages" : asked->system ? "system" : "chat";
+
+    if (!attn_chat_is_wanted(asked))
+        return asked->system || asked->messages
+                   ? attn_refuse(err, ATTN_STAGE_OPTIONS,
+                                 "`%s` goes with `chat on`, and `chat` is off", field)
+                   : ATTN_OK;
+    if (asked->system && asked->messages)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`system` and `messages` are given, expected one of them");
+    if (asked->messages && (input->text || input->ids || input->embeddings))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`messages` are given beside another input, expected one of them");
+    if (input->ids || input->embeddings || input->pair)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` goes with a text, and `%s` is given",
+                           field,
+                           input->ids          ? "ids"
+                           : input->embeddings ? "embeds"
+                                               : "pair");
+    return ATTN_OK;
+}
+
+static void append_message(struct attn_buffer *json, const char *role, const char *text,
+                           size_t size, bool has_picture)
+{
+    attn_buffer_append_format(
+        json, "%s{\"role\": \"%s\", \"content\": ", json->size > 1 ? ", " : "", role);
+    if (has_picture)
+        attn_buffer_append_string(json, "[{\"type\": \"image\"}, {\"type\": \"text\", \"text\": ");
+    attn_json_append_string(json, text, size);
+    attn_buffer_append_string(json, has_picture ? "}]}" : "}");
+}
+
+/* Writes the messages as JSON, or reads their file. */
+static enum attn_status make_messages(const struct attn_chat_request *asked, const char *text,
+                                      size_t size, bool has_picture, struct attn_buffer *json,
+                                      struct attn_error *err)
+{
+    struct attn_file file = {0};
+
+    if (asked->messages && *asked->messages == '[') {
+        attn_buffer_append_string(json, asked->messages);
+    } else if (asked->messages) {
+        ATTN_TRY(attn_file_read_regular(asked->messages, ATTN_TEMPLATE_MAX_OUTPUT, &file, err));
+        attn_buffer_append(json, file.data, file.size);
+        attn_file_release(&file);
+    } else {
+        if (attn_utf8_valid_length(text, size) < size)
+            return attn_error_set(err, ATTN_INVALID, "the text of a conversation is not UTF-8");
+        attn_buffer_append_char(json, '[');
+        if (asked->system)
+            append_message(json, "system", asked->system, strlen(asked->system), false);
+        append_message(json, "user", text, size, has_picture);
+        attn_buffer_append_char(json, ']');
+    }
+    return attn_buffer_check(json, err);
+}
+
+/* Parses the template that ASKED names, or that of TOKENIZER. */
+static enum attn_status open_template(const struct attn_chat_request *asked,
+                                      const struct attn_tokenizer *tokenizer, const char *model,
+                                      struct attn_template **parsed, struct attn_error *err)
+{
+    const struct attn_chat_template *chat = attn_tokenizer_chat(tokenizer);
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    if (asked->form && !is_form(asked, "on")) {
+        ATTN_TRY(attn_file_read_regular(asked->form, ATTN_TEMPLATE_MAX_SOURCE, &file, err));
+        status = attn_template_parse((const char *)file.data, file.size, asked->form, parsed, err);
+        attn_file_release(&file);
+        return status;
+    }
+    if (!chat->text) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' has no chat template",
+                    attn_quote_string(model).text);
+        attn_error_hint(err, "`chat FILE` takes one from a file");
+        return ATTN_INVALID;
+    }
+    return attn_template_parse(chat->text, chat->size, chat->place, parsed, err);
+}
+
+enum attn_status attn_chat_write(const struct attn_chat_request *asked,
+                                 const struct attn_tokenizer *tokenizer, const char *model,
+                                 const char *text, size_t size, bool has_picture,
+                                 struct attn_chat_text *written, struct attn_error *err)
+{
+    const struct attn_buffer *tokens = &attn_tokenizer_chat(tokenizer)->tokens;
+    struct attn_template *parsed = NULL;
+    struct attn_buffer json = {0}, out = {0};
+    struct attn_talk talk;
+    enum attn_status status;
+
+    ATTN_TRY(open_template(asked, tokenizer, model, &parsed, err));
+    status = make_messages(asked, text, size, has_picture, &json, err);
+    talk = (struct attn_talk){.messages = json.data,
+                              .n_messages = json.size,
+                              .variables = tokens->size > 0 ? tokens->data : "{}",
+                              .n_variables = tokens->size > 0 ? tokens->size : 2,
+                              .now = asked->now};
+    if (status == ATTN_OK)
+        status = attn_template_render(parsed, &talk, &out, &written->messages, &written->n, err);
+    written->size = out.size;
+    if (status == ATTN_OK) {
+        written->text = attn_buffer_take(&out, err);
+        status = written->text ? ATTN_OK : ATTN_NO_MEMORY;
+    }
+    attn_buffer_release(&out);
+    attn_buffer_release(&json);
+    attn_template_free(parsed);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+void attn_chat_release(struct attn_chat_text *written)
+{
+    attn_free(written->text);
+    attn_free(written->messages);
+    attn_free(written->positions);
+    *written = (struct attn_chat_text){0};
+}
+
+struct attn_talk_span attn_chat_user(const struct attn_chat_text *written)
+{
+    for (size_t i = written->n; i-- > 0;)
+        if (written->messages[i].is_user && written->messages[i].end > 0)
+            return written->messages[i];
+    return (struct attn_talk_span){0};
+}
+
+enum attn_status attn_chat_place(struct attn_chat_text *written, size_t begin, size_t end,
+                                 const struct attn_places *others, struct attn_sequence *sequence,
+                                 struct attn_error *err)
+{
+    const struct attn_encoding *encoding = &sequence->encoding;
+    struct attn_number_list *list = &written->user.spec;
+    size_t n = 0;
+
+    if (end == 0)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(written->positions, encoding->n, err));
+    for (size_t i = 0; i < encoding->n; i++)
+        if (encoding->texts[i] != ATTN_TEXT_NONE && encoding->begin[i] < end &&
+            encoding->end[i] > begin &&
+            (sequence->seen.n_picture == 0 || sequence->seen.region[i] == ATTN_REGION_QUESTION))
+            written->positions[n++] = (int64_t)i;
+    written->user = (struct attn_item_place){.name = "user"};
+    list->items = written->positions;
+    list->n = n;
+    written->places = (struct attn_places){.items = &written->user, .n = n > 0, .others = others};
+    sequence->places = &written->places;
+    return ATTN_OK;
+}

@@ -1,0 +1,44 @@
+/* chat.h - texts as conversations, in the form that the template of a model gives them. */
+#ifndef ATTN_INPUT_CHAT_H
+#define ATTN_INPUT_CHAT_H
+
+#include "input/sequence.h"
+#include "template/template.h"
+#include "tokenizer/tokenizer.h"
+
+/* A text that a template wrote. Initialize with = {0}; end with attn_chat_release. */
+struct attn_chat_text {
+    char *text; /* [size] owns; terminated */
+    size_t size;
+    struct attn_talk_span *messages; /* [n] owns; where the content of each is */
+    size_t n;
+    int64_t *positions; /* owns; the tokens of what the user said last; set by attn_chat_place */
+    struct attn_item_place user;
+    struct attn_places places; /* with the name `user`, if it is known */
+};
+
+/* Whether ASKED puts texts without a picture into the form of a conversation. */
+bool attn_chat_is_wanted(const struct attn_chat_request *asked);
+
+/* Checks that the fields of ASKED fit each other and INPUT. */
+enum attn_status attn_chat_check(const struct attn_chat_request *asked,
+                                 const struct attn_input *input, struct attn_error *err);
+
+/* Writes TEXT [size], which the user says, or the messages of ASKED, by the template of ASKED or of
+ * TOKENIZER. MODEL is its name. With HAS_PICTURE, a picture comes before the text. */
+enum attn_status attn_chat_write(const struct attn_chat_request *asked,
+                                 const struct attn_tokenizer *tokenizer, const char *model,
+                                 const char *text, size_t size, bool has_picture,
+                                 struct attn_chat_text *written, struct attn_error *err);
+void attn_chat_release(struct attn_chat_text *written);
+
+/* Makes the places of WRITTEN, the text of SEQUENCE, of which bytes BEGIN to END are what the user
+ * said: the position `user`, and OTHERS. SEQUENCE borrows them. */
+enum attn_status attn_chat_place(struct attn_chat_text *written, size_t begin, size_t end,
+                                 const struct attn_places *others, struct attn_sequence *sequence,
+                                 struct attn_error *err);
+
+/* Returns where the user's last words are in WRITTEN; {0} if unknown. */
+struct attn_talk_span attn_chat_user(const struct attn_chat_text *written);
+
+#endif
