@@ -157,6 +157,8 @@ static const char *const one_size[][2] = {
     {"encoder_layers", "num_hidden_layers"},
     {"encoder_attention_heads", "num_attention_heads"},
     {"encoder_attention_heads", "num_key_value_heads"},
+    {"depth", "num_hidden_layers"},
+    {"image_token_index", "image_token_id"},
 };
 
 enum attn_status attn_config_check_alias(const struct attn_json *json, const char *key,
@@ -433,7 +435,7 @@ static enum attn_status read_common(ATTN_CONFIG_ARGS)
     if (form->eps_key)
         ATTN_TRY(attn_json_get_double(json, root, form->eps_key, 0, 1, &eps, err));
     ATTN_TRY(attn_json_get_bool(json, root, "tie_word_embeddings", &is_tied, err));
-    if (form->gelu_is_tanh && strcmp(config->act_fn, "gelu") == 0)
+    if (form->gelu_is_tanh && strcmp(activation, "gelu") == 0) /* not "gelu_python" */
         config->act_fn = "gelu_new";
     config->norm_eps = (float)eps;
     config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;

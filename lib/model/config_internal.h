@@ -369,6 +369,11 @@ enum attn_status attn_config_find_object(const struct attn_json *json,
                                          const struct attn_node *object, const char *key,
                                          const struct attn_node **found, struct attn_error *err);
 
+/* Sets *rope to the settings of rotary positions in OBJECT: `rope_scaling`, else `rope_parameters`;
+ * as in transformers, never a mixture. */
+enum attn_status attn_config_find_rope(const struct attn_json *json, const struct attn_node *object,
+                                       const struct attn_node **rope, struct attn_error *err);
+
 /* Reads a width, at least 1, from the top level of a config. Without KEY, *width is unchanged. */
 enum attn_status attn_config_get_width(const struct attn_json *json, const char *key, size_t *width,
                                        struct attn_error *err);

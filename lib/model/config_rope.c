@@ -389,6 +389,13 @@ enum attn_status attn_config_read_unturned(ATTN_CONFIG_ARGS)
     return ATTN_OK;
 }
 
+enum attn_status attn_config_find_rope(const struct attn_json *json, const struct attn_node *object,
+                                       const struct attn_node **rope, struct attn_error *err)
+{
+    ATTN_TRY(attn_config_find_object(json, object, "rope_scaling", rope, err));
+    return *rope ? ATTN_OK : attn_config_find_object(json, object, "rope_parameters", rope, err);
+}
+
 enum attn_status attn_config_read_rope(ATTN_CONFIG_ARGS)
 {
     static const char *const types[] = {"full_attention", "sliding_attention"};
@@ -404,10 +411,9 @@ enum attn_status attn_config_read_rope(ATTN_CONFIG_ARGS)
 
     sliding.keys = &form->rope_of_windows;
     config->positions = ATTN_POSITIONS_ROTARY;
-    ATTN_TRY(attn_config_find_object(json, root, "rope_scaling", &full.objects[0], err));
     ATTN_TRY(attn_config_find_object(json, root, "rope_parameters", &parameters, err));
-    if (!is_nested && !full.objects[0])
-        full.objects[0] = parameters;
+    ATTN_TRY(is_nested ? attn_config_find_object(json, root, "rope_scaling", &full.objects[0], err)
+                       : attn_config_find_rope(json, root, &full.objects[0], err));
     if (form->unturned == ATTN_UNTURNED_FULL && !form->windows.may_be_null &&
         is_null(root, "sliding_window"))
         return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "sliding_window",

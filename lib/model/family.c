@@ -472,6 +472,9 @@ static enum attn_status read_part(struct attn_json *json, const struct attn_deco
                                   struct attn_error *err)
 {
     static const char *const sections[] = {"text_config", "llm_config", "language_config"};
+    /* Transformers applies it to SmolVLM, and passes it over in the others. */
+    static const struct attn_config_extra of_top[] = {{"is_causal", ATTN_WISH_FALSE},
+                                                      {.key = NULL}};
     const struct attn_node *root = attn_json_root(json), *section = NULL;
     const char *type = part->text_type;
     const struct attn_family *its;
@@ -489,6 +492,7 @@ static enum attn_status read_part(struct attn_json *json, const struct attn_deco
     if (!its || its->form.defaults.is_encoder || its->encoder || its->towers[0])
         return refuse_type(json, type, section != NULL, err);
     ATTN_TRY(attn_config_refuse_extras(json, &its->form, err));
+    ATTN_TRY(attn_config_refuse(json, root, of_top, err));
     read = *its;
     read.form.sees_prompt = part->sees_prompt;
     attn_json_enter(json, section);

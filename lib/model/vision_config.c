@@ -19,6 +19,12 @@ static const struct form {
     {{ATTN_VISION_QWEN, "qwen2_5_vl", 151655, 0, 14, 2, 0}, 14, "image_token_id"},
 };
 
+/* With these transformers masks the cells of Gemma 3 in another way than the text. */
+static const struct attn_config_extra both_ways[] = {
+    {"is_causal", ATTN_WISH_FALSE}, {"use_bidirectional_attention", ATTN_WISH_TRUE}, {.key = NULL}};
+static const struct attn_config_switch caps[] = {ATTN_FACTOR("final_logit_softcapping", logits_cap),
+                                                 {.key = NULL}};
+
 /* Sets the side of a cell of Gemma 3, whose config has the number of cells. */
 static enum attn_status read_n_cell(const struct attn_json *json, struct attn_vision_config *vision,
                                     struct attn_error *err)
@@ -63,27 +69,23 @@ static enum attn_status read_sections(const struct attn_json *json, const struct
                                       const struct attn_config *config,
                                       struct attn_config_layers *layers, struct attn_error *err)
 {
-    static const char *const names[] = {"rope_parameters", "rope_scaling"};
+    const struct attn_node *rope, *list, *at;
     size_t sections[3] = {16, 24, 24}, sum = 0, n = 0;
     bool has_windows = false;
+    int64_t number;
 
     ATTN_TRY(attn_json_get_bool(json, text, "use_sliding_window", &has_windows, err));
     if (has_windows)
         return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "use_sliding_window",
                                 "is true, expected false");
-    for (size_t i = 0; i < 2 && n == 0; i++) {
-        const struct attn_node *list =
-            attn_node_find(attn_node_find(text, names[i]), "mrope_section");
-        const struct attn_node *at =
-            list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
-        int64_t number;
-
-        for (; at; at = attn_node_next(at), n++) {
-            if (n == 3 || !attn_node_int(at, &number) || number < 0 || number > ATTN_MAX_LAYER)
-                return attn_json_refuse(json, err, ATTN_FORMAT, "mrope_section",
-                                        "is not understood, expected three numbers");
-            sections[n] = (size_t)number;
-        }
+    ATTN_TRY(attn_config_find_rope(json, text, &rope, err));
+    list = attn_node_find(rope, "mrope_section");
+    at = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
+    for (; at; at = attn_node_next(at), n++) {
+        if (n == 3 || !attn_node_int(at, &number) || number < 0 || number > ATTN_MAX_LAYER)
+            return attn_json_refuse(json, err, ATTN_FORMAT, "mrope_section",
+                                    "is not understood, expected three numbers");
+        sections[n] = (size_t)number;
     }
     for (size_t i = 0; i < 3; i++)
         sum += sections[i];
@@ -104,6 +106,7 @@ enum attn_status attn_vision_config_read(const struct attn_json *json, const cha
     struct attn_vision_config *vision = &config->vision;
     const struct form *form = NULL;
     int64_t image_id;
+    const char *key;
 
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         form = strcmp(forms[i].usual.type, type) == 0 ? &forms[i] : form;
@@ -114,13 +117,21 @@ enum attn_status attn_vision_config_read(const struct attn_json *json, const cha
     ATTN_TRY(attn_config_find_object(json, root, "vision_config", &object, err));
     if (!object)
         vision->patch = form->bare_patch;
-    ATTN_TRY(attn_json_get_int(json, root, form->image_id, 0, INT32_MAX, &image_id, err));
+    key = form->image_id;
+    ATTN_TRY(attn_config_check_alias(json, key, "image_token_id", err));
+    if (!attn_config_find_given(root, key))
+        key = "image_token_id";
+    ATTN_TRY(attn_json_get_int(json, root, key, 0, INT32_MAX, &image_id, err));
     vision->image_id = (int32_t)image_id;
     ATTN_TRY(read_sizes(json, object, vision, err));
     if (vision->family == ATTN_VISION_QWEN)
         return read_sections(json, text ? text : root, config, layers, err);
-    if (vision->family == ATTN_VISION_GEMMA3)
+    if (vision->family == ATTN_VISION_GEMMA3) {
+        ATTN_TRY(attn_config_refuse(json, text, both_ways, err));
         return read_n_cell(json, vision, err);
+    }
+    if (vision->family == ATTN_VISION_PALIGEMMA) /* also with Gemma 1, which has no cap alone */
+        return attn_config_read_switches(json, text, caps, config, err);
     if (vision->family != ATTN_VISION_SMOLVLM)
         return ATTN_OK;
     ATTN_TRY(attn_config_get_width(json, "scale_factor", &vision->merge, err));

@@ -14,6 +14,7 @@
 #include "model/families/families_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
@@ -100,7 +101,9 @@ static enum attn_status read_qwen(ATTN_CONFIG_ARGS)
     struct attn_image_config *image = &config->image;
     const size_t most = ATTN_MAX_LAYER;
     const struct attn_node *root = attn_json_root(json);
-    double ratio = 4;
+    const struct attn_node *rope;
+    const char *type = "axial";
+    double ratio = 4, theta = 10000;
 
     ATTN_TRY(attn_json_get_size(json, root, "patch_size", 1, most, &image->patch_height, err));
     ATTN_TRY(attn_json_get_size(json, root, "temporal_patch_size", 1, most, &image->n_frame, err));
@@ -113,15 +116,25 @@ static enum attn_status read_qwen(ATTN_CONFIG_ARGS)
         return attn_json_refuse(json, err, ATTN_UNSUPPORTED, form->names->n_head,
                                 "makes heads of width %zu, expected a multiple of 4",
                                 config->d_head);
+    ATTN_TRY(attn_config_find_rope(json, root, &rope, err));
+    ATTN_TRY(attn_json_get_string(
+        json, rope, attn_node_find(rope, "rope_type") ? "rope_type" : "type", &type, err));
+    if (strcmp(type, "axial") != 0 && strcmp(type, "default") != 0)
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "rope_type",
+                                "is '%s', expected 'axial'", attn_quote_string(type).text);
+    ATTN_TRY(attn_json_get_double(json, rope && attn_node_find(rope, "rope_theta") ? rope : root,
+                                  "rope_theta", 1, 1e30, &theta, err));
     for (size_t layer = 0; layer < config->n_layer; layer++)
         layers->rope[layer] =
             (struct attn_rope){.d_rotary = config->d_head,
-                               .theta = 10000,
+                               .theta = theta,
                                .sections = {0, config->d_head / 4, config->d_head / 4},
                                .is_axial = true};
     return config->has_gated_mlp ? read_windows(json, config, layers, err) : ATTN_OK;
 }
 
+/* No key changes the epsilon of the norms, 1e-6. */
+#define KEYS_OF_QWEN .has_no_heads_keys = true, .activation_key = "hidden_act"
 #define A_QWEN                                                                                     \
     ATTN_BLOCK, .is_encoder = true, .positions = ATTN_POSITIONS_ROTARY, .has_qkv_bias = true,      \
                 .has_out_bias = true, .has_mlp_bias = true, .n_layer = 32, .n_head = 16,           \
@@ -134,11 +147,11 @@ static enum attn_status read_qwen(ATTN_CONFIG_ARGS)
 
 const struct attn_family attn_family_qwen2_vl_vision = {
     FAMILY("qwen2_vl_vision", NULL, "tower.", qwen2_rules), .read_config = read_qwen,
-    .form = {KEYS_OF_BERT, .names = &qwen2_names,
+    .form = {KEYS_OF_QWEN, .names = &qwen2_names,
              .defaults = {A_QWEN, .norm = ATTN_NORM_LAYERNORM, .d_model = 1280,
                           .act_fn = "quick_gelu"}}};
 const struct attn_family attn_family_qwen2_5_vl_vision = {
     FAMILY("qwen2_5_vl_vision", NULL, "tower.", qwen2_5_rules), .read_config = read_qwen,
-    .form = {KEYS_OF_BERT, .names = &qwen2_5_names,
+    .form = {KEYS_OF_QWEN, .names = &qwen2_5_names,
              .defaults = {A_QWEN, .norm = ATTN_NORM_RMSNORM, .has_gated_mlp = true, .d_model = 3584,
                           .d_mlp = 3420, .act_fn = "silu"}}};
