@@ -57,7 +57,8 @@
     X(SLOW_BF16, 48, "slow_bf16")         /* a processor without instructions for bfloat16 */      \
     X(OTHER_SHARD, 49, "other_shard")     /* another shard was computed from another input */      \
     X(TIE, 50, "tie")                     /* an order among equal values is that of the file */    \
-    X(TENSOR_NAMES, 51, "tensor_names")   /* what is left out of the names of tensors */
+    X(TENSOR_NAMES, 51, "tensor_names")   /* what is left out of the names of tensors */           \
+    X(TRANSPARENT, 52, "transparent")     /* a picture with alpha, which no model reads */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

@@ -25,6 +25,9 @@ struct attn_image {
     unsigned char *rgb; /* [height, width, 3] owns */
     /* Borrowed; held from allocation to release; NULL: no limit. */
     struct attn_image_permit *permit;
+    bool lays_on_white;  /* set before reading: transparent pixels are laid on white; else alpha is
+                            dropped */
+    bool is_transparent; /* set by reading: some pixel is not opaque */
 };
 
 /* The most pixels of a side, and of a picture. The sizes in a header are compared with these before
@@ -42,10 +45,18 @@ enum attn_status attn_image_permit_take(struct attn_image_permit *permit, size_t
                                         struct attn_error *err);
 void attn_image_permit_give_back(struct attn_image_permit *permit);
 
-/* Allocates IMAGE for WIDTH x HEIGHT pixels, as the header of the file PATH states. Fails if that
- * is too large. */
+/* Checks that WIDTH x HEIGHT pixels of the picture NAME are not too many. */
+enum attn_status attn_image_check_size(const char *name, uint64_t width, uint64_t height,
+                                       struct attn_error *err);
+
+/* Allocates IMAGE for WIDTH x HEIGHT pixels of N_BYTE bytes, as the header of the file PATH states.
+ * Fails if that is too large. */
 enum attn_status attn_image_allocate(const char *path, uint64_t width, uint64_t height,
-                                     struct attn_image *image, struct attn_error *err);
+                                     size_t n_byte, struct attn_image *image,
+                                     struct attn_error *err);
+
+/* Converts the pixels of IMAGE, RGBA, to RGB. */
+void attn_image_take_alpha(struct attn_image *image);
 
 void attn_image_release(struct attn_image *image); /* {0} is allowed */
 

@@ -22,7 +22,7 @@ static enum attn_status read_array_file(const char *path, struct attn_npy_file *
 
     if (dtype == ATTN_DTYPE_U8 && attn_npy_rank(*npy) == 3 && shape[2] == 3 && shape[0] > 0 &&
         shape[1] > 0) {
-        ATTN_TRY(attn_image_allocate(path, shape[1], shape[0], image, err));
+        ATTN_TRY(attn_image_allocate(path, shape[1], shape[0], 3, image, err));
         attn_npy_read_bytes(*npy, image->rgb);
         return ATTN_OK;
     }
@@ -59,15 +59,14 @@ static enum attn_status read_file(const char *path, struct attn_file *file,
                                   struct attn_image *image, struct attn_ndarray *values,
                                   struct attn_error *err)
 {
-    if (begins_with(file, "\x89PNG\r\n\x1a\n", 8))
-        return attn_image_read_png(file, image, err);
-    if (begins_with(file, "\xff\xd8\xff", 3)) {
-        ATTN_TRY(attn_image_read_jpeg(file, image, err));
-        return attn_image_turn(image, attn_image_orientation(file->data, file->size), err);
-    }
-    if (begins_with(file, "RIFF", 4) && file->size >= 12 &&
-        memcmp(file->data + 8, "WEBP", 4) == 0) {
-        ATTN_TRY(attn_image_read_webp(file, image, err));
+    const bool is_webp =
+        begins_with(file, "RIFF", 4) && file->size >= 12 && memcmp(file->data + 8, "WEBP", 4) == 0;
+    const bool is_png = begins_with(file, "\x89PNG\r\n\x1a\n", 8);
+
+    if (is_png || is_webp || begins_with(file, "\xff\xd8\xff", 3)) {
+        ATTN_TRY((is_png    ? attn_image_read_png
+                  : is_webp ? attn_image_read_webp
+                            : attn_image_read_jpeg)(file, image, err));
         return attn_image_turn(image, attn_image_orientation(file->data, file->size), err);
     }
     if (begins_with(file, "\x93NUMPY", 6))
@@ -89,7 +88,7 @@ enum attn_status attn_image_read_file(const char *path, struct attn_file *file,
                                       struct attn_image *image, struct attn_ndarray *values,
                                       struct attn_error *err)
 {
-    struct attn_image made = {.permit = image->permit};
+    struct attn_image made = {.permit = image->permit, .lays_on_white = image->lays_on_white};
     const enum attn_status status = read_file(path, file, &made, values, err);
 
     if (status == ATTN_OK)

@@ -14,8 +14,9 @@
  *     attn_image_release(&image);
  *
  * The format is found from the first bytes of a file, not from its name. Grey, palette, alpha and
- * 16 bits for each channel become RGB as Pillow's convert("RGB") does it: alpha is dropped, not
- * blended; of 16 bits the high byte is used. A JPEG or WebP is rotated as its Exif data say.
+ * 16 bits for each channel become RGB as in Pillow 12: transparent pixels are laid on white
+ * (`lays_on_white`, which the image processors of transformers do), or else alpha is dropped, as
+ * convert("RGB") does; of 16 bits the high byte is used. A picture is rotated as its Exif data say.
  */
 
 struct attn_ndarray; /* Declared in formats/ndarray.h. */
@@ -62,17 +63,23 @@ enum attn_status attn_image_read_file(const char *path, struct attn_file *file,
 /* --- Orientation ------------------------------------------------------------------------------ */
 
 /* A camera writes the rows of a JPEG in the order of its sensor, and the orientation, 1 to 8, in
- * the Exif data (a small TIFF, in APP1, or in the chunk EXIF of a WebP). A picture with orientation
- * 6 has to be rotated clockwise by 90 degrees. */
+ * the Exif data (a small TIFF, in APP1, or in the chunk EXIF of a WebP, eXIf of a PNG), or, in
+ * files without it there, as an attribute of XMP. A picture with orientation 6 has to be rotated
+ * clockwise by 90 degrees. */
 
-/* Returns the orientation, 1 to 8, of the JPEG or WebP in DATA [size]. 1, which means not rotated,
- * if it is missing or invalid. */
+/* Returns the orientation, 1 to 8, of the PNG, JPEG or WebP in DATA [size]. 1, which means not
+ * rotated, if it is missing or invalid. */
 int attn_image_orientation(const unsigned char *data, size_t size);
+
+/* Finds the first chunk NAME of the PNG in DATA [size]: *chunk [*n]. Returns false if it has none.
+ */
+bool attn_image_find_chunk(const unsigned char *data, size_t size, const char *name,
+                           const unsigned char **chunk, size_t *n);
 
 /* Rotates and mirrors IMAGE as ORIENTATION requires. IMAGE is unchanged on failure. */
 enum attn_status attn_image_turn(struct attn_image *image, int orientation, struct attn_error *err);
 
-/* --- Resizing in integers, to the same bits as Pillow 12 -------------------------------------- */
+/* --- Resizing in integers, to the same bits as Pillow 12.1 ------------------------------------ */
 
 /* The filters, with the numbers that Pillow gives them. */
 enum attn_image_filter {

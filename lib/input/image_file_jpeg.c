@@ -100,8 +100,10 @@ static enum attn_status decode(const struct jpeg_reading *reading, struct attn_e
     const struct attn_file *file = reading->file;
     int width = 0, height = 0, sampling, colors = 0;
 
+    /* A subsampling without a name is a failure for TurboJPEG 2, which sets the sizes before. */
     if (reading->jpeg.tjDecompressHeader3(reading->handle, file->data, file->size, &width, &height,
-                                          &sampling, &colors) != 0)
+                                          &sampling, &colors) != 0 &&
+        !strstr(reading->jpeg.tjGetErrorStr2(reading->handle), "subsampling"))
         return report(reading, err);
     if (width < 1 || height < 1 ||
         (uint64_t)width * (uint64_t)height / most_a_byte > (uint64_t)file->size)
@@ -110,7 +112,7 @@ static enum attn_status decode(const struct jpeg_reading *reading, struct attn_e
                               "hold",
                               attn_quote_string(file->path).text, width, height, file->size);
     ATTN_TRY(
-        attn_image_allocate(file->path, (uint64_t)width, (uint64_t)height, reading->image, err));
+        attn_image_allocate(file->path, (uint64_t)width, (uint64_t)height, 3, reading->image, err));
     if (colors == ATTN_TJCS_CMYK || colors == ATTN_TJCS_YCCK)
         return decompress_cmyk(reading, err);
     return decompress(reading, ATTN_TJPF_RGB, reading->image->rgb, err);

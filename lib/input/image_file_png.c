@@ -39,6 +39,7 @@ struct png_reading {
     png_struct *reader;
     png_info *info;
     uint32_t width, height;
+    int depth;
     bool is_wide_gray; /* 16 bits of gray, which Pillow limits to 255 */
     jmp_buf jump;      /* where to go when libpng fails */
     char text[128];    /* the message of libpng; empty: no failure */
@@ -93,7 +94,7 @@ static enum attn_status check_size(const struct png_reading *reading, int depth,
                           (unsigned)reading->height, reading->file->size);
 }
 
-/* Reads the header, allocates the picture, and chooses the format of rows. */
+/* Reads the header, and chooses the format of rows. */
 static enum attn_status begin(struct png_reading *reading)
 {
     const struct png_library *png = &reading->png;
@@ -106,8 +107,7 @@ static enum attn_status begin(struct png_reading *reading)
     png->png_get_IHDR(reading->reader, reading->info, &reading->width, &reading->height, &depth,
                       &color, NULL, NULL, NULL);
     ATTN_TRY(check_size(reading, depth, color));
-    ATTN_TRY(attn_image_allocate(reading->file->path, reading->width, reading->height,
-                                 reading->image, reading->err));
+    reading->depth = depth;
     reading->is_wide_gray = depth == 16 && color == 0;
     if (color & ATTN_PNG_COLOR_MASK_PALETTE)
         png->png_set_palette_to_rgb(reading->reader);
@@ -115,7 +115,6 @@ static enum attn_status begin(struct png_reading *reading)
         png->png_set_expand_gray_1_2_4_to_8(reading->reader);
     if (depth == 16 && !reading->is_wide_gray)
         png->png_set_strip_16(reading->reader);
-    png->png_set_strip_alpha(reading->reader);
     if (!(color & ATTN_PNG_COLOR_MASK_COLOR) && !reading->is_wide_gray)
         png->png_set_gray_to_rgb(reading->reader);
     return ATTN_OK;
@@ -131,25 +130,58 @@ static void spread_gray(unsigned char *row, size_t width)
     }
 }
 
+/* Treats the pixels of the color in the chunk tRNS, whose numbers have two bytes each, as
+ * transparent. Trap: Pillow compares the low byte of each number with 8 bits of a pixel. */
+static void take_key(const struct png_reading *reading)
+{
+    struct attn_image *image = reading->image;
+    const unsigned char *key;
+    size_t n_byte;
+
+    if (!attn_image_find_chunk(reading->file->data, reading->file->size, "tRNS", &key, &n_byte) ||
+        n_byte < 2)
+        return;
+    for (size_t i = 0; i < image->height * image->width; i++) {
+        unsigned char *rgb = image->rgb + 3 * i;
+        const unsigned scale = reading->depth == 1 ? 255 : 1;
+
+        if (n_byte < 6 ? rgb[0] != (key[1] * scale & 0xff)
+                       : rgb[0] != key[1] || rgb[1] != key[3] || rgb[2] != key[5])
+            continue;
+        image->is_transparent = true;
+        if (image->lays_on_white)
+            memset(rgb, 255, 3);
+    }
+}
+
+/* Allocates the picture, and reads it. */
 static enum attn_status read_rows(struct png_reading *reading)
 {
     const struct png_library *png = &reading->png;
-    const struct attn_image *image = reading->image;
-    const size_t stride = image->width * 3;
+    struct attn_image *image = reading->image;
     const int n_pass = png->png_set_interlace_handling(reading->reader);
+    const size_t n_wide = reading->is_wide_gray ? 1 : 0; /* one byte less for each pixel */
+    size_t n_byte, stride;
 
     png->png_read_update_info(reading->reader, reading->info);
-    if (png->png_get_rowbytes(reading->reader, reading->info) !=
-        image->width * (reading->is_wide_gray ? 2 : 3))
+    n_byte = png->png_get_rowbytes(reading->reader, reading->info) / reading->width + n_wide;
+    if (n_byte < 3 || n_byte > 4)
         return attn_error_set(reading->err, ATTN_UNSUPPORTED,
                               "'%s' is a PNG whose rows are not understood",
                               attn_quote_string(reading->file->path).text);
+    ATTN_TRY(attn_image_allocate(reading->file->path, reading->width, reading->height, n_byte,
+                                 image, reading->err));
+    stride = image->width * n_byte;
     for (int pass = 0; pass < n_pass; pass++)
         for (size_t y = 0; y < image->height; y++)
             png->png_read_row(reading->reader, image->rgb + y * stride, NULL);
     png->png_read_end(reading->reader, NULL);
     for (size_t y = 0; reading->is_wide_gray && y < image->height; y++)
         spread_gray(image->rgb + y * stride, image->width);
+    if (n_byte == 4)
+        attn_image_take_alpha(image);
+    else
+        take_key(reading);
     return ATTN_OK;
 }
 

@@ -9,6 +9,9 @@
 #include "base/status_internal.h"
 #include "input/image_functions.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 struct webp_library {
     void *library;
     ATTN_WEBP_MAP(ATTN_DYNAMIC_POINTER)
@@ -31,12 +34,22 @@ static enum attn_status report(const char *path, unsigned status, struct attn_er
                           status == ATTN_VP8_SUSPENDED ? "it ends too early" : "it is damaged");
 }
 
+/* Whether the header of FILE announces alpha: a bit of the chunk VP8X, or of VP8L. */
+static bool has_alpha(const struct attn_file *file)
+{
+    const size_t at = file->size > 24 && memcmp(file->data + 12, "VP8L", 4) == 0 ? 24 : 20;
+
+    return file->size > at && (at == 24 || memcmp(file->data + 12, "VP8X", 4) == 0) &&
+           (file->data[at] & 0x10) != 0;
+}
+
 static enum attn_status decode(const struct webp_library *webp, const struct attn_file *file,
                                struct attn_image *image, struct attn_error *err)
 {
     /* A lossless picture of one color takes only 40 bytes. A picture with many more pixels for each
      * byte than a photograph is refused, unless it is small. */
     const uint64_t few = 1 << 24, most_a_byte = 1 << 13;
+    const size_t n_byte = has_alpha(file) ? 4 : 3;
     int width = 0, height = 0;
     unsigned status;
     struct WebPIDecoder *decoder;
@@ -51,14 +64,20 @@ static enum attn_status decode(const struct webp_library *webp, const struct att
                               "'%s' has a header of %d x %d pixels, more than its %zu bytes are "
                               "trusted with",
                               attn_quote_string(file->path).text, width, height, file->size);
-    ATTN_TRY(attn_image_allocate(file->path, (uint64_t)width, (uint64_t)height, image, err));
-    row = image->width * 3;
-    decoder = webp->WebPINewRGB(ATTN_WEBP_RGB, image->rgb, row * image->height, (int)row);
+    ATTN_TRY(
+        attn_image_allocate(file->path, (uint64_t)width, (uint64_t)height, n_byte, image, err));
+    row = image->width * n_byte;
+    decoder = webp->WebPINewRGB(n_byte == 4 ? ATTN_WEBP_RGBA : ATTN_WEBP_RGB, image->rgb,
+                                row * image->height, (int)row);
     if (!decoder)
         return attn_error_no_memory(err);
     status = webp->WebPIUpdate(decoder, file->data, file->size);
     webp->WebPIDelete(decoder);
-    return status == ATTN_VP8_OK ? ATTN_OK : report(file->path, status, err);
+    if (status != ATTN_VP8_OK)
+        return report(file->path, status, err);
+    if (n_byte == 4)
+        attn_image_take_alpha(image);
+    return ATTN_OK;
 }
 
 enum attn_status attn_image_read_webp(const struct attn_file *file, struct attn_image *image,

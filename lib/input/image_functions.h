@@ -32,6 +32,7 @@ enum {
     /* Refuses a file of thousands of scans, which would take hours. */
     ATTN_TJFLAG_LIMITSCANS = 32768,
     ATTN_WEBP_RGB = 0,
+    ATTN_WEBP_RGBA = 1,
     ATTN_VP8_OK = 0, /* results of decoding a WebP */
     ATTN_VP8_OUT_OF_MEMORY = 1,
     ATTN_VP8_UNSUPPORTED = 4,
@@ -56,7 +57,6 @@ enum {
     X(void, png_set_palette_to_rgb, (png_struct * png))                                            \
     X(void, png_set_expand_gray_1_2_4_to_8, (png_struct * png))                                    \
     X(void, png_set_strip_16, (png_struct * png))                                                  \
-    X(void, png_set_strip_alpha, (png_struct * png))                                               \
     X(void, png_set_gray_to_rgb, (png_struct * png))                                               \
     X(int, png_set_interlace_handling, (png_struct * png))                                         \
     X(void, png_read_update_info, (png_struct * png, png_info * info))                             \

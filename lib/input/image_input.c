@@ -133,7 +133,7 @@ enum attn_status attn_image_input_pixels(const struct attn_pixel_maker *maker,
     bool is_made = false;
 
     if (input->image) {
-        ATTN_TRY(attn_pixel_maker_read(maker, input->image, made, &is_made, err));
+        ATTN_TRY(attn_pixel_maker_read(maker, input->image, notes, made, &is_made, err));
         found = made;
     } else if (!found->values && found->shown) {
         ATTN_TRY(
@@ -141,8 +141,10 @@ enum attn_status attn_image_input_pixels(const struct attn_pixel_maker *maker,
         found = made;
         is_made = true;
     }
-    if (!found->values)
-        return attn_error_set(err, ATTN_INVALID, "the picture has no values");
+    if (!found->values) {
+        attn_error_set(err, ATTN_INVALID, "the picture has no values");
+        return ATTN_INVALID; /* clang-tidy does not know what attn_error_set returns */
+    }
     if (is_made && !maker->steps->is_given)
         attn_note(
             notes.on_note, notes.user, ATTN_NOTE_USUAL_PIXELS,

@@ -56,6 +56,7 @@ static struct attn_pixel_steps make_defaults(const struct processor *processor, 
                                              size_t width)
 {
     struct attn_pixel_steps steps = {.family = processor->family,
+                                     .lays_on_white = processor != &processors[PROCESSOR_VIT],
                                      .has_resize = true,
                                      .has_rescale = true,
                                      .has_normalize = true,
@@ -155,8 +156,13 @@ static enum attn_status read_processor(const struct steps_reading *reading,
                                                     : "");
 }
 
+/* Reads a flag. Null means off, as in the image processors. */
 static enum attn_status read_flag(const struct steps_reading *reading, const char *key, bool *flag)
 {
+    const struct attn_node *node = attn_node_find(reading->root, key);
+
+    if (node && attn_node_is_null(node))
+        *flag = false;
     return attn_json_get_bool(reading->json, reading->root, key, flag, reading->err);
 }
 
@@ -278,6 +284,12 @@ static enum attn_status read_limits(const struct steps_reading *reading,
     double *const numbers[2] = {&limits->min_pixels, &limits->max_pixels};
     size_t patch = 14, merge = 2;
 
+    if (size && !attn_node_is_object(size))
+        return refuse(reading, "size", "no object", "shortest_edge and longest_edge");
+    for (const struct attn_node *at = size ? attn_node_first(size) : NULL; at;
+         at = attn_node_next(at))
+        if (!strstr("shortest_edge longest_edge min_pixels max_pixels", attn_node_key(at)))
+            return refuse(reading, "size", "not understood", "shortest_edge and longest_edge");
     for (size_t i = 0; i < 2; i++)
         for (size_t k = 0; k < 2; k++)
             ATTN_TRY(attn_json_get_double(reading->json, k == 0 ? size : reading->root, names[i][k],
@@ -346,6 +358,7 @@ static enum attn_status read_steps(const struct steps_reading *reading,
     if (has_padding && !steps->has_tiles) /* tiles have one size: there is nothing to pad */
         return refuse(reading, "do_pad", "true", "false");
     ATTN_TRY(read_flag(reading, "default_to_square", &is_square));
+    ATTN_TRY(read_flag(reading, "do_convert_rgb", &steps->lays_on_white));
     ATTN_TRY(read_flag(reading, "do_resize", &steps->has_resize));
     ATTN_TRY(read_flag(reading, "do_rescale", &steps->has_rescale));
     ATTN_TRY(read_flag(reading, "do_normalize", &steps->has_normalize));
@@ -365,6 +378,26 @@ static enum attn_status read_steps(const struct steps_reading *reading,
     return read_channels(reading, "image_std", (double)FLT_MIN, steps->std);
 }
 
+/* Whether a number of `resample` in FILE is written with a point, as 1.0: Python's float, which the
+ * image processors take for bilinear. */
+static bool has_real_filter(const struct attn_file *file)
+{
+    static const char key[] = "\"resample\"";
+    const size_t n = sizeof key - 1;
+
+    for (size_t i = 0; i + n < file->size; i++) {
+        const unsigned char *text = file->data;
+
+        if (memcmp(text + i, key, n) != 0)
+            continue;
+        for (i += n; i < file->size && strchr(" \t\r\n:0123456789-", text[i]) && text[i];)
+            i++;
+        if (i < file->size && (text[i] == '.' || text[i] == 'e' || text[i] == 'E'))
+            return true;
+    }
+    return false;
+}
+
 /* Reads STEPS from the file NAME, or from its object `image_processor` if IS_JOINT. Without such an
  * object STEPS stays as it is. */
 static enum attn_status read_file(const struct attn_source *source, const char *name, bool is_joint,
@@ -375,12 +408,18 @@ static enum attn_status read_file(const struct attn_source *source, const char *
     struct attn_file file = {0};
     struct attn_json *json = NULL;
     enum attn_status status;
+    bool is_real;
 
     ATTN_TRY(attn_file_read_part(source, name, &file, err));
     status = attn_json_parse(&file, &json, err);
+    is_real = has_real_filter(&file);
     attn_file_release(&file);
     if (status == ATTN_OK) {
         reading.json = json;
+        if (is_real)
+            status = refuse(&reading, "resample", "not an integer", "1, 2 or 3 without a point");
+    }
+    if (status == ATTN_OK) {
         reading.root = attn_json_root(json);
         reading.root = is_joint ? find(&reading, "image_processor") : reading.root;
         if (reading.root)
@@ -409,6 +448,7 @@ enum attn_status attn_pixel_steps_create(const struct attn_source *source,
     if (!found.is_given && attn_source_has_part(source, FILE_NAME))
         ATTN_TRY(read_file(source, FILE_NAME, false, model, &found, err));
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    found.most_cell = config->n_ctx;
     *made = found;
     *steps = made;
     return ATTN_OK;
@@ -457,6 +497,14 @@ static enum attn_status find_size(const struct attn_pixel_steps *steps,
                               "times the shorter one",
                               attn_quote_string(name).text, width, height, MOST_RATIO);
     *size = attn_picture_round((struct attn_picture_size){height, width}, &steps->limits);
+    /* otherwise a picture of gigabytes would be made for a text that is too long for the model */
+    if (size->height / steps->limits.factor * (size->width / steps->limits.factor) >
+        steps->most_cell)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "'%s' is resized to %zu x %zu pixels, which are more cells than the %zu "
+            "tokens that the model takes",
+            attn_quote_string(name).text, size->width, size->height, steps->most_cell);
     return ATTN_OK;
 }
 

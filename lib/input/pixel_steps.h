@@ -17,6 +17,7 @@
 struct attn_pixel_steps {
     bool is_given;           /* read from a file; else the usual steps of the model's family */
     enum attn_vision family; /* of the model, if it reads pictures in prompts */
+    bool lays_on_white;      /* transparent pixels are laid on white; else alpha is dropped */
     bool has_resize, has_crop, has_rescale, has_normalize;
     size_t shortest_edge; /* the shorter side gets this size, the longer one in proportion; 0: see
                              the next two */
@@ -27,8 +28,9 @@ struct attn_pixel_steps {
     size_t longest_edge;               /* its longer side gets this size, and then: */
     bool has_tiles;                    /* it is cut into tiles of height x width pixels */
     struct attn_picture_limits limits; /* it keeps its proportions, if the factor is not 0 */
-    double factor;                     /* each byte is multiplied by it */
-    float mean[3], std[3];             /* then value = (value - mean) / std */
+    size_t most_cell;      /* more than so many cells are refused, if the factor is not 0 */
+    double factor;         /* each byte is multiplied by it */
+    float mean[3], std[3]; /* then value = (value - mean) / std */
 };
 
 /* Reads the steps of SOURCE for MODEL, which reads pictures. The errors ATTN_FORMAT and

@@ -58,17 +58,16 @@ enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
                                        const unsigned char *rgb, size_t height, size_t width,
                                        struct attn_pixels *pixels, struct attn_error *err)
 {
-    const size_t n = attn_size_mul(height, width);
     struct attn_image_permit permit;
     struct attn_image image = {.height = height, .width = width, .permit = &permit};
     enum attn_status status;
 
     ATTN_TRY(attn_pixel_maker_check_steps(maker, err));
     ATTN_TRY(check_channels(maker, "rgb", err));
-    if (n == 0 || n > ATTN_IMAGE_MAX_PIXELS || height > ATTN_IMAGE_MAX_SIDE ||
-        width > ATTN_IMAGE_MAX_SIDE)
-        return attn_refuse(err, ATTN_STAGE_INPUT, "`image` has %zu x %zu pixels, expected 1 to %zu",
-                           width, height, ATTN_IMAGE_MAX_PIXELS);
+    if (height == 0 || width == 0)
+        return attn_refuse(err, ATTN_STAGE_INPUT, "`image` has %zu x %zu pixels, expected some",
+                           width, height);
+    ATTN_TRY(attn_image_check_size("image", width, height, err));
     permit = permit_of(maker);
     status = make_pixels(maker, rgb, &image, pixels, err);
     attn_image_release(&image);
@@ -136,8 +135,8 @@ static enum attn_status use_values(const struct attn_pixel_maker *maker,
 }
 
 enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, const char *path,
-                                       struct attn_pixels *pixels, bool *is_made,
-                                       struct attn_error *err)
+                                       struct attn_notes notes, struct attn_pixels *pixels,
+                                       bool *is_made, struct attn_error *err)
 {
     struct attn_ndarray values = {0};
     struct attn_image_permit permit = permit_of(maker);
@@ -145,8 +144,17 @@ enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, con
     enum attn_status status;
 
     ATTN_TRY(attn_pixel_maker_check_steps(maker, err));
+    image.lays_on_white = maker->steps->lays_on_white;
     status = attn_image_read(path, &image, &values, err);
     *is_made = image.rgb;
+    if (status == ATTN_OK && image.is_transparent)
+        attn_note(notes.on_note, notes.user, ATTN_NOTE_TRANSPARENT,
+                  image.lays_on_white
+                      ? "'%s' is transparent: it is laid on white, as the model's "
+                        "image processor does"
+                      : "'%s' is transparent: its alpha is dropped, for the model's "
+                        "image processor reads RGB alone",
+                  attn_quote_string(path).text);
     if (status == ATTN_OK && !image.rgb)
         status = use_values(maker, &values, pixels, err);
     else if (status == ATTN_OK)

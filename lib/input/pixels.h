@@ -6,8 +6,8 @@
  *     struct attn_pixels pixels = {.height = 224, .width = 224, .shown = rgb};
  *     request.input.pixels = &pixels;
  *
- * A request that names an `image` reads the file. Bytes are resized to the same bits as Pillow 12;
- * values are computed from them as transformers does.
+ * A request that names an `image` reads the file. Bytes are resized to the same bits as
+ * Pillow 12.1; values are computed from them as transformers does.
  */
 #ifndef ATTN_INPUT_PIXELS_H
 #define ATTN_INPUT_PIXELS_H

@@ -33,11 +33,11 @@ enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
                                        const unsigned char *rgb, size_t height, size_t width,
                                        struct attn_pixels *pixels, struct attn_error *err);
 
-/* Makes PIXELS from the picture in the file PATH. *is_made: the values were computed from bytes by
- * the steps. PIXELS is unchanged on failure. */
+/* Makes PIXELS from the picture in the file PATH; notes that it is transparent. *is_made: the
+ * values were computed from bytes by the steps. PIXELS is unchanged on failure. */
 enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, const char *path,
-                                       struct attn_pixels *pixels, bool *is_made,
-                                       struct attn_error *err);
+                                       struct attn_notes notes, struct attn_pixels *pixels,
+                                       bool *is_made, struct attn_error *err);
 
 bool attn_input_is_picture(const struct attn_input *input);
 

@@ -13,6 +13,7 @@
 #include "formats/json.h"
 #include "formats/microgpt.h"
 #include "input/image_file_internal.h"
+#include "input/pixel_steps.h"
 #include "page/page_internal.h"
 #include "run/live_module.h"
 #include "run/run_internal.h"
@@ -103,9 +104,11 @@ static enum attn_status open_model(struct attn_live_files *to, const struct attn
     return ATTN_OK;
 }
 
-static enum attn_status open_picture(const struct attn_live_args *args, const char *path,
+static enum attn_status open_picture(const struct attn_live_args *args,
+                                     const struct attn_host *host, const char *path,
                                      struct attn_image *image, struct attn_error *err)
 {
+    image->lays_on_white = host->pictures.steps && host->pictures.steps->lays_on_white;
     ATTN_TRY(attn_image_read(path, image, NULL, err));
     if (image->height * image->width > args->most / 3)
         return attn_error_set(err, ATTN_UNSUPPORTED,
@@ -117,7 +120,8 @@ static enum attn_status open_picture(const struct attn_live_args *args, const ch
 }
 
 static enum attn_status open_step_files(struct attn_live_files *to,
-                                        const struct attn_live_args *args, struct attn_error *err)
+                                        const struct attn_live_args *args,
+                                        const struct attn_host *host, struct attn_error *err)
 {
     const size_t n = to->paths.n;
 
@@ -129,7 +133,7 @@ static enum attn_status open_step_files(struct attn_live_files *to,
         struct attn_image *image = &from->image;
 
         if (to->paths.items[i].is_image) {
-            ATTN_TRY(open_picture(args, name, image, err));
+            ATTN_TRY(open_picture(args, host, name, image, err));
             to->extras[i] = (struct attn_live_extra){
                 name, image->rgb, image->height * image->width * 3, image->height, image->width};
         } else {
@@ -162,7 +166,7 @@ static enum attn_status open_story(struct attn_live_files *to, const struct attn
     }
     to->live.story = (const char *)to->story.data;
     to->live.n_story = to->story.size;
-    return open_step_files(to, args, err);
+    return open_step_files(to, args, host, err);
 }
 
 /* Checks that each member of JSON is a string and replaces a text of the page. */
@@ -222,7 +226,7 @@ static enum attn_status open_all(struct attn_live_files *to, const struct attn_l
     if (args->words)
         ATTN_TRY(open_words(to, args->words, err));
     if (args->image)
-        ATTN_TRY(open_picture(args, args->image, &to->image, err));
+        ATTN_TRY(open_picture(args, host, args->image, &to->image, err));
     to->live.rgb = to->image.rgb;
     to->live.height = to->image.height;
     to->live.width = to->image.width;

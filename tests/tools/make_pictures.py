@@ -2,8 +2,10 @@
 
     python tests/tools/make_pictures.py
 
-Members: pictures of every kind, PNG, JPEG and WebP, and two arrays; `pictures.txt`, a line `NAME HEIGHT WIDTH HASH` a picture, of its bytes as
-ImageOps.exif_transpose and Image.convert("RGB") give them; `resize.txt`, lines `HEIGHT WIDTH HEIGHT WIDTH FILTER HASH`, of pictures that
+Pillow must be 12.0 or 12.1: later versions resize in another order.
+
+Members: pictures of every kind, PNG, JPEG and WebP, and two arrays; `pictures.txt`, a line `NAME HEIGHT WIDTH HASH HASH` a picture, of its bytes
+as ImageOps.exif_transpose and Image.convert("RGB") give them, and as convert_to_rgb of transformers does, which lays them on white; `resize.txt`, lines `HEIGHT WIDTH HEIGHT WIDTH FILTER HASH`, of pictures that
 pattern() makes; `steps.txt`, lines `HEIGHT WIDTH HEIGHT WIDTH HASH CONFIG`, of the values that the image
 processors make of such a picture with CONFIG as their preprocessor_config.json. HASH is FNV-1a of 64 bits.
 """
@@ -17,6 +19,7 @@ import zlib
 
 import numpy as np
 from PIL import Image, ImageOps
+from transformers.image_transforms import convert_to_rgb
 from transformers.models.bit.image_processing_pil_bit import BitImageProcessorPil
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
@@ -38,10 +41,12 @@ def pattern(height, width, channels=3):
     return np.where((x // 8 + y // 8) % 3 == 2, 255 * ((x + y + k) % 2), value).astype(np.uint8)
 
 
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
 def png(width, height, depth, color, rows, chunks=b"", interlace=0):
     """A PNG of rows of raw bytes."""
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlace)
     return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunks + chunk(b"IDAT", zlib.compress(b"".join(
         b"\0" + row for row in rows), 9)) + chunk(b"IEND", b""))
@@ -98,10 +103,58 @@ def make_files():
         "turned6.webp": written(Image.fromarray(rgb), "WEBP", lossless=True, exif=exif(6)),
         "turned7.webp": written(Image.fromarray(rgb), "WEBP", quality=80, exif=exif(7)[6:]),
     }
+    files |= make_transparent(rgb, gray, wide) | make_turned(rgb)
     for orientation in range(1, 9):
         files[f"turned{orientation}.jpg"] = written(Image.fromarray(rgb), "JPEG", quality=80, subsampling=0,
                                                     exif=exif(orientation))
     return files
+
+
+def make_transparent(rgb, gray, wide):
+    """With tRNS: alpha of a palette, or a color that is transparent."""
+    rng = np.random.default_rng(3)
+    rows16 = [row.tobytes() for row in wide[..., 0]]
+    files = {
+        "trns_palette.png": written(Image.fromarray(rgb).quantize(9), "PNG", transparency=bytes([0, 255, 128, 7, 9])),
+        "trns_rgb.png": written(Image.fromarray(rgb), "PNG", transparency=tuple(map(int, rgb[3, 4]))),
+        "trns_gray.png": written(Image.fromarray(gray), "PNG", transparency=int(gray[3, 4])),
+        "trns_gray16.png": png(7, 5, 16, 0, rows16, chunk(b"tRNS", struct.pack(">H", 252))),
+        "trns_gray16_high.png": png(7, 5, 16, 0, rows16, chunk(b"tRNS", struct.pack(">H", 252 + 256))),
+        "trns_rgb16.png": png(7, 5, 16, 2, [row.tobytes() for row in wide[..., :3]], chunk(
+            b"tRNS", struct.pack(">HHH", *(int(n) >> 8 for n in wide[2, 3, :3])))),
+    }
+    for depth in (1, 2, 4):
+        rows = [bytes(row) for row in rng.integers(0, 256, (8, depth), dtype=np.uint8)]
+        for key in (0, (1 << depth) - 1):
+            files[f"trns_gray{depth}_{key}.png"] = png(8, 8, depth, 0, rows, chunk(b"tRNS", struct.pack(">H", key)))
+    return files
+
+
+def make_turned(rgb):
+    """PNG, Exif with several values or of other types, and XMP."""
+    height, width, _ = rgb.shape
+    rows = [row.tobytes() for row in rgb]
+    xmp = b'<rdf:Description %stiff:Orientation%s/>'
+    files = {f"turned{kind}_{count}.png": png(width, height, 8, 2, rows, chunk(b"eXIf", tiff(kind, count)))
+             for kind in (1, 2, 3, 4, 8, 9, 13) for count in (0, 1, 2, 3)}
+    for name, before, after in (("xmp", b"", b'="6"'), ("xmp_element", b"", b">8<"), ("xmp_late", b"tiff:Orientation=6 ",
+                                                                                    b'="3"'), ("xmp_9", b"", b'="9"')):
+        text = b"XML:com.adobe.xmp\0\0\0\0\0" + xmp % (before, after)
+        files[f"turned_{name}.png"] = png(width, height, 8, 2, rows, chunk(b"iTXt", text))
+    files["turned_xmp_beside_exif.png"] = png(width, height, 8, 2, rows, chunk(b"iTXt", text) + chunk(
+        b"eXIf", tiff(3, 0)))
+    image, text = Image.fromarray(rgb), xmp % (b"", b'="6"')
+    return files | {"turned_xmp.jpg": written(image, "JPEG", quality=80, subsampling=0, xmp=text),
+                    "turned_xmp.webp": written(image, "WEBP", lossless=True, xmp=text),
+                    "cmyk_422.jpg": written(image.convert("CMYK"), "JPEG", quality=80, subsampling=1)}
+
+
+def tiff(kind, count):
+    """Big endian: COUNT values of KIND, of which the first is 6."""
+    code = {1: "B", 2: "B", 3: "H", 4: "I", 8: "h", 9: "i", 13: "I"}[kind]
+    values = b"".join(struct.pack(">" + code, 6 - i) for i in range(count))
+    place = values.ljust(4, b"\0") if len(values) <= 4 else struct.pack(">I", 26)
+    return b"MM\0*" + struct.pack(">IHHHI", 8, 1, 0x112, kind, count) + place + bytes(4) + values
 
 
 def exif(orientation):
@@ -117,8 +170,9 @@ def exif(orientation):
 def describe(files):
     lines = []
     for name, data in files.items():
-        image = ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
-        lines.append(f"{name} {image.height} {image.width} {fnv(image.tobytes())}")
+        image = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
+        on_white = convert_to_rgb(image, return_numpy=True)
+        lines.append(f"{name} {image.height} {image.width} {fnv(image.convert('RGB').tobytes())} {fnv(on_white.tobytes())}")
     return lines
 
 
