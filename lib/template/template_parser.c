@@ -722,7 +722,8 @@ static node *parse_call_block(struct parser *parser, node *made)
     return made;
 }
 
-static node *parse_statement(struct parser *parser)
+/* Skips the word that a statement begins with. EMPTY: it is not known. */
+static enum attn_node_kind read_keyword(struct parser *parser)
 {
     static const struct {
         const char *name;
@@ -733,11 +734,19 @@ static node *parse_statement(struct parser *parser)
                  {"with", ATTN_NODE_WITH},       {"generation", ATTN_NODE_SCOPE},
                  {"break", ATTN_NODE_BREAK},     {"continue", ATTN_NODE_CONTINUE},
                  {"print", ATTN_NODE_PRINT}};
-    node *made = make(parser, ATTN_NODE_EMPTY, NULL, NULL);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (skip_word(parser, words[i].name))
+            return words[i].kind;
+    return ATTN_NODE_EMPTY;
+}
 
-    for (size_t i = 0; i < sizeof words / sizeof *words && made->kind == ATTN_NODE_EMPTY; i++)
-        if (attn_machine_is_alive(parser->machine) && skip_word(parser, words[i].name))
-            made->kind = (unsigned char)words[i].kind;
+static node *parse_statement(struct parser *parser)
+{
+    node *made = make(parser, ATTN_NODE_EMPTY, NULL, NULL);
+    const enum attn_node_kind kind = read_keyword(parser);
+
+    if (attn_machine_is_alive(parser->machine))
+        made->kind = (unsigned char)kind;
     switch ((enum attn_node_kind)made->kind) {
     case ATTN_NODE_IF:
         parse_if(parser, made);

@@ -175,7 +175,10 @@ class Model(questions.Questions):
         image       instead of a text, or beside it, for models of pictures: a path (PNG, JPEG, WebP, .npy); a picture,
                     uint8 [H, W, 3], which preprocessor_config.json prepares; or its values, floats [C, H, W]
         answer      an answer to the text beside a picture, which is appended: a text, or token ids
-        chat, image_tiles, tiles, neutral, neutral_by, drop_sinks
+        chat, system, messages
+                    whether the text is put into the form of a conversation, or the path of a template; what the system
+                    says before it; or a whole conversation instead of a text, a path or JSON
+        image_tiles, tiles, neutral, neutral_by, drop_sinks
                     how a picture beside a text is read, and what its maps show, as `attn-cli run --help` has it
         sites       names as `attn-cli run --sites` takes them, "pattern,resid_*" or a list; default: pattern, z and
                     logits, where the model has them; []: no tensors, for predictions alone
@@ -239,7 +242,7 @@ class Model(questions.Questions):
                 raise TypeError("items are read at one position, `at`, and queries are given")
             return listing.run_items(self, sites=sites, at=at, layers=layers, heads=heads, top=top, next=next, edits=edits,
                                      **options)
-        if text is None and image is None:
+        if text is None and image is None and options.get("messages") is None:
             raise TypeError("text is missing: expected a text, token ids or embeddings")
         if image is not None:
             options["image"] = image

@@ -1,8 +1,10 @@
 """What is asked of a model, as the C struct attn_request: an input, and what the lists of the library name; edits."""
 from __future__ import annotations
 
+import datetime
 import functools
 import itertools
+import os
 import re
 from ctypes import POINTER, byref, c_float, c_int32, c_void_p, cast
 from typing import Any
@@ -208,7 +210,7 @@ DEFAULT_SITES = "pattern,z,logits"
 SPECIALS = {"parse": c.ATTN_SPECIAL_PARSE, "text": c.ATTN_SPECIAL_TEXT}
 
 
-SELECTION = parameters_of("reading", "selection", "prediction", "gradients", "maps", "sinks", "picture_prompt")
+SELECTION = parameters_of("reading", "selection", "prediction", "gradients", "maps", "sinks", "picture_prompt", "chat")
 PLACES = parameters_of("places")
 INTERVENTIONS, SPANS = parameters_of("interventions"), parameters_of("spans")
 _CHANGES = parameters_of("attention", "dropout", "array_dropout")
@@ -274,7 +276,11 @@ class Request:
         self.keeps_tensors = not is_empty(given.get("sites"))
         if not self.keeps_tensors:
             given["sites"] = None
+        if isinstance(given.get("chat"), bool):
+            given["chat"] = "on" if given["chat"] else "off"
         fill_all(request, SELECTION, given, self.keep)
+        now = datetime.datetime.now()  # for templates; of the clock on the wall
+        request.chat.now = int(os.environ.get("SOURCE_DATE_EPOCH") or (now - datetime.datetime(1970, 1, 1)).total_seconds())
         if any(given.get(name) is not None for name in ATTENTION):
             request.attention.change = POINTER(c.attn_attention_change)(attention_of(given, self.keep).change)
         call("attn_edit_texts_read", byref(edit_texts(given, self.keep).struct), None, byref(edited))
