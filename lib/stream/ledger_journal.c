@@ -211,7 +211,7 @@ static bool read_checkpoint(const struct journal_line *line, struct attn_ledger 
         attn_buffer_append(&ledger->state, line->text + at, line->size - at);
         at = line->size + 1;
     }
-    return is_good && at == line->size + 1;
+    return is_good && done->n_record > 0 && at == line->size + 1;
 }
 
 /* Compares the lines with the identity. *OTHER is what differs, or NULL. *AT is set to the end of

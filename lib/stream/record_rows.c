@@ -155,7 +155,7 @@ static void append_csv(const struct attn_record_rows *rows, const struct attn_it
     attn_buffer_append(out, key->data, key->size);
     if (!rows->has_columns)
         attn_buffer_append_char(out, MARK_COLUMNS);
-    for (size_t c = 0; c < rows->n; c++) {
+    for (size_t c = 0; rows->has_columns && c < rows->n; c++) {
         const struct attn_cell cell =
             attn_table_cell(result->failure ? NULL : result->rows, row, c);
 
@@ -279,6 +279,12 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
         return attn_error_set(err, ATTN_INVALID,
                               "%zu rows of %zu columns, the first item has %zu of %zu", n_row,
                               attn_table_n_column(result->rows), rows->n_row, rows->n);
+    for (size_t c = 0; had_columns && !result->failure && c < rows->n; c++)
+        if (strcmp(attn_table_column(result->rows, c)->name,
+                   rows->form->columns[rows->places[c]].name) != 0)
+            return attn_error_set(err, ATTN_INVALID, "column '%s' is new, expected '%s'",
+                                  attn_quote_string(attn_table_column(result->rows, c)->name).text,
+                                  rows->form->columns[rows->places[c]].name);
     if (rows->form->row_form != ATTN_RECORD_ROWS_CSV) {
         ATTN_TRY(check_names(rows, result->item->labels, result->item->n_label,
                              sizeof *result->item->labels, err));
@@ -306,7 +312,6 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
 static enum attn_status finish_rows(struct attn_record_writer *writer, struct attn_error *err)
 {
     struct attn_record_rows *rows = writer->rows;
-    struct attn_sink *sink = writer->n_part > 0 ? writer->parts[0] : writer->sink;
 
     ATTN_TRY(take_labels(writer, err));
     if (rows->form->row_form != ATTN_RECORD_ROWS_CSV || rows->has_columns)
@@ -315,10 +320,7 @@ static enum attn_status finish_rows(struct attn_record_writer *writer, struct at
     for (size_t place = 0; place < rows->form->n_column; place++)
         if (!rows->form->hidden[place])
             add_column(rows, place);
-    ATTN_TRY(append_header(rows, writer, err));
-    ATTN_TRY(attn_buffer_check(&writer->text, err));
-    attn_sink_write(sink, writer->text.data, writer->text.size);
-    return attn_sink_check(sink, err);
+    return append_header(rows, writer, err);
 }
 
 const struct attn_item_sink attn_item_sink_rows = {
@@ -545,7 +547,7 @@ enum attn_status attn_record_rows_load(struct attn_record_rows *rows, const char
     text += *is_good;
     *is_good = *is_good && attn_parse_uint(text, strcspn(text, ";"), &number);
     rows->n_row = (size_t)number;
-    rows->has_columns = rows->n > 0;
+    rows->has_columns = rows->n > 0 && !rows->form->are_kept; /* kept items set them again */
     return ATTN_OK;
 }
 

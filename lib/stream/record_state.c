@@ -2,9 +2,10 @@
  * a resumed study can compute its table.
  *
  * The file is a header, then for each item the number of its bytes, of its rows and of the numbers
- * beside them, the cells, the numbers. A cell is a byte with its type and the length of its number,
- * the number, and for texts and lists their bytes. Numbers are little-endian, as on all supported
- * processors. The file may be damaged or malicious: anything invalid is ATTN_FORMAT. */
+ * beside them, the cells, the numbers. A failed item has its code instead, and its message as a
+ * cell. A cell is a byte with its type and the length of its number, the number, and for texts and
+ * lists their bytes. Numbers are little-endian, as on all supported processors. The file may be
+ * damaged or malicious: anything invalid is ATTN_FORMAT. */
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -21,11 +22,12 @@
 /* The first byte of a cell has its type in the lower bits, the length of its number in the others.
  */
 enum { TYPE_BITS = 4 };
-/* An item begins with three numbers: bytes that follow, rows, and numbers beside the rows. */
+/* An item begins with three numbers: bytes that follow, rows, and numbers beside the rows, or the
+ * code of its failure. */
 enum { N_FACT = 3 };
 
 /* The last character is the version of the format. */
-static const char header[] = {'a', 't', 't', 'n', 'r', 'o', 'w', '1'};
+static const char header[] = {'a', 't', 't', 'n', 'r', 'o', 'w', '2'};
 
 /* marks a failed item, instead of the number of rows */
 static const uint64_t has_failed = UINT64_MAX;
@@ -123,8 +125,8 @@ static enum attn_status add_state(struct attn_record_writer *writer,
                                   const struct attn_item_result *result, struct attn_error *err)
 {
     const struct attn_table *table = result->failure ? NULL : result->rows;
-    const size_t n_row = attn_table_n_row(table), n = table ? N_BESIDE + result->n_beside : 0;
-    uint64_t facts[N_FACT] = {0, table ? n_row : has_failed, n};
+    const size_t n_row = attn_table_n_row(table), n = N_BESIDE + result->n_beside;
+    uint64_t facts[N_FACT] = {0, table ? n_row : has_failed, table ? n : result->failure};
     struct attn_buffer *out = &writer->text;
     size_t begin;
 
@@ -145,6 +147,11 @@ static enum attn_status add_state(struct attn_record_writer *writer,
         append_real(out, result->has_right ? result->right : not_judged);
         for (size_t i = 0; i < result->n_beside; i++)
             append_real(out, result->beside[i]);
+    } else {
+        const char *message = result->err.message;
+        const struct attn_cell cell = attn_cell_text(message, strlen(message));
+
+        append_cell(out, &cell);
     }
     ATTN_TRY(attn_buffer_check(out, err));
     facts[0] = out->size - begin - sizeof facts;
@@ -341,7 +348,7 @@ static enum attn_status take_rows(struct state_writer *kept, struct rest *rest, 
 static enum attn_status take_beside(struct state_writer *kept, struct rest *rest, uint64_t n,
                                     struct attn_item_result *result, struct attn_error *err)
 {
-    if (n > rest->size || (result->rows && n < N_BESIDE))
+    if (n > rest->size || n < N_BESIDE)
         return refuse(kept, err);
     ATTN_TRY(attn_grow(&kept->beside, &kept->capacity, (size_t)n, sizeof *kept->beside, err));
     for (size_t i = 0; i < n; i++) {
@@ -352,8 +359,6 @@ static enum attn_status take_beside(struct state_writer *kept, struct rest *rest
             return refuse(kept, err);
         memcpy(&kept->beside[i], &number, sizeof number);
     }
-    if (!result->rows)
-        return ATTN_OK;
     result->metric = name_of_place(kept->beside[METRIC]);
     result->row = name_of_place(kept->beside[ROW]);
     result->value = kept->beside[VALUE];
@@ -361,6 +366,25 @@ static enum attn_status take_beside(struct state_writer *kept, struct rest *rest
     result->has_right = result->right != not_judged;
     result->beside = kept->beside + N_BESIDE;
     result->n_beside = (size_t)n - N_BESIDE;
+    return ATTN_OK;
+}
+
+/* Reads the message of an item that failed with CODE. */
+static enum attn_status take_failure(const struct state_writer *kept, struct rest *rest,
+                                     uint64_t code, struct attn_item_result *result,
+                                     struct attn_error *err)
+{
+    const enum attn_record_failure found = result->item->failure;
+    uint64_t size = 0;
+    unsigned type = 0;
+
+    if (code == ATTN_RECORD_FAILURE_NONE || code >= ATTN_N_RECORD_FAILURE ||
+        (found != ATTN_RECORD_FAILURE_NONE && code != found) || !take_number(rest, &type, &size) ||
+        type != ATTN_VALUE_TEXT || size >= sizeof result->err.message ||
+        !take_bytes(rest, result->err.message, (size_t)size))
+        return refuse(kept, err);
+    result->err.message[size] = '\0';
+    result->failure = (enum attn_record_failure)code;
     return ATTN_OK;
 }
 
@@ -385,8 +409,10 @@ static enum attn_status read_item(struct state_writer *kept, struct attn_item_re
     if (facts[1] != has_failed) {
         ATTN_TRY(take_rows(kept, &rest, facts[1], err));
         result->rows = kept->table;
+        ATTN_TRY(take_beside(kept, &rest, facts[2], result, err));
+    } else {
+        ATTN_TRY(take_failure(kept, &rest, facts[2], result, err));
     }
-    ATTN_TRY(take_beside(kept, &rest, facts[2], result, err));
     return rest.size == 0 ? ATTN_OK : refuse(kept, err);
 }
 

@@ -242,7 +242,7 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
 
 /* The location of a part. */
 struct part_place {
-    const struct attn_record_writer *writer;
+    struct attn_record_writer *writer;
     size_t i;      /* index among the writer's parts */
     bool is_inner; /* it becomes part of another file */
 };
@@ -252,7 +252,7 @@ static struct attn_sink *find_part(const struct attn_records *records, size_t i,
                                    struct part_place *place)
 {
     for (size_t k = 1; k <= records->n; k++) {
-        const struct attn_record_writer *writer = records->writers[k % records->n];
+        struct attn_record_writer *writer = records->writers[k % records->n];
 
         for (size_t p = 0; p < writer->n_part; p++) {
             if (!attn_sink_is_seekable(writer->parts[p]) || i-- > 0)
@@ -310,6 +310,8 @@ bool attn_records_save(const struct attn_records *records, struct attn_buffer *o
 enum attn_status attn_records_restore(struct attn_records *records, const char *text, bool *is_good,
                                       struct attn_error *err)
 {
+    for (size_t i = 0; i < records->n; i++)
+        records->writers[i]->n_record = 0; /* attn_records_load counts again */
     return attn_record_rows_load(&records->rows, text, is_good, err);
 }
 
@@ -364,15 +366,63 @@ enum attn_status attn_records_write(struct attn_records *records,
     return status;
 }
 
+/* Adds the text of the writer to the digest of what was replayed, and clears it. */
+static enum attn_status replay_text(struct attn_record_writer *writer, struct attn_error *err)
+{
+    ATTN_TRY(attn_buffer_check(&writer->text, err));
+    if (writer->n_replayed == 0)
+        attn_sha256_init(&writer->replayed);
+    attn_sha256_update(&writer->replayed, writer->text.data, writer->text.size);
+    writer->n_replayed += writer->text.size;
+    attn_buffer_reset(&writer->text);
+    return ATTN_OK;
+}
+
 enum attn_status attn_records_load(struct attn_records *records, const struct attn_item *item,
-                                   attn_record_take_fn take, void *user, struct attn_error *err)
+                                   attn_record_take_fn take, void *user,
+                                   enum attn_record_failure *failure, struct attn_error *err)
 {
     struct attn_item_result result = {.item = item};
+    bool are_kept = false;
 
-    for (size_t i = 0; i < records->n; i++)
-        if (records->writers[i]->kind->load)
-            return records->writers[i]->kind->load(records->writers[i], &result, take, user, err);
-    return take(user, &result, err);
+    for (size_t i = 0; i < records->n; i++) {
+        struct attn_record_writer *writer = records->writers[i];
+
+        if (writer->kind->load)
+            ATTN_TRY(writer->kind->load(writer, &result, take, user, err));
+        are_kept = are_kept || writer->kind->load;
+    }
+    if (!are_kept)
+        return take(user, &result, err);
+    for (size_t i = 0; i < records->n; i++) {
+        struct attn_record_writer *writer = records->writers[i];
+
+        ATTN_TRY(writer->kind->add(writer, &result, err));
+        ATTN_TRY(replay_text(writer, err));
+        writer->n_record++;
+    }
+    *failure = result.failure;
+    return ATTN_OK;
+}
+
+enum attn_status attn_records_compare(struct attn_records *records, size_t i, bool is_finished,
+                                      uint64_t size, const char *hex, bool *is_same,
+                                      struct attn_error *err)
+{
+    struct part_place place;
+    struct attn_record_writer *writer;
+    char found[ATTN_DIGEST_HEX_SIZE];
+
+    *is_same = find_part(records, i, &place);
+    if (!*is_same)
+        return ATTN_OK;
+    writer = place.writer;
+    if (is_finished && writer->kind->finish)
+        ATTN_TRY(writer->kind->finish(writer, err));
+    ATTN_TRY(replay_text(writer, err));
+    attn_digest_hex(&writer->replayed, found);
+    *is_same = writer->n_replayed == size && strcmp(found, hex) == 0;
+    return ATTN_OK;
 }
 
 /* Flushes a writer (step_fn). ARGUMENT points to a bool: sync to the device. */
@@ -402,6 +452,8 @@ static enum attn_status finish_writer(struct attn_record_writer *writer, const v
 
     if (writer->kind->finish)
         ATTN_TRY(writer->kind->finish(writer, err));
+    if (writer->kind->is_text)
+        ATTN_TRY(write_text(writer, err));
     for (size_t p = 0; p < writer->n_part; p++)
         ATTN_TRY(attn_part_finish(writer->parts[p], *is_synced, err));
     return writer->n_part == 0 ? flush_writer(writer, argument, err) : ATTN_OK;

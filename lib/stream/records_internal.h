@@ -26,6 +26,7 @@
 #include "formats/json_writer.h"
 #include "measures/edges.h"
 #include "measures/measure.h"
+#include "stream/digest.h"
 #include "stream/items.h"
 #include "stream/many.h"
 #include "stream/records.h"
@@ -107,9 +108,17 @@ typedef enum attn_status (*attn_record_take_fn)(void *user, const struct attn_it
                                                 struct attn_error *err);
 
 /* Passes the result of ITEM, the next one of an earlier run, to TAKE: with what was stored of it,
- * or empty. */
+ * or empty. If results are stored, also formats it again for attn_records_compare, and sets
+ * *FAILURE. */
 enum attn_status attn_records_load(struct attn_records *records, const struct attn_item *item,
-                                   attn_record_take_fn take, void *user, struct attn_error *err);
+                                   attn_record_take_fn take, void *user,
+                                   enum attn_record_failure *failure, struct attn_error *err);
+
+/* Sets *IS_SAME to true if the results that were loaded give part I the SIZE and the SHA-256 HEX.
+ * If IS_FINISHED, all results were loaded. */
+enum attn_status attn_records_compare(struct attn_records *records, size_t i, bool is_finished,
+                                      uint64_t size, const char *hex, bool *is_same,
+                                      struct attn_error *err);
 
 /* Writes out all appended records; IS_SYNCED: also syncs them to disk. */
 enum attn_status attn_records_flush(struct attn_records *records, bool is_synced,
@@ -190,10 +199,12 @@ struct attn_record_writer {
     const struct attn_records_form *form; /* borrowed from the records */
     struct attn_sink **parts;             /* [n_part] owns the array and the sinks */
     size_t n_part, capacity;
-    size_t n_inner;          /* number of the last parts that become part of another file */
-    struct attn_sink *sink;  /* sink of a text format; borrowed */
-    size_t n_record;         /* number of records so far, including earlier runs */
-    struct attn_buffer text; /* text of the current record, for text formats */
+    size_t n_inner;              /* number of the last parts that become part of another file */
+    struct attn_sink *sink;      /* sink of a text format; borrowed */
+    size_t n_record;             /* number of records so far, including earlier runs */
+    struct attn_buffer text;     /* text of the current record, for text formats */
+    uint64_t n_replayed;         /* number of bytes that loaded results gave again */
+    struct attn_sha256 replayed; /* their digest */
     /* Shared by all writers; borrowed: */
     bool *has_noted_formula;             /* a note about an id or a label like a formula was sent */
     bool *has_noted_label;               /* a note about a label without a column was sent */

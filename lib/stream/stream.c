@@ -178,10 +178,11 @@ static enum attn_status report_input(const struct attn_stream *stream, const cha
                                     err);
 }
 
-/* Replays the next item of an earlier run. */
+/* Replays the next item of an earlier run, and counts its failure. */
 static enum attn_status load_next(struct attn_stream *stream, char hex[ATTN_DIGEST_HEX_SIZE],
-                                  struct attn_error *err)
+                                  uint64_t failures[ATTN_N_RECORD_FAILURE], struct attn_error *err)
 {
+    enum attn_record_failure failure = ATTN_RECORD_FAILURE_NONE;
     struct attn_item *item;
     enum attn_status status;
 
@@ -189,16 +190,44 @@ static enum attn_status load_next(struct attn_stream *stream, char hex[ATTN_DIGE
     if (!item)
         return report_input(stream, "has fewer items", err);
     attn_digest_hex(item->read, hex);
-    status =
-        attn_records_load(stream->ledger.records, item, stream->form.load, stream->form.user, err);
+    status = attn_records_load(stream->ledger.records, item, stream->form.load, stream->form.user,
+                               &failure, err);
+    failures[failure]++;
     attn_item_free(item);
     return status;
 }
 
-/* Checks the rows and the items of earlier runs, and passes these on. */
-static enum attn_status replay(struct attn_stream *stream, struct attn_error *err)
+/* Checks that the kept results of earlier runs give the files and the state that were recorded. */
+static enum attn_status compare_kept(struct attn_stream *stream,
+                                     const struct attn_ledger_made *made, struct attn_error *err)
 {
     struct attn_ledger *ledger = &stream->ledger;
+    const struct attn_ledger_extent *extents = made->is_there ? made->outputs : ledger->extents;
+    const size_t n = made->is_there ? made->n_output : ledger->n_file;
+    struct attn_buffer state = {0};
+    bool is_same = true;
+
+    for (size_t i = 0; is_same && i < n; i++)
+        ATTN_TRY(attn_records_compare(ledger->records, i, made->is_there, extents[i].size,
+                                      extents[i].hex, &is_same, err));
+    is_same = attn_records_save(ledger->records, &state) && is_same && !state.has_failed &&
+              strcmp(attn_buffer_string(&state), attn_buffer_string(&ledger->state)) == 0;
+    attn_buffer_release(&state);
+    if (is_same)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "'%s' and the rows of its run do not agree, expected all as they were written",
+                   attn_quote_string(told_by(stream)).text);
+    attn_error_hint(err, "remove it to compute all anew");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Checks the rows and the items of earlier runs, and passes these on. */
+static enum attn_status replay(struct attn_stream *stream, const struct attn_ledger_made *made,
+                               struct attn_error *err)
+{
+    struct attn_ledger *ledger = &stream->ledger;
+    uint64_t failures[ATTN_N_RECORD_FAILURE] = {0};
     char found[ATTN_DIGEST_HEX_SIZE];
     bool is_good;
 
@@ -210,9 +239,15 @@ static enum attn_status replay(struct attn_stream *stream, struct attn_error *er
                                         "remove it to compute all anew", err);
     attn_digest_bytes("", 0, found);
     for (uint64_t i = 0; i < ledger->done.n_record; i++)
-        ATTN_TRY(load_next(stream, found, err));
-    return strcmp(found, ledger->done.input) == 0 ? ATTN_OK
-                                                  : report_input(stream, "has other items", err);
+        ATTN_TRY(load_next(stream, found, failures, err));
+    if (strcmp(found, ledger->done.input) != 0)
+        return report_input(stream, "has other items", err);
+    if (!ledger->has_kept)
+        return ATTN_OK;
+    ATTN_TRY(compare_kept(stream, made, err));
+    memcpy(ledger->done.failures, failures, sizeof failures);
+    ledger->n_failed = ledger->done.n_record - failures[ATTN_RECORD_FAILURE_NONE];
+    return ATTN_OK;
 }
 
 /* Skips the input of a batch up to the last record, and checks that it has the recorded digest and,
@@ -270,10 +305,10 @@ static enum attn_status resume_from(struct attn_stream *stream, struct attn_ledg
     } else if (!is_batch(stream)) {
         ATTN_TRY(attn_ledger_cut(ledger, err));
     }
+    if (done->n_record > 0 || made->is_there)
+        ATTN_TRY(is_batch(stream) ? skip_over(stream, err) : replay(stream, made, err));
     result->n_item = result->n_before = done->n_record;
     result->n_failed = ledger->n_failed;
-    if (done->n_record > 0 || made->is_there)
-        ATTN_TRY(is_batch(stream) ? skip_over(stream, err) : replay(stream, err));
     if (made->is_there)
         ATTN_TRY(check_end(stream, err));
     else if (is_batch(stream))

@@ -102,6 +102,16 @@ for command in ablate score heads; do
     kill_often $command $n_kill $most
 done
 
+# --- Forged state ---------------------------------------------------------------------------------
+
+n_step=97
+is_more && n_step=29
+is_full && n_step=1
+if has python3 python3 'state that is changed and signed again'; then
+    python3 tests/torture/forged_state.py "$cli" "$scratch/forged" $n_step >"$seen/forged" 2>"$scratch/err" && pass ||
+        fail "forged state: $(tail -n 1 "$seen/forged"), $(head -c 400 "$scratch/err")"
+fi
+
 # --- Inputs and readers ---------------------------------------------------------------------------
 
 cp "$scratch/items.jsonl" "$scratch/grows.jsonl"

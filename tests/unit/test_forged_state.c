@@ -1,6 +1,7 @@
 /* test_forged_state.c - FILE.state with other rows, numbers and values than a question has, and
- * digests made anew, for each question: refused, or tables of other numbers; never memory that is
- * not the study's. A run under ASan (make MODE=asan) sees what lies outside. */
+ * digests made anew, for each question: refused, unless it is a number that the rows do not have;
+ * never memory that is not the study's. A run under ASan (make MODE=asan) sees what lies outside.
+ */
 #include "base/random.h"
 #include "extra.h"
 #include "stream/digest.h"
@@ -265,7 +266,9 @@ START_TEST(other_rows_and_numbers_are_refused)
 {
     static const struct change changes[] = {{.numbers = 1, .cell = SIZE_MAX},
                                             {.numbers = 1000, .cell = SIZE_MAX},
-                                            {.numbers = -1, .cell = SIZE_MAX}};
+                                            {.numbers = -1, .cell = SIZE_MAX},
+                                            {.rows = 1, .cell = SIZE_MAX},
+                                            {.rows = -1, .cell = SIZE_MAX}};
 
     for (size_t i = 0; i < N_QUESTION; i++) {
         size_t size;
@@ -279,10 +282,11 @@ START_TEST(other_rows_and_numbers_are_refused)
             if (changes[k].numbers < 0 && n_more <= 4) /* those of the study alone: 4 */
                 continue;
             forge(manifest, state, size, &changes[k], ~0U);
-            ck_assert_msg(
-                ask(&questions[i], true, &err) == ATTN_FORMAT && err.stage == ATTN_STAGE_OUTPUT &&
-                    strstr(err.message, "'rows.csv.state' does not hold the rows of items"),
-                "%zu %s %zu: %s", i, questions[i].name, k, err.message);
+            ck_assert_msg(ask(&questions[i], true, &err) != ATTN_OK &&
+                              (strstr(err.message, "does not hold the rows of items") ||
+                               strstr(err.message, "do not agree") ||
+                               (changes[k].rows && strstr(err.message, "the first item has"))),
+                          "%zu %s %zu: %s", i, questions[i].name, k, err.message);
         }
         end();
     }

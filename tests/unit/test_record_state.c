@@ -136,15 +136,18 @@ static enum attn_status read_file(bool is_same)
 {
     struct attn_records *records = open_state(true);
     struct taking taking = {.is_same = is_same};
+    enum attn_record_failure failure = ATTN_RECORD_FAILURE_NONE;
     struct attn_item item = {.number = 0};
     struct attn_error err = {0};
     enum attn_status status = ATTN_OK;
 
     for (; status == ATTN_OK && taking.i < N_ITEM; taking.i++)
-        status = attn_records_load(records, &item, take, &taking, &err);
+        status = attn_records_load(records, &item, take, &taking, &failure, &err);
     ck_assert_msg(!is_same || status == ATTN_OK, "%s", err.message);
+    ck_assert(!is_same || failure == ATTN_RECORD_FAILURE_NO_FIT);
     if (status == ATTN_OK)
-        ck_assert_int_eq(attn_records_load(records, &item, take, &taking, &err), ATTN_FORMAT);
+        ck_assert_int_eq(attn_records_load(records, &item, take, &taking, &failure, &err),
+                         ATTN_FORMAT);
     attn_records_free(records);
     unlink("kept.part");
     return status;
@@ -170,11 +173,12 @@ START_TEST(refuses_what_the_question_cannot_have)
     struct attn_buffer bytes = {0};
     struct attn_error err = {0};
     struct attn_records *records;
+    enum attn_record_failure failure;
 
     attn_folder_enter();
     make(&bytes);
     records = open_state(true);
-    ck_assert_int_eq(attn_records_load(records, &item, refuse, NULL, &err), ATTN_FORMAT);
+    ck_assert_int_eq(attn_records_load(records, &item, refuse, NULL, &failure, &err), ATTN_FORMAT);
     ck_assert_str_eq(err.message, "'kept' does not hold the rows of items");
     attn_records_free(records);
     unlink("kept.part");
