@@ -470,6 +470,26 @@ static void note_unseen(const struct attn_batch *batch, bool has_next)
                       attn_quote_string(batch->names.labels[i]).text);
 }
 
+/* Returns an error if outputs need continuations and the first record has none: then no record is
+ * likely to. A resumed run got past it. */
+static enum attn_status check_first(const struct attn_batch *batch, struct attn_error *err)
+{
+    struct attn_item *first;
+
+    if (!batch->needs_next || batch->options.each.is_resumed)
+        return ATTN_OK;
+    ATTN_TRY(attn_items_peek(batch->items, 0, &first, err));
+    if (!first || first->next || first->failure != ATTN_RECORD_FAILURE_NONE)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "the first record has no key 'next', which predictions in %s need, and no "
+                   "continuation is given for all",
+                   has_output(batch, "csv") ? "`csv`" : "`fields`");
+    attn_error_hint(err, "`next` gives one for all records%s",
+                    has_output(batch, "csv") ? "" : ", and `top` the most probable tokens");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
 static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
                             const struct attn_many_options *given, struct attn_error *err)
 {
@@ -480,6 +500,7 @@ static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
     ATTN_TRY(attn_error_at(attn_options_read(given, &many, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_host_check_model(host, err));
     ATTN_TRY(fill_form(batch, host, &many, &records, err));
+    ATTN_TRY(check_first(batch, err));
     batch->places = many.request ? many.request->reading.places : NULL;
     ATTN_TRY(attn_stream_run(batch->stream, host, &work, err));
     if (!attn_stream_result(batch->stream)->is_complete) {
