@@ -183,8 +183,8 @@ static size_t write_decimal(char *out, struct decimal d)
     return (size_t)n + 1;
 }
 
-/* Writes VALUE, which is infinite or NaN. */
-static size_t write_special(float value, char *out)
+/* Writes VALUE, which is infinite or NaN, whose sign is left out: it depends on the compiler. */
+static size_t write_special(double value, char *out)
 {
     const char *text = isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
     size_t size = strlen(text);
@@ -200,7 +200,7 @@ size_t attn_format_float(float value, char out[ATTN_FLOAT_TEXT_SIZE])
     size_t sign;
 
     if (!isfinite(value))
-        return write_special(value, out);
+        return write_special((double)value, out);
     memcpy(&bits, &value, sizeof bits);
     sign = bits >> 31;
     out[0] = '-'; /* overwritten if the number is positive */
@@ -299,7 +299,7 @@ size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEX
     size_t sign;
 
     if (!isfinite(value))
-        return write_special(value, out);
+        return write_special((double)value, out);
     memcpy(&bits, &value, sizeof bits);
     v = split_float(bits);
     sign = bits >> 31;
@@ -338,8 +338,13 @@ static bool reads_back(double value, int digits, char text[DOUBLE_TEXT_SIZE])
 void attn_double_append(struct attn_buffer *out, double value)
 {
     char text[DOUBLE_TEXT_SIZE];
-    int digits = reads_back(value, DBL_DIG, text) ? 1 : DBL_DIG + 1;
+    int digits;
 
+    if (!isfinite(value)) {
+        attn_buffer_append(out, text, write_special(value, text));
+        return;
+    }
+    digits = reads_back(value, DBL_DIG, text) ? 1 : DBL_DIG + 1;
     while (!reads_back(value, digits, text) && digits < DBL_DECIMAL_DIG)
         digits++;
     /* 870, which %g writes as 8.7e+02 with two digits */
@@ -352,6 +357,10 @@ void attn_double_append_as(struct attn_buffer *out, char notation, int digits, d
 {
     char text[DOUBLE_TEXT_SIZE];
 
+    if (!isfinite(value)) {
+        attn_buffer_append(out, text, write_special(value, text));
+        return;
+    }
     snprintf(text, sizeof text,
              notation == 'f'   ? "%.*f"
              : notation == 'e' ? "%.*e"

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 
+#include <math.h>
 #include <stddef.h>
 
 enum { ATTN_FLOAT_TEXT_SIZE = 24 };
@@ -35,10 +36,17 @@ static inline size_t attn_number_text(float value, int precision, char *out)
                          : attn_float_text_fixed(value, precision, out);
 }
 
-/* Appends a finite double with the fewest digits that read back as the same number. */
+/* Appends a double with the fewest digits that read back as the same number, or nan, inf, -inf. */
 void attn_double_append(struct attn_buffer *out, double value);
 
-/* Appends a double as printf writes it with NOTATION ('f', 'e' or 'g') and DIGITS. */
+/* Appends a double as printf writes it with NOTATION ('f', 'e' or 'g') and DIGITS, or nan, inf,
+ * -inf. */
 void attn_double_append_as(struct attn_buffer *out, char notation, int digits, double value);
+
+/* Returns VALUE for printf, which writes "-nan" or "nan" by a sign that the compiler chooses. */
+static inline double attn_printed(double value)
+{
+    return isnan(value) ? fabs(value) : value;
+}
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "formats/float_text.h"
 #include "pictures/table_grid.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
@@ -234,7 +235,7 @@ void attn_grid_append_cell(struct attn_buffer *out, const struct attn_table *tab
     else if (cell.type == ATTN_VALUE_TEXT)
         attn_escape_append(out, cell.text, cell.size);
     else if (cell.type == ATTN_VALUE_REAL)
-        attn_buffer_append_format(out, "%.6g", cell.real);
+        attn_double_append_as(out, 'g', 6, cell.real);
     else if (cell.type != ATTN_VALUE_MISSING)
         attn_buffer_append_format(out, "%" PRId64, cell.integer);
 }

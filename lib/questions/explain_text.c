@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
+#include "formats/float_text.h"
 #include "forward/rotary.h"
 #include "input/picture_prompt.h"
 #include "tables/document.h"
@@ -67,7 +68,7 @@ static struct vector_text vector_text(const float *x, size_t n)
             attn_fixed_text_append(vector.text, sizeof vector.text, &used, "...");
         else
             attn_fixed_text_append(vector.text, sizeof vector.text, &used, "%.4f",
-                                   (double)x[s.first]);
+                                   attn_printed((double)x[s.first]));
     }
     attn_fixed_text_append(vector.text, sizeof vector.text, &used, "]");
     return vector;
@@ -360,16 +361,16 @@ static void add_weights(struct explaining *e)
 
     say(e, "\n%d. The weights: a softmax turns scores into shares of 1.\n", ++e->n_step);
     add_scale(e);
-    say(e, "   exp     e to the power of score less the largest score, %.4f\n", e->largest_score);
+    say(e, "   exp     e to the power of score less the largest score, %.4f\n",
+        attn_printed(e->largest_score));
     if (e->is_masked_after) { /* the mask is applied after the softmax */
-        say(e, "   share   exp / sum of all exp, %.4f\n", row->exponential_sum);
+        say(e, "   share   exp / sum of all exp, %.4f\n", attn_printed(row->exponential_sum));
         say(e, "   weight  0 where the mask hides the key, else share");
         if (row->attention->masking == ATTN_MASKING_RENORMALIZE)
-            say(e, " / sum of these, %.4f", row->visible_share);
+            say(e, " / sum of these, %.4f", attn_printed(row->visible_share));
         say(e, "\n");
     } else {
-        say(e, "   weight  exp / sum of all exp, %.4f\n",
-            fabs(row->exponential_sum)); /* the absolute value avoids "-nan" */
+        say(e, "   weight  exp / sum of all exp, %.4f\n", attn_printed(row->exponential_sum));
     }
     if (row->sink)
         say(e, "   sink    a score of the head that has no key: its weight takes no value\n");

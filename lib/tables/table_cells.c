@@ -40,7 +40,7 @@ static void append_number(struct attn_buffer *out, int precision, const struct a
     } else if (cell->type != ATTN_VALUE_REAL) {
         attn_buffer_append_integer(out, cell->integer);
     } else if (!isfinite(value)) {
-        attn_buffer_append_string(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        attn_double_append(out, value);
     } else if (column->notation == ATTN_NOTATION_FIGURES) {
         attn_double_append_as(out, 'g', column->digits, value);
     } else if (column->notation == ATTN_NOTATION_WHOLE && fabs(value) < largest_whole) {
