@@ -31,3 +31,17 @@ void attn_note(attn_note_fn on_note, void *user, enum attn_note code, const char
     va_end(arguments);
     on_note(user, code, message);
 }
+
+void attn_note_counted(struct attn_notes notes, const struct attn_counted_note *note)
+{
+    char count[64] = "";
+
+    if (notes.on_note && notes.on_counted) {
+        notes.on_counted(notes.user, note);
+        return;
+    }
+    if (note->n_run > 0)
+        snprintf(count, sizeof count, " in %zu of %zu records", note->n, note->n_run);
+    attn_note(notes.on_note, notes.user, note->code, "%s%s: %s", note->subject, count,
+              note->reason);
+}

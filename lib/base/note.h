@@ -5,6 +5,8 @@
 
 #include "base/api.h"
 
+#include <stddef.h>
+
 /* X(identifier, number, name) */
 #define ATTN_NOTE_MAP(X)                                                                           \
     X(UNUSED_TENSORS, 1, "unused_tensors") /* tensors in the files of a model */                   \
@@ -68,6 +70,17 @@ enum attn_note {
 
 /* Called with each note. MESSAGE is one escaped line. Later versions may add codes. */
 typedef void (*attn_note_fn)(void *user, enum attn_note code, const char *message);
+
+/* A note that may be equal for many runs, so that their number says more than a note for each. */
+struct attn_counted_note {
+    enum attn_note code;
+    const char *subject; /* what changed nothing; escaped, borrowed */
+    const char *reason;  /* a constant */
+    size_t n, n_run;     /* number of runs with this note, and of all; n_run 0: a single run */
+};
+
+/* Called with each of these notes. */
+typedef void (*attn_counted_note_fn)(void *user, const struct attn_counted_note *note);
 
 /* Returns the name of a code, "unused_tensors"; "" for an unknown one. */
 ATTN_API const char *attn_note_name(enum attn_note code);

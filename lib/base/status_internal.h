@@ -46,11 +46,15 @@ enum attn_status attn_error_copy(struct attn_error *err, const struct attn_error
 struct attn_notes {
     attn_note_fn on_note; /* or NULL */
     void *user;
+    attn_counted_note_fn on_counted; /* takes these notes from on_note; or NULL */
 };
 
 /* Formats a note and passes it to ON_NOTE. ON_NOTE may be NULL; then the note is dropped. */
 void attn_note(attn_note_fn on_note, void *user, enum attn_note code, const char *format, ...)
     ATTN_PRINTF(4, 5);
+
+/* Passes NOTE to on_counted, or formats it for on_note. */
+void attn_note_counted(struct attn_notes notes, const struct attn_counted_note *note);
 
 /* Sets the message for a failed allocation: "out of memory". Returns ATTN_NO_MEMORY. */
 enum attn_status attn_error_no_memory(struct attn_error *err);

@@ -393,32 +393,34 @@ static bool is_named_with(const struct attn_edit_part *a, const struct attn_edit
            a->n_idle == b->n_idle;
 }
 
-/* Returns " in 1 of 2 records" for N 1 and N_RECORD 2; an empty text if N_RECORD is 0. */
-static struct attn_quote share_of(size_t n, size_t n_record)
-{
-    struct attn_quote share = {""};
-
-    if (n_record > 0)
-        snprintf(share.text, sizeof share.text, " in %zu of %zu records", n, n_record);
-    return share;
-}
-
 void attn_edit_parts_note_hidden(struct attn_notes notes, const struct attn_edit_part *parts,
                                  size_t n, size_t n_record)
 {
-    for (size_t i = 0; i < n; i++)
-        if (parts[i].n_hidden > 0)
-            attn_note(notes.on_note, notes.user, ATTN_NOTE_EDIT_MASKED,
-                      "`knockouts` '%s' changes nothing%s: none of its queries can look at one "
-                      "of its keys",
-                      attn_quote_string(parts[i].text).text,
-                      share_of(parts[i].n_hidden, n_record).text);
+    char subject[2 * ATTN_QUOTE_SIZE];
+
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_counted_note note = {ATTN_NOTE_EDIT_MASKED, subject,
+                                               "none of its queries can look at one of its keys",
+                                               parts[i].n_hidden, n_record};
+
+        if (parts[i].n_hidden == 0)
+            continue;
+        snprintf(subject, sizeof subject, "`knockouts` '%s' changes nothing",
+                 attn_quote_string(parts[i].text).text);
+        attn_note_counted(notes, &note);
+    }
 }
 
 void attn_edit_parts_note_idle(struct attn_notes notes, const struct attn_edit_part *parts,
                                size_t n, size_t n_record)
 {
+    char subject[2 * ATTN_QUOTE_SIZE];
+
     for (size_t i = 0; i < n; i++) {
+        const struct attn_counted_note note = {
+            ATTN_NOTE_EDIT_IDLE, subject,
+            "what it names has these values already, or comes after every tensor that is wanted",
+            parts[i].n_idle, n_record};
         char text[ATTN_QUOTE_SIZE] = "";
         size_t used = 0, before = 0;
 
@@ -431,11 +433,9 @@ void attn_edit_parts_note_idle(struct attn_notes notes, const struct attn_edit_p
         for (size_t k = i + 1; k < n; k++)
             if (is_named_with(&parts[i], &parts[k]))
                 append_name(text, &used, &parts[k]);
-        attn_note(notes.on_note, notes.user, ATTN_NOTE_EDIT_IDLE,
-                  "%s '%s' changed nothing that is shown%s: what it names has these values "
-                  "already, or comes after every tensor that is wanted",
-                  fields[option_of(&parts[i])], attn_quote_string(text).text,
-                  share_of(parts[i].n_idle, n_record).text);
+        snprintf(subject, sizeof subject, "%s '%s' changed nothing that is shown",
+                 fields[option_of(&parts[i])], attn_quote_string(text).text);
+        attn_note_counted(notes, &note);
     }
 }
 

@@ -398,7 +398,7 @@ static bool names_encoder(const struct attn_head_list *heads)
     for (size_t i = 0; i < heads->n; i++)
         if (heads->items[i].stack == ATTN_STACK_ENCODER)
             return true;
-    return heads->n == 0 && heads->text && strstr(heads->text, "encoder:");
+    return heads->n == 0 && attn_model_stack_is_listed(heads->text, false);
 }
 
 /* Appends the parts of SITE, those of the tower alone, or of an encoder first; of HEADS, or all. */

@@ -23,18 +23,18 @@ ATTN_DEFAULTS(attn_study_args, .size = sizeof(struct attn_study_args), .max_fail
 
 enum {
     MOST_NAMED = 10,
-    MOST_IDLE = 32, /* maximum edits whose items are counted; further edits get one note */
+    MOST_IDLE = 32, /* maximum edits whose items are counted */
     MOST_PEEKED = 1000,
-    MOST_EDIT_NOTES = 32, /* maximum forwarded notes about edits */
     N_ID = 1 << 16,
     N_SLOT = 1 << 17, /* slots of the hash table: twice N_ID, so that it stays half empty */
     MOST_RESAMPLES = 10000000
 };
 
-/* An edit that changes nothing in N items, and the note about it. */
+/* A note about an edit that changes nothing in N items. */
 struct idle_edit {
     enum attn_note code;
-    char *message; /* owns */
+    char *subject; /* owns */
+    const char *reason;
     size_t n;
 };
 
@@ -49,11 +49,9 @@ struct attn_study {
     struct attn_stream *stream;         /* owns; NULL before attn_study_run */
     attn_note_fn on_note;
     attn_progress_fn on_progress;
-    void *user;                           /* passed to on_note and on_progress */
-    struct attn_monitor *monitor;         /* owns; lets one thread at a time call on_note */
-    uint64_t noted;                       /* bit set of the codes of notes that were forwarded */
-    uint64_t edit_notes[MOST_EDIT_NOTES]; /* [n_edit_note] hashes of forwarded notes about edits */
-    size_t n_edit_note;
+    void *user;                   /* passed to on_note and on_progress */
+    struct attn_monitor *monitor; /* owns; lets one thread at a time call on_note */
+    uint64_t noted;               /* bit set of the codes of notes that were forwarded */
     struct attn_study_sum sum;
     struct attn_moments base; /* moments of the metric of the unchanged model */
     size_t n_right, n_judged, n_tie;
@@ -245,7 +243,7 @@ void attn_study_free(struct attn_study *study)
     attn_fold_free(study->fold);
     attn_monitor_free(study->monitor);
     for (size_t i = 0; i < study->n_idle; i++)
-        attn_free(study->idle[i].message);
+        attn_free(study->idle[i].subject);
     attn_free(study->ids);
     attn_free(study);
 }
@@ -260,84 +258,50 @@ static void forward_note(void *user, enum attn_note code, const char *message)
     attn_monitor_leave(study->monitor);
 }
 
-/* Returns true if no note on this subject was forwarded yet. The subject of a note about an edit is
- * the edit as typed, which is in the message; for other notes the subject is their code, because
- * their messages contain numbers or words of the item. */
-static bool is_new_note(struct attn_study *study, enum attn_note code, const char *message)
+/* Counts the items in which an edit changes nothing (attn_counted_note_fn). */
+static void count_idle(void *user, const struct attn_counted_note *note)
 {
-    const uint64_t hash = attn_hash_bytes(study->seed, message, strlen(message));
-    const bool is_new = (study->noted >> code & 1) == 0;
+    struct attn_study *study = user;
+    struct idle_edit *idle = study->idle;
 
-    if (code != ATTN_NOTE_EDIT_MASKED && code != ATTN_NOTE_EDIT_IDLE) {
-        study->noted |= UINT64_C(1) << code;
-        return is_new;
+    attn_monitor_enter(study->monitor);
+    while (idle < study->idle + study->n_idle &&
+           (idle->code != note->code || strcmp(idle->subject, note->subject) != 0))
+        idle++;
+    if (idle == study->idle + study->n_idle && study->n_idle < MOST_IDLE) {
+        *idle = (struct idle_edit){
+            note->code, attn_strndup(note->subject, strlen(note->subject), NULL), note->reason, 0};
+        study->n_idle += idle->subject != NULL;
     }
-    for (size_t i = 0; i < study->n_edit_note; i++)
-        if (study->edit_notes[i] == hash)
-            return false;
-    if (study->n_edit_note == MOST_EDIT_NOTES)
-        return false;
-    study->edit_notes[study->n_edit_note++] = hash;
-    return true;
+    if (idle < study->idle + study->n_idle)
+        idle->n += note->n_run > 0 ? note->n : 1;
+    attn_monitor_leave(study->monitor);
 }
 
-/* Counts an item in which an edit changes nothing, identified by the MESSAGE of its note. Returns
- * false if there is no room. The caller holds the monitor. */
-static bool count_idle(struct attn_study *study, enum attn_note code, const char *message)
+static int by_subject(const void *a, const void *b)
 {
-    size_t i = 0;
-
-    while (i < study->n_idle && strcmp(study->idle[i].message, message) != 0)
-        i++;
-    if (i == MOST_IDLE)
-        return false;
-    if (i == study->n_idle) {
-        study->idle[i] = (struct idle_edit){
-            .code = code, .message = attn_strndup(message, strlen(message), NULL)};
-        if (!study->idle[i].message)
-            return false;
-        study->n_idle++;
-    }
-    study->idle[i].n++;
-    return true;
+    return strcmp(((const struct idle_edit *)a)->subject, ((const struct idle_edit *)b)->subject);
 }
 
-static int by_message(const void *a, const void *b)
-{
-    return strcmp(((const struct idle_edit *)a)->message, ((const struct idle_edit *)b)->message);
-}
-
-/* Sends a note for each idle edit. The number of its items is inserted before the reason, the last
- * part of the message. */
+/* Sends a note for each idle edit, with the number of its items. */
 static void note_idle(struct attn_study *study)
 {
-    qsort(study->idle, study->n_idle, sizeof *study->idle, by_message);
-    for (size_t i = 0; i < study->n_idle; i++) {
-        const char *message = study->idle[i].message, *reason = message + strlen(message);
-
-        while (reason > message && strncmp(reason, ": ", 2) != 0)
-            reason--;
-        attn_note(study->on_note, study->user, study->idle[i].code, "%.*s in %zu of %zu items%s",
-                  (int)(reason - message), message, study->idle[i].n,
-                  study->sum.n_item - study->sum.n_failed, reason);
-    }
+    qsort(study->idle, study->n_idle, sizeof *study->idle, by_subject);
+    for (size_t i = 0; i < study->n_idle; i++)
+        attn_note(study->on_note, study->user, study->idle[i].code, "%s in %zu of %zu items: %s",
+                  study->idle[i].subject, study->idle[i].n, study->sum.n_item - study->sum.n_failed,
+                  study->idle[i].reason);
 }
 
-/* Forwards the first note on each subject (attn_note_fn). Notes about edits without effect are
- * counted instead, unless they come from a pack, which already counted its records. */
+/* Forwards the first note with each code (attn_note_fn). */
 static void note_once(void *user, enum attn_note code, const char *message)
 {
     struct attn_study *study = user;
-    const bool is_idle = (code == ATTN_NOTE_EDIT_IDLE || code == ATTN_NOTE_EDIT_MASKED) &&
-                         !strstr(message, " records: ");
 
     attn_monitor_enter(study->monitor);
-    if (is_idle && count_idle(study, code, message)) {
-        attn_monitor_leave(study->monitor);
-        return;
-    }
-    if (is_new_note(study, code, message) && study->on_note)
-        study->on_note(study->user, code, message);
+    if ((study->noted >> code & 1) == 0)
+        attn_note(study->on_note, study->user, code, "%s", message);
+    study->noted |= UINT64_C(1) << code;
     attn_monitor_leave(study->monitor);
 }
 
@@ -345,6 +309,7 @@ void attn_study_fill_request(struct attn_study *study, const struct attn_item *i
                              struct attn_request *request)
 {
     request->on_note = note_once;
+    request->on_counted = count_idle;
     request->user = study;
     request->on_progress = NULL;
     request->reading.example = NULL; /* errors name the item instead */

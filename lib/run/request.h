@@ -99,6 +99,8 @@ struct attn_request {
                            `max_input` is set, and runs above a minute are noted; 0: no estimate */
     struct attn_request_maps maps;
     struct attn_chat_request chat;
+    /* Receives notes that are counted over runs, with USER, instead of on_note; or NULL. */
+    attn_counted_note_fn on_counted;
 };
 
 /* Sets REQUEST [size bytes] to the defaults, and returns it. */

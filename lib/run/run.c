@@ -265,7 +265,7 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
     struct attn_dims dims = *attn_selection_dims(run->selection);
     struct attn_tower_pass tower = attn_run_tower_pass(run);
     const struct attn_edit_scope scope = {.edits = &run->request.edits,
-                                          .notes = run->like ? (struct attn_notes){NULL, NULL}
+                                          .notes = run->like ? (struct attn_notes){0}
                                                              : attn_request_notes(&run->request),
                                           .model = run->model,
                                           .dims = &dims,

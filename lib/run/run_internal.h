@@ -63,7 +63,7 @@ struct attn_run {
 /* Returns the receiver of the notes of REQUEST. */
 static inline struct attn_notes attn_request_notes(const struct attn_request *request)
 {
-    return (struct attn_notes){request->on_note, request->user};
+    return (struct attn_notes){request->on_note, request->user, request->on_counted};
 }
 
 /* The stages of a run over a sequence, each of which fills its own members of RUN; errors have a

@@ -180,11 +180,12 @@ enum attn_status attn_ledger_manifest_write(struct attn_ledger *ledger,
 static const char *find_member(const char *text, const char *name)
 {
     char wanted[64];
-    const char *found;
+    const int size = snprintf(wanted, sizeof wanted, "\"%s\": ", name);
 
-    snprintf(wanted, sizeof wanted, "\n\"%s\": ", name);
-    found = strstr(text, wanted);
-    return found ? found + strlen(wanted) : NULL;
+    for (const char *line = strchr(text, '\n'); line; line = strchr(line, '\n'))
+        if (strncmp(++line, wanted, (size_t)size) == 0)
+            return line + size;
+    return NULL;
 }
 
 /* Returns true if the member NAME of TEXT equals VALUE. */

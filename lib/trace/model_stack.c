@@ -41,6 +41,21 @@ enum attn_model_stack attn_model_stack_find(const char *item, size_t *size)
     return ATTN_STACK_ONLY;
 }
 
+bool attn_model_stack_is_listed(const char *list, bool has_tower)
+{
+    size_t size;
+
+    for (const char *item = list; item; item = strchr(item, ',')) {
+        item += *item == ',';
+        item += strspn(item, " ");
+        const enum attn_model_stack stack = attn_model_stack_find(item, &size);
+
+        if (stack == ATTN_STACK_ENCODER || (has_tower && stack == ATTN_STACK_TOWER))
+            return true;
+    }
+    return false;
+}
+
 enum attn_model_stack attn_model_stack_of(const struct attn_dims *dims, enum attn_site site,
                                           int layer, int *number)
 {

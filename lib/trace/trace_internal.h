@@ -101,6 +101,10 @@ static inline enum attn_model_stack attn_dims_own_stack(const struct attn_dims *
  * this beginning in *size. ATTN_STACK_ONLY, and 0, if it names none. */
 enum attn_model_stack attn_model_stack_find(const char *item, size_t *size);
 
+/* Returns true if an item of LIST, which may be NULL, is of the encoder, or of the tower if
+ * HAS_TOWER: "encoder:0.1". */
+bool attn_model_stack_is_listed(const char *list, bool has_tower);
+
 /* --- Selections ------------------------------------------------------------------------------- */
 
 static inline bool attn_number_list_is_given(const struct attn_number_list *list)
