@@ -142,7 +142,7 @@ all: $(BUILD)/attn-cli $(BUILD)/libattn.a $(BUILD)/libattn.so ## build the tool 
 
 # --- Compiling and linking ----------------------------------------------------------------------
 
-FLAGS := $(strip $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(foreach isa,$(ISAS),$(ISA_FLAGS_$(isa))) $(VERSION) XSMM=$(XSMM))
+FLAGS := $(strip $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(foreach isa,$(ISAS),$(ISA_FLAGS_$(isa))) $(LDFLAGS) $(VERSION) XSMM=$(XSMM))
 ifneq ($(FLAGS),$(strip $(file <$(BUILD)/flags)))
 .PHONY: $(BUILD)/flags
 endif
@@ -244,6 +244,7 @@ $(BUILD)/attn.wasm: $(CMD_OBJECTS) $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
 # run and test first install what is missing; only then is the rest of the graph looked at.
 
 run: deps-build ## build, then show the attention of one sentence
+	@tests/tools/dependencies.sh offer draw pictures
 	@$(MAKE) $(BUILD)/attn-cli
 	@echo
 	$(BUILD)/attn-cli run --sentence "Life is short, eat dessert first"

@@ -290,7 +290,9 @@ static void print_overview_briefly(struct attn_sink *out)
 {
     size_t at = 1;
 
-    print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY "\nCommands:\n ");
+    print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY
+                          "\nA picture and a question: run -m DIR --image cat.png \"What is it?\"\n"
+                          "Many prompts, with means: ablate --items prompts.csv\n\nCommands:\n ");
     for (size_t i = 0; command_at(i); i++) {
         size_t size = 1 + strlen(command_at(i)->name);
         bool is_new_line = at + size > WIDTH;

@@ -8,6 +8,7 @@
 #                                            pictures, lint, engines, packages, fresh, python, clang,
 #                                            fuzz, browser, aarch64, targets, wasm, small, node, cache lack on Debian and
 #                                            Ubuntu; does and says nothing when all is there
+#   dependencies.sh offer GROUP...           installs what runs need, if it may; otherwise names it in a line
 #   dependencies.sh missing GROUP...         names the packages
 #
 # XSMM=no: the build goes without libxsmm.
@@ -278,9 +279,21 @@ install() {
     [ -z "$packages" ] || fail "installed but not usable: $packages"
 }
 
+# The program opens these libraries when it is used, so it is built without them, too.
+offer() {
+    local packages
+    packages=$(missing_of "$@")
+    [ -n "$packages" ] || return 0
+    if has_program apt-get && { [ "$(id -u)" -eq 0 ] || has_program sudo; } && (install "$@"); then
+        return 0
+    fi
+    echo "attn-cli: without $(missing_of "$@") some of --image, sound, --png and --pdf are refused when they are used" >&2
+}
+
 case ${1-} in
 find) find_libraries "$2" "$3" ;;
 install) install "${@:2}" ;;
+offer) offer "${@:2}" ;;
 missing) missing_of "${@:2}" ;;
-*) fail "usage: dependencies.sh find PREFIX build|check, dependencies.sh install|missing GROUP..." ;;
+*) fail "usage: dependencies.sh find PREFIX build|check, dependencies.sh install|offer|missing GROUP..." ;;
 esac

@@ -14,6 +14,11 @@ cd "$(dirname "$0")/../.."
 unpacked=tests/fixtures/.unpacked # the names of what was
 archives=(tests/fixtures/{attn,decoder,family,golden,gpt2,names,row,score,tokenizers,torch,truth,words}.tar tests/golden/{arrays,outputs}.tar)
 
+for archive in "${archives[@]}"; do
+    [ -e "$archive" ] || [ "${1-}" = pack ] ||
+        { echo "$archive is missing, and nothing was changed: git checkout -- $archive brings it back" >&2 && exit 1; }
+done
+
 # The files of ARCHIVE, as they are named in its folder, which we are in; each ends with NUL.
 list_files() { # ARCHIVE
     case $1 in
