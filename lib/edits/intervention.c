@@ -360,6 +360,7 @@ static enum attn_status read_vectors(const char *path, float factor, struct attn
                                      struct attn_error *err)
 {
     struct attn_not_finite bad;
+    bool is_finite = true;
     float *products;
     size_t n;
 
@@ -372,8 +373,16 @@ static enum attn_status read_vectors(const char *path, float factor, struct attn
     products = attn_alloc_uninitialized(n, sizeof *products, err);
     if (!products)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         products[i] = values->data[i] * factor;
+        is_finite = is_finite && isfinite(products[i]);
+    }
+    if (!is_finite) {
+        attn_free(products);
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' times %g is infinite, expected numbers that float32 can hold",
+                              attn_quote_string(values->name).text, (double)factor);
+    }
     attn_npy_free(values->file);
     attn_free(values->converted);
     values->file = NULL;

@@ -209,6 +209,11 @@ static enum attn_status refuse_values(const struct attn_forward *f, struct attn_
 
     if (f->feed.layer != ATTN_NO_LAYER)
         snprintf(where, sizeof where, "in layer %d", f->feed.layer);
+    if (f->feed.has_edits)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "the edits of this run are too large: what is computed from them %s is "
+                           "not finite in float32",
+                           where);
     /* If the caller gave arrays, their numbers are too large; the model is not at fault. */
     if (f->embeddings_name || (f->source_name && f->n_source > 0))
         return attn_error_set(
@@ -245,7 +250,7 @@ void attn_forward_report_non_finite(struct attn_forward *f)
     if (feed->status == ATTN_OK && layer != ATTN_NO_LAYER)
         feed->status =
             attn_weights_find_non_finite(model->naming, model->st, ATTN_NO_LAYER, feed->err);
-    if (feed->status == ATTN_OK && !feed->has_edits)
+    if (feed->status == ATTN_OK)
         feed->status = refuse_values(f, feed->err);
 }
 
