@@ -236,11 +236,13 @@ static enum attn_status read_measures(const struct attn_param *param, void *home
 static const struct attn_param param_rows[] = {
     ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
                "the heads: 2.5,3.* or L5H1; default: all", .home = ATTN_PARAM_OF_REQUEST),
-    ATTN_PARAM(OWN, "probe", "induction[:LEN[:REPEATS[:SEED]]]", struct attn_heads_args, has_probe,
-               "instead of a text, take LEN random tokens, repeated: the heads that find what "
-               "followed the first time are induction heads; default: min(50, half the "
-               "context, all tokens):2:0",
-               .words = "induction", .read = read_probe),
+    ATTN_PARAM(
+        OWN, "probe", "induction[:LEN[:REPEATS[:SEED]]]", struct attn_heads_args, has_probe,
+        "instead of a text, take LEN random tokens, repeated: the heads that find what "
+        "followed the first time are induction heads; default: min(50, half the "
+        "context, all tokens):2:0. A model whose texts begin with a token such as <bos> gets "
+        "it in front of them; `special_tokens off` leaves it out",
+        .words = "induction", .read = read_probe),
     ATTN_PARAM(COUNT, "repeats", "N", struct attn_heads_args, probe_repeats,
                "repeat the tokens of `probe` N times; default: 2", .least = 2,
                .traits = ATTN_PARAM_NO_OPTION),
@@ -640,6 +642,8 @@ struct probes {
     int32_t *ids;  /* [n_id] owns; the ids from which to draw */
     size_t *order; /* [n_id] owns; scratch */
     size_t n_id, length, repeats;
+    size_t n_front; /* 1 if BOS is in front of the random tokens, else 0 */
+    int32_t bos;
     uint64_t seed;
     struct attn_items *items; /* owns */
     struct attn_item *first;  /* owns; or NULL */
@@ -654,13 +658,34 @@ static void release_probes(struct probes *probes)
     attn_free(probes->ids);
 }
 
+/* Finds the token that TOKENIZER puts in front of each text that a decoder reads. Models that were
+ * trained with it park weight there, and without it their heads look elsewhere. */
+static enum attn_status find_bos(const struct attn_model *model,
+                                 const struct attn_tokenizer *tokenizer,
+                                 const struct attn_request *request, struct probes *probes,
+                                 struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_encoding encoding = {0};
+
+    options.special_tokens = request->reading.special_tokens;
+    if (!tokenizer || attn_model_config(model)->is_encoder)
+        return ATTN_OK;
+    ATTN_TRY(attn_tokenizer_encode(tokenizer, "", 0, &options, &encoding, err));
+    probes->n_front = encoding.n_front > 0;
+    probes->bos = probes->n_front > 0 ? encoding.ids[0] : 0;
+    attn_encoding_release(&encoding);
+    return ATTN_OK;
+}
+
 /* Lists the ids from which to draw, and determines the size of a probe. */
-static enum attn_status begin_probes(struct attn_host *host, const struct attn_heads_args *args,
-                                     struct probes *probes, struct attn_error *err)
+static enum attn_status begin_probes(struct attn_host *host, const struct attn_request *request,
+                                     const struct attn_heads_args *args, struct probes *probes,
+                                     struct attn_error *err)
 {
     const struct attn_model *model = attn_host_model(host);
-    const size_t n_token = attn_model_config(model)->n_token,
-                 n_ctx = attn_model_config(model)->n_ctx, half = n_ctx / 2;
+    const size_t n_token = attn_model_config(model)->n_token;
+    size_t n_ctx = attn_model_config(model)->n_ctx, half;
     const struct attn_quote name = attn_quote_string(attn_model_name(model));
     const struct attn_tokenizer *tokenizer;
     size_t most;
@@ -668,6 +693,10 @@ static enum attn_status begin_probes(struct attn_host *host, const struct attn_h
     ATTN_TRY(ATTN_ALLOC(probes->ids, n_token, err));
     ATTN_TRY(ATTN_ALLOC(probes->order, n_token, err));
     attn_host_tokenizer(host, &tokenizer, NULL);
+    ATTN_TRY(
+        attn_error_at(find_bos(model, tokenizer, request, probes, err), ATTN_STAGE_INPUT, err));
+    n_ctx -= probes->n_front;
+    half = n_ctx / 2;
     for (size_t id = 0; id < n_token; id++)
         if (!tokenizer || (id < attn_tokenizer_n_vocab(tokenizer) &&
                            !attn_tokenizer_is_special(tokenizer, (int32_t)id)))
@@ -694,7 +723,7 @@ static enum attn_status begin_probes(struct attn_host *host, const struct attn_h
 static enum attn_status draw_probe(void *user, struct attn_item *item, struct attn_error *err)
 {
     const struct probes *probes = user;
-    const size_t n = probes->length * probes->repeats;
+    const size_t first = probes->n_front, n = first + probes->length * probes->repeats;
     int32_t *ids = attn_store_take(&item->store, n * sizeof *ids, err);
     struct attn_random random;
 
@@ -702,21 +731,23 @@ static enum attn_status draw_probe(void *user, struct attn_item *item, struct at
         return ATTN_NO_MEMORY;
     attn_random_seed(&random, probes->seed + item->number);
     attn_random_permutation(&random, probes->order, probes->n_id);
-    for (size_t k = 0; k < n; k++)
-        ids[k] = probes->ids[probes->order[k % probes->length]];
+    ids[0] = probes->bos;
+    for (size_t k = first; k < n; k++)
+        ids[k] = probes->ids[probes->order[(k - first) % probes->length]];
     item->input = (struct attn_input){.ids = ids, .n_id = n};
     return ATTN_OK;
 }
 
 /* Opens the items PROBES. */
-static enum attn_status open_probes(struct attn_host *host, const struct attn_heads_args *args,
-                                    struct probes *probes, struct attn_error *err)
+static enum attn_status open_probes(struct attn_host *host, const struct attn_request *request,
+                                    const struct attn_heads_args *args, struct probes *probes,
+                                    struct attn_error *err)
 {
     static const struct attn_input nothing;
     struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
 
     ATTN_TRY(attn_host_check_model(host, err));
-    ATTN_TRY(begin_probes(host, args, probes, err));
+    ATTN_TRY(begin_probes(host, request, args, probes, err));
     options.inputs = &nothing;
     options.n_input = args->n_probe > 0 ? args->n_probe : 1;
     ATTN_TRY(attn_items_open(&options, &probes->items, err));
@@ -1447,13 +1478,13 @@ static enum attn_status perform_with(const struct attn_procedure_call *call,
     struct attn_procedure way = procedure;
 
     ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(
+        attn_error_at(attn_options_read(call->request, &request, err), ATTN_STAGE_OPTIONS, err));
     if (args->has_probe)
-        ATTN_TRY(open_probes(call->host, args, probes, err));
+        ATTN_TRY(open_probes(call->host, &request, args, probes, err));
     if (args->has_probe && args->n_probe > 0) {
         args->study = &probes->study;
     } else if (args->has_probe) { /* the table of one text has no deviations */
-        ATTN_TRY(attn_error_at(attn_options_read(call->request, &request, err), ATTN_STAGE_OPTIONS,
-                               err));
         ATTN_TRY(attn_items_next(probes->items, &probes->first, err));
         request.input = probes->first->input;
         own.request = &request;

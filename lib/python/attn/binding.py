@@ -655,6 +655,10 @@ class attn_error(Structure):
     pass
 
 
+class attn_counted_note(Structure):
+    pass
+
+
 class attn_blob(Structure):
     pass
 
@@ -1161,6 +1165,7 @@ class attn_explanation(Structure):
 
 attn_progress_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_size_t)
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+attn_counted_note_fn = CFUNCTYPE(None, c_void_p, POINTER(attn_counted_note))
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
 attn_edit_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(c_float), POINTER(attn_error))
 attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
@@ -1177,6 +1182,13 @@ attn_error._fields_ = [
     ("message", c_char * 768),
     ("hint", c_char * 512),
     ("fields", c_char * 96),
+]
+attn_counted_note._fields_ = [
+    ("code", c_int),
+    ("subject", c_char_p),
+    ("reason", c_char_p),
+    ("n", c_size_t),
+    ("n_run", c_size_t),
 ]
 attn_blob._fields_ = [
     ("name", c_char_p),
@@ -1661,6 +1673,7 @@ attn_request._fields_ = [
     ("max_seconds", c_double),
     ("maps", attn_request_maps),
     ("chat", attn_chat_request),
+    ("on_counted", attn_counted_note_fn),
 ]
 attn_result._fields_ = [
     ("n_token", c_size_t),

@@ -281,7 +281,8 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
 
     heads       the heads: 2.5,3.* or L5H1; default: all
     probe       instead of a text, take LEN random tokens, repeated: the heads that find what followed the first time
-                are induction heads; default: min(50, half the context, all tokens):2:0
+                are induction heads; default: min(50, half the context, all tokens):2:0. A model whose texts begin with
+                a token such as <bos> gets it in front of them; `special_tokens off` leaves it out
     repeats     repeat the tokens of `probe` N times; default: 2
     seed        of the tokens of `probe`
     runs        make N probes with consecutive seeds, and print means and standard deviations
