@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/pool_internal.h"
+#include "base/status_internal.h"
 #include "base/thread.h"
 #include "model/config_internal.h"
 #include "trace/blocks_internal.h"
