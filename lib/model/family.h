@@ -260,11 +260,6 @@ const struct attn_decoder_part *attn_family_find_part(const char *model_type);
 enum attn_status attn_family_find_type(const struct attn_json *json, const char **type,
                                        struct attn_error *err);
 
-/* Finds the family that alone has the tensors of ST, of a config without a type. ATTN_FORMAT, with
- * the line that JSON lacks, if it is none or several. */
-enum attn_status attn_family_guess(const struct attn_json *json, const struct attn_tensor_files *st,
-                                   const struct attn_family **found, struct attn_error *err);
-
 /* Returns the family of MODEL_TYPE, or NULL. */
 const struct attn_family *attn_family_find(const char *model_type);
 

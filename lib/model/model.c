@@ -14,6 +14,7 @@
 #include "kernels/kernels.h"
 #include "model/elements.h"
 #include "model/families/families_internal.h"
+#include "model/family_guess.h"
 #include "model/gguf_config.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"
