@@ -148,6 +148,19 @@ static bool is_standard(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
+/* Checks the PATH of the output NAME. */
+static enum attn_status check_path(const char *name, const char *path, struct attn_error *err)
+{
+    const char *format = strcmp(name, "edges") == 0    ? "csv"
+                         : strcmp(name, "output") == 0 ? "jsonl"
+                                                       : name;
+    const bool is_directory = strcmp(name, "npy") == 0;
+
+    return is_standard(path)
+               ? ATTN_OK
+               : attn_format_check_name(attn_format_find(format), name, path, is_directory, err);
+}
+
 static enum attn_status check(struct question *question, struct attn_error *err)
 {
     const struct batch_args *args = question->call->args;
@@ -196,6 +209,7 @@ static enum attn_status list_others(struct batch *batch, size_t *n, size_t *n_st
             continue;
         if (is_standard(path) && word_find(TABLES, name) < 0)
             return refuse(err, NULL, "`%s` cannot go to standard output", name);
+        ATTN_TRY(check_path(name, path, err));
         *n_standard += is_standard(path);
         batch->outputs[is_standard(path) && !batch->args->output ? 0 : (*n)++] =
             (struct attn_records_item){name, is_standard(path) ? NULL : path, call->out};
@@ -216,6 +230,7 @@ static enum attn_status list_outputs(struct batch *batch, struct attn_error *err
     ATTN_TRY(ALLOCATE(batch->outputs, 1 + batch->question->call->n_found, err));
     batch->outputs[n++] = (struct attn_records_item){
         "jsonl", is_standard(args->output) ? NULL : args->output, batch->question->call->out};
+    ATTN_TRY(check_path("output", args->output, err));
     ATTN_TRY(list_others(batch, &n, &n_standard, err));
     batch->options.outputs = batch->outputs;
     batch->options.n_output = n;

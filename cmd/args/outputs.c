@@ -311,6 +311,9 @@ enum attn_status tables_check(const struct call *call, const struct tables_args 
     ATTN_TRY(picture_find(&args->picture, args->picture.is_heatmap, &picture, err));
     ATTN_TRY(outputs_check(&args->output, &is_standard_used, err));
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);) {
+        if (walk.output.path && walk.output.format->is_directory) /* holds one table here */
+            ATTN_TRY(attn_format_check_name(walk.output.format, walk.output.format->name,
+                                            walk.output.path, false, err));
         if (walk.output.format->is_picture)
             ATTN_TRY(attn_table_picture_check(&walk.output, err));
         /* else everything would be computed before a missing directory is noticed */

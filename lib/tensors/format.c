@@ -1,10 +1,13 @@
 /* format.c - the list of the formats; see format.h. */
 #include "tensors/format_internal.h"
 
+#include "base/fixed_text.h"
+#include "base/status_internal.h"
 #include "tensors/writer.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 static const struct attn_format *const formats[] = {
@@ -46,6 +49,62 @@ bool attn_format_is_directory(const struct attn_format *format, const char *path
     if (!format->is_directory && !format->takes_directory)
         return false;
     return (n > 0 && path[n - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+/* Endings of names of files that are not the name of a format. */
+static const char *const endings[][2] = {
+    {"jpg", "JPEG"},        {"jpeg", "JPEG"},  {"gif", "GIF"},           {"webp", "WebP"},
+    {"bmp", "BMP"},         {"tif", "TIFF"},   {"tiff", "TIFF"},         {"eps", "PostScript"},
+    {"ps", "PostScript"},   {"htm", "HTML"},   {"ndjson", "JSON lines"}, {"tsv", "TSV"},
+    {"parquet", "Parquet"}, {"xlsx", "Excel"}, {"xls", "Excel"},         {"pt", "PyTorch"},
+    {"pkl", "pickle"},      {"txt", "text"},
+};
+
+/* Returns the title of the files whose names end in ENDING; NULL if it is unknown. *format becomes
+ * their format, or NULL. */
+static const char *find_title(const char *ending, const struct attn_format **format)
+{
+    *format = NULL;
+    for (size_t i = 0; i < N_FORMAT; i++)
+        if (formats[i]->argument &&
+            (strcasecmp(formats[i]->name, ending) == 0 ||
+             (formats[i]->suffix && strcasecmp(formats[i]->suffix + 1, ending) == 0)))
+            return (*format = formats[i])->title;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(endings[i][0], ending) == 0)
+            return endings[i][1];
+    return NULL;
+}
+
+enum attn_status attn_format_check_name(const struct attn_format *format, const char *option,
+                                        const char *path, bool is_directory, struct attn_error *err)
+{
+    const char *point = strrchr(path, '.'), *suffix = format->suffix ? format->suffix + 1 : "";
+    const struct attn_format *named;
+    const char *title = point ? find_title(point + 1, &named) : NULL;
+    const struct attn_quote stem = attn_quote(path, title ? (size_t)(point - path) : 0);
+    struct stat info;
+
+    if (!title || (is_directory && stat(path, &info) == 0))
+        return ATTN_OK;
+    if (is_directory) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS,
+                    "'`%s` %s' would make a directory with the name of a file", option,
+                    attn_quote_string(path).text);
+        return format->needs_directory
+                   ? attn_error_hint(err, "`%s` %s/", option, stem.text)
+                   : attn_error_hint(err, "`%s` %s.%s is one matrix, `%s` %s/ a directory", option,
+                                     stem.text, suffix, option, stem.text);
+    }
+    if (strcmp(title, format->title) == 0 ||
+        (strcmp(title, "text") == 0 && !format->is_picture && format->medium != ATTN_MEDIUM_BINARY))
+        return ATTN_OK;
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "'`%s` %s' would write %s under the name of %s", option,
+                attn_quote_string(path).text, format->title, title);
+    return named && !named->is_directory && format->medium != ATTN_MEDIUM_ROWS
+               ? attn_error_hint(err, "`%s` %s", named->name, attn_quote_string(path).text)
+               : attn_error_hint(err, "`%s` %s.%s", option, stem.text,
+                                 *suffix ? suffix : format->name);
 }
 
 size_t attn_format_list(attn_format_fn is_listed, const char *last, char *out, size_t size)

@@ -63,6 +63,13 @@ typedef bool (*attn_format_fn)(const struct attn_format *format);
 /* Returns true if FORMAT writes a directory of many files to PATH. */
 bool attn_format_is_directory(const struct attn_format *format, const char *path);
 
+/* Returns an error if the ending of PATH is that of another kind of file than FORMAT, such as .jpg
+ * for PNG, or if PATH IS_DIRECTORY and has the ending of a file, unless it exists or ends with '/'.
+ * Text may have the ending .txt. OPTION is the field with the path. */
+enum attn_status attn_format_check_name(const struct attn_format *format, const char *option,
+                                        const char *path, bool is_directory,
+                                        struct attn_error *err);
+
 /* Writes the options of the formats for which IS_LISTED (NULL: all) to OUT [size] as a list:
  * "`csv`, `tidy` or `json`", with LAST before the last one. The list is null-terminated and may be
  * cut. Returns the length of the whole list. */

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 struct open_output {
     struct attn_writer *writer;       /* owns; NULL after its pipe was closed */
@@ -144,32 +143,15 @@ bool attn_output_is_given(const struct attn_output *output, struct attn_error *e
            attn_is_given(output->path || output->sink, "sink", err);
 }
 
-/* Returns an error for a picture whose file name has the ending of another format. */
-static enum attn_status check_name(const struct attn_output *item, struct attn_error *err)
-{
-    const char *point = item->path ? strrchr(item->path, '.') : NULL;
-    const struct attn_format *named = NULL;
-
-    if (!point || !item->format->is_picture || is_directory(item))
-        return ATTN_OK;
-    for (size_t i = 0; i < attn_n_format() && !named; i++)
-        if (attn_format_at(i)->argument && strcasecmp(attn_format_at(i)->name, point + 1) == 0)
-            named = attn_format_at(i);
-    if (!named || named == item->format)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'`%s` %s' would write %s under the name of %s",
-                   item->format->name, attn_quote_string(item->path).text, item->format->title,
-                   named->title);
-    return attn_error_hint(err, "`%s` %s", named->name, attn_quote_string(item->path).text);
-}
-
 static enum attn_status check_all(const struct attn_output *items, size_t n, struct attn_error *err)
 {
     char option[32];
 
     ATTN_TRY(check_sinks(items, n, err));
     for (size_t i = 0; i < n; i++)
-        ATTN_TRY(check_name(&items[i], err));
+        if (items[i].path && !is_directory(&items[i]))
+            ATTN_TRY(attn_format_check_name(items[i].format, items[i].format->name, items[i].path,
+                                            false, err));
     for (size_t i = 0; i < n; i++) { /* the run must have what the format needs */
         const struct attn_writer_ops *ops = items[i].format->tensors;
 
@@ -230,6 +212,7 @@ static enum attn_status open_directory(struct attn_outputs *outputs, const struc
 
     if (!is_directory(item))
         return ATTN_OK;
+    ATTN_TRY(attn_format_check_name(item->format, item->format->name, item->path, true, err));
     ATTN_TRY(attn_directory_open(item->path, item->format->title, &opened, err));
     for (size_t i = 0; i < outputs->n_directory; i++)
         if (attn_directory_compare(outputs->directories[i], opened) == 0) {
@@ -519,6 +502,7 @@ static enum attn_status begin_tables(const struct attn_output *item,
                                      struct attn_directory **directory,
                                      struct attn_manifest_run **run, struct attn_error *err)
 {
+    ATTN_TRY(attn_format_check_name(item->format, item->format->name, item->path, true, err));
     ATTN_TRY(attn_directory_open(item->path, item->format->title, directory, err));
     if (item->is_synced)
         attn_directory_sync(*directory);
