@@ -1,5 +1,6 @@
 /* bench.c - attn-cli bench: measures how fast a model runs here, relative to the limits of the
  * machine. */
+#include "cmd/args/document.h"
 #include "cmd/args/model.h"
 #include "cmd/args/running.h"
 #include "cmd/line/command.h"
@@ -26,6 +27,7 @@ struct bench_args {
     double seconds; /* negative: not given */
     int clock;      /* 1: processor time */
     int format;     /* enum bench_format */
+    struct document_args document;
 };
 
 /* Describes the machine on which the benchmark runs. */
@@ -69,6 +71,7 @@ static const struct attn_param_part parts[] = {
     MODEL_OPTIONS(offsetof(struct bench_args, model)),
     {OPTION_LIST("Measuring", measuring_rows), 0},
     {OPTION_LIST("Output", output_rows), 0},
+    {&document_options, offsetof(struct bench_args, document)},
     {&running_options, offsetof(struct bench_args, running)},
 };
 
@@ -97,7 +100,7 @@ const struct command command_bench = {
         "machine is.\n",
     .examples = "  attn-cli bench -m fable\n"
                 "  attn-cli bench -m fable --parts prefill,decode --seconds 5\n"
-                "  attn-cli bench -t 1 --format csv > bench.csv\n",
+                "  attn-cli bench -t 1 --csv bench.csv\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct bench_args),
     .defaults = &(const struct bench_args){.seconds = -1},
@@ -334,9 +337,15 @@ static enum attn_status work(struct bench *bench, struct attn_error *err)
 
 static enum attn_status run_bench(struct call *call, struct attn_error *err)
 {
-    struct bench bench = {.args = call->args, .out = call->out};
-    const enum attn_status status = work(&bench, err);
+    struct bench_args *args = call->args;
+    struct bench bench = {.args = args};
+    enum attn_status status;
 
+    ATTN_TRY(document_open(call, &args->document, err));
+    if (args->document.json || args->document.csv)
+        args->format = args->document.json ? FORMAT_JSON : FORMAT_CSV;
+    bench.out = call->out;
+    status = work(&bench, err);
     attn_table_free(bench.rows);
     attn_pool_free(bench.pool);
     interrupt_watch_model(NULL);

@@ -2,6 +2,7 @@
  * manual page describes commands, options, variables and exit codes from the same tables as --help.
  * It uses macros of man(7) that both groff and mandoc have. */
 #include "cmd/line/help.h"
+#include "cmd/args/document.h"
 #include "cmd/line/command.h"
 #include "cmd/line/help_json.h"
 #include "cmd/line/options.h"
@@ -259,16 +260,17 @@ static void print_manual(struct attn_sink *out)
 
 struct help_args {
     struct text_list names; /* name of a command or a topic */
-    bool is_manual, is_json;
+    bool is_manual;
+    struct document_args document;
 };
 
 static const struct attn_param rows[] = {
     OPTION_TEXTS(NULL, "COMMAND|TOPIC", struct help_args, names, NULL),
     ATTN_PARAM(FLAG, "man", NULL, struct help_args, is_manual,
                "print the manual page, for 'man -l' or groff"),
-    ATTN_PARAM(FLAG, "json", NULL, struct help_args, is_json,
-               "print the help as JSON, for programs: commands with their options, tables with "
-               "their columns, topics, models, exit codes and variables"),
+    DOCUMENT_JSON(struct help_args, document.json,
+                  "the help as JSON, for programs: commands with their options, tables with "
+                  "their columns, topics, models, exit codes and variables"),
 };
 
 static const struct attn_param_part parts[] = {{OPTION_LIST("Output", rows), 0}};
@@ -309,7 +311,8 @@ static enum attn_status help(struct call *call, struct attn_error *err)
         return refuse(err, NULL, "'help' takes one command or topic, got %zu", args->names.n);
     if (name && !command && !topic)
         return refuse_unknown(name, err);
-    if (args->is_json)
+    ATTN_TRY(document_open(call, &args->document, err));
+    if (args->document.json)
         return help_json_print(call->out, topic ? NULL : command, topic, err);
     if (args->is_manual)
         print_manual(call->out);

@@ -1,5 +1,6 @@
 /* inspect.c - attn-cli inspect: shows the content of a model or of one file of tensors, and the
  * cost of a run. It runs no model; it reads weights only for --check. */
+#include "cmd/args/document.h"
 #include "cmd/args/model.h"
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"
@@ -21,7 +22,8 @@ struct inspect_args {
     struct model_args model;
     size_t length;        /* 0: n_ctx */
     size_t source_length; /* 0: the same as `length` */
-    bool has_check, has_json, is_quiet, is_verbose;
+    struct document_args document;
+    bool has_check, is_quiet, is_verbose;
 };
 
 /* An open model or file, and what is shown of it. */
@@ -48,8 +50,8 @@ static const struct attn_param inspect_rows[] = {
     ATTN_PARAM(COUNT, "source-length", "S", struct inspect_args, source_length,
                "rows of the source, for models with cross-attention; default: T", .least = 1,
                .most = MAX_LENGTH),
-    ATTN_PARAM(FLAG, "json", NULL, struct inspect_args, has_json,
-               "print one JSON document, with exact numbers, sizes in bytes"),
+    DOCUMENT_JSON(struct inspect_args, document.json,
+                  "write one JSON document, with exact numbers, sizes in bytes"),
     ATTN_PARAM(FLAG, "check", NULL, struct inspect_args, has_check,
                "only read every weight and report the tensors that hold NaN or infinity (exit "
                "code 7)"),
@@ -108,7 +110,9 @@ static enum attn_status check_arguments(struct inspect_args *args, struct attn_e
     bool has_model = args->model.name && (!usual || strcmp(usual, args->model.name) != 0);
 
     if (args->paths.n + has_model > 1)
-        return refuse(err, hint, "'inspect' takes one PATH, got %zu", args->paths.n + has_model);
+        return refuse(err,
+                      args->document.json ? "--json=FILE writes the document into a file" : hint,
+                      "'inspect' takes one PATH, got %zu", args->paths.n + has_model);
     if (args->paths.n == 1)
         args->model.name = args->paths.items[0];
     return ATTN_OK;
@@ -294,11 +298,11 @@ static enum attn_status work(struct inspect_args *args, struct inspection *inspe
         ATTN_TRY(open_model(args, inspection, err));
     interrupt_watch_weights(inspection->shown.given.weights);
     ATTN_TRY(at_stage(ATTN_STAGE_MODEL, attn_shown_inspection_find(&inspection->shown, err), err));
-    (args->has_check && !args->has_json
+    (args->has_check && !args->document.json
          ? attn_shown_inspection_fill_check
          : attn_shown_inspection_fill)(&inspection->shown, &document);
-    status =
-        attn_document_write(&document, args->has_json ? ATTN_FORM_JSON : ATTN_FORM_TEXT, out, err);
+    status = attn_document_write(&document, args->document.json ? ATTN_FORM_JSON : ATTN_FORM_TEXT,
+                                 out, err);
     attn_document_release(&document);
     ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, status, err));
     ATTN_TRY(print_flush(out, err)); /* print the table even if the check fails */
@@ -314,7 +318,11 @@ static enum attn_status work(struct inspect_args *args, struct inspection *inspe
 static enum attn_status inspect(struct call *call, struct attn_error *err)
 {
     struct inspection inspection = {.shown.given = ATTN_INSPECTION_DEFAULT};
-    const enum attn_status status = work(call->args, &inspection, call->out, err);
+    struct inspect_args *args = call->args;
+    enum attn_status status = document_open(call, &args->document, err);
+
+    if (status == ATTN_OK)
+        status = work(args, &inspection, call->out, err);
 
     interrupt_watch_weights(NULL);
     attn_shown_inspection_release(&inspection.shown);

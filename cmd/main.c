@@ -114,7 +114,7 @@ static bool asks_for_json(const struct call *call)
 
     for (struct option_walk walk = {.command = call->command}; call->command && option_next(&walk);)
         takes_path = takes_path || (walk.name && strcmp(walk.name, "json") == 0 &&
-                                    walk.param->type != ATTN_PARAM_FLAG);
+                                    !(walk.param->traits & ATTN_PARAM_MAY_BE_ALONE));
     for (int i = 0; i < call->argc && strcmp(call->argv[i], "--") != 0; i++)
         if (strcmp(call->argv[i], "--json=-") == 0 ||
             (strcmp(call->argv[i], "--json") == 0 &&
@@ -131,6 +131,8 @@ static int finish(struct call *call, enum attn_status status, struct attn_error 
     progress_clear();
     if (status == ATTN_OK && call->out)
         status = print_flush(call->out, err);
+    if ((status == ATTN_OK || err->stage == ATTN_STAGE_CHECK) && call->has_file)
+        status = at_stage(ATTN_STAGE_OUTPUT, attn_sink_commit(call->out, err), err);
     if (status != ATTN_OK) {
         code = report(call->command, err);
         if (asks_for_json(call) && err->stage != ATTN_STAGE_CHECK) /* whose document is complete */

@@ -1,5 +1,6 @@
 /* tokenize.c - attn-cli tokenize: converts text to token ids, and back. It needs the config and the
  * vocabulary of a model, but no weights. */
+#include "cmd/args/document.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON, FORMAT_TEXT };
+enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON, FORMAT_TEXT, FORMAT_CSV };
 
 /* Options for pairs of input and target, on which a model is trained. A pair is either a prefix of
  * the text with its next token, or a window that slides over the text with the same window one
@@ -34,7 +35,9 @@ struct tokenize_args {
     const char *pair; /* --pair: the second text, or NULL */
     bool is_target;   /* --target */
     int format;       /* enum format */
-    int invalid;      /* enum attn_invalid_text */
+    bool is_quiet;
+    struct document_args document;
+    int invalid; /* enum attn_invalid_text */
 };
 
 static const struct attn_param input_rows[] = {
@@ -61,6 +64,11 @@ static const struct attn_param format_rows[] = {
                .words = "table|ids|json|text"),
 };
 
+static const struct attn_param other_rows[] = {
+    ATTN_PARAM(FLAG, "quiet", NULL, struct tokenize_args, is_quiet,
+               "no notes on standard error, only errors", .letter = 'q'),
+};
+
 static const struct attn_param pairs_rows[] = {
     ATTN_PARAM(FLAG, "pairs", NULL, struct pairs_args, is_wanted,
                "instead of tokens, print each beginning of the text with the token that comes "
@@ -81,7 +89,9 @@ static const struct attn_param_part parts[] = {
     {OPTION_LIST("Input", input_rows), 0},
     {&model_options, offsetof(struct tokenize_args, model)},
     {OPTION_LIST("Output", format_rows), 0},
+    {&document_options, offsetof(struct tokenize_args, document)},
     {OPTION_LIST("Training pairs", pairs_rows), offsetof(struct tokenize_args, pairs)},
+    {OPTION_LIST("Other", other_rows), 0},
 };
 
 static enum attn_status tokenize(struct call *call, struct attn_error *err);
@@ -104,6 +114,7 @@ const struct command command_tokenize = {
                 "  attn-cli tokenize --decode \"804 1041 1446\"\n"
                 "  attn-cli tokenize --pairs \"Life is short\"\n"
                 "  attn-cli tokenize -m fable --format ids -f text.txt\n"
+                "  attn-cli tokenize -m fable --json - \"The cat sat\" | jq .ids\n"
                 "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
     OPTION_PARTS(parts),
     .lacks = "with-prompt|max-input",
@@ -335,7 +346,9 @@ static enum attn_status print_tokens(const struct tokenize_args *args,
     if (status == ATTN_OK)
         status = args->format == FORMAT_JSON
                      ? print_json(out, tokens, encoding, err)
-                     : attn_table_write(tokens, ATTN_TABLE_TABBED, -1, out, err);
+                     : attn_table_write(
+                           tokens, args->format == FORMAT_CSV ? ATTN_TABLE_CSV : ATTN_TABLE_TABBED,
+                           -1, out, err);
     attn_table_free(tokens);
     return at_stage(ATTN_STAGE_OUTPUT, status, err);
 }
@@ -426,9 +439,9 @@ static enum attn_status check(const struct call *call, struct attn_error *err)
     const struct pairs_args *pairs = &args->pairs;
 
     if (args->prompt.asked.input.ids &&
-        option_find_given(call, "format|special|special-tokens|invalid"))
+        option_find_given(call, "format|json|csv|special|special-tokens|invalid"))
         return refuse(err, NULL, "`%s` is for a text, and `decode` has ids",
-                      option_find_given(call, "format|special|special-tokens|invalid"));
+                      option_find_given(call, "format|json|csv|special|special-tokens|invalid"));
     ATTN_TRY(prompt_check(call, &args->prompt, "attn-cli tokenize \"Life is short\"", err));
     if (args->prompt.asked.chat.form || args->prompt.asked.chat.messages ||
         args->prompt.asked.chat.system) {
@@ -450,18 +463,24 @@ static enum attn_status check(const struct call *call, struct attn_error *err)
         return refuse(err, NULL, "pairs are made of a text, not of '`decode`'");
     if (pairs_are_wanted(pairs) && args->format == FORMAT_IDS)
         return refuse(err, NULL, "pairs have no '`format` ids', expected table or json");
+    if (pairs_are_wanted(pairs) && args->document.csv)
+        return refuse(err, "`json` FILE writes pairs",
+                      "`csv` has one line per token, and no pairs");
     return ATTN_OK;
 }
 
 static enum attn_status tokenize(struct call *call, struct attn_error *err)
 {
-    const struct tokenize_args *args = call->args;
+    struct tokenize_args *args = call->args;
     const struct attn_tokenizer *side;
     struct attn_tokenizer *tokenizer;
     struct model_source source;
     enum attn_status status;
 
     ATTN_TRY(check(call, err));
+    ATTN_TRY(document_open(call, &args->document, err));
+    if (args->document.json || args->document.csv)
+        args->format = args->document.json ? FORMAT_JSON : FORMAT_CSV;
     ATTN_TRY(model_source_find(&args->model, NULL, &source, err));
     status = args->prompt.asked.input.ids
                  ? attn_tokenizer_open_lazily(&source.source, NULL, NULL, &tokenizer, err)

@@ -101,6 +101,7 @@ struct call {
                                   the order of the command line */
     size_t n_found;
     struct attn_sink *out; /* standard output */
+    bool has_file;         /* `out` is a file, which appears when the command is done */
     enum call_help help;
     int exit_code;       /* exit code on success; EXIT_DONE unless the command changes it */
     char last_note[128]; /* a note to print after a failure, or "" */

@@ -58,9 +58,9 @@ void help_option(struct attn_sink *out, const struct option_walk *walk, const ch
     if (param->of)
         snprintf(letter, sizeof letter, "      ");
     snprintf(name, sizeof name, "%s%s%s%s%s", letter, param->of ? "" : "--", walk->name,
-             !argument   ? ""
-             : param->of ? "="
-                         : " ",
+             !argument || argument[0] == '[' ? ""
+             : param->of                     ? "="
+                                             : " ",
              argument ? argument : "");
     used = (size_t)snprintf(text, sizeof text, "%s", help);
     if (param->variable)

@@ -319,8 +319,13 @@ static bool is_option(const struct command *command, const char *argument)
 static enum attn_status take_option(struct call *call, const struct option_walk *walk,
                                     const char *label, const char *value, struct attn_error *err)
 {
+    const char *next = call->n_read < call->argc ? call->argv[call->n_read] : NULL;
+
+    if (!value && (walk->param->traits & ATTN_PARAM_MAY_BE_ALONE)) {
+        call->n_read += next && strcmp(next, "-") == 0;
+        value = "-";
+    }
     if (takes_value(walk->param) && !value) {
-        const char *next = call->n_read < call->argc ? call->argv[call->n_read] : NULL;
         char hint[HINT_SIZE];
         /* number of bytes of NEXT that the message can show: the printable ones at its start */
         int n = 0;

@@ -88,7 +88,9 @@ enum attn_param_trait {
     ATTN_PARAM_OF_SCALE = 2048,
     ATTN_PARAM_OF_OTHER_SCALE = 4096,
     ATTN_PARAM_OF_NUMBERS = 8192,
-    ATTN_PARAM_OF_CELLS = 16384
+    ATTN_PARAM_OF_CELLS = 16384,
+    /* on the command line the option may have no value, which is "-" then; `=` precedes others */
+    ATTN_PARAM_MAY_BE_ALONE = 32768
 };
 
 struct attn_param {
