@@ -163,8 +163,8 @@ static const struct attn_param chats[] = {
     ATTN_PARAM(TEXT, "system", "TEXT", struct attn_request, chat.system,
                "what the system says before the text; `chat on` is implied"),
     ATTN_PARAM(TEXT, "messages", "FILE", struct attn_request, chat.messages,
-               "a conversation instead of a text: a JSON list of objects with `role` and "
-               "`content`, in a file or as such; `chat on` is implied"),
+               "a conversation instead of a text: a JSON list of objects with 'role' and "
+               "'content', in a file or as such; `chat on` is implied"),
 };
 const struct attn_param_list attn_chat_params = ATTN_PARAM_LIST("Input", chats);
 

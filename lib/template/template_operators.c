@@ -148,7 +148,7 @@ static struct attn_value join(struct attn_machine *machine, struct attn_value a,
     char *text;
 
     if (a.is_safe != b.is_safe && has_markup(a.is_safe ? b : a))
-        return attn_machine_fail(machine, "'+' of a value of `safe` escapes the other for HTML, "
+        return attn_machine_fail(machine, "'+' of a value of 'safe' escapes the other for HTML, "
                                           "which is not supported");
     if (!attn_checked_add(a.size, b.size, &size))
         return attn_machine_fail(machine, "a text is too long");

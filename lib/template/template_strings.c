@@ -372,7 +372,7 @@ static struct attn_value call_of_string(struct attn_machine *machine, struct att
     struct attn_value limit;
 
     if (text.is_safe)
-        return attn_machine_fail(machine, "methods of a value of `safe` are not supported");
+        return attn_machine_fail(machine, "methods of a value of 'safe' are not supported");
     for (size_t i = 0; i < 3; i++)
         if (attn_value_is(method, cases[i]) && attn_given_fits(machine, given, 0, 0, "", method))
             return attn_value_change_case(machine, text, cases[i]);

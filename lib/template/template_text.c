@@ -142,7 +142,7 @@ void attn_value_represent(struct attn_machine *machine, struct attn_value value,
     if (attn_machine_enter(machine) && has_room(machine, text)) {
         if (value.kind == ATTN_IS_STRING && value.is_safe)
             attn_machine_fail(machine,
-                              "the text of a list with a value of `safe` is not supported");
+                              "the text of a list with a value of 'safe' is not supported");
         else if (value.kind == ATTN_IS_STRING)
             quote_string(machine, value, text);
         else if (value.kind == ATTN_IS_UNDEFINED)

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "formats/json.h"
+#include "input/chat.h"
 #include "input/picture_prompt.h"
 #include "input/position.h"
 #include "model/model_internal.h"
@@ -79,6 +80,7 @@ static bool is_off(const struct attn_node *prompt, const char *key)
 
 /* A prompt of info.json as it is read. */
 struct subject {
+    struct attn_chat_text written;
     struct attn_host *host;
     struct attn_input input;
     struct attn_request_reading reading;
@@ -89,6 +91,7 @@ struct subject {
 static enum attn_status read_prompt(const char *model, const struct attn_node *prompt,
                                     struct subject *s, struct attn_error *err)
 {
+    const struct attn_chat_request chat = {0};
     const struct attn_tokenizer *tokenizer;
 
     ck_assert_int_lt(snprintf(s->path, PATH_SIZE, "%s/%s", folder, model), PATH_SIZE);
@@ -112,12 +115,15 @@ static enum attn_status read_prompt(const char *model, const struct attn_node *p
                                              .tokenizer = tokenizer,
                                              .notes = (struct attn_notes){0},
                                              .input = &s->input,
+                                             .chat = &chat,
+                                             .written = &s->written,
                                              .sequence = &s->sequence},
         &s->host->pictures, err);
 }
 
 static void close_prompt(struct subject *s)
 {
+    attn_chat_release(&s->written);
     attn_sequence_release(&s->sequence);
     attn_host_free(s->host);
 }
