@@ -380,8 +380,7 @@ enum attn_status attn_run_choose(struct attn_run *run, struct attn_dims *dims, s
     ATTN_TRY(find_gradients(run, dims, err));
     ATTN_TRY(attn_layer_attention_check_sites(
         &run->attention.layers[0], request->selection.sites,
-        request->outputs.n > 0 ? attn_request_notes(request) : (struct attn_notes){0},
-        err));
+        request->outputs.n > 0 ? attn_request_notes(request) : (struct attn_notes){0}, err));
     ATTN_TRY(find_words(run, err));
     if (request->selection.given) {
         if (run->model)

@@ -170,8 +170,8 @@ static enum attn_status embed_pictures(struct labelling *labelling, struct attn_
 
         labelling->names[i] = input.image;
         status = attn_image_input_read(
-            &host->pictures, &input, (struct attn_notes){host->options.on_note, host->options.user, NULL},
-            &picture, err);
+            &host->pictures, &input,
+            (struct attn_notes){host->options.on_note, host->options.user, NULL}, &picture, err);
         pass.options.n_max = picture.n;
         attn_session_free(labelling->session);
         labelling->session = NULL;
