@@ -128,6 +128,11 @@ conformance: $(BUILD)/tests/conformance/json_suite ## judge the files of JSONTes
 valgrind: $(UNIT) ## run the unit tests under valgrind: many minutes
 	@tests/run_valgrind.sh $(UNIT_TESTS)
 
+# PUBLISHED names a folder that has the packages, in raw, or gets them: 650 MB.
+PUBLISHED ?= $(BUILD)/published
+check-published: $(BUILD)/attn-cli ## compare models of PyPI's packages with transformers (PUBLISHED=DIR keeps them)
+	@PYTHON="$(or $(PYTHON),python3)" tests/tools/check_published.sh $< "$(PUBLISHED)"
+
 check-python: all $(ADVERSARY) $(FIXTURES) ## open what is written with numpy, pandas, jq and unzip, and run the README's Python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_python.py $(BUILD)/python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_adversary.py $(ADVERSARY) $(BUILD)/judged
@@ -395,7 +400,7 @@ deps-fuzz:
 deps-node:
 	@tests/tools/dependencies.sh install node
 
-.PHONY: tests unit cli cli-refresh bench bench-parts bench-cold bench-wasm check-bench check-python \
+.PHONY: tests unit cli cli-refresh bench bench-parts bench-cold bench-wasm check-bench check-published check-python \
     check-compare check-hooks check-ctypes check-module binding binding-check probes translations test-threaded check \
     compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint \
     budget layers symbols headers abi abi-check hardening links homes-check gallery reference \
