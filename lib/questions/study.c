@@ -51,6 +51,9 @@ struct attn_study {
     attn_progress_fn on_progress;
     void *user;                   /* passed to on_note and on_progress */
     struct attn_monitor *monitor; /* owns; lets one thread at a time call on_note */
+    struct attn_error last;       /* the last failure that was noted */
+    size_t n_named, n_unnamed;    /* failures that were noted, and were not */
+    bool has_other;               /* a failure that was not noted differs from the last */
     uint64_t noted;               /* bit set of the codes of notes that were forwarded */
     struct attn_study_sum sum;
     struct attn_moments base; /* moments of the metric of the unchanged model */
@@ -562,15 +565,25 @@ static enum attn_status take_result(void *user, struct attn_item_result *result,
 static void report(void *user, const struct attn_batch_progress *progress,
                    const struct attn_item_result *result)
 {
-    const struct attn_study *study = user;
+    struct attn_study *study = user;
+    bool is_same;
 
     if (study->on_progress && progress->n_record > 0 && progress->share > 0)
         study->on_progress(study->user, (size_t)progress->n_record,
                            (size_t)((double)progress->n_record / progress->share));
-    if (result && result->failure != ATTN_RECORD_FAILURE_NONE && progress->n_failed <= MOST_NAMED)
-        attn_note(forward_note, user, ATTN_NOTE_ITEM_FAILED, "item %s: %s%s%s%s",
-                  name_of(result->item).text, result->err.message, result->err.hint[0] ? " (" : "",
-                  result->err.hint, result->err.hint[0] ? ")" : "");
+    if (!result || result->failure == ATTN_RECORD_FAILURE_NONE)
+        return;
+    is_same = strcmp(study->last.message, result->err.message) == 0;
+    study->has_other |= !is_same && study->n_named == MOST_NAMED;
+    if (is_same || study->n_named == MOST_NAMED) {
+        study->n_unnamed++;
+        return;
+    }
+    study->last = result->err;
+    study->n_named++;
+    attn_note(forward_note, user, ATTN_NOTE_ITEM_FAILED, "item %s: %s%s%s%s",
+              name_of(result->item).text, result->err.message, result->err.hint[0] ? " (" : "",
+              result->err.hint, result->err.hint[0] ? ")" : "");
 }
 
 enum attn_status attn_study_run(struct attn_study *study, const struct attn_study_work *work,
@@ -633,9 +646,10 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
     if (sum->n_failed < sum->n_item &&
         check_defaults(&study->form.defaults, study->untaken, &unused) != ATTN_OK)
         attn_note(forward_note, study, ATTN_NOTE_UNUSED_DEFAULT, "%s", unused.message);
-    if (sum->n_failed > MOST_NAMED)
-        attn_note(forward_note, study, ATTN_NOTE_ITEM_FAILED, "%zu more items failed",
-                  sum->n_failed - MOST_NAMED);
+    if (study->n_unnamed > 0)
+        attn_note(forward_note, study, ATTN_NOTE_ITEM_FAILED, "%zu more item%s failed%s",
+                  study->n_unnamed, study->n_unnamed == 1 ? "" : "s",
+                  study->has_other ? "" : " in the same way");
     if (study->args->paired && n_single == 0 && sum->n_pair == 0)
         attn_note(forward_note, study, ATTN_NOTE_UNPAIRED, "no item is on a side of `paired`");
     if (n_single > 0)

@@ -120,17 +120,33 @@ static enum attn_status read_more(struct attn_batch_lines *lines, struct attn_er
 enum attn_status attn_text_find_mark(const char *text, size_t size, const char *name,
                                      size_t *n_mark, struct attn_error *err)
 {
-    static const char mark[] = "\xef\xbb\xbf", wide[2][2] = {{'\xff', '\xfe'}, {'\xfe', '\xff'}};
+    static const char mark[] = "\xef\xbb\xbf";
+    /* first bytes, `*` for any but NUL; UTF-32 before the UTF-16 that begins so, too */
+    static const struct {
+        char first[5];
+        size_t n;
+        const char *name;
+    } wide[] = {{"\xff\xfe\0\0", 4, "utf-32"}, {"\0\0\xfe\xff", 4, "utf-32"},
+                {"*\0\0\0", 4, "utf-32le"},    {"\0\0\0*", 4, "utf-32be"},
+                {"\xff\xfe", 2, "utf-16"},     {"\xfe\xff", 2, "utf-16"},
+                {"*\0*\0", 4, "utf-16le"},     {"\0*\0*", 4, "utf-16be"}};
 
     *n_mark =
         size >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
-    if (size < sizeof wide[0] ||
-        (memcmp(text, wide[0], sizeof wide[0]) != 0 && memcmp(text, wide[1], sizeof wide[1]) != 0))
-        return ATTN_OK;
-    attn_error_set(err, ATTN_FORMAT, "'%s' is UTF-16: it begins with '%s', expected UTF-8",
-                   attn_quote_string(name).text, attn_quote(text, sizeof wide[0]).text);
-    attn_error_hint(err, "'iconv -f utf-16 -t utf-8' converts it");
-    return ATTN_FORMAT;
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+        size_t n = 0;
+
+        while (n < wide[i].n && n < size &&
+               (wide[i].first[n] == '*' ? text[n] != 0 : text[n] == wide[i].first[n]))
+            n++;
+        if (n < wide[i].n)
+            continue;
+        attn_error_set(err, ATTN_FORMAT, "'%s' is UTF-%.2s: it begins with '%s', expected UTF-8",
+                       attn_quote_string(name).text, wide[i].name + 4, attn_quote(text, n).text);
+        attn_error_hint(err, "'iconv -f %s -t utf-8' converts it", wide[i].name);
+        return ATTN_FORMAT;
+    }
+    return ATTN_OK;
 }
 
 /* Reads the first lines, of at most BUFFER_SIZE bytes, without consuming them: finds a byte order

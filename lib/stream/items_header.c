@@ -51,36 +51,44 @@ static enum attn_status find_names(struct attn_csv_reader *csv, const char *text
 static const char *find_meant(const char *word, size_t size)
 {
     static const char *const names[] = {"text", "ids", "image", "clean", "a", "good"};
-    static const char other[] = "sentence";
+    static const char *const others[][2] = {
+        {"sentence", "text"},  {"prompt", "text"}, {"input", "text"},    {"answer", "target"},
+        {"correct", "target"}, {"wrong", "foil"},  {"incorrect", "foil"}};
 
-    if (size == sizeof other - 1 && strncasecmp(word, other, size) == 0)
-        return names[0];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strlen(others[i][0]) == size && strncasecmp(word, others[i][0], size) == 0)
+            return others[i][1];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == size && strncasecmp(word, names[i], size) == 0)
             return memcmp(word, names[i], size) == 0 ? NULL : names[i];
     return NULL;
 }
 
-/* Sets the error that the header TEXT has no inputs. The hint names the column that probably has
- * them. */
+/* Sets the error that the header TEXT has no inputs. The hint names the columns that probably have
+ * them, and their targets. */
 static enum attn_status refuse_names(const char *name, const char *text, size_t size,
                                      struct attn_error *err)
 {
-    const char *meant = NULL;
-    size_t n;
+    char hint[ATTN_ERROR_HINT_SIZE] = "";
+    size_t n, used = 0;
 
+    size -= size > 0 && text[size - 1] == '\r';
     attn_error_set(err, ATTN_FORMAT,
                    "the first line of '%s' is '%s', expected a header with 'text', 'ids', "
                    "'image', 'clean', 'a' or 'good'",
                    attn_quote_string(name).text, attn_quote(text, size).text);
-    for (size_t at = 0; at < size && !meant; at += n + 1) {
+    for (size_t at = 0; at < size; at += n + 1) {
         for (n = 0; at + n < size && !strchr(",;\t\r\"", text[at + n]);)
             n++;
-        meant = find_meant(text + at, n);
+        const char *meant = find_meant(text + at, n);
+
         if (meant)
-            attn_error_hint(err, "rename the column '%s' to '%s'", attn_quote(text + at, n).text,
-                            meant);
+            attn_fixed_text_append(hint, sizeof hint, &used, "%s'%s' to '%s'",
+                                   used > 0 ? ", " : "rename the column ",
+                                   attn_quote(text + at, n).text, meant);
     }
+    if (used > 0)
+        attn_error_hint(err, "%s", hint);
     return ATTN_FORMAT;
 }
 
