@@ -96,7 +96,9 @@ static enum attn_status check(const struct question *question, struct attn_error
                       "%zu are given",
                       n);
     if (!has_with && n != 2)
-        return refuse(err, "put a text of several words in quotes",
+        return refuse(err,
+                      n == 3 ? "put a text of several words in quotes; models: -m A --with B TEXT"
+                             : "put a text of several words in quotes",
                       "%zu text%s given, expected two, or one and `with`, `with_adapter`, "
                       "`with_attention` or `with_image`",
                       n, n == 1 ? " is" : "s are");

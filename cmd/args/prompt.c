@@ -3,6 +3,7 @@
 
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"
+#include "cmd/line/options.h"
 #include "cmd/line/report.h"
 #include "tool.h"
 
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,7 +57,10 @@ static enum attn_status refuse_second(const struct text_list *texts, struct attn
     const bool is_name = texts->n == 2 && !strchr(first, ' ');
     char hint[ATTN_ERROR_HINT_SIZE] = "put a text of several words in quotes";
 
-    if (is_name && strchr(second, ' '))
+    if (is_name && text_ends_in(first, ".html"))
+        snprintf(hint, sizeof hint, "a page goes after --html: --html %s",
+                 attn_quote_string(first).text);
+    else if (is_name && strchr(second, ' '))
         snprintf(hint, sizeof hint, "a model goes after -m: -m %s", attn_quote_string(first).text);
     else if (is_name)
         snprintf(hint, sizeof hint,
@@ -71,9 +76,15 @@ enum attn_status prompt_check(const struct call *call, const struct prompt_args 
     const size_t n = args->plain.n + !!args->text + !!args->file + !!asked->ids +
                      !!asked->embeddings + /* a picture stands alone or beside them */
                      !!args->asked.chat.messages;
+    struct stat input;
 
     if (n == 0 && !asked->image)
-        return refuse(err, hint, "no text given");
+        return refuse(err,
+                      fstat(STDIN_FILENO, &input) == 0 && S_ISFIFO(input.st_mode) &&
+                              option_is_of(call->command, "file")
+                          ? "-f - reads the text from standard input"
+                          : hint,
+                      "no text given");
     if (args->plain.n > 1)
         return refuse_second(&args->plain, err);
     if (n > 1)

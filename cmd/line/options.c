@@ -199,7 +199,11 @@ static enum attn_status check_once(struct call *call, const struct option_walk *
 
         if (before && call->sources[walk.n - 1].origin == origin &&
             strcmp(walk.name, option->name) == 0)
-            return refuse(err, NULL, "'%s' was given twice: '%s' and '%s'", label, before, value);
+            return refuse(err,
+                          strcmp(option->name, "model") == 0 && option_is_of(call->command, "with")
+                              ? "a second model goes after --with"
+                              : NULL,
+                          "'%s' was given twice: '%s' and '%s'", label, before, value);
     }
     return ATTN_OK;
 }
@@ -408,7 +412,10 @@ static enum attn_status take_plain(struct call *call, const char *argument, stru
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
         if (!walk.name)
             return attn_param_set(walk.param, home_of(call, &walk), NULL, argument, err);
-    snprintf(hint, sizeof hint, "attn-cli %s %s", call->command->name, call->command->usage);
+    if (option_is_of(call->command, "clean"))
+        snprintf(hint, sizeof hint, "two texts: --clean TEXT --corrupted TEXT --target TOKEN");
+    else
+        snprintf(hint, sizeof hint, "attn-cli %s %s", call->command->name, call->command->usage);
     return refuse(err, hint, "'%s' takes no argument '%s'", call->command->name, argument);
 }
 

@@ -349,6 +349,7 @@ static const struct {
     {"gguf", NULL, "inspect --help"},
     {"glossary", "explanation/glossary", NULL},
     {"gradients", NULL, "run --grad"},
+    {"image", "images", "run --image"},
     {"images", NULL, "run --image"},
     {"make-a-model", NULL, "init --help"},
     {"pages", NULL, "run --html"},
@@ -361,6 +362,14 @@ static const struct {
     {"translation", NULL, "align --help"},
     {"transformer-lens", NULL, NULL},
     {"two-sequences", NULL, "run --source"},
+    {"vision", "pictures-and-questions", "run --image"},
+    {"heatmap", "pictures", "run --heatmap TEXT"},
+    {"plot", "pictures", "run --svg FILE TEXT"},
+    {"draw", "pictures", "run --svg FILE TEXT"},
+    {"view", "pages", "run --html FILE TEXT"},
+    {"show", "pages", "run --html FILE TEXT"},
+    {"visualize", "pages", "run --html FILE TEXT"},
+    {"serve", "pages", "run --live --html FILE TEXT"},
 };
 
 bool topic_hint(const char *name, char hint[TOPIC_HINT_SIZE])

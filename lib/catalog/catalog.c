@@ -229,7 +229,16 @@ static enum attn_status report_searched(const struct attn_catalog *catalog, cons
         attn_error_set(err, ATTN_INVALID, "%s", attn_buffer_string(&text));
     attn_buffer_release(&text);
     attn_hub_fetch(hub, command, sizeof command);
-    attn_error_hint(err, "%s", command);
+    if (!is_bare(name) || strchr(name, '/'))
+        attn_error_hint(err, "%s", command);
+    else if (hub->tag)
+        attn_error_hint(err, "-m " ATTN_OLLAMA_PREFIX "%s is a model of Ollama",
+                        attn_quote_string(name).text);
+    else
+        attn_error_hint(err,
+                        "'attn-cli models' lists the names; one of the Hugging Face hub has an "
+                        "owner: hf download OWNER/%s",
+                        attn_quote_string(name).text);
     return ATTN_INVALID;
 }
 
@@ -254,8 +263,8 @@ static enum attn_status report_file(const char *path, mode_t mode, struct attn_e
         return ATTN_INVALID;
     snprintf(directory, sizeof directory, "%.*s", slash > path ? (int)(slash - path) : 1,
              slash ? path : ".");
-    if (has_weights(directory))
-        attn_error_hint(err, "its directory is '%s'", attn_quote_string(directory).text);
+    if (!attn_path_has_ending(path, ".onnx") && has_weights(directory))
+        attn_error_hint(err, "-m %s", attn_quote_string(directory).text);
     else if (attn_path_has_ending(path, ".onnx"))
         attn_error_hint(err, "the model's own repository has the weights that ONNX was made of: "
                              "config.json and model.safetensors");

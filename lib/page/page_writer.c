@@ -74,7 +74,7 @@ static enum attn_status check_selection(struct attn_page *w, struct attn_error *
     attn_error_set(err, ATTN_INVALID,
                    "a page of %zu heads would have %s cells, expected %s at most", w->heads.n,
                    attn_quantity_count(n, n_cell), attn_quantity_count(ATTN_PAGE_MOST_CELLS, most));
-    return attn_error_hint(err, "choose some with `layers`, `heads` or `queries`");
+    return attn_error_hint(err, "choose some with `heads` or `queries`");
 }
 
 /* Appends what the page shows: "fable: layer 2, head 5: pattern". */

@@ -266,6 +266,7 @@ static enum attn_status check_size(const struct attn_figure_pen *pen, struct att
     const double scale = is_in_points ? 1 : attn_shapes_pixels(pen->shapes);
     const double width = ceil(pen->shapes->width * scale);
     const double height = ceil(pen->shapes->height * scale);
+    const double shrink = pen->shapes->cell * scale; /* of cells of one pixel, at most */
     const bool is_long = width > MOST_SIDE || height > MOST_SIDE;
 
     if (!is_long && width * height <= MOST_AREA)
@@ -274,7 +275,13 @@ static enum attn_status check_size(const struct attn_figure_pen *pen, struct att
                    is_long ? "the figure has %.0f x %.0f pixels, at most %d a side are drawn"
                            : "the figure has %.0f x %.0f pixels, at most %d are drawn",
                    width, height, is_long ? MOST_SIDE : MOST_AREA);
-    attn_error_hint(err, "`cell 1` draws smaller cells; `heads`, `layers` and `queries` choose");
+    if (width * height > MOST_AREA * shrink * shrink / 2)
+        attn_error_hint(
+            err,
+            "fewer heads, layers or positions make it smaller; cells of one pixel do not suffice");
+    else
+        attn_error_hint(
+            err, "`cell 1` draws smaller cells; fewer heads, layers or positions need fewer cells");
     return ATTN_INVALID;
 }
 
