@@ -195,7 +195,7 @@ static enum attn_status read_record(const char *path, struct text *text, struct 
                          next                        ? "several records"
                          : item && !item->input.text ? "a record without letters"
                                                      : "no record");
-    if (status == ATTN_OK) {
+    else if (status == ATTN_OK) {
         text->size = item->input.n_text;
         text->data = text->owned = malloc(text->size);
         if (text->owned)
