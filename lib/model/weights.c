@@ -1332,9 +1332,10 @@ bool attn_weights_know(const struct attn_family *naming, const struct attn_confi
     int layer;
     const struct attn_weight_rule *rule = find_rule(naming, name, &layer);
 
-    /* Llama's table contains norms that only some of the derived families have. */
+    /* Llama's table contains norms that only some of the derived families have, in all layers. The
+     * name may be of a layer that the model does not have. */
     if (rule && (rule->part == ATTN_PART_QK_NORM || rule->part == ATTN_PART_MLP_POST_NORM))
-        return find_need(rule->part, config, layer) != NOT_NEEDED;
+        return find_need(rule->part, config, ATTN_NO_LAYER) != NOT_NEEDED;
     return rule || (other && find_rule(other, name, &layer));
 }
 
