@@ -83,7 +83,8 @@ ATTN_API enum attn_status attn_items_open(const struct attn_items_options *optio
 ATTN_API void attn_items_free(struct attn_items *items); /* NULL is allowed */
 
 /* Reads the next item, which the caller owns; NULL after the last. May block on a pipe. The item
- * may be freed on any thread, and after attn_items_free. */
+ * may be freed on any thread, and after attn_items_free. ATTN_FORMAT for the first one if the input
+ * is UTF-16 or UTF-32. */
 ATTN_API enum attn_status attn_items_next(struct attn_items *items, struct attn_item **item,
                                           struct attn_error *err);
 

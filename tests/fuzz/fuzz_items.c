@@ -194,6 +194,12 @@ static void check_again(const struct attn_item *item)
 
 /* --- All of them ------------------------------------------------------------------------------ */
 
+/* Whether ERR says that the input is UTF-16 or UTF-32. */
+static bool is_wide(const struct attn_error *err)
+{
+    return strstr(err->message, "expected UTF-8") != NULL;
+}
+
 /* Reads all ITEMS; the first time they are also CHECKED. */
 static void read_all(struct attn_items *items, struct seen *seen, bool are_checked)
 {
@@ -204,8 +210,10 @@ static void read_all(struct attn_items *items, struct seen *seen, bool are_check
 
     for (;;) {
         status = attn_items_next(items, &item, &err);
-        attn_fuzz_check_error(status, &err, 0);
-        if (!item)
+        /* An encoding that is not UTF-8 is seen with the first line. */
+        attn_fuzz_check_error(status, &err,
+                              before == 0 && is_wide(&err) ? FUZZ_BIT(ATTN_FORMAT) : 0);
+        if (status != ATTN_OK || !item)
             return;
         if (seen->n < MOST_ITEMS) {
             seen->numbers[seen->n] = item->number;
