@@ -48,11 +48,11 @@ struct attn_talk_span {
     bool is_user;
 };
 
-/* Appends the text of TALK to TEXT. If the last message is the assistant's, the text ends with it;
+/* Appends the text of GIVEN to TEXT. If the last message is the assistant's, the text ends with it;
  * otherwise the template is asked for the begin of an answer. SPANS, if not NULL, gets an array for
  * *N messages, which the caller releases with attn_free. */
 enum attn_status attn_template_render(const struct attn_template *parsed,
-                                      const struct attn_talk *talk, struct attn_buffer *text,
+                                      const struct attn_talk *given, struct attn_buffer *text,
                                       struct attn_talk_span **spans, size_t *n,
                                       struct attn_error *err);
 

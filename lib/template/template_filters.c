@@ -1,9 +1,9 @@
 /* template_filters.c - filters and tests of templates. */
 #include "base/fixed_text.h"
+#include "base/number.h"
 #include "template/template_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef const struct attn_given_values *given_values;
@@ -71,10 +71,8 @@ static struct attn_value indent(struct attn_machine *machine, struct attn_value 
 {
     const struct attn_value no = attn_value_bool(false);
     const struct attn_value width = attn_given_value(machine, given, 0, "width", attn_value_int(4));
-    const bool has_first =
-        attn_value_is_true(machine, attn_given_value(machine, given, 1, "first", no));
-    const bool has_blank =
-        attn_value_is_true(machine, attn_given_value(machine, given, 2, "blank", no));
+    const bool has_first = attn_value_is_true(attn_given_value(machine, given, 1, "first", no));
+    const bool has_blank = attn_value_is_true(attn_given_value(machine, given, 2, "blank", no));
     struct attn_buffer text = {0}, space = {0};
 
     (void)name;
@@ -82,13 +80,13 @@ static struct attn_value indent(struct attn_machine *machine, struct attn_value 
         (width.kind != ATTN_IS_STRING &&
          (width.kind != ATTN_IS_INT || width.integer < 0 || width.integer > 1000)))
         return attn_machine_fail(machine, "these arguments of 'indent' are not supported");
+    if (!attn_value_has_plain_lines(machine, value))
+        return (struct attn_value){0};
     if (width.kind == ATTN_IS_STRING)
         attn_buffer_append(&space, width.text, width.size);
     else
         for (int64_t i = 0; i < width.integer; i++)
             attn_buffer_append_char(&space, ' ');
-    if (!attn_value_has_plain_lines(machine, value))
-        return (struct attn_value){0};
     if (has_first)
         attn_buffer_append(&text, space.data, space.size);
     for (size_t i = 0; i < value.size && attn_machine_spend(machine, 1 + space.size / 64); i++) {
@@ -96,9 +94,7 @@ static struct attn_value indent(struct attn_machine *machine, struct attn_value 
         if (value.text[i] == '\n' &&
             (has_blank || (i + 1 < value.size && value.text[i + 1] != '\n')))
             attn_buffer_append(&text, space.data, space.size);
-        if (text.size > ATTN_TEMPLATE_MAX_OUTPUT)
-            attn_machine_fail(machine, "the template writes more than %d MiB",
-                              ATTN_TEMPLATE_MAX_OUTPUT >> 20);
+        (void)attn_machine_check_size(machine, text.size);
     }
     attn_buffer_release(&space);
     return attn_value_of_buffer(machine, &text);
@@ -111,10 +107,8 @@ static struct attn_value dump_json(struct attn_machine *machine, struct attn_val
     const struct attn_value width = attn_given_value(machine, given, 1, "indent", none);
     const struct attn_value marks = attn_given_value(machine, given, 2, "separators", none);
     struct attn_json_style style = {
-        .is_ascii =
-            attn_value_is_true(machine, attn_given_value(machine, given, 0, "ensure_ascii", no)),
-        .sorts_keys =
-            attn_value_is_true(machine, attn_given_value(machine, given, 3, "sort_keys", no)),
+        .is_ascii = attn_value_is_true(attn_given_value(machine, given, 0, "ensure_ascii", no)),
+        .sorts_keys = attn_value_is_true(attn_given_value(machine, given, 3, "sort_keys", no)),
         .comma = attn_value_word(width.kind == ATTN_IS_NONE ? ", " : ","),
         .colon = attn_value_word(": ")};
     static const char blanks[] = "                ";
@@ -241,13 +235,10 @@ static struct attn_value make_list(struct attn_machine *machine, struct attn_val
         return attn_machine_fail(machine, "Can only get item pairs from a mapping.");
     items = attn_value_iterate(machine, value);
     for (size_t i = 0; i < items.n && attn_machine_is_alive(machine); i++) {
-        struct attn_value item = items.items[reverses ? items.n - 1 - i : i];
+        const struct attn_value item =
+            has_pairs ? attn_value_pair_of(machine, value.dict->keys[i], value.dict->values[i])
+                      : items.items[reverses ? items.n - 1 - i : i];
 
-        if (has_pairs) {
-            item = attn_value_list_of(machine, ATTN_IS_TUPLE);
-            attn_value_append(machine, item, value.dict->keys[i]);
-            attn_value_append(machine, item, value.dict->values[i]);
-        }
         attn_value_append(machine, list, item);
     }
     return list;
@@ -283,10 +274,10 @@ static struct attn_value sort(struct attn_machine *machine, struct attn_value na
     const bool is_dict = attn_value_is(name, "dictsort");
     const struct attn_value by = attn_given_value(machine, given, 1, "by", attn_value_word("key"));
     const struct attn_value path = attn_given_value(machine, given, 2, "attribute", none);
-    const bool is_exact = attn_value_is_true(
-        machine, attn_given_value(machine, given, is_dict ? 0 : 1, "case_sensitive", no));
-    const bool is_reverse = attn_value_is_true(
-        machine, attn_given_value(machine, given, is_dict ? 2 : 0, "reverse", no));
+    const bool is_exact =
+        attn_value_is_true(attn_given_value(machine, given, is_dict ? 0 : 1, "case_sensitive", no));
+    const bool is_reverse =
+        attn_value_is_true(attn_given_value(machine, given, is_dict ? 2 : 0, "reverse", no));
     struct attn_value list, keys = attn_value_list_of(machine, ATTN_IS_LIST);
     const struct attn_given_values none_given = {0};
 
@@ -397,7 +388,7 @@ static struct attn_value select_items(struct attn_machine *machine, struct attn_
         rest.items += n_name;
         rest.n -= n_name;
     }
-    if (!attn_value_is_true(machine, value))
+    if (!attn_value_is_true(value))
         return list;
     items = attn_value_iterate(machine, value);
     for (size_t i = 0; i < items.n && attn_machine_is_alive(machine); i++) {
@@ -405,7 +396,7 @@ static struct attn_value select_items(struct attn_machine *machine, struct attn_
             has_path ? follow(machine, items.items[i], given->items[0]) : items.items[i];
         const bool is_so = given->n >= n_name
                                ? attn_template_test(machine, given->items[n_name - 1], item, &rest)
-                               : attn_value_is_true(machine, item);
+                               : attn_value_is_true(item);
 
         if (is_so != rejects)
             attn_value_append(machine, list, items.items[i]);
@@ -415,22 +406,15 @@ static struct attn_value select_items(struct attn_machine *machine, struct attn_
 
 /* --- Filters of numbers ----------------------------------------------------------------------- */
 
+/* Parses an integer as Python does: white space around it, and a sign. */
 static bool read_integer(struct attn_machine *machine, struct attn_value text, int64_t *integer)
 {
-    char digits[24];
-    char *end;
+    bool has_plus;
 
     text = attn_value_strip(machine, text, attn_value_none(), ATTN_STRIP_LEFT | ATTN_STRIP_RIGHT);
-    if (text.size == 0 || text.size > 18)
-        return false;
-    memcpy(digits, text.text, text.size);
-    digits[text.size] = '\0';
-    for (size_t i = 0; i < text.size; i++)
-        if (!(digits[i] >= '0' && digits[i] <= '9') &&
-            !(i == 0 && text.size > 1 && strchr("+-", digits[i])))
-            return false;
-    *integer = strtoll(digits, &end, 10);
-    return true;
+    has_plus = text.size > 1 && text.text[0] == '+' && text.text[1] != '-';
+    return text.size <= 18 && attn_parse_int(text.text + has_plus, text.size - has_plus, INT64_MIN,
+                                             INT64_MAX, integer);
 }
 
 /* int, abs */
@@ -484,11 +468,11 @@ static struct attn_value to_float(struct attn_machine *machine, struct attn_valu
 static struct attn_value use_default(struct attn_machine *machine, struct attn_value name,
                                      struct attn_value value, given_values given)
 {
-    const bool is_any = attn_value_is_true(
-        machine, attn_given_value(machine, given, 1, "boolean", attn_value_bool(false)));
+    const bool is_any =
+        attn_value_is_true(attn_given_value(machine, given, 1, "boolean", attn_value_bool(false)));
 
     (void)name;
-    return value.kind == ATTN_IS_UNDEFINED || (is_any && !attn_value_is_true(machine, value))
+    return value.kind == ATTN_IS_UNDEFINED || (is_any && !attn_value_is_true(value))
                ? attn_given_value(machine, given, 0, "default_value", attn_value_word(""))
                : value;
 }
@@ -562,37 +546,37 @@ struct attn_value attn_template_filter(struct attn_machine *machine, struct attn
     return filter->function(machine, name, value, given);
 }
 
-static bool compare_by(struct attn_machine *machine, const char *op, struct attn_value a,
-                       struct attn_value b)
-{
-    const char *const signs[] = {"<", "<=", ">", ">="};
-    int order;
-
-    if (strcmp(op, "==") == 0 || strcmp(op, "!=") == 0)
-        return attn_value_equals(machine, a, b) == (*op == '=');
-    for (size_t i = 0; i < 4; i++)
-        if (strcmp(op, signs[i]) == 0) {
-            order = attn_value_compare(machine, a, b, op);
-            return *op == '<' ? (op[1] ? order <= 0 : order < 0) : (op[1] ? order >= 0 : order > 0);
-        }
-    return attn_value_contains(machine, b, a);
-}
-
 /* Tests that compare with an argument, and the operator of each. */
-static const char *const comparisons[][2] = {
-    {"==", "=="}, {"eq", "=="},         {"equalto", "=="}, {"!=", "!="}, {"ne", "!="}, {">", ">"},
-    {"gt", ">"},  {"greaterthan", ">"}, {"ge", ">="},      {">=", ">="}, {"<", "<"},   {"lt", "<"},
-    {"<=", "<="}, {"lessthan", "<"},    {"le", "<="},      {"in", "in"}};
+static const struct {
+    const char *name;
+    int op;
+} comparisons[] = {{"==", '=' << 8 | '='},
+                   {"eq", '=' << 8 | '='},
+                   {"equalto", '=' << 8 | '='},
+                   {"!=", '!' << 8 | '='},
+                   {"ne", '!' << 8 | '='},
+                   {">", '>'},
+                   {"gt", '>'},
+                   {"greaterthan", '>'},
+                   {">=", '>' << 8 | '='},
+                   {"ge", '>' << 8 | '='},
+                   {"<", '<'},
+                   {"lt", '<'},
+                   {"lessthan", '<'},
+                   {"<=", '<' << 8 | '='},
+                   {"le", '<' << 8 | '='},
+                   {"in", 'i'}};
 
-static const char *find_comparison(struct attn_value name)
+/* Returns the operator of the test NAME, or 0. */
+static int find_comparison(struct attn_value name)
 {
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
-        if (attn_value_is(name, comparisons[i][0]))
-            return comparisons[i][1];
-    return NULL;
+        if (attn_value_is(name, comparisons[i].name))
+            return comparisons[i].op;
+    return 0;
 }
 
-/* Tests of the type; X stands for the value. */
+/* The other tests. */
 static const char *const simple_tests =
     "defined undefined none boolean true false integer float string mapping number sequence "
     "iterable callable odd even divisibleby";
@@ -651,13 +635,13 @@ static bool test_type(struct attn_machine *machine, struct attn_value name, stru
 bool attn_template_test(struct attn_machine *machine, struct attn_value name,
                         struct attn_value value, given_values given)
 {
-    const char *op = name.kind == ATTN_IS_STRING ? find_comparison(name) : NULL;
+    const int op = find_comparison(name);
     const bool divides = attn_value_is(name, "divisibleby");
 
     if (!attn_given_fits(machine, given, op || divides, op || divides, "", name))
         return false;
     if (op)
-        return compare_by(machine, op, value, given->items[0]);
+        return attn_value_relate(machine, op, value, given->items[0]);
     if (divides || attn_value_is(name, "odd") || attn_value_is(name, "even"))
         return test_number(machine, name, value,
                            !divides                              ? 2

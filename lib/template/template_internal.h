@@ -180,6 +180,8 @@ struct attn_value attn_machine_fail(struct attn_machine *machine, const char *fo
 
 /* Counts N steps, and fails if there were too many. */
 bool attn_machine_spend(struct attn_machine *machine, size_t n);
+/* Fails if a text of SIZE bytes is larger than the output of a template may be. */
+bool attn_machine_check_size(struct attn_machine *machine, size_t size);
 /* Enters a level of nesting, and fails if there are too many. The caller leaves it by depth--. */
 bool attn_machine_enter(struct attn_machine *machine);
 void *attn_machine_take(struct attn_machine *machine, size_t n, size_t size); /* zeroed, or NULL */
@@ -195,8 +197,11 @@ struct attn_value attn_value_copy(struct attn_machine *machine, const char *text
 /* Copies TEXT to the pool and empties it. */
 struct attn_value attn_value_of_buffer(struct attn_machine *machine, struct attn_buffer *text);
 struct attn_value attn_value_list_of(struct attn_machine *machine, enum attn_value_kind kind);
-void attn_value_append(struct attn_machine *machine, struct attn_value list,
-                       struct attn_value item);
+void attn_value_append(struct attn_machine *machine, struct attn_value value,
+                       struct attn_value item); /* VALUE is a list */
+/* Returns a tuple of both. */
+struct attn_value attn_value_pair_of(struct attn_machine *machine, struct attn_value first,
+                                     struct attn_value second);
 void attn_value_dict_set(struct attn_machine *machine, struct attn_value_dict *dict,
                          struct attn_value key, struct attn_value value);
 const struct attn_value *attn_value_dict_find(struct attn_machine *machine,
@@ -211,7 +216,7 @@ bool attn_value_is(struct attn_value value, const char *text); /* the string TEX
 bool attn_value_is_list(struct attn_value value);
 bool attn_value_is_number(struct attn_value value);
 double attn_value_real(struct attn_value number);
-bool attn_value_is_true(struct attn_machine *machine, struct attn_value value);
+bool attn_value_is_true(struct attn_value value);
 const char *attn_value_type(struct attn_value value); /* Python's name of its type */
 /* The number of characters of a string. */
 size_t attn_value_length(struct attn_machine *machine, struct attn_value text);
@@ -253,8 +258,13 @@ struct attn_value attn_value_time(struct attn_machine *machine, struct attn_valu
 
 /* --- operators: template_operators.c ---------------------------------------------------------- */
 
+/* Writes the characters of OP, as tokens have it, to TEXT, and returns TEXT. */
+const char *attn_operator_text(int op, char text[3]);
 struct attn_value attn_value_operate(struct attn_machine *machine, int op, struct attn_value a,
                                      struct attn_value b);
+/* Returns whether A OP B. OP is ==, !=, <, <=, >, >=, 'i' (in) or 'n' (not in). */
+bool attn_value_relate(struct attn_machine *machine, int op, struct attn_value a,
+                       struct attn_value b);
 struct attn_value attn_value_slice(struct attn_machine *machine, struct attn_value value,
                                    const struct attn_value bounds[3]);
 struct attn_value attn_value_item(struct attn_machine *machine, struct attn_value value,

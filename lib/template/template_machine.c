@@ -46,9 +46,8 @@ static void set_name(struct attn_machine *machine, struct attn_scope *scope, str
 static struct attn_value get_name(struct attn_machine *machine, struct attn_value name,
                                   struct attn_scope *scope)
 {
-    static const char *const functions[] = {"range", "namespace", "dict", "strftime_now",
-                                            "raise_exception"};
-    static const char *const others[] = {"lipsum", "cycler", "joiner", "varargs", "kwargs", "self"};
+    static const char functions[] = "range namespace dict strftime_now raise_exception";
+    static const char others[] = "lipsum cycler joiner varargs kwargs self";
     struct attn_value function = name;
 
     for (; scope; scope = scope->parent) {
@@ -58,12 +57,11 @@ static struct attn_value get_name(struct attn_machine *machine, struct attn_valu
             return *found;
     }
     function.kind = ATTN_IS_FUNCTION;
-    for (size_t i = 0; i < 5; i++)
-        if (attn_value_is(name, functions[i]))
-            return function;
-    for (size_t i = 0; i < 6; i++)
-        if (attn_value_is(name, others[i]))
-            return attn_machine_fail(machine, "'%s' is not supported", others[i]);
+    if (attn_text_has_word(functions, name.text, name.size))
+        return function;
+    if (attn_text_has_word(others, name.text, name.size))
+        return attn_machine_fail(machine, "'%s' is not supported",
+                                 attn_quote(name.text, name.size).text);
     return attn_value_missing(machine, (struct attn_value){0}, name, NULL);
 }
 
@@ -128,8 +126,8 @@ static bool take_items(struct attn_loop *loop, size_t n)
     while (loop->taken.n < n && loop->n_source < loop->source.n && attn_machine_spend(machine, 1)) {
         const struct attn_value item = loop->source.items[loop->n_source++];
 
-        if (!loop->node->third || attn_value_is_true(machine, evaluate(machine, loop->node->third,
-                                                                       bind_item(loop, item))))
+        if (!loop->node->third ||
+            attn_value_is_true(evaluate(machine, loop->node->third, bind_item(loop, item))))
             attn_value_append(machine, list, item);
     }
     return loop->taken.n >= n && attn_machine_is_alive(machine);
@@ -440,32 +438,6 @@ static struct attn_value evaluate_display(struct attn_machine *machine, node *ex
     return value;
 }
 
-static bool compare(struct attn_machine *machine, int op, struct attn_value a, struct attn_value b)
-{
-    int order;
-
-    switch (op) {
-    case '=' << 8 | '=':
-        return attn_value_equals(machine, a, b);
-    case '!' << 8 | '=':
-        return !attn_value_equals(machine, a, b);
-    case 'i':
-        return attn_value_contains(machine, b, a);
-    case 'n':
-        return !attn_value_contains(machine, b, a);
-    case '<':
-        return attn_value_compare(machine, a, b, "<") < 0;
-    case '>':
-        return attn_value_compare(machine, a, b, ">") > 0;
-    case '<' << 8 | '=':
-        order = attn_value_compare(machine, a, b, "<=");
-        return order <= 0;
-    default:
-        order = attn_value_compare(machine, a, b, ">=");
-        return order >= 0;
-    }
-}
-
 static struct attn_value evaluate_compare(struct attn_machine *machine, node *expression,
                                           struct attn_scope *scope)
 {
@@ -478,7 +450,7 @@ static struct attn_value evaluate_compare(struct attn_machine *machine, node *ex
 
         if (!attn_machine_is_alive(machine))
             break;
-        is_so = compare(machine, item->op, left, right);
+        is_so = attn_value_relate(machine, item->op, left, right);
         left = right;
     }
     return attn_value_bool(is_so);
@@ -573,16 +545,14 @@ static struct attn_value evaluate_more(struct attn_machine *machine, node *expre
 static struct attn_value evaluate_operation(struct attn_machine *machine, node *expression,
                                             struct attn_scope *scope)
 {
-    struct attn_value left = evaluate(machine, expression->left, scope);
-    struct attn_value right = evaluate(machine, expression->right, scope);
+    const struct attn_value left = evaluate(machine, expression->left, scope);
+    const struct attn_value right = evaluate(machine, expression->right, scope);
 
     machine->line = expression->line;
     if (!attn_machine_is_alive(machine))
         return left;
     if (expression->kind == ATTN_NODE_OPERATION)
         return attn_value_operate(machine, expression->op, left, right);
-    if (left.is_safe && left.kind == ATTN_IS_STRING)
-        left.is_safe = false;
     return attn_value_operate(machine, '+', attn_value_text(machine, left),
                               attn_value_text(machine, right));
 }
@@ -630,17 +600,16 @@ static struct attn_value evaluate(struct attn_machine *machine, node *expression
         break;
     }
     case ATTN_NODE_NOT:
-        value = attn_value_bool(
-            !attn_value_is_true(machine, evaluate(machine, expression->left, scope)));
+        value = attn_value_bool(!attn_value_is_true(evaluate(machine, expression->left, scope)));
         break;
     case ATTN_NODE_AND:
     case ATTN_NODE_OR:
         value = evaluate(machine, expression->left, scope);
-        if (attn_value_is_true(machine, value) == (expression->kind == ATTN_NODE_AND))
+        if (attn_value_is_true(value) == (expression->kind == ATTN_NODE_AND))
             value = evaluate(machine, expression->right, scope);
         break;
     case ATTN_NODE_CHOICE:
-        if (attn_value_is_true(machine, evaluate(machine, expression->right, scope)))
+        if (attn_value_is_true(evaluate(machine, expression->right, scope)))
             value = evaluate(machine, expression->left, scope);
         else
             value = expression->third
@@ -727,8 +696,8 @@ static enum flow run_statement(struct attn_machine *machine, node *statement,
         break;
     case ATTN_NODE_IF:
         value = evaluate(machine, statement->left, scope);
-        return run(machine, attn_value_is_true(machine, value) ? statement->body : statement->other,
-                   scope, out);
+        return run(machine, attn_value_is_true(value) ? statement->body : statement->other, scope,
+                   out);
     case ATTN_NODE_FOR:
         return run_for(machine, statement, scope, out);
     case ATTN_NODE_SET:

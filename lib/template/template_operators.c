@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *operator_text(int op, char text[3])
+const char *attn_operator_text(int op, char text[3])
 {
     text[0] = (char)(op > 0xff ? op >> 8 : op);
     text[1] = (char)(op > 0xff ? op & 0xff : '\0');
@@ -24,7 +24,7 @@ static struct attn_value refuse_types(struct attn_machine *machine, int op, stru
         return attn_machine_fail(machine, "can only concatenate str (not \"%s\") to str",
                                  attn_value_type(b));
     return attn_machine_fail(machine, "unsupported operand type(s) for %s: '%s' and '%s'",
-                             operator_text(op, text), attn_value_type(a), attn_value_type(b));
+                             attn_operator_text(op, text), attn_value_type(a), attn_value_type(b));
 }
 
 /* --- Numbers ---------------------------------------------------------------------------------- */
@@ -234,6 +234,30 @@ struct attn_value attn_value_operate(struct attn_machine *machine, int op, struc
     if (op == '%' && a.kind == ATTN_IS_STRING && !a.is_safe && b.kind != ATTN_IS_DICT)
         return format(machine, a, b);
     return refuse_types(machine, op, a, b);
+}
+
+bool attn_value_relate(struct attn_machine *machine, int op, struct attn_value a,
+                       struct attn_value b)
+{
+    char text[3];
+    int order;
+
+    switch (op) {
+    case '=' << 8 | '=':
+        return attn_value_equals(machine, a, b);
+    case '!' << 8 | '=':
+        return !attn_value_equals(machine, a, b);
+    case 'i':
+        return attn_value_contains(machine, b, a);
+    case 'n':
+        return !attn_value_contains(machine, b, a);
+    default:
+        order = attn_value_compare(machine, a, b, attn_operator_text(op, text));
+        return op == '<'                ? order < 0
+               : op == '>'              ? order > 0
+               : op == ('<' << 8 | '=') ? order <= 0
+                                        : order >= 0;
+    }
 }
 
 /* --- Slices and items ------------------------------------------------------------------------- */

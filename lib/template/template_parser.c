@@ -60,9 +60,8 @@ static bool skip_word(struct parser *parser, const char *word)
 static void fail(struct parser *parser, const char *expected)
 {
     const struct attn_template_token *token = parser->token;
-    const char op[3] = {(char)(token->op > 0xff ? token->op >> 8 : token->op),
-                        (char)(token->op > 0xff ? token->op & 0xff : '\0'), '\0'};
-    const char *found = token->kind == ATTN_TOKEN_OPERATOR ? op
+    char op[3];
+    const char *found = token->kind == ATTN_TOKEN_OPERATOR ? attn_operator_text(token->op, op)
                         : token->kind == ATTN_TOKEN_NAME
                             ? attn_quote(token->value.text, token->value.size).text
                         : token->kind == ATTN_TOKEN_CONSTANT ? "a constant"

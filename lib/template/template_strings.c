@@ -133,9 +133,7 @@ struct attn_value attn_value_replace(struct attn_machine *machine, struct attn_v
         attn_buffer_append(&changed, to.text, to.size);
         at = (size_t)(found - text.text) + from.size;
         limit -= limit > 0;
-        if (changed.size > ATTN_TEMPLATE_MAX_OUTPUT)
-            attn_machine_fail(machine, "the template writes more than %d MiB",
-                              ATTN_TEMPLATE_MAX_OUTPUT >> 20);
+        (void)attn_machine_check_size(machine, changed.size);
     }
     if (at < text.size)
         attn_buffer_append(&changed, text.text + at, text.size - at);
@@ -406,19 +404,14 @@ static struct attn_value call_of_string(struct attn_machine *machine, struct att
 static struct attn_value view_of(struct attn_machine *machine, struct attn_value method,
                                  const struct attn_value_dict *dict)
 {
-    struct attn_value view = attn_value_list_of(machine, ATTN_IS_VIEW), pair;
+    struct attn_value view = attn_value_list_of(machine, ATTN_IS_VIEW);
 
-    for (size_t i = 0; i < dict->n && attn_machine_is_alive(machine); i++) {
-        pair = attn_value_is(method, "keys") ? dict->keys[i] : dict->values[i];
-        if (attn_value_is(method, "items")) {
-            pair = attn_value_list_of(machine, ATTN_IS_TUPLE);
-            if (!attn_machine_is_alive(machine))
-                break;
-            attn_value_append(machine, pair, dict->keys[i]);
-            attn_value_append(machine, pair, dict->values[i]);
-        }
-        attn_value_append(machine, view, pair);
-    }
+    for (size_t i = 0; i < dict->n && attn_machine_is_alive(machine); i++)
+        attn_value_append(machine, view,
+                          attn_value_is(method, "keys") ? dict->keys[i]
+                          : attn_value_is(method, "values")
+                              ? dict->values[i]
+                              : attn_value_pair_of(machine, dict->keys[i], dict->values[i]));
     return view;
 }
 
@@ -456,23 +449,25 @@ struct attn_value attn_value_call_method(struct attn_machine *machine, struct at
 }
 
 /* The attributes that Python's types have. */
+static const char of_strings[] =
+    "capitalize casefold center count encode endswith expandtabs find format format_map index "
+    "isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable "
+    "isspace istitle isupper join ljust lower lstrip maketrans partition removeprefix "
+    "removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines "
+    "startswith strip swapcase title translate upper zfill escape striptags unescape";
+static const char of_integers[] =
+    "as_integer_ratio bit_count bit_length conjugate denominator from_bytes imag is_integer "
+    "numerator real to_bytes";
 static const char *const attributes[] = {
-    [ATTN_IS_STRING] =
-        "capitalize casefold center count encode endswith expandtabs find format format_map index "
-        "isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable "
-        "isspace istitle isupper join ljust lower lstrip maketrans partition removeprefix "
-        "removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines "
-        "startswith strip swapcase title translate upper zfill escape striptags unescape",
+    [ATTN_IS_STRING] = of_strings,
     [ATTN_IS_DICT] = "copy fromkeys get items keys values",
     [ATTN_IS_LIST] = "copy count index",
     [ATTN_IS_TUPLE] = "count index",
     [ATTN_IS_RANGE] = "count index start step stop",
     [ATTN_IS_VIEW] = "isdisjoint mapping",
     [ATTN_IS_GENERATOR] = "close send throw gi_code gi_frame gi_running gi_yieldfrom",
-    [ATTN_IS_BOOL] = "as_integer_ratio bit_count bit_length conjugate denominator from_bytes imag "
-                     "is_integer numerator real to_bytes",
-    [ATTN_IS_INT] = "as_integer_ratio bit_count bit_length conjugate denominator from_bytes imag "
-                    "is_integer numerator real to_bytes",
+    [ATTN_IS_BOOL] = of_integers,
+    [ATTN_IS_INT] = of_integers,
     [ATTN_IS_FLOAT] = "as_integer_ratio conjugate from_number fromhex hex imag is_integer real",
     [ATTN_IS_FUNCTION] = ""};
 

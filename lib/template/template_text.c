@@ -8,7 +8,6 @@
 #include "template/template_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,47 +16,18 @@
 /* Appends a double as Python's repr does: 1.0, 1e-05, 1e+16, nan. */
 static void print_real(double value, struct attn_buffer *text)
 {
-    struct attn_buffer digits = {0};
-    char plain[32];
-    size_t n = 0, at = 0;
-    int exponent, first = 0;
+    const size_t begin = text->size;
 
-    if (value != value || isinf(value)) {
-        attn_buffer_append_string(text, value != value ? "nan" : value < 0 ? "-inf" : "inf");
+    attn_double_append(text, value);
+    if (text->has_failed || !isfinite(value) ||
+        memchr(text->data + begin, 'e', text->size - begin) ||
+        memchr(text->data + begin, '.', text->size - begin))
         return;
-    }
-    if (signbit(value))
-        attn_buffer_append_char(text, '-');
-    for (int precision = 0; precision < 17; precision++) {
-        double again;
-
-        attn_buffer_reset(&digits);
-        attn_double_append_as(&digits, 'e', precision, fabs(value));
-        if (digits.size > 0 && attn_parse_double(digits.data, digits.size, &again) &&
-            !(again < fabs(value)) && !(again > fabs(value)))
-            break;
-    }
-    for (; at < digits.size && digits.data[at] != 'e'; at++)
-        if (digits.data[at] != '.' && n < sizeof plain)
-            plain[n++] = digits.data[at];
-    exponent = 0;
-    for (at += 2; at < digits.size; at++)
-        exponent = 10 * exponent + (digits.data[at] - '0');
-    if (digits.data && memchr(digits.data, '-', digits.size))
-        exponent = -exponent;
-    attn_buffer_release(&digits);
-    if (exponent < -4 || exponent >= 16) {
-        attn_buffer_append(text, plain, 1);
-        if (n > 1)
-            attn_buffer_append_char(text, '.');
-        attn_buffer_append(text, plain + 1, n > 0 ? n - 1 : 0);
-        attn_buffer_append_format(text, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
-        return;
-    }
-    for (first = exponent < 0 ? exponent : 0; first < (int)n || first <= exponent + 1; first++) {
-        if (first == exponent + 1)
-            attn_buffer_append_char(text, '.');
-        attn_buffer_append_char(text, first >= 0 && first < (int)n ? plain[first] : '0');
+    if (fabs(value) < 1e16) {
+        attn_buffer_append_string(text, ".0");
+    } else { /* all 17 digits, which Python writes with an exponent */
+        text->size = begin;
+        attn_double_append_as(text, 'e', 16, value);
     }
 }
 
@@ -127,13 +97,10 @@ static void represent_dict(struct attn_machine *machine, const struct attn_value
     attn_buffer_append_char(text, '}');
 }
 
-/* Fails if TEXT is larger than the output of a template may be. */
+/* Counts a step, and fails if TEXT is too large. */
 static bool has_room(struct attn_machine *machine, const struct attn_buffer *text)
 {
-    if (text->size > ATTN_TEMPLATE_MAX_OUTPUT)
-        attn_machine_fail(machine, "the template writes more than %d MiB",
-                          ATTN_TEMPLATE_MAX_OUTPUT >> 20);
-    return attn_machine_spend(machine, 1);
+    return attn_machine_check_size(machine, text->size) && attn_machine_spend(machine, 1);
 }
 
 void attn_value_represent(struct attn_machine *machine, struct attn_value value,

@@ -48,6 +48,14 @@ bool attn_machine_spend(struct attn_machine *machine, size_t n)
     return attn_machine_is_alive(machine);
 }
 
+bool attn_machine_check_size(struct attn_machine *machine, size_t size)
+{
+    if (size > ATTN_TEMPLATE_MAX_OUTPUT)
+        attn_machine_fail(machine, "the template writes more than %d MiB",
+                          ATTN_TEMPLATE_MAX_OUTPUT >> 20);
+    return attn_machine_is_alive(machine);
+}
+
 bool attn_machine_enter(struct attn_machine *machine)
 {
     if (machine->depth >= ATTN_TEMPLATE_MAX_DEPTH)
@@ -184,6 +192,16 @@ void attn_value_append(struct attn_machine *machine, struct attn_value value,
     list->items[list->n++] = item;
 }
 
+struct attn_value attn_value_pair_of(struct attn_machine *machine, struct attn_value first,
+                                     struct attn_value second)
+{
+    struct attn_value pair = attn_value_list_of(machine, ATTN_IS_TUPLE);
+
+    attn_value_append(machine, pair, first);
+    attn_value_append(machine, pair, second);
+    return pair;
+}
+
 const struct attn_value *attn_value_dict_find(struct attn_machine *machine,
                                               const struct attn_value_dict *dict,
                                               struct attn_value key)
@@ -278,9 +296,8 @@ double attn_value_real(struct attn_value number)
     return number.kind == ATTN_IS_FLOAT ? number.real : (double)number.integer;
 }
 
-bool attn_value_is_true(struct attn_machine *machine, struct attn_value value)
+bool attn_value_is_true(struct attn_value value)
 {
-    (void)machine;
     switch ((enum attn_value_kind)value.kind) {
     case ATTN_IS_UNDEFINED:
     case ATTN_IS_NONE:

@@ -38,12 +38,12 @@ static enum attn_status read_gguf(struct attn_tokenizer *tokenizer, struct attn_
     static const char key[] = "tokenizer.chat_template";
     struct attn_chat_template *chat = &tokenizer->chat;
     const char *text = NULL;
-    size_t size = 0;
+    size_t n_text = 0;
 
-    if (attn_gguf_get_text(tokenizer->gguf, key, &text, &size, NULL) != ATTN_OK || !text)
+    if (attn_gguf_get_text(tokenizer->gguf, key, &text, &n_text, NULL) != ATTN_OK || !text)
         return ATTN_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        size_t id = SIZE_MAX;
+        size_t id = SIZE_MAX, size = 0;
         const char *token;
 
         if (!names[i][1] ||
@@ -55,8 +55,7 @@ static enum attn_status read_gguf(struct attn_tokenizer *tokenizer, struct attn_
         if (token)
             add_token(&chat->tokens, names[i][0], token, size);
     }
-    ATTN_TRY(attn_gguf_get_text(tokenizer->gguf, key, &text, &size, err));
-    return set_text(chat, key, text, size, err);
+    return set_text(chat, key, text, n_text, err);
 }
 
 /* Returns the template of a list of {"name", "template"} whose name is `default`, or NULL. */

@@ -108,6 +108,8 @@ START_TEST(refuses_by_name_and_line)
     expect_failure("a\n\n{% include 'x' %}",
                    "'t' line 3: the statement 'include' is not supported here");
     expect_failure("{{ s | urlize }}", "'t' line 1: the filter 'urlize' is not supported");
+    expect_failure("{{ 'a\\vb' | indent }}",
+                   "'t' line 1: lines that end with U+000B are not supported");
     expect_failure("{{ s is email }}", "'t' line 1: the test 'email' is not supported");
     expect_failure("{{ s.zfill(3) }}",
                    "'t' line 1: the method 'zfill' of strings is not supported");
