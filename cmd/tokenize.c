@@ -399,8 +399,9 @@ static enum attn_status encode(const struct tokenize_args *args,
         ATTN_TRY(prompt_read(&args->prompt, &text, err));
     chat.now = prompt_time();
     if (is_chat)
-        status =
-            attn_chat_write(&chat, tokenizer, model, text.data, text.size, false, &written, err);
+        status = attn_chat_write(
+            &chat, &(struct attn_chat_turn){tokenizer, model, text.data, text.size, false},
+            &written, err);
     if (status == ATTN_OK)
         status =
             encode_text(args, tokenizer,

@@ -57,8 +57,8 @@ static void append_message(struct attn_buffer *json, const char *role, const cha
 }
 
 /* Writes the messages as JSON, or reads their file. */
-static enum attn_status make_messages(const struct attn_chat_request *asked, const char *text,
-                                      size_t size, bool has_picture, struct attn_buffer *json,
+static enum attn_status make_messages(const struct attn_chat_request *asked,
+                                      const struct attn_chat_turn *turn, struct attn_buffer *json,
                                       struct attn_error *err)
 {
     struct attn_file file = {0};
@@ -70,23 +70,23 @@ static enum attn_status make_messages(const struct attn_chat_request *asked, con
         attn_buffer_append(json, file.data, file.size);
         attn_file_release(&file);
     } else {
-        if (attn_utf8_valid_length(text, size) < size)
+        if (attn_utf8_valid_length(turn->text, turn->size) < turn->size)
             return attn_error_set(err, ATTN_INVALID, "the text of a conversation is not UTF-8");
         attn_buffer_append_char(json, '[');
         if (asked->system)
             append_message(json, "system", asked->system, strlen(asked->system), false);
-        append_message(json, "user", text, size, has_picture);
+        append_message(json, "user", turn->text, turn->size, turn->has_picture);
         attn_buffer_append_char(json, ']');
     }
     return attn_buffer_check(json, err);
 }
 
-/* Parses the template that ASKED names, or that of TOKENIZER. */
+/* Parses the template that ASKED names, or that of the tokenizer. */
 static enum attn_status open_template(const struct attn_chat_request *asked,
-                                      const struct attn_tokenizer *tokenizer, const char *model,
+                                      const struct attn_chat_turn *turn,
                                       struct attn_template **parsed, struct attn_error *err)
 {
-    const struct attn_chat_template *chat = attn_tokenizer_chat(tokenizer);
+    const struct attn_chat_template *chat = attn_tokenizer_chat(turn->tokenizer);
     struct attn_file file = {0};
     enum attn_status status;
 
@@ -98,7 +98,7 @@ static enum attn_status open_template(const struct attn_chat_request *asked,
     }
     if (!chat->text) {
         attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' has no chat template",
-                    attn_quote_string(model).text);
+                    attn_quote_string(turn->model).text);
         attn_error_hint(err, "`chat FILE` takes one from a file");
         return ATTN_INVALID;
     }
@@ -106,18 +106,18 @@ static enum attn_status open_template(const struct attn_chat_request *asked,
 }
 
 enum attn_status attn_chat_write(const struct attn_chat_request *asked,
-                                 const struct attn_tokenizer *tokenizer, const char *model,
-                                 const char *text, size_t size, bool has_picture,
-                                 struct attn_chat_text *written, struct attn_error *err)
+                                 const struct attn_chat_turn *turn, struct attn_chat_text *written,
+                                 struct attn_error *err)
 {
-    const struct attn_buffer *tokens = &attn_tokenizer_chat(tokenizer)->tokens;
+    const struct attn_buffer *tokens = &attn_tokenizer_chat(turn->tokenizer)->tokens;
     struct attn_template *parsed = NULL;
     struct attn_buffer json = {0}, out = {0};
     struct attn_talk talk;
     enum attn_status status;
 
-    ATTN_TRY(open_template(asked, tokenizer, model, &parsed, err));
-    status = make_messages(asked, text, size, has_picture, &json, err);
+    status = open_template(asked, turn, &parsed, err);
+    if (status == ATTN_OK)
+        status = make_messages(asked, turn, &json, err);
     talk = (struct attn_talk){.messages = json.data,
                               .n_messages = json.size,
                               .variables = tokens->size > 0 ? tokens->data : "{}",

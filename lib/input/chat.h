@@ -24,12 +24,19 @@ bool attn_chat_is_wanted(const struct attn_chat_request *asked);
 enum attn_status attn_chat_check(const struct attn_chat_request *asked,
                                  const struct attn_input *input, struct attn_error *err);
 
-/* Writes TEXT [size], which the user says, or the messages of ASKED, by the template of ASKED or of
- * TOKENIZER. MODEL is its name. With HAS_PICTURE, a picture comes before the text. */
+/* What a user says to a model. */
+struct attn_chat_turn {
+    const struct attn_tokenizer *tokenizer;
+    const char *model; /* its name */
+    const char *text;  /* [size] */
+    size_t size;
+    bool has_picture; /* before the text */
+};
+
+/* Writes TURN, or the messages of ASKED, by the template of ASKED or of the tokenizer. */
 enum attn_status attn_chat_write(const struct attn_chat_request *asked,
-                                 const struct attn_tokenizer *tokenizer, const char *model,
-                                 const char *text, size_t size, bool has_picture,
-                                 struct attn_chat_text *written, struct attn_error *err);
+                                 const struct attn_chat_turn *turn, struct attn_chat_text *written,
+                                 struct attn_error *err);
 void attn_chat_release(struct attn_chat_text *written);
 
 /* Makes the places of WRITTEN, the text of SEQUENCE, of which bytes BEGIN to END are what the user

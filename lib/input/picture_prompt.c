@@ -157,8 +157,11 @@ static enum attn_status write_talk(struct reading *reading, struct attn_error *e
     size_t before;
     const char *at;
 
-    ATTN_TRY(attn_chat_write(reading->chat, reading->tokenizer, attn_model_name(reading->model),
-                             input->text, input->n_text, true, written, err));
+    ATTN_TRY(attn_chat_write(reading->chat,
+                             &(struct attn_chat_turn){reading->tokenizer,
+                                                      attn_model_name(reading->model), input->text,
+                                                      input->n_text, true},
+                             written, err));
     user = attn_chat_user(written);
     at = memmem(written->text, written->size, mark, strlen(mark));
     if (!at || memmem(at + 1, written->size - (size_t)(at + 1 - written->text), mark, strlen(mark)))

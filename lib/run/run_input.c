@@ -149,8 +149,10 @@ static enum attn_status put_into_chat(struct attn_run *run, struct attn_error *e
     if (request->reading.special == ATTN_SPECIAL_TEXT)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`special text` would take apart what the chat template writes");
-    ATTN_TRY(attn_chat_write(&request->chat, run->tokenizer, attn_model_name(run->model),
-                             input->text, input->n_text, false, &run->chat, err));
+    ATTN_TRY(attn_chat_write(&request->chat,
+                             &(struct attn_chat_turn){run->tokenizer, attn_model_name(run->model),
+                                                      input->text, input->n_text, false},
+                             &run->chat, err));
     run->text.prompted = run->chat.text;
     run->chat.text = NULL;
     run->text.n_prompt = attn_chat_user(&run->chat).begin;
