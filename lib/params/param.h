@@ -84,13 +84,11 @@ enum attn_param_trait {
     ATTN_PARAM_IS_FILE = 256,        /* the path of a file on which results depend */
     ATTN_PARAM_HAS_ZERO = 512,       /* for COUNT: 0 is not the default */
     ATTN_PARAM_NOT_EXPLAINED = 1024, /* does not change the picture of an explanation */
-    /* what a figure must have to show the parameter */
-    ATTN_PARAM_OF_SCALE = 2048,
+    ATTN_PARAM_OF_SCALE = 2048, /* this and the next three: what a figure must have to show it */
     ATTN_PARAM_OF_OTHER_SCALE = 4096,
     ATTN_PARAM_OF_NUMBERS = 8192,
     ATTN_PARAM_OF_CELLS = 16384,
-    /* on the command line the option may have no value, which is "-" then; `=` precedes others */
-    ATTN_PARAM_MAY_BE_ALONE = 32768
+    ATTN_PARAM_MAY_BE_ALONE = 32768 /* the option may lack a value: it is "-" then */
 };
 
 struct attn_param {

@@ -405,23 +405,22 @@ enum attn_status attn_records_load(struct attn_records *records, const struct at
     return ATTN_OK;
 }
 
-enum attn_status attn_records_compare(struct attn_records *records, size_t i, bool is_finished,
-                                      uint64_t size, const char *hex, bool *is_same,
-                                      struct attn_error *err)
+enum attn_status attn_records_replayed(struct attn_records *records, size_t i, bool is_finished,
+                                       uint64_t *size, char hex[ATTN_DIGEST_HEX_SIZE],
+                                       struct attn_error *err)
 {
     struct part_place place;
     struct attn_record_writer *writer;
-    char found[ATTN_DIGEST_HEX_SIZE];
 
-    *is_same = find_part(records, i, &place);
-    if (!*is_same)
+    hex[0] = '\0';
+    if (!find_part(records, i, &place))
         return ATTN_OK;
     writer = place.writer;
     if (is_finished && writer->kind->finish)
         ATTN_TRY(writer->kind->finish(writer, err));
     ATTN_TRY(replay_text(writer, err));
-    attn_digest_hex(&writer->replayed, found);
-    *is_same = writer->n_replayed == size && strcmp(found, hex) == 0;
+    attn_digest_hex(&writer->replayed, hex);
+    *size = writer->n_replayed;
     return ATTN_OK;
 }
 

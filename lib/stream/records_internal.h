@@ -108,17 +108,17 @@ typedef enum attn_status (*attn_record_take_fn)(void *user, const struct attn_it
                                                 struct attn_error *err);
 
 /* Passes the result of ITEM, the next one of an earlier run, to TAKE: with what was stored of it,
- * or empty. If results are stored, also formats it again for attn_records_compare, and sets
+ * or empty. If results are stored, also formats it again for attn_records_replayed, and sets
  * *FAILURE. */
 enum attn_status attn_records_load(struct attn_records *records, const struct attn_item *item,
                                    attn_record_take_fn take, void *user,
                                    enum attn_record_failure *failure, struct attn_error *err);
 
-/* Sets *IS_SAME to true if the results that were loaded give part I the SIZE and the SHA-256 HEX.
- * If IS_FINISHED, all results were loaded. */
-enum attn_status attn_records_compare(struct attn_records *records, size_t i, bool is_finished,
-                                      uint64_t size, const char *hex, bool *is_same,
-                                      struct attn_error *err);
+/* Sets *SIZE and HEX to the size and SHA-256 that part I gets from the results that were loaded;
+ * HEX is empty without such a part. If IS_FINISHED, all results were loaded. */
+enum attn_status attn_records_replayed(struct attn_records *records, size_t i, bool is_finished,
+                                       uint64_t *size, char hex[ATTN_DIGEST_HEX_SIZE],
+                                       struct attn_error *err);
 
 /* Writes out all appended records; IS_SYNCED: also syncs them to disk. */
 enum attn_status attn_records_flush(struct attn_records *records, bool is_synced,

@@ -39,15 +39,13 @@ static void append_number(struct attn_buffer *out, int precision, const struct a
         attn_buffer_append_string(out, cell->integer != 0 ? "true" : "false");
     } else if (cell->type != ATTN_VALUE_REAL) {
         attn_buffer_append_integer(out, cell->integer);
-    } else if (!isfinite(value)) {
-        attn_double_append(out, value);
     } else if (column->notation == ATTN_NOTATION_FIGURES) {
         attn_double_append_as(out, 'g', column->digits, value);
     } else if (column->notation == ATTN_NOTATION_WHOLE && fabs(value) < largest_whole) {
         append_whole(out, value);
     } else if (column->notation == ATTN_NOTATION_WHOLE ||
                column->notation == ATTN_NOTATION_DOUBLE ||
-               column->notation == ATTN_NOTATION_LABEL || fabs(value) > (double)FLT_MAX) {
+               column->notation == ATTN_NOTATION_LABEL || !(fabs(value) <= (double)FLT_MAX)) {
         attn_double_append(out, value);
     } else if (precision >= 0) {
         attn_double_append_as(out, 'f', precision, value);
