@@ -22,6 +22,16 @@ bool attn_parse_uint(const char *text, size_t size, uint64_t *value);
 /* Parses JSON's number grammar; only finite values. */
 bool attn_parse_double(const char *text, size_t size, double *value);
 
+/* Returns the little-endian number in BYTES [size], at most 8 of them. */
+static inline uint64_t attn_little_endian(const unsigned char *bytes, size_t size)
+{
+    uint64_t number = 0;
+
+    for (size_t i = size; i-- > 0;)
+        number = number << 8 | bytes[i];
+    return number;
+}
+
 /*
  * Compares numbers for qsort, which needs a total order: returns a number below 0 if A comes before
  * B, above 0 if after it, and 0 if they are equal or both NaN. NaN comes last.

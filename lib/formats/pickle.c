@@ -9,6 +9,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status_internal.h"
 
 #include <stdint.h>
@@ -22,9 +23,8 @@ enum { FREE_MEMORY = 1 << 20, MARK = UINT32_MAX - 1, MAX_VALUES = 1 << 30 };
 struct value {
     uint8_t type, dtype;
     uint16_t known; /* of a name: its row of known_names plus 1 */
-    /* Of a container: the first and last cell, 0 if it is empty. Of a text: its size. Of a name:
-     * module and name. Of a storage: its key. Of a tensor: its arguments. Of an opaque value: the
-     * name. */
+    /* A container has its first and last cell here, 0 if it is empty; a text its size; a name its
+     * module and name; a storage its key; a tensor its arguments; an opaque value its name. */
     uint32_t a, b;
     int64_t number; /* of an integer or a bool; of a text: its offset; of a storage: its elements */
 };
@@ -334,9 +334,7 @@ static enum attn_status take_number(struct attn_pickle *pickle, size_t size, uin
     const unsigned char *bytes = NULL;
 
     ATTN_TRY(take(pickle, size, &bytes));
-    *number = 0;
-    for (size_t i = size; i-- > 0;)
-        *number = *number << 8 | bytes[i];
+    *number = attn_little_endian(bytes, size);
     return ATTN_OK;
 }
 

@@ -80,7 +80,7 @@ struct attn_pickle_storage {
     uint64_t n;
 };
 
-/* Fills STORAGE. False if VALUE is none. */
+/* Fills STORAGE. Returns false if VALUE is not a storage. */
 bool attn_pickle_get_storage(const struct attn_pickle *pickle, attn_pickle_value value,
                              struct attn_pickle_storage *storage);
 

@@ -1,6 +1,6 @@
 /*
  * safetensors.c - opens one file or several shards as one directory of tensors sorted by name.
- * Files of PyTorch are taken in the same places (torch.h); their first bytes say what they are.
+ * Reads files of PyTorch (torch.h) in the same places, and recognizes them by their first bytes.
  *
  * If there is an index, the directory is first made from its weight_map. Then each shard is opened
  * once and fills in the tensors that the map places in it. Other tensors of a shard are ignored,

@@ -13,6 +13,7 @@
 #include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status_internal.h"
 #include "formats/json_reader.h"
 
@@ -68,7 +69,7 @@ static void hint_truncated(const struct header *header, uint64_t needed)
 static enum attn_status read_prefix(struct header *header)
 {
     const struct attn_file *file = header->file;
-    uint64_t size = 0;
+    uint64_t size;
     size_t limit;
 
     if (file->size < PREFIX_SIZE)
@@ -76,8 +77,7 @@ static enum attn_status read_prefix(struct header *header)
                               "'%s' has %zu bytes, expected a safetensors file, whose first 8 "
                               "bytes are the size of its header",
                               attn_quote_string(file->path).text, file->size);
-    for (int i = PREFIX_SIZE - 1; i >= 0; i--)
-        size = size << 8 | file->data[i];
+    size = attn_little_endian(file->data, PREFIX_SIZE);
     limit = file->size - PREFIX_SIZE;
     limit = limit < MAX_HEADER_SIZE ? limit : MAX_HEADER_SIZE;
     if (size > limit) {

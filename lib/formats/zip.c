@@ -4,6 +4,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status_internal.h"
 
 #include <stdint.h>
@@ -20,15 +21,6 @@ enum {
 
 static const uint32_t end_mark = 0x06054b50, locator_mark = 0x07064b50, end64_mark = 0x06064b50,
                       entry_mark = 0x02014b50, local_mark = 0x04034b50;
-
-static uint64_t number(const unsigned char *at, size_t size)
-{
-    uint64_t value = 0;
-
-    for (size_t i = size; i-- > 0;)
-        value = value << 8 | at[i];
-    return value;
-}
 
 static enum attn_status refuse(const struct attn_zip *zip, const char *what, struct attn_error *err)
 {
@@ -52,7 +44,8 @@ static bool find_end(const struct attn_file *file, size_t *at)
     for (*at = file->size - END_SIZE;; (*at)--) {
         const unsigned char *record = file->data + *at;
 
-        if (number(record, 4) == end_mark && number(record + 20, 2) == file->size - *at - END_SIZE)
+        if (attn_little_endian(record, 4) == end_mark &&
+            attn_little_endian(record + 20, 2) == file->size - *at - END_SIZE)
             return true;
         if (*at == first)
             return false;
@@ -71,19 +64,21 @@ static enum attn_status find_directory(const struct attn_zip *zip, struct direct
         return refuse(zip, "the record at its end is missing", err);
     record = file->data + end;
     *directory =
-        (struct directory){number(record + 10, 2), number(record + 12, 4), number(record + 16, 4)};
+        (struct directory){attn_little_endian(record + 10, 2), attn_little_endian(record + 12, 4),
+                           attn_little_endian(record + 16, 4)};
     if (directory->n == UINT16_MAX || directory->size == UINT32_MAX ||
         directory->begin == UINT32_MAX) { /* zip64: the locator before the record points to one with
                                              64-bit fields */
         locator = record - LOCATOR_SIZE;
-        if (end >= LOCATOR_SIZE && number(locator, 4) == locator_mark)
-            at = number(locator + 8, 8);
+        if (end >= LOCATOR_SIZE && attn_little_endian(locator, 4) == locator_mark)
+            at = attn_little_endian(locator + 8, 8);
         if (file->size < END64_SIZE || at > file->size - END64_SIZE ||
-            number(file->data + at, 4) != end64_mark)
+            attn_little_endian(file->data + at, 4) != end64_mark)
             return refuse(zip, "its zip64 record is missing", err);
         record = file->data + at;
-        *directory = (struct directory){number(record + 32, 8), number(record + 40, 8),
-                                        number(record + 48, 8)};
+        *directory = (struct directory){attn_little_endian(record + 32, 8),
+                                        attn_little_endian(record + 40, 8),
+                                        attn_little_endian(record + 48, 8)};
     }
     if (directory->begin > file->size || directory->size > file->size - directory->begin ||
         directory->n > MAX_MEMBERS || directory->n > directory->size / ENTRY_SIZE)
@@ -106,7 +101,7 @@ static bool read_zip64_size(const unsigned char **at, const unsigned char *end, 
         return true;
     if (end - *at < 8)
         return false;
-    *field = number(*at, 8);
+    *field = attn_little_endian(*at, 8);
     *at += 8;
     return true;
 }
@@ -117,12 +112,12 @@ static bool read_extra(struct entry *entry)
     const unsigned char *at = entry->extra, *end = at + entry->n_extra;
 
     while (end - at >= 4) {
-        const size_t size = (size_t)number(at + 2, 2);
+        const size_t size = (size_t)attn_little_endian(at + 2, 2);
         const unsigned char *field = at + 4;
 
         if (size > (size_t)(end - field))
             return false;
-        if (number(at, 2) == 1)
+        if (attn_little_endian(at, 2) == 1)
             return read_zip64_size(&field, at + 4 + size, &entry->size) &&
                    read_zip64_size(&field, at + 4 + size, &entry->stored) &&
                    read_zip64_size(&field, at + 4 + size, &entry->begin);
@@ -139,10 +134,11 @@ static enum attn_status find_data(const struct attn_zip *zip, const struct entry
     uint64_t begin;
 
     if (file->size < LOCAL_SIZE || entry->begin > file->size - LOCAL_SIZE ||
-        number(file->data + entry->begin, 4) != local_mark)
+        attn_little_endian(file->data + entry->begin, 4) != local_mark)
         return refuse(zip, "a member is not where its directory says", err);
     local = file->data + entry->begin;
-    begin = entry->begin + LOCAL_SIZE + number(local + 26, 2) + number(local + 28, 2);
+    begin = entry->begin + LOCAL_SIZE + attn_little_endian(local + 26, 2) +
+            attn_little_endian(local + 28, 2);
     if (begin > file->size || entry->size > file->size - begin)
         return refuse(zip, "a member does not fit the file", err);
     member->begin = (size_t)begin;
@@ -158,15 +154,17 @@ static enum attn_status read_entry(struct attn_zip *zip, const unsigned char *at
     struct entry entry;
     size_t n_name;
 
-    if (end - at < ENTRY_SIZE || number(at, 4) != entry_mark)
+    if (end - at < ENTRY_SIZE || attn_little_endian(at, 4) != entry_mark)
         return refuse(zip, "its directory is malformed", err);
-    n_name = (size_t)number(at + 28, 2);
-    entry = (struct entry){number(at + 24, 4), number(at + 20, 4), number(at + 42, 4),
-                           at + ENTRY_SIZE + n_name, (size_t)number(at + 30, 2)};
-    *n = ENTRY_SIZE + n_name + entry.n_extra + (size_t)number(at + 32, 2);
+    n_name = (size_t)attn_little_endian(at + 28, 2);
+    entry = (struct entry){attn_little_endian(at + 24, 4), attn_little_endian(at + 20, 4),
+                           attn_little_endian(at + 42, 4), at + ENTRY_SIZE + n_name,
+                           (size_t)attn_little_endian(at + 30, 2)};
+    *n = ENTRY_SIZE + n_name + entry.n_extra + (size_t)attn_little_endian(at + 32, 2);
     if (*n > (size_t)(end - at) || !read_extra(&entry))
         return refuse(zip, "its directory is malformed", err);
-    if (number(at + 10, 2) != 0 || (number(at + 8, 2) & 1) != 0 || entry.size != entry.stored) {
+    if (attn_little_endian(at + 10, 2) != 0 || (attn_little_endian(at + 8, 2) & 1) != 0 ||
+        entry.size != entry.stored) {
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "'%s' in '%s' is compressed or encrypted, expected members that are stored",
                        attn_quote((const char *)at + ENTRY_SIZE, n_name).text,
