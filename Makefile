@@ -118,7 +118,8 @@ IMAGE_ABSENT := $(if $(CLOSED), \
     lib/base/dynamic.c lib/input/image_library.c \
     $(addprefix lib/input/image_file_,png.c jpeg.c webp.c) lib/input/sound_file.c, \
     lib/input/image_file_absent.c lib/input/sound_file_absent.c)
-OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/ask_terminal.c cmd/line/interrupt.c, \
+OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/ask_terminal.c cmd/line/interrupt.c \
+    $(filter-out %_wasm.c,$(wildcard lib/template/*.c)), \
     $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
     $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*/*.c lib/*/*/*.c))

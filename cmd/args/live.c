@@ -33,7 +33,7 @@ enum attn_status live_check(const struct question *question, struct attn_error *
     /* options that name a file, or that need another kind of page */
     static const char others[] = "compare|explain|grad|patch|steer|embeds|ids|source-file|"
                                  "source-ids|key-mask|config|weights|adapter|queries|"
-                                 "figure|with-prompt";
+                                 "figure|with-prompt|chat|system|messages";
     const struct call *call = question->call;
     const bool is_live = option_text(call, "live");
     const char *other = option_find_given(call, is_live ? others : "story|live-words|live-limit");
