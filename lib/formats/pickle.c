@@ -18,7 +18,9 @@
 /* The first values, which every pickle has. */
 enum { NONE, TRUE_VALUE, FALSE_VALUE, OTHER, EMPTY_TUPLE, N_SHARED };
 
-enum { FREE_MEMORY = 1 << 20, MARK = UINT32_MAX - 1, MAX_VALUES = 1 << 30 };
+enum { FREE_MEMORY = 1 << 20, MAX_VALUES = 1 << 30 };
+
+static const attn_pickle_value mark = UINT32_MAX - 1; /* in the stack; in the memo: no value */
 
 struct value {
     uint8_t type, dtype;
@@ -150,7 +152,7 @@ static enum attn_status push_int(struct attn_pickle *pickle, int64_t number)
 
 static enum attn_status pop(struct attn_pickle *pickle, attn_pickle_value *value)
 {
-    if (pickle->n_stack == 0 || pickle->stack[pickle->n_stack - 1] == MARK)
+    if (pickle->n_stack == 0 || pickle->stack[pickle->n_stack - 1] == mark)
         return refuse(pickle, "takes a value that it does not have");
     *value = pickle->stack[--pickle->n_stack];
     return ATTN_OK;
@@ -160,7 +162,7 @@ static enum attn_status pop(struct attn_pickle *pickle, attn_pickle_value *value
 static enum attn_status find_mark(const struct attn_pickle *pickle, size_t *first)
 {
     for (*first = pickle->n_stack; *first > 0; (*first)--)
-        if (pickle->stack[*first - 1] == MARK)
+        if (pickle->stack[*first - 1] == mark)
             return ATTN_OK;
     return refuse(pickle, "lacks a mark");
 }
@@ -194,7 +196,7 @@ static enum attn_status fill(struct attn_pickle *pickle, attn_pickle_value conta
     if (type == ATTN_PICKLE_DICT && (pickle->n_stack - first) % 2 != 0)
         return refuse(pickle, "has a key without a value");
     for (size_t i = first; i < pickle->n_stack && is == type; i++) {
-        if (pickle->stack[i] == MARK)
+        if (pickle->stack[i] == mark)
             return refuse(pickle, "has a mark between items");
         ATTN_TRY(append(pickle, container, pickle->stack[i]));
     }
@@ -395,14 +397,14 @@ static enum attn_status push_lines(struct attn_pickle *pickle)
 
 static enum attn_status memoize(struct attn_pickle *pickle, uint64_t i)
 {
-    if (pickle->n_stack == 0 || pickle->stack[pickle->n_stack - 1] == MARK)
+    if (pickle->n_stack == 0 || pickle->stack[pickle->n_stack - 1] == mark)
         return refuse(pickle, "keeps a value that it does not have");
     if (i >= pickle->file->size) /* each value that is kept takes more than a byte */
         return refuse(pickle, "numbers a value beyond the size of the file");
     ATTN_TRY(reserve(pickle, &pickle->memo, &pickle->memo_capacity, (size_t)i + 1,
                      sizeof *pickle->memo));
     while (pickle->n_memo <= i)
-        pickle->memo[pickle->n_memo++] = MARK;
+        pickle->memo[pickle->n_memo++] = mark;
     pickle->memo[i] = pickle->stack[pickle->n_stack - 1];
     return ATTN_OK;
 }
@@ -412,7 +414,7 @@ static enum attn_status push_memo(struct attn_pickle *pickle, size_t size)
     uint64_t i;
 
     ATTN_TRY(take_number(pickle, size, &i));
-    if (i >= pickle->n_memo || pickle->memo[i] == MARK)
+    if (i >= pickle->n_memo || pickle->memo[i] == mark)
         return refuse(pickle, "uses a value that it did not keep");
     return push(pickle, pickle->memo[i]);
 }
@@ -441,7 +443,7 @@ static enum attn_status extend(struct attn_pickle *pickle, enum attn_pickle_type
 
     if (has_mark)
         ATTN_TRY(find_mark(pickle, &first));
-    if (first < 1U + has_mark || pickle->stack[first - 1 - has_mark] == MARK)
+    if (first < 1U + has_mark || pickle->stack[first - 1 - has_mark] == mark)
         return refuse(pickle, "adds items to nothing");
     ATTN_TRY(fill(pickle, pickle->stack[first - 1 - has_mark], type, first));
     pickle->n_stack -= has_mark;
@@ -476,7 +478,7 @@ static enum attn_status run_simple(struct attn_pickle *pickle, unsigned char opc
         ATTN_TRY(take_number(pickle, opcode == 'q' ? 1 : 4, &n));
         return memoize(pickle, n);
     case '0': /* POP */
-        if (pickle->n_stack > 0 && pickle->stack[pickle->n_stack - 1] == MARK)
+        if (pickle->n_stack > 0 && pickle->stack[pickle->n_stack - 1] == mark)
             pickle->n_stack--;
         else
             return pop(pickle, &first);
@@ -498,7 +500,7 @@ static enum attn_status run_opcode(struct attn_pickle *pickle, unsigned char opc
 {
     switch (opcode) {
     case '(': /* MARK */
-        return push(pickle, MARK);
+        return push(pickle, mark);
     case 'N':
         return push(pickle, 2 * NONE);
     case 0x88: /* NEWTRUE, NEWFALSE */
@@ -575,7 +577,7 @@ static enum attn_status run(struct attn_pickle *pickle)
             break;
         ATTN_TRY(run_opcode(pickle, *opcode));
     }
-    if (pickle->n_stack != 1 || pickle->stack[0] == MARK)
+    if (pickle->n_stack != 1 || pickle->stack[0] == mark)
         return refuse(pickle, "does not end with one value");
     return ATTN_OK;
 }

@@ -305,7 +305,7 @@ static enum attn_status open_batch(struct attn_batch *batch, struct attn_error *
         .n_output = options->n_output,
         .max_failed = options->max_failed,
         .cancel = options->items.cancel,
-        .notes = {options->on_note, options->user},
+        .notes = {options->on_note, options->user, NULL},
         .read = complete_record,
         .take = meet_result,
         .on_progress = report,

@@ -595,7 +595,7 @@ enum attn_status attn_study_run(struct attn_study *study, const struct attn_stud
         .are_kept = !study->form.is_listed || study->form.gather,
         .max_failed = study->args->max_failed,
         .cancel = study->form.host->options.cancel,
-        .notes = {forward_note, study},
+        .notes = {forward_note, study, NULL},
         .read = meet_item,
         .take = take_result,
         .load = add_kept_item,
