@@ -114,7 +114,7 @@ const struct command command_tokenize = {
                 "  attn-cli tokenize --decode \"804 1041 1446\"\n"
                 "  attn-cli tokenize --pairs \"Life is short\"\n"
                 "  attn-cli tokenize -m fable --format ids -f text.txt\n"
-                "  attn-cli tokenize -m fable --json - \"The cat sat\" | jq .ids\n"
+                "  attn-cli tokenize -m fable --json cat.json \"The cat sat\"\n"
                 "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
     OPTION_PARTS(parts),
     .lacks = "with-prompt|max-input",
