@@ -20,6 +20,13 @@ bool attn_chat_is_wanted(const struct attn_chat_request *asked)
     return asked->form ? !is_form(asked, "off") : asked->system || asked->messages;
 }
 
+bool attn_chat_has_template(const struct attn_chat_request *asked,
+                            const struct attn_tokenizer *tokenizer)
+{
+    return attn_tokenizer_chat(tokenizer)->text || (asked->form && !is_form(asked, "on")) ||
+           asked->system || asked->messages;
+}
+
 enum attn_status attn_chat_check(const struct attn_chat_request *asked,
                                  const struct attn_input *input, struct attn_error *err)
 {

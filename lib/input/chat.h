@@ -20,6 +20,11 @@ struct attn_chat_text {
 /* Whether ASKED puts texts without a picture into the form of a conversation. */
 bool attn_chat_is_wanted(const struct attn_chat_request *asked);
 
+/* Whether ASKED needs a chat template beside a picture, or TOKENIZER has one. Otherwise `on` is the
+ * form of the family. */
+bool attn_chat_has_template(const struct attn_chat_request *asked,
+                            const struct attn_tokenizer *tokenizer);
+
 /* Checks that the fields of ASKED fit each other and INPUT. */
 enum attn_status attn_chat_check(const struct attn_chat_request *asked,
                                  const struct attn_input *input, struct attn_error *err);

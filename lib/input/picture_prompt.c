@@ -209,9 +209,6 @@ static enum attn_status write_text(struct reading *reading, struct attn_error *e
     const char *at = memmem(input->text, input->n_text, mark, n);
     const char *rest = at ? at + n : NULL;
     const bool is_asked = reading->asked->chat == ATTN_CHAT_ON, is_chat = !at && is_asked;
-    const bool has_template = attn_tokenizer_chat(reading->tokenizer)->text ||
-                              reading->chat->form || reading->chat->system ||
-                              reading->chat->messages;
 
     if (at && memmem(rest, input->n_text - (size_t)(rest - input->text), mark, n))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -221,7 +218,7 @@ static enum attn_status write_text(struct reading *reading, struct attn_error *e
                   "the text has '%s': the picture stands there, and no form of a conversation is "
                   "put around it",
                   mark);
-    if (is_chat && has_template)
+    if (is_chat && attn_chat_has_template(reading->chat, reading->tokenizer))
         ATTN_TRY(write_talk(reading, err));
     else
         write_form(reading, at, is_chat);
