@@ -6,6 +6,8 @@
 #include "attn.h"
 #include "tool.h"
 
+#include <unistd.h>
+
 static enum attn_status work(struct question *question, struct attn_error *err);
 
 const struct command command_sinks = {
@@ -43,8 +45,12 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct attn_sinks_args *how = question->how;
     const struct attn_items_args *asked = &question->args->items.asked;
+    struct question_args *args = question->call->args;
     const struct attn_table *table;
 
+    /* A model has hundreds of heads, and a screen shows the last rows. */
+    if (!args->tables.order.sort && how->by == ATTN_SINKS_BY_HEAD && isatty(STDOUT_FILENO))
+        args->tables.order.sort = "weight:asc";
     ATTN_TRY(question_check(question, err));
     ATTN_TRY(question_begin(question, err));
     ATTN_TRY(attn_sinks(question->host, &question->request, how, &question->table, err));

@@ -4,25 +4,55 @@
 #include <math.h>
 #include <string.h>
 
-static const double fewest_rows = 2;
-
 /* clang-format off */
+#define NAMED(X) \
+    X(SELF, "self") X(PREVIOUS, "previous") X(NEXT, "next") X(INDUCTION, "induction") \
+    X(DUPLICATE, "duplicate") X(MARKS, "marks") X(START, "start")
+enum { N_NAMED = ATTN_MIX_START + 1 };
+
 static const struct attn_head_kind kinds[ATTN_N_HEAD_KIND] = {
-    [ATTN_HEAD_KIND_PREVIOUS] = {"previous", 'p', 0x0072b2, "the previous token",
-                                 ATTN_MEASURE_PREVIOUS, ATTN_N_MEASURE},
-    [ATTN_HEAD_KIND_FIRST] = {"first", '1', 0xe69f00, "the first token",
-                              ATTN_MEASURE_FIRST, ATTN_N_MEASURE},
-    [ATTN_HEAD_KIND_SELF] = {"self", 's', 0x009e73, "the token itself",
-                             ATTN_MEASURE_SELF_LATER, ATTN_N_MEASURE},
-    [ATTN_HEAD_KIND_DUPLICATE] = {"duplicate", 'd', 0xcc79a7, "earlier places of the token",
-                                  ATTN_MEASURE_DUPLICATE, ATTN_MEASURE_N_DUPLICATE},
-    [ATTN_HEAD_KIND_INDUCTION] = {"induction", 'i', 0xd55e00, "what followed the token earlier",
-                                  ATTN_MEASURE_INDUCTION, ATTN_MEASURE_N_INDUCTION},
-    [ATTN_HEAD_KIND_FAR] = {"far", 'f', 0x56b4e9, "other tokens",
-                            ATTN_MEASURE_FAR, ATTN_MEASURE_N_FAR},
-    [ATTN_HEAD_KIND_MIXED] = {"mixed", 'm', 0x7d8590, "no kind of token in particular",
-                              ATTN_N_MEASURE, ATTN_N_MEASURE},
+    [ATTN_MIX_SELF] = {"self", 's', 0x009e73, "the token itself"},
+    [ATTN_MIX_PREVIOUS] = {"previous", 'p', 0x0072b2, "the previous token"},
+    [ATTN_MIX_NEXT] = {"next", '>', 0x005f87, "the next token"},
+    [ATTN_MIX_INDUCTION] = {"induction", 'i', 0xd55e00, "what followed the token earlier"},
+    [ATTN_MIX_DUPLICATE] = {"duplicate", 'd', 0xcc79a7, "earlier places of the token"},
+    [ATTN_MIX_MARKS] = {"marks", 'm', 0x7b5ea7, "punctuation"},
+    [ATTN_MIX_START] = {"start", '.', 0xb8a000, "the start of a sentence"},
+    [ATTN_MIX_NEAR] = {"near", 'n', 0x4fa3d9, "tokens up to four away"},
+    [ATTN_MIX_SENTENCE] = {"sentence", 't', 0x9cc9e8, "the tokens of its sentence"},
+    [ATTN_MIX_ELSEWHERE] = {"elsewhere", 'e', 0x8a9aa8, "tokens of other sentences"},
+    [ATTN_HEAD_KIND_EVEN] = {"even", '=', 0xb0a898, "all tokens alike"},
+    [ATTN_HEAD_KIND_BROAD] = {"broad", 'b', 0x8f8577, "many tokens"},
+    [ATTN_HEAD_KIND_MIXED] = {"mixed", '?', 0x7d8590, "no kind of token in particular"},
+    [ATTN_HEAD_KIND_PARKS] = {"parks", '-', 0xe69f00, "hardly anything: its weight is parked"},
 };
+
+/* The names of two kinds: literals that are joined on purpose. NOLINTBEGIN(bugprone-suspicious-missing-comma) */
+static const char *const pairs[N_NAMED][N_NAMED] = {
+#define PAIR_WITH(other, name) [ATTN_MIX_##other] = FIRST " + " name,
+#define FIRST "self"
+    [ATTN_MIX_SELF] = {NAMED(PAIR_WITH)},
+#undef FIRST
+#define FIRST "previous"
+    [ATTN_MIX_PREVIOUS] = {NAMED(PAIR_WITH)},
+#undef FIRST
+#define FIRST "next"
+    [ATTN_MIX_NEXT] = {NAMED(PAIR_WITH)},
+#undef FIRST
+#define FIRST "induction"
+    [ATTN_MIX_INDUCTION] = {NAMED(PAIR_WITH)},
+#undef FIRST
+#define FIRST "duplicate"
+    [ATTN_MIX_DUPLICATE] = {NAMED(PAIR_WITH)},
+#undef FIRST
+#define FIRST "marks"
+    [ATTN_MIX_MARKS] = {NAMED(PAIR_WITH)},
+#undef FIRST
+#define FIRST "start"
+    [ATTN_MIX_START] = {NAMED(PAIR_WITH)},
+#undef FIRST
+};
+/* NOLINTEND(bugprone-suspicious-missing-comma) */
 /* clang-format on */
 
 const struct attn_head_kind *attn_head_kind_at(size_t i)
@@ -32,38 +62,119 @@ const struct attn_head_kind *attn_head_kind_at(size_t i)
 
 const struct attn_head_kind *attn_head_kind_find(const char *name, size_t size)
 {
+    const char *blank = memchr(name, ' ', size);
+
+    size = blank ? (size_t)(blank - name) : size;
     for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++)
         if (strlen(kinds[i].name) == size && memcmp(kinds[i].name, name, size) == 0)
             return &kinds[i];
     return NULL;
 }
 
-attn_measure_set attn_head_kind_measures(bool is_of_picture)
-{
-    attn_measure_set set = ATTN_MEASURE_BIT(ATTN_MEASURE_SELF);
+/* The shares of the rest of a head, and of an even head. */
+struct shares {
+    double own[ATTN_N_MIX_CLASS], even[ATTN_N_MIX_CLASS], entropy;
+};
 
-    for (size_t i = 0; i < ATTN_N_HEAD_SCORE; i++)
-        set |= ATTN_MEASURE_BIT(kinds[i].score) | ATTN_MEASURE_BIT(kinds[i].rows);
-    return set & ATTN_MEASURES_ALL & ~(is_of_picture ? ATTN_MEASURE_BIT(ATTN_MEASURE_PREVIOUS) : 0);
+static struct shares find_shares(const struct attn_head_mix *mix)
+{
+    struct shares shares = {.entropy =
+                                mix->most_entropy > 0 ? mix->entropy / mix->most_entropy : 0};
+    double own = 0, even = 0;
+
+    for (size_t k = 0; k < ATTN_N_MIX_CLASS; k++)
+        own += mix->weights[k], even += mix->even[k];
+    for (size_t k = 0; k < ATTN_N_MIX_CLASS; k++) {
+        shares.own[k] = mix->weights[k] / own; /* NaN if all is parked */
+        shares.even[k] = mix->even[k] / even;
+    }
+    return shares;
 }
 
-const struct attn_head_kind *attn_head_kind_of(const double *values, double threshold,
-                                               double *weight)
+/* Returns the largest of the shares before class END of which SKIPPED is none. */
+static size_t find_largest(const double *shares, size_t end, size_t skipped)
 {
-    const struct attn_head_kind *kind = NULL;
-    double largest = (double)NAN;
+    size_t largest = skipped == 0;
 
-    for (size_t i = 0; i < ATTN_N_HEAD_SCORE; i++) {
-        const double score = values[kinds[i].score];
-        const bool counts = !isnan(score) && (kinds[i].rows == ATTN_N_MEASURE ||
-                                              values[kinds[i].rows] >= fewest_rows);
+    for (size_t k = largest + 1; k < end; k++)
+        largest = k != skipped && shares[k] > shares[largest] ? k : largest;
+    return largest;
+}
 
-        largest = counts ? fmax(largest, score) : largest;
-        if (!counts || score <= threshold ||
-            (kind && (i == ATTN_HEAD_KIND_FAR || score <= values[kind->score])))
-            continue;
-        kind = &kinds[i];
+/* Whether near classes, and with IS_SENTENCE those of the sentence, have at least LEAST and 1.5
+ * times what an even head gives them. */
+static bool is_local(const struct shares *s, bool is_sentence, double least)
+{
+    static const enum attn_mix_class local[] = {ATTN_MIX_SELF, ATTN_MIX_PREVIOUS, ATTN_MIX_NEXT,
+                                                ATTN_MIX_NEAR, ATTN_MIX_SENTENCE};
+    double own = 0, even = 0;
+
+    for (size_t i = 0; i < 4 + (size_t)is_sentence; i++)
+        own += s->own[local[i]], even += s->even[local[i]];
+    return own >= least && own >= 1.5 * even;
+}
+
+static bool stands_out(const struct shares *s, size_t k)
+{
+    return s->own[k] >= 0.15 && (s->own[k] >= 2 * s->even[k] || s->own[k] - s->even[k] >= 0.15);
+}
+
+/* Returns the kind of a head that parks less than .9, and stores the name of two in *name. */
+static size_t find_kind(const struct shares *s, const struct attn_head_jobs *jobs, double threshold,
+                        const char **name)
+{
+    enum { FEWEST_ROWS = 8 };
+    double lifted[N_NAMED];
+    size_t k = find_largest(s->own, N_NAMED, N_NAMED), second;
+
+    if (jobs->induction > threshold && jobs->n_induction >= FEWEST_ROWS &&
+        !(jobs->duplicate > jobs->induction))
+        return ATTN_MIX_INDUCTION;
+    if (jobs->duplicate > threshold && jobs->n_duplicate >= FEWEST_ROWS)
+        return ATTN_MIX_DUPLICATE;
+    if (s->entropy >= 0.9)
+        return ATTN_HEAD_KIND_EVEN;
+    if (s->own[k] >= threshold)
+        return k;
+    if (is_local(s, false, 0.5))
+        return ATTN_MIX_NEAR;
+    for (size_t i = 0; i < N_NAMED; i++)
+        lifted[i] = stands_out(s, i) ? s->own[i] : 0;
+    k = find_largest(lifted, N_NAMED, N_NAMED);
+    second = find_largest(lifted, N_NAMED, k);
+    if (lifted[k] + lifted[second] >= 0.3) { /* in the order of the kinds, not of noise */
+        *name = lifted[second] <= 0 ? NULL : k < second ? pairs[k][second] : pairs[second][k];
+        return k;
     }
-    *weight = kind ? values[kind->score] : isnan(largest) ? 0 : largest;
-    return kind || isnan(largest) ? kind : &kinds[ATTN_HEAD_KIND_MIXED];
+    if (is_local(s, true, 0.55))
+        return ATTN_MIX_SENTENCE;
+    if (s->entropy >= 0.45)
+        return ATTN_HEAD_KIND_BROAD;
+    return s->own[ATTN_MIX_ELSEWHERE] >= fmax(0.15, 0.5 * s->even[ATTN_MIX_ELSEWHERE])
+               ? ATTN_MIX_ELSEWHERE
+               : ATTN_HEAD_KIND_MIXED;
+}
+
+struct attn_head_type attn_head_type_of(const struct attn_head_mix *mix,
+                                        const struct attn_head_jobs *jobs, double threshold)
+{
+    enum { FIRST_ROW = 4 };
+    const struct shares s = find_shares(mix);
+    const bool is_parked = mix->parked >= 0.9 * mix->n_row;
+    const size_t largest = find_largest(s.own, ATTN_N_MIX_CLASS, ATTN_N_MIX_CLASS);
+    struct attn_head_type type = {.park = mix->parked / mix->n_row};
+
+    if (!(mix->n_row > 0) || isnan(type.park) || (isnan(s.own[0]) && !is_parked))
+        return type;
+    if (!isnan(s.own[0])) {
+        type.largest = &kinds[largest];
+        type.weight = s.own[largest];
+    }
+    if (mix->n_row < ATTN_HEAD_TYPE_TOKENS - FIRST_ROW)
+        return type;
+    type.kind =
+        &kinds[is_parked ? ATTN_HEAD_KIND_PARKS
+                         : find_kind(&s, jobs, threshold > 0 ? threshold : 0.5, &type.name)];
+    type.name = type.name ? type.name : type.kind->name;
+    return type;
 }

@@ -1,59 +1,76 @@
 /*
- * head_kind.h - the kinds of heads, by the tokens at which a head looks most, and the rule that
- * gives a head its kind. The column `type` of a table of heads, maps, pages and screens have kinds
- * by this rule alone.
+ * head_kind.h - the types of heads: what a head does with the weight that it does not park. This
+ * file alone names types, for tables, maps, pages, screens and cards.
  *
- *     double weight, values[ATTN_N_MEASURE]; // NaN: unknown
- *     const struct attn_head_kind *kind = attn_head_kind_of(values, 0.5, &weight);
+ *     struct attn_head_type type = attn_head_type_of(&mix, &jobs, 0);
+ *     if (type.kind)
+ *         printf("%s, %.2f parked\n", type.name, type.park);
  *     // tables/colormap_internal.h:
- *     struct attn_rgb color = attn_hue_color(kind->hue, weight, theme);
+ *     struct attn_rgb color = attn_hue_color(type.kind->hue, type.weight, theme);
  *
- * The hues are six of Okabe and Ito (2008), and grey. Color is never the only sign: each kind has a
- * letter, too.
+ * Color is never the only sign: each kind has a letter, too.
  */
 #ifndef ATTN_MEASURES_HEAD_KIND_H
 #define ATTN_MEASURES_HEAD_KIND_H
 
+#include "measures/head_mix.h"
 #include "measures/measure.h"
 
-#define ATTN_HEAD_KIND_THRESHOLD 0.5
-
-/* The kinds in the order in which they are listed. All but the last have a score. */
+/* The kinds in the order in which they are listed: first those of enum attn_mix_class. */
 enum {
-    ATTN_HEAD_KIND_PREVIOUS,
-    ATTN_HEAD_KIND_FIRST,
-    ATTN_HEAD_KIND_SELF,
-    ATTN_HEAD_KIND_DUPLICATE,
-    ATTN_HEAD_KIND_INDUCTION,
-    ATTN_HEAD_KIND_FAR,
+    ATTN_HEAD_KIND_EVEN = ATTN_N_MIX_CLASS,
+    ATTN_HEAD_KIND_BROAD,
     ATTN_HEAD_KIND_MIXED,
-    ATTN_N_HEAD_SCORE = ATTN_HEAD_KIND_MIXED,
+    ATTN_HEAD_KIND_PARKS,
     ATTN_N_HEAD_KIND
 };
 
 struct attn_head_kind {
     const char *name;
     char letter;
-    uint32_t hue;                  /* 0xRRGGBB, the color of weight 1 */
-    const char *words;             /* what such a head looks at */
-    enum attn_measure score, rows; /* rows: the number of rows of the score; ATTN_N_MEASURE: any */
+    uint32_t hue;      /* 0xRRGGBB, the color of weight 1 */
+    const char *words; /* what such a head looks at */
 };
 
 /* Returns kind I, 0 to ATTN_N_HEAD_KIND - 1. */
 const struct attn_head_kind *attn_head_kind_at(size_t i);
 
-/* Returns the kind called NAME [size]; NULL if it is no kind. */
+/* Returns the kind of a type called NAME [size], "marks" or "marks + self", of which the first
+ * counts; NULL if it is none. */
 const struct attn_head_kind *attn_head_kind_find(const char *name, size_t size);
 
-/* Returns the measures that attn_head_kind_of needs, and self. Without previous for a picture,
- * where the patch before may lie at the other side. */
-attn_measure_set attn_head_kind_measures(bool is_of_picture);
+/* Scores on texts with repetitions, over rows with earlier places of their token: the weight on
+ * what followed these, and on these places; and the numbers of rows. */
+struct attn_head_jobs {
+    double induction, duplicate, n_induction, n_duplicate;
+};
 
-/* Returns the kind of a head with VALUES [ATTN_N_MEASURE]: the one with the largest score, if that
- * is above THRESHOLD; the first of equal ones; far only if no other score is above it. A score with
- * `rows` needs two of them. Without such a score the head is mixed; NULL if all scores are NaN.
- * Stores the score, of mixed heads the largest, in *weight. */
-const struct attn_head_kind *attn_head_kind_of(const double *values, double threshold,
-                                               double *weight);
+/* A text of fewer tokens has shares and no types. */
+enum { ATTN_HEAD_TYPE_TOKENS = 30 };
+
+struct attn_head_type {
+    const struct attn_head_kind *kind; /* NULL: too few rows, or none that are finite */
+    const char *name;                  /* of the kind, or two, "marks + self"; NULL without kind */
+    /* the class with the largest share of the rest, also of few rows; NULL without a rest */
+    const struct attn_head_kind *largest;
+    double weight; /* this share */
+    double park;   /* the share of all weight that is parked */
+};
+
+/* Returns the type of a head by this rule, with THRESHOLD .5 if it is 0, on the rest of its weight
+ * scaled to 1; an even head is one whose rows are even over the keys that they see:
+ *
+ *     parks at least .9               parks
+ *     a job above THRESHOLD in 8 rows induction, duplicate
+ *     entropy at least .9 of most     even
+ *     self, previous, next, induction, duplicate, marks or start at least THRESHOLD: that
+ *     self, previous, next and near at least .5, and 1.5 times an even head: near
+ *     the two largest of these seven of at least .15, twice an even head or .15 above it, with .3
+ *         together: their names
+ *     with sentence at least .55, and 1.5 times an even head: sentence
+ *     entropy at least .45 of most    broad
+ *     elsewhere at least .15, and .5 times an even head: elsewhere; else mixed */
+struct attn_head_type attn_head_type_of(const struct attn_head_mix *mix,
+                                        const struct attn_head_jobs *jobs, double threshold);
 
 #endif

@@ -105,8 +105,7 @@
       "of the source; only when it is named. It does not say in which direction rows are off it")  \
     X(SELF_LATER, 26, "self_later", self, 1, NULL, "weight on the token itself", false,            \
       "self over all rows but the first, which sees no other token in a causal model; only when "  \
-      "it is named. It is the score by which a head has the type self, and does not say more "     \
-      "than self")                                                                                 \
+      "it is named. It does not say more than self")                                               \
     X(PICTURE, 27, "picture", picture, 0, NULL, "weight on the picture", false,                    \
       "of a text with a picture: the weight on the cells of the picture, mean over the positions " \
       "that predict the answer, as the six below. It does not say that the answer uses them: "     \

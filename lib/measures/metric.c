@@ -49,8 +49,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether TEXT [size] has only punctuation, except for white space at its ends. */
-static bool is_punctuation(const char *text, size_t size)
+bool attn_metric_is_punctuation(const char *text, size_t size)
 {
     size_t n = 0; /* number of characters of punctuation */
     bool is_over = false;
@@ -71,8 +70,7 @@ static bool is_punctuation(const char *text, size_t size)
     return n > 0;
 }
 
-/* Whether TEXT [size] is a token that ends a text of an encoder. */
-static bool is_separator(const char *text, size_t size)
+bool attn_metric_is_separator(const char *text, size_t size)
 {
     return (size == 5 && memcmp(text, "[SEP]", 5) == 0) ||
            (size == 4 && memcmp(text, "</s>", 4) == 0);
@@ -125,8 +123,9 @@ static enum attn_status find_places(struct attn_measurement *m, size_t n, struct
     m->has_places = true;
     ATTN_TRY(ATTN_ALLOC(places->marks, settings->n_token, err));
     for (size_t i = 0; i < settings->n_token; i++)
-        if ((m->metric->search == ATTN_METRIC_PUNCTUATION ? is_punctuation : is_separator)(
-                settings->tokens[i], settings->token_sizes[i]))
+        if ((m->metric->search == ATTN_METRIC_PUNCTUATION
+                 ? attn_metric_is_punctuation
+                 : attn_metric_is_separator)(settings->tokens[i], settings->token_sizes[i]))
             places->marks[places->n_mark++] = (int32_t)i;
     return ATTN_OK;
 }

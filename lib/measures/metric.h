@@ -166,6 +166,12 @@ bool attn_measurement_row(const struct attn_measurement *measurement,
 void attn_measurement_find(const struct attn_measurement *measurement,
                            const struct attn_location *at, double *values);
 
+/* Whether TEXT [size] has only punctuation, except for white space at its ends. */
+bool attn_metric_is_punctuation(const char *text, size_t size);
+
+/* Whether TEXT [size] is a token that ends a text of an encoder: [SEP] or </s>. */
+bool attn_metric_is_separator(const char *text, size_t size);
+
 /* --- Functions for measures ------------------------------------------------------------------- */
 
 /* Returns the weight on KEY; 0 if it is masked. */

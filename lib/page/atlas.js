@@ -13,8 +13,9 @@ const LEFT = 52, BOTTOM = 42, TOP = 30, RIGHT = 14, REACH = 24; // pixels of the
 const LETTER = 7; // px width of a letter of a name
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 // Marks of the kinds, and of heads without one: color is never the only sign.
-const marks = ['M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0Z', 'M-5 -5H5V5H-5Z', 'M0 -6L6 5H-6Z', 'M-5 -6H5L-5 6H5Z', 'M0 -7L7 0L0 7L-7 0Z', 'M-6 -5H6L0 6Z',
-  'M-5 -3L-3 -5L0 -2L3 -5L5 -3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0Z',
+const marks = ['M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0Z', 'M-5 -5H5V5H-5Z', 'M5 -5H-5L-1 0L-5 5H5L1 0Z', 'M0 -6L6 5H-6Z', 'M-5 -6H5L-5 6H5Z',
+  'M0 -7L7 0L0 7L-7 0Z', 'M-6 -5H6L0 6Z', 'M-6 -3H6V3H-6Z', 'M-3 -6H3V6H-3Z', 'M-6 2L0 -5L6 2V6L0 -1L-6 6Z', 'M-6 -4H6V-1H-6ZM-6 1H6V4H-6Z',
+  'M-6 -2L-2 -6H2L6 -2V2L2 6H-2L-6 2Z', 'M-5 -3L-3 -5L0 -2L3 -5L5 -3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0Z', 'M-6 -1H6V1H-6Z',
   'M-5 -1.5H-1.5V-5H1.5V-1.5H5V1.5H1.5V5H-1.5V1.5H-5Z'];
 
 // --- Measures -----------------------------------------------------------------------------------

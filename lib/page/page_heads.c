@@ -18,6 +18,16 @@ void attn_page_head_id(const struct attn_location *at, char id[ATTN_PAGE_ID_SIZE
              at->stack != ATTN_STACK_ONLY ? "-" : "", at->layer, at->head);
 }
 
+/* What heads look at, by which whole patterns are kept; and all that a page shows. */
+static const enum attn_measure scores[] = {ATTN_MEASURE_PREVIOUS, ATTN_MEASURE_SELF_LATER,
+                                           ATTN_MEASURE_DUPLICATE, ATTN_MEASURE_INDUCTION,
+                                           ATTN_MEASURE_FAR};
+static const enum attn_measure of_page[] = {
+#define OF_PAGE(id, words, unit) ATTN_MEASURE_##id,
+    ATTN_PAGE_MEASURE_MAP(OF_PAGE)
+#undef OF_PAGE
+};
+
 static enum attn_status add_head(struct attn_page_heads *heads, const struct attn_writer *writer,
                                  const struct attn_location *at, struct attn_error *err)
 {
@@ -69,8 +79,8 @@ static enum attn_status take_kinds(const struct attn_page_heads *heads,
 
         for (size_t k = 0; k < n; k++)
             if (attn_location_compare(&heads->items[k].at, &at) == 0) {
-                heads->items[k].kind = cells.kinds[i];
-                heads->items[k].strength = cells.weights[i];
+                heads->items[k].type = (struct attn_head_type){
+                    .kind = cells.kinds[i], .weight = cells.weights[i], .park = cells.parks[i]};
             }
     }
     attn_table_cells_release(&cells);
@@ -81,15 +91,17 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
                                       struct attn_error *err)
 {
     const struct attn_labels *labels = &writer->labels;
-    const attn_measure_set measures = attn_head_kind_measures(labels->backdrop) |
-                                      ATTN_MEASURE_BIT(ATTN_MEASURE_PREVIOUS) |
-                                      ATTN_MEASURE_BIT(ATTN_MEASURE_ENTROPY);
+    attn_measure_set measures = 0;
     struct attn_metric_settings settings = {.n_recalled = 1, .ids = labels->ids};
     const struct attn_selection *selection = labels->selection;
     const struct attn_live *live = writer->options.picture->live;
     const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_selection_walk walk = {0};
 
+    for (size_t i = 0; i < sizeof of_page / sizeof *of_page; i++)
+        measures |= ATTN_MEASURE_BIT(of_page[i]);
+    for (size_t i = 0; i < sizeof scores / sizeof *scores; i++)
+        measures |= ATTN_MEASURE_BIT(scores[i]);
     heads->selection = selection;
     ATTN_TRY(ATTN_ALLOC(heads->first_of_layer, attn_selection_n_slot(selection), err));
     ATTN_TRY(ATTN_ALLOC(heads->items,
@@ -155,17 +167,16 @@ enum attn_status attn_page_heads_pool(struct attn_page_heads *heads, struct attn
     return ATTN_OK;
 }
 
-/* Returns the best place of HEAD among the heads that are kept: how many look more at what a kind
- * of head looks at. */
+/* Returns the best place of HEAD among the heads that are kept: how many have a larger score. */
 static size_t find_place(const struct attn_page_heads *heads, const struct attn_page_head *head)
 {
     size_t best = SIZE_MAX;
 
-    for (size_t k = 0; k < ATTN_N_HEAD_SCORE; k++) {
-        const enum attn_measure score = attn_head_kind_at(k)->score;
+    for (size_t k = 0; k < sizeof scores / sizeof *scores; k++) {
+        const enum attn_measure score = scores[k];
         size_t n = 0;
 
-        if (score == ATTN_MEASURE_FIRST || isnan(head->values[score]))
+        if (isnan(head->values[score]))
             continue;
         for (size_t i = 0; i < heads->n; i++)
             n += heads->items[i].block && heads->items[i].values[score] > head->values[score];
@@ -250,8 +261,23 @@ struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
 void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head)
 {
     attn_measure_group_values(measures_of(heads, &head->at), &head->at, head->values);
-    if (!head->kind)
-        head->kind = attn_head_kind_of(head->values, ATTN_HEAD_KIND_THRESHOLD, &head->strength);
+}
+
+void attn_page_heads_type(struct attn_page_heads *heads, struct attn_head_mixes *const *mixes)
+{
+    static const struct attn_head_jobs unknown = {0, 0, 0, 0};
+
+    for (size_t i = 0; mixes && i < heads->n; i++) {
+        struct attn_page_head *head = &heads->items[i];
+        struct attn_head_mixes *own = mixes[head->at.stack == ATTN_STACK_ENCODER];
+        struct attn_head_mix mix;
+
+        if (head->type.kind || !own)
+            continue;
+        attn_head_mixes_find(own, &head->at, &mix);
+        head->type = attn_head_type_of(&mix, &unknown, 0);
+        head->type.kind = head->type.kind ? head->type.kind : head->type.largest;
+    }
 }
 
 /* A row of pooled cells: STEP rows and columns each, from column `first` on. */

@@ -73,9 +73,8 @@ struct attn_page_head {
     size_t n_pooled;
     struct attn_mean_cell *line;   /* [n_pooled_col] owns; the current pooled row */
     double values[ATTN_N_MEASURE]; /* NaN if unknown; set by attn_page_heads_end */
-    /* NULL if unknown; of a live page over a corpus, otherwise of the run; and its score */
-    const struct attn_head_kind *kind;
-    double strength;
+    /* of a live page over a corpus, otherwise of the run; kind NULL: unknown */
+    struct attn_head_type type;
     size_t n_outside; /* number of weights below 0 or above 1 */
     /* "row,column,n" for each run of cells with NaN or infinity, as JSON */
     struct attn_buffer not_finite;
@@ -136,7 +135,10 @@ void attn_page_head_pool(struct attn_page_head *head, size_t set, size_t row,
 void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const float *chosen,
                                const float *exact);
 
-/* Sets the measures and the kind of HEAD. Call after its last row. */
+/* Gives the heads without a type that of MIXES (writer options). Call after the last event. */
+void attn_page_heads_type(struct attn_page_heads *heads, struct attn_head_mixes *const *mixes);
+
+/* Sets the measures of HEAD. Call after its last row. */
 void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head);
 
 /* Returns the level of a weight, given its SQUARE_ROOT, 0 to 1. TOP is 254, or 65534 for two

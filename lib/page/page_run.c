@@ -263,9 +263,13 @@ static void push_head(struct attn_json_writer *json, const struct attn_page *pag
     for (size_t i = 0; i < N_MEASURE; i++)
         attn_page_push_number(attn_json_key(json, attn_measure_name(measures[i].measure)), 6,
                               head->values[measures[i].measure]);
-    if (head->kind) {
-        attn_json_size(attn_json_key(json, "kind"), (size_t)(head->kind - attn_head_kind_at(0)));
-        attn_page_push_number(attn_json_key(json, "strength"), 3, head->strength);
+    if (head->type.kind) {
+        attn_json_size(attn_json_key(json, "kind"),
+                       (size_t)(head->type.kind - attn_head_kind_at(0)));
+        attn_page_push_number(attn_json_key(json, "strength"), 3, head->type.weight);
+        attn_page_push_number(attn_json_key(json, "park"), 3, head->type.park);
+        if (head->type.name && strcmp(head->type.name, head->type.kind->name) != 0)
+            attn_json_text(attn_json_key(json, "type"), head->type.name);
     }
     if (head->n_outside > 0)
         attn_json_size(attn_json_key(json, "outside"), head->n_outside);

@@ -461,6 +461,18 @@ static void move_bytes(struct attn_page *w, struct attn_buffer *bytes)
     bytes->size = 0;
 }
 
+/* Returns how hard HEAD looks at something: from its last row beside parks (attn_head_mixes_look);
+ * its measure `far` in an encoder, a source or without a model. */
+static double find_look(const struct attn_page *w, const struct attn_page_head *head)
+{
+    struct attn_head_mixes *const *mixes = w->base.options.mixes;
+    size_t key;
+
+    return mixes && mixes[0] && !head->is_encoder && !head->is_source
+               ? attn_head_mixes_look(mixes[0], &head->at, &key)
+               : head->values[ATTN_MEASURE_FAR];
+}
+
 /* Returns true if HEAD should be shown first rather than OTHER: the head of the question;
  * otherwise a head with a source, or the one that looks farther. */
 static bool is_better(const struct attn_page *w, const struct attn_page_head *head,
@@ -472,9 +484,8 @@ static bool is_better(const struct attn_page *w, const struct attn_page_head *he
         return attn_location_compare(&head->at, &found->head) == 0;
     if (head->is_pooled)
         return false;
-    return head->is_source != other->is_source
-               ? head->is_source
-               : head->values[ATTN_MEASURE_FAR] > other->values[ATTN_MEASURE_FAR];
+    return head->is_source != other->is_source ? head->is_source
+                                               : find_look(w, head) > find_look(w, other);
 }
 
 /* Begins the block of HEAD, in memory if it may be left out. */
@@ -779,6 +790,18 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     return write_document(w, err);
 }
 
+/* Chooses the head that is shown first again, now that all parks are known. */
+static void choose_look(struct attn_page *w)
+{
+    const size_t start = w->start;
+
+    for (size_t i = 0; i < w->heads.n; i++)
+        if (!w->heads.items[i].is_pooled &&
+            is_better(w, &w->heads.items[i], &w->heads.items[w->start]))
+            w->start = i;
+    w->has_best &= w->start == start; /* without a script only the head of `start` could be shown */
+}
+
 /* Shows first the head that is ranked first by its map over the picture in the text. */
 static enum attn_status choose_start(struct attn_page *w, struct attn_error *err)
 {
@@ -788,6 +811,8 @@ static enum attn_status choose_start(struct attn_page *w, struct attn_error *err
     enum attn_status status;
     size_t n_ranked;
 
+    if (!w->picture)
+        choose_look(w);
     if (!w->picture || !maps || !*maps || w->has_question)
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(ats, n, err));
@@ -823,6 +848,7 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     attn_page_data_end(w->data);
     attn_page_gradients_add_thumbs(w);
     attn_page_maps_add(w);
+    attn_page_heads_type(&w->heads, writer->options.mixes);
     ATTN_TRY(choose_start(w, err));
     ATTN_TRY(attn_page_data_finish(w->data, err));
     if (w->has_question)
@@ -876,6 +902,7 @@ const struct attn_format attn_html_format = {
     .medium = ATTN_MEDIUM_VIEWER,
     .title = "HTML",
     .has_predictions = true,
+    .shows_types = true,
     .is_picture = true,
     .draws_differences = true,
     .joins_stacks = true,

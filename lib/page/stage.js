@@ -34,15 +34,22 @@ const MOST_ACROSS = 8, MOST_NAMED = 40; // heads of a layer, and heads, whose bo
 // Explanations of words on the stage, from the manual's glossary.
 const TERMS = {
   head: 'A model is a stack of layers, which work one after the other. The attention of a layer has several heads, which compute independently and are added. 2.5 is head 5 of layer 2; both count from 0.',
-  kind: 'The kind of a head is where it looks most, if that gets more than half of its weight. A live page measures it on random tokens, repeated once; that of a translator, on its own sentence.',
+  kind: 'The kind of a head is what it does with the weight that it does not park on the first token or another sink. A live page measures it on random tokens, repeated once; that of a translator, on its own sentence.',
   'next token': 'The logits of all tokens, after a softmax: how likely the model holds each as the next one. Together they are 100 %.',
-  previous: 'A head of this kind looks most at the token before.',
-  first: 'A head of this kind looks most at the first token, often because it finds nothing else to look at.',
   self: 'A head of this kind looks most at the token itself, from which it looks.',
-  induction: 'Looking at the token that followed the same token earlier. A head that does so can repeat earlier text.',
-  far: 'A head of this kind looks most at another token, farther back.',
+  previous: 'A head of this kind looks most at the token before.',
+  next: 'A head of this kind looks most at the token after.',
   duplicate: 'A head of this kind looks most at earlier places of the same token.',
-  mixed: 'A head without one of these kinds: no kind of token gets more than half of its weight.',
+  induction: 'Looking at the token that followed the same token earlier. A head that does so can repeat earlier text.',
+  marks: 'A head of this kind looks most at punctuation.',
+  start: 'A head of this kind looks most at the starts of sentences.',
+  near: 'A head of this kind looks most at tokens up to four away.',
+  sentence: 'A head of this kind looks most at its own sentence.',
+  elsewhere: 'A head of this kind looks at single tokens that are farther away.',
+  even: 'A head of this kind looks at all tokens alike.',
+  broad: 'A head of this kind looks at many tokens.',
+  mixed: 'A head without one of these kinds.',
+  parks: 'A head of this kind parks nine tenths of its weight, often because it finds nothing to look at.',
 };
 
 // Tokens that are not words, and their names on the stage.
@@ -630,7 +637,7 @@ function drawStrip() {
   stripOf = names;
   const keysOf = h => heads[h].group + ':' + heads[h].kv_head;
   heads.forEach((head, h) => {
-    const { name, letter, hue, strength = 0 } = { ...viewer.run.kinds.at(-1), ...types[h] }, node = cells[h];
+    const { name, letter, hue, strength = 0, park = 0 } = { ...viewer.run.kinds.find(kind => kind.name === 'mixed'), ...types[h] }, node = cells[h];
     // heads that share keys and values stand together
     const isApart = head.kv_head !== undefined && heads[h - 1]?.group === head.group && keysOf(h - 1) !== keysOf(h), look = [isApart, isOff(h), h === state.h].join();
     if (looks[h] === look) return;
@@ -638,8 +645,9 @@ function drawStrip() {
     for (const [kind, isIt] of [['apart', isApart], ['chosen', h === state.h], ['off', isOff(h)]]) node.classList.toggle(kind, isIt);
     node.style.setProperty('--hue', hue);
     node.style.setProperty('--strength', Math.round(isCrowded ? 25 + 65 * strength : 15 + 50 * strength) + '%');
+    node.style.setProperty('--rest', Math.round(100 * (1 - park)) + '%');
     node.lastChild.textContent = letter;
-    Object.assign(node.dataset, { kind: name, name: shownName(h) + ' ' + t(name) });
+    Object.assign(node.dataset, { kind: name, name: shownName(h) + ' ' + t(name) + (park >= 0.005 ? ', ' + t('parked {} %', Math.round(100 * park)) : '') });
     node.tabIndex = h === state.h ? 0 : -1;
     node.setAttribute('aria-checked', String(h === state.h));
     node.setAttribute('aria-label', t('head {}, which looks most at: {}', shownName(h), t(name)) + (isOff(h) ? ', ' + t('switched off') : ''));

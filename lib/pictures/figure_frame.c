@@ -659,7 +659,7 @@ static void add_kinds(struct attn_figure_pen *pen, double x, double y)
     const struct attn_shape_text line = {
         .x = x - 1, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
 
-    attn_shapes_add_string(pen->shapes, &line, "looks most at");
+    attn_shapes_add_string(pen->shapes, &line, "beside parks");
     for (size_t k = 0; k < ATTN_N_HEAD_KIND; k++) {
         const struct attn_head_kind *kind = attn_head_kind_at(k);
         char name[24];

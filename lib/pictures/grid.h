@@ -148,7 +148,7 @@ size_t attn_grid_mapped_position(const struct attn_grid *grid, size_t i);
  * run has all queries, only that of [CLS]. A table of cells of a picture in a text is one map. */
 size_t attn_grid_n_mapped(const struct attn_grid *grid);
 
-enum { ATTN_KIND_LEVELS = 36 }; /* levels of a color map for each kind of head, of 256 in all */
+enum { ATTN_KIND_LEVELS = 18 }; /* levels of a color map for each kind of head, of 256 in all */
 
 /* Appends the label of row or column I: its text without surrounding blanks, shortened if
  * it is too long; or its position. */

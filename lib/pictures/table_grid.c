@@ -153,46 +153,31 @@ static void put_numbers(const struct attn_table *table, const size_t *placed, bo
     }
 }
 
-/* Returns the largest weight of ROW in the columns of kinds, for a mixed head. */
-static double largest_weight(const struct attn_table *table, size_t row)
-{
-    double largest = 0;
-
-    for (size_t i = 0; i < ATTN_N_HEAD_SCORE; i++) {
-        const size_t column = attn_table_find(table, attn_head_kind_at(i)->name);
-
-        if (column < SIZE_MAX)
-            largest = fmax(largest, (double)attn_table_number(table, row, column));
-    }
-    return largest;
-}
-
 enum attn_status attn_table_kinds_find(const struct attn_table *table,
                                        struct attn_table_cells *cells, struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(table), types = attn_table_find(table, "type");
-    enum attn_status status = ATTN_OK;
+    const size_t shares = attn_table_find(table, "share"), parks = attn_table_find(table, "park");
+    const size_t classes = attn_table_find(table, "most");
 
-    if (types == SIZE_MAX)
-        return attn_error_set(err, ATTN_INVALID,
-                              "the table has no column 'type' with the kinds of heads");
+    if (types == SIZE_MAX || classes == SIZE_MAX || shares == SIZE_MAX || parks == SIZE_MAX)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "the table has no columns 'type', 'most', 'share' and 'park' of heads");
     ATTN_TRY(ATTN_ALLOC(cells->kinds, n_row, err));
     ATTN_TRY(ATTN_ALLOC(cells->weights, n_row, err));
+    ATTN_TRY(ATTN_ALLOC(cells->parks, n_row, err));
     for (size_t i = 0; i < n_row; i++) {
-        const struct attn_cell type = attn_table_cell(table, i, types);
-        const struct attn_head_kind *kind =
-            type.type == ATTN_VALUE_TEXT ? attn_head_kind_find(type.text, type.size) : NULL;
-        const size_t column = kind ? attn_table_find(table, kind->name) : SIZE_MAX;
+        const struct attn_cell given = attn_table_cell(table, i, types);
+        const struct attn_cell type =
+            given.type == ATTN_VALUE_TEXT ? given : attn_table_cell(table, i, classes);
 
-        if (kind && column == SIZE_MAX && kind->score < ATTN_N_MEASURE)
-            status = attn_error_set(
-                err, ATTN_INVALID, "the table has no column '%s', the weight of heads of this kind",
-                kind->name);
-        cells->kinds[i] = kind;
-        cells->weights[i] = column < SIZE_MAX ? (double)attn_table_number(table, i, column)
-                                              : largest_weight(table, i);
+        if (type.type == ATTN_VALUE_TEXT)
+            cells->kinds[i] = attn_head_kind_find(type.text, type.size);
+        cells->weights[i] = fmax(0, (double)attn_table_number(table, i, shares));
+        cells->parks[i] = fmax(0, (double)attn_table_number(table, i, parks));
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* Returns how many heads share keys and values; 0 if they do not. */
@@ -222,7 +207,8 @@ static enum attn_status put_kinds(const struct attn_table *table, const size_t *
         const struct attn_head_kind *kind = placed[i] < SIZE_MAX ? cells->kinds[placed[i]] : NULL;
 
         if (kind) {
-            const double place = sqrt(fmin(fmax(cells->weights[placed[i]], 0), 1));
+            const double place =
+                sqrt(fmin(cells->weights[placed[i]] * (1 - cells->parks[placed[i]]), 1));
             const size_t number = (size_t)(kind - attn_head_kind_at(0));
 
             attn_level_matrix_put(&cells->matrix, i / n, i % n,
@@ -907,6 +893,7 @@ void attn_table_cells_release(struct attn_table_cells *cells)
     attn_token_texts_release(cells->tokens, ATTN_GRID_N_TOKENS);
     attn_free(cells->kinds);
     attn_free(cells->weights);
+    attn_free(cells->parks);
     attn_free(cells->lows);
     attn_free(cells->highs);
     attn_free(cells->matrix.cells);

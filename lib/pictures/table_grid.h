@@ -46,7 +46,8 @@ struct attn_table_cells {
     float *lows, *highs;                 /* [cells] for plots: ends of intervals; owns */
     const struct attn_head_kind **kinds; /* [n_row of the table] kind of each head; owns */
     size_t most_keys;                    /* columns of a life */
-    double *weights;                     /* [n_row of the table] mean weight of each head; owns */
+    double *weights, *parks; /* [n_row of the table] the share of each head in its kind, and what it
+                                parks; own */
 };
 
 /* Returns true if the rows of PICTURE are parts of the text of its run. */
@@ -68,9 +69,8 @@ void attn_table_cells_release(struct attn_table_cells *cells);
  * digits. */
 int attn_table_cell_digits(const struct attn_column *column, double most, bool has_parts);
 
-/* Finds the kind of the head in each row of TABLE, and how strong it is. Fills `kinds` and
- * `weights` of CELLS. Returns an error, after all kinds were found, if the table
- * lacks a measure that is needed. */
+/* Finds the kind of the head in each row of TABLE, how strong it is, and what it parks. Fills
+ * `kinds`, `weights` and `parks` of CELLS. */
 enum attn_status attn_table_kinds_find(const struct attn_table *table,
                                        struct attn_table_cells *cells, struct attn_error *err);
 

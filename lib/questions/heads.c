@@ -59,6 +59,9 @@ enum {
     KEPT,
     RANK,
     SELECTED,
+    MOST, /* the class of the largest share of what is not parked */
+    SHARE,
+    PARK,
     RIGHT, /* over items */
     ROW_TYPE,
     N_COLUMN
@@ -111,6 +114,11 @@ static const struct attn_column columns[N_COLUMN] = {
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEAD),
     [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER, .shown = SHOW_HEAD),
     [TYPE] = ATTN_COLUMN_WITH("type", TEXT, DERIVED, .shown = SHOW_TYPE),
+    [MOST] = ATTN_COLUMN_WITH("most", TEXT, DERIVED, .shown = SHOW_TYPE),
+    [SHARE] = ATTN_COLUMN_QUANTITY("share", 4, NULL, SHARE, "share in the weight beside parks",
+                                   .traits = ATTN_TRAIT_DERIVED, .shown = SHOW_TYPE),
+    [PARK] =
+        ATTN_COLUMN_QUANTITY("park", 4, NULL, SHARE, "weight that is parked", .shown = SHOW_TYPE),
     [MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
     [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
     [DIRECT] =
@@ -155,6 +163,8 @@ struct heads {
     bool has_pairs;            /* `from` and `to` are given */
     attn_measure_set shown;    /* set of ATTN_MEASURE_BIT: measures that have a column */
     attn_measure_set measured; /* `shown`, and the measures that determine the type */
+    struct attn_head_mixes *mixing, *of_encoder_mixing; /* own; set if types are shown, of a text */
+    struct attn_head_mix *mixes;                        /* [parts.n] likewise */
     /* encoder of a model with two stacks, whose heads come first; NULL if only heads that read the
      * text are measured */
     const struct attn_config *encoder;
@@ -300,7 +310,8 @@ static const struct attn_param param_rows[] = {
                "default), or its tower, which reads `image` alone (image)",
                .words = "text|image"),
     ATTN_PARAM(REAL, "threshold", "X", struct attn_heads_args, threshold,
-               "the score above which a head has a type; default: 0.5"),
+               "the share of the weight beside parks above which one class names a head; "
+               "default: 0.5"),
     ATTN_PARAM(TEXT, "sort", "COLUMN", struct attn_heads_args, sort,
                "sort by this column, the largest first", .traits = ATTN_PARAM_NO_OPTION),
     ATTN_PARAM(COUNT, "limit", "N", struct attn_heads_args, n_most, "return N rows; default: all",
@@ -344,10 +355,15 @@ const struct attn_question attn_question_heads = {
         "Measures where every head looks in TEXT: how widely (entropy, max), how far\n"
         "(distance), at the token itself, at the token before, at the first token, at\n"
         "earlier places of the same token (duplicate), at what followed them (induction),\n"
-        "elsewhere (far). The type of a head is the largest of these scores above 0.5:\n"
-        "self without its first row, and far only if no other is above 0.5. Duplicate,\n"
-        "induction and far need two rows, which n_duplicate, n_induction and n_far count.\n"
-        "Other heads are mixed.\n"
+        "elsewhere (far).\n"
+        "\n"
+        "Most heads of real models park weight that they do not need on the first token\n"
+        "or another sink (park; `attn-cli sinks` lists the places). The type says what a\n"
+        "head does with the rest, scaled to 1: self, previous, next, induction,\n"
+        "duplicate, marks, start (after a full stop), near (2 to 4 away), sentence,\n"
+        "elsewhere, or two of these; even or broad if it spreads; mixed; parks from .9\n"
+        "on. Most and share are the class with the largest part of the rest, and this\n"
+        "part. A text of under 30 tokens has no types.\n"
         "`measures punctuation` shows how much a head looks at commas, full stops and the\n"
         "like.\n"
         "\n"
@@ -357,8 +373,8 @@ const struct attn_question attn_question_heads = {
         "may name the words to look between (from, to), and with `effect` a target.\n"
         "'attn-cli help measures' explains each of them.\n"
         "\n"
-        "`figure map` draws a cell for each head: its hue and letter say where it looks\n"
-        "most, and heads that share keys and values stand together.\n"
+        "`figure map` draws a cell for each head: its hue and letter are its type, and\n"
+        "heads that share keys and values stand together.\n"
         "\n"
         "`html` over `items` is an atlas: points by any two measures, which open cards:\n"
         "five texts in which a head looks most strongly at another token than the first,\n"
@@ -369,6 +385,12 @@ const struct attn_question attn_question_heads = {
     ATTN_QUESTION_ARGS(struct attn_heads_args, .size = sizeof(struct attn_heads_args)),
     .procedure = &procedure,
 };
+
+/* Whether the table of ARGS has types. */
+static bool has_types(const struct attn_heads_args *args)
+{
+    return !args->is_weight && !args->is_localized && args->by != ATTN_HEADS_BY_LAYER;
+}
 
 /* Whether the answer of the model is measured. */
 static bool has_answer(const struct attn_heads_args *args)
@@ -432,6 +454,8 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 
     if (heads->maps)
         attn_picture_maps_add(heads->maps, event);
+    if (heads->mixing && (!is_encoder || heads->of_encoder_mixing))
+        attn_head_mixes_add(is_encoder ? heads->of_encoder_mixing : heads->mixing, event);
     if (event->at.site == ATTN_SITE_RESID_PRE)
         return ATTN_OK;
     if (event->at.site == ATTN_SITE_V)
@@ -453,7 +477,7 @@ static enum attn_status on_pairs(void *user, const struct attn_trace_event *even
     const struct heads *heads = user;
 
     (void)err;
-    if (event->at.site != ATTN_SITE_V)
+    if (event->at.site == ATTN_SITE_PATTERN)
         attn_word_pairs_count(heads->pairs, event);
     return ATTN_OK;
 }
@@ -513,11 +537,16 @@ static enum attn_status start_text(struct heads *heads, struct attn_error *err)
     }
     ATTN_TRY(attn_measure_group_create(heads->measured, &settings, run->selection,
                                        frame->host->pool, &heads->group, err));
+    if (heads->mixes)
+        ATTN_TRY(attn_head_mixes_create(&settings, run->selection, &heads->mixing, err));
     if (heads->encoder) {
         ATTN_TRY(attn_selection_copy_stack(run->selection, ATTN_STACK_ENCODER, &heads->own_encoder,
                                            err));
         ATTN_TRY(attn_measure_group_create(heads->measured, &of_source, heads->own_encoder,
                                            frame->host->pool, &heads->of_encoder, err));
+        if (heads->mixes)
+            ATTN_TRY(attn_head_mixes_create(&of_source, heads->own_encoder,
+                                            &heads->of_encoder_mixing, err));
     }
     if (run->text.seen.n_picture > 0)
         ATTN_TRY(begin_maps(run, heads->has_pairs ? NULL : &heads->args->from, heads->drop_sinks,
@@ -610,6 +639,10 @@ static enum attn_status read_text(struct heads *heads, struct attn_error *err)
         for (int m = 0; m < ATTN_N_MEASURE; m++)
             if ((heads->measured & ATTN_MEASURE_BIT(m)) != 0)
                 found[column_of[m]] = attn_measure_group_find(group, (enum attn_measure)m, at);
+        if (heads->mixing)
+            attn_head_mixes_find(at->stack == ATTN_STACK_ENCODER ? heads->of_encoder_mixing
+                                                                 : heads->mixing,
+                                 at, &heads->mixes[i]);
         if (heads->matches) {
             const struct match *match = &heads->matches[i];
 
@@ -776,6 +809,8 @@ static void take_measures(struct heads *heads, const struct attn_item_result *re
                 exact[attn_head_index(dims, &heads->parts.items[i].at)];
         exact += dims->n_layer * dims->n_head;
     }
+    for (size_t i = 0; i < heads->parts.n && heads->mixes; i++)
+        heads->mixes[i] = result->mixes[attn_head_index(dims, &heads->parts.items[i].at)];
 }
 
 /* --- The effect ------------------------------------------------------------------------------- */
@@ -934,9 +969,7 @@ static uint64_t shows(const void *state)
 
     return (args->by == ATTN_HEADS_BY_LAYER ? 0 : SHOW_HEAD) |
            (args->is_localized ? SHOW_LOCALIZED | (args->study ? SHOW_SELECTED : 0) : 0) |
-           (args->is_weight || args->is_localized || args->by == ATTN_HEADS_BY_LAYER ? 0
-                                                                                     : SHOW_TYPE) |
-           (args->pattern ? SHOW_PATTERN : 0) |
+           (has_types(args) ? SHOW_TYPE : 0) | (args->pattern ? SHOW_PATTERN : 0) |
            (!heads->has_pairs      ? 0
             : has_percentile(args) ? SHOW_WEIGHT | SHOW_PERCENTILE
                                    : SHOW_WEIGHT) |
@@ -947,14 +980,36 @@ static uint64_t shows(const void *state)
            heads->shown * SHOW_MEASURES;
 }
 
-/* Returns the name of the kind of a head with VALUES [ATTN_N_MEASURE]; missing without a kind. */
-static struct attn_cell type_of(const struct attn_heads_args *args, const double *values)
-{
-    double weight;
-    const struct attn_head_kind *kind = attn_head_kind_of(
-        values, args->threshold > 0 ? args->threshold : ATTN_HEAD_KIND_THRESHOLD, &weight);
+/* Scores of texts with repetitions, times the number of their rows, and these numbers. */
+enum { INDUCTION, N_INDUCTION, DUPLICATE, N_DUPLICATE, N_JOB };
 
-    return attn_cell_string(kind ? kind->name : NULL);
+/* Fills the type of a head with MIX and JOBS [N_JOB], and the columns that go with it. */
+static void put_type(const struct attn_heads_args *args, const struct attn_head_mix *mix,
+                     const double *jobs, struct attn_cell *row)
+{
+    const struct attn_head_jobs scores = {jobs[INDUCTION] / jobs[N_INDUCTION],
+                                          jobs[DUPLICATE] / jobs[N_DUPLICATE], jobs[N_INDUCTION],
+                                          jobs[N_DUPLICATE]};
+    const struct attn_head_type type = attn_head_type_of(mix, &scores, args->threshold);
+
+    row[TYPE] = attn_cell_string(type.name);
+    row[MOST] = attn_cell_string(type.largest ? type.largest->name : NULL);
+    row[SHARE] = attn_cell_real_or_missing(type.largest ? type.weight : (double)NAN);
+    row[PARK] = attn_cell_real_or_missing(type.park);
+}
+
+/* Fills JOBS [N_JOB] from the measures FOUND [N_COLUMN] of a head. */
+static void find_jobs(const double *found, double *jobs)
+{
+    static const int scores[] = {OF_INDUCTION, OF_DUPLICATE};
+    static const int counts[] = {OF_N_INDUCTION, OF_N_DUPLICATE};
+
+    for (size_t i = 0; i < N_JOB / 2; i++) {
+        const double n = found[counts[i]];
+
+        jobs[2 * i] = n > 0 ? found[scores[i]] * n : 0;
+        jobs[2 * i + 1] = n > 0 ? n : 0;
+    }
 }
 
 /* Fills the cells of ROW [N_COLUMN] with the numbers FOUND [N_COLUMN]. */
@@ -978,13 +1033,13 @@ static enum attn_status append_head(const struct heads *heads, const struct attn
         [HEAD] = attn_cell_integer(at.head),
         [KV_HEAD] = attn_cell_integer(at.head / (int)(config->n_head / config->n_kv_head)),
     };
-    double measures[ATTN_N_MEASURE];
+    double jobs[N_JOB];
 
     attn_location_put(&at, &row[STACK]);
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        measures[m] = found[column_of[m]];
     fill_cells(found, row);
-    row[TYPE] = type_of(heads->args, measures);
+    find_jobs(found, jobs);
+    if (heads->mixes)
+        put_type(heads->args, &heads->mixes[index], jobs, row);
     return attn_rows_append(rows, row, err);
 }
 
@@ -1022,10 +1077,9 @@ static enum attn_status append_heads(const struct heads *heads, const struct att
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-/* Numbers that an item reports beside its rows, for each head and kind with a score: the score (0
- * if missing), whether it has a score, and the number of rows (0 if any will do). The mean score
- * over items is the ratio of the first two means. */
-enum { SCORE, HAS_SCORE, ROWS, N_MORE };
+/* Numbers that an item reports beside its rows, for each head: its sums, which add up over items.
+ */
+enum { N_MORE = ATTN_N_MIX_NUMBER + N_JOB };
 
 /* Whether the last number is the difference of both texts. */
 static bool has_whole(const struct attn_heads_args *args)
@@ -1035,29 +1089,21 @@ static bool has_whole(const struct attn_heads_args *args)
 
 static size_t count_beside(const struct heads *heads)
 {
-    return heads->args->by == ATTN_HEADS_BY_LAYER
-               ? 0
-               : heads->parts.n * ATTN_N_HEAD_SCORE * N_MORE + has_whole(heads->args);
+    return (heads->mixes ? heads->parts.n * N_MORE : 0) + has_whole(heads->args);
 }
 
 /* Fills MORE [count_beside], the numbers of the text beside its rows. */
 static void fill_beside(const struct heads *heads, double *more)
 {
-    for (size_t i = 0; i < heads->parts.n * ATTN_N_HEAD_SCORE; i++, more += N_MORE) {
-        const double *found = heads->found + i / ATTN_N_HEAD_SCORE * N_COLUMN;
-        const struct attn_head_kind *kind = attn_head_kind_at(i % ATTN_N_HEAD_SCORE);
-        const double score = found[column_of[kind->score]];
-        const double n_row = kind->rows < ATTN_N_MEASURE ? found[column_of[kind->rows]] : 0;
-
-        more[SCORE] = isnan(score) ? 0 : score;
-        more[HAS_SCORE] = !isnan(score);
-        more[ROWS] = isnan(n_row) ? 0 : n_row;
+    for (size_t i = 0; i < heads->parts.n && heads->mixes; i++, more += N_MORE) {
+        memcpy(more, &heads->mixes[i], sizeof heads->mixes[i]);
+        find_jobs(heads->found + i * N_COLUMN, more + ATTN_N_MIX_NUMBER);
     }
     if (has_whole(heads->args))
         *more = heads->whole;
 }
 
-/* Determines the types from the mean scores, and the shares from the mean changes
+/* Determines the types from the mean sums, and the shares from the mean changes
  * (attn_fold_derive_fn). */
 static enum attn_status find_types(const void *args, const struct attn_fold_means *means,
                                    struct attn_error *err)
@@ -1066,32 +1112,28 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
     if (means->is_resample || means->is_paired || means->n_more == 0)
         return ATTN_OK;
     for (size_t row = 0; row < means->n_row; row++) {
-        const double *more = means->more + row * ATTN_N_HEAD_SCORE * N_MORE;
-        double values[ATTN_N_MEASURE + 1]; /* the last: no measure */
-        struct attn_cell *cells = means->rows + row * N_COLUMN;
+        struct attn_cell *cells = means->rows + row * N_COLUMN, park = cells[PARK];
         const double whole = means->more[means->n_more - 1];
+        double sums[N_MORE];
+        struct attn_head_mix mix;
 
-        for (size_t i = 0; i < ATTN_N_HEAD_SCORE; i++, more += N_MORE) {
-            const struct attn_head_kind *kind = attn_head_kind_at(i);
-
-            values[kind->score] = more[SCORE] / more[HAS_SCORE]; /* 0 / 0 is NaN */
-            values[kind->rows] = round(more[ROWS] * (double)means->n_item);
+        for (size_t i = 0; i < N_MORE && has_types(args); i++)
+            sums[i] = means->more[row * N_MORE + i] * (double)means->n_item;
+        if (has_types(args)) {
+            memcpy(&mix, sums, sizeof mix);
+            put_type(args, &mix, sums + ATTN_N_MIX_NUMBER, cells);
+            cells[PARK] = park; /* a mean of items, as other columns */
         }
-        cells[TYPE] = type_of(args, values);
         if (has_whole(args) && whole != 0 && cells[PATCHED].type == ATTN_VALUE_REAL)
             cells[PATCHED_SHARE] = attn_cell_real(cells[PATCHED].real / whole + 0.0);
     }
     return ATTN_OK;
 }
 
-/* Whether each row has the numbers of all scores (attn_fold_fits_fn). */
+/* Whether each row has its sums, or none has (attn_fold_fits_fn). */
 static bool fits(const void *args, size_t n_row, size_t n_more)
 {
-    const struct attn_heads_args *own = args;
-
-    return n_more == (own->by == ATTN_HEADS_BY_LAYER
-                          ? 0
-                          : n_row * ATTN_N_HEAD_SCORE * N_MORE + has_whole(own));
+    return n_more == (has_types(args) ? n_row * N_MORE : 0) + has_whole(args);
 }
 
 /* Sets FROM and TO to those of ITEM, by default those of ARGS; none is given if there are no pairs
@@ -1223,6 +1265,7 @@ static enum attn_status ask_items(struct heads *heads, struct attn_error *err)
         .host = frame->host,
         .request = &frame->request,
         .options.measures = heads->measured,
+        .options.has_mixes = heads->mixes != NULL,
         .options.keeps_tensors = heads->has_pairs,
         .find = find_item,
         .user = heads,
@@ -1289,7 +1332,7 @@ static enum attn_status begin_cards(struct heads *heads, struct attn_error *err)
     struct attn_location *ats;
 
     if (n_vector > 0)
-        frame->request.selection.sites = "pattern,v";
+        frame->request.selection.sites = "pattern,v,resid_pre";
     if (cards->n_head > 0) /* it is not the first text */
         return ATTN_OK;
     ats = attn_frame_alloc(frame, heads->parts.n, sizeof *ats);
@@ -1365,11 +1408,15 @@ static enum attn_status choose(void *state, struct attn_error *err)
     heads->shown =
         find_shown(args, frame->config, has_prompt && !frame->item ? &frame->request : NULL);
     heads->measured = heads->shown;
-    if (!args->is_weight)
-        heads->measured |= attn_head_kind_measures(frame->config->image.patch_height > 0);
+    if (has_types(args))
+        heads->measured |=
+            ATTN_MEASURE_BIT(ATTN_MEASURE_INDUCTION) | ATTN_MEASURE_BIT(ATTN_MEASURE_DUPLICATE) |
+            ATTN_MEASURE_BIT(ATTN_MEASURE_N_INDUCTION) | ATTN_MEASURE_BIT(ATTN_MEASURE_N_DUPLICATE);
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites =
-        frame->request.maps.drop_sinks > 0 ? "pattern,resid_pre" : "pattern";
+        frame->request.maps.drop_sinks > 0 || (has_types(args) && !frame->study)
+            ? "pattern,resid_pre"
+            : "pattern";
     heads->drop_sinks = frame->request.maps.drop_sinks;
     frame->request.maps.drop_sinks = 0;
     frame->request.selection.heads = chosen;
@@ -1379,6 +1426,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
         heads->encoder = &model->encoder->config;
     ATTN_TRY(list_heads(heads, err));
     heads->found = attn_frame_alloc(frame, heads->parts.n * N_COLUMN, sizeof *heads->found);
+    if (has_types(args))
+        heads->mixes = attn_frame_alloc(frame, heads->parts.n, sizeof *heads->mixes);
     ATTN_TRY(attn_frame_memory(frame, err));
     if (args->cards)
         ATTN_TRY(begin_cards(heads, err));
@@ -1431,6 +1480,8 @@ static void release(void *state)
     attn_card_reading_free(heads->card);
     attn_measure_group_release(&heads->group);
     attn_measure_group_release(&heads->of_encoder);
+    attn_head_mixes_free(heads->mixing);
+    attn_head_mixes_free(heads->of_encoder_mixing);
     attn_selection_free(heads->own_encoder);
     attn_word_pairs_free(heads->pairs);
     attn_picture_maps_free(heads->maps);

@@ -21,7 +21,10 @@
  *     next                                                on the token after
  *     separator, n_separator                              on [SEP] and </s>
  *     sink                                                on the head's sink, where heads have one
- *     type           the kind of head (measures/head_kind.h)
+ *     type           what the head does with the weight that it does not park
+ *                    (measures/head_kind.h); missing for fewer than 30 tokens
+ *     most, share    the class with the largest part of this weight, and the part
+ *     park           the part of all weight that is parked (measures/parks.h)
  *     mul, abs       with a given pattern P: sum A P / sum A, and 1 - sum |A - P| / T
  *     weight, percentile     with from and to: mean over the rows of `from` of the weight on the
  *                    columns of `to`; the share of all pairs of a word and an earlier word whose
@@ -75,7 +78,7 @@ struct attn_heads_args {
     /* number of probes, which use this seed and the following ones; 0: one, without NAME_sd */
     size_t n_probe;
     attn_measure_set measures; /* ATTN_MEASURE_BIT of the columns; 0: ATTN_MEASURES_DEFAULT */
-    double threshold;          /* score above which a head has a type; 0: 0.5 */
+    double threshold;          /* share above which one class names a head; 0: 0.5 */
     const struct attn_ndarray *pattern; /* [T, T] the pattern P; or NULL */
     struct attn_number_list from, to;   /* positions; both or none is given */
     bool has_effect;

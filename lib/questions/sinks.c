@@ -4,11 +4,13 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "measures/parks.h"
 #include "questions/parts.h"
 #include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "trace/trace_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -106,6 +108,17 @@ static const struct attn_column layer_columns[N_LAYER_COLUMN] = {
     [LAYER_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
+enum { PARK, PARK_TOKEN, PARK_WEIGHT, PARK_RATIO, PARK_ROW_TYPE, N_PARK_COLUMN };
+
+static const struct attn_column park_columns[N_PARK_COLUMN] = {
+    [PARK] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
+    [PARK_TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [PARK_WEIGHT] =
+        ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "share of the weight of later rows"),
+    [PARK_RATIO] = ATTN_COLUMN_QUANTITY("ratio", 1, NULL, POSITIVE, "peak by the median peak"),
+    [PARK_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
 struct sinks {
     struct attn_frame frame;
     size_t n; /* positions */
@@ -116,6 +129,7 @@ struct sinks {
     size_t *counts; /* [n_head, n] rows that see it */
     float *stream;  /* [n, d_model] sizes of a stream */
     double threshold;
+    struct attn_parks *parks; /* owns */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -123,10 +137,12 @@ struct sinks {
 static const struct attn_param param_rows[] = {
     ATTN_PARAM(CHOICE, "by", NULL, struct attn_sinks_args, by,
                "rows: head (default); token, the places of each token, which of all texts of "
-               "`items` are pooled; layer, massive activations of the residual stream",
-               .words = "head|token|layer"),
+               "`items` are pooled; layer, massive activations of the residual stream; park, the "
+               "positions whose weight `attn-cli heads` takes out before it names types",
+               .words = "head|token|layer|park"),
     ATTN_PARAM(REAL, "threshold", "X", struct attn_sinks_args, threshold,
-               "a column is a sink if its mean weight is above X; default: 0.3", .most = 1),
+               "a column is a sink if its mean weight is above X; default: 0.3. By layer: a row "
+               "for each position whose ratio is at least X; default: the largest of each layer"),
     ATTN_PARAM(TEXT, "sort", "COLUMN", struct attn_sinks_args, sort,
                "sort by this column, the largest first", .traits = ATTN_PARAM_NO_OPTION),
     ATTN_PARAM(COUNT, "limit", "N", struct attn_sinks_args, n_most, "return N rows; default: all",
@@ -138,10 +154,13 @@ static const struct attn_param_list params = ATTN_PARAM_LIST("Sinks", param_rows
 static const struct attn_param_part parts[] = {{&params, 0}};
 
 static const struct attn_param_rule rules[] = {
-    {.given = "threshold:0", .message = "@ is 0, expected above 0 and below 1"},
+    {.given = "threshold:0", .message = "@ is 0, expected above 0"},
     {.given = "threshold",
-     .excludes = "by:layer",
-     .message = "`threshold` is of columns, and `by layer` has none"},
+     .excludes = "by:park",
+     .message = "`threshold` is of columns and layers, and parks have their own"},
+    {.given = "items",
+     .excludes = "by:park",
+     .message = "`by park` is of one text, and `items` are many"},
 };
 
 static const struct attn_procedure *choose_procedure(const void *given);
@@ -160,7 +179,15 @@ const struct attn_question attn_question_sinks = {
         "`by token` pools the places of each token, the first of a text by itself; rate\n"
         "is the share of heads in which the place is a sink. `by layer` shows the\n"
         "residual stream: activations above 100 that are also above 1,000 times the\n"
-        "median (massive), and where the largest is. Over `items` numbers are means.\n"
+        "median (massive), and where the largest is; with `threshold` all positions from\n"
+        "a ratio on. Over `items` numbers are means.\n"
+        "\n"
+        "`by park` lists the positions that are parks wherever they stand: the first, and\n"
+        "each that gets at least .1 of the weight of the rows after it, mean over heads\n"
+        "(weight), and before some layer has a peak of at least 10 times the median of\n"
+        "the peaks of all positions (ratio). Of encoders all other rows count, and [SEP]\n"
+        "and </s> need no peak, since their norms remove it. The types of heads are of\n"
+        "the weight that is left.\n"
         "\n"
         "A sink says where weight lies when a head has nothing to look for. It does not\n"
         "say that the token there matters: `attn-cli heads` has the mass on it, and\n"
@@ -178,10 +205,15 @@ static enum attn_status choose(void *state, struct attn_error *err)
     struct sinks *sinks = state;
     const struct attn_sinks_args *args = sinks->frame.args;
 
-    if (!(args->threshold >= 0 && args->threshold < 1))
+    const bool is_of_layers = args->by == ATTN_SINKS_BY_LAYER;
+
+    if (!(args->threshold >= 0 && (args->threshold < 1 || is_of_layers)))
         return attn_error_set(err, ATTN_INVALID, "`threshold` is %g, expected above 0 and below 1",
                               args->threshold);
-    sinks->threshold = args->threshold > 0 ? args->threshold : ATTN_SINK_WEIGHT;
+    if (args->threshold > 0 && is_of_layers && sinks->frame.is_one_of_many)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`threshold` of layers is of one text: items have other positions");
+    sinks->threshold = args->threshold > 0 || is_of_layers ? args->threshold : ATTN_SINK_WEIGHT;
     attn_frame_choose_nothing(&sinks->frame.request);
     return ATTN_OK;
 }
@@ -216,6 +248,7 @@ static enum attn_status list_heads(struct sinks *sinks, struct attn_error *err)
 static void release(void *state)
 {
     attn_free(((struct sinks *)state)->parts.items);
+    attn_parks_free(((struct sinks *)state)->parks);
 }
 
 /* --- Columns ---------------------------------------------------------------------------------- */
@@ -433,30 +466,26 @@ static double find_sorted(const float *x, size_t n, size_t k, size_t *counts)
     return (double)value;
 }
 
-/* Appends the row of the stream that EVENT has the last rows of. */
+/* Appends the row of the largest activation of positions FIRST to FIRST + N - 1 of the stream that
+ * EVENT has the last rows of, if its ratio to MEDIAN is at least the threshold. */
 static enum attn_status append_stream(struct sinks *sinks, const struct attn_trace_event *event,
-                                      struct attn_error *err)
+                                      size_t first, size_t n, double median, struct attn_error *err)
 {
     struct attn_frame *frame = &sinks->frame;
-    const size_t width = frame->config->d_model, n = sinks->n * width;
-    size_t largest = 0, n_massive = 0;
+    const size_t width = frame->config->d_model;
+    size_t largest = first * width, n_massive = 0;
     struct attn_location at = event->at;
     struct attn_cell row[N_LAYER_COLUMN] = {[SITE] = attn_cell_string(attn_site_name(at.site))};
-    size_t *counts = attn_alloc(N_HALF, sizeof *counts, err);
-    double median;
 
-    if (!counts)
-        return ATTN_NO_MEMORY;
-    median = (find_sorted(sinks->stream, n, (n - 1) / 2, counts) +
-              find_sorted(sinks->stream, n, n / 2, counts)) /
-             2;
-    attn_free(counts);
-    for (size_t i = 0; i < n; i++) {
+    assert(width > 0);
+    for (size_t i = first * width; i < (first + n) * width; i++) {
         const double x = (double)sinks->stream[i];
 
         largest = sinks->stream[i] > sinks->stream[largest] ? i : largest;
         n_massive += x > massive_value && x > massive_ratio * median;
     }
+    if ((double)sinks->stream[largest] < sinks->threshold * median)
+        return ATTN_OK;
     attn_location_put(&at, &row[OF_STACK]);
     row[MASSIVE] = attn_cell_real((double)n_massive);
     row[LARGEST] = attn_cell_real((double)sinks->stream[largest]);
@@ -468,6 +497,27 @@ static enum attn_status append_stream(struct sinks *sinks, const struct attn_tra
     if (median > 0)
         row[RATIO] = attn_cell_real((double)sinks->stream[largest] / median);
     return attn_frame_append(frame, row, err);
+}
+
+/* Appends the rows of the stream that EVENT has the last rows of: of each position if there is a
+ * threshold. */
+static enum attn_status append_streams(struct sinks *sinks, const struct attn_trace_event *event,
+                                       struct attn_error *err)
+{
+    const size_t n = sinks->n * sinks->frame.config->d_model;
+    const size_t step = sinks->threshold > 0 ? 1 : sinks->n;
+    size_t *counts = attn_alloc(N_HALF, sizeof *counts, err);
+    double median;
+
+    if (!counts)
+        return ATTN_NO_MEMORY;
+    median = (find_sorted(sinks->stream, n, (n - 1) / 2, counts) +
+              find_sorted(sinks->stream, n, n / 2, counts)) /
+             2;
+    attn_free(counts);
+    for (size_t i = 0; i < sinks->n; i += step)
+        ATTN_TRY(append_stream(sinks, event, i, step, median, err));
+    return ATTN_OK;
 }
 
 /* Keeps the rows of a stream (attn_trace_fn). */
@@ -484,7 +534,7 @@ static enum attn_status on_stream(void *user, const struct attn_trace_event *eve
     for (size_t r = 0; r < event->n_row; r++)
         for (size_t c = 0; c < width; c++)
             sinks->stream[(event->row0 + r) * width + c] = fabsf(event->data[r * event->ld + c]);
-    return event->row0 + event->n_row == sinks->n ? append_stream(sinks, event, err) : ATTN_OK;
+    return event->row0 + event->n_row == sinks->n ? append_streams(sinks, event, err) : ATTN_OK;
 }
 
 static enum attn_status ask_layers(void *state, struct attn_error *err)
@@ -501,6 +551,47 @@ static enum attn_status ask_layers(void *state, struct attn_error *err)
         attn_frame_alloc(frame, sinks->n, frame->config->d_model * sizeof *sinks->stream);
     ATTN_TRY(attn_frame_memory(frame, err));
     return attn_watch(frame->run, &watch, err);
+}
+
+/* --- Parks ------------------------------------------------------------------------------------ */
+
+static enum attn_status on_park(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    (void)err;
+    if (event->at.stack != ATTN_STACK_ENCODER)
+        attn_parks_add(user, event);
+    return ATTN_OK;
+}
+
+static enum attn_status ask_parks(void *state, struct attn_error *err)
+{
+    struct sinks *sinks = state;
+    struct attn_frame *frame = &sinks->frame;
+    const struct attn_run *run = frame->run;
+    const struct attn_metric_settings settings = attn_run_metric_settings(run);
+    struct attn_watch watch = {.n_piece = MOST_ROWS, .on_event = on_park};
+    const bool *is_parked;
+
+    ATTN_TRY(attn_frame_select(frame, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_RESID_PRE), err));
+    attn_selection_take_rows(frame->selection);
+    ATTN_TRY(attn_parks_create(&settings, frame->selection, &sinks->parks, err));
+    watch.selection = frame->selection;
+    watch.user = sinks->parks;
+    ATTN_TRY(attn_watch(run, &watch, err));
+    is_parked = attn_parks_find(sinks->parks);
+    for (size_t i = 0; i < run->text.n; i++) {
+        const struct attn_cell row[N_PARK_COLUMN] = {
+            [PARK] = attn_cell_integer((int64_t)i),
+            [PARK_TOKEN] = attn_cell_position(&run->text.tokens, i),
+            [PARK_WEIGHT] = attn_cell_real_or_missing(attn_parks_weight(sinks->parks, i)),
+            [PARK_RATIO] = attn_cell_real(attn_parks_ratio(sinks->parks, i)),
+        };
+
+        if (is_parked[i])
+            ATTN_TRY(attn_frame_append(frame, row, err));
+    }
+    return ATTN_OK;
 }
 
 /* --- The procedures --------------------------------------------------------------------------- */
@@ -547,12 +638,21 @@ static const struct attn_procedure of_layers = {
     .ask = ask_layers,
 };
 
+static const struct attn_procedure of_parks = {
+    .name = "sinks",
+    COMMON,
+    .columns = park_columns,
+    .n_column = N_PARK_COLUMN,
+    .ask = ask_parks,
+};
+
 static const struct attn_procedure *choose_procedure(const void *given)
 {
     const struct attn_sinks_args *args = given;
 
     return args->by == ATTN_SINKS_BY_TOKEN   ? &of_tokens
            : args->by == ATTN_SINKS_BY_LAYER ? &of_layers
+           : args->by == ATTN_SINKS_BY_PARK  ? &of_parks
                                              : &of_heads;
 }
 

@@ -20,13 +20,16 @@ struct attn_study_args; /* questions/study.h */
 enum attn_sinks_by {
     ATTN_SINKS_BY_HEAD = 0,
     ATTN_SINKS_BY_TOKEN = 1, /* the places of each token, of all texts */
-    ATTN_SINKS_BY_LAYER = 2  /* massive activations of the stream (Sun et al. 2024, 2402.17762) */
+    ATTN_SINKS_BY_LAYER = 2, /* massive activations of the stream (Sun et al. 2024, 2402.17762) */
+    ATTN_SINKS_BY_PARK = 3   /* positions that are parks (measures/parks.h) */
 };
 
 struct attn_sinks_args {
     size_t size; /* size of this struct */
     enum attn_sinks_by by;
-    double threshold; /* above 0 and below 1; 0: 0.3 */
+    /* above 0, and below 1 except by layer; 0: 0.3. By layer: all positions with a ratio of at
+     * least this have a row; 0: the largest of each layer */
+    double threshold;
     /* items to use instead of the request's input; or NULL */
     const struct attn_study_args *study;
     const char *sort; /* column to sort by (tables/table_order.h); or NULL */
@@ -42,6 +45,7 @@ struct attn_sinks_args {
  *         value_norm
  *     token, id, places, rate, weight                                        by token
  *     layer, site, massive, largest, position, token, dim, median, ratio     by layer
+ *     position, token, weight, ratio                                         by park
  *
  * by token sorted by rate; position 0 is the token "(first)", without an id. Over items the
  * columns position, token and dim are missing, except the token of a table by token, whose numbers

@@ -12,6 +12,7 @@
 #include "input/encoder.h"
 #include "input/pixels_internal.h"
 #include "inspect/cost.h"
+#include "measures/head_mix.h"
 #include "measures/picture_maps.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"
@@ -596,6 +597,16 @@ static void release_maps(struct attn_picture_maps *maps[2])
     }
 }
 
+static void release_mixes(struct attn_run *run)
+{
+    for (int i = 0; i < 2; i++) {
+        attn_head_mixes_free(run->mixes[i]);
+        run->mixes[i] = NULL;
+    }
+    attn_selection_free(run->watched);
+    attn_selection_free(run->own_encoder);
+}
+
 void attn_run_free(struct attn_run *run)
 {
     if (!run)
@@ -612,6 +623,7 @@ void attn_run_free(struct attn_run *run)
     attn_sequence_release(&run->source);
     attn_host_free(run->labelled);
     release_maps(run->maps);
+    release_mixes(run);
     attn_free(run);
 }
 
@@ -662,6 +674,9 @@ static enum attn_status emit(void *user, const struct attn_trace_event *event,
 {
     const struct watching *watching = user;
 
+    for (int i = 0; i < 2; i++)
+        if (watching->run->mixes[i] && (event->at.stack == ATTN_STACK_ENCODER) == (i == 1))
+            attn_head_mixes_add(watching->run->mixes[i], event);
     if (watching->observer)
         ATTN_TRY(watching->observer->on_event(watching->observer->user, event, err));
     return attn_selection_wants(watching->run->selection, &event->at)
@@ -1007,13 +1022,55 @@ static enum attn_status perform_arrays(const struct attn_run *run, const struct 
     return ATTN_OK;
 }
 
+static struct attn_metric_settings source_settings(const struct attn_run *run)
+{
+    return (struct attn_metric_settings){.n_recalled = 1,
+                                         .ids = run->source.ids,
+                                         .tokens = run->source.tokens.bytes,
+                                         .token_sizes = run->source.tokens.sizes,
+                                         .n_token = run->source.n,
+                                         .key_mask = run->source.key_mask};
+}
+
+/* Creates the mixes of RUN, and the selection of what they need, if an output shows types. */
+static enum attn_status begin_mixes(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request_outputs *outputs = &run->request.outputs;
+    const struct attn_metric_settings of_text = attn_run_metric_settings(run),
+                                      of_source = source_settings(run);
+    struct attn_site_set sites = attn_selection_sites_of(run->selection, ATTN_STACK_ONLY);
+    struct attn_site_set of_encoder = attn_selection_sites_of(run->selection, ATTN_STACK_ENCODER);
+    bool is_shown = false;
+
+    for (size_t i = 0; i < outputs->n; i++)
+        is_shown |= outputs->items[i].format->shows_types;
+    if (!is_shown || !run->model || run->n_tile > 0 ||
+        attn_selection_is_of_encoder(run->selection) || !attn_sites_have(sites, ATTN_SITE_PATTERN))
+        return ATTN_OK;
+    ATTN_TRY(attn_selection_copy(run->selection, &run->watched, err));
+    attn_sites_add(&sites, ATTN_SITE_RESID_PRE);
+    if (attn_sites_have(of_encoder, ATTN_SITE_PATTERN))
+        attn_sites_add(&of_encoder, ATTN_SITE_RESID_PRE);
+    attn_selection_clear_sites(run->watched);
+    ATTN_TRY(attn_selection_add_sites(run->watched, ATTN_STACK_ONLY, sites, err));
+    if (attn_selection_dims(run->watched)->encoder)
+        ATTN_TRY(attn_selection_add_sites(run->watched, ATTN_STACK_ENCODER, of_encoder, err));
+    ATTN_TRY(attn_head_mixes_create(&of_text, run->watched, &run->mixes[0], err));
+    if (!attn_selection_dims(run->watched)->encoder)
+        return ATTN_OK;
+    ATTN_TRY(attn_selection_copy_stack(run->watched, ATTN_STACK_ENCODER, &run->own_encoder, err));
+    return attn_head_mixes_create(&of_source, run->own_encoder, &run->mixes[1], err);
+}
+
 /* Computes the run and completes the outputs, which are open. */
 static enum attn_status compute(struct attn_run *run, const struct attn_trace *observer,
                                 struct attn_pool *pool, struct attn_outputs *outputs,
                                 struct attn_result *result, struct attn_error *err)
 {
     struct watching watching = {run, observer, outputs};
-    const struct attn_trace all = {.selection = observer ? observer->selection : run->selection,
+    const struct attn_trace all = {.selection = observer       ? observer->selection
+                                                : run->watched ? run->watched
+                                                               : run->selection,
                                    .on_event = emit,
                                    .user = &watching};
     const struct attn_trace *trace =
@@ -1060,6 +1117,9 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     options.has_predictions = attn_predict_is_asked(&request->predict);
     options.on_note = request->on_note;
     options.user = request->user;
+    options.mixes = run->mixes;
+    if (!observer)
+        ATTN_TRY(attn_error_at(begin_mixes(run, err), ATTN_STAGE_OPTIONS, err));
     status = attn_outputs_create(request->outputs.items, request->outputs.n, &run->labels, &options,
                                  &outputs, err);
     if (status != ATTN_OK)

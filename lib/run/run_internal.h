@@ -57,6 +57,9 @@ struct attn_run {
     struct attn_array_axes axes;
     struct attn_backdrop backdrop;     /* for the labels, if the input is a picture */
     struct attn_picture_maps *maps[2]; /* owns; of the last feed, and of the neutral question */
+    /* Own; the selection with what the mixes read, and that of the encoder; or NULL. */
+    struct attn_selection *watched, *own_encoder;
+    struct attn_head_mixes *mixes[2]; /* own; while outputs that show types are written */
     struct attn_labels labels;
 };
 

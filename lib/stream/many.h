@@ -36,7 +36,8 @@
 #include "trace/capture.h"
 
 struct attn_edges;
-struct attn_spaces; /* input/spaces.h */
+struct attn_head_mix; /* measures/head_mix.h */
+struct attn_spaces;   /* input/spaces.h */
 
 struct attn_many_options {
     size_t size; /* of this struct */
@@ -53,6 +54,7 @@ struct attn_many_options {
     size_t n_edge;             /* this many largest keys of each query, for records; 0: none */
     bool has_logits; /* computes the logits after one position of each item: its `answer.at`, by
                         default the last one */
+    bool has_mixes;  /* computes how each head divides its weight */
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */
@@ -96,6 +98,7 @@ struct attn_item_result {
     bool is_general;            /* if it failed: every item would fail with this error */
     struct attn_spaces *spaces; /* receives unusual spaces of the text or the target; or NULL */
     struct attn_error err;      /* the message of the failure */
+    const struct attn_head_mix *mixes; /* [L, H] NULL unless has_mixes */
 };
 
 /* Reads the next item, with its number; NULL after the last. The caller owns it, and keeps it valid

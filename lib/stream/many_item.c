@@ -12,6 +12,7 @@
 #include "input/pixels_internal.h"
 #include "input/position.h"
 #include "measures/edges.h"
+#include "measures/head_mix.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
@@ -81,8 +82,10 @@ static enum attn_status select_watched(const struct attn_many_task *task,
     struct attn_selection *made = NULL;
     enum attn_status status;
 
-    if (options->measures != 0 || options->n_edge > 0)
+    if (options->measures != 0 || options->n_edge > 0 || options->has_mixes)
         attn_sites_add(&sites, ATTN_SITE_PATTERN);
+    if (options->has_mixes)
+        attn_sites_add(&sites, ATTN_SITE_RESID_PRE);
     if (options->has_surprisal && !is_masked(task))
         attn_sites_add(&sites, ATTN_SITE_LOGITS);
     /* Makes the session keep every row, so that logits of any position can be computed. */
@@ -365,7 +368,9 @@ static size_t count_bytes(const struct attn_many_task *task, const struct attn_m
     const struct attn_selection *selection = item->run->selection;
     const size_t n = item->run->text.n;
     size_t n_number = /* number of floats; a double counts as two */
-        3 * (size_t)attn_measures_count(task->options.measures) * task->n_layer * task->n_head;
+        3 * (size_t)attn_measures_count(task->options.measures) * task->n_layer * task->n_head +
+        (task->options.has_mixes ? (size_t)2 * ATTN_N_MIX_NUMBER * task->n_layer * task->n_head
+                                 : 0);
 
     struct attn_selection_walk walk = {0};
 
@@ -499,6 +504,8 @@ static enum attn_status make_listeners(const struct attn_many_task *task,
     ATTN_TRY(select_watched(task, item->run, &item->watched, err));
     ATTN_TRY(attn_measure_group_create(task->options.measures, &settings, item->watched, item->pool,
                                        &item->group, err));
+    if (task->options.has_mixes)
+        ATTN_TRY(attn_head_mixes_create(&settings, item->watched, &item->mixing, err));
     if (task->options.n_edge > 0)
         ATTN_TRY(
             attn_edges_create(item->watched, task->options.n_edge, item->pool, &item->edges, err));
@@ -569,6 +576,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 
     if (event->at.site == ATTN_SITE_PATTERN)
         attn_measure_group_add(&item->group, event);
+    if (item->mixing)
+        attn_head_mixes_add(item->mixing, event);
     if (item->edges && event->at.site == ATTN_SITE_PATTERN)
         attn_edges_add(item->edges, event);
     if (item->surprisal && event->at.site == ATTN_SITE_LOGITS &&
@@ -599,6 +608,25 @@ static void find_measure(const struct attn_many_task *task, const struct attn_ma
     }
 }
 
+/* Computes how the heads of ITEM divide their weight. */
+static enum attn_status find_mixes(const struct attn_many_task *task, struct attn_many_item *item,
+                                   struct attn_error *err)
+{
+    const size_t n = task->n_layer * task->n_head;
+
+    ATTN_TRY(ATTN_ALLOC(item->mixes, n, err));
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_location at =
+            attn_head_at(attn_selection_dims(item->watched), ATTN_SITE_PATTERN, i);
+
+        if (attn_selection_has_head(item->watched, &at))
+            attn_head_mixes_find(item->mixing, &at, &item->mixes[i]);
+    }
+    attn_head_mixes_free(item->mixing);
+    item->mixing = NULL;
+    return ATTN_OK;
+}
+
 static enum attn_status find_measures(const struct attn_many_task *task,
                                       struct attn_many_item *item, struct attn_error *err)
 {
@@ -606,6 +634,8 @@ static enum attn_status find_measures(const struct attn_many_task *task,
     const size_t n = (size_t)attn_measures_count(task->options.measures);
     double *values;
 
+    if (item->mixing)
+        ATTN_TRY(find_mixes(task, item, err));
     if (n == 0)
         return ATTN_OK;
     item->measures = attn_alloc(n * n_cell, sizeof *item->measures, err);
@@ -636,6 +666,7 @@ void attn_many_item_report(const struct attn_many_task *task, const struct attn_
         .labels = item->run ? &item->run->labels : NULL,
         .measures = item->measures,
         .exact = item->exact,
+        .mixes = item->mixes,
         .which = task->options.measures,
         .n_layer = task->n_layer,
         .n_head = task->n_head,
@@ -715,6 +746,8 @@ void attn_many_item_release(struct attn_many_item *item)
 {
     attn_measure_group_release(&item->group);
     attn_edges_free(item->edges);
+    attn_head_mixes_free(item->mixing);
+    attn_free(item->mixes);
     attn_capture_free(item->capture);
     attn_selection_free(item->watched);
     attn_free(item->measures);

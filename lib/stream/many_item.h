@@ -65,6 +65,8 @@ struct attn_many_item {
     /* Set while it is computed: */
     struct attn_selection *watched;  /* owns; the selection of its trace */
     struct attn_measure_group group; /* owns; computes the measures */
+    struct attn_head_mixes *mixing;  /* owns; or NULL */
+    struct attn_head_mix *mixes;     /* [L, H] owns; or NULL */
     struct attn_edges *edges;        /* owns; or NULL */
     struct attn_capture *capture;    /* owns; or NULL */
     float *measures;                 /* [n_measure, L, H] owns; or NULL */

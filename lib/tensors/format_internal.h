@@ -44,6 +44,7 @@ struct attn_format {
     bool joins_stacks;    /* if holds_stacks is false: shows both stacks if both are selected */
     bool is_suggested;    /* hints suggest it for getting all numbers */
     bool has_predictions; /* supports attn_writer_predictions */
+    bool shows_types;     /* needs `mixes` of the options */
     struct attn_format_option own;
 
     /* functions that write the events of a trace; NULL: not supported */

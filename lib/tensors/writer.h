@@ -30,6 +30,7 @@
 
 #include <signal.h>
 
+struct attn_head_mixes;    /* measures/head_mix.h */
 struct attn_table;         /* tables/table.h */
 struct attn_table_picture; /* pictures/table_picture.h */
 
@@ -49,6 +50,9 @@ struct attn_writer_options {
         *table; /* a table that a page shows before the patterns; or NULL. Borrowed until opened */
     const struct attn_table_picture *table_picture; /* how the table is drawn */
     bool has_predictions;                           /* attn_writer_predictions will be called */
+    /* [2] how heads divide their weight, complete after the last event: of the text and of an
+     * encoder before it; NULL: unknown. Borrowed; or NULL */
+    struct attn_head_mixes *const *mixes;
 };
 
 #define ATTN_WRITER_OPTIONS_DEFAULT                                                                \

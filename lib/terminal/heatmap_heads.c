@@ -16,61 +16,91 @@ static struct attn_heatmap_colors colors_of(const struct attn_head_map *heads)
     return colors;
 }
 
+/* Returns the type of a head of this text: of the largest share of the rest if it is short. */
+static struct attn_head_type type_of(const struct attn_head_map *heads,
+                                     const struct attn_location *at)
+{
+    static const struct attn_head_jobs unknown = {0, 0, 0, 0};
+    struct attn_head_type type = {.kind = NULL};
+    struct attn_head_mix mix;
+
+    if (!heads->mixes || !heads->mixes[0])
+        return type;
+    attn_head_mixes_find(heads->mixes[0], at, &mix);
+    type = attn_head_type_of(&mix, &unknown, 0);
+    type.kind = type.kind ? type.kind : type.largest;
+    return type;
+}
+
+static bool is_short(const struct attn_head_map *heads)
+{
+    return attn_selection_dims(heads->selection)->n_position < ATTN_HEAD_TYPE_TOKENS;
+}
+
+/* Lists the kinds that occur in *occurs; all while lines are counted. */
 static enum attn_status end_legend(const struct attn_head_map *heads, struct attn_error *err)
 {
-    const struct attn_heatmap_colors colors = colors_of(heads);
+    const struct attn_dims *dims = attn_selection_dims(heads->selection);
+    struct attn_buffer *label = &heads->map->label;
+    bool occurs[ATTN_N_HEAD_KIND] = {false};
+    const char *between = "";
 
-    attn_buffer_append_string(&heads->map->label, "looks most at");
+    for (size_t i = 0; i < dims->n_layer * dims->n_head; i++) {
+        const struct attn_location at = attn_head_at(dims, ATTN_SITE_PATTERN, i);
+        const struct attn_head_type type = attn_selection_has_head(heads->selection, &at) && err
+                                               ? type_of(heads, &at)
+                                               : (struct attn_head_type){.kind = NULL};
+
+        if (type.kind)
+            occurs[type.kind - attn_head_kind_at(0)] = true;
+    }
+    attn_buffer_append_string(label, is_short(heads)
+                                         ? "largest share beside parks (types need 30 tokens):"
+                                         : "type of the weight beside parks:");
     for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++) {
         const struct attn_head_kind *kind = attn_head_kind_at(i);
 
-        attn_buffer_append_format(&heads->map->label, "%s %c %s", i > 0 ? "," : "", kind->letter,
-                                  kind->name);
+        if (!occurs[i] && err)
+            continue;
+        attn_buffer_append_format(label, "%s %c %s", between, kind->letter, kind->name);
+        between = ",";
     }
-    attn_buffer_append_string(&heads->map->label, "; mean weight:");
-    return attn_heatmap_end_legend(heads->map, &colors, err);
+    attn_buffer_append_string(label, "; bar: what is not parked");
+    return attn_heatmap_end_text(heads->map, 1, err);
 }
 
-/* Returns the kind of a head, or NULL, and its weight. */
-static const struct attn_head_kind *kind_of(const struct attn_head_map *heads,
-                                            const struct attn_location *at, double *weight)
-{
-    double values[ATTN_N_MEASURE];
-
-    attn_measure_group_values(heads->measures, at, values);
-    return attn_head_kind_of(values, ATTN_HEAD_KIND_THRESHOLD, weight);
-}
-
-/* Prints the cell of a head: its letter; without colors followed by its shade if a column is
- * free. */
+/* Prints the cell of a head: its letter, and where a column is free a bar of the part of its weight
+ * that is not parked. */
 static size_t put_head(struct attn_heatmap *map, const void *of, struct attn_sheet_spot spot)
 {
+    static const char *const bars[2][5] = {{" ", ".", ":", "*", "#"},
+                                           {" ", "\u2582", "\u2584", "\u2586", "\u2588"}};
     const struct attn_head_map *heads = of;
     const struct attn_dims *dims = attn_selection_dims(heads->selection);
     const struct attn_location at =
         attn_head_at(dims, ATTN_SITE_PATTERN, spot.row * dims->n_head + spot.column);
-    const bool is_colored = map->line.depth != ATTN_DEPTH_NONE;
     const size_t width = heads->sheet.cell_width;
     struct attn_heatmap_colors colors = colors_of(heads);
     struct attn_heatmap_cell cell = {.kind = ATTN_CELL_HIDDEN};
-    const struct attn_head_kind *kind;
-    size_t used;
-    double weight;
+    struct attn_head_type type;
+    const size_t indent = map->line.depth != ATTN_DEPTH_NONE && width > 2;
+    size_t used = 1 + indent;
 
     if (!attn_selection_has_head(heads->selection, &at))
         return 0;
-    kind = kind_of(heads, &at, &weight);
-    attn_buffer_append_format(&map->label, "%s%c", is_colored && width > 2 ? " " : "",
-                              kind ? kind->letter : '-');
-    used = map->label.size;
-    if (kind) {
+    type = type_of(heads, &at);
+    attn_buffer_append_format(&map->label, "%s%c", indent > 0 ? " " : "",
+                              type.kind ? type.kind->letter : ' ');
+    if (type.kind) {
         cell.kind = ATTN_CELL_VALUE;
-        cell.place = attn_color_place(&colors.scale, colors.range, weight);
+        cell.place = attn_color_place(&colors.scale, colors.range, type.weight * (1 - type.park));
         if (!map->picture->colormap)
-            colors.hue = kind->hue;
+            colors.hue = type.kind->hue;
     }
-    if (kind && !is_colored && width > 1) {
-        attn_buffer_append_string(&map->label, attn_heatmap_shade(map, &colors, cell.place));
+    if (type.kind && width > 1) {
+        attn_buffer_append_string(
+            &map->label,
+            bars[!map->picture->is_plain][(int)fmin(4, ceil(4 * (1 - type.park) - 0.1))]);
         used++;
     }
     attn_buffer_append_format(&map->label, "%*s", (int)(width - used), "");
@@ -104,13 +134,13 @@ static bool fits(struct attn_head_map *heads, size_t width)
 
 void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
                         const struct attn_selection *selection,
-                        const struct attn_measure_group *measures, size_t most_lines)
+                        struct attn_head_mixes *const *mixes, size_t most_lines)
 {
     enum { MOST_WIDTH = 3 };
     const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_head_map best = {0};
 
-    *heads = (struct attn_head_map){.map = map, .selection = selection, .measures = measures};
+    *heads = (struct attn_head_map){.map = map, .selection = selection, .mixes = mixes};
     heads->sheet = attn_sheet_of_heads(heads, dims->n_layer, dims->n_head, map->width);
     heads->sheet.put_cell = put_head;
     for (size_t width = MOST_WIDTH; width > 0; width--)

@@ -367,18 +367,18 @@ enum attn_status attn_heatmap_draw_shares(struct attn_heatmap *map, struct attn_
  *     layer 1 ...
  */
 struct attn_head_map {
-    struct attn_heatmap *map;                  /* borrowed */
-    const struct attn_selection *selection;    /* borrowed */
-    const struct attn_measure_group *measures; /* borrowed; must contain attn_head_kind_measures */
+    struct attn_heatmap *map;               /* borrowed */
+    const struct attn_selection *selection; /* borrowed */
+    struct attn_head_mixes *const *mixes;   /* borrowed; [0] NULL: heads have no types */
     struct attn_sheet sheet;
     size_t n_line;
 };
 
 /* Plans cells as wide as the width allows, or narrow ones if only these fit MOST_LINES lines.
- * MEASURES may be filled after this call. */
+ * MIXES may be filled after this call. */
 void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
                         const struct attn_selection *selection,
-                        const struct attn_measure_group *measures, size_t most_lines);
+                        struct attn_head_mixes *const *mixes, size_t most_lines);
 
 enum attn_status attn_head_map_draw(const struct attn_head_map *heads, struct attn_error *err);
 

@@ -26,6 +26,7 @@
 #include "tensors/writer.h"
 #include "trace/trace_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,12 +62,15 @@ struct screen_writer {
     bool has_maps;  /* the matrices are maps over a picture in the text */
 };
 
-/* The matrix that is drawn, and why: its measure `far`; of a map its share of the picture, and the
- * number of heads that are ranked, of which it is the first. */
+/* The matrix that is drawn, and why: its weight on KEY from the last token, or its measure `far`;
+ * of a map its share of the picture, and the number of heads that are ranked, of which it is the
+ * first.
+ */
 struct chosen {
     const struct attn_level_matrix *matrix;
     double far;
     size_t n_ranked;
+    size_t key; /* 0: none */
 };
 
 static bool has_all_heads(const struct screen_writer *w)
@@ -181,6 +185,9 @@ static void append_reason(struct screen_writer *w, const struct chosen *chosen, 
     else if (w->has_maps)
         attn_fixed_text_append(note, size, used, "(no localization head; the largest picture %.2f",
                                chosen->far);
+    else if (chosen->key > 0)
+        attn_fixed_text_append(note, size, used, "(last token looks hardest: %.2f on %zu",
+                               chosen->far, chosen->key);
     else if (chosen->far > 0)
         attn_fixed_text_append(note, size, used, "(%s: far %.2f",
                                is_of_source
@@ -296,7 +303,8 @@ static size_t fixed_lines(struct screen_writer *w, size_t n_head)
     while (!may_be_drawn(w, last))
         last--;
     attn_heatmap_begin_count(&w->map);
-    end_name(w, &(struct chosen){last, 0.5, 10}, NULL);
+    end_name(w, &(struct chosen){last, 0.5, 10, w->base.options.mixes ? w->base.n_position : 0},
+             NULL);
     n_name = w->map.n_line;
     end_model(w, NULL);
     if (w->has_maps)
@@ -352,7 +360,7 @@ static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
                                       MOST_LINES > least ? MOST_LINES - least : 1, err));
         used = fixed + w->thumbnails.n_line;
         if (w->thumbnails.n_line == 0) {
-            attn_head_map_plan(&w->heads, &w->map, w->base.labels.selection, &w->measures,
+            attn_head_map_plan(&w->heads, &w->map, w->base.labels.selection, w->base.options.mixes,
                                MOST_LINES > least ? MOST_LINES - least : 1);
             used = fixed + w->heads.n_line;
         }
@@ -399,11 +407,10 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     for (size_t i = 0; i < w->levels->n; i++)
         w->has_cross |= is_cross(w, &w->levels->items[i]);
     ATTN_TRY(plan(w, err));
-    ATTN_TRY(
-        attn_measure_group_create((w->heads.map ? attn_head_kind_measures(writer->labels.backdrop)
-                                                : ATTN_MEASURE_BIT(ATTN_MEASURE_FAR)) |
-                                      (has_sinks(w) ? ATTN_MEASURE_BIT(ATTN_MEASURE_SINK) : 0),
-                                  &settings, selection, writer->options.pool, &w->measures, err));
+    ATTN_TRY(attn_measure_group_create(ATTN_MEASURE_BIT(ATTN_MEASURE_FAR) |
+                                           (has_sinks(w) ? ATTN_MEASURE_BIT(ATTN_MEASURE_SINK) : 0),
+                                       &settings, selection, writer->options.pool, &w->measures,
+                                       err));
     return ATTN_ALLOC(w->vectors, attn_selection_dims(selection)->n_layer, err);
 }
 
@@ -468,10 +475,36 @@ static enum attn_status predictions_screen(struct attn_writer *writer,
 
 /* --- Printing -------------------------------------------------------------------------------- */
 
+/* Chooses the head that looks hardest from the last token at another than parks, the first, the one
+ * before and itself; the first one in a tie. */
+static struct chosen choose_look(const struct screen_writer *w)
+{
+    struct attn_head_mixes *mixes = w->base.options.mixes ? w->base.options.mixes[0] : NULL;
+    struct chosen chosen = {NULL, 0, 0, 0};
+
+    for (size_t i = 0; mixes && !w->has_cross && i < w->levels->n; i++) {
+        const struct attn_level_matrix *m = &w->levels->items[i];
+        struct attn_head_mix mix;
+        size_t key = 0;
+        double weight;
+
+        if (m->at.site != ATTN_SITE_PATTERN || !may_be_drawn(w, m))
+            continue;
+        attn_head_mixes_find(mixes, &m->at, &mix);
+        weight = attn_head_mixes_look(mixes, &m->at, &key);
+        if (weight > chosen.far)
+            chosen = (struct chosen){.matrix = m, .far = weight, .key = key};
+    }
+    return chosen;
+}
+
 /* Chooses the head with the largest measure `far`; the first one in a tie. */
 static struct chosen choose(const struct screen_writer *w)
 {
-    struct chosen chosen = {NULL, 0, 0};
+    struct chosen chosen = choose_look(w);
+
+    if (chosen.matrix)
+        return chosen;
 
     for (size_t i = 0; i < w->levels->n; i++) {
         const struct attn_level_matrix *m = &w->levels->items[i];
@@ -568,7 +601,7 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
 {
     struct screen_writer *w = (struct screen_writer *)writer;
     const struct attn_grid_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
-    struct chosen chosen = {NULL, 0, 0};
+    struct chosen chosen = {NULL, 0, 0, 0};
 
     if (w->has_maps) {
         ATTN_TRY(choose_map(w, &chosen, err));
@@ -576,6 +609,7 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
     } else {
         chosen = choose(w);
     }
+    assert(chosen.matrix);
     ATTN_TRY(end_model(w, err));
     if (tokens.n > 0)
         ATTN_TRY(attn_heatmap_draw_items(&w->map, &tokens, "", w->n_token_line, err));
@@ -584,7 +618,8 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
         ATTN_TRY(attn_heatmap_end_line(&w->map, err));
     }
     for (size_t i = 0; has_all_heads(w) && i < w->levels->n; i++)
-        ATTN_TRY(draw_head(w, &(struct chosen){&w->levels->items[i], chosen.far, 0}, err));
+        ATTN_TRY(
+            draw_head(w, &(struct chosen){&w->levels->items[i], chosen.far, 0, chosen.key}, err));
     if (!has_all_heads(w))
         ATTN_TRY(draw_head(w, &chosen, err));
     if (w->has_maps)
@@ -620,6 +655,7 @@ const struct attn_format attn_screen_format = {
     .title = "screen",
     .is_picture = true,
     .has_predictions = true,
+    .shows_types = true,
     .tensors =
         &(const struct attn_writer_ops){
             .size = sizeof(struct screen_writer),

@@ -161,40 +161,42 @@ START_TEST(kinds_of_heads_darken_with_their_weight)
 }
 END_TEST
 
-static char kind_letter(const double *values, double *weight)
+START_TEST(a_head_has_the_type_of_the_weight_beside_parks)
 {
-    const struct attn_head_kind *kind = attn_head_kind_of(values, 0.5, weight);
+    /* rows of 10 keys with 3 in its sentence, 60 % parked */
+    struct attn_head_mix mix = {.n_row = 100,
+                                .parked = 60,
+                                .weights = {[ATTN_MIX_MARKS] = 30, [ATTN_MIX_ELSEWHERE] = 10},
+                                .even = {10, 10, 0, 0, 0, 15, 0, 20, 10, 35},
+                                .entropy = 20,
+                                .most_entropy = 100};
+    struct attn_head_jobs jobs = {0, 0, 0, 0};
+    struct attn_head_type type = attn_head_type_of(&mix, &jobs, 0);
 
-    return kind ? kind->letter : '-';
-}
-
-START_TEST(a_head_has_the_kind_with_the_largest_score_above_the_threshold)
-{
-    double values[ATTN_N_MEASURE], weight;
-
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        values[m] = (double)NAN;
-    ck_assert_int_eq(kind_letter(values, &weight), '-');
-    ck_assert_double_eq(weight, 0);
-    values[ATTN_MEASURE_FIRST] = 0.5;
-    values[ATTN_MEASURE_SELF] = 0.9; /* with the first row, which sees only itself */
-    ck_assert_int_eq(kind_letter(values, &weight), 'm');
-    ck_assert_double_eq(weight, 0.5);
-    values[ATTN_MEASURE_FAR] = 0.8;
-    values[ATTN_MEASURE_N_FAR] = 1; /* too few rows */
-    ck_assert_int_eq(kind_letter(values, &weight), 'm');
-    values[ATTN_MEASURE_N_FAR] = 2;
-    ck_assert_int_eq(kind_letter(values, &weight), 'f');
-    values[ATTN_MEASURE_SELF_LATER] = 0.6; /* comes before far, which is larger */
-    ck_assert_int_eq(kind_letter(values, &weight), 's');
-    ck_assert_double_eq(weight, 0.6);
-    values[ATTN_MEASURE_FIRST] = 0.6; /* the first of equal scores */
-    ck_assert_int_eq(kind_letter(values, &weight), '1');
-    values[ATTN_MEASURE_INDUCTION] = 0.7;
-    values[ATTN_MEASURE_N_INDUCTION] = 1;
-    ck_assert_int_eq(kind_letter(values, &weight), '1');
-    values[ATTN_MEASURE_N_INDUCTION] = 2;
-    ck_assert_int_eq(kind_letter(values, &weight), 'i');
+    ck_assert_str_eq(type.name, "marks");
+    ck_assert_double_eq_tol(type.park, 0.6, 1e-12);
+    ck_assert_double_eq_tol(type.weight, 0.75, 1e-12);
+    jobs = (struct attn_head_jobs){.induction = 0.6, .n_induction = 7}; /* too few rows */
+    ck_assert_str_eq(attn_head_type_of(&mix, &jobs, 0).name, "marks");
+    jobs.n_induction = 8;
+    ck_assert_str_eq(attn_head_type_of(&mix, &jobs, 0).name, "induction");
+    jobs.n_induction = 0;
+    mix.weights[ATTN_MIX_MARKS] = 8, mix.weights[ATTN_MIX_SELF] = 12;
+    mix.weights[ATTN_MIX_ELSEWHERE] = 20;
+    type = attn_head_type_of(&mix, &jobs, 0);
+    ck_assert_str_eq(type.name, "self"); /* marks do not stand out */
+    mix.even[ATTN_MIX_MARKS] = 2;
+    ck_assert_str_eq(attn_head_type_of(&mix, &jobs, 0).name, "self + marks");
+    mix.entropy = 95;
+    ck_assert_str_eq(attn_head_type_of(&mix, &jobs, 0).name, "even");
+    mix.parked = 95;
+    ck_assert_str_eq(attn_head_type_of(&mix, &jobs, 0).name, "parks");
+    mix.n_row = 25, mix.parked = 1; /* too few rows for a type */
+    type = attn_head_type_of(&mix, &jobs, 0);
+    ck_assert_ptr_null(type.kind);
+    ck_assert_str_eq(type.largest->name, "elsewhere");
+    mix.weights[0] = (double)NAN;
+    ck_assert_ptr_null(attn_head_type_of(&mix, &jobs, 0).largest);
 }
 END_TEST
 
@@ -313,6 +315,5 @@ END_TEST
 ATTN_SUITE("colormap", maps_have_the_colors_of_their_makers,
            terminals_have_the_steps_that_the_design_lists, colors_of_a_terminal_go_one_way,
            text_can_be_read_on_every_color, what_has_no_value_has_no_color_of_a_map,
-           kinds_of_heads_darken_with_their_weight,
-           a_head_has_the_kind_with_the_largest_score_above_the_threshold,
+           kinds_of_heads_darken_with_their_weight, a_head_has_the_type_of_the_weight_beside_parks,
            scales_are_read_as_they_are_written, numbers_have_their_places, ticks_stand_at_weights)

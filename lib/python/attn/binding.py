@@ -637,6 +637,7 @@ ATTN_SCORE_BY_WORD = 2
 ATTN_SINKS_BY_HEAD = 0
 ATTN_SINKS_BY_TOKEN = 1
 ATTN_SINKS_BY_LAYER = 2
+ATTN_SINKS_BY_PARK = 3
 ATTN_SPANS_BY_HEAD = 0
 ATTN_SPANS_BY_SPAN = 1
 ATTN_SPANS_BY_STEP = 2
@@ -2051,6 +2052,7 @@ attn_many_options._fields_ = [
     ("n_window_byte", c_size_t),
     ("n_edge", c_size_t),
     ("has_logits", c_bool),
+    ("has_mixes", c_bool),
 ]
 attn_item_result._fields_ = [
     ("item", POINTER(attn_item)),
@@ -2083,6 +2085,7 @@ attn_item_result._fields_ = [
     ("is_general", c_bool),
     ("spaces", c_void_p),
     ("err", attn_error),
+    ("mixes", c_void_p),
 ]
 attn_many_calls._fields_ = [
     ("next", attn_next_fn),

@@ -261,18 +261,22 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
     token before, at the first token, at earlier places of the same token (duplicate), at what followed them
-    (induction), elsewhere (far). The type of a head is the largest of these scores above 0.5: self without its first
-    row, and far only if no other is above 0.5. Duplicate, induction and far need two rows, which n_duplicate,
-    n_induction and n_far count. Other heads are mixed. `measures punctuation` shows how much a head looks at commas,
-    full stops and the like.
+    (induction), elsewhere (far).
+
+    Most heads of real models park weight that they do not need on the first token or another sink (park; `attn-cli
+    sinks` lists the places). The type says what a head does with the rest, scaled to 1: self, previous, next,
+    induction, duplicate, marks, start (after a full stop), near (2 to 4 away), sentence, elsewhere, or two of these;
+    even or broad if it spreads; mixed; parks from .9 on. Most and share are the class with the largest part of the
+    rest, and this part. A text of under 30 tokens has no types. `measures punctuation` shows how much a head looks at
+    commas, full stops and the like.
 
     The numbers say where a head looks in this text. They do not say what it takes from there, nor whether that matters:
     see `effect` and `attn-cli ablate`. Over `items` the numbers are means, and the type follows from the means. Items
     may name the words to look between (from, to), and with `effect` a target. 'attn-cli help measures' explains each of
     them.
 
-    `figure map` draws a cell for each head: its hue and letter say where it looks most, and heads that share keys and
-    values stand together.
+    `figure map` draws a cell for each head: its hue and letter are its type, and heads that share keys and values stand
+    together.
 
     `html` over `items` is an atlas: points by any two measures, which open cards: five texts in which a head looks most
     strongly at another token than the first, five in the middle and five drawn by chance, distances, and the tokens
@@ -303,7 +307,7 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     keep        with `localize` over `items`, a head is selected in an item if its rank is at most N; default: 10
     tower       of a decoder that reads pictures beside a text: measure the decoder (text, default), or its tower, which
                 reads `image` alone (image) (text, image)
-    threshold   the score above which a head has a type; default: 0.5
+    threshold   the share of the weight beside parks above which one class names a head; default: 0.5
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
@@ -485,14 +489,22 @@ def sinks(self: Model, text=None, *, by: str = "head", threshold: float = 0, sor
 
     `by token` pools the places of each token, the first of a text by itself; rate is the share of heads in which the
     place is a sink. `by layer` shows the residual stream: activations above 100 that are also above 1,000 times the
-    median (massive), and where the largest is. Over `items` numbers are means.
+    median (massive), and where the largest is; with `threshold` all positions from a ratio on. Over `items` numbers are
+    means.
+
+    `by park` lists the positions that are parks wherever they stand: the first, and each that gets at least .1 of the
+    weight of the rows after it, mean over heads (weight), and before some layer has a peak of at least 10 times the
+    median of the peaks of all positions (ratio). Of encoders all other rows count, and [SEP] and </s> need no peak,
+    since their norms remove it. The types of heads are of the weight that is left.
 
     A sink says where weight lies when a head has nothing to look for. It does not say that the token there matters:
     `attn-cli heads` has the mass on it, and `attn-cli spans` what changes without it.
 
     by          rows: head (default); token, the places of each token, which of all texts of `items` are pooled; layer,
-                massive activations of the residual stream (head, token, layer)
-    threshold   a column is a sink if its mean weight is above X; default: 0.3
+                massive activations of the residual stream; park, the positions whose weight `attn-cli heads` takes out
+                before it names types (head, token, layer, park)
+    threshold   a column is a sink if its mean weight is above X; default: 0.3. By layer: a row for each position whose
+                ratio is at least X; default: the largest of each layer
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same

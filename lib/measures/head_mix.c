@@ -1,0 +1,381 @@
+/* head_mix.c - see head_mix.h. */
+#include "measures/head_mix.h"
+
+#include "base/elementary.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "kernels/kernels.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sums for each key: of all weight w of rows; of -w ln w, w ln r and w ln n, where r is 1 less the
+ * weight of the row on the first key and n counts the keys that the row sees after it; and of the
+ * weight in the classes that depend on the row. The other weight on a key has the class of the key.
+ */
+enum { TOTAL, ENTROPY, REST, MOST, OF_CLASSES };
+static const enum attn_mix_class of_rows[] = {ATTN_MIX_SELF,      ATTN_MIX_PREVIOUS,  ATTN_MIX_NEXT,
+                                              ATTN_MIX_INDUCTION, ATTN_MIX_DUPLICATE, ATTN_MIX_NEAR,
+                                              ATTN_MIX_SENTENCE};
+enum { N_OF_ROWS = sizeof of_rows / sizeof *of_rows, N_SUM = OF_CLASSES + N_OF_ROWS };
+/* The place of a class in `of_rows`, from 1 on; 0: it is one of keys. */
+static const unsigned char place_of[ATTN_N_MIX_CLASS] = {
+    [ATTN_MIX_SELF] = 1,      [ATTN_MIX_PREVIOUS] = 2,  [ATTN_MIX_NEXT] = 3,
+    [ATTN_MIX_INDUCTION] = 4, [ATTN_MIX_DUPLICATE] = 5, [ATTN_MIX_NEAR] = 6,
+    [ATTN_MIX_SENTENCE] = 7};
+
+/* Largest weights of a row. */
+enum { N_LARGE = 6 };
+
+struct large {
+    size_t key;
+    double weight;
+};
+
+/* The sums of a head, or of a layer whose rows are even. */
+struct head {
+    double *sums; /* [N_SUM, n] */
+    double n_row, entropy, rest;
+    struct large large[N_LARGE]; /* of the last position, the largest first */
+    double crossed, parked;      /* of attention to a source: all weight, and that on parks */
+};
+
+struct attn_head_mixes {
+    struct attn_metric_settings settings;
+    const struct attn_selection *selection;
+    struct attn_parks *parks;
+    const bool *is_parked; /* NULL before the last event */
+    size_t n, n_head, first_row;
+    struct head *heads;     /* [n_slot, n_head + 1] owns; the last of a layer: even rows */
+    int *first_heads;       /* [n_slot] owns; whose rows make the even ones; -1: none yet */
+    double *sums;           /* owns; of all heads */
+    float *row, *even;      /* [n] own; scratch */
+    unsigned char *classes; /* [n] owns; the class of a key, unless the row decides it */
+    int32_t *sentences;     /* [n] owns; where the sentence of a position begins */
+};
+
+/* --- Creation --------------------------------------------------------------------------------- */
+
+static bool ends_sentence(const char *text, size_t size)
+{
+    while (size > 0 && (text[0] == ' ' || text[0] == '\n'))
+        text++, size--;
+    return size == 1 && strchr(".!?", text[0]);
+}
+
+static void classify_keys(struct attn_head_mixes *mixes)
+{
+    const struct attn_metric_settings *settings = &mixes->settings;
+    int32_t begin = 0;
+
+    for (size_t i = 0; i < mixes->n; i++) {
+        const bool has_text = settings->tokens && i < settings->n_token;
+        const bool is_after = i > 0 && has_text &&
+                              ends_sentence(settings->tokens[i - 1], settings->token_sizes[i - 1]);
+
+        begin = is_after ? (int32_t)i : begin;
+        mixes->sentences[i] = begin;
+        mixes->classes[i] =
+            has_text && attn_metric_is_punctuation(settings->tokens[i], settings->token_sizes[i])
+                ? ATTN_MIX_MARKS
+            : is_after ? ATTN_MIX_START
+                       : ATTN_MIX_ELSEWHERE;
+    }
+}
+
+static enum attn_status build(struct attn_head_mixes *mixes, struct attn_error *err)
+{
+    const size_t n_slot = attn_selection_n_slot(mixes->selection);
+    const size_t n_item = n_slot * (mixes->n_head + 1);
+
+    ATTN_TRY(attn_parks_create(&mixes->settings, mixes->selection, &mixes->parks, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->heads, n_item, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->first_heads, n_slot, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->sums, attn_size_mul(n_item, (size_t)N_SUM * mixes->n), err));
+    ATTN_TRY(ATTN_ALLOC(mixes->row, mixes->n, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->even, mixes->n, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->classes, mixes->n, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->sentences, mixes->n, err));
+    for (size_t i = 0; i < n_item; i++)
+        mixes->heads[i].sums = mixes->sums + i * N_SUM * mixes->n;
+    for (size_t i = 0; i < n_slot; i++)
+        mixes->first_heads[i] = -1;
+    classify_keys(mixes);
+    return ATTN_OK;
+}
+
+enum attn_status attn_head_mixes_create(const struct attn_metric_settings *settings,
+                                        const struct attn_selection *selection,
+                                        struct attn_head_mixes **mixes, struct attn_error *err)
+{
+    enum { FIRST_ROW = 4 }; /* earlier rows see too few keys to choose from */
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    struct attn_head_mixes *made;
+
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    made->settings = *settings;
+    made->settings.has_sinks = attn_sites_have(dims->sites, ATTN_SITE_SINK);
+    made->selection = selection;
+    made->n = dims->n_position < ATTN_MIX_ROWS ? dims->n_position : ATTN_MIX_ROWS;
+    made->n_head = dims->n_head;
+    made->first_row = made->n > (size_t)2 * FIRST_ROW ? FIRST_ROW : 1;
+    ATTN_RETURN_MADE(build(made, err), mixes, made, attn_head_mixes_free);
+}
+
+void attn_head_mixes_free(struct attn_head_mixes *mixes)
+{
+    if (!mixes)
+        return;
+    attn_parks_free(mixes->parks);
+    attn_free(mixes->heads);
+    attn_free(mixes->first_heads);
+    attn_free(mixes->sums);
+    attn_free(mixes->row);
+    attn_free(mixes->even);
+    attn_free(mixes->classes);
+    attn_free(mixes->sentences);
+    attn_free(mixes);
+}
+
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+/* Returns the class that row I gives to the weight on KEY; that of the key if it gives none. */
+static enum attn_mix_class class_of(const struct attn_head_mixes *mixes, size_t i, size_t key)
+{
+    const int32_t *ids = mixes->settings.ids;
+    const size_t n_column = mixes->settings.n_patch_column, n_front = mixes->settings.n_front;
+    const size_t away = i > key ? i - key : key - i;
+    enum attn_mix_class of_key = (enum attn_mix_class)mixes->classes[key];
+
+    if (key == i)
+        return ATTN_MIX_SELF;
+    if (n_column > 0) { /* positions before the patches are near to none */
+        const size_t a = i - n_front, b = key - n_front;
+
+        return i >= n_front && key >= n_front &&
+                       labs((long)(a / n_column) - (long)(b / n_column)) <= 1 &&
+                       labs((long)(a % n_column) - (long)(b % n_column)) <= 1
+                   ? ATTN_MIX_NEAR
+                   : ATTN_MIX_ELSEWHERE;
+    }
+    if (away == 1)
+        return key < i ? ATTN_MIX_PREVIOUS : ATTN_MIX_NEXT;
+    if (ids && key < i && key > 0 && ids[key - 1] == ids[i])
+        return ATTN_MIX_INDUCTION;
+    if (ids && key < i && ids[key] == ids[i])
+        return ATTN_MIX_DUPLICATE;
+    if (of_key != ATTN_MIX_ELSEWHERE)
+        return of_key;
+    if (away <= 4)
+        return ATTN_MIX_NEAR;
+    return mixes->sentences[i] == mixes->sentences[key] ? ATTN_MIX_SENTENCE : of_key;
+}
+
+/* Adds row I, with WEIGHTS [n] of which N_SEEN are of keys that it sees, to HEAD. */
+static void add_row(const struct attn_head_mixes *mixes, struct head *head, size_t i,
+                    const float *weights, size_t n_seen)
+{
+    const size_t n = mixes->n;
+    const double first = (double)weights[0], rest = 1 - first;
+    const double of_rest = rest > 0 ? attn_log(rest) : 0;
+    const double most = n_seen > 2 ? attn_log((double)(n_seen - 1)) : 0;
+    double *sums = head->sums;
+
+    head->n_row++;
+    head->entropy += attn_kernels_find(ATTN_ISA_BEST)->entropy(weights, n);
+    for (size_t key = 0; key < n; key++) {
+        const double w = (double)weights[key];
+        size_t place;
+
+        if (w == 0)
+            continue;
+        sums[TOTAL * n + key] += w;
+        sums[REST * n + key] += w * of_rest;
+        sums[MOST * n + key] += w * most;
+        /* only parks, which have large weights, are ever taken out */
+        sums[ENTROPY * n + key] -= w >= 1.0 / 1024 ? w * attn_log(w) : 0;
+        place = place_of[class_of(mixes, i, key)];
+        if (place > 0)
+            sums[(OF_CLASSES + place - 1) * n + key] += w;
+    }
+}
+
+static void add_cross(struct head *head, const struct attn_metric_row *row, size_t n_seen)
+{
+    const size_t last = attn_metric_source_last(row);
+
+    head->n_row++;
+    head->entropy += attn_kernels_find(ATTN_ISA_BEST)->entropy(row->cells.values, row->cells.n);
+    head->rest += n_seen > 1 ? attn_log((double)n_seen) : 0;
+    head->crossed++;
+    head->parked +=
+        attn_metric_weight(&row->cells, 0) + (last > 0 ? attn_metric_weight(&row->cells, last) : 0);
+}
+
+/* Keeps the largest weights of ROW, but for the first key and those at the query. */
+static void keep_large(struct head *head, struct attn_row row, size_t query)
+{
+    struct attn_cells cells;
+
+    while (attn_row_next(&row, &cells))
+        for (size_t c = 0; c < cells.n; c++) {
+            struct large item = {cells.first + c, (double)cells.values[c]};
+
+            if (item.key == 0 || item.key == query || item.key + 1 == query)
+                continue;
+            for (size_t k = 0; k < N_LARGE; k++)
+                if (item.weight > head->large[k].weight) {
+                    const struct large smaller = head->large[k];
+
+                    head->large[k] = item;
+                    item = smaller;
+                }
+        }
+}
+
+/* Fills mixes->row with row R of EVENT, and mixes->even with an even one. Returns the number of
+ * keys that the row sees. */
+static size_t read_row(const struct attn_head_mixes *mixes, const struct attn_trace_event *event,
+                       size_t r)
+{
+    const int32_t *mask = mixes->settings.key_mask;
+    struct attn_row row = attn_event_row(event, r);
+    struct attn_cells cells;
+    size_t n_seen = 0;
+
+    attn_event_copy_row(event, r, mixes->row, mixes->n);
+    memset(mixes->even, 0, mixes->n * sizeof *mixes->even);
+    while (attn_row_next(&row, &cells))
+        for (size_t c = cells.first; c < cells.first + cells.n && c < mixes->n; c++) {
+            mixes->even[c] = !mask || mask[c] != 0;
+            n_seen += mixes->even[c] > 0;
+        }
+    for (size_t c = 0; c < mixes->n; c++)
+        mixes->even[c] /= (float)(n_seen > 0 ? n_seen : 1);
+    return n_seen;
+}
+
+static void add_pattern(struct attn_head_mixes *mixes, const struct attn_trace_event *event)
+{
+    const size_t slot = (size_t)attn_selection_slot(mixes->selection, &event->at);
+    struct head *heads = mixes->heads + slot * (mixes->n_head + 1), *head = heads + event->at.head;
+    const bool is_cross = attn_location_is_cross(attn_selection_dims(mixes->selection), &event->at);
+    struct attn_metric_row row = {.settings = &mixes->settings, .is_cross = is_cross};
+
+    if (mixes->first_heads[slot] < 0)
+        mixes->first_heads[slot] = event->at.head;
+    for (size_t r = 0; r < event->n_row; r++) {
+        const size_t i = event->row0 + r;
+        size_t n_seen;
+
+        row.cells = attn_event_row(event, r);
+        if (is_cross) {
+            add_cross(head, &row, row.cells.n);
+            continue;
+        }
+        if (i + 1 == attn_selection_dims(mixes->selection)->n_position)
+            keep_large(head, row.cells, i);
+        if (i < mixes->first_row || i >= mixes->n || event->ahead > 0)
+            continue;
+        n_seen = read_row(mixes, event, r);
+        add_row(mixes, head, i, mixes->row, n_seen);
+        if (event->at.head == mixes->first_heads[slot])
+            add_row(mixes, heads + mixes->n_head, i, mixes->even, n_seen);
+    }
+}
+
+void attn_head_mixes_add(struct attn_head_mixes *mixes, const struct attn_trace_event *event)
+{
+    attn_parks_add(mixes->parks, event);
+    if (event->at.site == ATTN_SITE_PATTERN)
+        add_pattern(mixes, event);
+}
+
+/* --- Results ---------------------------------------------------------------------------------- */
+
+/* Adds the weights of HEAD by class to WEIGHTS, without parks. Returns the weight on parks. */
+static double sum_classes(const struct attn_head_mixes *mixes, const struct head *head,
+                          double *weights)
+{
+    const size_t n = mixes->n;
+    double parked = 0;
+
+    for (size_t key = 0; key < n; key++) {
+        double of_key = head->sums[TOTAL * n + key];
+
+        if (mixes->is_parked[key]) {
+            parked += of_key;
+            continue;
+        }
+        for (size_t k = 0; k < N_OF_ROWS; k++) {
+            weights[of_rows[k]] += head->sums[(OF_CLASSES + k) * n + key];
+            of_key -= head->sums[(OF_CLASSES + k) * n + key];
+        }
+        weights[mixes->classes[key]] += fmax(of_key, 0);
+    }
+    return parked;
+}
+
+/* Fills the entropy of the rest of HEAD. With one park at the first position it is exact: the sum
+ * over rows of -sum w ln w + r ln r, where r is the rest. */
+static void find_entropy(const struct attn_head_mixes *mixes, const struct head *head,
+                         struct attn_head_mix *mix)
+{
+    const size_t n = mixes->n;
+    double rest = 0, before = head->n_row - head->sums[TOTAL * n];
+
+    mix->entropy = head->entropy;
+    for (size_t key = 0; key < n; key++) {
+        if (mixes->is_parked[key]) {
+            mix->entropy -= head->sums[ENTROPY * n + key];
+            continue;
+        }
+        rest += head->sums[TOTAL * n + key];
+        mix->entropy += head->sums[REST * n + key];
+        mix->most_entropy += head->sums[MOST * n + key];
+    }
+    mix->entropy += rest > 0 && before > 0 ? rest * attn_log(rest / before) : 0;
+}
+
+void attn_head_mixes_find(struct attn_head_mixes *mixes, const struct attn_location *at,
+                          struct attn_head_mix *mix)
+{
+    const size_t slot = (size_t)attn_selection_slot(mixes->selection, at);
+    const struct head *heads = mixes->heads + slot * (mixes->n_head + 1);
+    const struct head *head = heads + at->head;
+
+    *mix = (struct attn_head_mix){.n_row = head->n_row};
+    if (!mixes->is_parked)
+        mixes->is_parked = attn_parks_find(mixes->parks);
+    if (head->crossed > 0) {
+        mix->parked = head->parked;
+        mix->weights[ATTN_MIX_ELSEWHERE] = mix->even[ATTN_MIX_ELSEWHERE] =
+            head->n_row - head->parked;
+        mix->entropy = head->entropy;
+        mix->most_entropy = head->rest;
+        return;
+    }
+    mix->parked = sum_classes(mixes, head, mix->weights);
+    if (mixes->settings.has_sinks) /* what no key has lies on the sink of the head */
+        for (size_t key = 0; key < mixes->n; key++)
+            mix->parked += key == 0 ? head->n_row - head->sums[TOTAL * mixes->n]
+                                    : -head->sums[TOTAL * mixes->n + key];
+    sum_classes(mixes, heads + mixes->n_head, mix->even);
+    find_entropy(mixes, head, mix);
+}
+
+double attn_head_mixes_look(const struct attn_head_mixes *mixes, const struct attn_location *at,
+                            size_t *key)
+{
+    const size_t slot = (size_t)attn_selection_slot(mixes->selection, at);
+    const struct head *head = mixes->heads + slot * (mixes->n_head + 1) + at->head;
+
+    for (size_t k = 0; k < N_LARGE; k++)
+        if (head->large[k].weight > 0 &&
+            !(mixes->is_parked && mixes->is_parked[head->large[k].key])) {
+            *key = head->large[k].key;
+            return head->large[k].weight;
+        }
+    return 0;
+}
