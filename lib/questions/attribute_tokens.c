@@ -407,11 +407,8 @@ static enum attn_status integrate(struct attribution *a, size_t first, struct at
     const size_t n_point = n_point_of(a), n_all = (a->n_goal + a->n_block - 1) / a->n_block;
 
     for (size_t i = 0; i < n_point; i++) {
-        double weight;
-        const double at = attn_derivative_point(i, n_point, &weight);
+        const double weight = attn_derivative_place(i, n_point, a->b, a->e, a->n * a->d, a->x);
 
-        for (size_t j = 0; j < a->n * a->d; j++)
-            a->x[j] = (float)((double)a->b[j] + at * ((double)a->e[j] - (double)a->b[j]));
         ATTN_TRY(add_gradients(a, a->x, weight, first, err));
         attn_frame_report(&a->frame, first / a->n_block * (n_point + 2) + i + 1,
                           n_all * (n_point + 2));

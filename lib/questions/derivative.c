@@ -24,27 +24,23 @@ struct attn_derivative {
     const struct attn_run *run;   /* borrowed */
     const struct attn_run *other; /* borrowed; the run of the other text; or NULL */
     const struct attn_answer *answer;
-    struct attn_pool *pool; /* borrowed */
-    float *stream;          /* [n_layer + 1, T, D] owns. Pointers without "borrowed" are owned */
+    struct attn_tape tape;           /* pointers without "borrowed" are owned */
     struct attn_embedding_rows text; /* embedding rows of the run's text; borrows from the run */
-    float *embeddings; /* [T, De] embeddings of the last feed; NULL if they are not needed */
-    struct attn_kept_layers *kept; /* or NULL */
-    struct attn_selection *seen;   /* all sites that are watched during a feed */
+    struct attn_selection *seen;     /* all sites that are watched during a feed */
     struct attn_derivative_events watched;
     struct attn_selection *wanted, *encoder_wanted; /* gradients; or NULL */
     struct attn_trace gradients, encoder_gradients;
-    struct attn_trace trace;           /* trace of a feed */
-    struct attn_reply reply;           /* reply of the last feed of one text */
-    bool is_together;                  /* two texts are being fed at once */
-    bool is_other;                     /* the text being fed needs no gradients */
-    struct attn_pass pass;             /* pass of a feed */
-    struct attn_session *session;      /* freed by attn_derivative_feed_both, then NULL */
-    struct attn_backward *backward;    /* with is_for_both, NULL before attn_derivative_feed_both */
-    float *logits;                     /* [2, V] */
-    struct attn_backward_options back; /* options of the backward pass */
-    float *source; /* [S, d_source] source rows of the last feed; NULL without a source */
-    struct attn_backward *encoder; /* or NULL */
-    struct attn_sequence read;     /* input of the encoder; borrows */
+    struct attn_trace trace;      /* trace of a feed */
+    struct attn_reply reply;      /* reply of the last feed of one text */
+    bool is_together;             /* two texts are being fed at once */
+    bool is_other;                /* the text being fed needs no gradients */
+    bool is_for_both;             /* the tape is opened after the only feed */
+    struct attn_pass pass;        /* pass of a feed */
+    struct attn_session *session; /* freed by attn_derivative_feed_both, then NULL */
+    float *logits;                /* [2, V] */
+    size_t n_source;              /* 0 without a source that gets gradients */
+    float *source;                /* [S, d_source] source rows of the last feed; or NULL */
+    struct attn_sequence read;    /* input of the encoder; borrows */
     struct attn_embedding_rows read_rows;
     float *gradient; /* [T + S, De] if X includes the source */
 };
@@ -88,87 +84,57 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
                                  struct attn_error *err)
 {
     const struct attn_derivative *made = user;
-    const struct attn_trace *kept = made->kept ? attn_kept_layers_trace(made->kept) : NULL;
     const bool is_other = made->is_together ? event->sequence == 0 : made->is_other;
     struct attn_trace_event seen = *event;
 
     seen.sequence = is_other ? 0 : 1;
-    if (!is_other) {
-        attn_trace_keep_stream(event, made->pool, attn_selection_dims(made->seen), made->stream);
-        if (kept)
-            ATTN_TRY(attn_trace_hand_on(kept, event, err));
-    }
+    if (!is_other)
+        ATTN_TRY(attn_tape_add(&made->tape, event, err));
     return made->watched.on_event && attn_sites_have(made->watched.sites, event->at.site)
                ? made->watched.on_event(made->watched.user, &seen, err)
                : ATTN_OK;
 }
 
-/* Selects the sites that a feed emits: the stream, the tensors that the backward pass reads (if
- * they are kept), and the caller's sites. */
+/* Selects the sites that a feed emits: those of the tape and the caller's. */
 static enum attn_status listen(struct attn_derivative *made,
                                const struct attn_derivative_options *options,
                                struct attn_error *err)
 {
     const struct attn_run *run = made->run;
-    const struct attn_config *config = attn_model_config(run->model);
-    const size_t n = run->source.n > run->text.n ? run->source.n : run->text.n;
-    struct attn_dims dims = attn_config_dims(config, run->text.n);
-    struct attn_site_set sites = ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST);
+    struct attn_dims dims = attn_config_dims(attn_model_config(run->model), run->text.n);
 
-    if (options->kept_bytes > 0 && attn_kept_layers_size(config, n) <= options->kept_bytes) {
-        ATTN_TRY(attn_kept_layers_create(config, n, made->pool, &made->kept, err));
-        attn_sites_extend(&sites,
-                          attn_selection_sites(attn_kept_layers_trace(made->kept)->selection));
-    }
     made->watched = options->watched;
-    attn_sites_extend(&sites, made->watched.sites);
     dims.lacking = NULL; /* selects scores with and without rotation, whichever the model has */
     dims.n_source = run->source.n;
     ATTN_TRY(attn_selection_create(&dims, &made->seen, err));
     made->trace = (struct attn_trace){.selection = made->seen, .on_event = on_event, .user = made};
-    return attn_selection_set_sites(made->seen, sites, err);
+    return attn_selection_set_sites(
+        made->seen, attn_sites_join(attn_tape_sites(&made->tape), made->watched.sites), err);
 }
 
-/* Creates the backward pass through the source, that is, through the encoder if there is one. */
-static enum attn_status build_source(struct attn_derivative *made,
-                                     const struct attn_derivative_options *asked,
-                                     struct attn_error *err)
+/* Makes the passes of the tape go on through the encoder. */
+static enum attn_status add_encoder(struct attn_derivative *made,
+                                    const struct attn_derivative_options *asked,
+                                    struct attn_error *err)
 {
     const struct attn_run *run = made->run;
     const struct attn_model *encoder = run->model->encoder;
-    const struct attn_config *config = attn_model_config(run->model);
-    const size_t n = run->source.n;
-    struct attn_backward_options back = made->back;
+    const struct attn_derivative_events *wanted = &asked->encoder_gradients;
+    const struct attn_backward_options options = {
+        .trace = wanted->on_event ? &made->encoder_gradients : &made->gradients,
+        .text = &made->read_rows,
+        .edits = attn_edits_of_encoder(&run->edits),
+        .n_edit = run->edits.n_encoder};
 
-    ATTN_TRY(ATTN_ALLOC(made->source, n * config->d_source, err));
-    if (!asked->encoder_gradients.on_event)
-        ATTN_TRY(ATTN_ALLOC(made->gradient, (run->text.n + n) * config->d_embed, err));
-    made->back.source = made->source;
-    made->back.n_source = n;
-    made->back.source_mask = run->source.key_mask;
-    made->back.needs_source = true;
-    if (!encoder)
-        return ATTN_OK;
     made->read = attn_encoder_input(&run->source);
     made->read_rows = attn_sequence_rows(&made->read, encoder);
-    back.n = n;
-    back.n_goal = 0;
-    back.attention = encoder->config.attention;
-    back.text = &made->read_rows;
-    back.key_mask = run->source.key_mask;
-    back.swaps = NULL;
-    if (asked->encoder_gradients.on_event) {
-        ATTN_TRY(select_sites(attn_config_dims(&encoder->config, n), asked->encoder_gradients.sites,
+    if (wanted->on_event) {
+        ATTN_TRY(select_sites(attn_config_dims(&encoder->config, run->source.n), wanted->sites,
                               &made->encoder_wanted, err));
-        made->encoder_gradients = (struct attn_trace){.selection = made->encoder_wanted,
-                                                      .on_event = asked->encoder_gradients.on_event,
-                                                      .user = asked->encoder_gradients.user};
-        back.trace = &made->encoder_gradients;
+        made->encoder_gradients = (struct attn_trace){
+            .selection = made->encoder_wanted, .on_event = wanted->on_event, .user = wanted->user};
     }
-    back.skips_zeros = back.reads_once = false;
-    back.edits = attn_edits_of_encoder(&run->edits);
-    back.n_edit = run->edits.n_encoder;
-    return attn_backward_create(encoder, &back, &made->encoder, err);
+    return attn_tape_add_encoder(&made->tape, encoder, options, err);
 }
 
 static enum attn_status check(const struct attn_run *run,
@@ -184,22 +150,49 @@ static enum attn_status check(const struct attn_run *run,
     return attn_derivative_check_ids(run, err);
 }
 
-/* Allocates the logits, the residual streams, and embeddings if a norm or a map follows them. */
-static enum attn_status allocate(struct attn_derivative *made, struct attn_error *err)
+static enum attn_status allocate(struct attn_derivative *made,
+                                 const struct attn_derivative_options *asked,
+                                 struct attn_error *err)
 {
     const struct attn_run *run = made->run;
     const struct attn_config *config = attn_model_config(run->model);
-    const bool has_embeddings = attn_backward_reads_embeddings(run->model);
 
+    made->n_source = asked->has_source ? run->source.n : 0;
+    if (made->n_source > 0)
+        ATTN_TRY(ATTN_ALLOC(made->source, made->n_source * config->d_source, err));
+    if (made->n_source > 0 && !asked->encoder_gradients.on_event)
+        ATTN_TRY(ATTN_ALLOC(made->gradient, (run->text.n + made->n_source) * config->d_embed, err));
     made->logits = attn_alloc(ATTN_ANSWERS_MOST,
                               attn_answer_n_logit(made->answer) * sizeof *made->logits, err);
-    made->stream = attn_alloc_uninitialized(
-        config->n_layer + 1, run->text.n * config->d_model * sizeof *made->stream, err);
-    if (has_embeddings)
-        made->embeddings =
-            attn_alloc_uninitialized(run->text.n, config->d_embed * sizeof(float), err);
-    return made->logits && made->stream && (made->embeddings || !has_embeddings) ? ATTN_OK
-                                                                                 : ATTN_NO_MEMORY;
+    return made->logits ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Creates the tape, whose gradients are those of GOAL. */
+static enum attn_status create_tape(struct attn_derivative *made,
+                                    const struct attn_derivative_options *asked,
+                                    const struct attn_backward_goal *goal, struct attn_error *err)
+{
+    const struct attn_run *run = made->run;
+    struct attn_backward_options options = attn_tape_options(&made->pass.options);
+
+    options.rule = asked->rule;
+    options.n_goal = goal->n;
+    options.trace = &made->gradients;
+    options.text = &made->text;
+    options.swaps = asked->swaps;
+    options.skips_zeros = asked->skips_zeros;
+    options.source = made->source;
+    options.n_source = made->n_source;
+    options.needs_source = made->n_source > 0;
+    options.n_run = asked->n_run;
+    options.reads_once = asked->is_for_both;
+    made->text = attn_sequence_rows(&run->text, run->model);
+    ATTN_TRY(attn_derivative_select(run, asked->gradients.sites, &made->wanted, err));
+    made->gradients = (struct attn_trace){.selection = made->wanted,
+                                          .on_event = asked->gradients.on_event,
+                                          .user = asked->gradients.user};
+    ATTN_TRY(attn_tape_prepare(&made->tape, run->model, &options, asked->kept_bytes, err));
+    return made->n_source > 0 && run->model->encoder ? add_encoder(made, asked, err) : ATTN_OK;
 }
 
 static enum attn_status build(struct attn_derivative *made,
@@ -215,41 +208,17 @@ static enum attn_status build(struct attn_derivative *made,
     made->pass = attn_run_pass(run);
     made->pass.source = NULL; /* each feed sets it */
     ATTN_TRY(check(run, asked, err));
-    ATTN_TRY(attn_derivative_select(run, asked->gradients.sites, &made->wanted, err));
-    made->gradients = (struct attn_trace){.selection = made->wanted,
-                                          .on_event = asked->gradients.on_event,
-                                          .user = asked->gradients.user};
-    made->text = attn_sequence_rows(&run->text, run->model);
-    made->back = (struct attn_backward_options){.n = run->text.n,
-                                                .rule = asked->rule,
-                                                .n_goal = goal.n,
-                                                .trace = &made->gradients,
-                                                .attention = run->attention.layers,
-                                                .cancel = session->cancel,
-                                                .text = &made->text,
-                                                .key_mask = session->key_mask,
-                                                .swaps = asked->swaps,
-                                                .skips_zeros = asked->skips_zeros,
-                                                .n_run = asked->n_run,
-                                                .reads_once = asked->is_for_both,
-                                                .gemm = session->gemm,
-                                                .isa = session->isa,
-                                                .edits = run->edits.items,
-                                                .n_edit = run->edits.n};
     made->other = asked->other;
-    made->pool = made->back.pool = attn_host_pool(run->host, 1e9);
-    if (asked->has_source && run->source.n > 0)
-        ATTN_TRY(build_source(made, asked, err));
+    made->is_for_both = asked->is_for_both;
+    session->pool = attn_host_pool(run->host, 1e9);
+    ATTN_TRY(allocate(made, asked, err));
+    ATTN_TRY(create_tape(made, asked, &goal, err));
     made->is_together = asked->is_for_both && run->text.ids && !run->text.rows && !made->source &&
                         config->pooling == ATTN_POOLING_NONE && 2 * run->text.n <= MOST_TOGETHER;
-    ATTN_TRY(allocate(made, err));
-    made->back.embeddings = made->embeddings;
     ATTN_TRY(listen(made, asked, err));
-    made->back.kept = made->kept;
     session->cache = ATTN_CACHE_ONE_LAYER;
     session->has_logits = true;
     session->reads_once = asked->is_for_both;
-    session->pool = made->pool;
     session->trace = &made->trace;
     if (made->is_together) {
         session->n_sequence = 2;
@@ -258,9 +227,9 @@ static enum attn_status build(struct attn_derivative *made,
     ATTN_TRY(attn_pass_start(&made->pass, &made->session, err));
     if (asked->skips_zeros)
         attn_session_watch_rows(made->session, rows.first, rows.end);
-    if (asked->is_for_both) /* created later, in the memory that the session frees */
+    if (asked->is_for_both) /* opened later, in the memory that the session frees */
         return ATTN_OK;
-    return attn_backward_create(run->model, &made->back, &made->backward, err);
+    return attn_tape_open(&made->tape, err);
 }
 
 enum attn_status attn_derivative_create(const struct attn_run *run,
@@ -291,17 +260,17 @@ static enum attn_status read_reply(struct attn_derivative *derivative,
 static enum attn_status feed_source(struct attn_derivative *derivative, const float *x,
                                     struct attn_error *err)
 {
-    const struct attn_backward_options *back = &derivative->back;
-    const size_t n = back->n_source * attn_model_config(derivative->run->model)->d_source;
+    const struct attn_model *model = derivative->run->model;
+    const size_t n = derivative->n_source;
 
-    if (derivative->encoder)
-        ATTN_TRY(attn_error_at(attn_backward_feed(derivative->encoder, x, derivative->source, err),
-                               ATTN_STAGE_MODEL, err));
+    if (model->encoder)
+        ATTN_TRY(
+            attn_error_at(attn_backward_feed(derivative->tape.encoder, x, derivative->source, err),
+                          ATTN_STAGE_MODEL, err));
     else
-        memcpy(derivative->source, x, n * sizeof *x);
-    return attn_error_at(
-        attn_session_set_source(derivative->session, derivative->source, back->n_source, err),
-        ATTN_STAGE_MODEL, err);
+        memcpy(derivative->source, x, n * attn_model_config(model)->d_source * sizeof *x);
+    return attn_error_at(attn_session_set_source(derivative->session, derivative->source, n, err),
+                         ATTN_STAGE_MODEL, err);
 }
 
 static enum attn_status feed(struct attn_derivative *derivative, const struct attn_answer *answer,
@@ -323,8 +292,8 @@ static void keep_embeddings(struct attn_derivative *derivative, const float *x)
 {
     const struct attn_config *config = attn_model_config(derivative->run->model);
 
-    if (derivative->embeddings)
-        memcpy(derivative->embeddings, x, derivative->text.n * config->d_embed * sizeof *x);
+    if (derivative->tape.embeddings)
+        memcpy(derivative->tape.embeddings, x, derivative->text.n * config->d_embed * sizeof *x);
 }
 
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
@@ -403,41 +372,31 @@ enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
                                            const float *x, struct attn_reply *replies,
                                            struct attn_error *err)
 {
-    const struct attn_model *model = derivative->run->model;
-
     keep_embeddings(derivative, x);
     ATTN_TRY(feed_both(derivative, other, x_other, x, replies, err));
-    if (derivative->backward)
+    if (!derivative->is_for_both)
         return ATTN_OK;
     attn_session_free(derivative->session); /* the backward pass reuses this memory */
     derivative->session = NULL;
-    return attn_error_at(attn_backward_create(model, &derivative->back, &derivative->backward, err),
-                         ATTN_STAGE_MODEL, err);
+    return attn_error_at(attn_tape_open(&derivative->tape, err), ATTN_STAGE_MODEL, err);
 }
 
 enum attn_status attn_derivative_backward(struct attn_derivative *derivative,
                                           struct attn_error *err)
 {
     const struct attn_backward_goal goal = attn_answer_goal(derivative->answer);
+    const struct attn_tape *tape = &derivative->tape;
     const size_t d = attn_model_config(derivative->run->model)->d_embed;
-    const size_t n = derivative->back.n * d, n_source = derivative->back.n_source * d;
-    struct attn_backward_goal given = {.n = derivative->back.n_source};
-    const float *found;
+    const size_t n = derivative->text.n * d;
 
-    ATTN_TRY(attn_error_at(attn_backward_run(derivative->backward, derivative->stream, &goal, err),
-                           ATTN_STAGE_MODEL, err));
-    if (!derivative->source)
-        return ATTN_OK;
-    found = given.given = attn_backward_source(derivative->backward);
-    if (derivative->encoder) {
-        ATTN_TRY(attn_error_at(attn_backward_run(derivative->encoder, NULL, &given, err),
-                               ATTN_STAGE_MODEL, err));
-        found = derivative->gradient ? attn_backward_embedding(derivative->encoder) : NULL;
-    }
+    ATTN_TRY(attn_error_at(attn_tape_run(&derivative->tape, &goal, err), ATTN_STAGE_MODEL, err));
     if (!derivative->gradient)
         return ATTN_OK;
-    memcpy(derivative->gradient, attn_backward_embedding(derivative->backward), n * sizeof *found);
-    memcpy(derivative->gradient + n, found, n_source * sizeof *found);
+    memcpy(derivative->gradient, attn_backward_embedding(tape->backward), n * sizeof(float));
+    memcpy(derivative->gradient + n,
+           tape->encoder ? attn_backward_embedding(tape->encoder)
+                         : attn_backward_source(tape->backward),
+           derivative->n_source * d * sizeof(float));
     return ATTN_OK;
 }
 
@@ -447,7 +406,7 @@ enum attn_status attn_derivative_backward_of(struct attn_derivative *derivative,
     const struct attn_config *config = attn_model_config(derivative->run->model);
     const size_t d = config->d_model, row = config->n_layer * derivative->run->text.n + first;
 
-    memcpy(derivative->stream + row * d, resid, n * d * sizeof *resid);
+    memcpy(derivative->tape.stream + row * d, resid, n * d * sizeof *resid);
     return attn_derivative_backward(derivative, err);
 }
 
@@ -459,11 +418,11 @@ const struct attn_reply *attn_derivative_reply(const struct attn_derivative *der
 const float *attn_derivative_embedding(const struct attn_derivative *derivative)
 {
     return derivative->gradient ? derivative->gradient
-                                : attn_backward_embedding(derivative->backward);
+                                : attn_backward_embedding(derivative->tape.backward);
 }
 
 /* Finds root I of the Legendre polynomial of degree N by Newton's method. */
-double attn_derivative_point(size_t i, size_t n, double *weight)
+static double find_point(size_t i, size_t n, double *weight)
 {
     double x = attn_cos(pi * ((double)i + 0.75) / ((double)n + 0.5)), slope = 1;
 
@@ -487,21 +446,28 @@ double attn_derivative_point(size_t i, size_t n, double *weight)
     return (1 - x) / 2;
 }
 
+double attn_derivative_place(size_t i, size_t n_point, const float *from, const float *to, size_t n,
+                             float *x)
+{
+    double weight;
+    const double at = find_point(i, n_point, &weight);
+
+    for (size_t j = 0; j < n; j++)
+        x[j] = (float)((double)from[j] + at * ((double)to[j] - (double)from[j]));
+    return weight;
+}
+
 void attn_derivative_free(struct attn_derivative *derivative)
 {
     if (!derivative)
         return;
-    attn_backward_free(derivative->backward);
-    attn_backward_free(derivative->encoder);
+    attn_tape_release(&derivative->tape);
     attn_free(derivative->source);
     attn_free(derivative->gradient);
     attn_session_free(derivative->session);
-    attn_kept_layers_free(derivative->kept);
     attn_selection_free(derivative->seen);
     attn_selection_free(derivative->wanted);
     attn_selection_free(derivative->encoder_wanted);
-    attn_free(derivative->stream);
-    attn_free(derivative->embeddings);
     attn_free(derivative->logits);
     attn_free(derivative);
 }

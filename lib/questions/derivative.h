@@ -13,7 +13,7 @@
 #ifndef ATTN_QUESTIONS_DERIVATIVE_H
 #define ATTN_QUESTIONS_DERIVATIVE_H
 
-#include "gradient/backward.h"
+#include "gradient/tape.h"
 #include "run/reply.h"
 
 struct attn_derivative;
@@ -108,8 +108,10 @@ const struct attn_reply *attn_derivative_reply(const struct attn_derivative *der
  * `gradients`. */
 const float *attn_derivative_embedding(const struct attn_derivative *derivative);
 
-/* Returns point I of N of Gauss-Legendre quadrature on 0 .. 1, and its weight. */
-double attn_derivative_point(size_t i, size_t n, double *weight);
+/* Sets X [N] to point I of N_POINT of Gauss-Legendre quadrature between FROM and TO [N], and
+ * returns the weight of the point. */
+double attn_derivative_place(size_t i, size_t n_point, const float *from, const float *to, size_t n,
+                             float *x);
 
 void attn_derivative_free(struct attn_derivative *derivative); /* NULL is allowed */
 

@@ -56,15 +56,12 @@ static void draw(const void *args, struct attn_drawn *drawn)
 
 struct fit {
     struct attn_frame frame;
-    size_t first, end;              /* the positions V */
-    struct attn_site_set sites;     /* of the feed */
-    struct attn_selection *wanted;  /* owns; gradients */
-    struct attn_kept_layers *kept;  /* owns; NULL: layers are recomputed */
-    struct attn_backward *backward; /* owns */
-    float *stream;                  /* [n_layer + 1, T, D] */
-    float *given;                   /* [T, D] gradient of the last output */
-    double *sums;                   /* [n_layer - 1, D, D] */
-    size_t row;                     /* row of the matrices that is being computed */
+    size_t first, end;             /* the positions V */
+    struct attn_selection *wanted; /* owns; gradients */
+    struct attn_tape tape;
+    float *given; /* [T, D] gradient of the last output */
+    double *sums; /* [n_layer - 1, D, D] */
+    size_t row;   /* row of the matrices that is being computed */
 };
 
 static size_t first_of(const struct attn_lens_args *args)
@@ -129,22 +126,14 @@ static enum attn_status check_run(const struct attn_run *run, struct attn_error 
     return ATTN_OK;
 }
 
-/* Selects the stream, what the layers need for their gradients, and gradients. */
-static enum attn_status select_tensors(struct fit *fit, struct attn_error *err)
+/* Selects the gradients. */
+static enum attn_status select_gradients(struct fit *fit, struct attn_error *err)
 {
     const struct attn_run *run = fit->frame.run;
-    const struct attn_config *config = fit->frame.config;
     char layers[48];
 
-    fit->sites = ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST);
-    if (attn_kept_layers_size(config, run->text.n) <= KEPT_BYTES) {
-        ATTN_TRY(attn_kept_layers_create(
-            config, run->text.n, attn_host_pool(run->host, (double)INFINITY), &fit->kept, err));
-        attn_sites_extend(&fit->sites,
-                          attn_selection_sites(attn_kept_layers_trace(fit->kept)->selection));
-    }
     ATTN_TRY(attn_derivative_select(run, ATTN_SITES(ATTN_SITE_RESID_PRE_GRAD), &fit->wanted, err));
-    snprintf(layers, sizeof layers, "1-%zu", config->n_layer - 1);
+    snprintf(layers, sizeof layers, "1-%zu", fit->frame.config->n_layer - 1);
     return attn_selection_set_layers(fit->wanted, layers, err);
 }
 
@@ -165,22 +154,16 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     fit->end = n - 1;
     if (fit->first >= fit->end)
         return ATTN_OK;
-    ATTN_TRY(attn_error_at(select_tensors(fit, err), ATTN_STAGE_MODEL, err));
-    fit->stream = attn_frame_alloc(frame, n_layer + 1, n * d * sizeof *fit->stream);
+    ATTN_TRY(attn_error_at(select_gradients(fit, err), ATTN_STAGE_MODEL, err));
     fit->given = attn_frame_alloc(frame, n * d, sizeof *fit->given);
     fit->sums = attn_frame_alloc(frame, (n_layer - 1) * d, d * sizeof *fit->sums);
     return attn_frame_memory(frame, err);
 }
 
-/* Keeps the stream and the tensors of the layers (attn_trace_fn). */
 static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
-    struct fit *fit = user;
-
-    attn_trace_keep_stream(event, NULL, attn_selection_dims(fit->frame.run->selection),
-                           fit->stream);
-    return fit->kept ? attn_trace_hand_on(attn_kept_layers_trace(fit->kept), event, err) : ATTN_OK;
+    return attn_tape_add(&((struct fit *)user)->tape, event, err);
 }
 
 /* Adds the gradients of the positions V to the current row (attn_trace_fn). */
@@ -199,28 +182,18 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-static enum attn_status create_backward(struct fit *fit, const struct attn_trace *trace,
-                                        const struct attn_embedding_rows *text,
-                                        struct attn_error *err)
+static enum attn_status create_tape(struct fit *fit, const struct attn_trace *trace,
+                                    const struct attn_embedding_rows *text, struct attn_error *err)
 {
     const struct attn_run *run = fit->frame.run;
-    const struct attn_session_options session = attn_run_session_options(run);
-    const struct attn_backward_options options = {.n = run->text.n,
-                                                  .trace = trace,
-                                                  .attention = run->attention.layers,
-                                                  .pool =
-                                                      attn_host_pool(run->host, (double)INFINITY),
-                                                  .cancel = session.cancel,
-                                                  .kept = fit->kept,
-                                                  .text = text,
-                                                  .key_mask = session.key_mask,
-                                                  .n_run = fit->frame.config->d_model,
-                                                  .gemm = session.gemm,
-                                                  .isa = session.isa,
-                                                  .edits = run->edits.items,
-                                                  .n_edit = run->edits.n};
+    const struct attn_pass pass = attn_run_pass(run);
+    struct attn_backward_options options = attn_tape_options(&pass.options);
 
-    return attn_backward_create(run->model, &options, &fit->backward, err);
+    options.trace = trace;
+    options.pool = attn_host_pool(run->host, (double)INFINITY);
+    options.text = text;
+    options.n_run = fit->frame.config->d_model;
+    return attn_tape_prepare(&fit->tape, run->model, &options, KEPT_BYTES, err);
 }
 
 /* Computes the matrices of the text, in `sums`. */
@@ -228,19 +201,20 @@ static enum attn_status read_text(struct fit *fit, struct attn_error *err)
 {
     const struct attn_run *run = fit->frame.run;
     const size_t d = fit->frame.config->d_model, n_layer = fit->frame.config->n_layer;
-    const struct attn_watch watch = {
-        .sites = fit->sites, .is_silent = true, .on_event = on_feed, .user = fit};
+    struct attn_watch watch = {.is_silent = true, .on_event = on_feed, .user = fit};
     const struct attn_trace trace = {
         .selection = fit->wanted, .on_event = on_gradient, .user = fit};
     const struct attn_embedding_rows text = attn_sequence_rows(&run->text, run->model);
     const struct attn_backward_goal goal = {.given = fit->given, .is_of_stream = true};
 
+    ATTN_TRY(create_tape(fit, &trace, &text, err));
+    watch.sites = attn_tape_sites(&fit->tape);
     ATTN_TRY(attn_watch(run, &watch, err));
-    ATTN_TRY(create_backward(fit, &trace, &text, err));
+    ATTN_TRY(attn_tape_open(&fit->tape, err));
     for (fit->row = 0; fit->row < d; fit->row++) {
         for (size_t t = fit->first; t < fit->end; t++)
             fit->given[t * d + fit->row] = 1;
-        ATTN_TRY(attn_backward_run(fit->backward, fit->stream, &goal, err));
+        ATTN_TRY(attn_tape_run(&fit->tape, &goal, err));
         for (size_t t = fit->first; t < fit->end; t++)
             fit->given[t * d + fit->row] = 0;
     }
@@ -289,8 +263,7 @@ static void release(void *state)
 {
     struct fit *fit = state;
 
-    attn_backward_free(fit->backward);
-    attn_kept_layers_free(fit->kept);
+    attn_tape_release(&fit->tape);
     attn_selection_free(fit->wanted);
 }
 

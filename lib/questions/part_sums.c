@@ -406,11 +406,10 @@ static enum attn_status run_backward(struct summing *s, double weight, struct at
 static enum attn_status integrate(struct summing *s, struct attn_error *err)
 {
     for (size_t i = 0; i < s->options.n_point; i++) {
-        double weight, value;
-        const double at = attn_derivative_point(i, s->options.n_point, &weight);
+        const double weight = attn_derivative_place(i, s->options.n_point, s->from, s->to,
+                                                    s->n_x * s->config->d_embed, s->x);
+        double value;
 
-        for (size_t j = 0; j < s->n_x * attn_model_config(s->options.base->model)->d_embed; j++)
-            s->x[j] = (float)((double)s->from[j] + at * ((double)s->to[j] - (double)s->from[j]));
         ATTN_TRY(attn_derivative_feed(s->derivative, s->x, &value, err));
         ATTN_TRY(run_backward(s, weight, err));
         note_feed(s);

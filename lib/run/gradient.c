@@ -5,8 +5,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "gradient/backward.h"
-#include "gradient/kept_layers.h"
+#include "gradient/tape.h"
 #include "input/encoder.h"
 #include "model/model_internal.h"
 #include "run/relevance.h"
@@ -24,10 +23,8 @@ struct attn_gradient {
     struct attn_selection *watched; /* owns; what the session passes on during the feed */
     struct attn_selection *wanted;  /* owns; what the backward pass emits */
     struct attn_trace feed_trace, trace;
-    /* Owns; the layers that are kept; NULL: they are computed again. */
-    struct attn_kept_layers *kept;
-    float *stream;     /* [n_layer + 1, T, D] owns; the residual stream */
-    float *embeddings; /* [T, De] owns; NULL: they are not needed */
+    struct attn_tape tape;
+    struct attn_embedding_rows rows; /* of the text */
     /* Own; of relevance and of relevance_norm; NULL: not wanted. */
     struct attn_relevance *relevances[2];
     struct attn_selection *of_encoder; /* owns; what is wanted of the encoder; NULL: no gradient */
@@ -76,17 +73,13 @@ struct attn_site_set attn_gradient_sites_of(struct attn_site_set sites)
         attn_sites_gradients_of(sites));
 }
 
-/* An attn_trace_fn for the feed: keeps the residual stream into each layer and after the last, and
- * what `kept` needs. */
+/* An attn_trace_fn for the feed. */
 static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
     struct attn_gradient *gradient = user;
 
-    attn_trace_keep_stream(event, gradient->pool, attn_selection_dims(gradient->watched),
-                           gradient->stream);
-    if (gradient->kept)
-        ATTN_TRY(attn_trace_hand_on(attn_kept_layers_trace(gradient->kept), event, err));
+    ATTN_TRY(attn_tape_add(&gradient->tape, event, err));
     return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 
@@ -137,20 +130,16 @@ static enum attn_status choose_wanted(struct attn_gradient *gradient, struct att
 static enum attn_status choose_watched(struct attn_gradient *gradient, struct attn_error *err)
 {
     const struct attn_selection *asked = gradient->asked_by->selection;
-    const struct attn_config *config = &gradient->of.model->config;
     struct attn_dims dims = *attn_selection_dims(asked);
     const struct attn_location end = attn_dims_end(&dims);
-    const size_t n = dims.n_position > dims.n_source ? dims.n_position : dims.n_source;
     struct attn_site_set sites;
 
     ATTN_TRY(
         attn_selection_see_stream(asked, attn_gradient_sites(), &end, &gradient->watched, err));
-    if (n > MOST_KEPT || attn_kept_layers_size(config, n) > KEPT_BYTES)
+    if (!gradient->tape.kept)
         return ATTN_OK;
-    ATTN_TRY(attn_kept_layers_create(config, n, gradient->pool, &gradient->kept, err));
     sites =
-        attn_sites_join(attn_selection_sites(gradient->watched),
-                        attn_selection_sites(attn_kept_layers_trace(gradient->kept)->selection));
+        attn_sites_join(attn_selection_sites(gradient->watched), attn_tape_sites(&gradient->tape));
     attn_selection_free(gradient->watched);
     gradient->watched = NULL;
     dims.lacking = NULL; /* so that q and k are kept both rotated and not, if both exist */
@@ -158,23 +147,34 @@ static enum attn_status choose_watched(struct attn_gradient *gradient, struct at
     return attn_selection_set_sites(gradient->watched, sites, err);
 }
 
+static enum attn_status create_tape(struct attn_gradient *gradient, struct attn_error *err)
+{
+    const struct attn_sequence *source = gradient->of.source;
+    struct attn_backward_options options = attn_tape_options(&gradient->of.session);
+    const size_t n = options.n > source->n ? options.n : source->n;
+
+    gradient->rows = attn_sequence_rows(gradient->of.goal->of.text, gradient->of.model);
+    options.n_goal = attn_answer_goal(gradient->of.goal).n;
+    options.trace = &gradient->trace;
+    options.pool = gradient->pool;
+    options.text = &gradient->rows;
+    options.source = source->n > 0 ? source->rows : NULL;
+    options.n_source = source->n;
+    options.reads_once = gradient->of.reads_once;
+    return attn_tape_prepare(&gradient->tape, gradient->of.model, &options,
+                             n > MOST_KEPT ? 0 : KEPT_BYTES, err);
+}
+
 static enum attn_status build(struct attn_gradient *gradient, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(gradient->asked_by->selection);
-    const size_t n_float = dims->n_position * dims->d_model;
-
-    ATTN_TRY(choose_watched(gradient, err));
     ATTN_TRY(choose_wanted(gradient, err));
-    gradient->feed_trace =
-        (struct attn_trace){.selection = gradient->watched, .on_event = on_feed, .user = gradient};
     gradient->trace = (struct attn_trace){
         .selection = gradient->wanted, .on_event = on_gradient, .user = gradient};
-    gradient->stream =
-        attn_alloc_uninitialized(dims->n_layer + 1, n_float * sizeof *gradient->stream, err);
-    if (!gradient->stream || !attn_backward_reads_embeddings(gradient->of.model))
-        return gradient->stream ? ATTN_OK : ATTN_NO_MEMORY;
-    return ATTN_ALLOC(gradient->embeddings, dims->n_position * gradient->of.model->config.d_embed,
-                      err);
+    ATTN_TRY(create_tape(gradient, err));
+    ATTN_TRY(choose_watched(gradient, err));
+    gradient->feed_trace =
+        (struct attn_trace){.selection = gradient->watched, .on_event = on_feed, .user = gradient};
+    return ATTN_OK;
 }
 
 enum attn_status attn_gradient_create(const struct attn_gradient_scope *of,
@@ -204,87 +204,54 @@ void attn_gradient_free(struct attn_gradient *gradient)
     attn_selection_free(gradient->watched);
     attn_selection_free(gradient->wanted);
     attn_selection_free(gradient->of_encoder);
-    attn_kept_layers_free(gradient->kept);
-    attn_free(gradient->stream);
-    attn_free(gradient->embeddings);
+    attn_tape_release(&gradient->tape);
     attn_free(gradient);
 }
 
-/* Runs the backward pass of the encoder, from D, the gradient of its final rows. */
-static enum attn_status run_encoder(struct attn_gradient *gradient, const float *d,
-                                    struct attn_error *err)
+static enum attn_status run(struct attn_gradient *gradient, struct attn_error *err)
+{
+    const struct attn_backward_goal goal = attn_answer_goal(gradient->of.goal);
+    struct attn_tape *tape = &gradient->tape;
+
+    if (tape->embeddings)
+        ATTN_TRY(attn_sequence_embed(gradient->of.goal->of.text, gradient->of.model,
+                                     tape->embeddings, err));
+    ATTN_TRY(attn_tape_open(tape, err));
+    return attn_tape_run(tape, &goal, err);
+}
+
+/* Runs the backward passes of the decoder and of its encoder. */
+static enum attn_status run_both(struct attn_gradient *gradient, struct attn_error *err)
 {
     const struct attn_model *encoder = gradient->of.model->encoder;
-    const struct attn_session_options *session = &gradient->of.session;
     const struct attn_sequence input = attn_encoder_input(gradient->of.source);
     const struct attn_embedding_rows rows = attn_sequence_rows(&input, encoder);
     const struct attn_trace trace = {.selection = gradient->of_encoder,
                                      .on_event = gradient->asked_by->on_event,
                                      .user = gradient->asked_by->user};
-    const struct attn_backward_goal goal = {.n = input.n, .given = d};
-    const struct attn_backward_options back = {.n = input.n,
-                                               .trace = &trace,
-                                               .attention = encoder->config.attention,
-                                               .pool = gradient->pool,
-                                               .cancel = session->cancel,
-                                               .text = &rows,
-                                               .key_mask = input.key_mask,
-                                               .gemm = session->gemm,
-                                               .isa = session->isa,
-                                               .edits = gradient->of.encoder_edits,
-                                               .n_edit = gradient->of.n_encoder_edit};
-    struct attn_backward *backward = NULL;
+    const struct attn_backward_options options = {.trace = &trace,
+                                                  .text = &rows,
+                                                  .edits = gradient->of.encoder_edits,
+                                                  .n_edit = gradient->of.n_encoder_edit};
     enum attn_status status;
     float *x;
 
     ATTN_TRY(ATTN_ALLOC(x, input.n * encoder->config.d_embed, err));
     status = attn_sequence_embed(&input, encoder, x, err);
     if (status == ATTN_OK)
-        status = attn_backward_create(encoder, &back, &backward, err);
+        status = attn_tape_add_encoder(&gradient->tape, encoder, options, err);
     if (status == ATTN_OK)
-        status = attn_backward_feed(backward, x, NULL, err);
+        status = attn_backward_feed(gradient->tape.encoder, x, NULL, err);
     if (status == ATTN_OK)
-        status = attn_backward_run(backward, NULL, &goal, err);
-    attn_backward_free(backward);
+        status = run(gradient, err);
     attn_free(x);
     return status;
 }
 
 enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_error *err)
 {
-    const struct attn_session_options *session = &gradient->of.session;
-    const struct attn_backward_goal goal = attn_answer_goal(gradient->of.goal);
-    const struct attn_sequence *text = gradient->of.goal->of.text, *source = gradient->of.source;
-    const struct attn_embedding_rows rows = attn_sequence_rows(text, gradient->of.model);
-    const struct attn_backward_options options = {.n = session->n_max,
-                                                  .n_goal = goal.n,
-                                                  .trace = &gradient->trace,
-                                                  .attention = session->attention,
-                                                  .pool = gradient->pool,
-                                                  .cancel = session->cancel,
-                                                  .kept = gradient->kept,
-                                                  .text = &rows,
-                                                  .embeddings = gradient->embeddings,
-                                                  .key_mask = session->key_mask,
-                                                  .source = source->n > 0 ? source->rows : NULL,
-                                                  .n_source = source->n,
-                                                  .source_mask = source->key_mask,
-                                                  .needs_source = gradient->of_encoder,
-                                                  .reads_once = gradient->of.reads_once,
-                                                  .gemm = session->gemm,
-                                                  .isa = session->isa,
-                                                  .edits = session->edits,
-                                                  .n_edit = session->n_edit};
-    struct attn_backward *backward;
-    enum attn_status status;
+    enum attn_status status = gradient->of_encoder ? run_both(gradient, err) : run(gradient, err);
 
-    if (gradient->embeddings)
-        ATTN_TRY(attn_sequence_embed(text, gradient->of.model, gradient->embeddings, err));
-    ATTN_TRY(attn_backward_create(gradient->of.model, &options, &backward, err));
-    status = attn_backward_run(backward, gradient->stream, &goal, err);
-    if (status == ATTN_OK && gradient->of_encoder)
-        status = run_encoder(gradient, attn_backward_source(backward), err);
-    attn_backward_free(backward);
     for (size_t i = 0; i < 2 && status == ATTN_OK; i++)
         if (gradient->relevances[i])
             status = attn_relevance_emit(gradient->relevances[i], gradient->asked_by, err);
