@@ -61,8 +61,9 @@ static const struct attn_param other_rows[] = {
     ATTN_PARAM(FLAG, "quiet", NULL, struct inspect_args, is_quiet,
                "no notes on standard error, only errors", .letter = 'q'),
     ATTN_PARAM(FLAG, "verbose", NULL, struct inspect_args, is_verbose,
-               "also show the metadata of a GGUF file, which of its keys are not known, and which "
-               "tokenizer is taken",
+               "also show the metadata of a GGUF file, which of its keys are not known, which "
+               "tokenizer is taken, and every special token: without it, more than 20 that differ "
+               "only in a number are one line of text",
                .letter = 'v'),
 };
 

@@ -14,7 +14,8 @@
 
 enum {
     SETTING_WIDTH = 21,
-    MAX_VALUE = 60 /* maximum bytes of a metadata value in text */
+    MAX_VALUE = 60, /* maximum bytes of a metadata value in text */
+    MAX_RUN = 20    /* longer runs of special tokens are one line of text, without --verbose */
 };
 
 enum attn_status attn_shown_inspection_find(struct attn_shown_inspection *shown,
@@ -235,6 +236,68 @@ static void add_metadata(struct attn_document *document, const struct attn_shown
     add(document, shown, ATTN_INSPECTED_METADATA);
 }
 
+/* Returns the number of characters of TEXT [size] before its first digit, from its end if STEP is
+ * -1. */
+static size_t n_before_digit(const char *text, size_t size, int step)
+{
+    const char *at = step < 0 ? text + size - 1 : text;
+    size_t n = 0;
+
+    while (n < size && (*at < '0' || *at > '9'))
+        at += step, n++;
+    return n;
+}
+
+/* Whether A and B differ in a number alone: "<unused3>", "<unused14>". */
+static bool is_numbered_alike(const struct attn_cell *a, const struct attn_cell *b)
+{
+    const size_t before = n_before_digit(a->text, a->size, 1);
+    const size_t after = n_before_digit(a->text, a->size, -1);
+    uint64_t number;
+
+    return before < a->size && b->size > before + after && memcmp(a->text, b->text, before) == 0 &&
+           memcmp(a->text + a->size - after, b->text + b->size - after, after) == 0 &&
+           attn_parse_uint(a->text + before, a->size - before - after, &number) &&
+           attn_parse_uint(b->text + before, b->size - before - after, &number);
+}
+
+/* Returns the row after the special tokens that are shown as one with that of row FIRST. */
+static size_t end_of_special(const struct attn_shown_inspection *shown, size_t first)
+{
+    const struct attn_cell token = CELL(SPECIAL, first, "token");
+    size_t end = first + 1;
+
+    for (; end < N_ROW(SPECIAL); end++) {
+        const struct attn_cell other = CELL(SPECIAL, end, "token");
+
+        if (NUMBER(SPECIAL, end, "id") != NUMBER(SPECIAL, end - 1, "id") + 1 ||
+            !is_numbered_alike(&token, &other))
+            break;
+    }
+    return end - first > MAX_RUN && !shown->is_verbose ? end : first + 1;
+}
+
+static void add_special(struct attn_document *document, const struct attn_shown_inspection *shown)
+{
+    for (size_t i = 0, end; i < N_ROW(SPECIAL); i = end) {
+        const struct attn_cell token = CELL(SPECIAL, i, "token");
+
+        end = end_of_special(shown, i);
+        attn_document_text(document, "  special          %" PRIu64, NUMBER(SPECIAL, i, "id"));
+        if (end > i + 1)
+            attn_document_text(document, "-%" PRIu64, NUMBER(SPECIAL, end - 1, "id"));
+        attn_document_text(document, " ");
+        attn_document_escaped(document, token.text, token.size);
+        if (end > i + 1) {
+            const struct attn_cell last = CELL(SPECIAL, end - 1, "token");
+
+            attn_document_text(document, " to ");
+            attn_document_escaped(document, last.text, last.size);
+        }
+        attn_document_text(document, "\n");
+    }
+}
+
 static void add_tokenizer(struct attn_document *document, const struct attn_shown_inspection *shown)
 {
     static const char *const words[] = {[ATTN_TOKENIZER_WORD] = "words",
@@ -267,13 +330,7 @@ static void add_tokenizer(struct attn_document *document, const struct attn_show
     if (CELL(TOKENIZER, 0, "chat_template").type != ATTN_VALUE_MISSING)
         attn_document_text(document, "  chat template    in %s\n",
                            attn_tokenizer_chat(shown->given.tokenizer)->place);
-    for (size_t i = 0; i < N_ROW(SPECIAL); i++) {
-        const struct attn_cell token = CELL(SPECIAL, i, "token");
-
-        attn_document_text(document, "  special          %" PRIu64 " ", NUMBER(SPECIAL, i, "id"));
-        attn_document_escaped(document, token.text, token.size);
-        attn_document_text(document, "\n");
-    }
+    add_special(document, shown);
 }
 
 static void add_prompts(struct attn_document *document, const struct attn_shown_inspection *shown)
