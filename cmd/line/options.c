@@ -145,6 +145,24 @@ static enum attn_status refuse_unknown(const struct command *command, const char
     return refuse(err, hint, "unknown option '%.*s'", (int)size, typed);
 }
 
+enum attn_status options_refuse_first(const char *typed, struct attn_error *err)
+{
+    const size_t size = strcspn(typed, "=");
+    char hint[HINT_SIZE];
+
+    for (size_t i = 0; size > 1 && command_at(i); i++) {
+        struct option_walk walk = {.command = command_at(i)};
+
+        if (typed[1] == '-' ? !option_find(&walk, NULL, typed + 2, size - 2)
+                            : !find_letter(&walk, typed[1]))
+            continue;
+        snprintf(hint, sizeof hint, "attn-cli %s %.*s ...", walk.command->name, (int)size, typed);
+        return refuse(err, hint, "the command comes before its options, got '%.*s'", (int)size,
+                      typed);
+    }
+    return command_refuse_unknown("option", typed, err);
+}
+
 int word_find(const char *list, const char *word)
 {
     return attn_param_find_word(list, word, strlen(word));
