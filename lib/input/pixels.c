@@ -11,6 +11,12 @@
 #include <math.h>
 #include <string.h>
 
+enum attn_status attn_pixels_check_size(const struct attn_pixels *pixels, const char *name,
+                                        struct attn_error *err)
+{
+    return attn_image_check_size(name, pixels->width, pixels->height, err);
+}
+
 /* Checks that the model reads three channels, as a picture has. */
 static enum attn_status check_channels(const struct attn_pixel_maker *maker, const char *name,
                                        struct attn_error *err)

@@ -33,4 +33,9 @@ struct attn_pixels {
                                          most 720 pixels a side */
 };
 
+/* Checks that the picture PIXELS, called NAME in messages, is not too large. Only its height and
+ * width are read, so that a caller can check them before it makes the bytes. */
+ATTN_API enum attn_status attn_pixels_check_size(const struct attn_pixels *pixels, const char *name,
+                                                 struct attn_error *err);
+
 #endif

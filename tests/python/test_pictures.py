@@ -1,6 +1,7 @@
 """Pictures as input: paths, pictures and values in memory, places, labels, many of them."""
 import json
 import os
+import resource
 import tarfile
 import tempfile
 import unittest
@@ -48,6 +49,21 @@ class Pictures(TestCase):
         expected = self.model.run(image=self.path("values.npy"))
         for image in (values, values.astype(np.float64), np.asfortranarray(values)):
             self.assert_same(self.model.run(image=image).pattern[1, 2], expected.pattern[1, 2])
+
+    def test_a_picture_that_is_too_large_is_not_copied(self):
+        def strided(dtype, *shape):
+            return np.lib.stride_tricks.as_strided(np.zeros(3, dtype), shape, (0,) * len(shape))
+
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB; each picture has 3 GB
+        for words, image in (("'image' has 30000 x 40000 pixels, expected at most", strided(np.uint8, 40000, 30000, 3)),
+                             ("'image' has 30000 x 40000 pixels, expected at most", strided(np.float64, 3, 40000, 30000)),
+                             ("has 1048577 x 1 pixels, expected at most 1048576 a side", strided(np.uint8, 1, 2**20 + 1, 3)),
+                             ("has 1 x 1048577 pixels, expected at most 1048576 a side", np.zeros((2**20 + 1, 1, 3), np.uint8))):
+            with self.assertRaisesRegex(attn.UnsupportedError, words) as caught:
+                self.model.run(image=image)
+            self.assertEqual(caught.exception.stage, "input")
+            self.assertRegex(str(next(self.model.map([{"image": image}], on_error="keep")).error), words)
+        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 2**19)
 
     def test_places_and_labels(self):
         image = self.path("values.npy")

@@ -138,6 +138,18 @@ class Tensors(TestCase):
             self.assertIsNone(again.ids)
             self.assertIsNone(again.tokens)
 
+    def test_views_of_memory_are_inputs_too(self):
+        m = model()
+        for text, view in ((KEYS, memoryview(KEYS.encode())), (KEYS, bytearray(KEYS.encode())),
+                           (m.tokenize(KEYS).ids, memoryview(np.asarray(m.tokenize(KEYS).ids, np.int32)))):
+            self.assert_same(m.run(view).pattern[1, 2], m.run(text).pattern[1, 2])
+        wide = np.random.default_rng(1).random((3, 256), np.float32)
+        for array in (wide[:, :128], wide.reshape(6, 128)[::2], wide[:, ::2]):
+            self.assert_same(m.run(memoryview(array)).pattern[1, 2], m.run(array).pattern[1, 2])
+        for words, call in (("next is memoryview, expected texts", lambda: m.run(KEYS, next=memoryview(wide))),
+                            ("texts is one text or array", lambda: m.map(memoryview(wide)))):
+            self.assert_raises(TypeError, words, call)
+
     def test_cross_attention_has_a_source(self):
         m = model("cross-attention") if (TINY.parent / "cross-attention").is_dir() else self.skipTest("no sources")
         source = np.ones((4, m.config["d_source"]), np.float32)

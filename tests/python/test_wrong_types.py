@@ -30,7 +30,7 @@ class Nothing:
 
 VALUES = (
     None, True, -1, 0, 3, 2**70, 10**400, 1.5, float("nan"), float("inf"), 1j, "", "pattern", "\0", "\ud800", b"x", b"\xff", bytearray(b"x"),
-    [], (), {}, [None], ["a", 3], [1, 2], [[1, 2], [3]], (1, 2), (1, 2, 3), {"a": 1}, {3: 4}, {1, 2}, range(3), slice(0, 2), object(), Nothing,
+    memoryview(b"x"), memoryview(np.zeros((2, 2), np.float32)), [], (), {}, [None], ["a", 3], [1, 2], [[1, 2], [3]], (1, 2), (1, 2, 3), {"a": 1}, {3: 4}, {1, 2}, range(3), slice(0, 2), object(), Nothing,
     lambda *_: None, attn.zero("z", head="2.1"), np.ones(3), np.ones((2, 2), complex), np.zeros((0, 3)), np.array(3), np.array(["a"]),
     np.array([None]), np.array(["2020"], "M8[D]"), np.float32(1.5), np.True_)
 

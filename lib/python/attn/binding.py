@@ -2666,6 +2666,7 @@ FUNCTIONS = {
     "attn_model_weights_create": (c_int, [c_void_p, POINTER(POINTER(attn_weight_array)), POINTER(c_size_t), POINTER(attn_error)]),
     "attn_model_weights_free": (None, [POINTER(attn_weight_array)]),
     "attn_model_weight_read": (c_int, [c_void_p, c_char_p, POINTER(c_float), POINTER(attn_error)]),
+    "attn_pixels_check_size": (c_int, [POINTER(attn_pixels), c_char_p, POINTER(attn_error)]),
     "attn_param_set": (c_int, [POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error)]),
     "attn_param_release": (None, [POINTER(attn_param), c_void_p]),
     "attn_run_begin_capture": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),

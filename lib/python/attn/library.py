@@ -40,7 +40,7 @@ lib, path = _load()
 
 
 # The stage of a failure for which the library gives none: it does not know what a text was parsed for.
-_STAGES = (("_parse", "options"), ("attn_catalog_", "model"), ("attn_tokenizer_", "input"))
+_STAGES = (("_parse", "options"), ("attn_catalog_", "model"), ("attn_tokenizer_", "input"), ("attn_pixels_", "input"))
 
 
 def default(kind):

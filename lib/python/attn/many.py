@@ -9,7 +9,7 @@ from ctypes import POINTER, addressof, byref, c_uint64, c_void_p, string_at
 from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
 from . import binding as c
-from .errors import Error, Note, error_of
+from .errors import Error, Note, UnsupportedError, error_of
 from .library import call, callback, default, lib, path_bytes, reader, terminated, warn_of
 from .request import Request
 from .result import Predictions, Result, places_of, predictions_of, tensors_of
@@ -105,10 +105,11 @@ class _Many:
             if isinstance(item, dict):
                 _refuse_questions(item)
             fill_pair(record.input, record.source, keep, **parts)
-        except (TypeError, ValueError, OverflowError) as problem:
+        except (TypeError, ValueError, OverflowError, UnsupportedError) as problem:
             if self.raises:
                 raise
-            record.failure, record.err.status = failure, c.ATTN_INVALID
+            record.failure = failure
+            record.err.status = c.ATTN_UNSUPPORTED if isinstance(problem, UnsupportedError) else c.ATTN_INVALID
             message = " ".join(str(problem).split()).encode("utf-8", "replace")
             record.err.message = message[:c.ATTN_ERROR_MESSAGE_SIZE - 1]
 
@@ -230,8 +231,8 @@ def run_many(model: Model, host: Host, texts: Iterable, *, sites=None, measures=
              **options) -> Iterator[Result]:
     """See Model.map. What is asked for is checked at once, and texts are read when the first result is."""
     raises = bool(choice(on_error, {"keep": 0, "raise": 1}, "on_error"))
-    if isinstance(texts, (str, bytes)):
-        raise TypeError("texts is one text, expected many")
+    if isinstance(texts, (str, bytes, bytearray, memoryview)):
+        raise TypeError("texts is one text or array, expected many")
     try:
         texts = iter(texts)
     except TypeError:

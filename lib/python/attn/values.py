@@ -81,7 +81,7 @@ def listed(values, what: str, expected: str) -> list:
     """VALUES as a list, empty of None. EXPECTED says what of."""
     try:
         return [] if values is None else list(values)
-    except TypeError:
+    except (TypeError, NotImplementedError):  # which a memoryview of two axes raises
         raise TypeError(f"{what} is {type(values).__name__}, expected {expected}") from None
 
 
@@ -174,6 +174,8 @@ class Sound:
 def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
     """VALUE is a text (str, or bytes of UTF-8), token ids [n], or embeddings [n, d_model]; a source may be a sound, the path of
     a file or samples [n] of floats."""
+    if isinstance(value, memoryview) and value.format in "Bbc" and value.ndim == 1:
+        value = bytes(value)  # a view of bytes is a text, as they are
     if isinstance(value, (str, bytes, bytearray)):
         data = bytes(value) if isinstance(value, bytearray) else utf8(value, what)
         keep.append(data)
@@ -261,14 +263,15 @@ def fill_image(where: c.attn_input, value, what: str, keep: list) -> None:
             array.dtype.kind == "f" or (array.dtype == np.uint8 and array.shape[2] == 3)):
         raise TypeError(f"{what} is an array of {array.dtype} {list(array.shape)}, expected a picture, uint8 "
                         "[H, W, 3], or its values, float32 [C, H, W]")
+    is_shown = array.dtype == np.uint8
     pixels = c.attn_pixels()
-    if array.dtype == np.uint8:
+    pixels.n_channel, pixels.height, pixels.width = (0, *array.shape[:2]) if is_shown else array.shape
+    call("attn_pixels_check_size", byref(pixels), what.encode())  # before an array is copied that is not contiguous
+    if is_shown:
         array = np.ascontiguousarray(array)
-        pixels.height, pixels.width = array.shape[:2]
         pixels.shown = cast(array.ctypes.data, POINTER(c_ubyte))
     else:
         array = np.ascontiguousarray(array, np.float32)
-        pixels.n_channel, pixels.height, pixels.width = array.shape
         pixels.values = cast(array.ctypes.data, POINTER(c_float))
     keep += [array, pixels]
     where.pixels = POINTER(c.attn_pixels)(pixels)
