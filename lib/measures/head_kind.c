@@ -27,7 +27,8 @@ static const struct attn_head_kind kinds[ATTN_N_HEAD_KIND] = {
     [ATTN_HEAD_KIND_PARKS] = {"parks", '-', 0xe69f00, "hardly anything: its weight is parked"},
 };
 
-/* The names of two kinds: literals that are joined on purpose. NOLINTBEGIN(bugprone-suspicious-missing-comma) */
+/* The names of two kinds: literals that are joined on purpose.
+ * NOLINTBEGIN(bugprone-suspicious-missing-comma) */
 static const char *const pairs[N_NAMED][N_NAMED] = {
 #define PAIR_WITH(other, name) [ATTN_MIX_##other] = FIRST " + " name,
 #define FIRST "self"
@@ -71,15 +72,21 @@ const struct attn_head_kind *attn_head_kind_find(const char *name, size_t size)
     return NULL;
 }
 
-/* The shares of the rest of a head, and of an even head. */
+/* The shares of the rest of a head, and of an even head; and those of `induction` and `duplicate`
+ * in the rows with an earlier place of their token, NaN if there are too few. */
 struct shares {
-    double own[ATTN_N_MIX_CLASS], even[ATTN_N_MIX_CLASS], entropy;
+    double own[ATTN_N_MIX_CLASS], even[ATTN_N_MIX_CLASS], entropy, induction, duplicate;
 };
 
 static struct shares find_shares(const struct attn_head_mix *mix)
 {
-    struct shares shares = {.entropy =
-                                mix->most_entropy > 0 ? mix->entropy / mix->most_entropy : 0};
+    enum { FEWEST_ROWS = 8 };
+    const double repeated = mix->n_repeated >= FEWEST_ROWS ? mix->repeated : (double)NAN;
+    struct shares shares = {
+        .entropy = mix->most_entropy > 0 ? mix->entropy / mix->most_entropy : 0,
+        .induction = mix->weights[ATTN_MIX_INDUCTION] / repeated,
+        .duplicate = mix->weights[ATTN_MIX_DUPLICATE] / repeated,
+    };
     double own = 0, even = 0;
 
     for (size_t k = 0; k < ATTN_N_MIX_CLASS; k++)
@@ -119,19 +126,18 @@ static bool stands_out(const struct shares *s, size_t k)
     return s->own[k] >= 0.15 && (s->own[k] >= 2 * s->even[k] || s->own[k] - s->even[k] >= 0.15);
 }
 
-/* Returns the kind of a head that parks less than .9, and stores the name of two in *name. */
-static size_t find_kind(const struct shares *s, const struct attn_head_jobs *jobs, double threshold,
-                        const char **name)
+/* Returns the kind of a head, and stores the name of two in *name. */
+static size_t find_kind(const struct shares *s, double park, double threshold, const char **name)
 {
-    enum { FEWEST_ROWS = 8 };
     double lifted[N_NAMED];
     size_t k = find_largest(s->own, N_NAMED, N_NAMED), second;
 
-    if (jobs->induction > threshold && jobs->n_induction >= FEWEST_ROWS &&
-        !(jobs->duplicate > jobs->induction))
+    if (s->induction > threshold && !(s->duplicate > s->induction))
         return ATTN_MIX_INDUCTION;
-    if (jobs->duplicate > threshold && jobs->n_duplicate >= FEWEST_ROWS)
+    if (s->duplicate > threshold)
         return ATTN_MIX_DUPLICATE;
+    if (park >= 0.9)
+        return ATTN_HEAD_KIND_PARKS;
     if (s->entropy >= 0.9)
         return ATTN_HEAD_KIND_EVEN;
     if (s->own[k] >= threshold)
@@ -155,16 +161,14 @@ static size_t find_kind(const struct shares *s, const struct attn_head_jobs *job
                : ATTN_HEAD_KIND_MIXED;
 }
 
-struct attn_head_type attn_head_type_of(const struct attn_head_mix *mix,
-                                        const struct attn_head_jobs *jobs, double threshold)
+struct attn_head_type attn_head_type_of(const struct attn_head_mix *mix, double threshold)
 {
     enum { FIRST_ROW = 4 };
     const struct shares s = find_shares(mix);
-    const bool is_parked = mix->parked >= 0.9 * mix->n_row;
     const size_t largest = find_largest(s.own, ATTN_N_MIX_CLASS, ATTN_N_MIX_CLASS);
     struct attn_head_type type = {.park = mix->parked / mix->n_row};
 
-    if (!(mix->n_row > 0) || isnan(type.park) || (isnan(s.own[0]) && !is_parked))
+    if (!(mix->n_row > 0) || isnan(type.park) || (isnan(s.own[0]) && type.park < 0.9))
         return type;
     if (!isnan(s.own[0])) {
         type.largest = &kinds[largest];
@@ -172,9 +176,7 @@ struct attn_head_type attn_head_type_of(const struct attn_head_mix *mix,
     }
     if (mix->n_row < ATTN_HEAD_TYPE_TOKENS - FIRST_ROW)
         return type;
-    type.kind =
-        &kinds[is_parked ? ATTN_HEAD_KIND_PARKS
-                         : find_kind(&s, jobs, threshold > 0 ? threshold : 0.5, &type.name)];
+    type.kind = &kinds[find_kind(&s, type.park, threshold > 0 ? threshold : 0.5, &type.name)];
     type.name = type.name ? type.name : type.kind->name;
     return type;
 }

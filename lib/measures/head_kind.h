@@ -2,7 +2,7 @@
  * head_kind.h - the types of heads: what a head does with the weight that it does not park. This
  * file alone names types, for tables, maps, pages, screens and cards.
  *
- *     struct attn_head_type type = attn_head_type_of(&mix, &jobs, 0);
+ *     struct attn_head_type type = attn_head_type_of(&mix, 0);
  *     if (type.kind)
  *         printf("%s, %.2f parked\n", type.name, type.park);
  *     // tables/colormap_internal.h:
@@ -39,12 +39,6 @@ const struct attn_head_kind *attn_head_kind_at(size_t i);
  * counts; NULL if it is none. */
 const struct attn_head_kind *attn_head_kind_find(const char *name, size_t size);
 
-/* Scores on texts with repetitions, over rows with earlier places of their token: the weight on
- * what followed these, and on these places; and the numbers of rows. */
-struct attn_head_jobs {
-    double induction, duplicate, n_induction, n_duplicate;
-};
-
 /* A text of fewer tokens has shares and no types. */
 enum { ATTN_HEAD_TYPE_TOKENS = 30 };
 
@@ -60,8 +54,9 @@ struct attn_head_type {
 /* Returns the type of a head by this rule, with THRESHOLD .5 if it is 0, on the rest of its weight
  * scaled to 1; an even head is one whose rows are even over the keys that they see:
  *
+ *     induction or duplicate above THRESHOLD of the rest of the rows with an earlier place of their
+ *         token, at least 8: that
  *     parks at least .9               parks
- *     a job above THRESHOLD in 8 rows induction, duplicate
  *     entropy at least .9 of most     even
  *     self, previous, next, induction, duplicate, marks or start at least THRESHOLD: that
  *     self, previous, next and near at least .5, and 1.5 times an even head: near
@@ -70,7 +65,6 @@ struct attn_head_type {
  *     with sentence at least .55, and 1.5 times an even head: sentence
  *     entropy at least .45 of most    broad
  *     elsewhere at least .15, and .5 times an even head: elsewhere; else mixed */
-struct attn_head_type attn_head_type_of(const struct attn_head_mix *mix,
-                                        const struct attn_head_jobs *jobs, double threshold);
+struct attn_head_type attn_head_type_of(const struct attn_head_mix *mix, double threshold);
 
 #endif

@@ -11,10 +11,10 @@
 #include <string.h>
 
 /* Sums for each key: of all weight w of rows; of -w ln w, w ln r and w ln n, where r is 1 less the
- * weight of the row on the first key and n counts the keys that the row sees after it; and of the
- * weight in the classes that depend on the row. The other weight on a key has the class of the key.
- */
-enum { TOTAL, ENTROPY, REST, MOST, OF_CLASSES };
+ * weight of the row on the first key and n counts the keys that the row sees after it; of w in rows
+ * with an earlier place of their token; and of w in the classes that depend on the row. The other
+ * weight on a key has the class of the key. */
+enum { TOTAL, ENTROPY, REST, MOST, REPEATED, OF_CLASSES };
 static const enum attn_mix_class of_rows[] = {ATTN_MIX_SELF,      ATTN_MIX_PREVIOUS,  ATTN_MIX_NEXT,
                                               ATTN_MIX_INDUCTION, ATTN_MIX_DUPLICATE, ATTN_MIX_NEAR,
                                               ATTN_MIX_SENTENCE};
@@ -36,7 +36,7 @@ struct large {
 /* The sums of a head, or of a layer whose rows are even. */
 struct head {
     double *sums; /* [N_SUM, n] */
-    double n_row, entropy, rest;
+    double n_row, n_repeated, entropy, rest;
     struct large large[N_LARGE]; /* of the last position, the largest first */
     double crossed, parked;      /* of attention to a source: all weight, and that on parks */
 };
@@ -53,6 +53,8 @@ struct attn_head_mixes {
     float *row, *even;      /* [n] own; scratch */
     unsigned char *classes; /* [n] owns; the class of a key, unless the row decides it */
     int32_t *sentences;     /* [n] owns; where the sentence of a position begins */
+    unsigned char *places;  /* [n, n] owns; place_of the class of a cell */
+    bool *is_repeated;      /* [n] owns; whether an earlier token is that of the position */
 };
 
 /* --- Creation --------------------------------------------------------------------------------- */
@@ -83,62 +85,6 @@ static void classify_keys(struct attn_head_mixes *mixes)
                        : ATTN_MIX_ELSEWHERE;
     }
 }
-
-static enum attn_status build(struct attn_head_mixes *mixes, struct attn_error *err)
-{
-    const size_t n_slot = attn_selection_n_slot(mixes->selection);
-    const size_t n_item = n_slot * (mixes->n_head + 1);
-
-    ATTN_TRY(attn_parks_create(&mixes->settings, mixes->selection, &mixes->parks, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->heads, n_item, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->first_heads, n_slot, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->sums, attn_size_mul(n_item, (size_t)N_SUM * mixes->n), err));
-    ATTN_TRY(ATTN_ALLOC(mixes->row, mixes->n, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->even, mixes->n, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->classes, mixes->n, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->sentences, mixes->n, err));
-    for (size_t i = 0; i < n_item; i++)
-        mixes->heads[i].sums = mixes->sums + i * N_SUM * mixes->n;
-    for (size_t i = 0; i < n_slot; i++)
-        mixes->first_heads[i] = -1;
-    classify_keys(mixes);
-    return ATTN_OK;
-}
-
-enum attn_status attn_head_mixes_create(const struct attn_metric_settings *settings,
-                                        const struct attn_selection *selection,
-                                        struct attn_head_mixes **mixes, struct attn_error *err)
-{
-    enum { FIRST_ROW = 4 }; /* earlier rows see too few keys to choose from */
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    struct attn_head_mixes *made;
-
-    ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    made->settings = *settings;
-    made->settings.has_sinks = attn_sites_have(dims->sites, ATTN_SITE_SINK);
-    made->selection = selection;
-    made->n = dims->n_position < ATTN_MIX_ROWS ? dims->n_position : ATTN_MIX_ROWS;
-    made->n_head = dims->n_head;
-    made->first_row = made->n > (size_t)2 * FIRST_ROW ? FIRST_ROW : 1;
-    ATTN_RETURN_MADE(build(made, err), mixes, made, attn_head_mixes_free);
-}
-
-void attn_head_mixes_free(struct attn_head_mixes *mixes)
-{
-    if (!mixes)
-        return;
-    attn_parks_free(mixes->parks);
-    attn_free(mixes->heads);
-    attn_free(mixes->first_heads);
-    attn_free(mixes->sums);
-    attn_free(mixes->row);
-    attn_free(mixes->even);
-    attn_free(mixes->classes);
-    attn_free(mixes->sentences);
-    attn_free(mixes);
-}
-
-/* --- Rows ------------------------------------------------------------------------------------- */
 
 /* Returns the class that row I gives to the weight on KEY; that of the key if it gives none. */
 static enum attn_mix_class class_of(const struct attn_head_mixes *mixes, size_t i, size_t key)
@@ -172,6 +118,78 @@ static enum attn_mix_class class_of(const struct attn_head_mixes *mixes, size_t 
     return mixes->sentences[i] == mixes->sentences[key] ? ATTN_MIX_SENTENCE : of_key;
 }
 
+static void classify_cells(struct attn_head_mixes *mixes)
+{
+    for (size_t i = 0; i < mixes->n; i++)
+        for (size_t key = 0; key < mixes->n; key++) {
+            const enum attn_mix_class class = class_of(mixes, i, key);
+
+            mixes->places[i * mixes->n + key] = place_of[class];
+            mixes->is_repeated[i] |= class == ATTN_MIX_INDUCTION || class == ATTN_MIX_DUPLICATE;
+        }
+}
+
+static enum attn_status build(struct attn_head_mixes *mixes, struct attn_error *err)
+{
+    const size_t n_slot = attn_selection_n_slot(mixes->selection);
+    const size_t n_item = n_slot * (mixes->n_head + 1);
+
+    ATTN_TRY(attn_parks_create(&mixes->settings, mixes->selection, &mixes->parks, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->heads, n_item, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->first_heads, n_slot, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->sums, attn_size_mul(n_item, (size_t)N_SUM * mixes->n), err));
+    ATTN_TRY(ATTN_ALLOC(mixes->row, mixes->n, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->even, mixes->n, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->classes, mixes->n, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->sentences, mixes->n, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->places, mixes->n * mixes->n, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->is_repeated, mixes->n, err));
+    for (size_t i = 0; i < n_item; i++)
+        mixes->heads[i].sums = mixes->sums + i * N_SUM * mixes->n;
+    for (size_t i = 0; i < n_slot; i++)
+        mixes->first_heads[i] = -1;
+    classify_keys(mixes);
+    classify_cells(mixes);
+    return ATTN_OK;
+}
+
+enum attn_status attn_head_mixes_create(const struct attn_metric_settings *settings,
+                                        const struct attn_selection *selection,
+                                        struct attn_head_mixes **mixes, struct attn_error *err)
+{
+    enum { FIRST_ROW = 4 }; /* earlier rows see too few keys to choose from */
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    struct attn_head_mixes *made;
+
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    made->settings = *settings;
+    made->settings.has_sinks = attn_sites_have(dims->sites, ATTN_SITE_SINK);
+    made->selection = selection;
+    made->n = dims->n_position < ATTN_MIX_ROWS ? dims->n_position : ATTN_MIX_ROWS;
+    made->n_head = dims->n_head;
+    made->first_row = made->n > (size_t)2 * FIRST_ROW ? FIRST_ROW : 1;
+    ATTN_RETURN_MADE(build(made, err), mixes, made, attn_head_mixes_free);
+}
+
+void attn_head_mixes_free(struct attn_head_mixes *mixes)
+{
+    if (!mixes)
+        return;
+    attn_parks_free(mixes->parks);
+    attn_free(mixes->heads);
+    attn_free(mixes->first_heads);
+    attn_free(mixes->sums);
+    attn_free(mixes->row);
+    attn_free(mixes->even);
+    attn_free(mixes->classes);
+    attn_free(mixes->sentences);
+    attn_free(mixes->places);
+    attn_free(mixes->is_repeated);
+    attn_free(mixes);
+}
+
+/* --- Rows ------------------------------------------------------------------------------------- */
+
 /* Adds row I, with WEIGHTS [n] of which N_SEEN are of keys that it sees, to HEAD. */
 static void add_row(const struct attn_head_mixes *mixes, struct head *head, size_t i,
                     const float *weights, size_t n_seen)
@@ -183,6 +201,7 @@ static void add_row(const struct attn_head_mixes *mixes, struct head *head, size
     double *sums = head->sums;
 
     head->n_row++;
+    head->n_repeated += mixes->is_repeated[i];
     head->entropy += attn_kernels_find(ATTN_ISA_BEST)->entropy(weights, n);
     for (size_t key = 0; key < n; key++) {
         const double w = (double)weights[key];
@@ -195,7 +214,9 @@ static void add_row(const struct attn_head_mixes *mixes, struct head *head, size
         sums[MOST * n + key] += w * most;
         /* only parks, which have large weights, are ever taken out */
         sums[ENTROPY * n + key] -= w >= 1.0 / 1024 ? w * attn_log(w) : 0;
-        place = place_of[class_of(mixes, i, key)];
+        if (mixes->is_repeated[i])
+            sums[REPEATED * n + key] += w;
+        place = mixes->places[i * n + key];
         if (place > 0)
             sums[(OF_CLASSES + place - 1) * n + key] += w;
     }
@@ -332,6 +353,7 @@ static void find_entropy(const struct attn_head_mixes *mixes, const struct head 
             continue;
         }
         rest += head->sums[TOTAL * n + key];
+        mix->repeated += head->sums[REPEATED * n + key];
         mix->entropy += head->sums[REST * n + key];
         mix->most_entropy += head->sums[MOST * n + key];
     }
@@ -345,7 +367,7 @@ void attn_head_mixes_find(struct attn_head_mixes *mixes, const struct attn_locat
     const struct head *heads = mixes->heads + slot * (mixes->n_head + 1);
     const struct head *head = heads + at->head;
 
-    *mix = (struct attn_head_mix){.n_row = head->n_row};
+    *mix = (struct attn_head_mix){.n_row = head->n_row, .n_repeated = head->n_repeated};
     if (!mixes->is_parked)
         mixes->is_parked = attn_parks_find(mixes->parks);
     if (head->crossed > 0) {

@@ -38,6 +38,8 @@ struct attn_head_mix {
     double parked;                    /* the weight on parks */
     double weights[ATTN_N_MIX_CLASS]; /* the rest of the weight */
     double even[ATTN_N_MIX_CLASS]; /* what the rest were if rows were even over the keys they see */
+    /* rows with an earlier place of their token, and the rest of their weight */
+    double n_repeated, repeated;
     /* of the rest, with r the rest of a row and n the keys that it sees, without the first: the sum
      * of r H(row / r), and of r ln n, which it is at most. With a second park the first is an
      * estimate from below. */

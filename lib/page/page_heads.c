@@ -265,8 +265,6 @@ void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *h
 
 void attn_page_heads_type(struct attn_page_heads *heads, struct attn_head_mixes *const *mixes)
 {
-    static const struct attn_head_jobs unknown = {0, 0, 0, 0};
-
     for (size_t i = 0; mixes && i < heads->n; i++) {
         struct attn_page_head *head = &heads->items[i];
         struct attn_head_mixes *own = mixes[head->at.stack == ATTN_STACK_ENCODER];
@@ -275,7 +273,7 @@ void attn_page_heads_type(struct attn_page_heads *heads, struct attn_head_mixes 
         if (head->type.kind || !own)
             continue;
         attn_head_mixes_find(own, &head->at, &mix);
-        head->type = attn_head_type_of(&mix, &unknown, 0);
+        head->type = attn_head_type_of(&mix, 0);
         head->type.kind = head->type.kind ? head->type.kind : head->type.largest;
     }
 }

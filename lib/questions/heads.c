@@ -160,9 +160,8 @@ struct match {
 struct heads {
     struct attn_frame frame;
     const struct attn_heads_args *args;
-    bool has_pairs;            /* `from` and `to` are given */
-    attn_measure_set shown;    /* set of ATTN_MEASURE_BIT: measures that have a column */
-    attn_measure_set measured; /* `shown`, and the measures that determine the type */
+    bool has_pairs;         /* `from` and `to` are given */
+    attn_measure_set shown; /* set of ATTN_MEASURE_BIT: measures that have a column */
     struct attn_head_mixes *mixing, *of_encoder_mixing; /* own; set if types are shown, of a text */
     struct attn_head_mix *mixes;                        /* [parts.n] likewise */
     /* encoder of a model with two stacks, whose heads come first; NULL if only heads that read the
@@ -535,14 +534,14 @@ static enum attn_status start_text(struct heads *heads, struct attn_error *err)
                            "'%s' is not [%zu, %zu], a cell for each pair of tokens",
                            attn_quote_string(pattern->name).text, n, n);
     }
-    ATTN_TRY(attn_measure_group_create(heads->measured, &settings, run->selection,
-                                       frame->host->pool, &heads->group, err));
+    ATTN_TRY(attn_measure_group_create(heads->shown, &settings, run->selection, frame->host->pool,
+                                       &heads->group, err));
     if (heads->mixes)
         ATTN_TRY(attn_head_mixes_create(&settings, run->selection, &heads->mixing, err));
     if (heads->encoder) {
         ATTN_TRY(attn_selection_copy_stack(run->selection, ATTN_STACK_ENCODER, &heads->own_encoder,
                                            err));
-        ATTN_TRY(attn_measure_group_create(heads->measured, &of_source, heads->own_encoder,
+        ATTN_TRY(attn_measure_group_create(heads->shown, &of_source, heads->own_encoder,
                                            frame->host->pool, &heads->of_encoder, err));
         if (heads->mixes)
             ATTN_TRY(attn_head_mixes_create(&of_source, heads->own_encoder,
@@ -637,7 +636,7 @@ static enum attn_status read_text(struct heads *heads, struct attn_error *err)
         double *found = heads->found + i * N_COLUMN;
 
         for (int m = 0; m < ATTN_N_MEASURE; m++)
-            if ((heads->measured & ATTN_MEASURE_BIT(m)) != 0)
+            if ((heads->shown & ATTN_MEASURE_BIT(m)) != 0)
                 found[column_of[m]] = attn_measure_group_find(group, (enum attn_measure)m, at);
         if (heads->mixing)
             attn_head_mixes_find(at->stack == ATTN_STACK_ENCODER ? heads->of_encoder_mixing
@@ -802,7 +801,7 @@ static void take_measures(struct heads *heads, const struct attn_item_result *re
 
     forget_found(heads);
     for (int m = 0; m < ATTN_N_MEASURE; m++) {
-        if ((heads->measured & ATTN_MEASURE_BIT(m)) == 0)
+        if ((heads->shown & ATTN_MEASURE_BIT(m)) == 0)
             continue;
         for (size_t i = 0; i < heads->parts.n; i++)
             heads->found[i * N_COLUMN + (size_t)column_of[m]] =
@@ -980,36 +979,16 @@ static uint64_t shows(const void *state)
            heads->shown * SHOW_MEASURES;
 }
 
-/* Scores of texts with repetitions, times the number of their rows, and these numbers. */
-enum { INDUCTION, N_INDUCTION, DUPLICATE, N_DUPLICATE, N_JOB };
-
-/* Fills the type of a head with MIX and JOBS [N_JOB], and the columns that go with it. */
+/* Fills the type of a head with MIX, and the columns that go with it. */
 static void put_type(const struct attn_heads_args *args, const struct attn_head_mix *mix,
-                     const double *jobs, struct attn_cell *row)
+                     struct attn_cell *row)
 {
-    const struct attn_head_jobs scores = {jobs[INDUCTION] / jobs[N_INDUCTION],
-                                          jobs[DUPLICATE] / jobs[N_DUPLICATE], jobs[N_INDUCTION],
-                                          jobs[N_DUPLICATE]};
-    const struct attn_head_type type = attn_head_type_of(mix, &scores, args->threshold);
+    const struct attn_head_type type = attn_head_type_of(mix, args->threshold);
 
     row[TYPE] = attn_cell_string(type.name);
     row[MOST] = attn_cell_string(type.largest ? type.largest->name : NULL);
     row[SHARE] = attn_cell_real_or_missing(type.largest ? type.weight : (double)NAN);
     row[PARK] = attn_cell_real_or_missing(type.park);
-}
-
-/* Fills JOBS [N_JOB] from the measures FOUND [N_COLUMN] of a head. */
-static void find_jobs(const double *found, double *jobs)
-{
-    static const int scores[] = {OF_INDUCTION, OF_DUPLICATE};
-    static const int counts[] = {OF_N_INDUCTION, OF_N_DUPLICATE};
-
-    for (size_t i = 0; i < N_JOB / 2; i++) {
-        const double n = found[counts[i]];
-
-        jobs[2 * i] = n > 0 ? found[scores[i]] * n : 0;
-        jobs[2 * i + 1] = n > 0 ? n : 0;
-    }
 }
 
 /* Fills the cells of ROW [N_COLUMN] with the numbers FOUND [N_COLUMN]. */
@@ -1033,13 +1012,11 @@ static enum attn_status append_head(const struct heads *heads, const struct attn
         [HEAD] = attn_cell_integer(at.head),
         [KV_HEAD] = attn_cell_integer(at.head / (int)(config->n_head / config->n_kv_head)),
     };
-    double jobs[N_JOB];
 
     attn_location_put(&at, &row[STACK]);
     fill_cells(found, row);
-    find_jobs(found, jobs);
     if (heads->mixes)
-        put_type(heads->args, &heads->mixes[index], jobs, row);
+        put_type(heads->args, &heads->mixes[index], row);
     return attn_rows_append(rows, row, err);
 }
 
@@ -1077,10 +1054,6 @@ static enum attn_status append_heads(const struct heads *heads, const struct att
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-/* Numbers that an item reports beside its rows, for each head: its sums, which add up over items.
- */
-enum { N_MORE = ATTN_N_MIX_NUMBER + N_JOB };
-
 /* Whether the last number is the difference of both texts. */
 static bool has_whole(const struct attn_heads_args *args)
 {
@@ -1089,16 +1062,15 @@ static bool has_whole(const struct attn_heads_args *args)
 
 static size_t count_beside(const struct heads *heads)
 {
-    return (heads->mixes ? heads->parts.n * N_MORE : 0) + has_whole(heads->args);
+    return (heads->mixes ? heads->parts.n * ATTN_N_MIX_NUMBER : 0) + has_whole(heads->args);
 }
 
-/* Fills MORE [count_beside], the numbers of the text beside its rows. */
+/* Fills MORE [count_beside], the numbers of the text beside its rows: the sums of each head, which
+ * add up over items. */
 static void fill_beside(const struct heads *heads, double *more)
 {
-    for (size_t i = 0; i < heads->parts.n && heads->mixes; i++, more += N_MORE) {
+    for (size_t i = 0; i < heads->parts.n && heads->mixes; i++, more += ATTN_N_MIX_NUMBER)
         memcpy(more, &heads->mixes[i], sizeof heads->mixes[i]);
-        find_jobs(heads->found + i * N_COLUMN, more + ATTN_N_MIX_NUMBER);
-    }
     if (has_whole(heads->args))
         *more = heads->whole;
 }
@@ -1114,14 +1086,14 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
     for (size_t row = 0; row < means->n_row; row++) {
         struct attn_cell *cells = means->rows + row * N_COLUMN, park = cells[PARK];
         const double whole = means->more[means->n_more - 1];
-        double sums[N_MORE];
+        double sums[ATTN_N_MIX_NUMBER];
         struct attn_head_mix mix;
 
-        for (size_t i = 0; i < N_MORE && has_types(args); i++)
-            sums[i] = means->more[row * N_MORE + i] * (double)means->n_item;
+        for (size_t i = 0; i < ATTN_N_MIX_NUMBER && has_types(args); i++)
+            sums[i] = means->more[row * ATTN_N_MIX_NUMBER + i] * (double)means->n_item;
         if (has_types(args)) {
             memcpy(&mix, sums, sizeof mix);
-            put_type(args, &mix, sums + ATTN_N_MIX_NUMBER, cells);
+            put_type(args, &mix, cells);
             cells[PARK] = park; /* a mean of items, as other columns */
         }
         if (has_whole(args) && whole != 0 && cells[PATCHED].type == ATTN_VALUE_REAL)
@@ -1133,7 +1105,7 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
 /* Whether each row has its sums, or none has (attn_fold_fits_fn). */
 static bool fits(const void *args, size_t n_row, size_t n_more)
 {
-    return n_more == (has_types(args) ? n_row * N_MORE : 0) + has_whole(args);
+    return n_more == (has_types(args) ? n_row * ATTN_N_MIX_NUMBER : 0) + has_whole(args);
 }
 
 /* Sets FROM and TO to those of ITEM, by default those of ARGS; none is given if there are no pairs
@@ -1264,7 +1236,7 @@ static enum attn_status ask_items(struct heads *heads, struct attn_error *err)
     const struct attn_study_work work = {
         .host = frame->host,
         .request = &frame->request,
-        .options.measures = heads->measured,
+        .options.measures = heads->shown,
         .options.has_mixes = heads->mixes != NULL,
         .options.keeps_tensors = heads->has_pairs,
         .find = find_item,
@@ -1407,11 +1379,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
     ATTN_TRY(check_picture(args, frame, has_prompt, err));
     heads->shown =
         find_shown(args, frame->config, has_prompt && !frame->item ? &frame->request : NULL);
-    heads->measured = heads->shown;
-    if (has_types(args))
-        heads->measured |=
-            ATTN_MEASURE_BIT(ATTN_MEASURE_INDUCTION) | ATTN_MEASURE_BIT(ATTN_MEASURE_DUPLICATE) |
-            ATTN_MEASURE_BIT(ATTN_MEASURE_N_INDUCTION) | ATTN_MEASURE_BIT(ATTN_MEASURE_N_DUPLICATE);
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites =
         frame->request.maps.drop_sinks > 0 || (has_types(args) && !frame->study)

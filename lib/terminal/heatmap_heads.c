@@ -20,14 +20,13 @@ static struct attn_heatmap_colors colors_of(const struct attn_head_map *heads)
 static struct attn_head_type type_of(const struct attn_head_map *heads,
                                      const struct attn_location *at)
 {
-    static const struct attn_head_jobs unknown = {0, 0, 0, 0};
     struct attn_head_type type = {.kind = NULL};
     struct attn_head_mix mix;
 
     if (!heads->mixes || !heads->mixes[0])
         return type;
     attn_head_mixes_find(heads->mixes[0], at, &mix);
-    type = attn_head_type_of(&mix, &unknown, 0);
+    type = attn_head_type_of(&mix, 0);
     type.kind = type.kind ? type.kind : type.largest;
     return type;
 }

@@ -170,33 +170,35 @@ START_TEST(a_head_has_the_type_of_the_weight_beside_parks)
                                 .even = {10, 10, 0, 0, 0, 15, 0, 20, 10, 35},
                                 .entropy = 20,
                                 .most_entropy = 100};
-    struct attn_head_jobs jobs = {0, 0, 0, 0};
-    struct attn_head_type type = attn_head_type_of(&mix, &jobs, 0);
+    struct attn_head_type type = attn_head_type_of(&mix, 0);
 
     ck_assert_str_eq(type.name, "marks");
     ck_assert_double_eq_tol(type.park, 0.6, 1e-12);
     ck_assert_double_eq_tol(type.weight, 0.75, 1e-12);
-    jobs = (struct attn_head_jobs){.induction = 0.6, .n_induction = 7}; /* too few rows */
-    ck_assert_str_eq(attn_head_type_of(&mix, &jobs, 0).name, "marks");
-    jobs.n_induction = 8;
-    ck_assert_str_eq(attn_head_type_of(&mix, &jobs, 0).name, "induction");
-    jobs.n_induction = 0;
+    mix.weights[ATTN_MIX_INDUCTION] = 6; /* of rows that see their token again, of 10 unparked */
+    mix.repeated = 10, mix.n_repeated = 7;
+    ck_assert_str_eq(attn_head_type_of(&mix, 0).name, "marks"); /* too few rows */
+    mix.n_repeated = 8;
+    ck_assert_str_eq(attn_head_type_of(&mix, 0).name, "induction");
+    mix.parked = 95;
+    ck_assert_str_eq(attn_head_type_of(&mix, 0).name, "induction"); /* parks where it finds none */
+    mix.weights[ATTN_MIX_INDUCTION] = 0, mix.parked = 60;
     mix.weights[ATTN_MIX_MARKS] = 8, mix.weights[ATTN_MIX_SELF] = 12;
     mix.weights[ATTN_MIX_ELSEWHERE] = 20;
-    type = attn_head_type_of(&mix, &jobs, 0);
+    type = attn_head_type_of(&mix, 0);
     ck_assert_str_eq(type.name, "self"); /* marks do not stand out */
     mix.even[ATTN_MIX_MARKS] = 2;
-    ck_assert_str_eq(attn_head_type_of(&mix, &jobs, 0).name, "self + marks");
+    ck_assert_str_eq(attn_head_type_of(&mix, 0).name, "self + marks");
     mix.entropy = 95;
-    ck_assert_str_eq(attn_head_type_of(&mix, &jobs, 0).name, "even");
+    ck_assert_str_eq(attn_head_type_of(&mix, 0).name, "even");
     mix.parked = 95;
-    ck_assert_str_eq(attn_head_type_of(&mix, &jobs, 0).name, "parks");
+    ck_assert_str_eq(attn_head_type_of(&mix, 0).name, "parks");
     mix.n_row = 25, mix.parked = 1; /* too few rows for a type */
-    type = attn_head_type_of(&mix, &jobs, 0);
+    type = attn_head_type_of(&mix, 0);
     ck_assert_ptr_null(type.kind);
     ck_assert_str_eq(type.largest->name, "elsewhere");
     mix.weights[0] = (double)NAN;
-    ck_assert_ptr_null(attn_head_type_of(&mix, &jobs, 0).largest);
+    ck_assert_ptr_null(attn_head_type_of(&mix, 0).largest);
 }
 END_TEST
 
