@@ -150,30 +150,32 @@ extern const struct attn_family attn_family_smolvlm_vision, attn_family_gemma3_v
     attn_family_paligemma_vision, attn_family_qwen2_vl_vision, attn_family_qwen2_5_vl_vision;
 
 static const struct attn_decoder_part text_parts[] = {
-    {"gemma3", "gemma3_text", "pictures are", false, false, &attn_family_gemma3_vision},
-    {"paligemma", "gemma", "pictures are", false, true, &attn_family_paligemma_vision},
-    {"shieldgemma2", "gemma3_text", "pictures are", false, false, NULL},
-    {"mistral3", "mistral", "pictures are", false, false, NULL},
-    {"idefics2", "mistral", "pictures are", false, false, NULL},
-    {"smolvlm", "llama", "pictures are", false, false, &attn_family_smolvlm_vision},
-    {"idefics3", "llama", "pictures are", false, false, &attn_family_smolvlm_vision},
-    {"llava", "llama", "pictures are", false, false, NULL},
-    {"vipllava", "llama", "pictures are", false, false, NULL},
-    {"llava_next", "llama", "pictures are", false, false, NULL},
-    {"llava_next_video", "llama", "pictures are", false, false, NULL},
-    {"video_llava", "llama", "pictures are", false, false, NULL},
-    {"llava_onevision", "qwen2", "pictures are", false, false, NULL},
-    {"internvl", "qwen2", "pictures are", false, false, NULL},
-    {"ovis2", "qwen2", "pictures are", false, false, NULL},
-    {"qwen2_vl", "qwen2_vl_text", "pictures are", true, false, &attn_family_qwen2_vl_vision},
-    {"qwen2_5_vl", "qwen2_5_vl_text", "pictures are", true, false, &attn_family_qwen2_5_vl_vision},
-    {"qwen3_vl", "qwen3_vl_text", "pictures are", false, false, NULL},
-    {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false, false, NULL},
-    {"aya_vision", "cohere2", "pictures are", false, false, NULL},
-    {"cohere2_vision", "cohere2", "pictures are", false, false, NULL},
-    {"voxtral", "llama", "sound is", false, false, NULL},
-    {"qwen2_audio", "qwen2", "sound is", false, false, NULL},
-    {"granite_speech", "granite", "sound is", false, false, NULL},
+    {"gemma3", "gemma3_text", "pictures are", false, false, ATTN_TIES, &attn_family_gemma3_vision},
+    {"paligemma", "gemma", "pictures are", false, true, ATTN_TIES, &attn_family_paligemma_vision},
+    {"shieldgemma2", "gemma3_text", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
+    {"mistral3", "mistral", "pictures are", false, false, ATTN_TIES, NULL},
+    {"idefics2", "mistral", "pictures are", false, false, ATTN_TIES_NOT, NULL},
+    {"smolvlm", "llama", "pictures are", false, false, ATTN_TIES_NOT, &attn_family_smolvlm_vision},
+    {"idefics3", "llama", "pictures are", false, false, ATTN_TIES_NOT, &attn_family_smolvlm_vision},
+    {"llava", "llama", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
+    {"vipllava", "llama", "pictures are", false, false, ATTN_TIES_NOT, NULL},
+    {"llava_next", "llama", "pictures are", false, false, ATTN_TIES_NOT, NULL},
+    {"llava_next_video", "llama", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
+    {"video_llava", "llama", "pictures are", false, false, ATTN_TIES_NOT, NULL},
+    {"llava_onevision", "qwen2", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
+    {"internvl", "qwen2", "pictures are", false, false, ATTN_TIES, NULL},
+    {"ovis2", "qwen2", "pictures are", false, false, ATTN_TIES, NULL},
+    {"qwen2_vl", "qwen2_vl_text", "pictures are", true, false, ATTN_TIES_AS_TEXT,
+     &attn_family_qwen2_vl_vision},
+    {"qwen2_5_vl", "qwen2_5_vl_text", "pictures are", true, false, ATTN_TIES_AS_TEXT,
+     &attn_family_qwen2_5_vl_vision},
+    {"qwen3_vl", "qwen3_vl_text", "pictures are", false, false, ATTN_TIES_NOT, NULL},
+    {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false, false, ATTN_TIES_NOT, NULL},
+    {"aya_vision", "cohere2", "pictures are", false, false, ATTN_TIES, NULL},
+    {"cohere2_vision", "cohere2", "pictures are", false, false, ATTN_TIES, NULL},
+    {"voxtral", "llama", "sound is", false, false, ATTN_TIES_AS_TEXT, NULL},
+    {"qwen2_audio", "qwen2", "sound is", false, false, ATTN_TIES_AS_TEXT, NULL},
+    {"granite_speech", "granite", "sound is", false, false, ATTN_TIES, NULL},
 };
 
 /* Model types that are not supported, with the reason, and the nearest type that is. */
@@ -398,8 +400,8 @@ const struct attn_decoder_part *attn_family_find_part(const char *model_type)
 }
 
 /* Reads the config of the decoder of a text PART. Its keys are in an object, or, in files of
- * Qwen2-VL of transformers 4, at the top. Of the top, only the tokens that end a text count.
- * Whether the output is tied follows from the file: it has another matrix, or none. */
+ * Qwen2-VL of transformers 4, at the top. Of the top, only the tokens that end a text count, and
+ * whether the output is tied. */
 static enum attn_status read_part(struct attn_json *json, const struct attn_decoder_part *part,
                                   struct attn_config *config, struct attn_config_layers *layers,
                                   struct attn_error *err)
@@ -410,6 +412,7 @@ static enum attn_status read_part(struct attn_json *json, const struct attn_deco
                                                       {.key = NULL}};
     const struct attn_node *root = attn_json_root(json), *section = NULL;
     const char *type = part->text_type;
+    bool is_tied = part->ties == ATTN_TIES;
     const struct attn_family *its;
     struct attn_family read;
     enum attn_status status;
@@ -433,8 +436,11 @@ static enum attn_status read_part(struct attn_json *json, const struct attn_deco
     attn_json_enter(json, NULL);
     ATTN_TRY(status);
     attn_family_read_end_ids(json, config);
+    ATTN_TRY(attn_json_get_bool(json, root, "tie_word_embeddings", &is_tied, err));
+    if (config->output == ATTN_OUTPUT_TIED && part->ties == ATTN_TIES_AS_TEXT)
+        is_tied = true;
     if (config->output != ATTN_OUTPUT_NONE)
-        config->output = ATTN_OUTPUT_TIED;
+        config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;
     return attn_vision_config_read(json, part->type, section, config, layers, err);
 }
 

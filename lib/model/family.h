@@ -239,6 +239,12 @@ struct attn_family {
 ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
 #undef ATTN_FAMILY_DECLARE
 
+enum attn_ties {
+    ATTN_TIES_NOT,
+    ATTN_TIES,
+    ATTN_TIES_AS_TEXT /* true also if only text_config says it */
+};
+
 /* A type whose files hold a decoder of texts beside encoders of other things. */
 struct attn_decoder_part {
     const char *type;
@@ -248,6 +254,7 @@ struct attn_decoder_part {
                             */
     bool sees_prompt;      /* positions of a prompt see each other, so that the decoder may have
                               `use_bidirectional_attention` */
+    enum attn_ties ties;   /* `tie_word_embeddings`, if the top has none */
     const struct attn_family *tower; /* the encoder of pictures, which also names the tensors of the
                                         connector; NULL: not read */
 };
