@@ -288,8 +288,14 @@ static enum attn_status read_limits(const struct steps_reading *reading,
         return refuse(reading, "size", "no object", "shortest_edge and longest_edge");
     for (const struct attn_node *at = size ? attn_node_first(size) : NULL; at;
          at = attn_node_next(at))
-        if (!strstr("shortest_edge longest_edge min_pixels max_pixels", attn_node_key(at)))
+        if (attn_node_is_null(at) || (strcmp(attn_node_key(at), names[0][0]) != 0 &&
+                                      strcmp(attn_node_key(at), names[1][0]) != 0))
             return refuse(reading, "size", "not understood", "shortest_edge and longest_edge");
+    for (size_t i = 0; size && i < 2; i++) /* the number at the top replaces that of `size` */
+        if (!attn_node_find(size, names[i][0]) && !find(reading, names[i][1]))
+            return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, "size",
+                                    "has no '%s', expected shortest_edge and longest_edge",
+                                    names[i][0]);
     for (size_t i = 0; i < 2; i++)
         for (size_t k = 0; k < 2; k++)
             ATTN_TRY(attn_json_get_double(reading->json, k == 0 ? size : reading->root, names[i][k],
@@ -307,11 +313,13 @@ static enum attn_status read_limits(const struct steps_reading *reading,
                             patch == vision->patch ? vision->merge : vision->patch);
 }
 
-/* Reads the sizes of pictures in prompts. They must be those of the model. */
-static enum attn_status read_prompt_sizes(const struct steps_reading *reading,
+/* Reads the sizes of pictures in prompts. They must be those of the model. IS_SQUARE: as for
+ * read_size. */
+static enum attn_status read_prompt_sizes(const struct steps_reading *reading, bool is_square,
                                           struct attn_pixel_steps *steps)
 {
     static const char *const refused[] = {"do_pan_and_scan", "do_center_crop"};
+    const struct attn_node *size = find(reading, "size");
     const size_t side = reading->vision->side;
     const bool has_tiles = steps->has_tiles;
 
@@ -333,6 +341,8 @@ static enum attn_status read_prompt_sizes(const struct steps_reading *reading,
         steps->width = steps->height;
     } else {
         ATTN_TRY(read_size(reading, "size", true, NULL, &steps->height, &steps->width));
+        if (!is_square && size && !attn_node_is_object(size))
+            return refuse(reading, "size", "a shortest edge", "height and width");
     }
     if (steps->height == side && steps->width == side)
         return ATTN_OK;
@@ -353,7 +363,7 @@ static enum attn_status read_steps(const struct steps_reading *reading,
     ATTN_TRY(read_processor(reading, &processor));
     *steps = make_defaults(processor, SIZE, SIZE);
     steps->is_given = true;
-    is_square = processor == &processors[PROCESSOR_VIT];
+    is_square = processor == &processors[PROCESSOR_VIT] || processor->family == ATTN_VISION_GEMMA3;
     ATTN_TRY(read_flag(reading, "do_pad", &has_padding));
     if (has_padding && !steps->has_tiles) /* tiles have one size: there is nothing to pad */
         return refuse(reading, "do_pad", "true", "false");
@@ -363,7 +373,7 @@ static enum attn_status read_steps(const struct steps_reading *reading,
     ATTN_TRY(read_flag(reading, "do_rescale", &steps->has_rescale));
     ATTN_TRY(read_flag(reading, "do_normalize", &steps->has_normalize));
     if (is_in_prompt) {
-        ATTN_TRY(read_prompt_sizes(reading, steps));
+        ATTN_TRY(read_prompt_sizes(reading, is_square, steps));
     } else {
         ATTN_TRY(read_flag(reading, "do_center_crop", &steps->has_crop));
         ATTN_TRY(read_size(reading, "size", is_square, &steps->shortest_edge, &steps->height,
