@@ -140,6 +140,9 @@ enum attn_status attn_sound_file_read(const char *path, struct attn_ndarray *sam
     status = file ? check(path, &info, err)
                   : attn_error_set(err, ATTN_FORMAT, "'%s' cannot be read as a sound: %s",
                                    attn_quote_string(path).text, sound.sf_strerror(NULL));
+    if (!file)
+        attn_error_hint(err, "ffmpeg -i '%.100s' -ar %d speech.wav", attn_quote_string(path).text,
+                        ATTN_SOUND_RATE);
     if (status == ATTN_OK) {
         made.shape[1] = (size_t)info.channels;
         status = read_all(&sound, file, made.shape[1], &made, err);
