@@ -42,8 +42,7 @@ static void run_mlp(struct attn_forward *f, const struct attn_block_weights *w, 
     }
     if (!w->experts)
         attn_linear_step(f, ATTN_SITE_MLP_OUT, &w->mlp_out, f->mlp, out);
-    attn_post_norm_step(f, ATTN_SITE_MLP_OUT, &w->ln2_post, out);
-    attn_scale_step(f, ATTN_SITE_MLP_OUT, &w->mlp_scale, out);
+    attn_output_step(f, ATTN_SITE_MLP_OUT, &w->ln2_post, &w->mlp_scale, out);
 }
 
 /* Computes resid_post = (attn_out + mlp_out) + resid_pre: attention and MLP both read the block's
@@ -112,8 +111,7 @@ void attn_block_run(struct attn_forward *f, int layer)
     else
         run_heads(f, w);
     attn_linear_step(f, ATTN_SITE_ATTN_OUT, &w->out, f->z, f->out);
-    attn_post_norm_step(f, ATTN_SITE_ATTN_OUT, &w->ln1_post, f->out);
-    attn_scale_step(f, ATTN_SITE_ATTN_OUT, &w->attn_scale, f->out);
+    attn_output_step(f, ATTN_SITE_ATTN_OUT, &w->ln1_post, &w->attn_scale, f->out);
     if (config->has_parallel_residual)
         run_parallel(f, w);
     else

@@ -520,9 +520,9 @@ void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
 }
 
 /* Applies OPERATION, with WEIGHTS unless these are NULL, to X, which the preceding map computed for
- * SITE. Then visits the site. */
+ * SITE. Visits the site if this IS_LAST operation of it. */
 static void change_output(struct attn_forward *f, enum attn_site site, enum row_operation operation,
-                          const struct attn_norm_weights *weights, float *x)
+                          const struct attn_norm_weights *weights, bool is_last, float *x)
 {
     struct attn_pending_visit *early = find_visit(f, x);
 
@@ -535,23 +535,22 @@ static void change_output(struct attn_forward *f, enum attn_site site, enum row_
     if (weights)
         attn_norm_read(f, weights);
     run_rows(f, operation, x, x, f->model->config.d_model);
-    attn_visit(f, site, x);
+    if (is_last)
+        attn_visit(f, site, x);
 }
 
-void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
-                         const struct attn_norm_weights *weights, float *x)
+void attn_output_step(struct attn_forward *f, enum attn_site site,
+                      const struct attn_norm_weights *norm, const struct attn_norm_weights *scale,
+                      float *x)
 {
-    if (weights->w.data)
-        change_output(f, site, NORMALIZE_ROWS, weights, x);
-}
+    const bool has_factor = f->model->config.residual_scale > 0;
 
-void attn_scale_step(struct attn_forward *f, enum attn_site site,
-                     const struct attn_norm_weights *weights, float *x)
-{
-    if (weights->w.data)
-        change_output(f, site, SCALE_ROWS, weights, x);
-    if (f->model->config.residual_scale > 0)
-        change_output(f, site, MULTIPLY_ROWS, NULL, x);
+    if (norm->w.data)
+        change_output(f, site, NORMALIZE_ROWS, norm, !scale->w.data && !has_factor, x);
+    if (scale->w.data)
+        change_output(f, site, SCALE_ROWS, scale, !has_factor, x);
+    if (has_factor)
+        change_output(f, site, MULTIPLY_ROWS, NULL, true, x);
 }
 
 void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const float *y)

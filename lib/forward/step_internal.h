@@ -38,15 +38,11 @@ const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, floa
 void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct attn_linear *linear,
                       const float *x, float *y);
 
-/* Computes SITE: x = normalize(x) * w + b, [n_row, D]. The preceding map has written its result to
- * x. Does nothing if the model has no such norm. */
-void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
-                         const struct attn_norm_weights *weights, float *x);
-
-/* Computes SITE: x = x * w if the model has layer scale, or x times the factor of the residual
- * stream. Otherwise does nothing. */
-void attn_scale_step(struct attn_forward *f, enum attn_site site,
-                     const struct attn_norm_weights *weights, float *x);
+/* Computes SITE from X [n_row, D], to which the preceding map has written its result: by a NORM, by
+ * layer SCALE and by the factor of the residual stream, as far as the model has them. */
+void attn_output_step(struct attn_forward *f, enum attn_site site,
+                      const struct attn_norm_weights *norm, const struct attn_norm_weights *scale,
+                      float *x);
 
 /* Computes SITE: normalizes the stream x [n_row, D], if the model has such a norm: x = normalize(x)
  * * w + b. */

@@ -279,6 +279,17 @@ START_TEST(what_heads_read_is_what_they_write)
 }
 END_TEST
 
+/* Counts the events of attn_out (attn_trace_fn). */
+static enum attn_status count_outputs(void *user, const struct attn_trace_event *event,
+                                      struct attn_error *err)
+{
+    size_t *n = user;
+
+    (void)err;
+    *n += event->at.site == ATTN_SITE_ATTN_OUT;
+    return ATTN_OK;
+}
+
 /* No family has a norm after attention and a factor or a layer scale after that, so that a Gemma
  * gets them here. The equation holds for whatever a model has. */
 START_TEST(scales_come_after_the_norm_after_attention)
@@ -315,6 +326,19 @@ START_TEST(scales_come_after_the_norm_after_attention)
     ck_assert_msg(fabs(at[0] - at[1]) <= 2e-5 * (1 + fabs(at[1])), "sum %.9g, model %.9g", at[0],
                   at[1]);
     attn_table_free(table);
+
+    struct attn_result result = {0};
+    struct attn_run *run;
+    size_t n = 0;
+
+    request.selection.sites = "attn_out";
+    ck_assert(attn_run_prepare(host, &request, &run, &err) == ATTN_OK);
+    const struct attn_trace trace = {
+        .selection = attn_run_selection(run), .on_event = count_outputs, .user = &n};
+    ck_assert(attn_run_perform(run, &trace, &result, &err) == ATTN_OK);
+    ck_assert_uint_eq(n, model->config.n_layer); /* the whole output, and once */
+    attn_result_release(&result);
+    attn_run_free(run);
     attn_host_free(host);
 }
 END_TEST
