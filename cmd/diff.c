@@ -197,7 +197,8 @@ static enum attn_status draw_pair(struct question *question, const struct attn_d
     ATTN_TRY(attn_pair(question->host, &question->request, how, &question->table, err));
     question->name = NULL; /* this table has another picture */
     question->picture.view = attn_pair_view;
-    question->picture.model = attn_model_name(attn_host_model(question->host));
+    attn_pair_name_models(question->host, how, &question->picture, question->picture.means,
+                          sizeof question->picture.means);
     snprintf(question->picture.words, sizeof question->picture.words, "weights of head %s",
              question->request.selection.heads);
     question->picture.view.quantity = question->picture.words;

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "questions/frame.h"
+#include "questions/pair.h"
 #include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "run/trial.h"
@@ -450,6 +451,9 @@ static void draw(const void *given, struct attn_drawn *drawn)
     const struct attn_input *a = drawn->request ? &drawn->request->input : NULL;
     const struct attn_input *b = args->request ? &args->request->input : NULL;
 
+    if (drawn->host && attn_host_model(drawn->host))
+        attn_pair_name_models(drawn->host, args, drawn->picture, drawn->picture->words,
+                              sizeof drawn->picture->words);
     if (args->study || !a || !b || !a->text || !b->text ||
         (a->n_text == b->n_text && memcmp(a->text, b->text, a->n_text) == 0))
         return;

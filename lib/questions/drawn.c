@@ -257,7 +257,7 @@ void attn_procedure_draw(const struct attn_procedure *procedure, const void *arg
         follow_sort(procedure, args, drawn);
     if (table && (picture->view.traits & ATTN_VIEW_GROUPS) != 0 && picture->n_label > 0)
         picture->view.rows = picture->view.columns = ATTN_TABLE_COLUMN(0);
-    if (drawn->host && attn_host_model(drawn->host))
+    if (!picture->model && drawn->host && attn_host_model(drawn->host))
         picture->model = attn_model_name(attn_host_model(drawn->host));
     if (drawn->has_answer)
         name_answer(study, drawn);

@@ -3,6 +3,7 @@
 
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/status_internal.h"
 #include "pictures/table_view.h"
 #include "predict/prediction.h"
@@ -11,6 +12,7 @@
 #include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { PART, QUERY, KEY, TOKEN, WEIGHT, PROB, DIFFERS, N_COLUMN };
@@ -205,4 +207,22 @@ enum attn_status attn_pair(struct attn_host *host, const struct attn_request *re
     else
         attn_table_free(made);
     return status;
+}
+
+void attn_pair_name_models(const struct attn_host *host, const struct attn_diff_args *args,
+                           struct attn_table_picture *picture, char *room, size_t size)
+{
+    const struct attn_model *other = args->host ? attn_host_model(args->host) : NULL;
+    const char *last, *other_last;
+    size_t n, n_other;
+
+    picture->model = attn_model_name(attn_host_model(host));
+    if (!other)
+        return;
+    last = attn_path_last(picture->model, &n);
+    other_last = attn_path_last(attn_model_name(other), &n_other);
+    if (n == n_other && memcmp(last, other_last, n) == 0)
+        return;
+    snprintf(room, size, "%.*s and %.*s", (int)n, last, (int)n_other, other_last);
+    picture->model = room;
 }

@@ -7,6 +7,8 @@
 
 #include "questions/diff.h"
 
+struct attn_table_picture; /* pictures/table_view.h */
+
 /*
  * Compares the row that REQUEST selects, one query (NULL: the last position) of one head, with that
  * of the second run of ARGS, which has no study. *table has the columns
@@ -20,6 +22,11 @@
 ATTN_API enum attn_status attn_pair(struct attn_host *host, const struct attn_request *request,
                                     const struct attn_diff_args *args, struct attn_table **table,
                                     struct attn_error *err);
+
+/* Names the model of HOST, and that of the second run of ARGS if it has another name, in PICTURE.
+ * ROOM is for both names; borrowed. */
+ATTN_API void attn_pair_name_models(const struct attn_host *host, const struct attn_diff_args *args,
+                                    struct attn_table_picture *picture, char *room, size_t size);
 
 /* How pictures show this table. */
 extern const struct attn_table_view attn_pair_view;
