@@ -270,11 +270,9 @@ size_t attn_table_find(const struct attn_table *table, const char *name)
 void attn_table_hint_renamed(const struct attn_table *table, const char *name,
                              struct attn_error *err)
 {
-    static const char *const renamed[][2] = {{"tv_mean", "tv"},
-                                             {"tv_most", "tv_max"},
-                                             {"metric", "value"},
-                                             {"logit_diff", "value"},
-                                             {"logit", "value"}};
+    static const char *const renamed[][2] = {{"tv_mean", "tv"},       {"tv_most", "tv_max"},
+                                             {"effect", "change"},    {"metric", "value"},
+                                             {"logit_diff", "value"}, {"logit", "value"}};
     const size_t size = strcspn(name, ":"); /* without ":up" */
 
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
