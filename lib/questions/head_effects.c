@@ -115,6 +115,15 @@ static enum attn_status find_direct(const struct finding *finding, struct attn_e
     return ATTN_OK;
 }
 
+/* Counts the runs of `patch` after those without heads. */
+static void on_progress(void *user, size_t done, size_t total)
+{
+    const struct attn_frame *frame = user;
+    const size_t n_before = frame->trials.n_feed;
+
+    attn_frame_report(frame, n_before + done, n_before + total);
+}
+
 /* WHOLE is that of attn_head_effects_find. */
 static enum attn_status find_patched(const struct finding *finding, double *whole,
                                      struct attn_error *err)
@@ -130,6 +139,9 @@ static enum attn_status find_patched(const struct finding *finding, double *whol
     args.corrupted = finding->args->corrupted;
     args.answer = finding->args->answer;
     args.site = attn_site_name(ATTN_SITE_Z);
+    request.selection.heads = finding->frame->request.selection.heads;
+    request.on_progress = on_progress;
+    request.user = (void *)(uintptr_t)finding->frame;
     if (item) {
         ATTN_TRY(attn_question_patch.procedure->take_item(&args, &request, item, err));
         request.selection.queries = item->queries;
@@ -156,6 +168,7 @@ enum attn_status attn_head_effects_find(const struct attn_frame *frame,
 
     attn_frame_choose_nothing(&finding.request);
     finding.request.on_note = NULL; /* the run of the frame sends the same notes */
+    finding.request.on_counted = NULL;
     for (size_t i = 0; i < parts->n; i++)
         effects[i] = (struct attn_head_effect){(double)NAN, (double)NAN, (double)NAN};
     *whole = (double)NAN;

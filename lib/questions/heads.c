@@ -836,7 +836,7 @@ static enum attn_status add_effects(struct heads *heads, struct attn_error *err)
     ATTN_TRY(attn_trial_check_host(frame->host, err));
     ATTN_TRY(attn_frame_find_answer(frame, &heads->args->answer, &heads->answer, err));
     ATTN_TRY(attn_trials_start(frame->run, &heads->answer, ATTN_SITE_Z, &frame->trials, err));
-    frame->trials.n_expected = 1 + n;
+    frame->trials.n_expected = (1 + n) * (heads->args->effects & ATTN_HEADS_PATCHED ? 2 : 1);
     ATTN_TRY(attn_parts_try(&frame->trials, n, add_edit, heads, outcomes, err));
     for (size_t i = 0; i < n; i++) {
         const struct attn_reply *reply = &outcomes[i].reply;

@@ -377,6 +377,10 @@ static enum attn_status choose(void *state, struct attn_error *err)
     ATTN_TRY(check_site(patch, err));
     if (item && patch->is_by_head)
         patch->queries = attn_number_list_or(item->queries, patch->queries);
+    patch->heads = request->selection.heads;
+    if (patch->heads && !patch->is_by_head)
+        return attn_error_set(err, ATTN_INVALID, "`heads` need a site with heads; '%s' has none",
+                              attn_site_name(patch->site));
     attn_frame_choose_nothing(request);
     return ATTN_OK;
 }

@@ -31,6 +31,8 @@
  * effect is a ratio of means: the mean change as a share of the change of `source`. It has no sd
  * and se, and is missing with `paired`. Without places all items need as many tokens as the first.
  *
+ * Sites with heads are patched in the heads of the request's selection alone.
+ *
  * Every method but ATTN_PATCH_EXACT estimates the effects of all parts in about two runs. With a
  * the tensor of a part, and g the gradient of the metric m with respect to it, in the base:
  *

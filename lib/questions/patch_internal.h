@@ -87,6 +87,7 @@ struct attn_patching {
     struct attn_reply base_reply, source_reply;
     bool can_restore;                /* the replies differ enough to compute effects */
     struct attn_number_list queries; /* not given: all positions */
+    const char *heads;               /* those of the site that are parts; NULL: all */
     /* [T], [S] owned by the frame; flags of the queries; NULL: all */
     unsigned char *rows, *source_rows;
     struct attn_patch_places places;

@@ -1,6 +1,7 @@
 /* patch_parts.c - see patch_internal.h: lists the parts, for exact patches and for estimates. */
 #include "questions/patch_internal.h"
 
+#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "trace/trace_internal.h"
@@ -53,8 +54,12 @@ enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_
     enum attn_status status;
 
     ATTN_TRY(attn_selection_create(attn_selection_dims(patch->base->selection), &selection, err));
-    status = attn_error_at(attn_selection_set_sites(selection, ATTN_SITES(patch->site), err),
-                           ATTN_STAGE_OPTIONS, err);
+    status = attn_selection_set_sites(selection, ATTN_SITES(patch->site), err);
+    if (status == ATTN_OK)
+        status = attn_error_in(attn_selection_choose_heads(
+                                   selection, &(struct attn_head_list){.text = patch->heads}, err),
+                               "heads", err);
+    status = attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     if (status == ATTN_OK)
         status = attn_parts_list(selection, of, n_row, &listed, err);
     patch->parts = attn_frame_alloc(&patch->frame, listed.n, sizeof *patch->parts);
@@ -72,6 +77,10 @@ enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_
     }
     attn_selection_free(selection);
     attn_free(listed.items);
+    if (status == ATTN_OK && patch->n_part == 0 && patch->heads)
+        status = attn_refuse(err, ATTN_STAGE_OPTIONS,
+                             "'%s' names heads of the encoder, and both runs have the same source",
+                             attn_quote_string(patch->heads).text);
     return status;
 }
 

@@ -724,6 +724,39 @@ START_TEST(tells_progress_of_the_items_that_are_done)
 }
 END_TEST
 
+/* The last number of runs, and of all; each call may only raise the first. */
+static void follow_runs(void *user, size_t done, size_t total)
+{
+    size_t *runs = user;
+
+    ck_assert(runs[0] <= done && done <= total);
+    ck_assert(runs[1] == 0 || runs[1] == total);
+    runs[0] = done, runs[1] = total;
+}
+
+START_TEST(counts_the_runs_of_both_effects_of_some_heads_together)
+{
+    static const char other[] = "The key to the cabinet";
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_table *table = NULL;
+    size_t runs[2] = {0};
+
+    open_host();
+    request.on_progress = follow_runs;
+    request.user = runs;
+    request.input = (struct attn_input){.text = "The keys to the cabinet", .n_text = 23};
+    request.selection.heads = "1.0,2.5";
+    args.effects = ATTN_HEADS_ABLATED | ATTN_HEADS_PATCHED;
+    args.answer.target = " are";
+    args.corrupted = (struct attn_input){.text = other, .n_text = sizeof other - 1};
+    ck_assert(attn_heads(host, &request, &args, &table, NULL) == ATTN_OK);
+    ck_assert_uint_eq(runs[1], 6); /* both texts, and two heads in each */
+    attn_table_free(table);
+    close_host();
+}
+END_TEST
+
 /* Both knockouts are of pairs that the causal mask excludes, in each of the items. */
 START_TEST(notes_each_idle_edit_once)
 {
@@ -977,7 +1010,8 @@ ATTN_SUITE("study", right_is_the_share_of_items_above_0, means_are_those_of_sing
            heads_of_packs_are_those_of_single_runs, groups_are_in_the_order_of_their_first_items,
            pairs_are_differences_of_partners, intervals_are_of_the_same_resamples,
            clusters_are_drawn_whole, groups_are_compared_with_the_first, notes_each_idle_edit_once,
-           tells_progress_of_the_items_that_are_done, changed_runs_have_the_edits_of_the_run,
-           counts_items_that_fail, a_failing_allocation_leaves_nothing_behind,
-           a_failing_allocation_leaves_nothing_of_packs,
+           tells_progress_of_the_items_that_are_done,
+           counts_the_runs_of_both_effects_of_some_heads_together,
+           changed_runs_have_the_edits_of_the_run, counts_items_that_fail,
+           a_failing_allocation_leaves_nothing_behind, a_failing_allocation_leaves_nothing_of_packs,
            a_failing_allocation_leaves_nothing_of_cards, mistakes_are_said)
