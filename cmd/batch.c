@@ -316,7 +316,7 @@ static void on_progress(void *user, const struct attn_batch_progress *progress)
         progress_begin(running->is_quiet);
     batch->has_begun = true;
     if (batch->args->progress == 0 && progress->seconds_left > 0 &&
-        progress_is_long(progress->share))
+        progress_is_long(progress->seconds_left))
         note("%.0f %% of the records took %s, the others take about %s", 100 * progress->share,
              progress_time(progress->seconds, count), progress_time(progress->seconds_left, left));
     if (!is_emitted && !progress_is_due())

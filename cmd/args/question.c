@@ -104,17 +104,41 @@ enum attn_status question_answer(struct call *call, struct attn_error *err)
     return status;
 }
 
-static void on_progress(void *user, size_t done, size_t total)
+/* Notes how long all takes, and what takes less. */
+static void note_time(const struct question *question, size_t done, size_t total, double left)
 {
-    const struct question *question = user;
-    const char *unit = question->unit ? question->unit : "runs";
+    const struct attn_question *row = question->call->command->question;
+    const char *quicker = row && row->quicker
+                              ? row->quicker(question->host, &question->request, question->how)
+                              : NULL;
     char took[PROGRESS_TIME_SIZE], all[PROGRESS_TIME_SIZE];
 
-    progress_show(unit, done, total);
-    if (done > 0 && done < total && progress_is_long((double)done / (double)total))
-        note("%zu of %zu %s took %s, all take about %s", done, total, unit,
-             progress_time(progress_seconds(), took),
-             progress_time(progress_seconds() * (double)total / (double)done, all));
+    note("%zu of %zu %s took %s, all take about %s%s%s", done, total, question->unit,
+         progress_time(progress_seconds(), took), progress_time(progress_seconds() + left, all),
+         quicker ? "; " : "", quicker ? quicker : "");
+}
+
+static void on_progress(void *user, size_t done, size_t total)
+{
+    struct question *question = user;
+    double left;
+
+    question->unit = question->unit ? question->unit : "runs";
+    question->is_counting = done < total;
+    left = progress_left(question->unit, done, total);
+    progress_show(question->unit, done, total, left);
+    if (done > 0 && done < total && progress_is_long(left))
+        note_time(question, done, total, left);
+}
+
+void question_on_part(void *user, size_t done, size_t total)
+{
+    const struct question *question = user;
+
+    if (done >= total)
+        progress_clear();
+    else if (!question->is_counting)
+        progress_show("", done, total, progress_left("", done, total));
 }
 
 /* Finds what a picture of TABLE shows. TABLE is NULL while there is no table yet. */
@@ -161,6 +185,7 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     question->request.attention.change = &question->attention.change;
     question->request.on_note = args->running.is_quiet ? NULL : note_message;
     question->request.on_progress = on_progress;
+    question->request.on_part = question_on_part;
     question->request.user = question;
     ATTN_TRY(edits_read(&question->edits, &args->places, question->host, &question->request, err));
     progress_begin(args->running.is_quiet);

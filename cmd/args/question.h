@@ -134,6 +134,7 @@ struct question {
     /* Of commands that write the tensors of a run (request.h): */
     bool has_first_screen; /* prints the first screen if no output is given */
     unsigned shown;        /* enum attn_medium that is printed instead of tensors; 0: tensors */
+    bool is_counting;      /* on_progress counts runs or items */
     bool is_standard_used; /* data are written to standard output, and nothing else may be */
     struct attn_option *options; /* owned; the given options that change the run */
     /* owned; [request.n_output] followed by `n_figure` outputs that draw an explanation */
@@ -173,6 +174,9 @@ enum attn_status question_write(struct question *question, struct attn_error *er
 
 /* Refuses combinations of options that the question does not allow. */
 enum attn_status question_check(const struct question *question, struct attn_error *err);
+
+/* Shows how much of a run of USER, a question, is done (`on_part` of struct attn_request). */
+void question_on_part(void *user, size_t done, size_t total);
 
 /* Returns true if notes are printed. */
 bool question_is_noted(const struct question *question);

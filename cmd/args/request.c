@@ -5,6 +5,7 @@
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/print.h"
+#include "cmd/line/progress.h"
 #include "cmd/line/report.h"
 #include "tool.h"
 
@@ -217,6 +218,10 @@ enum attn_status request_fill(struct question *question, struct attn_error *err)
     request->outputs.picture = &question->look;
     request->on_note = args->running.is_quiet ? NULL : note_message;
     question->look.on_note = request->on_note;
+    progress_begin(args->running.is_quiet);
+    if (!question->is_standard_used && !args->items.asked.items.path)
+        request->on_part = question_on_part;
+    request->user = question;
     return ATTN_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "tool.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,11 @@ static struct {
     bool is_told;          /* notes are not wanted, or the total time was already noted */
     bool is_drawn;         /* a line is on the screen */
     double begun, redrawn; /* clock in seconds; redrawn is 0 if nothing was drawn */
+    /* What is counted, and when and at which number the count began: the time before it, when a
+     * model was opened, is not that of the others. */
+    const char *unit;
+    uint64_t first, done;
+    double counted;
 } state;
 
 void progress_begin(bool is_quiet)
@@ -32,6 +38,7 @@ void progress_begin(bool is_quiet)
     state.is_told = is_quiet;
     state.begun = attn_clock_seconds();
     state.redrawn = 0;
+    state.unit = NULL;
 }
 
 double progress_seconds(void)
@@ -39,11 +46,26 @@ double progress_seconds(void)
     return attn_clock_seconds() - state.begun;
 }
 
-bool progress_is_long(double share)
+double progress_left(const char *unit, uint64_t done, uint64_t total)
+{
+    const double time = attn_clock_seconds();
+
+    if (!state.unit || strcmp(state.unit, unit) != 0 || done < state.done) {
+        state.unit = unit;
+        state.first = done;
+        state.counted = time;
+    }
+    state.done = done;
+    return done > state.first && total >= done
+               ? (time - state.counted) * (double)(total - done) / (double)(done - state.first)
+               : (double)NAN;
+}
+
+bool progress_is_long(double left)
 {
     const double seconds = progress_seconds();
 
-    if (state.is_wanted || state.is_told || seconds < noted_after || seconds < MINUTE * share)
+    if (state.is_wanted || state.is_told || seconds < noted_after || !(seconds + left >= MINUTE))
         return false;
     state.is_told = true;
     return true;
@@ -93,16 +115,17 @@ char *progress_time(double seconds, char text[PROGRESS_TIME_SIZE])
     return text;
 }
 
-void progress_show(const char *unit, uint64_t done, uint64_t total)
+void progress_show(const char *unit, uint64_t done, uint64_t total, double left)
 {
-    char left[PROGRESS_TIME_SIZE];
-    double rest;
+    char count[LINE_SIZE] = "", rest[PROGRESS_TIME_SIZE];
 
     if (done == 0 || done > total || !progress_is_due())
         return;
-    rest = progress_seconds() * (double)(total - done) / (double)done;
-    progress_draw("%.0f %% (%" PRIu64 " of %" PRIu64 " %s), %s left",
-                  100 * (double)done / (double)total, done, total, unit, progress_time(rest, left));
+    if (*unit)
+        snprintf(count, sizeof count, " (%" PRIu64 " of %" PRIu64 " %s)", done, total, unit);
+    progress_draw("%.0f %%%s%s%s%s", 100 * (double)done / (double)total, count,
+                  isnan(left) ? "" : ", ", isnan(left) ? "" : progress_time(left, rest),
+                  isnan(left) ? "" : " left");
 }
 
 void progress_clear(void)

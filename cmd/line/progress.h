@@ -3,7 +3,8 @@
  * terminal. The line is redrawn five times a second and erased when the work is finished.
  *
  *     progress_begin(args->is_quiet);
- *     ... progress_show("runs", 53, 144) whenever something is done, on one thread ...
+ *     left = progress_left("runs", 53, 144); // whenever something is done, on one thread
+ *     progress_show("runs", 53, 144, left);
  *     progress_clear();
  *
  * Nothing is drawn in the first second. Functions that print on standard error erase the line
@@ -21,13 +22,18 @@
  * terminal cannot return to the start of a line. */
 void progress_begin(bool is_quiet);
 
-/* Draws a line such as "37 % (53 of 144 runs), 4 s left" if a fifth of a second has passed. */
-void progress_show(const char *unit, uint64_t done, uint64_t total);
+/* Returns how many seconds the rest will take, as those since the first call with this UNIT; NaN
+ * in that call. A count that falls begins again. UNIT is a constant. */
+double progress_left(const char *unit, uint64_t done, uint64_t total);
+
+/* Draws a line such as "37 % (53 of 144 runs), 4 s left" if a fifth of a second has passed. UNIT
+ * "": only the share is shown. */
+void progress_show(const char *unit, uint64_t done, uint64_t total, double left);
 
 /* For work whose progress is not drawn: returns true, once, if a note on the total time is due.
- * That is when SHARE of the work, 0..1, took three seconds and the whole will take more than a
+ * That is when the work took three seconds and will take, with the seconds LEFT, more than a
  * minute. */
-bool progress_is_long(double share);
+bool progress_is_long(double left);
 
 /* For progress lines with other texts: the first returns true if it is time to draw a line; the
  * second draws LINE, cut to the width of the terminal. */

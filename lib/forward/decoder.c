@@ -438,6 +438,21 @@ static void run_embedding(struct attn_forward *f)
         map_embedding(f);
 }
 
+/* Reports the layers up to LAYER of the rows so far. */
+static void report(const struct attn_forward *f, int layer)
+{
+    const struct attn_feed_progress *progress = &f->progress;
+    const size_t n_layer = f->dims.n_layer, n_row = f->feed.n_row;
+    const size_t n = f->parts[0].row0 + n_row;
+    const size_t total = n_layer * progress->n_row;
+
+    if (progress->on_part && n <= progress->n_row)
+        progress->on_part(progress->user,
+                          progress->n_before * total + (n - n_row) * n_layer +
+                              n_row * ((size_t)layer + 1),
+                          (progress->n > 0 ? progress->n : 1) * total);
+}
+
 enum attn_status attn_decoder_run(struct attn_forward *f)
 {
     const int n_layer = (int)f->dims.n_layer, first = f->feed.first_layer;
@@ -445,8 +460,10 @@ enum attn_status attn_decoder_run(struct attn_forward *f)
     if (first == ATTN_NO_LAYER)
         run_embedding(f);
     for (int layer = first == ATTN_NO_LAYER ? 0 : first;
-         layer < n_layer && !attn_forward_is_stopped(f); layer++)
+         layer < n_layer && !attn_forward_is_stopped(f); layer++) {
         attn_block_run(f, layer);
+        report(f, layer);
+    }
     if (!attn_forward_is_stopped(f))
         run_output(f);
     return f->feed.status;

@@ -91,6 +91,14 @@ struct attn_pending {
     atomic_bool is_violated; /* at least one result is NaN or infinite */
 };
 
+/* Receives how much of N like feeds is done, after each layer; `n_before` of them ended earlier. */
+struct attn_feed_progress {
+    attn_progress_fn on_part; /* its unit is a row of a layer; NULL: nobody is told */
+    void *user;
+    size_t n_row;       /* positions that will be fed */
+    size_t n_before, n; /* n 0: the only feed */
+};
+
 struct attn_forward {
     const struct attn_model *model;
     const struct attn_attention *attention; /* [n_layer] the attention with which each layer runs */
@@ -110,7 +118,8 @@ struct attn_forward {
                            one layer */
     struct attn_dims dims;               /* n_position and n_source are the maximum at any time */
     const volatile sig_atomic_t *cancel; /* NULL: cannot be canceled */
-    struct attn_pool *pool;              /* NULL: the caller's thread */
+    struct attn_feed_progress progress;
+    struct attn_pool *pool; /* NULL: the caller's thread */
     int n_worker;
 
     enum attn_compute compute;

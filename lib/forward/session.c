@@ -811,6 +811,11 @@ void attn_session_count_edits_from(struct attn_session *session, size_t first)
     session->n_uncounted = first;
 }
 
+void attn_session_report(struct attn_session *session, const struct attn_feed_progress *progress)
+{
+    session->forward.progress = *progress;
+}
+
 void attn_session_end_trace(struct attn_session *session)
 {
     session->forward.is_trace_over = true;

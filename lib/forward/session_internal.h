@@ -131,6 +131,9 @@ enum attn_status attn_session_replace_edits(struct attn_session *session,
 /* Counts rows as changed only if edit number FIRST of the session, or a later one, changed them. */
 void attn_session_count_edits_from(struct attn_session *session, size_t first);
 
+/* Makes the feeds of SESSION report PROGRESS. */
+void attn_session_report(struct attn_session *session, const struct attn_feed_progress *progress);
+
 /* Detaches the trace: later feeds only compute predictions. */
 void attn_session_end_trace(struct attn_session *session);
 

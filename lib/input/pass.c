@@ -3,7 +3,6 @@
 
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "forward/session_internal.h"
 
 /* Whether the text is fed in pieces. */
 static bool has_pieces(const struct attn_pass *pass)
@@ -37,6 +36,7 @@ enum attn_status attn_pass_start(const struct attn_pass *pass, struct attn_sessi
                                  struct attn_error *err)
 {
     struct attn_session_options options = pass->options;
+    struct attn_feed_progress progress = pass->progress;
     struct attn_session *made;
     enum attn_status status;
 
@@ -45,6 +45,8 @@ enum attn_status attn_pass_start(const struct attn_pass *pass, struct attn_sessi
     ATTN_TRY(
         attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL, err));
     attn_session_count_edits_from(made, pass->n_uncounted);
+    progress.n_row = pass->text ? pass->text->n : 0;
+    attn_session_report(made, &progress);
     ATTN_RETURN_MADE(set_source(pass, made, err), session, made, attn_session_free);
 }
 

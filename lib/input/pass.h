@@ -11,6 +11,7 @@
 #ifndef ATTN_INPUT_PASS_H
 #define ATTN_INPUT_PASS_H
 
+#include "forward/session_internal.h"
 #include "input/sequence.h"
 
 /* All pointers are borrowed. */
@@ -20,7 +21,8 @@ struct attn_pass {
     const struct attn_sequence *source;  /* its rows are the source, if it has some; or NULL */
     struct attn_session_options options; /* with trace and edits */
     size_t n_uncounted; /* number of edits, from the first on, whose changed rows are not counted */
-    size_t n_piece;     /* positions per feed, if attention supports it, to bound memory; 0: all */
+    struct attn_feed_progress progress;
+    size_t n_piece; /* positions per feed, if attention supports it, to bound memory; 0: all */
     const float *embeddings;         /* [T, De] fed instead of those of the text; or NULL */
     struct attn_embedding_rows rows; /* describes `embeddings` */
     const float *resid; /* [T, D] resid_pre of the layer of `at`, which is the first; or NULL */

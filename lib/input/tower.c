@@ -112,6 +112,7 @@ static enum attn_status encode(struct attn_tower_pass *pass, size_t i,
     picture->sequence.gemm = pass->options.gemm;
     picture->sequence.isa = pass->options.isa;
     own = attn_encoder_pass_of(pass->model, &picture->sequence, &pass->options);
+    own.progress = pass->progress;
     while (tile.number < pass->n_tile && pass->tiles[tile.number] != i)
         tile.number++;
     if (tile.number < pass->n_tile) {
@@ -189,8 +190,11 @@ static enum attn_status see_all(struct attn_tower_pass *pass, float *features,
     const struct sight sight = {attn_alloc(n_patch, size, err), attn_alloc(n_patch, size, err)};
     enum attn_status status = sight.final && sight.joined ? ATTN_OK : ATTN_NO_MEMORY;
 
-    for (size_t i = 0; i < seen->n_picture && status == ATTN_OK; i++)
+    for (size_t i = 0; i < seen->n_picture && status == ATTN_OK; i++) {
+        pass->progress.n_before = i;
+        pass->progress.n = seen->n_picture;
         status = see(pass, i, &sight, features + i * n_cell * pass->model->config.d_embed, err);
+    }
     attn_free(sight.final);
     attn_free(sight.joined);
     return status;
@@ -201,6 +205,8 @@ enum attn_status attn_tower_watch(struct attn_tower_pass *pass, struct attn_erro
     for (size_t i = 0; pass->options.trace && i < pass->n_watched; i++) {
         struct attn_tower_picture picture;
 
+        pass->progress.n_before = i;
+        pass->progress.n = pass->n_watched;
         ATTN_TRY(encode(pass, pass->tiles[i], &picture, NULL, err));
     }
     return ATTN_OK;

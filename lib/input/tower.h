@@ -29,7 +29,8 @@ struct attn_tower_pass {
     const struct attn_sequence *text;
     struct attn_feature_store *store;    /* of the model */
     struct attn_session_options options; /* its pool, cancel flag, kernels and trace are used */
-    const struct attn_edit *edits;       /* [n_edit] of the tower */
+    struct attn_feed_progress progress;
+    const struct attn_edit *edits; /* [n_edit] of the tower */
     size_t n_edit;
     size_t n_uncounted; /* the first edits, which do not count for n_edited */
     /* [n_tile] the pictures that are edited. The trace gets the tensors of the first n_watched,

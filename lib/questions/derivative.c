@@ -207,6 +207,7 @@ static enum attn_status build(struct attn_derivative *made,
 
     made->pass = attn_run_pass(run);
     made->pass.source = NULL; /* each feed sets it */
+    made->pass.progress.on_part = asked->n_run > 0 ? NULL : made->pass.progress.on_part;
     ATTN_TRY(check(run, asked, err));
     made->other = asked->other;
     made->is_for_both = asked->is_for_both;

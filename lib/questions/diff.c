@@ -405,7 +405,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
         diff->other.reading.example = NULL;
         diff->other.on_note = request->on_note;
         diff->other.on_counted = request->on_counted;
-        diff->other.on_progress = NULL;
+        diff->other.on_progress = diff->other.on_part = NULL;
         diff->other.user = request->user;
     }
     attn_frame_choose_nothing(request);

@@ -6,6 +6,7 @@
 
 #include "params/param.h"
 #include "params/param_rules.h"
+#include "run/host.h"
 #include "run/request.h"
 
 struct attn_procedure; /* functions that answer it (questions/frame.h) */
@@ -29,6 +30,10 @@ struct attn_question {
     /* the procedure that answers it; or NULL if `choose` selects one */
     const struct attn_procedure *procedure;
     const struct attn_procedure *(*choose)(const void *args); /* returns the procedure for ARGS */
+    /* Returns what takes fewer runs than ARGS about REQUEST, with parameters in backquotes: part of
+     * a note. NULL, or a function that returns NULL: nothing does */
+    const char *(*quicker)(const struct attn_host *host, const struct attn_request *request,
+                           const void *args);
 };
 
 /* Initializers of the fields of a question. */

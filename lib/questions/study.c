@@ -314,7 +314,7 @@ void attn_study_fill_request(struct attn_study *study, const struct attn_item *i
     request->on_note = note_once;
     request->on_counted = count_idle;
     request->user = study;
-    request->on_progress = NULL;
+    request->on_progress = request->on_part = NULL;
     request->reading.example = NULL; /* errors name the item instead */
     if (item) {
         const struct attn_input given = request->input;

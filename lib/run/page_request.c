@@ -84,7 +84,7 @@ enum attn_status attn_run_table_page(struct attn_host *host, const struct attn_r
     asked.selection = (struct attn_request_selection){.sites = "pattern"};
     asked.predict = (struct attn_request_predict){.top = 0};
     asked.on_note = NULL; /* the question has written these notes */
-    asked.on_progress = NULL;
+    asked.on_progress = asked.on_part = NULL;
     status = attn_run_prepare(host, &asked, &run, &failure);
     /* ATTN_INVALID means that the run has no pattern. */
     if (status != ATTN_OK && status != ATTN_INVALID)

@@ -101,6 +101,9 @@ struct attn_request {
     struct attn_chat_request chat;
     /* Receives notes that are counted over runs, with USER, instead of on_note; or NULL. */
     attn_counted_note_fn on_counted;
+    /* Receives how much of a run is done, with USER, in units that differ from run to run; or NULL.
+     * Runs that are counted by on_progress do not call it. */
+    attn_progress_fn on_part;
 };
 
 /* Sets REQUEST [size bytes] to the defaults, and returns it. */

@@ -738,11 +738,17 @@ struct attn_masked_scope attn_run_masked_scope(const struct attn_run *run)
                                       .session = attn_run_session_options(run)};
 }
 
+static struct attn_feed_progress progress_of(const struct attn_run *run)
+{
+    return (struct attn_feed_progress){.on_part = run->request.on_part, .user = run->request.user};
+}
+
 struct attn_pass attn_run_pass(const struct attn_run *run)
 {
     struct attn_pass pass = {.model = run->model,
                              .text = &run->text,
                              .source = &run->source,
+                             .progress = progress_of(run),
                              .options = attn_run_session_options(run)};
 
     pass.options.edits = run->edits.items;
@@ -760,6 +766,7 @@ struct attn_tower_pass attn_run_tower_pass(const struct attn_run *run)
                                     .text = &run->text,
                                     .store = &run->host->features,
                                     .options = options,
+                                    .progress = progress_of(run),
                                     .edits = attn_edits_of_encoder(&run->edits),
                                     .n_edit = run->edits.n_encoder,
                                     .tiles = run->tiles,
@@ -773,6 +780,7 @@ struct attn_pass attn_run_encoder_pass(const struct attn_run *run)
     const struct attn_session_options options = attn_run_session_options(run);
     struct attn_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
 
+    pass.progress = progress_of(run);
     pass.options.edits = attn_edits_of_encoder(&run->edits);
     pass.options.n_edit = run->edits.n_encoder;
     return pass;

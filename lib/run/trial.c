@@ -419,6 +419,7 @@ static enum attn_status encode(struct trial *trial, struct attn_edit *edits, flo
     struct attn_pass pass = attn_run_encoder_pass(run);
     struct attn_encoder_rows made = {.final = rows};
 
+    pass.progress.on_part = NULL;
     pass.n_uncounted = copy_edits_of(run, true, &place, edits);
     pass.options.edits = edits;
     pass.options.n_edit = pass.n_uncounted +
@@ -437,6 +438,7 @@ static enum attn_status see(struct trial *trial, struct attn_edit *edits, float 
 {
     struct attn_tower_pass tower = attn_run_tower_pass(trial->run);
 
+    tower.progress.on_part = NULL;
     tower.n_uncounted = tower.n_edit;
     if (tower.n_edit > 0)
         memcpy(edits, tower.edits, tower.n_edit * sizeof *edits);
@@ -462,6 +464,7 @@ static enum attn_status run_text(const struct trial *trial, const struct attn_se
         pass.source = encoded;
     else if (encoded)
         pass.text = encoded;
+    pass.progress.on_part = NULL;
     pass.options.has_logits = true;
     pass.options.edits = edits;
     pass.options.n_edit = n_run + copy_changes(trial->edits, trial->n_edit, false, edits + n_run);
