@@ -23,7 +23,6 @@ static const struct {
     {"is_resumed", "resume"},
     {"is_shifted", "shifted"},
     {"is_soft", "soft"},
-    {"is_weight", "measures weight"},
     {"knockouts", "knockout"},
     {"max_failed", "max-errors"},
     {"n_shard", "shard"},

@@ -232,10 +232,8 @@ static enum attn_status read_measures(const struct attn_param *param, void *home
     (void)param;
     (void)label;
     ATTN_TRY(ATTN_ALLOC(rest, strlen(text) + 1, err));
-    args->is_weight = strcmp(text, "weight") == 0;
-    if (!args->is_weight)
-        attn_head_effects_read(text, &args->effects, rest);
-    if (!args->is_weight && (*rest || args->effects == 0))
+    attn_head_effects_read(text, &args->effects, rest);
+    if (*rest || args->effects == 0)
         status =
             attn_error_at(attn_measures_parse(rest, &args->measures, err), ATTN_STAGE_OPTIONS, err);
     attn_free(rest);
@@ -385,10 +383,16 @@ const struct attn_question attn_question_heads = {
     .procedure = &procedure,
 };
 
+/* Whether only `weight` is measured, which saves the time for measures and percentiles. */
+static bool is_weight(const struct attn_heads_args *args)
+{
+    return args->effects == ATTN_HEADS_WEIGHT && args->measures == 0;
+}
+
 /* Whether the table of ARGS has types. */
 static bool has_types(const struct attn_heads_args *args)
 {
-    return !args->is_weight && !args->is_localized && args->by != ATTN_HEADS_BY_LAYER;
+    return !is_weight(args) && !args->is_localized && args->by != ATTN_HEADS_BY_LAYER;
 }
 
 /* Whether the answer of the model is measured. */
@@ -399,7 +403,7 @@ static bool has_answer(const struct attn_heads_args *args)
 
 static bool has_percentile(const struct attn_heads_args *args)
 {
-    return !args->is_weight && !(args->effects & ATTN_HEADS_WEIGHT);
+    return !(args->effects & ATTN_HEADS_WEIGHT);
 }
 
 /* Whether each head is switched off in turn. */
@@ -1148,7 +1152,7 @@ static void meet_first(void *given, const struct attn_item *first,
     struct attn_heads_args *args = given;
 
     if (has_picture(&request->input) && args->tower == ATTN_TOWER_TEXT && args->measures == 0 &&
-        !args->is_weight && !args->is_localized)
+        args->effects == 0 && !args->is_localized)
         args->measures = measures_of_prompts(args, request);
     if (attn_number_list_is_given(&first->from)) {
         args->from = attn_number_list_or(args->from, missing);
@@ -1263,8 +1267,6 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`measures` of an answer need one text or items, and a row per head");
     ATTN_TRY(attn_head_effects_check(args, err));
-    if (args->is_weight && args->measures != 0)
-        return attn_error_set(err, ATTN_INVALID, "`is_weight` and `measures` do not go together");
     if (args->has_probe && args->cards)
         return attn_error_set(err, ATTN_INVALID, "cards are about texts, not about a probe");
     if (args->study && args->has_probe)
@@ -1333,8 +1335,8 @@ static attn_measure_set find_shown(const struct attn_heads_args *args,
         return ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE) |
                ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) |
                ATTN_MEASURE_BIT(ATTN_MEASURE_BLOBS);
-    if (args->is_weight || args->measures != 0 || args->effects != 0)
-        return args->is_weight ? 0 : args->measures;
+    if (args->measures != 0 || args->effects != 0)
+        return args->measures;
     if (prompt)
         return measures_of_prompts(args, prompt);
     if (config->has_sinks)
@@ -1400,8 +1402,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
         ATTN_TRY(begin_cards(heads, err));
     heads->has_right =
         args->has_effect && frame->is_one_of_many && attn_metric_has_right(args->answer.metric);
-    return (args->is_weight || (args->effects & ATTN_HEADS_WEIGHT)) && !heads->has_pairs
-               ? attn_error_set(err, ATTN_INVALID, "`is_weight` needs `from` and `to`")
+    return (args->effects & ATTN_HEADS_WEIGHT) && !heads->has_pairs
+               ? attn_error_set(err, ATTN_INVALID, "`measures` weight needs `from` and `to`")
                : ATTN_OK;
 }
 

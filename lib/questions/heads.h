@@ -61,7 +61,8 @@ enum attn_heads_effect {
     ATTN_HEADS_DIRECT = 1,  /* `value` of attribute */
     ATTN_HEADS_ABLATED = 2, /* `change` of ablate */
     ATTN_HEADS_PATCHED = 4, /* `change` and `effect` of patch, with site z */
-    ATTN_HEADS_WEIGHT = 8,  /* `weight`, beside other measures; without `percentile` */
+    /* `weight` without `percentile`. Alone, without `measures`, it saves the time for the others */
+    ATTN_HEADS_WEIGHT = 8,
     ATTN_HEADS_OF_ANSWER = 7
 };
 
@@ -86,7 +87,6 @@ struct attn_heads_args {
     const char *sort;                    /* as in tables/table_order.h; NULL: by layer and head */
     size_t n_most;                       /* maximum number of rows; 0: all */
     const struct attn_study_args *study; /* items to use instead of all inputs; or NULL */
-    bool is_weight; /* computes only `weight`, which saves the time for measures and percentiles */
     /* what all selected heads do in the texts is added here, for cards; or NULL. It must be new */
     struct attn_head_cards *cards;
     /* Of texts with a picture: */

@@ -1676,6 +1676,7 @@ attn_request._fields_ = [
     ("maps", attn_request_maps),
     ("chat", attn_chat_request),
     ("on_counted", attn_counted_note_fn),
+    ("on_part", attn_progress_fn),
 ]
 attn_result._fields_ = [
     ("n_token", c_size_t),
@@ -2462,7 +2463,6 @@ attn_heads_args._fields_ = [
     ("sort", c_char_p),
     ("n_most", c_size_t),
     ("study", POINTER(attn_study_args)),
-    ("is_weight", c_bool),
     ("cards", c_void_p),
     ("by", c_int),
     ("is_localized", c_bool),
@@ -2509,6 +2509,7 @@ attn_question._fields_ = [
     ("study", c_size_t),
     ("procedure", c_void_p),
     ("choose", CFUNCTYPE(c_void_p, c_void_p)),
+    ("quicker", CFUNCTYPE(c_char_p, c_void_p, POINTER(attn_request), c_void_p)),
 ]
 attn_question_call._fields_ = [
     ("question", c_char_p),
@@ -2758,6 +2759,7 @@ FUNCTIONS = {
     "attn_lens_over": (c_int, [c_void_p, POINTER(attn_request), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_life": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pair": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_pair_name_models": (None, [c_void_p, POINTER(attn_diff_args), POINTER(attn_table_picture), c_char_p, c_size_t]),
     "attn_patch_sum_init": (POINTER(attn_patch_sum), [POINTER(attn_patch_sum), c_size_t]),
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
     "attn_score_sum_init": (POINTER(attn_score_sum), [POINTER(attn_score_sum), c_size_t]),
