@@ -8,74 +8,81 @@
 #include <stdbool.h>
 #include <string.h>
 
-static double element(const struct attn_kernels *kernels, const void *data, enum attn_dtype dtype,
-                      size_t i)
-{
-    const size_t in_block = i % attn_dtype_block(dtype);
-    float values[256]; /* the block up to the element; or one element */
+/* The block that was decoded last: elements FIRST to FIRST + N - 1 of the data. */
+struct block {
+    const struct attn_kernels *kernels;
+    size_t first, n;
+    float values[256];
+};
 
-    kernels->convert((const char *)data + attn_dtype_n_byte(dtype, i - in_block), dtype,
-                     in_block + 1, values);
-    return (double)values[in_block];
+static double element(const void *data, enum attn_dtype dtype, size_t i, struct block *block)
+{
+    if (i - block->first >= block->n) {
+        block->n = attn_dtype_block(dtype);
+        block->first = i - i % block->n;
+        block->kernels->convert((const char *)data + attn_dtype_n_byte(dtype, block->first), dtype,
+                                block->n, block->values);
+    }
+    return (double)block->values[i - block->first];
 }
 
-static double matrix_element(const struct attn_kernels *kernels, const struct attn_matrix *m,
-                             size_t row, size_t col)
+/* A block holds consecutive rows of one column: visit the rows of a column in turn. */
+static double matrix_element(const struct attn_matrix *m, size_t row, size_t col,
+                             struct block *block)
 {
-    return element(kernels, m->data, m->dtype, row * m->row_stride + attn_matrix_column_at(m, col));
+    return element(m->data, m->dtype, row * m->row_stride + attn_matrix_column_at(m, col), block);
 }
 
 void attn_vector_elements(const struct attn_vector *v, size_t first, size_t n, double *elements)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const size_t group = v->group;
+    struct block block = {.kernels = attn_kernels_find(ATTN_ISA_BEST)};
 
     for (size_t i = first; i < first + n; i++) {
         const size_t in_group = group > 0 ? i % group : i;
         const size_t at = (group > 0 ? i / group * v->group_stride : 0) +
                           (v->is_interleaved ? attn_interleaved(in_group, group) : in_group);
 
-        elements[i - first] = v->data ? element(kernels, v->data, v->dtype, at) : 0;
+        elements[i - first] = v->data ? element(v->data, v->dtype, at, &block) : 0;
     }
 }
 
 void attn_matrix_add_rows(const struct attn_matrix *matrix, size_t row0, size_t n, const float *x,
                           double *y)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    struct block block = {.kernels = attn_kernels_find(ATTN_ISA_BEST)};
 
-    for (size_t k = 0; k < n; k++)
-        for (size_t col = 0; col < matrix->n_col; col++)
-            y[col] += (double)x[k] * matrix_element(kernels, matrix, row0 + k, col);
+    for (size_t col = 0; col < matrix->n_col; col++)
+        for (size_t k = 0; k < n; k++)
+            y[col] += (double)x[k] * matrix_element(matrix, row0 + k, col, &block);
 }
 
 void attn_matrix_along(const struct attn_matrix *matrix, size_t row0, size_t n, const double *u,
                        double *y)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    struct block block = {.kernels = attn_kernels_find(ATTN_ISA_BEST)};
 
-    for (size_t k = 0; k < n; k++) {
-        y[k] = 0;
-        for (size_t col = 0; col < matrix->n_col; col++)
-            y[k] += u[col] * matrix_element(kernels, matrix, row0 + k, col);
-    }
+    memset(y, 0, n * sizeof *y);
+    for (size_t col = 0; col < matrix->n_col; col++)
+        for (size_t k = 0; k < n; k++)
+            y[k] += u[col] * matrix_element(matrix, row0 + k, col, &block);
 }
 
 void attn_matrix_rows(const struct attn_matrix *matrix, size_t row0, size_t n, double *rows)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    struct block block = {.kernels = attn_kernels_find(ATTN_ISA_BEST)};
 
-    for (size_t k = 0; k < n; k++)
-        for (size_t col = 0; col < matrix->n_col; col++)
-            rows[k * matrix->n_col + col] = matrix_element(kernels, matrix, row0 + k, col);
+    for (size_t col = 0; col < matrix->n_col; col++)
+        for (size_t k = 0; k < n; k++)
+            rows[k * matrix->n_col + col] = matrix_element(matrix, row0 + k, col, &block);
 }
 
 void attn_matrix_column(const struct attn_matrix *matrix, size_t col, double *column)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    struct block block = {.kernels = attn_kernels_find(ATTN_ISA_BEST)};
 
     for (size_t row = 0; row < matrix->n_row; row++)
-        column[row] = matrix_element(kernels, matrix, row, col);
+        column[row] = matrix_element(matrix, row, col, &block);
 }
 
 /* Elements are converted to float32 in blocks, where NaN and infinity of all types are those of
