@@ -11,7 +11,8 @@
 # In a ```sh block (of models/README.md cli/init/models.test runs them), lines that begin with attn-cli or
 # data/recipes must end with 0. They run with small models
 # under the names of published ones (tests/tools/make_stand_ins.py); what a library or attn.wasm is missing for
-# is skipped.
+# is skipped. A ```console published block needs the models of tests/tools/check_published.sh, which runs it with their folder as
+# PUBLISHED.
 #
 #   run_readme.sh [FILE[:LINE]]...
 #   run_readme.sh --refresh [FILE]...
@@ -114,12 +115,20 @@ run_file() { # FILE [LINE]
     else
         ln -s "$root/models" "$root/data" "$root/tests" "$folder"
     fi
+    [ -z "${PUBLISHED-}" ] || ln -s "$(realpath "$PUBLISHED")"/*.gguf "$folder"
     : >"$scratch/refreshed"
     while IFS= read -r line; do
         line_number=$((line_number + 1))
         if [ $in_block = no ]; then
-            [ "$line" = '```console' ] && in_block=yes
+            [[ $line == '```console' || ($line == '```console published' && -n ${PUBLISHED-}) ]] && in_block=yes
+            if [[ $line == '```console published' && -z ${PUBLISHED-} ]]; then
+                [[ $skipped == *published* ]] || echo "skipped $file:$line_number: make check-published runs it, with published models"
+                in_block=skipped skipped+=published
+            fi
             [[ $line == '```sh' && $file != models/* ]] && in_block=sh
+        elif [ $in_block = skipped ]; then
+            skipped+=$line
+            [ "$line" != '```' ] || in_block=no
         elif [ $in_block = sh ]; then
             command+=$line
             if [[ $line == *\\ ]]; then

