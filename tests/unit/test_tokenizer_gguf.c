@@ -347,6 +347,33 @@ START_TEST(a_space_is_put_before_pieces_that_begin_or_follow_a_special_token)
 }
 END_TEST
 
+/* As sentencepiece 0.2.3, and but for runs longer than any token transformers 5.23. */
+START_TEST(a_space_and_its_mark_are_one_run_without_a_prefix)
+{
+    const struct written written = {.tokens = {{"<unk>", 0, UNKNOWN},
+                                               {"<s>", 0, CONTROL},
+                                               {"\n", 0, USER},
+                                               {"  ", 0, USER},
+                                               {"   ", 0, USER},
+                                               {"    ", 0, USER},
+                                               {SPACE "b", -1, 0},
+                                               {SPACE, -9, 0},
+                                               {"a", -9, 0},
+                                               {"b", -9, 0},
+                                               {" x", 0, USER}},
+                                    .more = put_no_bos_or_prefix};
+
+    ASSERT_TEXT(&written, "a " SPACE " b", 8, 4, 9);
+    ASSERT_TEXT(&written, "a   b", 8, 4, 9);
+    ASSERT_TEXT(&written, "a" SPACE SPACE "b", 8, 3, 9);
+    ASSERT_TEXT(&written, "a     b", 8, 5, 6);
+    ASSERT_TEXT(&written, "a" SPACE "b\n b", 8, 6, 2, 6);
+    ASSERT_TEXT(&written, "a" SPACE "x x", 8, 10, 10);
+    ASSERT_TEXT(&written, SPACE " <s> ", 3, 1, 7);
+    assert_decoded(&written, (const int32_t[]){8, 4, 9, 10}, 4, "a   b x");
+}
+END_TEST
+
 /* Neither by merges nor by its characters. */
 START_TEST(only_tokens_of_type_1_are_made)
 {
@@ -923,7 +950,8 @@ ATTN_SUITE("tokenizer_gguf", gives_the_ids_of_the_models_own_tokenizers,
            neighbours_without_a_token_are_one_unknown_token,
            characters_without_a_token_are_their_bytes,
            a_space_is_put_before_pieces_that_begin_or_follow_a_special_token,
-           only_tokens_of_type_1_are_made, tokens_that_are_no_text_are_decoded_to_text,
+           a_space_and_its_mark_are_one_run_without_a_prefix, only_tokens_of_type_1_are_made,
+           tokens_that_are_no_text_are_decoded_to_text,
            bytes_are_merged_and_split_by_the_name_of_the_rule,
            every_name_of_a_rule_splits_as_the_library_does,
            bos_and_sep_are_added_by_the_name_of_the_rule,

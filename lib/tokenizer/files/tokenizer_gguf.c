@@ -7,7 +7,12 @@
  *
  * Traps: llama.cpp omits the normal form NFC, so that decomposed texts get other ids than from the
  * model's own tokenizer; here NFC is applied. Files converted without tokenizer.model have the same
- * score for every token.
+ * score for every token. User-defined tokens have spaces where tokenizer.model has U+2581. Without
+ * the prefix (Gemma) they are found in the normalized text, so that a space and a U+2581 are one
+ * run, as SentencePiece does; in a run that is longer than any token, transformers 5 merges
+ * instead: 40 spaces are 31 and 9 here and in llama.cpp, 16 and 24 there. transformers 5.23 also
+ * lacks some names of split rules in GGUF files and takes GPT-2's for them: `smollm` splits at each
+ * digit first, as the model's tokenizer.json does (Digits, then ByteLevel) and llama.cpp.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -208,6 +213,7 @@ struct gguf_reader {
     const char *path; /* quoted, for messages */
     size_t n;         /* number of tokens */
     bool has_sep;     /* by default, SEP is added */
+    bool has_prefix;  /* a space is put before texts and after added tokens, or spaces stay */
 };
 
 static enum attn_status hint_vocab(enum attn_status status, struct attn_error *err)
@@ -269,6 +275,7 @@ static enum attn_status read_tokens(struct gguf_reader *reader, struct attn_erro
         if (size == 0)
             continue;
         ATTN_TRY(attn_vocabulary_add(&tokenizer->vocabulary, text, size, (int32_t)i, err));
+        added.is_normalized = type == TYPE_USER && !reader->has_prefix;
         added.is_special = type == TYPE_CONTROL || type == TYPE_UNKNOWN;
         if (added.is_special || type == TYPE_USER)
             ATTN_TRY(attn_added_append(&tokenizer->added, added, text, size, err));
@@ -439,11 +446,14 @@ static enum attn_status add_stages(const struct gguf_reader *reader, const char 
 {
     struct attn_tokenizer *tokenizer = reader->tokenizer;
     struct attn_pipeline *pipeline = &tokenizer->pipeline;
+    size_t n;
 
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
+    n = pipeline->n;
     ATTN_TRY(read_part(reader, ATTN_ROLE_NORMALIZER, normalizer, err));
+    ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, true, pipeline->n - n, err));
     ATTN_TRY(read_part(reader, ATTN_ROLE_PRE_TOKENIZER, pre_tokenizer, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
     return read_part(reader, ATTN_ROLE_DECODER, decoder, err);
@@ -494,11 +504,10 @@ static enum attn_status read_llama(struct gguf_reader *reader, struct attn_error
 {
     struct attn_tokenizer *tokenizer = reader->tokenizer;
     struct attn_bpe_model *model = &tokenizer->bpe;
-    bool has_prefix = true;
+    const bool has_prefix = reader->has_prefix;
     size_t unk = 0;
 
     ATTN_TRY(check_scores(reader, err));
-    ATTN_TRY(attn_gguf_get_bool(reader->gguf, KEY("add_space_prefix"), &has_prefix, err));
     ATTN_TRY(attn_gguf_get_size(reader->gguf, KEY("unknown_token_id"), &unk, err));
     if (unk < reader->n) {
         const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)unk, &model->n_unk);
@@ -564,6 +573,10 @@ static enum attn_status read_metadata(struct gguf_reader *reader, struct attn_er
     tokenizer->skips_unknown_ids = true;
     tokenizer->bpe.vocabulary = &tokenizer->vocabulary;
     tokenizer->detail = "the tokenizer is that of the GGUF file: 'tokenizer.ggml.tokens'";
+    reader->has_prefix = true;
+    if (is_llama)
+        ATTN_TRY(
+            attn_gguf_get_bool(reader->gguf, KEY("add_space_prefix"), &reader->has_prefix, err));
     ATTN_TRY(read_tokens(reader, err));
     ATTN_TRY(is_llama ? read_llama(reader, err) : read_gpt2(reader, err));
     return add_back(reader, err);
