@@ -251,7 +251,7 @@ static enum attn_status add_notes(struct attn_tokenizer *tokenizer,
                                          "'%s' is true in tokenizer_config.json: `special text` "
                                          "does that, and special tokens are found without it",
                                          key));
-    return found->row && found->row->form <= ATTN_CLASS_LETTERS &&
+    return found->row && found->row->form <= ATTN_CLASS_PIECES &&
                    attn_source_has_part(source, file) &&
                    !attn_source_has_part(source, "tokenizer.json")
                ? attn_tokenizer_add_note(tokenizer, err,

@@ -274,6 +274,32 @@ START_TEST(numbers_of_pieces_are_ids_of_t5)
 }
 END_TEST
 
+/* As CamembertTokenizer of transformers 5.23 reads them. */
+START_TEST(control_pieces_of_camembert_are_special_without_a_role)
+{
+    static const struct piece pieces[] = {
+        {"<unk>", 0, UNKNOWN}, {"<s>", 0, CONTROL},     {"</s>", 0, CONTROL}, {SPACE, -3, NORMAL},
+        {"a", -3, NORMAL},     {SPACE "a", -1, NORMAL}, {"<", -4, NORMAL},    {"s", -4, NORMAL},
+        {">", -4, NORMAL},     {.text = NULL}};
+    static const char config[] = "{\"tokenizer_class\": \"CamembertTokenizer\", "
+                                 "\"bos_token\": \"</s>\", \"cls_token\": \"</s>\"}";
+    struct attn_buffer file = {0};
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_error err = {0};
+
+    write_model(&file, pieces, 3, 1);
+    const struct attn_blob blobs[] = {{"sentencepiece.bpe.model", file.data, file.size},
+                                      {"tokenizer_config.json", config, strlen(config)}};
+    const struct attn_source source = {.name = "toy", .blobs = blobs, .n_blob = N(blobs)};
+
+    if (attn_tokenizer_open(&source, &tokenizer, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    assert_text(tokenizer, "a<s> a", "6 9 5 9 6");
+    attn_tokenizer_free(tokenizer);
+    attn_buffer_release(&file);
+}
+END_TEST
+
 /* --- Llama ------------------------------------------------------------------------------------ */
 
 /* Of type BPE. SPACE "a" has the score of "ab": in SPACE "ab" the left pair comes first. */
@@ -548,7 +574,8 @@ END_TEST
 ATTN_SUITE("tokenizer spm", gives_what_marian_gives, sums_scores_in_float32,
            pieces_have_the_ids_of_the_vocabulary, pieces_of_a_user_are_taken_whole,
            two_vocabularies_are_read_if_the_config_says_so, numbers_of_pieces_are_ids_of_t5,
-           scores_merge_texts_of_llama, the_config_of_llama_says_which_ends_are_added,
-           refuses_models_of_llama_by_name, refuses_models_by_name,
-           refuses_vocabularies_without_their_tokens, refuses_what_is_no_protobuf,
-           survives_files_that_are_damaged, survives_failed_allocations)
+           control_pieces_of_camembert_are_special_without_a_role, scores_merge_texts_of_llama,
+           the_config_of_llama_says_which_ends_are_added, refuses_models_of_llama_by_name,
+           refuses_models_by_name, refuses_vocabularies_without_their_tokens,
+           refuses_what_is_no_protobuf, survives_files_that_are_damaged,
+           survives_failed_allocations)

@@ -424,15 +424,16 @@ static enum attn_status read_ids(struct side *side, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Makes control pieces of T5 special, and the tokens after the pieces up to N, which include
- * white space on both sides. */
+/* Makes control pieces special, and for T5 the tokens after the pieces up to N, which include white
+ * space on both sides. */
 static enum attn_status add_extras(const struct side *side, size_t n, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = side->tokenizer;
     struct attn_added *added = &tokenizer->added;
 
     for (size_t id = 0; id < n; id++) {
-        const bool is_extra = id >= tokenizer->unigram.n;
+        const size_t piece = id - (size_t)side->offset; /* huge for tokens before the pieces */
+        const bool is_extra = id >= tokenizer->unigram.n && !side->row->front;
         const struct attn_added_token token = {.id = (int32_t)id,
                                                .is_special = true,
                                                .strips_left = is_extra,
@@ -440,7 +441,8 @@ static enum attn_status add_extras(const struct side *side, size_t n, struct att
         size_t at = 0, size;
         const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)id, &size);
 
-        if (!is_extra && side->types[id] != PIECE_CONTROL)
+        if (!is_extra && (piece < (size_t)side->row->n_skip || piece >= tokenizer->unigram.n ||
+                          side->types[piece] != PIECE_CONTROL))
             continue;
         while (at < added->n && added->tokens[at].id != token.id)
             at++;
@@ -496,6 +498,29 @@ static enum attn_status check_roles(const struct side *side, const struct attn_t
     return ATTN_OK;
 }
 
+/* Checks the tokens of XLM-R: transformers numbers the first ones by their roles, so that another
+ * `bos_token` leaves no id to `<s>`, and another of the rest would move ids. */
+static enum attn_status check_first(const struct side *side, const struct attn_token_role *roles,
+                                    struct attn_error *err)
+{
+    static const int32_t ids[] = {[EOS_ROLE] = 2, [UNK_ROLE] = 3, [PAD_ROLE] = 1};
+    static const char bos[] = "<s>";
+
+    if (side->row->n_skip < 3)
+        return ATTN_OK;
+    for (int i = EOS_ROLE; i <= PAD_ROLE; i++)
+        if (ids[i] > 0 && roles[i].id != ids[i])
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "another '%s' than '%s' changes the ids of '%s', which is not "
+                                  "supported",
+                                  roles[i].key, side->row->tokens[i],
+                                  attn_quote_string(side->file.path).text);
+    return roles[BOS_ROLE].id == 0
+               ? ATTN_OK
+               : attn_added_append(&side->tokenizer->absent, (struct attn_added_token){0}, bos,
+                                   sizeof bos - 1, err);
+}
+
 static enum attn_status read_side(struct side *side, struct attn_error *err)
 {
     struct attn_token_role roles[ATTN_CLASS_N_ROLE];
@@ -519,7 +544,9 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
                                        ATTN_CLASS_N_ROLE, err));
     if (side->row->front)
         ATTN_TRY(check_roles(side, roles, n_read, err));
-    else if (!side->vocabulary)
+    if (side->row->front)
+        ATTN_TRY(check_first(side, roles, err));
+    if (!side->vocabulary)
         ATTN_TRY(add_extras(side, n_read, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;
