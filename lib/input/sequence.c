@@ -578,66 +578,29 @@ void attn_sequence_release(struct attn_sequence *sequence)
 
 /* --- Words ---------------------------------------------------------------------------------- */
 
-/* What decides whether a token begins a word. */
-struct token {
-    bool begins_blank, ends_blank; /* the text of the token begins or ends with white space */
-    bool is_alone; /* it is a word by itself: only white space, or a special token */
-};
-
-/* Describes the token with the text BYTES [size]. All fields are false without bytes. */
-static struct token describe_token(const char *bytes, size_t size)
-{
-    struct token token = {.is_alone = size > 0};
-    uint32_t code_point;
-
-    for (size_t at = 0, length; at < size; at += length) {
-        length = attn_utf8_decode(bytes + at, size - at, &code_point);
-        token.ends_blank = length > 0 && attn_utf8_is_white_space(code_point);
-        token.is_alone = token.is_alone && token.ends_blank;
-        if (at == 0)
-            token.begins_blank = token.ends_blank;
-        length += length == 0; /* a byte of a character that spans several tokens */
-    }
-    return token;
-}
-
-/* Whether TOKEN begins a word after the token BEFORE. */
-static bool begins_word(const struct token *before, const struct token *token)
-{
-    return token->is_alone || before->is_alone || token->begins_blank || before->ends_blank;
-}
-
 enum attn_status attn_words_find(const struct attn_sequence *sequence,
                                  const struct attn_tokenizer *tokenizer, size_t **words,
                                  struct attn_error *err)
 {
     const struct attn_encoding *encoding = &sequence->encoding;
-    const bool has_pieces =
-        tokenizer && sequence->ids && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORDPIECE;
     size_t *made = attn_alloc(sequence->n, sizeof *made, err);
-    bool *begins = has_pieces ? attn_alloc(sequence->n, sizeof *begins, err) : NULL;
-    struct token before = {0};
+    bool *begins = attn_alloc(sequence->n, sizeof *begins, err);
 
-    if (!made || (has_pieces && !begins)) {
+    if (!made || !begins) {
         attn_free(made);
         attn_free(begins);
         return ATTN_NO_MEMORY;
     }
-    if (has_pieces)
+    if (tokenizer && sequence->ids)
         attn_words_mark(tokenizer, sequence->ids, sequence->n, begins);
-    for (size_t i = 0; i < sequence->n; i++) {
-        struct token token = describe_token(sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
-        const bool is_added = encoding->n > 0 && encoding->texts[i] == ATTN_TEXT_NONE;
-        const bool is_other = encoding->n > 0 && i > 0 && /* the first token of the second text */
-                              encoding->texts[i] != encoding->texts[i - 1];
+    else
+        attn_words_mark_texts((const char *const *)sequence->tokens.bytes, sequence->tokens.sizes,
+                              sequence->n, begins);
+    for (size_t i = 1; i < sequence->n; i++) {
+        const bool is_added = encoding->n > 0 && (encoding->texts[i] == ATTN_TEXT_NONE ||
+                                                  encoding->texts[i] != encoding->texts[i - 1]);
 
-        token.is_alone =
-            token.is_alone || is_added ||
-            (tokenizer && sequence->ids && attn_tokenizer_is_special(tokenizer, sequence->ids[i]));
-        if (i > 0)
-            made[i] = made[i - 1] + (sequence->is_word_level || is_other ||
-                                     (has_pieces ? begins[i] : begins_word(&before, &token)));
-        before = token;
+        made[i] = made[i - 1] + (sequence->is_word_level || is_added || begins[i]);
     }
     attn_free(begins);
     *words = made;
@@ -647,16 +610,17 @@ enum attn_status attn_words_find(const struct attn_sequence *sequence,
 enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size_t **words,
                                       struct attn_error *err)
 {
-    size_t *made;
-    struct token before = {0};
+    size_t *made = attn_alloc(labels->n, sizeof *made, err);
+    bool *begins = attn_alloc(labels->n, sizeof *begins, err);
 
-    ATTN_TRY(ATTN_ALLOC(made, labels->n, err));
-    for (size_t i = 0; i < labels->n; i++) {
-        const struct token token = describe_token(labels->items[i], labels->sizes[i]);
-
-        if (i > 0)
-            made[i] = made[i - 1] + begins_word(&before, &token);
-        before = token;
+    if (begins)
+        attn_words_mark_texts(labels->items, labels->sizes, labels->n, begins);
+    for (size_t i = 1; made && begins && i < labels->n; i++)
+        made[i] = made[i - 1] + begins[i];
+    attn_free(begins);
+    if (!made || !begins) {
+        attn_free(made);
+        return ATTN_NO_MEMORY;
     }
     *words = made;
     return ATTN_OK;

@@ -152,15 +152,9 @@ void attn_sequence_note_twice(const struct attn_sequence *sequence,
 
 void attn_sequence_release(struct attn_sequence *sequence);
 
-/*
- * How tokens are grouped into words, for options that merge words.
- *
- * A word begins at a token that begins with white space, or that follows white space. Tokens of
- * white space alone and special tokens are words by themselves. A token that follows without a
- * space, such as `.` after `table` or the next Chinese character, belongs to the preceding word. In
- * word-level vocabularies white space lies between tokens, so that each token is a word; in
- * WordPiece each token without "##" begins a word. Line feeds and tabs are white space.
- */
+/* How tokens are grouped into words, for options that merge words: as attn_words_mark does
+ * (tokenizer/words.h). Tokens that the tokenizer adds are words by themselves, and so is the first
+ * one of a second text. In word-level vocabularies each token is a word. */
 
 /* Numbers the words of SEQUENCE from 0. words[i] is the word of token i. The tokens must have
  * texts. The caller frees *words [n] (attn_free). TOKENIZER, which knows the special tokens, may be
@@ -169,8 +163,7 @@ enum attn_status attn_words_find(const struct attn_sequence *sequence,
                                  const struct attn_tokenizer *tokenizer, size_t **words,
                                  struct attn_error *err);
 
-/* Groups labels into words and numbers these from 0. A label that begins with white space, or
- * follows white space, begins a word; others continue the preceding word. */
+/* Groups labels into words in the same way, and numbers these from 0. */
 enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size_t **words,
                                       struct attn_error *err);
 

@@ -303,13 +303,11 @@ struct token_edge {
     bool has_front, has_after; /* white space at its beginning, at its end */
 };
 
-static struct token_edge edge_of(const struct attn_tokenizer *tokenizer, int32_t id)
+static struct token_edge edge_of(const char *bytes, size_t size)
 {
-    struct token_edge edge = {0};
-    size_t size = 0, at = 0;
-    const char *bytes = attn_tokenizer_token(tokenizer, id, &size);
+    struct token_edge edge = {.is_blank = size > 0};
+    size_t at = 0;
 
-    edge.is_blank = size > 0;
     while (bytes && at < size) {
         uint32_t c;
         const size_t n = attn_utf8_decode(bytes + at, size - at, &c);
@@ -320,8 +318,34 @@ static struct token_edge edge_of(const struct attn_tokenizer *tokenizer, int32_t
         edge.is_blank = edge.is_blank && is_white;
         at += n > 0 ? n : c;
     }
-    edge.is_alone = !bytes || attn_tokenizer_is_special(tokenizer, id);
     return edge;
+}
+
+/* The tokens so far. */
+struct word_marks {
+    bool *begins; /* borrows */
+    struct token_edge before;
+    size_t n, end; /* END: of the words so far, without white space after them; 0: no word */
+};
+
+/* Takes the white space after the last word into it. */
+static void end_word(struct word_marks *marks)
+{
+    if (marks->end > 0 && marks->end < marks->n)
+        marks->begins[marks->end] = false;
+}
+
+static void mark_next(struct word_marks *marks, struct token_edge edge)
+{
+    const struct token_edge before = marks->before;
+
+    if (edge.is_alone)
+        end_word(marks);
+    marks->begins[marks->n] = marks->n == 0 || edge.is_alone || before.is_alone ||
+                              (!before.is_blank && (edge.has_front || before.has_after));
+    marks->n++;
+    marks->end = edge.is_alone ? 0 : edge.is_blank ? marks->end : marks->n;
+    marks->before = edge;
 }
 
 /* Whether ID continues the preceding word: in WordPiece, if it has the prefix. */
@@ -338,24 +362,30 @@ static bool is_part(const struct attn_tokenizer *tokenizer, int32_t id)
 void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
                      bool *begins)
 {
-    const bool is_word_level = attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
-    struct token_edge before = {.is_alone = true};
-    size_t end = 0; /* of the words so far, without white space after them; 0: no word */
+    struct word_marks marks = {.begins = begins};
 
-    for (size_t i = 0; i < n && tokenizer->kind == ATTN_TOKENIZER_WORDPIECE; i++)
-        begins[i] = i == 0 || !is_part(tokenizer, ids[i]);
-    for (size_t i = 0; i < n && tokenizer->kind != ATTN_TOKENIZER_WORDPIECE; i++) {
-        const struct token_edge edge = edge_of(tokenizer, ids[i]);
+    for (size_t i = 0; i < n; i++) {
+        size_t size = 0;
+        const char *bytes = attn_tokenizer_token(tokenizer, ids[i], &size);
+        struct token_edge edge = edge_of(bytes, size);
 
-        begins[i] = is_word_level || edge.is_alone || before.is_alone ||
-                    (!before.is_blank && (edge.has_front || before.has_after));
-        if (edge.is_alone && end > 0 && end < i)
-            begins[end] = false;
-        end = edge.is_alone ? 0 : edge.is_blank ? end : i + 1;
-        before = edge;
+        edge.is_alone = !bytes || tokenizer->kind == ATTN_TOKENIZER_WORD ||
+                        attn_tokenizer_is_special(tokenizer, ids[i]);
+        if (tokenizer->kind == ATTN_TOKENIZER_WORDPIECE)
+            begins[i] = i == 0 || !is_part(tokenizer, ids[i]);
+        else
+            mark_next(&marks, edge);
     }
-    if (end > 0 && end < n)
-        begins[end] = false;
+    end_word(&marks);
+}
+
+void attn_words_mark_texts(const char *const *texts, const size_t *sizes, size_t n, bool *begins)
+{
+    struct word_marks marks = {.begins = begins};
+
+    for (size_t i = 0; i < n; i++)
+        mark_next(&marks, edge_of(texts[i], sizes[i]));
+    end_word(&marks);
 }
 
 const char *attn_words_piece(const struct attn_tokenizer *tokenizer)

@@ -46,6 +46,9 @@ void attn_word_list_release(struct attn_word_list *list);
 void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
                      bool *begins);
 
+/* The same of tokens with these TEXTS [n] of SIZES, none of which is special. */
+void attn_words_mark_texts(const char *const *texts, const size_t *sizes, size_t n, bool *begins);
+
 /* Returns the prefix of tokens that continue a word ("##"), or NULL. Borrowed. TOKENIZER may be
  * NULL. */
 const char *attn_words_piece(const struct attn_tokenizer *tokenizer);
