@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""published.py - published GGUF files as they are: attn-cli beside llama.cpp and transformers, prompt and one token.
+
+    published.py BINARY MODEL.gguf...
+
+Each round asks all in turn: attn-cli, without and with every attention pattern of the prompt; llama.cpp by xllamacpp (`pip install
+xllamacpp`); transformers, which makes float32 of the weights. Who is missing is named. A number is the time of the peer divided by that
+of attn-cli's feed in the same round, the median of ROUNDS (3). One thread is measured by processor time (user and system), which
+load disturbs little, two threads by the clock: measure those on a quiet machine. Both are noted in the table.
+"""
+import csv
+import io
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+LENGTH, DECODED = 512, 32
+ids = [1000 + i * 7 % 3000 for i in range(LENGTH)]
+
+
+def attn(binary, path, n_thread, parts):
+    words = [binary, "bench", "-m", path, "-t", str(n_thread), "--parts", parts, "--lengths", str(LENGTH), "--seconds", "1", "--csv", "-"]
+    done = subprocess.run(words + ["--clock", "cpu" if n_thread == 1 else "wall"], capture_output=True, text=True, check=True)
+    return {row["part"]: 1e3 * float(row["seconds"]) for row in csv.DictReader(io.StringIO(done.stdout))}
+
+
+class Llama:
+    def __init__(self, path, n_thread):
+        import xllamacpp
+
+        params = xllamacpp.CommonParams()
+        params.model.path = path
+        params.n_ctx, params.n_parallel, params.n_gpu_layers = 2 * LENGTH, 1, 0
+        params.n_batch = params.n_ubatch = LENGTH
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = n_thread
+        self.server = xllamacpp.Server(params)
+
+    def ask(self, n, n_predict, is_cached):
+        answer = self.server.handle_completions({
+            "prompt": ids[:n], "n_predict": n_predict, "cache_prompt": is_cached, "temperature": 0, "ignore_eos": True})
+        if "timings" not in answer:
+            raise SystemExit(f"llama.cpp: {answer}")
+
+    def prompt(self):
+        self.ask(LENGTH, 1, False)
+
+    def decode(self):
+        self.ask(128, DECODED + 1, True)
+
+    def start(self):
+        self.ask(128, 1, True)
+
+
+class Transformers:
+    def __init__(self, path, n_thread):
+        import torch
+        from transformers import AutoModelForCausalLM
+
+        torch.set_num_threads(n_thread)
+        self.torch = torch
+        folder, file = os.path.split(path)
+        self.model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=file, dtype=torch.float32).eval()
+
+    def feed(self, tokens, past=None, **more):
+        with self.torch.no_grad():
+            return self.model(self.torch.tensor([tokens]), past_key_values=past, use_cache=past is not None or "cache" in more,
+                              logits_to_keep=1).past_key_values
+
+    def prompt(self):
+        self.feed(ids)
+
+    def start(self):
+        self.past = self.feed(ids[:128], cache=True)
+
+    def decode(self):
+        for token in ids[128 : 128 + DECODED]:
+            self.feed([token], self.past)
+
+
+def work(kind, path, n_thread):
+    """Answers each line of standard input with the milliseconds of a prompt and of a token."""
+    clock = time.process_time if n_thread == 1 else time.perf_counter
+    peer = {"llama.cpp": Llama, "transformers": Transformers}[kind](path, n_thread)
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    peer.prompt()
+    for _ in sys.stdin:
+        before = clock()
+        peer.prompt()
+        prompt = clock() - before
+        peer.start()
+        before = clock()
+        peer.decode()
+        print(1e3 * prompt, 1e3 * (clock() - before) / DECODED, file=answers, flush=True)
+
+
+def compare(binary, path, n_thread, rounds):
+    workers = {}
+    for kind in "llama.cpp", "transformers":
+        words = [os.environ.get("LLAMA_PYTHON", sys.executable) if kind == "llama.cpp" else sys.executable,
+                 __file__, "--worker", kind, path, str(n_thread)]
+        workers[kind] = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    ours, patterns, ratios = [], [], {kind: [] for kind in workers}
+    for _ in range(rounds):
+        mine = attn(binary, path, n_thread, "feed,prefill,decode")
+        ours.append((mine["feed"], mine["decode"]))
+        patterns.append(mine["prefill"] / mine["feed"])
+        for kind, worker in list(workers.items()):
+            try:
+                worker.stdin.write("go\n")
+                worker.stdin.flush()
+                prompt, token = map(float, worker.stdout.readline().split())
+            except (OSError, ValueError):
+                print(f"{kind}: {worker.stderr.read().strip().splitlines()[-1:]}", file=sys.stderr)
+                del workers[kind]
+                continue
+            ratios[kind].append((prompt / mine["feed"], token / mine["decode"]))
+    for worker in workers.values():
+        worker.stdin.close()
+        worker.wait()
+    median = statistics.median
+    cells = [f"{median(x):.0f} ms" if i == 0 else f"{median(x):.1f} ms" for i, x in enumerate(zip(*ours))]
+    for i, part in enumerate((f"prompt of {LENGTH}", "one token after 128")):
+        row = [os.path.basename(path), part, str(n_thread), cells[i], f"{median(patterns):.2f}" if i == 0 else ""]
+        row += [f"{median(r[i] for r in ratios[kind]):.2f}" if ratios[kind] else "" for kind in ratios]
+        print("| " + " | ".join(row) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--worker":
+        work(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    else:
+        print(f"load {os.getloadavg()[0]:.1f}; 1 thread: processor time, 2 threads: clock")
+        print("| file | what | threads | attn-cli | with patterns | llama.cpp | transformers |\n|---|---|---|---|---|---|---|")
+        for path in sys.argv[2:]:
+            for n_thread in 1, 2:
+                compare(sys.argv[1], os.path.realpath(path), n_thread, int(os.environ.get("ROUNDS", "3")))
