@@ -147,6 +147,11 @@ const bool *attn_parks_find(struct attn_parks *parks)
     return parks->is_parked;
 }
 
+bool attn_parks_has(const struct attn_parks *parks, size_t position)
+{
+    return parks->is_parked[position];
+}
+
 double attn_parks_ratio(const struct attn_parks *parks, size_t position)
 {
     return parks->ratios[position];

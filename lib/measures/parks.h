@@ -28,8 +28,9 @@ enum { ATTN_PARK_ROWS = 4 };
 
 struct attn_parks;
 
-/* Of the positions of SELECTION, which is borrowed; of a model with two stacks its decoder, or a
- * copy of the encoder. Copies what it needs of SETTINGS. The caller frees *parks. */
+/* Of the positions of SELECTION, which is borrowed until the last event; of a model with two stacks
+ * its decoder, or a copy of the encoder. Copies what it needs of SETTINGS. The caller frees *parks.
+ */
 enum attn_status attn_parks_create(const struct attn_metric_settings *settings,
                                    const struct attn_selection *selection,
                                    struct attn_parks **parks, struct attn_error *err);
@@ -40,6 +41,9 @@ void attn_parks_add(struct attn_parks *parks, const struct attn_trace_event *eve
 
 /* Returns [n_position] which positions are parks. Call after the last event; owned by PARKS. */
 const bool *attn_parks_find(struct attn_parks *parks);
+
+/* Whether POSITION is a park, after attn_parks_find. */
+bool attn_parks_has(const struct attn_parks *parks, size_t position);
 
 /* Return the two numbers of POSITION after attn_parks_find: the largest ratio of its peak to the
  * median of a layer, 0 if no resid_pre came; and its share of the weight of the rows that count,

@@ -133,7 +133,7 @@ static void add_list(struct attn_figure_pen *pen, const struct list *list, doubl
         .x = ATTN_FIGURE_PAD + ROW, .size = ATTN_FIGURE_SMALL, .color = pen->ink};
     for (size_t row = 0; row < attn_table_n_row(table); row++) {
         const struct attn_cell name = attn_table_cell(table, row, names);
-        const bool is_rest = attn_cell_word(&name, "rest") == 0;
+        const bool is_rest = !attn_table_is_span(&name);
         int level;
 
         y += ROW;

@@ -454,7 +454,7 @@ static enum attn_status read_spans(const struct attn_table *table,
         const struct attn_cell places = attn_table_cell(table, row, cells->of.texts);
         size_t range[2];
 
-        for (size_t at = 0; attn_cell_word(&name, "rest") != 0 && at < places.size;) {
+        for (size_t at = 0; attn_table_is_span(&name) && at < places.size;) {
             next_range(places.text, places.size, &at, range);
             for (size_t i = range[0]; i <= range[1] && i < n; i++)
                 if (attn_level_cell(&cells->matrix, 0, i, &value) != ATTN_CELL_VALUE)

@@ -56,6 +56,12 @@ static inline bool attn_table_has_spans(const struct attn_table_picture *picture
     return (picture->view.traits & ATTN_VIEW_SPANS) != 0 && picture->run && !picture->run->backdrop;
 }
 
+/* Whether NAME, of a row of a table with spans, is a span, and not the other tokens. */
+static inline bool attn_table_is_span(const struct attn_cell *name)
+{
+    return attn_cell_word(name, "rest") != 0 && attn_cell_word(name, "parked") != 0;
+}
+
 /* Reads TABLE into CELLS, which must be {0}, for KIND of figure, which must not be
  * ATTN_FIGURE_DEFAULT. Release CELLS after a failure, too. */
 enum attn_status attn_table_cells_read(const struct attn_table *table,

@@ -555,31 +555,13 @@ static enum attn_status ask_layers(void *state, struct attn_error *err)
 
 /* --- Parks ------------------------------------------------------------------------------------ */
 
-static enum attn_status on_park(void *user, const struct attn_trace_event *event,
-                                struct attn_error *err)
-{
-    (void)err;
-    if (event->at.stack != ATTN_STACK_ENCODER)
-        attn_parks_add(user, event);
-    return ATTN_OK;
-}
-
 static enum attn_status ask_parks(void *state, struct attn_error *err)
 {
     struct sinks *sinks = state;
     struct attn_frame *frame = &sinks->frame;
     const struct attn_run *run = frame->run;
-    const struct attn_metric_settings settings = attn_run_metric_settings(run);
-    struct attn_watch watch = {.n_piece = MOST_ROWS, .on_event = on_park};
-    const bool *is_parked;
 
-    ATTN_TRY(attn_frame_select(frame, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_RESID_PRE), err));
-    attn_selection_take_rows(frame->selection);
-    ATTN_TRY(attn_parks_create(&settings, frame->selection, &sinks->parks, err));
-    watch.selection = frame->selection;
-    watch.user = sinks->parks;
-    ATTN_TRY(attn_watch(run, &watch, err));
-    is_parked = attn_parks_find(sinks->parks);
+    ATTN_TRY(attn_watch_parks(run, false, &sinks->parks, err));
     for (size_t i = 0; i < run->text.n; i++) {
         const struct attn_cell row[N_PARK_COLUMN] = {
             [PARK] = attn_cell_integer((int64_t)i),
@@ -588,7 +570,7 @@ static enum attn_status ask_parks(void *state, struct attn_error *err)
             [PARK_RATIO] = attn_cell_real(attn_parks_ratio(sinks->parks, i)),
         };
 
-        if (is_parked[i])
+        if (attn_parks_has(sinks->parks, i))
             ATTN_TRY(attn_frame_append(frame, row, err));
     }
     return ATTN_OK;

@@ -90,6 +90,10 @@ static const struct attn_column columns[N_COLUMN] = {
 /* The numbers of a row, from SHARE on. */
 enum { N_MEASURE = COPIED - SHARE + 1 };
 
+/* Rows after those of the spans: the tokens in no span, and the positions where weight is parked.
+ */
+enum { REST, PARKED, N_MORE };
+
 /* The means of a head and a span over some rows. */
 struct sums {
     double sum[N_MEASURE];
@@ -100,7 +104,7 @@ struct sums {
 struct span {
     const char *name;
     struct attn_number_list spec;
-    unsigned char *flags; /* [n_key] owns; its tokens */
+    unsigned char *flags; /* [n_key] owns; its tokens, without parked ones */
     size_t n_token, first, last;
     bool has_score; /* lies before the first query, or in the source */
 };
@@ -121,19 +125,21 @@ struct spans {
     size_t n_span, n, n_prompt;  /* n: tokens of the run; n_prompt: without the answer */
     bool is_of_source;           /* the heads attend to the source, and spans are in it */
     size_t n_key;                /* n, or tokens of the source */
-    unsigned char *rest;         /* [n_key] tokens in no span */
+    unsigned char *rest;         /* [n_key] tokens in no span, without parked ones */
+    unsigned char *parked;       /* [n_key] parked positions that have a row of their own */
+    size_t n_parked;             /* their number */
+    struct attn_parks *parks;    /* owns; or NULL: unknown */
     size_t *queries;             /* [n_query] ascending */
     size_t n_query, n_step;      /* n_step: rows that are kept apart: n_query, or 1 */
     struct attn_parts heads;     /* owns */
-    struct sums *sums;           /* [heads.n, n_step, n_span + 1] the last is the rest */
-    struct measured *measured;   /* [heads.n, n_span + 1] or, by span, [n_span + 1] */
+    struct sums *sums;           /* [heads.n, n_step, n_span + N_MORE] */
+    struct measured *measured;   /* [heads.n, n_span + N_MORE] or, by span, [n_span + N_MORE] */
     float *row;                  /* [n_key] */
     unsigned char *visible;      /* [n_key] keys that the row sees */
     unsigned char *rows;         /* [n] rows that lose keys */
     double *weights;             /* [heads.n, n_key] mean weight of the queries, less that of the
                                     neutral tokens */
-    double *columns;             /* [n_key] weights of each column over all rows and heads */
-    size_t *counts;              /* [n_key] cells of each column */
+    unsigned char *is_seen;      /* [n_key] keys that some row sees */
     struct attn_answer answer;
 };
 
@@ -173,6 +179,12 @@ static const struct attn_param param_rows[] = {
         "add columns: how the answer changes when the queries do not see the span (change), by "
         "span also when no token outside of it does (cut), both in the heads of `heads`; and how "
         "often its change is the largest (largest)"),
+    ATTN_PARAM(CHOICE, "parked", NULL, struct attn_spans_args, parked,
+               "positions of the text where heads park weight that they do not need, the first "
+               "among them: show (default), as a row parked, while all other numbers are of the "
+               "weight that is left, and effects leave these positions visible; hide: as tokens of "
+               "their spans",
+               .words = "show|hide"),
 };
 
 static const struct attn_param_list params = ATTN_PARAM_LIST("Spans", param_rows);
@@ -217,13 +229,14 @@ const struct attn_question attn_question_spans = {
         "the weight of a token of the span beside that of new tokens (lookback), the part\n"
         "of the weight on all spans (focus), and whether tokens are copied from there.\n"
         "score is the share, or with `neutral` the weight that the queries add, by which\n"
-        "spans are ranked. rest is what is in no span.\n"
+        "spans are ranked. rest is what is in no span, parked the positions where heads\n"
+        "park weight (`attn-cli sinks` with `by park`): no share counts them.\n"
         "\n"
         "If the text has a source, spans are parts of the source and heads those of\n"
         "cross-attention, unless `heads` has heads of self-attention alone.\n"
         "\n"
         "A share says where heads look. It does not say that what is there is used: long\n"
-        "spans have large shares, and the first token has weight that is only parked.\n"
+        "spans have large shares.\n"
         "`effect` says what changes when the queries do not see a span (change) or no\n"
         "other token does (cut). Over `items` the numbers are means, and rows gold are\n"
         "those of the span that the key gold of an item names. They alone have best and\n"
@@ -355,10 +368,14 @@ static enum attn_status find_gold(struct spans *spans, struct attn_error *err)
     for (size_t i = 0; i < spans->n_span; i++) {
         const char *name = spans->items[i].name;
 
-        if (strcmp(name, "rest") == 0 || (right && strcmp(name, "gold") == 0))
+        if (strcmp(name, "rest") == 0 || strcmp(name, "parked") == 0 ||
+            (right && strcmp(name, "gold") == 0))
             return attn_refuse(err, ATTN_STAGE_INPUT,
                                "a span is called '%s', as the row of %s: expected another name",
-                               name, *name == 'g' ? "the right span" : "all other tokens");
+                               name,
+                               *name == 'g'   ? "the right span"
+                               : *name == 'p' ? "parked positions"
+                                              : "all other tokens");
         if (right && strcmp(name, right) == 0)
             spans->gold = &spans->items[i];
     }
@@ -519,7 +536,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(list_rows(spans, err));
     ATTN_TRY(find_spans(spans, err));
     ATTN_TRY(find_answer(spans, err));
-    const size_t n_row = spans->n_span + 1;
+    const size_t n_row = spans->n_span + N_MORE;
 
     spans->sums =
         attn_frame_alloc(frame, spans->heads.n * spans->n_step * n_row, sizeof *spans->sums);
@@ -527,8 +544,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     spans->row = attn_frame_alloc(frame, spans->n_key, sizeof *spans->row);
     spans->visible = attn_frame_alloc(frame, spans->n_key, 1);
     spans->weights = attn_frame_alloc(frame, spans->heads.n * spans->n_key, sizeof *spans->weights);
-    spans->columns = attn_frame_alloc(frame, spans->n_key, sizeof *spans->columns);
-    spans->counts = attn_frame_alloc(frame, spans->n_key, sizeof *spans->counts);
+    spans->is_seen = attn_frame_alloc(frame, spans->n_key, 1);
+    spans->parked = attn_frame_alloc(frame, spans->n_key, 1);
     return attn_frame_memory(frame, err);
 }
 
@@ -539,6 +556,7 @@ static void release(void *state)
     for (size_t i = 0; i < spans->n_span; i++)
         attn_free(spans->items[i].flags);
     attn_free(spans->items);
+    attn_parks_free(spans->parks);
     attn_free(spans->heads.items);
     attn_generation_release(&spans->made);
 }
@@ -617,13 +635,33 @@ static bool is_next(const struct spans *spans, size_t key, size_t query)
            memcmp(keys->bytes[key], tokens->bytes[query + 1], keys->sizes[key]) == 0;
 }
 
-/* Measures the row of QUERY, and adds it to SUMS [n_span + 1]. */
-static void measure(const struct spans *spans, size_t query, struct sums *sums)
+/* Takes the weight on parked positions out of the row, and scales the rest of it to 1. Adds the
+ * weight to SUMS of the parked. */
+static void take_parked(struct spans *spans, struct sums *sums)
+{
+    size_t n_visible = 0, n_parked;
+    const double parked = sum_of(spans, spans->parked, &n_parked);
+    double left = 0;
+
+    for (size_t j = 0; j < spans->n_key; j++) {
+        n_visible += spans->visible[j];
+        if (spans->parked[j])
+            spans->row[j] = spans->visible[j] = 0;
+        left += (double)spans->row[j];
+    }
+    for (size_t j = 0; j < spans->n_key; j++)
+        spans->row[j] = (float)((double)spans->row[j] / left);
+    add(sums, SHARE, parked);
+    add(sums, EVEN, (double)n_parked / (double)n_visible);
+}
+
+/* Measures the row of QUERY, whose largest weight is on LARGEST, and adds it to SUMS
+ * [n_span + N_MORE]. */
+static void measure(const struct spans *spans, size_t query, size_t largest, struct sums *sums)
 {
     const bool has_tokens = spans->is_of_source
                                 ? spans->run->source.tokens.bytes && spans->run->text.tokens.bytes
                                 : spans->run->text.ids != NULL;
-    const size_t largest = largest_of(spans);
     const double new = weight_of_new(spans, query);
     size_t n_visible = 0, seen;
     double total = 0, share;
@@ -666,15 +704,8 @@ static void take_row(struct spans *spans, const struct attn_trace_event *event, 
         memset(spans->visible + cells.first, 1, cells.n);
     for (size_t j = 0; mask && j < spans->n_key; j++)
         spans->visible[j] &= mask[j] != 0;
-}
-
-/* Adds the columns of all rows, among which sinks are looked for. */
-static void add_columns(struct spans *spans)
-{
-    for (size_t j = 0; j < spans->n_key; j++) {
-        spans->columns[j] += (double)spans->row[j];
-        spans->counts[j] += spans->visible[j];
-    }
+    for (size_t j = 0; j < spans->n_key; j++)
+        spans->is_seen[j] |= spans->visible[j];
 }
 
 /* Measures the rows of the queries (attn_trace_fn). */
@@ -687,19 +718,22 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     (void)err;
     for (size_t r = 0, q = 0; head < spans->heads.n && r < event->n_row; r++) {
         const size_t query = event->row0 + r;
+        struct sums *sums;
+        size_t largest;
 
         while (q < spans->n_query && spans->queries[q] < query)
             q++;
         if (!spans->args->has_effect && (q == spans->n_query || spans->queries[q] > query))
             continue;
         take_row(spans, event, r);
-        if (spans->args->has_effect)
-            add_columns(spans);
         if (q == spans->n_query || spans->queries[q] > query)
             continue;
-        measure(spans, query,
-                spans->sums +
-                    (head * spans->n_step + (spans->n_step > 1 ? q : 0)) * (spans->n_span + 1));
+        sums = spans->sums +
+               (head * spans->n_step + (spans->n_step > 1 ? q : 0)) * (spans->n_span + N_MORE);
+        largest = largest_of(spans);
+        if (spans->n_parked > 0)
+            take_parked(spans, &sums[spans->n_span + PARKED]);
+        measure(spans, query, largest, sums);
         for (size_t j = 0; j < spans->n_key; j++)
             spans->weights[head * spans->n_key + j] +=
                 (double)spans->row[j] / (double)spans->n_query;
@@ -730,13 +764,31 @@ struct neutral {
     struct attn_run *run;    /* owns */
     struct attn_buffer text; /* owns */
     int32_t *ids;            /* owns */
-    float *row;              /* [n_key] owns */
+    float *row;              /* [n_key] of its own run; owns */
+    size_t n_key;
     size_t first, last;
 };
 
 static bool is_neutral(const struct spans *spans)
 {
     return spans->args->neutral.text || spans->args->neutral.ids;
+}
+
+/* Takes the weight on parked positions out of the row, and returns the sum of the rest. Tokens
+ * before and after the neutral ones are those of the text. */
+static double take_neutral_parked(const struct neutral *neutral)
+{
+    const struct spans *spans = neutral->spans;
+    double left = 0;
+
+    for (size_t j = 0; j < neutral->n_key; j++) {
+        if (j < neutral->first  ? spans->parked[j]
+            : j > neutral->last ? spans->parked[spans->n_key - (neutral->n_key - j)]
+                                : 0)
+            neutral->row[j] = 0;
+        left += (double)neutral->row[j];
+    }
+    return left;
 }
 
 /* Subtracts the rows of the neutral tokens (attn_trace_fn). */
@@ -748,14 +800,16 @@ static enum attn_status on_neutral(void *user, const struct attn_trace_event *ev
     const size_t head = attn_parts_find(&spans->heads, &event->at);
     const size_t n_key = spans->is_of_source ? spans->n_key : spans->queries[0];
     const double n = (double)(neutral->last - neutral->first + 1);
+    double left;
 
     (void)err;
     for (size_t r = 0; head < spans->heads.n && r < event->n_row; r++) {
         if (event->row0 + r < neutral->first || event->row0 + r > neutral->last)
             continue;
-        attn_event_copy_row(event, r, neutral->row, n_key);
-        for (size_t j = 0; j < n_key; j++)
-            spans->weights[head * spans->n_key + j] -= (double)neutral->row[j] / n;
+        attn_event_copy_row(event, r, neutral->row, neutral->n_key);
+        left = spans->n_parked > 0 ? take_neutral_parked(neutral) : 1;
+        for (size_t j = 0; j < n_key && left > 0; j++)
+            spans->weights[head * spans->n_key + j] -= (double)neutral->row[j] / left / n;
     }
     return ATTN_OK;
 }
@@ -848,7 +902,8 @@ static enum attn_status prepare_neutral(struct neutral *neutral, struct attn_err
     for (size_t i = first; end > 0 && i < text->n; i++)
         if (text->encoding.begin[i] < end && text->encoding.begin[i] < text->encoding.end[i])
             neutral->last = i;
-    return ATTN_ALLOC(neutral->row, spans->n_key, err);
+    neutral->n_key = keys_of(spans, neutral->run)->n;
+    return ATTN_ALLOC(neutral->row, neutral->n_key, err);
 }
 
 static enum attn_status run_neutral(struct spans *spans, struct attn_error *err)
@@ -928,7 +983,7 @@ static void find_scores(struct spans *spans, size_t head, struct measured *measu
     if (head == spans->heads.n)
         for (size_t i = spans->n_key; i < spans->heads.n * spans->n_key; i++)
             weights[i % spans->n_key] += weights[i];
-    for (size_t i = 0; i <= spans->n_span; i++) {
+    for (size_t i = 0; i < spans->n_span + N_MORE; i++) {
         const bool has_score = i < spans->n_span && spans->items[i].has_score;
         const size_t n = head < spans->heads.n ? 1 : spans->heads.n;
 
@@ -943,20 +998,20 @@ static void find_scores(struct spans *spans, size_t head, struct measured *measu
 static void add_heads(const struct spans *spans, struct measured *measured)
 {
     for (size_t head = 0; head < spans->heads.n; head++)
-        for (size_t i = 0; i <= spans->n_span; i++) {
-            const struct sums *sums = &spans->sums[head * (spans->n_span + 1) + i];
+        for (size_t i = 0; i < spans->n_span + N_MORE; i++) {
+            const struct sums *sums = &spans->sums[head * (spans->n_span + N_MORE) + i];
 
             for (int column = SHARE; column <= COPIED; column++)
                 add(&measured[i].sums, column, mean_of(sums, column));
         }
-    for (size_t i = 0; i <= spans->n_span; i++) /* `copied` is a mean over heads, too */
+    for (size_t i = 0; i < spans->n_span + N_MORE; i++) /* `copied` is a mean over heads, too */
         if (measured[i].sums.n[COPIED - SHARE] > 0)
             measured[i].sums.sum[COPIED - SHARE] /= (double)measured[i].sums.n[COPIED - SHARE];
 }
 
 static void find_measured(struct spans *spans)
 {
-    const size_t n_row = spans->n_span + 1;
+    const size_t n_row = spans->n_span + N_MORE;
 
     if (spans->args->by == ATTN_SPANS_BY_SPAN) {
         add_heads(spans, spans->measured);
@@ -1023,7 +1078,7 @@ static enum attn_status mask_span(const struct spans *spans, const struct attn_l
 static bool sees_other(const struct spans *spans, const struct span *span)
 {
     for (size_t t = 0; t < spans->n_key; t++)
-        if (!span->flags[t] && spans->counts[t] > 0)
+        if (!span->flags[t] && spans->is_seen[t])
             return true;
     return false;
 }
@@ -1060,7 +1115,8 @@ static enum attn_status run_trials(struct spans *spans, struct attn_error *err)
 {
     struct attn_frame *frame = &spans->frame;
     const double sign = spans->n_prompt == spans->n ? 1 : -1; /* of an answer -ln p is computed */
-    const size_t n_row = spans->n_span + 1, n_each = n_trial_of(spans), n = spans->n_span * n_each;
+    const size_t n_row = spans->n_span + N_MORE, n_each = n_trial_of(spans),
+                 n = spans->n_span * n_each;
     const bool is_by_head = spans->args->by == ATTN_SPANS_BY_HEAD;
     struct attn_trial_outcome *outcomes = attn_frame_alloc(frame, n, sizeof *outcomes);
 
@@ -1082,16 +1138,16 @@ static enum attn_status run_trials(struct spans *spans, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Whether weight is parked on key T: the first, the last that is seen of a source, or a sink. */
+/* Whether weight is parked on key T; of a source on the first, and on the last that is seen. */
 static bool is_parked_on(const struct spans *spans, size_t t)
 {
     size_t last = spans->n_key - 1;
 
-    while (last > 0 && spans->counts[last] == 0)
+    if (spans->parks)
+        return attn_parks_has(spans->parks, t);
+    while (last > 0 && !spans->is_seen[last])
         last--;
-    return t == 0 || (spans->is_of_source && t == last) ||
-           (spans->counts[t] >= ATTN_SINK_ROWS * spans->heads.n &&
-            spans->columns[t] > ATTN_SINK_WEIGHT * (double)spans->counts[t]);
+    return t == 0 || t == last;
 }
 
 /* Notes what the effects cost, and the spans where weight is parked. */
@@ -1147,23 +1203,28 @@ static void append_positions(struct attn_buffer *out, const unsigned char *flags
     }
 }
 
-/* Appends the row of span number I, or of the rest, with the numbers of SUMS and, unless it is
- * NULL, of MEASURED. ROW has the keys. */
+/* Appends the row of span number I, or of the rest or the parked positions, with the numbers of
+ * SUMS and, unless it is NULL, of MEASURED. ROW has the keys. */
 static enum attn_status append(struct spans *spans, struct attn_cell *row, size_t i,
                                const struct sums *sums, const struct measured *measured,
                                struct attn_error *err)
 {
     const struct span *span = i < spans->n_span ? &spans->items[i] : NULL;
+    const unsigned char *flags = span                        ? span->flags
+                                 : i == spans->n_span + REST ? spans->rest
+                                                             : spans->parked;
     const bool is_best = !spans->gold || row[SPAN].type != ATTN_VALUE_MISSING;
     struct attn_buffer positions = {0};
     enum attn_status status;
-    size_t n_rest = 0;
+    size_t n_token = 0;
 
     for (size_t t = 0; t < spans->n_key; t++)
-        n_rest += spans->rest[t];
+        n_token += flags[t];
     if (row[SPAN].type == ATTN_VALUE_MISSING)
-        row[SPAN] = attn_cell_string(span ? span->name : "rest");
-    row[TOKENS] = attn_cell_real((double)(span ? span->n_token : n_rest));
+        row[SPAN] = attn_cell_string(span                     ? span->name
+                                     : flags == spans->parked ? "parked"
+                                                              : "rest");
+    row[TOKENS] = attn_cell_real((double)n_token);
     for (int column = SHARE; column <= COPIED; column++)
         row[column] = attn_cell_real_or_missing(mean_of(sums, column));
     if (measured && span) {
@@ -1174,8 +1235,7 @@ static enum attn_status append(struct spans *spans, struct attn_cell *row, size_
         row[CUT] = attn_cell_real(measured->cut);
         row[LARGEST] = is_best ? attn_cell_real(measured->largest) : attn_cell_missing();
     }
-    append_positions(&positions, span ? span->flags : spans->rest,
-                     keys_of(spans, spans->frame.run)->n);
+    append_positions(&positions, flags, keys_of(spans, spans->frame.run)->n);
     row[POSITIONS] = attn_cell_text(positions.data, positions.size);
     status = attn_buffer_check(&positions, err);
     if (status == ATTN_OK)
@@ -1184,24 +1244,23 @@ static enum attn_status append(struct spans *spans, struct attn_cell *row, size_
     return status;
 }
 
-/* Appends the rows of MEASURED [n_span + 1], of HEAD or, if it is NULL, of all heads. */
+/* Appends the rows of MEASURED [n_span + N_MORE], of HEAD or, if it is NULL, of all heads. */
 static enum attn_status append_group(struct spans *spans, const struct attn_location *head,
                                      const struct measured *measured, struct attn_error *err)
 {
-    for (size_t k = 0; k < spans->n_span + 2; k++) {
-        const bool is_gold = k == spans->n_span;
-        const size_t i = is_gold && spans->gold ? (size_t)(spans->gold - spans->items)
-                         : k < spans->n_span    ? k
-                                                : spans->n_span;
+    const size_t gold = spans->n_span, n_row = spans->n_span + REST + 1 + (spans->n_parked > 0);
+
+    for (size_t k = 0; k < n_row + 1; k++) {
+        const size_t i = k < gold ? k : k > gold ? k - 1 : (size_t)(spans->gold - spans->items);
         struct attn_cell row[N_COLUMN] = {[SPAN] = attn_cell_missing()};
 
-        if (is_gold && !spans->gold)
+        if (k == gold && !spans->gold)
             continue;
         if (head) {
             attn_location_put(head, &row[STACK]);
             row[HEAD] = attn_cell_integer(head->head);
         }
-        if (is_gold)
+        if (k == gold)
             row[SPAN] = attn_cell_string("gold");
         ATTN_TRY(append(spans, row, i, &measured[i].sums, &measured[i], err));
     }
@@ -1212,7 +1271,7 @@ static enum attn_status append_group(struct spans *spans, const struct attn_loca
 static enum attn_status append_steps(struct spans *spans, struct attn_error *err)
 {
     const struct attn_sequence *text = &spans->run->text;
-    const size_t n_row = spans->n_span + 1;
+    const size_t n_row = spans->n_span + N_MORE;
 
     for (size_t k = 0; k < spans->heads.n * spans->n_step * n_row; k++) {
         const struct attn_location *head = &spans->heads.items[k / n_row / spans->n_step].at;
@@ -1220,6 +1279,8 @@ static enum attn_status append_steps(struct spans *spans, struct attn_error *err
         struct attn_cell row[N_COLUMN] = {
             [HEAD] = attn_cell_integer(head->head), [POSITION] = attn_cell_integer((int64_t)query)};
 
+        if (k % n_row == spans->n_span + PARKED && spans->n_parked == 0)
+            continue;
         attn_location_put(head, &row[STACK]);
         row[TOKEN] = attn_cell_position(&text->tokens, query);
         if (query + 1 < spans->n)
@@ -1229,11 +1290,60 @@ static enum attn_status append_steps(struct spans *spans, struct attn_error *err
     return ATTN_OK;
 }
 
+/* Notes how many positions are parked, and the spans that have no others. */
+static void note_parked(const struct spans *spans)
+{
+    const struct attn_request *request = &spans->frame.request;
+
+    if (spans->n_parked > 0)
+        attn_note(request->on_note, request->user, ATTN_NOTE_SINK,
+                  "heads park weight on %zu position%s, the row parked; `parked hide` counts %s in "
+                  "the spans",
+                  spans->n_parked, spans->n_parked == 1 ? "" : "s",
+                  spans->n_parked == 1 ? "it" : "them");
+    for (size_t i = 0; i < spans->n_span; i++)
+        if (spans->n_parked > 0 && spans->items[i].n_token == 0)
+            attn_note(request->on_note, request->user, ATTN_NOTE_SINK,
+                      "span '%s' has no other positions than parked ones",
+                      attn_quote_string(spans->items[i].name).text);
+}
+
+/* Finds the parked positions of the text, and gives them to no span. Sources have none. */
+static enum attn_status find_parked(struct spans *spans, struct attn_error *err)
+{
+    const bool is_shown = spans->args->parked == ATTN_SPANS_PARKED_SHOW;
+
+    if (spans->is_of_source && !is_shown)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`parked hide` is of positions of the text, and the spans are in its "
+                           "source");
+    if (spans->is_of_source || (!is_shown && !spans->args->has_effect))
+        return ATTN_OK;
+    ATTN_TRY(attn_watch_parks(spans->run, true, &spans->parks, err));
+    for (size_t t = 0; t < spans->n_key && is_shown; t++) {
+        if (!attn_parks_has(spans->parks, t))
+            continue;
+        spans->parked[t] = 1;
+        spans->n_parked++;
+        spans->rest[t] = 0;
+        for (size_t i = 0; i < spans->n_span; i++) {
+            spans->items[i].n_token -= spans->items[i].flags[t];
+            spans->items[i].flags[t] = 0;
+        }
+    }
+    for (size_t i = 0; i < spans->n_span; i++)
+        spans->items[i].has_score &= spans->items[i].n_token > 0;
+    if (!spans->frame.is_one_of_many)
+        note_parked(spans);
+    return ATTN_OK;
+}
+
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct spans *spans = state;
     const enum attn_spans_by by = spans->args->by;
 
+    ATTN_TRY(find_parked(spans, err));
     ATTN_TRY(watch(spans, spans->run, on_rows, spans, err));
     if (by == ATTN_SPANS_BY_STEP)
         return append_steps(spans, err);
@@ -1246,7 +1356,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
         return append_group(spans, NULL, spans->measured, err);
     for (size_t i = 0; i < spans->heads.n; i++)
         ATTN_TRY(append_group(spans, &spans->heads.items[i].at,
-                              spans->measured + i * (spans->n_span + 1), err));
+                              spans->measured + i * (spans->n_span + N_MORE), err));
     return ATTN_OK;
 }
 

@@ -1157,6 +1157,7 @@ static const struct {
     {"    n_generated", offsetof(struct attn_spans_args, n_generated)},
     {"    has_effect", offsetof(struct attn_spans_args, has_effect)},
     {"    answer", offsetof(struct attn_spans_args, answer)},
+    {"    parked", offsetof(struct attn_spans_args, parked)},
     {"    study", offsetof(struct attn_spans_args, study)},
     {"attn_heads_args", sizeof(struct attn_heads_args)},
     {"    size", offsetof(struct attn_heads_args, size)},

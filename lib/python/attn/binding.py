@@ -641,6 +641,8 @@ ATTN_SINKS_BY_PARK = 3
 ATTN_SPANS_BY_HEAD = 0
 ATTN_SPANS_BY_SPAN = 1
 ATTN_SPANS_BY_STEP = 2
+ATTN_SPANS_PARKED_SHOW = 0
+ATTN_SPANS_PARKED_HIDE = 1
 ATTN_HEADS_DIRECT = 1
 ATTN_HEADS_ABLATED = 2
 ATTN_HEADS_PATCHED = 4
@@ -2444,6 +2446,7 @@ attn_spans_args._fields_ = [
     ("n_generated", c_size_t),
     ("has_effect", c_bool),
     ("answer", attn_answer_args),
+    ("parked", c_int),
     ("study", POINTER(attn_study_args)),
 ]
 attn_heads_args._fields_ = [

@@ -517,24 +517,24 @@ def sinks(self: Model, text=None, *, by: str = "head", threshold: float = 0, sor
 
 
 def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None, heads=None, neutral=None,
-          continuation=None, generated: int = 0, effect: bool = False, target=None, foil=None, at=None,
-          metric: str = "auto", sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
-          **options) -> Table:
+          continuation=None, generated: int = 0, effect: bool = False, parked: str = "show", target=None, foil=None,
+          at=None, metric: str = "auto", sort: str | None = None, limit: int = 0, where: dict | None = None,
+          columns=None, **options) -> Table:
     """Which part of the context was used.
 
     Names parts of the text by `positions NAME=SPEC`, and prints how much each head looks at them: the share of its
     weight, the share if all keys were equal (even), the weight of a token of the span beside that of new tokens
     (lookback), the part of the weight on all spans (focus), and whether tokens are copied from there. score is the
-    share, or with `neutral` the weight that the queries add, by which spans are ranked. rest is what is in no span.
+    share, or with `neutral` the weight that the queries add, by which spans are ranked. rest is what is in no span,
+    parked the positions where heads park weight (`attn-cli sinks` with `by park`): no share counts them.
 
     If the text has a source, spans are parts of the source and heads those of cross-attention, unless `heads` has heads
     of self-attention alone.
 
-    A share says where heads look. It does not say that what is there is used: long spans have large shares, and the
-    first token has weight that is only parked. `effect` says what changes when the queries do not see a span (change)
-    or no other token does (cut). Over `items` the numbers are means, and rows gold are those of the span that the key
-    gold of an item names. They alone have best and largest then: how often that span has the highest score, and the
-    largest change.
+    A share says where heads look. It does not say that what is there is used: long spans have large shares. `effect`
+    says what changes when the queries do not see a span (change) or no other token does (cut). Over `items` the numbers
+    are means, and rows gold are those of the span that the key gold of an item names. They alone have best and largest
+    then: how often that span has the highest score, and the largest change.
 
     by          rows: head (default), a row for each head and span; span, means over the heads, and the sum of their
                 scores; step, a row for each query (head, span, step)
@@ -549,6 +549,9 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
     effect      add columns: how the answer changes when the queries do not see the span (change), by span also when no
                 token outside of it does (cut), both in the heads of `heads`; and how often its change is the largest
                 (largest)
+    parked      positions of the text where heads park weight that they do not need, the first among them: show
+                (default), as a row parked, while all other numbers are of the weight that is left, and effects leave
+                these positions visible; hide: as tokens of their spans (show, hide)
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
