@@ -39,7 +39,8 @@ void attn_parks_free(struct attn_parks *parks); /* NULL is allowed */
 /* Adds the rows of EVENT, if it is of resid_pre or a pattern. Cross-attention does not count. */
 void attn_parks_add(struct attn_parks *parks, const struct attn_trace_event *event);
 
-/* Returns [n_position] which positions are parks. Call after the last event; owned by PARKS. */
+/* Returns [n_position] which positions are parks. Call after the last event, again for the same
+ * array; owned by PARKS. */
 const bool *attn_parks_find(struct attn_parks *parks);
 
 /* Whether POSITION is a park, after attn_parks_find. */

@@ -745,7 +745,7 @@ const life = attnLife({ viewer, t, drawingOf, shown: () => isSame(viewer.given.i
   runs: () => [expected.after, expected.before ?? expected.after], toggle, tellOf });
 
 // Returns the options of --explain for a head.
-const explainOptions = head => [...kept.filter(([name]) => !/^(layers|heads|sites|merge-words|hide-first|renormalize)$/.test(name)),
+const explainOptions = head => [...kept.filter(([name]) => !/^(layers|heads|sites|merge-words|hide|hide-first|renormalize)$/.test(name)),
   ...optionsOf(asked), ['heads', head.at], ['explain', '']];
 
 // Returns the arithmetic of the row Q of a head as a page of --explain shows it, and as text.

@@ -13,6 +13,7 @@
 #include "tables/table_writer.h"
 #include "tensors/labels_json.h"
 #include "tensors/picture_internal.h"
+#include "tensors/view.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -132,7 +133,13 @@ static void push_look(struct run_json *to)
                                                ? "tokens"
                                            : is_open ? NULL
                                                      : attn_figure_name(picture->figure));
-    attn_json_bool(push_key(to, "hides_first"), picture->hides_first);
+    attn_json_bool(push_key(to, "hides_first"), attn_view_hides(picture));
+    if (attn_json_begin_list(push_key(to, "hidden"), picture->hides == ATTN_HIDDEN_SINKS)) {
+        for (size_t i = 0; i < to->page->base.n_position; i++)
+            if (to->page->base.labels.parks[i])
+                attn_json_size(&to->json, i);
+        attn_json_end(&to->json);
+    }
     attn_json_bool(push_key(to, "renormalizes"), picture->renormalizes);
     attn_json_bool(push_key(to, "merges_words"), picture->merges_words);
 }

@@ -332,12 +332,16 @@ const rampNames = Object.keys(ramps).filter(name => !name.startsWith('diverging'
 const rampName = () => state.map || (isDark() ? 'viridis' : 'blues');
 const nothingOf = kind => run.nothing[kind][isDark() ? 'dark' : 'light'];
 
+// Whether a column is left out: the first, or those of sinks.
+const isHidden = (m, column) => run.hidden ? m.isSource ? column === 0 || column === m.cols - 1 : run.hidden.includes(column) : column === 0 && !state.first;
+const leftOut = run.hidden ? 'sinks left out' : 'first token left out';
+
 // Returns the kind of a cell: a value, or one of three kinds without a value.
 function kindOf(m, row, column) {
   const w = m.weights[row * m.cols + column];
   if (isFinite(w)) return 'value';
   if (w === Infinity) return 'not_finite';
-  return column === 0 && !state.first && !m.isPooled ? 'hidden' : 'masked';
+  return isHidden(m, column) && !m.isPooled ? 'hidden' : 'masked';
 }
 
 const rampOf = isDifference => ramps[!isDifference ? rampName() : isDark() ? 'diverging-dark' : 'diverging'];
@@ -1071,9 +1075,9 @@ function drawLegend(m) {
   if (!m) return $('legend').replaceChildren();
   const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
     kind((!one.isDifference ? run.quantity + ': ' : (unit() ? state.w : run.set_names.join(' minus ')) + ': signed ') + run.scales[state.s].words + (over?.span() ?? spans[run.span] ?? '') + (unit() ? gradients.note : ''))]);
-  m.hasMasked ??= m.weights.some((w, i) => w !== w && (state.first || i % m.cols > 0));
+  m.hasMasked ??= m.weights.some((w, i) => w !== w && !isHidden(m, i % m.cols));
   if (m.hasMasked) parts.push(kind('masked', swatch(nothingOf('masked'))));
-  if (!state.first) parts.push(kind('first token left out', swatch(nothingOf('hidden'))));
+  if (!state.first) parts.push(kind(leftOut, swatch(nothingOf('hidden'))));
   if (heads[state.h].not_finite) parts.push(kind('not finite', swatch(nothingOf('not_finite'))));
   if (run.renormalizes && !unit()) parts.push(kind('rows divided by their sum'));
   if (heads[state.h].step) parts.push(kind('pooled: means of row maxima'));
@@ -1274,7 +1278,7 @@ const fileName = ending => (run.model || 'attention') + '-' + (state.v === 'grid
   : heads[state.h].id + '-' + state.v) + '.' + ending;
 
 function keptTitle(name) {
-  const more = (state.first ? '' : ', first token left out') + (run.renormalizes && !unit() ? ', renormalized' : '');
+  const more = (state.first ? '' : ', ' + leftOut) + (run.renormalizes && !unit() ? ', renormalized' : '');
   return [svgText(10, 20, heading(), { 'font-weight': 'bold', 'font-size': 14 }),
     svgText(10, 38, name + ', ' + run.scales[state.s].words + ' of ' + (unit() ? state.w : 'the weight') + more, { fill: paint('--soft') })];
 }

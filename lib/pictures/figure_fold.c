@@ -7,6 +7,7 @@
 #include "base/status_internal.h"
 #include "tables/text_table.h"
 #include "tensors/output.h"
+#include "tensors/view.h"
 
 #include <math.h>
 
@@ -139,7 +140,7 @@ enum attn_status attn_figure_fold(struct attn_figure_pen *pen, size_t most, stru
 
     if (grid->run && !grid->columns && grid->is_share && grid->n == 1 && keys.n > most &&
         keys.texts && !keys.parts && attn_figure_matrix(pen, 0)->cells && !picture->is_difference &&
-        !picture->hides_first)
+        !attn_view_hides(picture))
         ATTN_TRY(fold_keys(pen, &keys, err));
     if (pen->content == &pen->fold.content)
         attn_buffer_append_string(&pen->subtitle, "keys below 1 % folded; ");

@@ -6,6 +6,7 @@
 #include "measures/head_kind.h"
 #include "tables/text_table.h"
 #include "tensors/picture_internal.h"
+#include "tensors/view.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -385,7 +386,7 @@ static int n_entry(const struct attn_figure_pen *pen)
         n += pen->has_kind[kind];
     if (pen->is_printed) /* the caption names the entries */
         return 0;
-    return n > 0 || pen->has_kind[ATTN_CELL_VALUE] ? n : is_run + pen->options->hides_first;
+    return n > 0 || pen->has_kind[ATTN_CELL_VALUE] ? n : is_run + attn_view_hides(pen->options);
 }
 
 static struct heading break_name(const struct attn_figure_pen *pen);

@@ -9,6 +9,7 @@
 #include "input/pixels.h"
 #include "pictures/table_axis.h"
 #include "tensors/picture_internal.h"
+#include "tensors/view.h"
 #include "trace/model_stack.h"
 
 #include <stdio.h>
@@ -212,9 +213,9 @@ static enum attn_status find_backdrop(struct figure_writer *w, struct attn_site_
         !(is_default ? attn_sites_are_empty(picture->sites) || attn_sites_have(*sites, site)
                      : attn_figure_is_map(picture->figure, picture)))
         return ATTN_OK;
-    if (picture->hides_first || picture->renormalizes) {
+    if (attn_view_hides(picture) || picture->renormalizes) {
         attn_error_set(err, ATTN_INVALID, "`%s` changes patterns, and the figure draws '%s'",
-                       picture->hides_first ? "hide_first" : "renormalize", attn_site_name(site));
+                       attn_view_name(picture), attn_site_name(site));
         return attn_error_hint(err, "`sites pattern` draws them");
     }
     w->backdrop = *own;

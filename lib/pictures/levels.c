@@ -7,6 +7,7 @@
 #include "base/status_internal.h"
 #include "measures/picture_maps.h"
 #include "tables/colormap_internal.h"
+#include "tensors/view.h"
 
 #include <math.h>
 #include <string.h>
@@ -324,9 +325,7 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
                                   const struct attn_place *place, size_t *whole,
                                   struct attn_error *err)
 {
-    /* events do not contain the cells of a hidden column */
-    const bool hides_first =
-        levels->writer->options.picture->hides_first && attn_site_has_first_key(event->at.site);
+    const struct attn_picture_options *picture = levels->writer->options.picture;
     const size_t first = levels->first_of_slot[attn_writer_slot(levels->writer, &event->at)];
     struct attn_level_matrix *m;
     size_t k;
@@ -354,8 +353,9 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
                 next = next < end ? next : end;
                 take_group(m, begin + c / k, cells.values + (c - cells.first), next - c);
             }
-        if (hides_first && m->n_column > 0)
-            put(m, begin, ATTN_CELL_HIDDEN, 0);
+        for (size_t c = 0; c < m->n_column && attn_view_hides(picture); c++)
+            if (attn_view_hides_key(picture, &levels->writer->labels, &event->at, c))
+                put(m, begin + c / k, ATTN_CELL_HIDDEN, 0); /* events lack these cells */
     }
     m->n_row_left -= event->n_row < m->n_row_left ? event->n_row : m->n_row_left;
     if (m->n_row_left == 0)

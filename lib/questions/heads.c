@@ -26,6 +26,7 @@
 #include "stream/items_internal.h"
 #include "stream/many.h"
 #include "tables/table_internal.h"
+#include "tensors/view.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "trace/capture.h"
 #include "trace/places_internal.h"
@@ -182,6 +183,7 @@ struct heads {
     struct attn_picture_maps *maps;       /* owns; of a text with a picture */
     double drop_sinks;                    /* of the request, whose own maps are not made */
     struct attn_card_reading *card;       /* owns; set if cards are filled */
+    struct attn_parks *parks;             /* owns; if weight on them is left out */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -281,6 +283,10 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(LIST, "to", "POS", struct attn_heads_args, to,
                "the keys that `from` looks at; in cross-attention layers they are in the source",
                .keys = "to", .second = offsetof(struct attn_heads_args, to.n)),
+    ATTN_PARAM(FLAG, "renormalize", NULL, struct attn_heads_args, renormalizes,
+               "measure what is left of each row without the keys where heads park weight, as "
+               "`attn-cli sinks` with `by park` lists them, divided by its sum; also the weight "
+               "from `from` to `to`. Without types"),
     ATTN_PARAM(
         FLAG, "effect", NULL, struct attn_heads_args, has_effect,
         "add a column: how the answer changes without the head, as `attn-cli ablate` measures it"),
@@ -327,12 +333,13 @@ static const struct attn_param_part parts[] = {
 };
 
 static const struct attn_param_rule rules[] = {
-    {.given = "heads|probe|items|measures|pattern|from|to|effect|threshold",
+    {.given = "heads|probe|items|measures|pattern|from|to|effect|threshold|renormalize",
      .excludes = "pairs",
      .message = "`pairs` and @ do not go together: it compares the heads of one text"},
     {.given = "threshold:0", .message = "@ is 0, expected above 0 and at most 1"},
     {.given = "keep", .needs = "localize"},
     {.given = "measures|from|to|pattern|effect|threshold|by:layer", .excludes = "localize"},
+    {.given = "threshold|by:layer|localize", .excludes = "renormalize"},
     {.given = "runs", .needs = "probe"},
     {.given = "repeats|seed", .when = "keywords", .needs = "probe"},
     {.given = "target|target_id|foil|foil_id|at|metric",
@@ -392,7 +399,8 @@ static bool is_weight(const struct attn_heads_args *args)
 /* Whether the table of ARGS has types. */
 static bool has_types(const struct attn_heads_args *args)
 {
-    return !is_weight(args) && !args->is_localized && args->by != ATTN_HEADS_BY_LAYER;
+    return !is_weight(args) && !args->is_localized && args->by != ATTN_HEADS_BY_LAYER &&
+           !args->renormalizes;
 }
 
 /* Whether the answer of the model is measured. */
@@ -470,6 +478,28 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
         match_rows(heads, event);
     if (heads->pairs && !is_encoder)
         attn_word_pairs_add(heads->pairs, event);
+    return ATTN_OK;
+}
+
+/* Measures the rows of EVENT, of a view, that have cells (attn_trace_fn): a row that only sees
+ * parks has none. */
+static enum attn_status on_narrowed(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    for (size_t r = 0, end; r < event->n_row; r = end) {
+        struct attn_trace_event part = *event;
+
+        for (end = r; end < event->n_row && (!event->n_kept || event->n_kept[end] > 0);)
+            end++;
+        part.row0 += r;
+        part.n_row = end - r;
+        part.data += r * event->ld;
+        part.keys += event->keys ? r * event->ld : 0;
+        part.n_kept += event->n_kept ? r : 0;
+        end += end == r;
+        if (part.n_row > 0)
+            ATTN_TRY(on_rows(user, &part, err));
+    }
     return ATTN_OK;
 }
 
@@ -613,6 +643,36 @@ static void forget_found(struct heads *heads)
         heads->found[i] = (double)NAN;
 }
 
+/* Makes the pass WATCH, whose events ON_EVENT gets without parks if they are left out. */
+static enum attn_status watch_rows(struct heads *heads, struct attn_watch *watch,
+                                   attn_trace_fn on_event, struct attn_error *err)
+{
+    const struct attn_run *run = heads->frame.run;
+    struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_labels labels = *attn_run_labels(run);
+    struct attn_view *view = NULL;
+    enum attn_status status = ATTN_OK;
+
+    watch->on_event = on_event;
+    watch->user = heads;
+    if (heads->args->renormalizes) {
+        picture.hides = ATTN_HIDDEN_SINKS;
+        picture.renormalizes = true;
+        if (!heads->parks)
+            status = attn_run_find_parks(run, true, &heads->parks, err);
+        if (status == ATTN_OK) {
+            labels.parks = attn_parks_find(heads->parks);
+            status = attn_view_create(&labels, &picture, on_event, heads, &view, err);
+        }
+        watch->on_event = attn_view_event;
+        watch->user = view;
+    }
+    if (status == ATTN_OK)
+        status = attn_watch(run, watch, err);
+    attn_view_free(view);
+    return status;
+}
+
 /* Computes the values of each head in one or two passes over the text. */
 static enum attn_status read_text(struct heads *heads, struct attn_error *err)
 {
@@ -621,17 +681,14 @@ static enum attn_status read_text(struct heads *heads, struct attn_error *err)
                                .of = heads->encoder ? ATTN_WATCH_BOTH : ATTN_WATCH_TEXT,
                                .n_piece = MOST_ROWS,
                                /* the first run for the effects sends the same notes */
-                               .is_silent = has_ablation(heads->args),
-                               .on_event = on_rows,
-                               .user = heads};
+                               .is_silent = has_ablation(heads->args)};
 
     ATTN_TRY(start_text(heads, err));
-    ATTN_TRY(attn_watch(run, &watch, err));
+    ATTN_TRY(watch_rows(heads, &watch, heads->args->renormalizes ? on_narrowed : on_rows, err));
     watch.of = ATTN_WATCH_TEXT;
     watch.is_silent = true;
-    watch.on_event = on_pairs;
     if (heads->pairs && has_percentile(heads->args))
-        ATTN_TRY(attn_watch(run, &watch, err));
+        ATTN_TRY(watch_rows(heads, &watch, on_pairs, err));
     forget_found(heads);
     for (size_t i = 0; i < heads->parts.n; i++) {
         const struct attn_location *at = &heads->parts.items[i].at;
@@ -1269,6 +1326,10 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     ATTN_TRY(attn_head_effects_check(args, err));
     if (args->has_probe && args->cards)
         return attn_error_set(err, ATTN_INVALID, "cards are about texts, not about a probe");
+    if (args->renormalizes && args->cards)
+        return attn_error_set(err, ATTN_INVALID,
+                              "cards have the weight of whole rows, and "
+                              "`renormalize` leaves out a part of it");
     if (args->study && args->has_probe)
         return attn_error_set(err, ATTN_INVALID, "`items` and a probe are given, expected one");
     if (!(args->threshold >= 0 && args->threshold <= 1))
@@ -1362,10 +1423,17 @@ static enum attn_status check_picture(const struct attn_heads_args *args,
     if (attn_number_list_is_given(&args->from) && !attn_number_list_is_given(&args->to) &&
         !args->study && !has_prompt)
         return attn_error_set(err, ATTN_INVALID, "`from` is given without `to`");
-    if (needing && !has_prompt)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` is about a picture beside a text, and %s",
-                           needing, frame->item ? "the item has none" : "none was given");
-    return ATTN_OK;
+    if (args->renormalizes && has_prompt)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`renormalize` is about a text or a picture alone; beside a text, "
+                           "`drop_sinks` leaves out the sinks in the picture");
+    if (!needing || has_prompt)
+        return ATTN_OK;
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` is about a picture beside a text, and %s", needing,
+                frame->item ? "the item has none" : "none was given");
+    return strcmp(needing, "drop_sinks") == 0
+               ? attn_error_hint(err, "`renormalize` leaves out the sinks of a text")
+               : ATTN_INVALID;
 }
 
 static enum attn_status choose(void *state, struct attn_error *err)
@@ -1454,6 +1522,7 @@ static void release(void *state)
     attn_selection_free(heads->own_encoder);
     attn_word_pairs_free(heads->pairs);
     attn_picture_maps_free(heads->maps);
+    attn_parks_free(heads->parks);
 }
 
 static const struct attn_procedure procedure = {
@@ -1484,8 +1553,9 @@ static bool is_packed(const struct attn_heads_args *args, const struct attn_host
 {
     const struct attn_model *model = attn_host_model(host);
 
-    return args->study && !has_answer(args) && !args->pattern && !args->cards && model &&
-           !model->encoder && attn_model_config(model)->vision.family == ATTN_VISION_NONE;
+    return args->study && !has_answer(args) && !args->pattern && !args->cards &&
+           !args->renormalizes && model && !model->encoder &&
+           attn_model_config(model)->vision.family == ATTN_VISION_NONE;
 }
 
 /* Performs CALL, whose arguments are ARGS. PROBES receives the probes. */

@@ -98,6 +98,9 @@ struct attn_heads_args {
     unsigned effects;      /* set of enum attn_heads_effect */
     struct attn_input corrupted; /* for PATCHED: the corrupted text of questions/patch.h. Items have
                                     their own, and the clean text */
+    /* measures the weight that is not parked (measures/parks.h), each row of it divided by its
+     * sum, without types */
+    bool renormalizes;
 };
 
 #define ATTN_HEADS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("heads", attn_heads_args)

@@ -561,7 +561,7 @@ static enum attn_status ask_parks(void *state, struct attn_error *err)
     struct attn_frame *frame = &sinks->frame;
     const struct attn_run *run = frame->run;
 
-    ATTN_TRY(attn_watch_parks(run, false, &sinks->parks, err));
+    ATTN_TRY(attn_run_find_parks(run, false, &sinks->parks, err));
     for (size_t i = 0; i < run->text.n; i++) {
         const struct attn_cell row[N_PARK_COLUMN] = {
             [PARK] = attn_cell_integer((int64_t)i),

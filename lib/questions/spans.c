@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "input/position.h"
+#include "measures/parks.h"
 #include "pictures/table_axis.h"
 #include "predict/answer_internal.h"
 #include "questions/attribute_generated.h"
@@ -1319,7 +1320,7 @@ static enum attn_status find_parked(struct spans *spans, struct attn_error *err)
                            "source");
     if (spans->is_of_source || (!is_shown && !spans->args->has_effect))
         return ATTN_OK;
-    ATTN_TRY(attn_watch_parks(spans->run, true, &spans->parks, err));
+    ATTN_TRY(attn_run_find_parks(spans->run, true, &spans->parks, err));
     for (size_t t = 0; t < spans->n_key && is_shown; t++) {
         if (!attn_parks_has(spans->parks, t))
             continue;

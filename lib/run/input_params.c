@@ -203,7 +203,11 @@ const struct attn_param_list attn_source_params = ATTN_PARAM_LIST("Input", sourc
 static const struct attn_param_rule rules[] = {
     {.given = "drop_sinks:0", .message = "@ is 0, expected above 0: try 20"},
     {.given = "neutral_by", .needs = "neutral"},
-    {.given = "neutral_by|drop_sinks", .unless = "items", .needs = "image"},
+    {.given = "neutral_by", .unless = "items", .needs = "image"},
+    {.given = "drop_sinks",
+     .unless = "items",
+     .needs = "image",
+     .message = "@ is about the sinks in a picture beside a text, and needs #"},
     {.given = "types",
      .needs = "ids",
      .message = "@ is given without #, whose tokens it is about",

@@ -526,6 +526,14 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
+/* Whether a view leaves out parks, which a pass of its own finds. */
+static bool hides_sinks(const struct attn_run *run)
+{
+    const struct attn_picture_options *picture = run->request.outputs.picture;
+
+    return picture && picture->hides == ATTN_HIDDEN_SINKS;
+}
+
 /* Prepares a run over a sequence or over arrays. */
 static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 {
@@ -545,7 +553,7 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
         predict->top = attn_predict_n_label(predict);
     run->model = run->host->model;
     ATTN_TRY(prepare_sequence(run, err));
-    return request->is_once && !attn_edits_are_given(&request->edits)
+    return request->is_once && !attn_edits_are_given(&request->edits) && !hides_sinks(run)
                ? ATTN_OK
                : encode_source(run, NULL, run->source.pool, err);
 }
@@ -624,6 +632,7 @@ void attn_run_free(struct attn_run *run)
     attn_host_free(run->labelled);
     release_maps(run->maps);
     release_mixes(run);
+    attn_parks_free(run->parks);
     attn_free(run);
 }
 
@@ -801,6 +810,58 @@ static enum attn_status feed(const struct attn_run *run, const struct attn_trace
     pass.options.pool = pool;
     pass.options.trace = trace;
     return attn_pass_run(&pass, session, err);
+}
+
+static enum attn_status on_park(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    (void)err;
+    if (event->at.stack != ATTN_STACK_ENCODER)
+        attn_parks_add(user, event);
+    return ATTN_OK;
+}
+
+/* Feeds the text of RUN to PARKS, whose selection is SELECTION. */
+static enum attn_status feed_parks(const struct attn_run *run, bool is_silent,
+                                   struct attn_selection *selection, struct attn_parks *parks,
+                                   struct attn_error *err)
+{
+    const struct attn_trace trace = {.selection = selection, .on_event = on_park, .user = parks};
+    struct attn_pass pass = attn_run_pass(run);
+    struct attn_session *session;
+
+    attn_selection_take_rows(selection);
+    pass.options.pool = run->host->pool;
+    pass.options.trace = &trace;
+    pass.n_piece = 1024; /* rows of a long text per feed */
+    ATTN_TRY(attn_pass_run(&pass, &session, err));
+    attn_edits_find_effects(&run->edits, session, 0);
+    if (!is_silent)
+        attn_edit_parts_note_idle(attn_request_notes(&run->request), run->edits.parts,
+                                  run->edits.n_part, 0);
+    attn_session_free(session);
+    attn_parks_find(parks);
+    return ATTN_OK;
+}
+
+enum attn_status attn_run_find_parks(const struct attn_run *run, bool is_silent,
+                                     struct attn_parks **parks, struct attn_error *err)
+{
+    const struct attn_metric_settings settings = attn_run_metric_settings(run);
+    struct attn_selection *selection;
+    struct attn_parks *made = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(attn_selection_create(attn_selection_dims(run->selection), &selection, err));
+    status = attn_error_at(attn_selection_set_sites(
+                               selection, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_RESID_PRE), err),
+                           ATTN_STAGE_OPTIONS, err);
+    if (status == ATTN_OK)
+        status = attn_parks_create(&settings, selection, &made, err);
+    if (status == ATTN_OK)
+        status = feed_parks(run, is_silent, selection, made, err);
+    attn_selection_free(selection);
+    ATTN_RETURN_MADE(status, parks, made, attn_parks_free);
 }
 
 /* Notes that text_embed is computed from the first token if a text has no end token. */
@@ -1070,6 +1131,17 @@ static enum attn_status begin_mixes(struct attn_run *run, struct attn_error *err
     return attn_head_mixes_create(&of_source, run->own_encoder, &run->mixes[1], err);
 }
 
+/* Finds the parks of RUN, if a view leaves them out. */
+static enum attn_status begin_parks(struct attn_run *run, struct attn_error *err)
+{
+    if (!hides_sinks(run) || !run->model || run->n_tile > 0 ||
+        attn_selection_is_of_encoder(run->selection))
+        return ATTN_OK;
+    ATTN_TRY(attn_run_find_parks(run, true, &run->parks, err));
+    run->labels.parks = attn_parks_find(run->parks);
+    return ATTN_OK;
+}
+
 /* Computes the run and completes the outputs, which are open. */
 static enum attn_status compute(struct attn_run *run, const struct attn_trace *observer,
                                 struct attn_pool *pool, struct attn_outputs *outputs,
@@ -1128,6 +1200,8 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     options.mixes = run->mixes;
     if (!observer)
         ATTN_TRY(attn_error_at(begin_mixes(run, err), ATTN_STAGE_OPTIONS, err));
+    if (request->outputs.n > 0)
+        ATTN_TRY(begin_parks(run, err));
     status = attn_outputs_create(request->outputs.items, request->outputs.n, &run->labels, &options,
                                  &outputs, err);
     if (status != ATTN_OK)

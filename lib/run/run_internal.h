@@ -59,6 +59,7 @@ struct attn_run {
     struct attn_picture_maps *maps[2]; /* owns; of the last feed, and of the neutral question */
     /* Own; the selection with what the mixes read, and that of the encoder; or NULL. */
     struct attn_selection *watched, *own_encoder;
+    struct attn_parks *parks;         /* own; if `hide sinks` needs them; or NULL */
     struct attn_head_mixes *mixes[2]; /* own; while outputs that show types are written */
     struct attn_labels labels;
 };
@@ -155,6 +156,12 @@ enum attn_status attn_run_find_answer(const struct attn_run *run,
 
 /* Returns the settings of measures for the tokens of RUN. Borrows from RUN. */
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run);
+
+/* Runs the text of RUN, which must be of a model, and finds where all heads of its stack together
+ * park weight. Notes edits without effect unless IS_SILENT. The caller frees *parks. Errors have a
+ * stage. */
+enum attn_status attn_run_find_parks(const struct attn_run *run, bool is_silent,
+                                     struct attn_parks **parks, struct attn_error *err);
 
 /* Feeds RUN, which must be of a model, to a new session and answers its question. TRACE and POOL
  * may be NULL. Does not write the outputs of the request. */

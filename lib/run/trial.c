@@ -262,44 +262,6 @@ enum attn_status attn_watch(const struct attn_run *run, const struct attn_watch 
     return status;
 }
 
-/* --- Parks ------------------------------------------------------------------------------------ */
-
-static enum attn_status on_park(void *user, const struct attn_trace_event *event,
-                                struct attn_error *err)
-{
-    (void)err;
-    if (event->at.stack != ATTN_STACK_ENCODER)
-        attn_parks_add(user, event);
-    return ATTN_OK;
-}
-
-enum attn_status attn_watch_parks(const struct attn_run *run, bool is_silent,
-                                  struct attn_parks **parks, struct attn_error *err)
-{
-    enum { MOST_ROWS = 1024 }; /* of a long text per feed */
-    const struct attn_metric_settings settings = attn_run_metric_settings(run);
-    const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_RESID_PRE);
-    struct attn_watch watch = {.n_piece = MOST_ROWS, .is_silent = is_silent, .on_event = on_park};
-    struct attn_selection *selection;
-    struct attn_parks *made = NULL;
-    enum attn_status status;
-
-    ATTN_TRY(attn_selection_create(attn_selection_dims(run->selection), &selection, err));
-    status =
-        attn_error_at(attn_selection_set_sites(selection, sites, err), ATTN_STAGE_OPTIONS, err);
-    if (status == ATTN_OK)
-        status = attn_parks_create(&settings, selection, &made, err);
-    if (status == ATTN_OK) {
-        attn_selection_take_rows(selection);
-        watch.selection = selection;
-        watch.user = made;
-        status = attn_watch(run, &watch, err);
-        attn_parks_find(made);
-    }
-    attn_selection_free(selection);
-    ATTN_RETURN_MADE(status, parks, made, attn_parks_free);
-}
-
 /* --- Many: the unchanged run ------------------------------------------------------------------ */
 
 enum attn_status attn_trials_start(const struct attn_run *run, const struct attn_answer *answer,

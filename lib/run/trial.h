@@ -14,7 +14,6 @@
 #ifndef ATTN_RUN_TRIAL_H
 #define ATTN_RUN_TRIAL_H
 
-#include "measures/parks.h"
 #include "run/reply.h"
 #include "trace/capture.h"
 #include "trace/lists.h"
@@ -50,11 +49,6 @@ struct attn_watch {
 /* Runs the text, then the encoder. Errors have a stage. */
 enum attn_status attn_watch(const struct attn_run *run, const struct attn_watch *watch,
                             struct attn_error *err);
-
-/* Runs the text, and finds where all heads of its stack together park weight. IS_SILENT as of
- * struct attn_watch. The caller frees *parks. Errors have a stage. */
-enum attn_status attn_watch_parks(const struct attn_run *run, bool is_silent,
-                                  struct attn_parks **parks, struct attn_error *err);
 
 /* Sends notes about the edits of RUN's request that had no effect in SESSION. Call after its
  * feed. */

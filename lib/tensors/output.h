@@ -83,6 +83,8 @@ struct attn_labels {
     /* of the picture in the text, when all events have come: where the heads look, or NULL if no
      * output needs it; NULL without a picture */
     struct attn_picture_maps **maps;
+    /* [n_position] where heads park weight (measures/parks.h); NULL: unknown */
+    const bool *parks;
     const void *later[1]; /* NULL: room for fields of later versions */
 };
 

@@ -301,10 +301,7 @@ static enum attn_status check_view(const struct attn_output *items, size_t n,
     attn_format_list(is_written, "or", formats, sizeof formats);
     attn_error_set(err, ATTN_INVALID,
                    "'`%s`' writes whole tensors under their names, and `%s` would change them",
-                   items[i].format->name,
-                   picture->merges_words  ? "merge_words"
-                   : picture->hides_first ? "hide_first"
-                                          : "renormalize");
+                   items[i].format->name, attn_view_name(picture));
     attn_error_hint(err, "%s", formats);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }

@@ -97,6 +97,9 @@ struct attn_live;
  * the reader uses. */
 typedef void (*attn_name_fields_fn)(const char *text, char *out, size_t size);
 
+/* The keys that are left out of rows: the first, or those where heads park weight. */
+enum attn_hidden { ATTN_HIDDEN_NONE = 0, ATTN_HIDDEN_FIRST = 1, ATTN_HIDDEN_SINKS = 2 };
+
 struct attn_picture_options {
     size_t size; /* size of this struct */
 
@@ -110,7 +113,7 @@ struct attn_picture_options {
     const struct attn_colormap *colormap; /* NULL: the default for the theme and the numbers */
     struct attn_color_scale color_scale;  /* may have default fields: see attn_color_scale_of */
 
-    bool hides_first;  /* --hide-first: leaves out the first key of each row */
+    bool hides_first;  /* --hide-first, the same as ATTN_HIDDEN_FIRST */
     bool renormalizes; /* --renormalize: divides each row of weights by its sum */
     bool merges_words; /* --merge-words: the tokens of a word share one row and one column */
 
@@ -120,6 +123,7 @@ struct attn_picture_options {
     enum attn_theme theme;
     bool is_difference; /* numbers are chosen minus exact attention (--compare) */
     bool is_full;       /* --full: does not shorten tables of text */
+    enum attn_hidden hides;
 
     /* Properties of the terminal. */
     size_t width;                   /* columns; 0: 80 */

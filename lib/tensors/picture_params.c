@@ -19,9 +19,14 @@ static const struct attn_param view_rows[] = {
                "show patterns between words: the columns of a word's tokens are summed, their rows "
                "averaged",
                .traits = SHAPES, .media = PATTERNS),
-    ATTN_PARAM(FLAG, "hide_first", NULL, PICTURE, hides_first,
-               "leave out the first key, which often takes most of a row", .traits = SHAPES,
+    ATTN_PARAM(CHOICE, "hide", NULL, PICTURE, hides,
+               "leave out keys: first, which often takes most of a row; sinks, all keys where "
+               "heads park weight, as `attn-cli sinks` with `by park` lists them, and the first "
+               "and last of a source",
+               .words = "none|first|sinks", .traits = SHAPES,
                .media = PATTERNS & ~(unsigned)ATTN_MEDIUM_COMPARISON),
+    ATTN_PARAM(FLAG, "hide_first", NULL, PICTURE, hides_first, "the same as `hide first`",
+               .traits = SHAPES, .media = PATTERNS & ~(unsigned)ATTN_MEDIUM_COMPARISON),
     ATTN_PARAM(FLAG, "renormalize", NULL, PICTURE, renormalizes,
                "divide each row of a pattern by the sum of the weights that are left in it; scores "
                "and gradients, which may be negative, stay as they are",

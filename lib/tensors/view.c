@@ -36,6 +36,7 @@ struct attn_view {
     struct view_words positions, source;
     size_t *begin, *end;   /* [positions.n] owns; begin and end of each word in the text, or NULL */
     size_t mask;           /* the word that is the only mask token of an encoder */
+    bool *parks;           /* [positions.n] owns; of words, or NULL */
     unsigned char *region; /* [positions.n] owns; the region in which each word begins, or NULL */
     /* [n_open] owns; rows in progress, for each site, layer and head; NULL if words are not
      * merged */
@@ -49,7 +50,35 @@ struct attn_view {
 
 bool attn_view_is_wanted(const struct attn_picture_options *picture)
 {
-    return picture && (picture->merges_words || picture->hides_first || picture->renormalizes);
+    return picture && (picture->merges_words || attn_view_hides(picture) || picture->renormalizes);
+}
+
+const char *attn_view_name(const struct attn_picture_options *picture)
+{
+    return picture->merges_words  ? "merge_words"
+           : picture->hides_first ? "hide_first"
+           : picture->hides != 0  ? "hide"
+                                  : "renormalize";
+}
+
+bool attn_view_hides(const struct attn_picture_options *picture)
+{
+    return picture->hides_first || picture->hides != ATTN_HIDDEN_NONE;
+}
+
+bool attn_view_hides_key(const struct attn_picture_options *picture,
+                         const struct attn_labels *labels, const struct attn_location *at,
+                         size_t key)
+{
+    const struct attn_dims *dims = attn_selection_dims(labels->selection);
+
+    if (!attn_view_hides(picture) || !attn_site_has_first_key(at->site))
+        return false;
+    if (picture->hides != ATTN_HIDDEN_SINKS)
+        return key == 0;
+    return (dims->encoder && attn_stack_is_encoder(at->stack)) || attn_location_is_cross(dims, at)
+               ? key == 0 || key + 1 == dims->n_source
+               : labels->parks[key] || (picture->hides_first && key == 0);
 }
 
 bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site)
@@ -191,6 +220,18 @@ static enum attn_status join_regions(struct attn_view *view, struct attn_error *
     return ATTN_OK;
 }
 
+/* Finds the words that hold a park. */
+static enum attn_status join_parks(struct attn_view *view, struct attn_error *err)
+{
+    if (!view->given->parks)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(view->parks, view->positions.n, err));
+    for (size_t i = 0; i < view->positions.n_token; i++)
+        view->parks[word_of(&view->positions, i)] |= view->given->parks[i];
+    view->labels.parks = view->parks;
+    return ATTN_OK;
+}
+
 static enum attn_status merge(struct attn_view *view, struct attn_error *err)
 {
     const struct attn_labels *given = view->given;
@@ -214,6 +255,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     view->labels.token_sizes = view->positions.joined.sizes;
     view->labels.words = view->labels.source_words = NULL;
     ATTN_TRY(join_regions(view, err));
+    ATTN_TRY(join_parks(view, err));
     view->labels.seen = NULL;
     if (given->mask)
         view->mask = word_of(&view->positions, *given->mask);
@@ -239,12 +281,12 @@ static enum attn_status check_keys(const struct attn_labels *labels,
                                 (has_keys || attn_site_layout(site) == ATTN_LAYOUT_RANK);
 
         if (attn_sites_have(attn_selection_sites(labels->selection), site) &&
-            (picture->hides_first ? has_keys : is_divided))
+            (attn_view_hides(picture) ? has_keys : is_divided))
             return ATTN_OK;
     }
     return attn_refuse(err, ATTN_STAGE_OPTIONS,
                        "`%s` changes patterns, and no chosen tensor is one",
-                       picture->hides_first ? "hide_first" : "renormalize");
+                       attn_view_name(picture));
 }
 
 enum attn_status attn_view_create(const struct attn_labels *labels,
@@ -256,6 +298,9 @@ enum attn_status attn_view_create(const struct attn_labels *labels,
 
     if (!picture->merges_words)
         ATTN_TRY(check_keys(labels, picture, err));
+    if (picture->hides == ATTN_HIDDEN_SINKS && !labels->parks)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`hide sinks` needs the run of a model over a text or a picture");
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->given = labels;
     made->picture = picture;
@@ -284,19 +329,21 @@ static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_k
     return attn_grow(&view->n_kept, &view->row_capacity, n_row, sizeof *view->n_kept, err);
 }
 
-/* Applies hide-first and renormalize to a row with N cells at VALUES and KEYS. Returns the number
- * of remaining cells. */
-static size_t narrow(const struct attn_view *view, enum attn_site site, float *values,
+/* Leaves hidden keys out of a row of AT with N cells at VALUES and KEYS, and divides it by its sum.
+ * Returns the number of remaining cells. */
+static size_t narrow(const struct attn_view *view, const struct attn_location *at, float *values,
                      int32_t *keys, size_t n)
 {
+    const size_t n_cell = n;
     double sum = 0;
 
-    if (view->picture->hides_first && attn_site_has_first_key(site) && n > 0 && keys[0] == 0) {
-        n--;
-        memmove(values, values + 1, n * sizeof *values);
-        memmove(keys, keys + 1, n * sizeof *keys);
+    n = 0;
+    for (size_t i = 0; i < n_cell; i++) {
+        values[n] = values[i];
+        keys[n] = keys[i];
+        n += !attn_view_hides_key(view->picture, &view->labels, at, (size_t)keys[i]);
     }
-    if (!attn_view_divides(view->picture, site))
+    if (!attn_view_divides(view->picture, at->site))
         return n;
     for (size_t i = 0; i < n; i++)
         sum += (double)values[i];
@@ -342,7 +389,7 @@ static enum attn_status emit_narrowed(struct attn_view *view, const struct attn_
                 values[n] = cells.values[i];
                 keys[n++] = (int32_t)(cells.first + i);
             }
-        view->n_kept[r] = narrow(view, event->at.site, values, keys, n);
+        view->n_kept[r] = narrow(view, &event->at, values, keys, n);
     }
     return emit(view, &narrowed, event->n_row, ld, err);
 }
@@ -415,7 +462,7 @@ static enum attn_status emit_words(struct attn_view *view, const struct attn_tra
         if (n == 0)
             merged.row0 = word;
         view->n_kept[n++] =
-            narrow(view, event->at.site, values, kept, close_row(open, keys->n, values, kept));
+            narrow(view, &event->at, values, kept, close_row(open, keys->n, values, kept));
     }
     return emit(view, &merged, n, keys->n, err);
 }
@@ -452,6 +499,7 @@ void attn_view_free(struct attn_view *view)
     attn_free(view->begin);
     attn_free(view->end);
     attn_free(view->region);
+    attn_free(view->parks);
     attn_free(view->values);
     attn_free(view->keys);
     attn_free(view->n_kept);

@@ -1,7 +1,7 @@
 /*
- * view.h - modified views of patterns: words instead of tokens, without the first key,
- * renormalized. A view is placed between a trace and its writers: it has its own labels, and emits
- * modified events that match them.
+ * view.h - modified views of patterns: words instead of tokens, without the first key
+ * or all parks, renormalized. A view is placed between a trace and its writers: it has its own
+ * labels, and emits modified events that match them.
  *
  *     struct attn_view *view;
  *     attn_view_create(&labels, picture, on_event, user, &view, &err);
@@ -10,7 +10,7 @@
  *     attn_view_free(view);
  *
  * Words come first: the columns of a word are summed and its rows averaged, so that rows still sum
- * to 1 (Clark et al. 2019, section 4.1). Then the first key is left out as if it were masked.
+ * to 1 (Clark et al. 2019, section 4.1). Then keys are left out as if they were masked.
  * Finally each row of a site without negative numbers is divided by its sum; a row whose weights
  * are all 0 has no cells. Memory: one row of words for each head in progress, and the rows of one
  * event.
@@ -30,8 +30,18 @@ bool attn_view_is_wanted(const struct attn_picture_options *picture);
  * meaningless. */
 bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site);
 
+/* Returns the name of the option of PICTURE that requests a view. */
+const char *attn_view_name(const struct attn_picture_options *picture);
+
+/* Returns true if PICTURE leaves out keys; and KEY of the tensor AT, whose labels are LABELS, words
+ * if they are merged: with sinks those that hold a park. */
+bool attn_view_hides(const struct attn_picture_options *picture);
+bool attn_view_hides_key(const struct attn_picture_options *picture,
+                         const struct attn_labels *labels, const struct attn_location *at,
+                         size_t key);
+
 /* Creates a view. LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, if words
- * are requested without tokens or for sites other than patterns. */
+ * are requested without tokens or for sites other than patterns, or parks are unknown. */
 enum attn_status attn_view_create(const struct attn_labels *labels,
                                   const struct attn_picture_options *picture,
                                   attn_trace_fn on_event, void *user, struct attn_view **view,

@@ -164,7 +164,10 @@ void attn_matrix_name_append(const struct attn_writer *writer, const struct attn
     attn_buffer_append_format(out, "%s%s", out->size > begin ? ": " : "", attn_site_name(site));
     if (attn_site_has_keys(site)) {
         attn_buffer_append_string(out, picture->merges_words ? ", words" : "");
-        attn_buffer_append_string(out, picture->hides_first ? ", without the first key" : "");
+        attn_buffer_append_string(out, !attn_view_hides(picture) ? ""
+                                       : picture->hides == ATTN_HIDDEN_SINKS
+                                           ? ", without sinks"
+                                           : ", without the first key");
     }
     if (attn_view_divides(picture, site))
         attn_buffer_append_string(out, ", each row divided by its sum");

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "tensors/picture_internal.h"
+#include "tensors/view.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -287,7 +288,7 @@ void attn_thumbnails_release(struct attn_thumbnails *t)
 void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_event *event,
                           const struct attn_place *place)
 {
-    const bool has_keys = attn_site_has_keys(event->at.site);
+    const struct attn_picture_options *picture = t->map->picture;
     const size_t head = (size_t)event->at.head;
     const struct attn_level_matrix *m;
     size_t at = head, n_row, n_column;
@@ -308,8 +309,9 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
         const bool has_others = attn_divide_up((band + 1) * m->n_row, n_row) > place->row + r + 1;
         struct attn_mean_cell *cells = t->cells + (at * t->side + band) * t->side;
 
-        if (t->map->picture->hides_first && has_keys)
-            cells->is_hidden = true;
+        for (size_t c = 0; c < m->n_column && attn_view_hides(picture); c++)
+            if (attn_view_hides_key(picture, &t->map->writer->labels, &event->at, c))
+                cells[c * n_column / m->n_column].is_hidden = true;
         if (has_others && attn_event_is_certain(event, r))
             continue;
         attn_mean_cells_add(cells, n_column, attn_event_row(event, r), m->n_column, 0, false);

@@ -478,6 +478,9 @@ ATTN_N_FIGURE = 16
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
+ATTN_HIDDEN_NONE = 0
+ATTN_HIDDEN_FIRST = 1
+ATTN_HIDDEN_SINKS = 2
 ATTN_FIRST_TABLE_COLUMN = 65536
 ATTN_VIEW_PAIRS = 1
 ATTN_VIEW_SEQUENCE = 2
@@ -1556,6 +1559,7 @@ attn_labels._fields_ = [
     ("seen", POINTER(attn_backdrop)),
     ("pixels", POINTER(attn_pixels)),
     ("maps", POINTER(c_void_p)),
+    ("parks", POINTER(c_bool)),
     ("later", c_void_p * 1),
 ]
 attn_candidate._fields_ = [
@@ -1903,6 +1907,7 @@ attn_picture_options._fields_ = [
     ("theme", c_int),
     ("is_difference", c_bool),
     ("is_full", c_bool),
+    ("hides", c_int),
     ("width", c_size_t),
     ("depth", c_int),
     ("terminal_theme", c_int),
@@ -2473,6 +2478,7 @@ attn_heads_args._fields_ = [
     ("tower", c_int),
     ("effects", c_uint),
     ("corrupted", attn_input),
+    ("renormalizes", c_bool),
 ]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),

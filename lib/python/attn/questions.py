@@ -253,10 +253,10 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
 
 
 def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, repeats: int = 0, seed: int = 0,
-          runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None, to=None, effect: bool = False,
-          by: str = "head", localize: bool = False, keep: int = 0, tower: str = "text", threshold: float = 0,
-          target=None, foil=None, at=None, metric: str = "auto", drop_sinks: float = 0, sort: str | None = None,
-          limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+          runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None, to=None, renormalize: bool = False,
+          effect: bool = False, by: str = "head", localize: bool = False, keep: int = 0, tower: str = "text",
+          threshold: float = 0, target=None, foil=None, at=None, metric: str = "auto", drop_sinks: float = 0,
+          sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """Where each head looks, and what type of head it is.
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
@@ -299,6 +299,8 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
                 abs, 1 minus the mean difference of a row from P
     from_       with `to`: how much these queries look at those keys; positions or words of the text
     to          the keys that `from_` looks at; in cross-attention layers they are in the source
+    renormalize measure what is left of each row without the keys where heads park weight, as `attn-cli sinks` with `by
+                park` lists them, divided by its sum; also the weight from `from_` to `to`. Without types
     effect      add a column: how the answer changes without the head, as `attn-cli ablate` measures it
     by          head (default), or layer: of a picture beside a text, one row per layer, with the means over its heads
                 (head, layer)
