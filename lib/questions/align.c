@@ -1135,10 +1135,10 @@ static const struct attn_procedure procedure = {
     .views = views,
     .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct align),
-    .study = offsetof(struct attn_align_args, study),
-    .derive = derive,
-    .fits = fits,
-    .take_item = take_item,
+    .items.study = offsetof(struct attn_align_args, study),
+    .items.derive = derive,
+    .items.fits = fits,
+    .items.take_item = take_item,
     .check = check_args,
     .choose = choose,
     .shows = shows,
@@ -1169,7 +1169,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     struct attn_link_lines gold = {.path = given ? given->gold : NULL};
     enum attn_status status = ATTN_OK;
 
-    align.is_listed = align.is_ragged = !given || !given->has_score;
+    align.items.is_listed = align.items.is_ragged = !given || !given->has_score;
     if (gold.path && (given->has_score || given->is_soft)) {
         status = attn_error_at(attn_link_lines_read(&gold, err), ATTN_STAGE_INPUT, err);
         align.plan = &gold;

@@ -1,5 +1,5 @@
-/* batch.c - see batch.h. Records are a stream (stream/stream_internal.h): this file has the
- * arguments, the contents of the outputs, and what belongs to records alone. */
+/* batch.c - see batch.h: a procedure whose items are records, with the arguments, the contents of
+ * the outputs, and what belongs to records alone. */
 #include "questions/batch.h"
 
 #include "base/escape.h"
@@ -7,14 +7,15 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "params/param_internal.h"
+#include "questions/frame.h"
 #include "questions/questions_internal.h"
 #include "run/host_internal.h"
 #include "run/run_internal.h"
-#include "stream/batch_lines.h"
 #include "stream/items_internal.h"
-#include "stream/record_reader.h"
-#include "stream/stream_internal.h"
+#include "stream/record_keys_internal.h"
+#include "stream/restart_params.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -144,21 +145,20 @@ const struct attn_question attn_question_batch = {
 
 struct attn_batch {
     struct attn_batch_options options;
-    struct attn_stream *stream; /* owns */
-    bool is_run;                /* attn_batch_run was called; a batch runs once */
-
+    struct attn_items *items;       /* owns; the input */
     struct attn_record_names names; /* owns; the requested labels */
     bool *seen_labels;              /* [labels.n] owns; true for labels that some record had */
-    /* owns; the first record, read for its labels if all labels are requested */
-    struct attn_item first;
-    const char **columns;         /* [first.n_label] owns; names of these labels */
-    enum attn_record_field table; /* field shown by csv */
-    bool has_noted_text;          /* a note about a line that is not an object was sent */
-    bool needs_next;              /* a record without `next` fails */
-    bool has_used_next;           /* some record used the continuations that are given for all */
-    size_t most_next;             /* a record with more continuations fails */
-    const struct attn_places *places; /* borrowed; those of the request, or NULL */
-    struct attn_items *items;         /* owns; the input */
+    enum attn_record_field table;   /* field shown by csv */
+    bool is_run;                    /* attn_batch_run was called; a batch runs once */
+    bool has_noted_text;            /* a note about a line that is not an object was sent */
+
+    /* While it runs: */
+    struct attn_stream *stream;            /* borrowed */
+    const struct attn_many_options *given; /* borrowed; what to compute; NULL: the defaults */
+    struct attn_each_result *result;       /* borrowed; of the call */
+    bool needs_next;                       /* a record without `next` fails */
+    bool has_used_next; /* some record used the continuations that are given for all */
+    size_t most_next;   /* a record with more continuations fails */
 };
 
 enum { N_EDGE = 3 }; /* default number of keys per query in `edges` */
@@ -183,15 +183,14 @@ static void check_next(const struct attn_batch *batch, struct attn_item *item)
         item->failure = ATTN_RECORD_FAILURE_NO_FIT;
 }
 
-/* Completes a record that was read (`read` of struct attn_stream_form). */
-static enum attn_status complete_record(void *user, struct attn_item *item, struct attn_error *err)
+/* Reads the next record (attn_next_fn). */
+static enum attn_status next_record(void *user, struct attn_item **item, struct attn_error *err)
 {
     const struct attn_batch *batch = user;
 
-    (void)err;
-    if (batch->options.items.form != ATTN_ITEMS_LINES)
-        attn_item_name_places(item, batch->places);
-    check_next(batch, item);
+    ATTN_TRY(attn_stream_next(batch->stream, item, err));
+    if (*item)
+        check_next(batch, *item);
     return ATTN_OK;
 }
 
@@ -210,8 +209,8 @@ static void note_text(struct attn_batch *batch, const struct attn_item *item)
                                          : "`form lines` reads each line as a text");
 }
 
-/* Notes which labels and continuations are used (`take` of struct attn_stream_form). */
-static enum attn_status meet_result(void *user, struct attn_item_result *result,
+/* Notes which labels and continuations are used (attn_done_fn). */
+static enum attn_status meet_result(void *user, const struct attn_item_result *result,
                                     struct attn_error *err)
 {
     const struct attn_item *item = result->item;
@@ -229,14 +228,23 @@ static enum attn_status meet_result(void *user, struct attn_item_result *result,
     return ATTN_OK;
 }
 
-static void report(void *user, const struct attn_batch_progress *progress,
-                   const struct attn_item_result *result)
+/* Passes on a note (attn_note_fn). */
+static void pass_on(void *user, enum attn_note code, const char *message)
 {
     const struct attn_batch_options *options = &((const struct attn_batch *)user)->options;
 
-    (void)result;
-    if (options->on_progress)
-        options->on_progress(options->user, progress);
+    options->on_note(options->user, code, message);
+}
+
+/* Reports progress (attn_progress_fn). */
+static void report(void *user, size_t n_done, size_t n)
+{
+    const struct attn_batch *batch = user;
+    const struct attn_batch_progress progress = attn_stream_progress(batch->stream);
+
+    (void)n_done;
+    (void)n;
+    batch->options.on_progress(batch->options.user, &progress);
 }
 
 /* --- Opening --------------------------------------------------------------------------------- */
@@ -298,27 +306,10 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
 
 static enum attn_status open_batch(struct attn_batch *batch, struct attn_error *err)
 {
-    const struct attn_batch_options *options = &batch->options;
-    struct attn_stream_form form = {
-        .each = &options->each,
-        .outputs = options->outputs,
-        .n_output = options->n_output,
-        .max_failed = options->max_failed,
-        .cancel = options->items.cancel,
-        .notes = {options->on_note, options->user, NULL},
-        .read = complete_record,
-        .take = meet_result,
-        .on_progress = report,
-        .user = batch,
-    };
-
     ATTN_TRY(attn_error_at(check(batch, err), ATTN_STAGE_OPTIONS, err));
     batch->options.items.size = sizeof(struct attn_items_options); /* callers need not set them */
     batch->options.each.size = sizeof(struct attn_each_options);
-    batch->options.each.result = NULL;
-    ATTN_TRY(attn_items_open_records(&options->items, &batch->names, &batch->items, err));
-    form.items = batch->items;
-    return attn_stream_open(&form, &batch->stream, err);
+    return attn_items_open_records(&batch->options.items, &batch->names, &batch->items, err);
 }
 
 enum attn_status attn_batch_open(const struct attn_batch_options *given, struct attn_batch **batch,
@@ -351,9 +342,6 @@ void attn_batch_free(struct attn_batch *batch)
         return;
     attn_free(batch->seen_labels);
     attn_record_names_release(&batch->names);
-    attn_item_release(&batch->first);
-    attn_free(batch->columns);
-    attn_stream_free(batch->stream);
     attn_items_free(batch->items);
     attn_free(batch);
 }
@@ -386,48 +374,16 @@ static void plan(struct attn_batch *batch, const struct attn_records_form *form,
     many->keeps_tensors = fields & ATTN_RECORD_FIELD_BIT(TENSORS) || has_output(batch, "npz");
 }
 
-/* Reads the labels of the first record in the lines of TEXT [size]. */
-static enum attn_status read_first_labels(struct attn_batch *batch, const char *text, size_t size,
-                                          struct attn_error *err)
-{
-    struct attn_item *first = &batch->first;
-    enum attn_status status = ATTN_OK;
-
-    first->failure = ATTN_RECORD_FAILURE_BAD_JSON;
-    for (const char *at = text, *last = text + size;
-         at < last && status == ATTN_OK && first->failure == ATTN_RECORD_FAILURE_BAD_JSON;) {
-        const char *end = memchr(at, '\n', (size_t)(last - at));
-        const size_t n = (size_t)((end ? end : last) - at);
-
-        attn_item_release(first);
-        status = attn_item_read_line(at, n, &batch->names, first, err);
-        at += n + 1;
-    }
-    return status;
-}
-
 /* Determines the label columns: the requested ones, or those of the first record. */
-static enum attn_status find_columns(struct attn_batch *batch, struct attn_records_form *form,
-                                     struct attn_error *err)
+static void find_columns(const struct attn_batch *batch, struct attn_records_form *form)
 {
-    const struct attn_item *first = &batch->first;
-    const char *text;
-    size_t size;
-
     form->has_labels = batch->options.labels;
     form->labels = batch->names.labels;
     form->n_label = batch->names.n;
     if (!batch->names.is_all || (!has_output(batch, "csv") && !has_output(batch, "edges")))
-        return ATTN_OK;
+        return;
     form->has_all_labels = true;
-    ATTN_TRY(attn_batch_lines_peek(attn_items_lines(batch->items), &text, &size, err));
-    ATTN_TRY(read_first_labels(batch, text, size, err));
-    ATTN_TRY(ATTN_ALLOC(batch->columns, first->n_label, err));
-    for (size_t i = 0; i < first->n_label; i++)
-        batch->columns[i] = first->labels[i].name;
-    form->labels = batch->columns;
-    form->n_label = first->n_label;
-    return ATTN_OK;
+    form->labels = attn_items_labels(batch->items, &form->n_label);
 }
 
 /* Sets the contents of the outputs for the request MANY. */
@@ -447,7 +403,8 @@ static enum attn_status fill_form(struct attn_batch *batch, const struct attn_ho
     form->table = batch->table;
     if (has_output(batch, "csv") && batch->table == ATTN_RECORD_FIELD_SURPRISAL)
         ATTN_TRY(attn_host_tokenizer(host, &form->tokenizer, err));
-    return find_columns(batch, form, err);
+    find_columns(batch, form);
+    return ATTN_OK;
 }
 
 /* --- All of it ------------------------------------------------------------------------------- */
@@ -474,12 +431,12 @@ static void note_unseen(const struct attn_batch *batch, bool has_next)
  * likely to. A resumed run got past it. */
 static enum attn_status check_first(const struct attn_batch *batch, struct attn_error *err)
 {
-    struct attn_item *first;
+    const struct attn_item *first;
 
     if (!batch->needs_next || batch->options.each.is_resumed)
         return ATTN_OK;
-    ATTN_TRY(attn_items_peek(batch->items, 0, &first, err));
-    if (!first || first->next || first->failure != ATTN_RECORD_FAILURE_NONE)
+    ATTN_TRY(attn_stream_first(batch->stream, &first, err));
+    if (!first || first->next)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "the first record has no key 'next', which predictions in %s need, and no "
@@ -490,34 +447,73 @@ static enum attn_status check_first(const struct attn_batch *batch, struct attn_
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
-                            const struct attn_many_options *given, struct attn_error *err)
-{
-    struct attn_many_options many = ATTN_MANY_OPTIONS_DEFAULT;
-    struct attn_records_form records;
-    const struct attn_stream_work work = {.records = &records, .options = &many};
+/* The arguments of the procedure. */
+struct batch_call {
+    size_t size;
+    const struct attn_study_args *study;
+    struct attn_batch *batch;
+};
 
-    ATTN_TRY(attn_error_at(attn_options_read(given, &many, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_host_check_model(host, err));
-    ATTN_TRY(fill_form(batch, host, &many, &records, err));
+/* Runs all records. */
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    const struct attn_frame *frame = state;
+    struct attn_batch *batch = ((const struct batch_call *)frame->args)->batch;
+    const struct attn_item_calls calls = {.next = next_record, .done = meet_result, .user = batch};
+    struct attn_many_options many = ATTN_MANY_OPTIONS_DEFAULT;
+
+    batch->stream = frame->stream;
+    ATTN_TRY(attn_error_at(attn_options_read(batch->given, &many, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_host_check_model(frame->host, err));
+    ATTN_TRY(fill_form(batch, frame->host, &many, attn_stream_records(batch->stream), err));
     ATTN_TRY(check_first(batch, err));
-    batch->places = many.request ? many.request->reading.places : NULL;
-    ATTN_TRY(attn_stream_run(batch->stream, host, &work, err));
-    if (!attn_stream_result(batch->stream)->is_complete) {
+    ATTN_TRY(attn_stream_run(batch->stream, frame->host, &many, &calls, err));
+    if (attn_is_canceled(batch->options.items.cancel))
+        return attn_report_stopped(err);
+    if (!attn_stream_result(batch->stream)->is_complete)
         note_unseen(batch, many.request && many.request->predict.n_next > 0 &&
                                batch->most_next == SIZE_MAX);
-        attn_items_note_mark(batch->items, batch->options.on_note, batch->options.user);
-    }
-    return attn_stream_finish(batch->stream, err);
+    return ATTN_OK;
+}
+
+static const struct attn_procedure procedure = {
+    .name = "batch",
+    .state_size = sizeof(struct attn_frame),
+    .items.study = offsetof(struct batch_call, study),
+    .items.is_listed = true,
+    .items.unit = "record",
+    .makes_runs = true,
+    .ask = ask,
+};
+
+static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
+                            struct attn_error *err)
+{
+    const struct attn_batch_options *options = &batch->options;
+    struct attn_each_options each = options->each;
+    struct attn_study_args study = {.size = sizeof study,
+                                    .items = batch->items,
+                                    .max_failed = options->max_failed,
+                                    .each = &each};
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct batch_call args = {sizeof args, &study, batch};
+    const struct attn_procedure_call call = {.host = host, .request = &request, .args = &args};
+
+    each.result = batch->result;
+    each.outputs = options->outputs;
+    each.n_output = options->n_output;
+    if (batch->given && batch->given->request)
+        request = *batch->given->request;
+    request.on_note = options->on_note ? pass_on : NULL;
+    request.on_progress = options->on_progress ? report : NULL;
+    request.user = batch;
+    return attn_procedure_perform(&procedure, &call, err);
 }
 
 enum attn_status attn_batch_run(struct attn_batch *batch, struct attn_host *host,
                                 const struct attn_many_options *many,
                                 struct attn_each_result *result, struct attn_error *err)
 {
-    struct attn_error failure = {0};
-    enum attn_status status;
-
     if (!attn_is_given(batch, "batch", err) || !attn_is_given(host, "host", err))
         return ATTN_INVALID;
     if (batch->is_run) {
@@ -525,10 +521,7 @@ enum attn_status attn_batch_run(struct attn_batch *batch, struct attn_host *host
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     batch->is_run = true;
-    status = run(batch, host, many, &failure);
-    if (status != ATTN_OK)
-        attn_stream_keep(batch->stream, &failure);
-    if (result)
-        *result = *attn_stream_result(batch->stream);
-    return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
+    batch->given = many;
+    batch->result = result;
+    return run(batch, host, err);
 }

@@ -143,7 +143,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_host_check_model(frame->host, err));
     frame->config = attn_model_config(attn_host_model(frame->host));
     ATTN_TRY(attn_error_at(check_sites(collecting, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_study_peek(frame->study, &first, err));
+    ATTN_TRY(attn_stream_first(frame->stream, &first, err));
     collecting->is_asked =
         attn_predict_is_asked(&collecting->predict) || (first && first->n_next > 0);
     if (!collecting->is_asked && !collecting->args->array) {
@@ -184,11 +184,14 @@ static struct attn_number_list find_spec(const struct collecting *collecting,
     return place && at.n == 0 ? *place : at;
 }
 
-/* Sets the row that is predicted after (attn_study_fill_fn). */
-static enum attn_status fill_item(void *user, struct attn_item *item, struct attn_error *err)
+/* Reads the next item, and sets the row that is predicted after (attn_next_fn). */
+static enum attn_status next_item(void *user, struct attn_item **item, struct attn_error *err)
 {
-    (void)err;
-    item->queries = find_spec(user, item);
+    const struct collecting *collecting = user;
+
+    ATTN_TRY(attn_stream_next(collecting->frame.stream, item, err));
+    if (*item)
+        (*item)->queries = find_spec(collecting, *item);
     return ATTN_OK;
 }
 
@@ -279,7 +282,7 @@ static enum attn_status find_position(const struct collecting *collecting,
     return ATTN_OK;
 }
 
-/* Appends the rows of an item (attn_stream_find_fn). */
+/* Appends the rows of an item (attn_answer_fn). */
 static enum attn_status find(void *user, struct attn_item_result *result, struct attn_error *err)
 {
     const struct attn_item *item = result->item;
@@ -336,18 +339,13 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct collecting *collecting = state;
     struct attn_frame *frame = &collecting->frame;
-    const struct attn_study_work work = {
-        .host = frame->host,
-        .request = &frame->request,
-        .options.keeps_tensors = collecting->args->array,
-        .find = find,
-        .fill = fill_item,
-        .user = collecting,
-    };
+    const struct attn_many_options options = {.request = &frame->request,
+                                              .keeps_tensors = collecting->args->array};
+    const struct attn_item_calls calls = {.next = next_item, .find = find, .user = collecting};
 
     if (collecting->args->array)
         ATTN_TRY(open_arrays(collecting, err));
-    ATTN_TRY(attn_study_run(frame->study, &work, err));
+    ATTN_TRY(attn_stream_run(frame->stream, frame->host, &options, &calls, err));
     if (!collecting->arrays)
         return ATTN_OK;
     ATTN_TRY(attn_records_finish(collecting->arrays, false, err));
@@ -364,9 +362,9 @@ static const struct attn_procedure procedure = {
     .columns = columns,
     .n_column = N_COLUMN,
     .state_size = sizeof(struct collecting),
-    .study = offsetof(struct attn_collect_args, study),
+    .items.study = offsetof(struct attn_collect_args, study),
     .makes_runs = true,
-    .is_listed = true,
+    .items.is_listed = true,
     .check = check_args,
     .prepare = prepare,
     .shows = shows,
@@ -384,7 +382,8 @@ enum attn_status attn_collect(struct attn_host *host, const struct attn_request 
     struct attn_procedure own = procedure;
     enum attn_status status;
 
-    own.is_ragged = model && request && is_each_row(attn_model_config(model), &request->predict);
+    own.items.is_ragged =
+        model && request && is_each_row(attn_model_config(model), &request->predict);
     status = attn_procedure_perform(&own, &call, err);
     attn_table_free(none);
     return status;

@@ -240,8 +240,8 @@ void attn_procedure_draw(const struct attn_procedure *procedure, const void *arg
     const struct attn_study_args *study = NULL;
     size_t answer;
 
-    if (procedure->study > 0)
-        memcpy(&study, (const char *)args + procedure->study, sizeof study);
+    if (procedure->items.study > 0)
+        memcpy(&study, (const char *)args + procedure->items.study, sizeof study);
     answer = procedure->question ? attn_question_answer(procedure->question) : 0;
     if (answer > 0) {
         memcpy(&drawn->answer, (const char *)args + answer, sizeof drawn->answer);
@@ -262,7 +262,7 @@ void attn_procedure_draw(const struct attn_procedure *procedure, const void *arg
     if (drawn->has_answer)
         name_answer(study, drawn);
     if (study)
-        describe_means(study, procedure->is_listed, picture);
+        describe_means(study, procedure->items.is_listed, picture);
     else if (table && drawn->request)
         describe_input(drawn->request, picture);
 }

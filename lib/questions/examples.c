@@ -646,7 +646,7 @@ static enum attn_status read_examples(const struct corpus *corpus, const struct 
 }
 
 /* Runs ITEM again, of which EXAMPLES [n] are shown. */
-static enum attn_status read_again(struct corpus *corpus, struct attn_study *study,
+static enum attn_status read_again(struct corpus *corpus, struct attn_stream *stream,
                                    const struct attn_item *item,
                                    struct attn_example *const *examples, size_t n,
                                    struct attn_error *err)
@@ -661,7 +661,7 @@ static enum attn_status read_again(struct corpus *corpus, struct attn_study *stu
     attn_frame_choose_nothing(&request);
     request.selection.sites = "pattern";
     request.selection.heads = heads;
-    attn_study_fill_request(study, item, &request);
+    attn_stream_fill_request(stream, item, &request);
     request.on_note = NULL; /* the first pass has sent the notes */
     status = attn_run_prepare(host, &request, &run, err);
     if (status == ATTN_OK)
@@ -676,23 +676,23 @@ static enum attn_status read_again(struct corpus *corpus, struct attn_study *stu
 }
 
 /* Reads the items again up to the last of SHOWN [n], sorted by number, and runs these. */
-static enum attn_status read_shown(struct corpus *corpus, struct attn_study *study,
+static enum attn_status read_shown(struct corpus *corpus, struct attn_stream *stream,
                                    struct attn_example *const *shown, size_t n,
                                    struct attn_error *err)
 {
     struct attn_item *item = NULL;
     size_t first = 0, end;
 
-    ATTN_TRY(attn_study_rewind(study, err));
+    ATTN_TRY(attn_stream_rewind(stream, err));
     while (first < n) {
         enum attn_status status;
 
-        ATTN_TRY(attn_study_again(study, &item, err));
+        ATTN_TRY(attn_stream_again(stream, &item, err));
         if (!item)
             return attn_refuse(err, ATTN_STAGE_INPUT, "the items changed while they were read");
         for (end = first; end < n && shown[end]->number == item->number;)
             end++;
-        status = end > first ? read_again(corpus, study, item, shown + first, end - first, err)
+        status = end > first ? read_again(corpus, stream, item, shown + first, end - first, err)
                              : ATTN_OK;
         attn_item_free(item);
         ATTN_TRY(status);
@@ -702,7 +702,7 @@ static enum attn_status read_shown(struct corpus *corpus, struct attn_study *stu
     return ATTN_OK;
 }
 
-static enum attn_status read_texts(struct corpus *corpus, struct attn_study *study,
+static enum attn_status read_texts(struct corpus *corpus, struct attn_stream *stream,
                                    struct attn_error *err)
 {
     struct attn_example_set *set = &corpus->set;
@@ -715,7 +715,7 @@ static enum attn_status read_texts(struct corpus *corpus, struct attn_study *stu
     qsort(shown, set->n_example, sizeof(struct attn_example *), by_number);
     status = ATTN_ALLOC(set->texts, set->n_example, err);
     if (status == ATTN_OK)
-        status = read_shown(corpus, study, shown, set->n_example, err);
+        status = read_shown(corpus, stream, shown, set->n_example, err);
     attn_free(shown);
     return status;
 }
@@ -773,7 +773,7 @@ static enum attn_status add_page(const struct attn_example_set *set, struct attn
 }
 
 /* Creates the table of all items (struct attn_study_gather). */
-static enum attn_status tabulate(void *user, struct attn_study *study, struct attn_table **table,
+static enum attn_status tabulate(void *user, struct attn_stream *stream, struct attn_table **table,
                                  struct attn_error *err)
 {
     struct corpus *corpus = user;
@@ -784,7 +784,7 @@ static enum attn_status tabulate(void *user, struct attn_study *study, struct at
     set->args = args_of(corpus);
     set->config = attn_model_config(attn_host_model(corpus->call->host));
     ATTN_TRY(choose_texts(corpus, err));
-    ATTN_TRY(read_texts(corpus, study, err));
+    ATTN_TRY(read_texts(corpus, stream, err));
     attn_rows_hide_stacks(columns, N_COLUMN, rows.hidden, set->config->stack.has_encoder);
     ATTN_TRY(attn_rows_create(&rows, "examples", err));
     status = ATTN_OK;
@@ -825,8 +825,8 @@ static const struct attn_procedure procedure = {
     .views = views,
     .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct examples),
-    .study = offsetof(struct attn_examples_args, study),
-    .is_listed = true,
+    .items.study = offsetof(struct attn_examples_args, study),
+    .items.is_listed = true,
     .draw = draw,
     .perform = perform,
     .check = check,
@@ -843,7 +843,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     struct attn_procedure own = procedure;
     enum attn_status status;
 
-    own.gather = &gather;
+    own.items.gather = &gather;
     status = attn_procedure_perform(&own, call, err);
     release_set(&corpus.set);
     return status;

@@ -17,13 +17,13 @@
 /* State of a call whose arguments were read. */
 struct asking {
     const struct attn_procedure *procedure;
-    const struct attn_procedure_call *call;
+    struct attn_procedure_call call; /* with the request below */
     /* borrowed: the call's host, the host of its other tower, or `labelled` */
     struct attn_host *host;
     struct attn_host *labelled; /* owns; a classifier that compares pictures with texts; or NULL */
     struct attn_request request;
     const struct attn_study_args *study; /* borrowed; or NULL */
-    struct attn_study *items;            /* the open study; or NULL */
+    struct attn_stream *stream;          /* owns; of its items; or NULL */
     void *sum;                           /* owns */
     struct attn_table *table;            /* owns */
     size_t n_label; /* number of leading columns that name the group of items */
@@ -33,7 +33,7 @@ struct asking {
 static enum attn_status read_call(struct asking *asking, struct attn_error *err)
 {
     const struct attn_procedure *procedure = asking->procedure;
-    const struct attn_procedure_call *call = asking->call;
+    const struct attn_procedure_call *call = &asking->call;
     const char *args = call->args;
 
     if (!attn_is_given(call->host, "host", err) || !attn_is_given(call->request, "request", err) ||
@@ -49,15 +49,16 @@ static enum attn_status read_call(struct asking *asking, struct attn_error *err)
         ATTN_TRY(attn_question_check_values(procedure->question, args, &asking->request, err));
     if (procedure->check)
         ATTN_TRY(attn_error_at(procedure->check(args, err), ATTN_STAGE_OPTIONS, err));
-    if (procedure->study > 0)
-        memcpy(&asking->study, args + procedure->study, sizeof asking->study);
+    if (procedure->items.study > 0)
+        memcpy(&asking->study, args + procedure->items.study, sizeof asking->study);
+    asking->call.request = &asking->request;
     return ATTN_OK;
 }
 
 /* Selects the host of the tower that the arguments ask for, which reads pictures. */
 static enum attn_status choose_tower(struct asking *asking, struct attn_error *err)
 {
-    const char *args = asking->call->args;
+    const char *args = asking->call.args;
     enum attn_tower tower = ATTN_TOWER_TEXT;
 
     if (asking->procedure->tower > 0)
@@ -130,8 +131,8 @@ static enum attn_status find_rows(const struct attn_procedure *procedure, struct
         choose_columns(procedure, frame);
         ATTN_TRY(attn_rows_create(&frame->rows, procedure->name, err));
     }
-    if (frame->study)
-        ATTN_TRY(attn_study_show(frame->study, frame->rows.hidden, err));
+    if (frame->stream && procedure->n_column > 0)
+        ATTN_TRY(attn_stream_show(frame->stream, frame->rows.hidden, err));
     return procedure->ask(frame, err);
 }
 
@@ -157,7 +158,7 @@ static struct attn_frame *make_frame(const struct asking *asking, struct attn_er
         return NULL;
     frame->host = asking->host;
     frame->plan = asking->procedure->plan;
-    frame->args = asking->call->args;
+    frame->args = asking->call.args;
     frame->sum = asking->sum;
     frame->request = asking->request;
     frame->is_one_of_many = asking->study;
@@ -208,19 +209,20 @@ static enum attn_status ask(const struct asking *asking, struct attn_frame *fram
 static enum attn_status take_item(const struct asking *asking, struct attn_frame *frame,
                                   struct attn_error *err)
 {
-    const size_t *size = asking->call->args; /* the arguments begin with their size */
+    const size_t *size = asking->call.args; /* the arguments begin with their size */
     void *args = attn_frame_alloc(frame, 1, *size);
 
     frame->sum = attn_frame_alloc(frame, 1, asking->procedure->sum_size);
     ATTN_TRY(attn_frame_memory(frame, err));
-    frame->args = memcpy(args, asking->call->args, *size);
-    if (!asking->procedure->take_item)
+    frame->args = memcpy(args, asking->call.args, *size);
+    if (!asking->procedure->items.take_item)
         return ATTN_OK;
-    return attn_error_at(asking->procedure->take_item(args, &frame->request, frame->item, err),
-                         ATTN_STAGE_INPUT, err);
+    return attn_error_at(
+        asking->procedure->items.take_item(args, &frame->request, frame->item, err),
+        ATTN_STAGE_INPUT, err);
 }
 
-/* Runs the procedure for an item (attn_ask_fn). */
+/* Runs the procedure for an item (attn_answer_fn). */
 static enum attn_status ask_item(void *user, struct attn_item_result *result,
                                  struct attn_error *err)
 {
@@ -230,7 +232,7 @@ static enum attn_status ask_item(void *user, struct attn_item_result *result,
 
     if (!frame)
         return ATTN_NO_MEMORY;
-    attn_study_fill_request(asking->items, result->item, &frame->request);
+    attn_stream_fill_request(asking->stream, result->item, &frame->request);
     frame->item = result->item;
     frame->answer = result;
     status = take_item(asking, frame, err);
@@ -251,19 +253,19 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_er
     struct attn_error unseen = {0}; /* discarded; the item will report it when it runs */
     enum attn_status status;
 
-    ATTN_TRY(attn_study_peek(asking->items, &first, err));
+    ATTN_TRY(attn_stream_first(asking->stream, &first, err));
     frame = make_frame(asking, err);
     if (!frame)
         return ATTN_NO_MEMORY;
     frame->item = first ? first : &nothing;
-    attn_study_fill_request(asking->items, first, &frame->request);
+    attn_stream_fill_request(asking->stream, first, &frame->request);
     take_item(asking, frame, &unseen);
     status = attn_frame_memory(frame, err);
     if (status == ATTN_OK)
         status = choose(procedure, frame, err);
     if (status == ATTN_OK) {
         choose_columns(procedure, frame);
-        status = attn_study_show(asking->items, frame->rows.hidden, err);
+        status = attn_stream_show(asking->stream, frame->rows.hidden, err);
     }
     free_frame(procedure, frame);
     return status;
@@ -279,24 +281,8 @@ static enum attn_status choose_host_of_items(struct asking *asking, struct attn_
     if (attn_predict_n_label(&asking->request.predict) == 0 &&
         !(model && attn_model_config(model)->has_two_towers))
         return choose_tower(asking, err);
-    ATTN_TRY(attn_study_peek(asking->items, &first, err));
+    ATTN_TRY(attn_stream_first(asking->stream, &first, err));
     return choose_host(asking, first ? &first->input : &nothing, err);
-}
-
-/* Returns the values of the caller that serve as defaults for items. */
-static struct attn_study_defaults defaults_of(const struct asking *asking)
-{
-    const struct attn_procedure *procedure = asking->procedure;
-    const char *args = asking->call->args;
-    struct attn_study_defaults defaults = {.n = 0};
-
-    if (procedure->question)
-        attn_question_defaults(procedure->question, args, &asking->request, &defaults);
-    if (attn_input_is_given(&asking->request.source))
-        attn_study_add_default(&defaults, "source", NULL);
-    if (asking->request.input.answer)
-        attn_study_add_default(&defaults, "answer", "continuation");
-    return defaults;
 }
 
 /* Runs the procedure for each item, and creates their table. If the procedure makes runs itself,
@@ -313,54 +299,37 @@ static enum attn_status run_items(struct asking *asking, struct attn_table **own
         ATTN_TRY(attn_edits_check_model(&asking->request.edits, attn_host_model(asking->host), NULL,
                                         err));
     }
-    if (procedure->meet_first)
-        ATTN_TRY(attn_study_peek(asking->items, &first, err));
+    if (procedure->items.meet_first)
+        ATTN_TRY(attn_stream_first(asking->stream, &first, err));
     if (first) {
         struct attn_request request = asking->request;
 
-        attn_study_fill_request(asking->items, first, &request);
-        procedure->meet_first(asking->call->args, first, &request);
+        attn_stream_fill_request(asking->stream, first, &request);
+        procedure->items.meet_first(asking->call.args, first, &request);
     }
     if (procedure->makes_runs) {
         struct attn_frame *frame = make_frame(asking, err);
 
         if (!frame)
             return ATTN_NO_MEMORY;
-        frame->study = asking->items;
+        frame->stream = asking->stream;
         ATTN_TRY(ask(asking, frame, NULL, own, err));
     } else {
-        const struct attn_study_work work = {
-            .host = asking->host, .ask = ask_item, .request = &asking->request, .user = asking};
+        const struct attn_item_calls calls = {.ask = ask_item, .user = asking};
+        const struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 
         ATTN_TRY(show_columns(asking, err));
-        ATTN_TRY(attn_study_run(asking->items, &work, err));
+        ATTN_TRY(attn_stream_run(asking->stream, asking->host, &options, &calls, err));
     }
-    return attn_study_end(asking->items, &asking->table, err);
+    return attn_stream_end(asking->stream, &asking->table, err);
 }
 
-/* Opens the study, and runs the procedure for its items. */
+/* Runs the procedure for the items of the study. */
 static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 {
     const struct attn_procedure *procedure = asking->procedure;
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
     struct attn_study_args args = ATTN_STUDY_ARGS_DEFAULT;
-    const struct attn_study_form form = {
-        .fold = {.name = procedure->name,
-                 .columns = procedure->columns,
-                 .n_column = procedure->n_column,
-                 .derive = procedure->derive,
-                 .fits = procedure->fits,
-                 .args = asking->call->args,
-                 .is_keyed = procedure->is_keyed,
-                 .hint = procedure->hint},
-        .pairs = procedure->pairs ? procedure->pairs(asking->call->args) : ATTN_ITEM_BIT(SINGLE),
-        .is_listed = procedure->is_listed,
-        .is_ragged = procedure->is_ragged || procedure->is_keyed,
-        .gather = procedure->gather,
-        .host = asking->call->host,
-        .request = &asking->request,
-        .defaults = defaults_of(asking),
-    };
     struct attn_study_sum sum = ATTN_STUDY_SUM_DEFAULT;
     struct attn_table *own = NULL;
     struct attn_error failure = {0}; /* used because ERR may be NULL */
@@ -370,9 +339,9 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     if (!args.sum)
         args.sum = &sum;
     if (!args.sort && procedure->question &&
-        attn_question_order(procedure->question, asking->call->args, &order))
+        attn_question_order(procedure->question, asking->call.args, &order))
         args.sort = order.sort;
-    ATTN_TRY(attn_study_open(&args, &form, &asking->items, err));
+    ATTN_TRY(attn_stream_open(procedure, &asking->call, &args, &asking->stream, err));
     status = run_items(asking, &own, &failure);
     if (asking->table)
         attn_table_free(own);
@@ -381,8 +350,8 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     if (status == ATTN_OK)
         asking->n_label = args.sum->n_label;
     else
-        attn_study_keep(asking->items, &failure);
-    attn_study_free(asking->items);
+        attn_stream_keep(asking->stream, &failure);
+    attn_stream_free(asking->stream);
     return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
@@ -393,7 +362,7 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
 
     ATTN_TRY(read_call(asking, err));
     ATTN_TRY(attn_edits_refuse_functions(&asking->request.edits, asking->procedure->name, err));
-    asking->host = asking->call->host;
+    asking->host = asking->call.host;
     asking->sum = attn_alloc(1, asking->procedure->sum_size, err);
     if (!asking->sum)
         return ATTN_NO_MEMORY;
@@ -415,7 +384,7 @@ static enum attn_status sort_table(struct asking *asking, struct attn_error *err
     struct attn_table *sorted = NULL;
 
     if (!procedure->question ||
-        (!attn_question_order(procedure->question, asking->call->args, &order) && !procedure->sort))
+        (!attn_question_order(procedure->question, asking->call.args, &order) && !procedure->sort))
         return ATTN_OK;
     if (!order.sort)
         order.sort = procedure->sort;
@@ -434,7 +403,7 @@ enum attn_status attn_procedure_perform(const struct attn_procedure *procedure,
                                         const struct attn_procedure_call *call,
                                         struct attn_error *err)
 {
-    struct asking asking = {.procedure = procedure, .call = call, .request = ATTN_REQUEST_DEFAULT};
+    struct asking asking = {.procedure = procedure, .call = *call, .request = ATTN_REQUEST_DEFAULT};
     enum attn_status status = perform(&asking, err);
 
     if (status == ATTN_OK)
@@ -503,7 +472,7 @@ void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *
                             const struct attn_reply *reply)
 {
     if (frame->answer)
-        attn_study_answer_base(frame->answer, asked, reply);
+        attn_item_answer_base(frame->answer, asked, reply);
 }
 
 enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,

@@ -20,15 +20,16 @@
  *     return attn_procedure_perform(&procedure, &call, err);
  *
  * A procedure only implements the step from one input to rows (`ask`), and applies an item to its
- * arguments (`take_item`). The frame computes means over several items.
+ * arguments (`items.take_item`). The frame computes means over several items.
  */
 #ifndef ATTN_QUESTIONS_FRAME_H
 #define ATTN_QUESTIONS_FRAME_H
 
 #include "questions/drawn.h"
+#include "questions/fold.h"
 #include "questions/question.h"
 #include "questions/rows.h"
-#include "questions/study_internal.h"
+#include "questions/stream.h"
 #include "run/run_internal.h"
 #include "run/trial.h"
 #include "stream/many.h"
@@ -37,6 +38,64 @@
 struct attn_procedure_call;
 
 enum { ATTN_SHOWN_ALONE = 1 }; /* `shown` of columns that items lack. Procedures use 2, 4, 8 ... */
+
+/* --- Items ------------------------------------------------------------------------------------ */
+
+/* Collects the answers about items in another way than by means. */
+struct attn_study_gather {
+    /* Adds an answer. Called in the order of the items, one call at a time, on any thread; a
+     * resumed run begins with those of earlier runs, from a file that may be forged. ATTN_FORMAT
+     * if the question cannot give such an answer. */
+    enum attn_status (*add)(void *user, const struct attn_item_result *result,
+                            struct attn_error *err);
+    /* Creates the table, which the caller owns, after the last item. It may read the items again
+     * (attn_stream_rewind). */
+    enum attn_status (*tabulate)(void *user, struct attn_stream *stream, struct attn_table **table,
+                                 struct attn_error *err);
+    void *user; /* passed to these functions */
+};
+
+/* How a procedure takes items.
+ *
+ *     what its items are, and give                            | fields
+ *     --------------------------------------------------------+------------------------------------
+ *     none: one text at a time                                | none
+ *     texts; means of the rows of a text                      | study
+ *     with values for its arguments: `target`, `at`, ...      | study, take_item
+ *     pairs of texts                                          | study, pairs, take_item
+ *     arguments that follow from the first item               | ... meet_first
+ *     numbers that are no means, from means and from `beside` | ... derive, fits
+ *     rows that differ: the words of a text, its heads        | ... is_keyed
+ *     rows of their own, without a table of means             | study, is_listed, is_ragged
+ *     one thing of all items: examples, a lens that is fitted | study, is_listed, gather
+ *     short texts that are run together, by `find` or `ask`   | ... and makes_runs of the procedure
+ *     records of files, without an answer                     | ... unit
+ */
+struct attn_item_rules {
+    /* Offset of the pointer to a study in the arguments; 0: it does not support items. The
+     * procedure runs for each item, in parallel on the host's threads, and the tables are folded
+     * (fold.h). */
+    size_t study;
+    /* Changes the arguments by FIRST, the first item that can be read, and by the request for it.
+     * NULL: nothing to change. */
+    void (*meet_first)(void *args, const struct attn_item *first,
+                       const struct attn_request *request);
+    /* Applies ITEM to copies of the arguments and of the request, which already has the item's
+     * input and source. NULL: nothing else to apply. */
+    enum attn_status (*take_item)(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err);
+    /* returns a set of ATTN_ITEM_BIT: which texts its items may have; NULL: SINGLE */
+    unsigned (*pairs)(const void *args);
+    attn_fold_derive_fn derive; /* `derive` of struct attn_fold_form */
+    attn_fold_fits_fn fits;     /* `fits` of struct attn_fold_form */
+    const char *hint;           /* `hint` of struct attn_fold_form */
+    const char *unit;           /* what an item is called in messages; NULL: "item" */
+    bool is_listed;             /* items have rows, but no table of means */
+    bool is_ragged;             /* items have different numbers of rows */
+    bool is_keyed;              /* items have different rows; `is_keyed` of struct attn_fold_form */
+    /* makes the table of items, instead of means; set in a copy of the procedure; or NULL */
+    const struct attn_study_gather *gather;
+};
 
 /* --- A procedure ------------------------------------------------------------------------------ */
 
@@ -51,33 +110,12 @@ struct attn_procedure {
     size_t n_column;
     size_t state_size; /* size of its struct */
     size_t sum_size;   /* size of the struct of results beside the table; 0: none */
-    /* Offset of the pointer to a study in the arguments; 0: it does not support items. The
-     * procedure runs for each item, in parallel on the host's threads, and the tables are folded
-     * (fold.h). */
-    size_t study;
     /* Offset of the enum attn_tower of the model that is asked; 0: the input selects it. */
     size_t tower;
-    /* Changes the arguments by FIRST, the first item that can be read, and by the request for it.
-     * NULL: nothing to change. */
-    void (*meet_first)(void *args, const struct attn_item *first,
-                       const struct attn_request *request);
-    /* Applies ITEM to copies of the arguments and of the request, which already has the item's
-     * input and source. NULL: nothing else to apply. */
-    enum attn_status (*take_item)(void *args, struct attn_request *request,
-                                  const struct attn_item *item, struct attn_error *err);
-    /* returns a set of ATTN_ITEM_BIT: which texts its items may have; NULL: SINGLE */
-    unsigned (*pairs)(const void *args);
-    attn_fold_derive_fn derive; /* `derive` of struct attn_fold_form */
-    attn_fold_fits_fn fits;     /* `fits` of struct attn_fold_form */
-    const char *hint;           /* `hint` of struct attn_fold_form */
-    bool is_listed;             /* items have rows, but no table of means */
-    bool is_ragged;             /* items have different numbers of rows */
-    bool is_keyed;              /* items have different rows; `is_keyed` of struct attn_fold_form */
-    const char *sort;           /* the column by which its table is sorted by default; or NULL */
-    /* makes the table of items, instead of means; set in a copy of this struct; or NULL */
-    const struct attn_study_gather *gather;
-    size_t n_most; /* rows that are kept by default; 0: all */
-    /* prepares its runs itself, also for items (attn_study_run). False: the frame checks the
+    struct attn_item_rules items; /* how it takes items */
+    const char *sort;             /* the column by which its table is sorted by default; or NULL */
+    size_t n_most;                /* rows that are kept by default; 0: all */
+    /* prepares its runs itself, also for items (attn_stream_run). False: the frame checks the
      * host and prepares the run of each input */
     bool makes_runs;
     bool needs_output; /* the model must have an output layer */
@@ -137,7 +175,7 @@ struct attn_frame {
     bool is_one_of_many;         /* the input is one of several items */
     const void *plan;            /* borrowed; plan of the procedure */
     /* borrowed; set if makes_runs: the procedure runs the items itself */
-    struct attn_study *study;
+    struct attn_stream *stream;
     const struct attn_item *item;     /* borrowed; the current item; or NULL */
     struct attn_item_result *answer;  /* borrowed; for an item: results beside its rows */
     struct attn_run *run;             /* owns; the run of the request */

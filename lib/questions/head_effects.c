@@ -143,7 +143,7 @@ static enum attn_status find_patched(const struct finding *finding, double *whol
     request.on_progress = on_progress;
     request.user = (void *)(uintptr_t)finding->frame;
     if (item) {
-        ATTN_TRY(attn_question_patch.procedure->take_item(&args, &request, item, err));
+        ATTN_TRY(attn_question_patch.procedure->items.take_item(&args, &request, item, err));
         request.selection.queries = item->queries;
     }
     ATTN_TRY(attn_patch(finding->frame->host, &request, &args, &table, &sum, err));

@@ -1272,7 +1272,21 @@ static enum attn_status take_pairs(struct heads *heads, const struct attn_item_r
     return ATTN_OK;
 }
 
-/* Appends the rows of an item (attn_stream_find_fn). */
+/* Reads the next item (attn_next_fn). What it asks for at a position has no effect here. */
+static enum attn_status next_item(void *user, struct attn_item **item, struct attn_error *err)
+{
+    const struct heads *heads = user;
+
+    ATTN_TRY(attn_stream_next(heads->frame.stream, item, err));
+    if (!*item)
+        return ATTN_OK;
+    (*item)->queries = (struct attn_number_list){0};
+    (*item)->next = NULL;
+    (*item)->n_next = 0;
+    return ATTN_OK;
+}
+
+/* Appends the rows of an item (attn_answer_fn). */
 static enum attn_status find_item(void *user, struct attn_item_result *result,
                                   struct attn_error *err)
 {
@@ -1294,17 +1308,15 @@ static enum attn_status find_item(void *user, struct attn_item_result *result,
 static enum attn_status ask_items(struct heads *heads, struct attn_error *err)
 {
     const struct attn_frame *frame = &heads->frame;
-    const struct attn_study_work work = {
-        .host = frame->host,
+    const struct attn_many_options options = {
         .request = &frame->request,
-        .options.measures = heads->shown,
-        .options.has_mixes = heads->mixes != NULL,
-        .options.keeps_tensors = heads->has_pairs,
-        .find = find_item,
-        .user = heads,
+        .measures = heads->shown,
+        .has_mixes = heads->mixes != NULL,
+        .keeps_tensors = heads->has_pairs,
     };
+    const struct attn_item_calls calls = {.next = next_item, .find = find_item, .user = heads};
 
-    return attn_study_run(frame->study, &work, err);
+    return attn_stream_run(frame->stream, frame->host, &options, &calls, err);
 }
 
 /* --- The procedure ---------------------------------------------------------------------------- */
@@ -1451,7 +1463,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
         find_shown(args, frame->config, has_prompt && !frame->item ? &frame->request : NULL);
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites =
-        frame->request.maps.drop_sinks > 0 || (has_types(args) && !frame->study)
+        frame->request.maps.drop_sinks > 0 || (has_types(args) && !frame->stream)
             ? "pattern,resid_pre"
             : "pattern";
     heads->drop_sinks = frame->request.maps.drop_sinks;
@@ -1496,7 +1508,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct heads *heads = state;
 
-    if (heads->frame.study)
+    if (heads->frame.stream)
         return ask_items(heads, err);
     ATTN_TRY(read_text(heads, err));
     if (has_ablation(heads->args))
@@ -1533,13 +1545,13 @@ static const struct attn_procedure procedure = {
     .views = views,
     .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct heads),
-    .study = offsetof(struct attn_heads_args, study),
+    .items.study = offsetof(struct attn_heads_args, study),
     .tower = offsetof(struct attn_heads_args, tower),
-    .meet_first = meet_first,
-    .take_item = take_item,
-    .pairs = pairs,
-    .derive = find_types,
-    .fits = fits,
+    .items.meet_first = meet_first,
+    .items.take_item = take_item,
+    .items.pairs = pairs,
+    .items.derive = find_types,
+    .items.fits = fits,
     .choose = choose,
     .shows = shows,
     .draw = draw,

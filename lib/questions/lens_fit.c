@@ -344,7 +344,7 @@ static enum attn_status check_short(const struct fitting *fitting, struct attn_e
 }
 
 /* Writes the file, and creates the table that describes it (struct attn_study_gather). */
-static enum attn_status tabulate(void *user, struct attn_study *study, struct attn_table **table,
+static enum attn_status tabulate(void *user, struct attn_stream *stream, struct attn_table **table,
                                  struct attn_error *err)
 {
     struct fitting *fitting = user;
@@ -352,7 +352,7 @@ static enum attn_status tabulate(void *user, struct attn_study *study, struct at
     struct attn_rows rows = {.columns = columns, .n = N_COLUMN};
     enum attn_status status = ATTN_OK;
 
-    (void)study;
+    (void)stream;
     ATTN_TRY(check_short(fitting, err));
     for (size_t i = 0; i < fitting->n; i++)
         fitting->sums[i] /= (double)fitting->n_text;
@@ -421,7 +421,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     struct attn_procedure own = attn_lens_fit;
     enum attn_status status = ATTN_OK;
 
-    own.gather = &gather;
+    own.items.gather = &gather;
     if (fitting.args->study && call->host && call->request)
         status = open_file(&fitting, err);
     if (status == ATTN_OK)
@@ -440,9 +440,9 @@ const struct attn_procedure attn_lens_fit = {
     .n_view = sizeof views / sizeof *views,
     .needs_output = true,
     .state_size = sizeof(struct fit),
-    .study = offsetof(struct attn_lens_args, study),
-    .is_listed = true,
-    .is_ragged = true,
+    .items.study = offsetof(struct attn_lens_args, study),
+    .items.is_listed = true,
+    .items.is_ragged = true,
     .draw = draw,
     .perform = perform,
     .check = check,

@@ -2,9 +2,9 @@
 #include "questions/question_internal.h"
 
 #include "base/given.h"
+#include "input/sequence.h"
 #include "params/param_internal.h"
 #include "questions/study.h"
-#include "questions/study_internal.h"
 
 #include <string.h>
 
@@ -87,8 +87,7 @@ enum attn_status attn_question_check_values(const struct attn_question *question
 }
 
 void attn_question_defaults(const struct attn_question *question, const void *args,
-                            const struct attn_request *request,
-                            struct attn_study_defaults *defaults)
+                            const struct attn_request *request, struct attn_item_defaults *defaults)
 {
     const struct values values = {question, args, request};
 
@@ -101,13 +100,13 @@ void attn_question_defaults(const struct attn_question *question, const void *ar
         if (!param->keys || !is_set(&values, &walk))
             continue;
         if (param->type != ATTN_PARAM_PLACES) {
-            attn_study_add_default(defaults, param->keys, NULL);
+            attn_item_defaults_add(defaults, param->keys, NULL);
             continue;
         }
         memcpy(&places, home + param->offset, sizeof places);
         memcpy(&n_place, home + param->second, sizeof n_place);
         for (size_t i = 0; i < n_place; i++)
-            attn_study_add_default(defaults, NULL, places[i].name);
+            attn_item_defaults_add(defaults, NULL, places[i].name);
     }
 }
 

@@ -2,8 +2,8 @@
 #ifndef ATTN_QUESTIONS_QUESTION_INTERNAL_H
 #define ATTN_QUESTIONS_QUESTION_INTERNAL_H
 
+#include "questions/item_notes.h"
 #include "questions/question.h"
-#include "questions/study_internal.h"
 #include "tables/table_order.h"
 
 /* Iterates over the parameters of a question; part and item must be 0 at first. */
@@ -35,6 +35,6 @@ bool attn_question_order(const struct attn_question *question, const void *args,
  * ARGS name for items without them. */
 void attn_question_defaults(const struct attn_question *question, const void *args,
                             const struct attn_request *request,
-                            struct attn_study_defaults *defaults);
+                            struct attn_item_defaults *defaults);
 
 #endif

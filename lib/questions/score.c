@@ -547,7 +547,7 @@ static const struct attn_procedure of_text = {
     .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct scoring),
     .sum_size = sizeof(struct attn_score_sum),
-    .study = offsetof(struct attn_score_args, study),
+    .items.study = offsetof(struct attn_score_args, study),
     .makes_runs = true,
     .question = &attn_question_score,
     .prepare = prepare,
@@ -827,14 +827,20 @@ static size_t count_tokens(const struct item_scoring *scoring, const char *text)
     return n;
 }
 
-/* If target or foil of ITEM has several tokens, both are scored as continuations
- * (attn_study_fill_fn). */
-static enum attn_status fill_item(void *user, struct attn_item *item, struct attn_error *err)
+/* Reads the next item (attn_next_fn). If target or foil has several tokens, both are scored as
+ * continuations. */
+static enum attn_status next_item(void *user, struct attn_item **given, struct attn_error *err)
 {
     const struct item_scoring *scoring = user;
     struct attn_answer_args args = scoring->args->answer;
+    struct attn_item *item;
     const char **next;
 
+    ATTN_TRY(attn_stream_next(scoring->frame.stream, given, err));
+    item = *given;
+    if (!item)
+        return ATTN_OK;
+    item->answer.at = attn_number_list_or(item->answer.at, args.at);
     item->queries = (struct attn_number_list){0};
     item->next = NULL;
     item->n_next = 0;
@@ -920,7 +926,7 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     return ATTN_OK;
 }
 
-/* Appends the row of an item (attn_stream_find_fn). */
+/* Appends the row of an item (attn_answer_fn). */
 static enum attn_status find_score(void *user, struct attn_item_result *result,
                                    struct attn_error *err)
 {
@@ -971,7 +977,7 @@ static enum attn_status prepare_items(void *state, struct attn_error *err)
     frame->config = attn_model_config(attn_host_model(frame->host));
     attn_host_tokenizer(frame->host, &scoring->tokenizer, NULL);
     attn_frame_choose_nothing(&frame->request);
-    ATTN_TRY(attn_study_peek(frame->study, &first, err));
+    ATTN_TRY(attn_stream_first(frame->stream, &first, err));
     return attn_error_at(choose_question(scoring, first, err), ATTN_STAGE_OPTIONS, err);
 }
 
@@ -1002,18 +1008,14 @@ static enum attn_status ask_items(void *state, struct attn_error *err)
 {
     struct item_scoring *scoring = state;
     struct attn_frame *frame = &scoring->frame;
-    const struct attn_study_work work = {
-        .host = frame->host,
+    const struct attn_many_options options = {
         .request = &frame->request,
-        .options.has_logits = scoring->question == ASK_TARGET,
-        .options.has_surprisal = scoring->question != ASK_TARGET,
-        .at = scoring->args->answer.at,
-        .find = find_score,
-        .fill = fill_item,
-        .user = scoring,
+        .has_logits = scoring->question == ASK_TARGET,
+        .has_surprisal = scoring->question != ASK_TARGET,
     };
+    const struct attn_item_calls calls = {.next = next_item, .find = find_score, .user = scoring};
 
-    return attn_study_run(frame->study, &work, err);
+    return attn_stream_run(frame->stream, frame->host, &options, &calls, err);
 }
 
 static const struct attn_procedure of_items = {
@@ -1024,9 +1026,9 @@ static const struct attn_procedure of_items = {
     .n_view = sizeof item_views / sizeof *item_views,
     .state_size = sizeof(struct item_scoring),
     .sum_size = sizeof(struct attn_score_sum),
-    .study = offsetof(struct attn_score_args, study),
+    .items.study = offsetof(struct attn_score_args, study),
     .question = &attn_question_score,
-    .pairs = pairs_of_items,
+    .items.pairs = pairs_of_items,
     .makes_runs = true,
     .check = check_items,
     .prepare = prepare_items,

@@ -588,7 +588,7 @@ static const struct attn_table_view layer_views[] = {
 
 #define COMMON                                                                                     \
     .question = &attn_question_sinks, .state_size = sizeof(struct sinks),                          \
-    .study = offsetof(struct attn_sinks_args, study), .choose = choose, .release = release
+    .items.study = offsetof(struct attn_sinks_args, study), .choose = choose, .release = release
 
 static const struct attn_procedure of_heads = {
     .name = "sinks",
@@ -605,7 +605,7 @@ static const struct attn_procedure of_tokens = {
     COMMON,
     .columns = token_columns,
     .n_column = N_TOKEN_COLUMN,
-    .is_keyed = true,
+    .items.is_keyed = true,
     .sort = "rate",
     .ask = ask_tokens,
 };

@@ -1490,15 +1490,17 @@ static void draw(const void *given, struct attn_drawn *drawn)
 
 #define PROCEDURE                                                                                  \
     .name = "spans", .question = &attn_question_spans, .columns = columns, .n_column = N_COLUMN,   \
-    .state_size = sizeof(struct spans), .study = offsetof(struct attn_spans_args, study),          \
-    .derive = derive, .take_item = take_item, .choose = choose, .prepare = prepare,                \
+    .state_size = sizeof(struct spans), .items.study = offsetof(struct attn_spans_args, study),    \
+    .items.derive = derive, .items.take_item = take_item, .choose = choose, .prepare = prepare,    \
     .shows = shows, .draw = draw, .ask = ask, .release = release
 #define VIEWS(rows) .views = (rows), .n_view = sizeof(rows) / sizeof *(rows)
 
-static const struct attn_procedure of_heads = {PROCEDURE, VIEWS(head_views), .is_keyed = true};
-static const struct attn_procedure of_spans = {PROCEDURE, VIEWS(span_views), .is_keyed = true};
-static const struct attn_procedure of_steps = {PROCEDURE, VIEWS(step_views), .is_listed = true,
-                                               .is_ragged = true};
+static const struct attn_procedure of_heads = {PROCEDURE, VIEWS(head_views),
+                                               .items.is_keyed = true};
+static const struct attn_procedure of_spans = {PROCEDURE, VIEWS(span_views),
+                                               .items.is_keyed = true};
+static const struct attn_procedure of_steps = {PROCEDURE, VIEWS(step_views),
+                                               .items.is_listed = true, .items.is_ragged = true};
 
 static const struct attn_procedure *choose_procedure(const void *given)
 {

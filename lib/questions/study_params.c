@@ -2,7 +2,7 @@
 #include "questions/questions_internal.h"
 
 #include "params/param_internal.h"
-#include "stream/stream_internal.h"
+#include "stream/restart_params.h"
 
 #include <string.h>
 

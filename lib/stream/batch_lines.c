@@ -434,7 +434,7 @@ enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, struct at
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-static void seek(struct attn_batch_lines *lines, uint64_t offset)
+void attn_batch_lines_seek(struct attn_batch_lines *lines, uint64_t offset)
 {
     lines->offset = offset;
     lines->at = lines->filled = 0;
@@ -442,16 +442,11 @@ static void seek(struct attn_batch_lines *lines, uint64_t offset)
     lines->state = lines->options.is_fasta ? FIELD_RECORD : FIELD_BEGIN;
 }
 
-void attn_batch_lines_rewind(struct attn_batch_lines *lines)
-{
-    seek(lines, 0);
-}
-
 /* Counts the \n before offset END. */
 static enum attn_status count(struct attn_batch_lines *lines, uint64_t end, uint64_t *n,
                               struct attn_error *err)
 {
-    seek(lines, 0);
+    attn_batch_lines_seek(lines, 0);
     *n = 0;
     lines->is_before = false;
     while (lines->offset < end) {
@@ -483,7 +478,7 @@ enum attn_status attn_batch_lines_count_before(struct attn_batch_lines *lines, u
     if (lines->first == 0)
         return ATTN_OK;
     status = count(lines, lines->first, n, err);
-    seek(lines, offset);
+    attn_batch_lines_seek(lines, offset);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
@@ -494,14 +489,14 @@ enum attn_status attn_batch_lines_peek(struct attn_batch_lines *lines, const cha
     enum attn_status status;
 
     if (lines->is_file)
-        seek(lines, 0);
+        attn_batch_lines_seek(lines, 0);
     status = fill(lines, err);
     *text = lines->buffer + lines->n_mark;
     *size = lines->filled - lines->n_mark;
     while (!lines->is_at_end && *size > 0 && (*text)[*size - 1] != '\n')
         --*size;
     if (lines->is_file)
-        seek(lines, offset);
+        attn_batch_lines_seek(lines, offset);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
@@ -567,7 +562,7 @@ static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_er
     ATTN_TRY(fill(lines, err)); /* also detects FASTA */
     /* Finds the first line that begins at or after FROM, by searching \n from the byte before it
      * on. */
-    seek(lines, from > 0 ? from - 1 : 0);
+    attn_batch_lines_seek(lines, from > 0 ? from - 1 : 0);
     if (from > 0 && lines->options.is_fasta)
         lines->state = FIELD_PLAIN;
     while (from > 0 && !is_found && lines->offset < lines->limit) {

@@ -87,8 +87,8 @@ enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, struct at
                                        uint64_t begin, uint64_t end, uint32_t crc,
                                        struct attn_error *err);
 
-/* Restarts with the first line of the file. */
-void attn_batch_lines_rewind(struct attn_batch_lines *lines);
+/* Goes on with the line of the file that begins at OFFSET. */
+void attn_batch_lines_seek(struct attn_batch_lines *lines, uint64_t offset);
 
 /* Counts the lines before the shard by reading them. ATTN_CANCELED if it is stopped. */
 enum attn_status attn_batch_lines_count_before(struct attn_batch_lines *lines, uint64_t *n,

@@ -25,6 +25,7 @@
 
 #include "base/sink.h"
 #include "base/source.h"
+#include "stream/records.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,6 +89,11 @@ struct attn_each_options {
     void *user; /* passed to is_spoiled */
 
     struct attn_each_result *result; /* set at the end, also after a failure; or NULL */
+
+    /* [n_output] several files of other formats instead of `path` and `sink`, for a batch: the
+     * first gives journal and manifest their names */
+    const struct attn_records_item *outputs;
+    size_t n_output;
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */

@@ -253,7 +253,8 @@ static enum attn_status take_input(struct attn_items *items, struct attn_item **
     made->input = *input;
     if (items->make)
         status = items->make(items->user, made, err);
-    made->texts[0] = made->input;
+    if (made->texts)
+        made->texts[0] = made->input;
     made->line = made->end = items->n_read;
     if (status == ATTN_OK)
         *item = made;
@@ -352,6 +353,53 @@ enum attn_status attn_items_next(struct attn_items *items, struct attn_item **it
     return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
+bool attn_items_are_records(const struct attn_items *items)
+{
+    return items->names;
+}
+
+/* Counts the items after the offset AT. */
+static enum attn_status count(struct attn_items *items, uint64_t at, uint64_t *n,
+                              struct attn_error *err)
+{
+    bool is_over = false;
+
+    attn_batch_lines_seek(items->lines, at);
+    for (bool is_header = items->csv.separator != 0; !is_over; is_header = false) {
+        size_t line;
+
+        ATTN_TRY(read_line(items, &line, &is_over, err));
+        *n += !is_over && !is_header && items->line.begin >= items->from;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_items_count(struct attn_items *items, uint64_t *n, struct attn_error *err)
+{
+    enum { MOST_COUNTED = 16 << 20 };
+    const struct attn_sha256 read = items->read;
+    const size_t line_number = items->line_number;
+    uint64_t size, first, at;
+    enum attn_status status;
+
+    *n = 0;
+    if (!attn_batch_lines_is_file(items->lines, &size) || size > MOST_COUNTED)
+        return ATTN_OK;
+    if (items->options.inputs)
+        *n = (items->limit < items->options.n_input ? items->limit : items->options.n_input) -
+             items->from;
+    if (items->options.inputs)
+        return ATTN_OK;
+    attn_batch_lines_range(items->lines, &first, &at);
+    status = attn_error_at(count(items, items->names ? first : 0, n, err), ATTN_STAGE_INPUT, err);
+    attn_batch_lines_seek(items->lines, at);
+    items->read = read;
+    items->line_number = line_number;
+    if (items->names && items->names->most > 0 && *n > items->names->most)
+        *n = items->names->most;
+    return status;
+}
+
 void attn_items_stop(struct attn_items *items)
 {
     items->is_unwanted = true;
@@ -391,6 +439,32 @@ static enum attn_status read_header(struct attn_items *items, struct attn_error 
         if (attn_record_key_is_label(&items->csv.columns[i].key))
             ATTN_TRY(add_label(items, items->csv.columns[i].name, err));
     return ATTN_OK;
+}
+
+/* Reads the labels of records: those of the first line of the input that is an object, regardless
+ * of the shard. */
+static enum attn_status read_first_labels(struct attn_items *items, struct attn_error *err)
+{
+    struct attn_item first = {.failure = ATTN_RECORD_FAILURE_BAD_JSON};
+    enum attn_status status = ATTN_OK;
+    const char *text, *last;
+    size_t size;
+
+    ATTN_TRY(attn_batch_lines_peek(items->lines, &text, &size, err));
+    last = text + size;
+    for (const char *at = text;
+         at < last && status == ATTN_OK && first.failure == ATTN_RECORD_FAILURE_BAD_JSON;) {
+        const char *end = memchr(at, '\n', (size_t)(last - at));
+        const size_t n = (size_t)((end ? end : last) - at);
+
+        attn_item_release(&first);
+        status = attn_item_read_line(at, n, items->names, &first, err);
+        at += n + 1;
+    }
+    for (size_t i = 0; status == ATTN_OK && i < first.n_label; i++)
+        status = add_label(items, first.labels[i].name, err);
+    attn_item_release(&first);
+    return status;
 }
 
 /* --- Opening ---------------------------------------------------------------------------------- */
@@ -524,6 +598,8 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
     ATTN_TRY(attn_batch_lines_open(&lines, &items->lines, err));
     if (items->csv.separator)
         ATTN_TRY(read_header(items, err));
+    else if (items->names && items->names->is_all)
+        ATTN_TRY(read_first_labels(items, err));
     return cut_shard(items, err);
 }
 
@@ -600,7 +676,7 @@ enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     forget_ahead(items);
-    attn_batch_lines_rewind(items->lines);
+    attn_batch_lines_seek(items->lines, 0);
     attn_sha256_init(&items->read);
     items->n_read = items->options.inputs ? (size_t)items->from : 0;
     items->line_number = 1;

@@ -19,6 +19,13 @@ enum attn_status attn_items_open_records(const struct attn_items_options *given,
                                          const struct attn_record_names *names,
                                          struct attn_items **items, struct attn_error *err);
 
+/* Whether the items are records, whose lines can be skipped (attn_items_skip). */
+bool attn_items_are_records(const struct attn_items *items);
+
+/* Sets *N to the number of items of the input by reading it, or to 0 if it is a pipe or has more
+ * than 16 MiB. Call it before another thread reads items. */
+enum attn_status attn_items_count(struct attn_items *items, uint64_t *n, struct attn_error *err);
+
 /* Lets MAKE fill the input of each item, which may use the item's store; the `inputs` of the
  * options are only counted. */
 typedef enum attn_status (*attn_item_make_fn)(void *user, struct attn_item *item,
@@ -97,7 +104,8 @@ void attn_item_name_places(struct attn_item *item, const struct attn_places *oth
 enum attn_status attn_item_finish(struct attn_item *item, bool has_marks, struct attn_error *err);
 
 /* Returns the names of the labels: those of the header; for JSON Lines, once it was read, those of
- * the first readable item of the whole input. NULL without labels. */
+ * the first readable item of the whole input; for records those of its first lines, if all labels
+ * are wanted. NULL without labels. */
 const char *const *attn_items_labels(const struct attn_items *items, size_t *n);
 
 /* Returns the name for messages: the path, or "standard input". */

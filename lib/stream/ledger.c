@@ -49,7 +49,7 @@ void attn_ledger_append_path(struct attn_buffer *out, const char *path, size_t s
 
 const char *attn_ledger_field(const struct attn_ledger *ledger, size_t i)
 {
-    return i > 0 ? ledger->outputs[i].format : ledger->is_batch ? "output" : "each";
+    return i > 0 ? ledger->outputs[i].format : ledger->field;
 }
 
 /* Names the files beside the first output. */
@@ -256,18 +256,9 @@ enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *
                   is_resumed ? "an earlier checkpoint is taken" : "all is computed anew");
     if (is_resumed)
         attn_note(ledger->notes.on_note, ledger->notes.user, ATTN_NOTE_CONTINUED,
-                  "'%s' continues at %s %s", name.text, ledger->is_batch ? "record" : "item",
+                  "'%s' continues at %s %s", name.text, ledger->unit,
                   attn_quantity_count(ledger->done.n_record, count));
     return ATTN_OK;
-}
-
-enum attn_status attn_ledger_report_input(const char *input, const char *path, const char *what,
-                                          struct attn_error *err)
-{
-    attn_error_set(err, ATTN_INVALID, "'%s' %s, expected the input recorded in '%s'",
-                   attn_quote_string(input).text, what, attn_quote_string(path).text);
-    attn_error_hint(err, "remove '%s' to compute all anew", attn_quote_string(path).text);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
 /* --- Checkpoints ------------------------------------------------------------------------------ */
@@ -285,7 +276,7 @@ static enum attn_status measure(struct attn_ledger *ledger, bool *is_ready, stru
     if (ledger->has_read)
         attn_digest_hex(&ledger->read, ledger->done.input);
     attn_buffer_reset(&ledger->state);
-    *is_ready = ledger->is_batch || attn_records_save(ledger->records, &ledger->state);
+    *is_ready = attn_records_save(ledger->records, &ledger->state);
     return attn_buffer_check(&ledger->state, err);
 }
 
@@ -322,7 +313,7 @@ enum attn_status attn_ledger_write(struct attn_ledger *ledger,
     double seconds;
 
     ATTN_TRY(attn_records_write(ledger->records, result, err));
-    if (ledger->is_batch) {
+    if (ledger->skips_lines) {
         done->begin = item->begin;
         done->crc = item->crc;
         done->n_line_before = item->number - done->n_record;

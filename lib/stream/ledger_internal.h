@@ -5,14 +5,14 @@
  *     struct attn_ledger ledger = {.journal = -1, .options = &each};
  *     attn_ledger_name(&ledger, outputs, n_output, &size, &err);   // a file, so it can be resumed
  *     attn_ledger_open(&ledger, &form, host, &err);
- *     attn_ledger_find(&ledger, &made, &err);               // to resume
- *     attn_ledger_cut(&ledger, &err);
+ *     attn_ledger_resume(&ledger, items, load, user, &result, &err);
  *     attn_ledger_write(&ledger, &result, &err);            // each record
  *     attn_ledger_finish(&ledger, host, &err);              // parts get their final names
  *     attn_ledger_keep(&ledger, &err);                      // or ends early
  *     attn_ledger_release(&ledger);
  *
  *     ledger.c           names, checkpoints, the end
+ *     ledger_resume.c    passes on or skips the items of earlier runs
  *     ledger_journal.c   a line for each checkpoint, from which a killed process is resumed
  *     ledger_manifest.c  FILE.run.json: tool, model, options, input, counts and outputs of the
  *                        results, with the SHA-256 of each file
@@ -57,14 +57,18 @@ struct attn_ledger_done {
 /* Initialize `journal` with -1, set the fields up to `state`, and zero the rest. */
 struct attn_ledger {
     const struct attn_each_options *options; /* borrowed; its path, sink and result are not used */
-    /* The outputs of a batch. A resumed run skips the input up to the last line, which is recorded.
-     * Otherwise rows of items, whose sinks have a state (attn_records_save). */
-    bool is_batch;
+    const char *unit;                        /* what results are of, "record" or "item" */
+    const char *field; /* the field that names the first output, for messages */
+    bool has_tokens;   /* results are of texts, whose tokens are counted */
+    /* A resumed run skips the input up to the last line, which is recorded, instead of reading its
+     * items again. */
+    bool skips_lines;
     bool has_kept; /* the rows are also written to NAME.state, the last output */
     size_t shard, n_shard;
     const volatile sig_atomic_t *cancel; /* or NULL */
     struct attn_notes notes;
-    /* owns; the state of the sinks: printable ASCII without quotes and backslashes */
+    /* owns; the state of the sinks (attn_records_save): printable ASCII without quotes and
+     * backslashes */
     struct attn_buffer state;
 
     struct attn_records_item *outputs; /* [n_output] owns; their paths include the shard */
@@ -157,10 +161,13 @@ enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *
 enum attn_status attn_ledger_report_other(const char *path, const char *what, const char *remedy,
                                           struct attn_error *err);
 
-/* Sets the error that the input differs from the one recorded in the journal or manifest PATH. WHAT
- * is the difference: "has more lines". */
-enum attn_status attn_ledger_report_input(const char *input, const char *path, const char *what,
-                                          struct attn_error *err);
+/* If the options say so, goes on after the items of earlier runs: passes each to LOAD, as
+ * attn_records_load does, or skips their lines. Sets the counts of RESULT, and `is_complete` if
+ * nothing is left to compute. ATTN_INVALID at the stage of the options if the files belong to
+ * another model, input or options. */
+enum attn_status attn_ledger_resume(struct attn_ledger *ledger, struct attn_items *items,
+                                    attn_record_take_fn load, void *user,
+                                    struct attn_each_result *result, struct attn_error *err);
 
 /* --- Checkpoints and the end ------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /* ledger_journal.c - the journal: see ledger_internal.h. The file is a table: four lines with the
  * identity of the results, a line with column names, then lines of integers and digests, separated
- * by tabs, with the owner's state at the end. The last column of each line is the CRC-32 of the
- * text before it, so an incomplete line is ignored. */
+ * by tabs, with the state of the sinks at the end. The last column of each line is the CRC-32 of
+ * the text before it, so an incomplete line is ignored. */
 #include "stream/ledger_internal.h"
 
 #include "base/escape.h"
@@ -62,8 +62,7 @@ static void append_facts(struct attn_buffer *text, const struct attn_ledger *led
 #undef NAME
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
         attn_buffer_append_format(text, "%s\t", attn_record_failure_code(i));
-    attn_buffer_append_format(text, "input\tsizes and digests of %zu files%s", ledger->n_file,
-                              !ledger->is_batch ? "\tstate" : "");
+    attn_buffer_append_format(text, "input\tsizes and digests of %zu files\tstate", ledger->n_file);
     end_line(text, begin);
 }
 
@@ -130,10 +129,8 @@ enum attn_status attn_ledger_journal_append(const struct attn_ledger *ledger,
     for (size_t i = 0; i < ledger->n_file; i++)
         attn_buffer_append_format(&text, "\t%" PRIu64 "\t%s", ledger->extents[i].size,
                                   ledger->extents[i].hex);
-    if (!ledger->is_batch) {
-        attn_buffer_append_char(&text, '\t');
-        attn_buffer_append(&text, ledger->state.data, ledger->state.size);
-    }
+    attn_buffer_append_char(&text, '\t');
+    attn_buffer_append(&text, ledger->state.data, ledger->state.size);
     end_line(&text, 0);
     ATTN_TRY(write_all(ledger, &text, err));
     return ledger->options->is_synced && fdatasync(ledger->journal) != 0
@@ -206,7 +203,7 @@ static bool read_checkpoint(const struct journal_line *line, struct attn_ledger 
     for (size_t i = 0; i < ledger->n_file; i++)
         is_good = is_good && read_column(line, &at, &ledger->extents[i].size, NULL) &&
                   read_column(line, &at, NULL, ledger->extents[i].hex);
-    if (!ledger->is_batch && is_good && at <= line->size) { /* the rest of the line */
+    if (is_good && at <= line->size) { /* the rest of the line */
         attn_buffer_reset(&ledger->state);
         attn_buffer_append(&ledger->state, line->text + at, line->size - at);
         at = line->size + 1;
@@ -220,12 +217,8 @@ static enum attn_status compare_facts(const struct attn_buffer *text,
                                       const struct attn_ledger *ledger, const char **other,
                                       size_t *at, struct attn_error *err)
 {
-    /* checked only without a state; an owner with a state has the same outputs for the same
-     * version */
-    enum { OUTPUTS = 4 };
     static const char *const names[] = {"another version of attn-cli", "another model",
-                                        "other options",
-                                        "another input", [OUTPUTS] = "other outputs"};
+                                        "other options", "another input", "other outputs"};
     struct attn_buffer expected = {0};
     struct journal_line line, wanted = {.end = 0};
     enum attn_status status;
@@ -239,7 +232,7 @@ static enum attn_status compare_facts(const struct attn_buffer *text,
 
         if (!*other && (!is_wanted || line.size != wanted.size ||
                         memcmp(line.text, wanted.text, wanted.size) != 0))
-            *other = names[!ledger->is_batch && i == OUTPUTS ? 0 : i];
+            *other = names[i];
         n = wanted.end;
         *at = line.end;
     }

@@ -1,6 +1,6 @@
 /* many.c - see many.h. A worker computes one batch of texts at a time: short texts together in
  * packs, others alone, and long ones with all threads. Or it asks about one item at a time. */
-#include "stream/stream_internal.h"
+#include "stream/many.h"
 
 #include "base/given.h"
 #include "base/memory.h"
@@ -11,6 +11,7 @@
 #include "run/run_internal.h"
 #include "stream/many_item.h"
 #include "stream/window.h"
+#include "tables/table_internal.h"
 
 enum {
     DEFAULT_WINDOW = 1024,
@@ -20,8 +21,7 @@ enum {
 
 struct many {
     const struct attn_many_task *task;
-    const struct attn_many_calls *calls;
-    attn_ask_fn ask;               /* computes each item; or NULL */
+    const struct attn_item_calls *calls;
     struct attn_many_pack **packs; /* [n_worker] owns; the session of each worker */
     struct attn_item *half;        /* a pair whose second text is next; or NULL */
     size_t n_run;                  /* number of texts handed out that did not fail */
@@ -29,6 +29,11 @@ struct many {
                                       number of records in which it changed nothing; or NULL */
     size_t n_part;
     uint64_t noted; /* bit set of the codes of notes that were given for an earlier text */
+
+    /* The current item, while answers are found: */
+    struct attn_table *rows;   /* owns; or NULL */
+    double *beside;            /* owns; the numbers beside its rows; or NULL */
+    struct attn_error failure; /* failure of its first text; or {0} */
 };
 
 /* A batch of texts, with the worker's session. */
@@ -57,7 +62,7 @@ static enum attn_status read_text(void *user, void *slot, size_t *n_byte, bool *
     *is_over = !item->given;
     if (*is_over)
         return ATTN_OK;
-    item->is_last = many->ask || item->is_second || item->given->pair == ATTN_ITEM_SINGLE ||
+    item->is_last = many->calls->ask || item->is_second || item->given->pair == ATTN_ITEM_SINGLE ||
                     item->given->failure != ATTN_RECORD_FAILURE_NONE;
     many->half = item->is_last ? NULL : item->given;
     *n_byte = sizeof *item + sizeof *item->given + attn_item_n_byte(item->given);
@@ -122,6 +127,59 @@ static void note_oddities(struct many *many, const struct attn_many_item *item)
     }
 }
 
+/* Returns true if STATUS with ERR is a failure of a single item. */
+static bool is_of_item(enum attn_status status, const struct attn_error *err)
+{
+    /* ATTN_IO: the item's picture cannot be read */
+    return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED ||
+            (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) &&
+           err->stage != ATTN_STAGE_MODEL && err->stage != ATTN_STAGE_OUTPUT &&
+           err->stage != ATTN_STAGE_CHECK;
+}
+
+/* Adds the answer to the result of a text, unless an earlier text of the item failed. */
+static enum attn_status find(struct many *many, struct attn_item_result *result,
+                             struct attn_error *err)
+{
+    struct attn_error why = many->failure;
+
+    many->failure = (struct attn_error){.status = ATTN_OK};
+    if (why.status == ATTN_OK && result->failure == ATTN_RECORD_FAILURE_NONE) {
+        result->rows = many->rows;
+        result->beside = many->beside;
+        why.status = attn_error_at(many->calls->find(many->calls->user, result, &why),
+                                   ATTN_STAGE_INPUT, &why);
+        many->rows = result->rows;
+        many->beside = result->beside;
+        if (why.status != ATTN_OK && !is_of_item(why.status, &why))
+            return attn_error_copy(err, &why);
+    }
+    if (why.status != ATTN_OK) {
+        result->failure = ATTN_RECORD_FAILURE_NO_FIT;
+        result->err = why;
+    }
+    if (!result->is_last && result->failure != ATTN_RECORD_FAILURE_NONE)
+        many->failure = result->err;
+    return ATTN_OK;
+}
+
+/* Passes RESULT to the caller; of a pair with an answer, only the second. */
+static enum attn_status hand_out(struct many *many, struct attn_item_result *result,
+                                 struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (many->calls->find) {
+        ATTN_TRY(find(many, result, err));
+        if (!result->is_last)
+            return ATTN_OK;
+    }
+    status = attn_call_status(many->calls->done(many->calls->user, result, err), "done", err);
+    if (many->rows)
+        attn_table_reset(many->rows);
+    return status;
+}
+
 /* Passes the result of the item in SLOT to the caller. Implements `take` of struct
  * attn_window_form. */
 static enum attn_status hand_out_result(void *user, void *slot, bool is_followed,
@@ -129,6 +187,7 @@ static enum attn_status hand_out_result(void *user, void *slot, bool is_followed
 {
     struct many *many = user;
     struct attn_many_item *item = slot;
+    struct attn_spaces spaces = {0};
     struct attn_item_result result;
     enum attn_status status;
 
@@ -139,7 +198,9 @@ static enum attn_status hand_out_result(void *user, void *slot, bool is_followed
     if (result.is_general)
         return attn_error_copy(err, &result.err);
     result.is_followed = is_followed;
-    status = attn_call_status(many->calls->done(many->calls->user, &result, err), "done", err);
+    if (many->calls->find)
+        result.spaces = &spaces;
+    status = hand_out(many, &result, err);
     note_oddities(many, item);
     return status;
 }
@@ -243,15 +304,6 @@ static enum attn_status compute(void *user, struct attn_window *window, int work
 
 /* --- Asking ---------------------------------------------------------------------------------- */
 
-bool attn_many_is_of_item(enum attn_status status, const struct attn_error *err)
-{
-    /* ATTN_IO: the item's picture cannot be read */
-    return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED ||
-            (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) &&
-           err->stage != ATTN_STAGE_MODEL && err->stage != ATTN_STAGE_OUTPUT &&
-           err->stage != ATTN_STAGE_CHECK;
-}
-
 /* Computes the answer about item NUMBER. Implements `compute` of struct attn_window_form. A failure
  * is stored until all items before it are handed out. */
 static enum attn_status answer(void *user, struct attn_window *window, int worker, size_t number,
@@ -272,28 +324,28 @@ static enum attn_status answer(void *user, struct attn_window *window, int worke
     if (result->failure == ATTN_RECORD_FAILURE_NONE) {
         struct attn_error why = {0};
 
-        why.status = many->ask(many->calls->user, result, &why);
+        why.status = many->calls->ask(many->calls->user, result, &why);
         result->err = why;
         if (why.status != ATTN_OK)
             result->failure = ATTN_RECORD_FAILURE_NO_FIT;
-        result->is_general = why.status != ATTN_OK &&
-                             (result->is_general || !attn_many_is_of_item(why.status, &why));
+        result->is_general =
+            why.status != ATTN_OK && (result->is_general || !is_of_item(why.status, &why));
     }
     attn_window_finish(window, number, n);
     return ATTN_OK;
 }
 
-enum attn_status attn_ask_many(struct attn_host *host, attn_ask_fn ask, bool is_parallel,
-                               const struct attn_many_calls *calls, struct attn_error *err)
+/* Asks about all items. */
+static enum attn_status ask_all(struct many *many, struct attn_host *host, bool is_serial,
+                                struct attn_error *err)
 {
     const int n = attn_host_n_thread(host);
-    const bool is_locked = is_parallel && attn_pool_lock(host->pool);
-    struct many many = {.calls = calls, .ask = ask};
-    struct attn_window_form form = window_form(&many);
+    const bool is_locked = !is_serial && attn_pool_lock(host->pool);
+    struct attn_window_form form = window_form(many);
     enum attn_status status;
 
     form.n_slot = ASKED_WINDOW * (size_t)n;
-    form.n_worker = is_parallel ? n : 0;
+    form.n_worker = is_serial ? 0 : n;
     form.compute = answer;
     status = attn_window_run(&form, host, err);
     if (is_locked)
@@ -315,7 +367,7 @@ static void note_idle(const struct many *many)
     attn_edit_parts_note_idle(attn_request_notes(request), many->parts, many->n_part, many->n_run);
 }
 
-/* Runs all records with N workers. The caller releases the task; this function frees the packs. */
+/* Runs all records with N workers. The caller releases the task and the packs. */
 static enum attn_status run(struct many *many, int n, struct attn_error *err)
 {
     const struct attn_many_options *options = &many->task->options;
@@ -335,30 +387,44 @@ static enum attn_status run(struct many *many, int n, struct attn_error *err)
     return ATTN_OK;
 }
 
-enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_options *options,
-                               const struct attn_many_calls *calls, struct attn_error *err)
+/* Runs all records with the request and the options GIVEN. */
+static enum attn_status run_texts(struct many *many, struct attn_host *host,
+                                  const struct attn_many_options *given, struct attn_error *err)
 {
+    const int n = attn_host_n_thread(host);
     struct attn_many_task task;
-    struct many many = {.task = &task, .calls = calls};
     enum attn_status status;
-    int n;
+
+    many->packs = attn_alloc((size_t)n, sizeof(struct attn_many_pack *), err);
+    if (!many->packs)
+        return ATTN_NO_MEMORY;
+    many->task = &task;
+    status = attn_many_task_init(&task, host, given, err);
+    if (status == ATTN_OK)
+        status = run(many, n, err);
+    for (int i = 0; i < n; i++)
+        attn_many_pack_free(many->packs[i]);
+    attn_free(many->packs);
+    attn_free(many->parts);
+    attn_many_task_release(&task);
+    many->task = NULL;
+    return status;
+}
+
+enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_options *options,
+                               const struct attn_item_calls *calls, struct attn_error *err)
+{
+    struct many many = {.calls = calls};
+    enum attn_status status;
 
     if (!attn_is_given(host, "host", err) || !attn_is_given(calls, "calls", err) ||
         !attn_is_given(calls->next, "next", err) || !attn_is_given(calls->done, "done", err))
         return ATTN_INVALID;
-    n = attn_host_n_thread(host);
-    many.packs = attn_alloc((size_t)n, sizeof(struct attn_many_pack *), err);
-    if (!many.packs)
-        return ATTN_NO_MEMORY;
-    status = attn_many_task_init(&task, host, options, err);
-    if (status == ATTN_OK)
-        status = run(&many, n, err);
+    status = calls->ask ? ask_all(&many, host, options && options->is_serial, err)
+                        : run_texts(&many, host, options, err);
     if (many.half && calls->release)
         calls->release(many.half);
-    for (int i = 0; i < n; i++)
-        attn_many_pack_free(many.packs[i]);
-    attn_free(many.packs);
-    attn_free(many.parts);
-    attn_many_task_release(&task);
+    attn_table_free(many.rows);
+    attn_free(many.beside);
     return status;
 }

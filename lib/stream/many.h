@@ -15,7 +15,7 @@
  *         return ATTN_OK;
  *     }
  *     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
- *     struct attn_many_calls calls = {.next = next, .done = done, .user = &lines};
+ *     struct attn_item_calls calls = {.next = next, .done = done, .user = &lines};
  *     options.request = &request, options.measures = ATTN_MEASURE_BIT(ATTN_MEASURE_ENTROPY);
  *     attn_run_many(host, &options, &calls, &err);
  *
@@ -55,6 +55,7 @@ struct attn_many_options {
     bool has_logits; /* computes the logits after one position of each item: its `answer.at`, by
                         default the last one */
     bool has_mixes;  /* computes how each head divides its weight */
+    bool is_serial;  /* with `ask`: items follow one after the other, each on all threads */
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */
@@ -106,13 +107,18 @@ struct attn_item_result {
 typedef enum attn_status (*attn_next_fn)(void *user, struct attn_item **item,
                                          struct attn_error *err);
 
+/* Adds the answer of a question to RESULT. */
+typedef enum attn_status (*attn_answer_fn)(void *user, struct attn_item_result *result,
+                                           struct attn_error *err);
+
 /* Receives the result of an item; for a pair, two results, one after the other. Called in the order
  * of the items, one call at a time, on any thread. While it blocks, reading stops when the window
  * is full. */
 typedef enum attn_status (*attn_done_fn)(void *user, const struct attn_item_result *result,
                                          struct attn_error *err);
 
-struct attn_many_calls {
+/* What is called for the items on their way, from `next` to `done`. */
+struct attn_item_calls {
     attn_next_fn next;
     attn_done_fn done;
     /* Releases an item, after its last `done`, or at the end if `done` was never called. Called
@@ -121,7 +127,16 @@ struct attn_many_calls {
     void (*release)(struct attn_item *item);
     void (*on_end)(void *user); /* called once, on any thread, if a failure ends the run early: a
                                    blocked `next` should return; or NULL */
-    void *user;                 /* user data of these functions */
+    /* Answers about the item of RESULT, also a pair at once, instead of a run of its text. RESULT
+     * has nothing else, except `spaces`. A failure belongs to the item, unless all items would fail
+     * with it. Called on several threads at a time. Or NULL. */
+    attn_answer_fn ask;
+    /* Adds the answer to the result of one text of an item, the only one, or the first or second of
+     * a pair; that of the last text counts, and is the only one that `done` receives. An emptied
+     * table and `beside` are reused. Called like `done`; not again for an item after one of its
+     * texts failed. Or NULL. */
+    attn_answer_fn find;
+    void *user; /* user data of these functions */
 };
 
 /* Runs all items that `next` reads. Memory in addition to the model: the window, a session of 256
@@ -131,7 +146,7 @@ struct attn_many_calls {
  * the results before the first unfinished item. */
 ATTN_API enum attn_status attn_run_many(struct attn_host *host,
                                         const struct attn_many_options *options,
-                                        const struct attn_many_calls *calls,
+                                        const struct attn_item_calls *calls,
                                         struct attn_error *err);
 
 #endif

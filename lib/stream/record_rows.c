@@ -523,6 +523,8 @@ TABLE_FORMAT(edges);
 
 void attn_record_rows_save(const struct attn_record_rows *rows, struct attn_buffer *out)
 {
+    if (rows->form->n_column == 0)
+        return;
     for (size_t c = 0; c < rows->n; c++)
         attn_buffer_append_format(out, "%s%zu", c > 0 ? "," : "", rows->places[c]);
     attn_buffer_append_format(out, ";%zu;", rows->n_row);
@@ -533,8 +535,10 @@ enum attn_status attn_record_rows_load(struct attn_record_rows *rows, const char
 {
     uint64_t number = 0;
 
-    ATTN_TRY(make_columns(rows, rows->form->n_column, err));
     *is_good = true;
+    if (rows->form->n_column == 0)
+        return ATTN_OK;
+    ATTN_TRY(make_columns(rows, rows->form->n_column, err));
     while (*is_good && *text != ';') {
         const size_t n = strcspn(text, ",;");
 

@@ -1,5 +1,5 @@
-/* restart_params.c - see stream_internal.h. */
-#include "stream/stream_internal.h"
+/* restart_params.c - see restart_params.h. */
+#include "stream/restart_params.h"
 
 #include "base/number.h"
 #include "params/param_internal.h"

@@ -736,7 +736,7 @@ START_TEST(codes_of_notes_have_names)
 
     ck_assert_str_eq(attn_note_name(ATTN_NOTE_SPACES), "spaces");
     for (size_t i = 0; i < n; i++) {
-        ck_assert_int_lt(codes[i], 64); /* study.c has a bit for each */
+        ck_assert_int_lt(codes[i], 64); /* item_notes.c has a bit for each */
         for (size_t k = 0; k < i; k++) {
             ck_assert_int_lt(codes[k], codes[i]); /* numbers go up in the list */
             ck_assert_str_ne(attn_note_name((enum attn_note)codes[i]),

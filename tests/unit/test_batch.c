@@ -171,7 +171,7 @@ START_TEST(names_the_field_that_does_not_fit)
         other = options;                                                                           \
         err = (struct attn_error){0};                                                              \
         other.field = value;                                                                       \
-        ck_assert_int_eq(attn_batch_open(&other, &batch, &err), ATTN_INVALID);                     \
+        ck_assert_int_eq(run(&other, host, &result, &err), ATTN_INVALID);                          \
         ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);                                           \
         ck_assert_msg(strstr(err.message, words), "%s", err.message);                              \
     } while (0)

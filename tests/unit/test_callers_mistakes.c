@@ -91,7 +91,7 @@ START_TEST(null_is_named_by_what_opens_and_runs)
 {
     struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
-    const struct attn_many_calls calls = {0};
+    const struct attn_item_calls calls = {0};
     struct attn_output output = {0};
     struct attn_run *run = prepare(host, &request);
     struct attn_capture *capture = NULL;
@@ -611,7 +611,7 @@ START_TEST(structs_without_their_size_are_refused)
     struct attn_explainer *explainer;
     struct attn_encoding encoding = {0};
     const struct attn_tokenizer *tokenizer;
-    const struct attn_many_calls calls = {.next = give_nothing, .done = take_nothing};
+    const struct attn_item_calls calls = {.next = give_nothing, .done = take_nothing};
 
     ck_assert_int_eq(attn_host_tokenizer(host, &tokenizer, NULL), ATTN_OK);
     REFUSED(attn_catalog_find(&(struct attn_catalog){0}, "fable", &found, &err), "size");
@@ -1250,7 +1250,7 @@ START_TEST(other_functions_that_fail_silently_fail_too)
     struct attn_generation made = ATTN_GENERATION_DEFAULT;
     struct attn_error err = {0};
     int n = 0;
-    const struct attn_many_calls calls[] = {{.next = fail_to_give, .done = take_nothing},
+    const struct attn_item_calls calls[] = {{.next = fail_to_give, .done = take_nothing},
                                             {.next = give_one, .done = fail_to_take, .user = &n}};
 
     for (size_t i = 0; i < 2; i++) {
@@ -1368,7 +1368,7 @@ START_TEST(hosts_without_a_model_are_said)
     struct attn_generation made = ATTN_GENERATION_DEFAULT;
     const struct attn_tokenizer *tokenizer;
     struct attn_table *table;
-    const struct attn_many_calls calls = {.next = give_nothing, .done = take_nothing};
+    const struct attn_item_calls calls = {.next = give_nothing, .done = take_nothing};
 
     REFUSED(attn_host_tokenizer(host, &tokenizer, &err), "model");
     REFUSED(attn_run_request(host, &request, &result, &err), "model");

@@ -2,7 +2,8 @@
  * and shards, come to the same bytes and hand back the same values. */
 #include "base/memory.h"
 #include "extra.h"
-#include "stream/stream_internal.h"
+#include "questions/frame.h"
+#include "questions/stream.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
@@ -73,7 +74,8 @@ static volatile sig_atomic_t is_canceled;
 static void keep_note(void *user, enum attn_note code, const char *message)
 {
     (void)user;
-    (void)code;
+    if (code == ATTN_NOTE_ITEM_FAILED)
+        return;
     snprintf(notes + strlen(notes), sizeof notes - strlen(notes), "%s\n", message);
 }
 
@@ -136,31 +138,25 @@ struct asked {
     struct attn_each_options each;
     const char *data;
     size_t shard, n_shard;
-    size_t n_most; /* items, then it ends early; 0: all */
-    size_t n_handed, n_failed;
-    bool has_no_rows; /* that a resumed run gets */
+    size_t n_most;             /* items, then it ends early; 0: all */
+    size_t n_handed, n_failed; /* items of earlier runs, and items that failed */
+    bool has_no_rows;          /* that a resumed run gets */
     struct attn_each_result result;
 };
 
-/* An attn_record_take_fn: the same values come back. */
+/* `add` of struct attn_study_gather: the same values come back. */
 static enum attn_status take(void *user, const struct attn_item_result *kept,
                              struct attn_error *err)
 {
     const struct attn_item *item = kept->item;
     const struct attn_table *table = kept->rows;
-    struct asked *asked = user;
 
+    (void)user;
     (void)err;
-    asked->n_handed++;
-    if (asked->has_no_rows) {
-        ck_assert(!table && kept->n_beside == 0);
-        return ATTN_OK;
-    }
-    ck_assert(!table || item->failure == ATTN_RECORD_FAILURE_NONE);
-    ck_assert_uint_eq(kept->n_beside, table ? 2 : 0);
-    if (table)
-        ck_assert(kept->beside[0] == (double)item->number && isnan(kept->beside[1]));
-    for (size_t row = 0; table && row < N_ROW; row++) {
+    ck_assert(table && item->failure == ATTN_RECORD_FAILURE_NONE);
+    ck_assert_uint_eq(kept->n_beside, 2);
+    ck_assert(kept->beside[0] == (double)item->number && isnan(kept->beside[1]));
+    for (size_t row = 0; row < N_ROW; row++) {
         struct attn_cell cells[5];
 
         fill_row(item->number, row, cells);
@@ -186,7 +182,7 @@ static enum attn_status take(void *user, const struct attn_item_result *kept,
     return ATTN_OK;
 }
 
-/* Makes the table of an item, unless it has the label `fails` (attn_ask_fn). */
+/* Makes the table of an item, unless it has the label `fails` (attn_answer_fn). */
 static enum attn_status ask(void *user, struct attn_item_result *result, struct attn_error *err)
 {
     const struct attn_item *item = result->item;
@@ -204,53 +200,58 @@ static enum attn_status ask(void *user, struct attn_item_result *result, struct 
     return make_table(item->number, &result->rows, err);
 }
 
-static enum attn_status take_result(void *user, struct attn_item_result *result,
-                                    struct attn_error *err)
+static enum attn_status make_no_table(void *user, struct attn_stream *stream,
+                                      struct attn_table **table, struct attn_error *err)
 {
     (void)user;
-    (void)result;
+    (void)stream;
+    (void)table;
     (void)err;
     return ATTN_OK;
 }
 
-static void end_early(void *user, const struct attn_batch_progress *progress,
-                      const struct attn_item_result *result)
+static void end_early(void *user, size_t n_done, size_t n)
 {
-    struct asked *asked = user;
+    const struct asked *asked = user;
 
-    (void)result;
-    asked->n_failed = (size_t)progress->n_failed;
-    is_canceled = asked->n_most > 0 && progress->n_record == asked->n_most;
+    (void)n;
+    is_canceled = asked->n_most > 0 && n_done == asked->n_most;
 }
 
 static enum attn_status write_all(struct asked *asked, struct attn_items *items,
                                   struct attn_error *err)
 {
-    const struct attn_stream_form form = {.items = items,
-                                          .each = &asked->each,
-                                          .are_kept = !asked->has_no_rows,
-                                          .max_failed = -1,
-                                          .notes = {keep_note, NULL, NULL},
-                                          .take = take_result,
-                                          .load = take,
-                                          .on_progress = end_early,
-                                          .user = asked};
-    struct attn_records_form records = ATTN_RECORDS_FORM_DEFAULT;
-    const struct attn_stream_work work = {.records = &records, .ask = ask};
+    const struct attn_study_gather gather = {take, make_no_table, asked};
+    const struct attn_procedure procedure = {.name = "t",
+                                             .columns = columns,
+                                             .n_column = N_COLUMN,
+                                             .items.is_listed = true,
+                                             .items.gather = asked->has_no_rows ? NULL : &gather};
+    const struct attn_study_args study = {
+        .size = sizeof study, .items = items, .max_failed = -1, .each = &asked->each};
+    const struct attn_item_calls calls = {.ask = ask};
+    const struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    const struct attn_procedure_call call = {.host = host, .request = &request};
+    struct attn_table *none = NULL;
     struct attn_stream *stream;
     enum attn_status status;
 
-    records.columns = columns;
-    records.n_column = N_COLUMN;
-    records.hidden = (const bool[N_COLUMN]){[CHANGE] = true};
+    request.on_note = keep_note;
+    request.on_progress = end_early;
+    request.user = asked;
     asked->each.result = &asked->result;
-    ATTN_TRY(attn_stream_open(&form, &stream, err));
-    status = attn_stream_run(stream, host, &work, err);
+    ATTN_TRY(attn_stream_open(&procedure, &call, &study, &stream, err));
+    status = attn_stream_show(stream, (const bool[N_COLUMN]){[CHANGE] = true}, err);
     if (status == ATTN_OK)
-        status = attn_stream_finish(stream, err);
+        status = attn_stream_run(stream, host, &options, &calls, err);
+    if (status == ATTN_OK)
+        status = attn_stream_end(stream, &none, err);
     else
         attn_stream_keep(stream, err);
     attn_stream_free(stream);
+    asked->n_handed = (size_t)asked->result.n_before;
+    asked->n_failed = (size_t)asked->result.n_failed;
     is_canceled = 0;
     return status;
 }
@@ -267,6 +268,7 @@ static enum attn_status run(struct asked *asked, struct attn_error *err)
     options.shard = asked->shard;
     options.n_shard = asked->n_shard;
     asked->n_handed = asked->n_failed = 0;
+    asked->result = (struct attn_each_result){0};
     ATTN_TRY(attn_items_open(&options, &items, err));
     status = write_all(asked, items, err);
     attn_items_free(items);
@@ -422,7 +424,7 @@ START_TEST(refuses_another_version)
         ck_assert_int_eq(run(&asked, &err), asked.n_most > 0 ? ATTN_CANCELED : ATTN_OK);
         asked.each.is_resumed = true;
         asked.has_no_rows = false;
-        REFUSED("is of a run with another version of attn-cli, expected the same");
+        REFUSED("is of a run with other outputs, expected the same");
         if (asked.n_most == 0)
             break;
     }

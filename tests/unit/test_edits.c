@@ -745,7 +745,7 @@ START_TEST(what_cannot_honour_a_function_refuses_it)
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_many_options many = ATTN_MANY_OPTIONS_DEFAULT;
-    struct attn_many_calls none = {.next = next_of_none, .done = done_of_none};
+    struct attn_item_calls none = {.next = next_of_none, .done = done_of_none};
     struct calls calls;
     const struct attn_edit edit = function_at(ATTN_SITE_Z, &calls);
     struct attn_result result = {0};

@@ -179,7 +179,8 @@ static struct attn_host *open_host(const char *name, int n_thread,
 static enum attn_status run(struct attn_host *host, const struct attn_many_options *options,
                             struct many *many, struct attn_error *err)
 {
-    const struct attn_many_calls calls = {give, take, forget, note_end, many};
+    const struct attn_item_calls calls = {
+        .next = give, .done = take, .release = forget, .on_end = note_end, .user = many};
 
     pthread_mutex_init(&many->lock, NULL);
     pthread_cond_init(&many->changed, NULL);

@@ -558,11 +558,6 @@ ATTN_ITEMS_TSV = 3
 ATTN_ITEMS_LINES = 4
 ATTN_ITEMS_FASTA = 5
 ATTN_MAX_LINE = 16777216
-ATTN_EACH_BY_NAME = 0
-ATTN_EACH_CSV = 1
-ATTN_EACH_JSON_LINES = 2
-ATTN_EACH_TEXTS = 3
-ATTN_EACH_MATRICES = 4
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -571,6 +566,11 @@ ATTN_RECORD_FIELD_SURPRISAL = 4
 ATTN_RECORD_FIELD_PREDICTIONS = 5
 ATTN_RECORD_FIELD_TENSORS = 6
 ATTN_N_RECORD_FIELD = 7
+ATTN_EACH_BY_NAME = 0
+ATTN_EACH_CSV = 1
+ATTN_EACH_JSON_LINES = 2
+ATTN_EACH_TEXTS = 3
+ATTN_EACH_MATRICES = 4
 ATTN_DIFFERENCE_TV = 0
 ATTN_DIFFERENCE_TV_MOST = 1
 ATTN_DIFFERENCE_KL = 2
@@ -986,11 +986,15 @@ class attn_item_result(Structure):
     pass
 
 
-class attn_many_calls(Structure):
+class attn_item_calls(Structure):
     pass
 
 
 class attn_items_options(Structure):
+    pass
+
+
+class attn_records_item(Structure):
     pass
 
 
@@ -1003,10 +1007,6 @@ class attn_batch_progress(Structure):
 
 
 class attn_each_options(Structure):
-    pass
-
-
-class attn_records_item(Structure):
     pass
 
 
@@ -1179,6 +1179,7 @@ attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_name_fields_fn = CFUNCTYPE(None, c_char_p, c_void_p, c_size_t)
 attn_next_fn = CFUNCTYPE(c_int, c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error))
+attn_answer_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_item_result), POINTER(attn_error))
 attn_done_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_item_result), POINTER(attn_error))
 attn_token_fn = CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_size_t, POINTER(attn_error))
 attn_param_given_fn = CFUNCTYPE(c_bool, c_void_p, c_char_p)
@@ -2061,6 +2062,7 @@ attn_many_options._fields_ = [
     ("n_edge", c_size_t),
     ("has_logits", c_bool),
     ("has_mixes", c_bool),
+    ("is_serial", c_bool),
 ]
 attn_item_result._fields_ = [
     ("item", POINTER(attn_item)),
@@ -2095,11 +2097,13 @@ attn_item_result._fields_ = [
     ("err", attn_error),
     ("mixes", c_void_p),
 ]
-attn_many_calls._fields_ = [
+attn_item_calls._fields_ = [
     ("next", attn_next_fn),
     ("done", attn_done_fn),
     ("release", CFUNCTYPE(None, POINTER(attn_item))),
     ("on_end", CFUNCTYPE(None, c_void_p)),
+    ("ask", attn_answer_fn),
+    ("find", attn_answer_fn),
     ("user", c_void_p),
 ]
 attn_items_options._fields_ = [
@@ -2115,6 +2119,11 @@ attn_items_options._fields_ = [
     ("inputs", POINTER(attn_input)),
     ("n_input", c_size_t),
     ("has_marks", c_bool),
+]
+attn_records_item._fields_ = [
+    ("format", c_char_p),
+    ("path", c_char_p),
+    ("sink", c_void_p),
 ]
 attn_each_result._fields_ = [
     ("n_item", c_uint64),
@@ -2150,11 +2159,8 @@ attn_each_options._fields_ = [
     ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
     ("user", c_void_p),
     ("result", POINTER(attn_each_result)),
-]
-attn_records_item._fields_ = [
-    ("format", c_char_p),
-    ("path", c_char_p),
-    ("sink", c_void_p),
+    ("outputs", POINTER(attn_records_item)),
+    ("n_output", c_size_t),
 ]
 attn_batch_options._fields_ = [
     ("size", c_size_t),
@@ -2733,7 +2739,7 @@ FUNCTIONS = {
     "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_item_free": (None, [POINTER(attn_item)]),
     "attn_many_options_init": (POINTER(attn_many_options), [POINTER(attn_many_options), c_size_t]),
-    "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
+    "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_item_calls), POINTER(attn_error)]),
     "attn_items_options_init": (POINTER(attn_items_options), [POINTER(attn_items_options), c_size_t]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),

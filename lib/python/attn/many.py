@@ -49,7 +49,7 @@ class _Many:
         asked = request.struct.predict
         self.has_predictions = bool(asked.top or asked.n_next or asked.n_label)
         self.names = [name for name, measure in MEASURES.items() if options.measures >> measure & 1]
-        self.calls = c.attn_many_calls(callback(c.attn_next_fn, self.next), callback(c.attn_done_fn, self.done))
+        self.calls = c.attn_item_calls(callback(c.attn_next_fn, self.next), callback(c.attn_done_fn, self.done))
         self.calls.on_end = type(self.calls.on_end)(self.on_end)
         self.thread = threading.Thread(target=self.compute, name="attn.map", daemon=True)
         self.thread.start()
