@@ -157,7 +157,10 @@ static enum attn_status check_use(const struct call *call, struct attn_error *er
     if (has_dropout &&
         (option_text(call, "measures") ||
          (!args->arrays.v && !args->arrays.x && !args->asked.prompt.asked.selection.sites)))
-        return refuse(err, "--sites pattern_dropped shows the weights that stay",
+        return refuse(err,
+                      option_text(call, "measures")
+                          ? "--sites pattern_dropped instead of --measures shows those that stay"
+                          : "--sites pattern_dropped shows the weights that stay",
                       "`dropout` changes z and pattern_dropped, and neither is shown");
     return ATTN_OK;
 }

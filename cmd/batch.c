@@ -215,7 +215,7 @@ static enum attn_status list_others(struct batch *batch, size_t *n, size_t *n_st
             (struct attn_records_item){name, is_standard(path) ? NULL : path, call->out};
     }
     if (*n_standard + (batch->args->output && is_standard(batch->args->output)) > 1)
-        return refuse(err, "-o FILE writes the lines of JSON to a file",
+        return refuse(err, "write all but one of them to a FILE",
                       "two outputs go to standard output");
     return ATTN_OK;
 }

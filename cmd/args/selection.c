@@ -7,6 +7,7 @@
 
 #include "tool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum attn_status places_check(const struct call *call, struct attn_error *err)
@@ -14,10 +15,14 @@ enum attn_status places_check(const struct call *call, struct attn_error *err)
     static const char uses[] =
         "at|queries|from|to|score|baseline-keep|ablate|knockout|patch|steer|rescale";
 
-    if (!option_text(call, "positions") || option_find_given(call, uses))
+    const char *given = option_text(call, "positions");
+    char hint[ATTN_ERROR_HINT_SIZE];
+
+    if (!given || option_find_given(call, uses))
         return ATTN_OK;
-    return refuse(err, "--knockout 'end>subject' uses two such names",
-                  "`positions` gives names to places, and no option uses them");
+    snprintf(hint, sizeof hint, "--knockout '%.*s>0' uses such a name", (int)strcspn(given, "="),
+             given);
+    return refuse(err, hint, "`positions` gives names to places, and no option uses them");
 }
 
 enum attn_status edits_read(struct attn_edit_texts *edits, const struct attn_places *places,

@@ -61,6 +61,8 @@ static const struct {
     {"n-predict|max-length|n-tokens", "generate", "N", "-n N"},
     {"n-predict|max-length|n", NULL, NULL, "attn-cli generate -n N"},
     {"output|out|save|o", NULL, NULL, "--csv, --json and other outputs name a file each"},
+    {"at", "lens", "POS", "--queries POS"},
+    {"seed", "run|batch|attend", "SEED", "--attention dropout=P:SEED"},
     {"device", NULL, NULL, "it runs on the CPU; --threads N sets the number of threads"},
     {"dtype", NULL, NULL, "--compute f32|bf16"},
     {"lora", NULL, "DIR", "--adapter DIR"},

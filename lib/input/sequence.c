@@ -266,7 +266,8 @@ enum attn_status attn_sequence_take_parts(const struct attn_input *input,
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "`key_mask` is for encoders and sources, and '%s' is no encoder",
                     attn_quote_string(attn_model_name(model)).text);
-        attn_error_hint(err, "`knockout \"2-5>0,1\"` keeps queries from looking at keys");
+        attn_error_hint(err,
+                        "`knockout \"-1>0\"` keeps the last query from looking at the first key");
         return ATTN_INVALID;
     }
     return set_key_mask(input, sequence, "tokens", err);

@@ -80,8 +80,8 @@ static enum attn_status check_one(struct figure_writer *w, struct attn_error *er
             continue;
         attn_error_set(err, ATTN_INVALID, "'%s' and '%s' are selected, one figure draws one site",
                        attn_site_name(site), attn_site_name(other));
-        return attn_error_hint(
-            err, "choose with `sites`, or give a directory for one figure per matrix");
+        return attn_error_hint(err, "choose one with `sites`, without `grad`, or give a directory "
+                                    "for one figure per matrix");
     }
     if (w->content.kind == ATTN_FIGURE_HEADS)
         ATTN_TRY(join_heads(w, err));

@@ -385,7 +385,7 @@ static enum attn_status check_maps(const struct attn_run *run, struct attn_error
         return ATTN_OK;
     attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` changes maps over a picture, and none is made",
                 given);
-    return attn_error_hint(err, "`sites picture_map` selects them");
+    return attn_error_hint(err, "`sites picture_map` and `npz FILE`, or `heatmap`, makes them");
 }
 
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
