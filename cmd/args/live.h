@@ -13,7 +13,7 @@ enum attn_status live_check(const struct question *question, struct attn_error *
 struct live {
     struct attn_live_files *files;
     struct attn_option *reading;
-    struct attn_table *heads; /* of a page whose kinds are not of the run */
+    struct attn_table *heads, *probes; /* of a page whose kinds are not of the run */
 };
 
 /* Opens the files for the page of QUESTION and adds them to the look of its outputs. The model is

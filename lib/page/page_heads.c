@@ -66,21 +66,25 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
     return item->pools ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Gives HEADS the kinds of their rows in TABLE. */
+/* Gives HEADS the kinds of their rows in TABLE; with IS_PROBE only `induction` and `duplicate`. */
 static enum attn_status take_kinds(const struct attn_page_heads *heads,
-                                   const struct attn_table *table, struct attn_error *err)
+                                   const struct attn_table *table, bool is_probe,
+                                   struct attn_error *err)
 {
     struct attn_table_cells cells = {.note = ""};
     const enum attn_status status = attn_table_kinds_find(table, &cells, err);
 
     for (size_t i = 0; status == ATTN_OK && i < attn_table_n_row(table); i++) {
         struct attn_location at;
-        const size_t n = attn_table_read_head(table, i, &at) ? heads->n : 0;
+        const struct attn_head_kind *kind = cells.kinds[i];
+        const bool is_taken = !is_probe || kind == attn_head_kind_at(ATTN_MIX_INDUCTION) ||
+                              kind == attn_head_kind_at(ATTN_MIX_DUPLICATE);
+        const size_t n = is_taken && attn_table_read_head(table, i, &at) ? heads->n : 0;
 
         for (size_t k = 0; k < n; k++)
             if (attn_location_compare(&heads->items[k].at, &at) == 0) {
                 heads->items[k].type = (struct attn_head_type){
-                    .kind = cells.kinds[i], .weight = cells.weights[i], .park = cells.parks[i]};
+                    .kind = kind, .weight = cells.weights[i], .park = cells.parks[i]};
             }
     }
     attn_table_cells_release(&cells);
@@ -120,7 +124,9 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
                 ATTN_TRY(add_head(heads, writer, &at, err));
     }
     if (live && live->heads)
-        ATTN_TRY(take_kinds(heads, live->heads, err));
+        ATTN_TRY(take_kinds(heads, live->heads, false, err));
+    if (live && live->probes)
+        ATTN_TRY(take_kinds(heads, live->probes, true, err));
     ATTN_TRY(attn_measure_group_create(measures, &settings, selection, writer->options.pool,
                                        &heads->measures, err));
     if (!dims->encoder)

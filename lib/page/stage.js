@@ -34,7 +34,7 @@ const MOST_ACROSS = 8, MOST_NAMED = 40; // heads of a layer, and heads, whose bo
 // Explanations of words on the stage, from the manual's glossary.
 const TERMS = {
   head: 'A model is a stack of layers, which work one after the other. The attention of a layer has several heads, which compute independently and are added. 2.5 is head 5 of layer 2; both count from 0.',
-  kind: 'The kind of a head is what it does with the weight that it does not park on the first token or another sink. A live page measures it on random tokens, repeated once; that of a translator, on its own sentence.',
+  kind: 'The kind of a head is what it does with the weight that it does not park on the first token or another sink. A live page measures it on texts that the model writes itself; that of a translator, on its own sentence.',
   'next token': 'The logits of all tokens, after a softmax: how likely the model holds each as the next one. Together they are 100 %.',
   self: 'A head of this kind looks most at the token itself, from which it looks.',
   previous: 'A head of this kind looks most at the token before.',

@@ -219,6 +219,7 @@ static enum attn_status open_all(struct attn_live_files *to, const struct attn_l
     to->live.n_module = to->module.size;
     to->live.given = args->given;
     to->live.heads = args->heads;
+    to->live.probes = args->probes;
     to->live.reading = args->reading;
     to->live.n_reading = args->n_reading;
     if (args->story)

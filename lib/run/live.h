@@ -33,8 +33,7 @@ struct attn_live_args {
     const struct attn_option *reading; /* [n_reading] options as in the page (page/page_live.h) */
     size_t n_reading;
     const char *words; /* path of a translation of the page's texts; NULL: English */
-    const struct attn_table
-        *heads; /* heads whose kinds the page shows (page/page_live.h); or NULL */
+    const struct attn_table *heads, *probes; /* as in page/page_live.h; or NULL */
 };
 
 struct attn_live_files;

@@ -316,7 +316,7 @@ START_TEST(all_heads_are_named_and_locked)
     run(FABLE(life));
     attn_browser_load(browser, "p.html", "");
     assert_text("document.querySelectorAll('.thumb canvas').length", "32");
-    assert_text("document.getElementById('name').textContent", "layer 3, head 0");
+    assert_text("document.getElementById('name').textContent", "layer 2, head 1");
     attn_browser_point_at(browser, "#thumb-13");
     attn_browser_wait(
         browser, "/^layer 1, head 5: [a-z]+, first token 0[.]\\d\\d, previous token 0[.]\\d\\d, "
@@ -368,30 +368,30 @@ START_TEST(keys_do_what_the_mouse_does)
         int modifiers;
         const char *hash; /* what it then is */
     } steps[] = {
-        {"m", 0, "#v=matrix&h=3.0"},
-        {"ArrowRight", 0, "#v=matrix&h=3.0&k=0"},
-        {"ArrowRight", 0, "#v=matrix&h=3.0&k=1"},
-        {"ArrowUp", 0, "#v=matrix&h=3.0&q=5&k=1"},
-        {"End", 0, "#v=matrix&h=3.0&q=5&k=6"},
-        {"Home", 0, "#v=matrix&h=3.0&q=5&k=0"},
-        {"ArrowRight", ATTN_KEY_SHIFT, "#v=matrix&h=3.1&q=5&k=0"},
-        {"ArrowUp", ATTN_KEY_SHIFT, "#v=matrix&h=2.1&q=5&k=0"},
-        {"Escape", 0, "#v=matrix&h=2.1&q=5"},
-        {"s", 0, "#v=matrix&h=2.1&q=5&s=linear"},
-        {"s", 0, "#v=matrix&h=2.1&q=5&s=log"},
-        {"s", 0, "#v=matrix&h=2.1&q=5"},
-        {"f", 0, "#v=matrix&h=2.1&q=5&first=0"},
-        {"f", 0, "#v=matrix&h=2.1&q=5"},
-        {"d", 0, "#v=matrix&h=2.1&q=5&d=dark"},
-        {"d", 0, "#v=matrix&h=2.1&q=5&d=light"},
-        {"t", 0, "#v=tokens&h=2.1&q=5&d=light"},
-        {"t", 0, "#v=tokens&h=2.1&q=5&d=light&dir=to"},
-        {"l", 0, "#v=lines&h=2.1&q=5&d=light&dir=to"},
-        {"n", 0, "#v=lines&h=2.1&q=5&d=light&dir=to&n=5"},
-        {" ", 0, "#v=lines&h=2.1&q=5&d=light&t=2.1&dir=to&n=5"},
-        {"c", 0, "#v=lines&h=2.1&q=5&d=light&c=mean&t=2.1&dir=to&n=5"},
-        {"g", 0, "#v=grid&h=2.1&q=5&d=light&c=mean&t=2.1&dir=to&n=5"},
-        {"ArrowDown", 0, "#v=grid&h=3.1&q=5&d=light&c=mean&t=2.1&dir=to&n=5"},
+        {"m", 0, "#v=matrix&h=2.1"},
+        {"ArrowRight", 0, "#v=matrix&h=2.1&k=0"},
+        {"ArrowRight", 0, "#v=matrix&h=2.1&k=1"},
+        {"ArrowUp", 0, "#v=matrix&h=2.1&q=5&k=1"},
+        {"End", 0, "#v=matrix&h=2.1&q=5&k=6"},
+        {"Home", 0, "#v=matrix&h=2.1&q=5&k=0"},
+        {"ArrowRight", ATTN_KEY_SHIFT, "#v=matrix&h=2.2&q=5&k=0"},
+        {"ArrowUp", ATTN_KEY_SHIFT, "#v=matrix&h=1.2&q=5&k=0"},
+        {"Escape", 0, "#v=matrix&h=1.2&q=5"},
+        {"s", 0, "#v=matrix&h=1.2&q=5&s=linear"},
+        {"s", 0, "#v=matrix&h=1.2&q=5&s=log"},
+        {"s", 0, "#v=matrix&h=1.2&q=5"},
+        {"f", 0, "#v=matrix&h=1.2&q=5&first=0"},
+        {"f", 0, "#v=matrix&h=1.2&q=5"},
+        {"d", 0, "#v=matrix&h=1.2&q=5&d=dark"},
+        {"d", 0, "#v=matrix&h=1.2&q=5&d=light"},
+        {"t", 0, "#v=tokens&h=1.2&q=5&d=light"},
+        {"t", 0, "#v=tokens&h=1.2&q=5&d=light&dir=to"},
+        {"l", 0, "#v=lines&h=1.2&q=5&d=light&dir=to"},
+        {"n", 0, "#v=lines&h=1.2&q=5&d=light&dir=to&n=5"},
+        {" ", 0, "#v=lines&h=1.2&q=5&d=light&t=1.2&dir=to&n=5"},
+        {"c", 0, "#v=lines&h=1.2&q=5&d=light&c=mean&t=1.2&dir=to&n=5"},
+        {"g", 0, "#v=grid&h=1.2&q=5&d=light&c=mean&t=1.2&dir=to&n=5"},
+        {"ArrowDown", 0, "#v=grid&h=2.2&q=5&d=light&c=mean&t=1.2&dir=to&n=5"},
     };
 
     enter();
@@ -1224,7 +1224,7 @@ START_TEST(views_are_kept)
     wait_for_file("fable-heads.csv");
     text = attn_file_text("fable-heads.csv");
     ck_assert_int_eq(strncmp(text, "layer,head,type,first,", 22), 0);
-    ck_assert_ptr_nonnull(strstr(text, "\n2,5,mixed,"));
+    ck_assert_ptr_nonnull(strstr(text, "\n2,5,previous,"));
     free(text);
     cJSON_Delete(json);
     leave();
@@ -1491,7 +1491,7 @@ START_TEST(shows_a_picture_and_a_table_without_a_script)
     attn_browser_load_plain(browser, "p.html");
     attn_browser_set_script(browser, true);
     attn_browser_wait(browser, "document.querySelector('#static img').naturalWidth > 100");
-    assert_text("document.querySelector('#static table').rows[7].cells[1].textContent", "0.0946");
+    assert_text("document.querySelector('#static table').rows[7].cells[1].textContent", "0.0076");
     assert_text("document.getElementById('app').hidden", "true");
     attn_browser_assert_quiet(browser);
 

@@ -1990,6 +1990,7 @@ attn_live._fields_ = [
     ("words", c_char_p),
     ("n_words", c_size_t),
     ("heads", c_void_p),
+    ("probes", c_void_p),
 ]
 attn_live_args._fields_ = [
     ("source", POINTER(attn_source)),
@@ -2003,6 +2004,7 @@ attn_live_args._fields_ = [
     ("n_reading", c_size_t),
     ("words", c_char_p),
     ("heads", c_void_p),
+    ("probes", c_void_p),
 ]
 attn_item_label._fields_ = [
     ("name", c_char_p),
