@@ -19,9 +19,9 @@ void attn_page_head_id(const struct attn_location *at, char id[ATTN_PAGE_ID_SIZE
 }
 
 /* What heads look at, by which whole patterns are kept; and all that a page shows. */
-static const enum attn_measure scores[ATTN_PAGE_N_SCORE] = {
-    ATTN_MEASURE_PREVIOUS, ATTN_MEASURE_SELF_LATER, ATTN_MEASURE_DUPLICATE, ATTN_MEASURE_INDUCTION,
-    ATTN_MEASURE_FAR};
+static const enum attn_measure scores[] = {ATTN_MEASURE_PREVIOUS, ATTN_MEASURE_SELF_LATER,
+                                           ATTN_MEASURE_DUPLICATE, ATTN_MEASURE_INDUCTION,
+                                           ATTN_MEASURE_FAR};
 static const enum attn_measure of_page[] = {
 #define OF_PAGE(id, words, unit) ATTN_MEASURE_##id,
     ATTN_PAGE_MEASURE_MAP(OF_PAGE)
@@ -104,7 +104,7 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
 
     for (size_t i = 0; i < sizeof of_page / sizeof *of_page; i++)
         measures |= ATTN_MEASURE_BIT(of_page[i]);
-    for (size_t i = 0; i < ATTN_PAGE_N_SCORE; i++)
+    for (size_t i = 0; i < sizeof scores / sizeof *scores; i++)
         measures |= ATTN_MEASURE_BIT(scores[i]);
     heads->selection = selection;
     ATTN_TRY(ATTN_ALLOC(heads->first_of_layer, attn_selection_n_slot(selection), err));
@@ -173,31 +173,22 @@ enum attn_status attn_page_heads_pool(struct attn_page_heads *heads, struct attn
     return ATTN_OK;
 }
 
-/* Returns the best place of HEAD among the heads that are kept. */
-static size_t find_place(const struct attn_page_head *head)
+/* Returns the best place of HEAD among the heads that are kept: how many have a larger score. */
+static size_t find_place(const struct attn_page_heads *heads, const struct attn_page_head *head)
 {
     size_t best = SIZE_MAX;
 
-    for (size_t k = 0; k < ATTN_PAGE_N_SCORE; k++)
-        if (!isnan(head->values[scores[k]]) && head->places[k] < best)
-            best = head->places[k];
-    return best;
-}
+    for (size_t k = 0; k < sizeof scores / sizeof *scores; k++) {
+        const enum attn_measure score = scores[k];
+        size_t n = 0;
 
-/* Counts HEAD among the kept heads, which it belongs to, or no longer does (IS_GONE). */
-static void count_place(struct attn_page_heads *heads, struct attn_page_head *head, bool is_gone)
-{
-    for (size_t i = 0; i < heads->n; i++) {
-        struct attn_page_head *other = &heads->items[i];
-
-        for (size_t k = 0; k < ATTN_PAGE_N_SCORE && other->block && other != head; k++) {
-            const double own = head->values[scores[k]], its = other->values[scores[k]];
-
-            head->places[k] += its > own;
-            other->places[k] += own > its && !is_gone;
-            other->places[k] -= own > its && is_gone;
-        }
+        if (isnan(head->values[score]))
+            continue;
+        for (size_t i = 0; i < heads->n; i++)
+            n += heads->items[i].block && heads->items[i].values[score] > head->values[score];
+        best = n < best ? n : best;
     }
+    return best;
 }
 
 void attn_page_heads_choose(struct attn_page_heads *heads)
@@ -208,19 +199,20 @@ void attn_page_heads_choose(struct attn_page_heads *heads)
 
         n_kept = n_byte = 0;
         for (size_t i = 0; i < heads->n; i++) {
+            n_kept += heads->items[i].block != NULL;
+            n_byte += heads->items[i].n_byte;
+        }
+        if (n_kept < 2 || n_byte <= ATTN_PAGE_MOST_BYTES)
+            return;
+        for (size_t i = 0; i < heads->n; i++) {
             struct attn_page_head *head = &heads->items[i];
-            const size_t place = head->block ? find_place(head) : 0;
+            const size_t place = head->block ? find_place(heads, head) : 0;
 
-            n_kept += head->block != NULL;
-            n_byte += head->n_byte;
             if (head->block && place >= worst) {
                 worst = place;
                 last = head;
             }
         }
-        if (n_kept < 2 || n_byte <= ATTN_PAGE_MOST_BYTES)
-            return;
-        count_place(heads, last, true);
         attn_sink_free(last->block);
         last->block = NULL;
         last->n_byte = 0;
@@ -275,8 +267,6 @@ struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
 void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head)
 {
     attn_measure_group_values(measures_of(heads, &head->at), &head->at, head->values);
-    if (head->block)
-        count_place(heads, head, false);
 }
 
 void attn_page_heads_type(struct attn_page_heads *heads, struct attn_head_mixes *const *mixes)

@@ -48,8 +48,6 @@ enum {
     ATTN_PAGE_POOLED = 128,           /* maximum cells of a side of a head that is pooled */
 };
 
-enum { ATTN_PAGE_N_SCORE = 5 }; /* kinds of looks by which whole patterns are kept */
-
 struct attn_page_head {
     char id[ATTN_PAGE_ID_SIZE];
     struct attn_location at; /* location in events */
@@ -75,8 +73,6 @@ struct attn_page_head {
     size_t n_pooled;
     struct attn_mean_cell *line;   /* [n_pooled_col] owns; the current pooled row */
     double values[ATTN_N_MEASURE]; /* NaN if unknown; set by attn_page_heads_end */
-    /* for each kind of look how many heads that keep their block have more of it */
-    size_t places[ATTN_PAGE_N_SCORE];
     /* of a live page over a corpus, otherwise of the run; kind NULL: unknown */
     struct attn_head_type type;
     size_t n_outside; /* number of weights below 0 or above 1 */
