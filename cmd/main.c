@@ -98,9 +98,10 @@ static enum attn_status dispatch(struct call *call, int argc, char **argv, struc
     call->command = command_find(name);
     if (!call->command && topic_hint(name, hint))
         return refuse(err, hint, "unknown command '%s'", name);
+    if (!call->command && name[0] == '-')
+        ATTN_TRY(options_refuse_first(name, err));
     if (!call->command)
-        return name[0] == '-' ? options_refuse_first(name, err)
-                              : command_refuse_unknown("command", name, err);
+        return command_refuse_unknown(name[0] == '-' ? "option" : "command", name, err);
     ATTN_TRY(check_stack(err));
     call->argv = argv + 2;
     call->argc = argc - 2;

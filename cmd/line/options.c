@@ -160,7 +160,7 @@ enum attn_status options_refuse_first(const char *typed, struct attn_error *err)
         return refuse(err, hint, "the command comes before its options, got '%.*s'", (int)size,
                       typed);
     }
-    return command_refuse_unknown("option", typed, err);
+    return ATTN_OK;
 }
 
 int word_find(const char *list, const char *word)

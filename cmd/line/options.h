@@ -34,8 +34,8 @@ enum attn_status options_open(struct call *call, struct attn_error *err);
  * environment. Ends early at --help and sets CALL->help. */
 enum attn_status options_parse(struct call *call, struct attn_error *err);
 
-/* Refuses the option TYPED that stands in the place of a command. The hint shows the first command
- * that has it. */
+/* Refuses the option TYPED that stands in the place of a command, if a command has it: the hint
+ * shows the first one. */
 enum attn_status options_refuse_first(const char *typed, struct attn_error *err);
 
 /* Undoes the parsing, so that CALL can be parsed again. Options that are off stay off. */
