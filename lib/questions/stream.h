@@ -67,9 +67,9 @@ enum attn_status attn_stream_run(struct attn_stream *stream, struct attn_host *h
                                  const struct attn_many_options *options,
                                  const struct attn_item_calls *calls, struct attn_error *err);
 
-/* Reads the next item and completes it with the texts that the procedure takes, the caller's
- * places and, for texts that are run, the caller's source. NULL after the last. */
-enum attn_status attn_stream_next(struct attn_stream *stream, struct attn_item **item,
+/* Reads the next item into *GIVEN and completes it with the texts that the procedure takes, the
+ * caller's places and, for texts that are run, the caller's source. NULL after the last. */
+enum attn_status attn_stream_next(struct attn_stream *stream, struct attn_item **given,
                                   struct attn_error *err);
 
 /* The results and the progress so far. */
