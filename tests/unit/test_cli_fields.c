@@ -151,7 +151,7 @@ END_TEST
  * fine-tuned models adapter and with-adapter, of lens jacobian, fit, skip and first, of bench
  * lengths and clock, of the 13 commands with tables where and columns, and the pairs ablate with
  * heads, and help with json. */
-enum { MOST_NAMES = 214, MOST_PAIRS = 1286 };
+enum { MOST_NAMES = 216, MOST_PAIRS = 1291 };
 
 /* Whether a command before command N has the option NAME. */
 static bool is_known(size_t n, const char *name)

@@ -844,7 +844,7 @@ START_TEST(punctuation_is_found_in_the_texts_of_tokens)
             args.study = is_many ? &study : NULL;
             ck_assert_msg(attn_heads(f.host, &f.request, &args, &table, &f.err) == ATTN_OK, "%s",
                           f.err.message);
-            ck_assert_uint_eq(attn_table_n_column(table), is_many ? 10 : 7);
+            ck_assert_uint_eq(attn_table_n_column(table), is_many ? 15 : 10);
             compare_column(&f, table, 0, "punctuation", name, 0);
             compare_column(&f, table, 0, "n_punctuation", name, 1);
             attn_table_free(table);
