@@ -85,7 +85,6 @@ struct attn_labels {
     struct attn_picture_maps **maps;
     /* [n_position] where heads park weight (measures/parks.h); NULL: unknown */
     const bool *parks;
-    const void *later[1]; /* NULL: room for fields of later versions */
 };
 
 /* A token, label or span that the model predicts. */

@@ -349,7 +349,6 @@ static const struct {
     {"    pixels", offsetof(struct attn_labels, pixels)},
     {"    maps", offsetof(struct attn_labels, maps)},
     {"    parks", offsetof(struct attn_labels, parks)},
-    {"    later", offsetof(struct attn_labels, later)},
     {"attn_candidate", sizeof(struct attn_candidate)},
     {"    position", offsetof(struct attn_candidate, position)},
     {"    id", offsetof(struct attn_candidate, id)},

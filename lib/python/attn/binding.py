@@ -1561,7 +1561,6 @@ attn_labels._fields_ = [
     ("pixels", POINTER(attn_pixels)),
     ("maps", POINTER(c_void_p)),
     ("parks", POINTER(c_bool)),
-    ("later", c_void_p * 1),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),
