@@ -108,9 +108,10 @@ enum attn_status question_answer(struct call *call, struct attn_error *err)
 static void note_time(const struct question *question, size_t done, size_t total, double left)
 {
     const struct attn_question *row = question->call->command->question;
-    const char *quicker = row && row->quicker
-                              ? row->quicker(question->host, &question->request, question->how)
-                              : NULL;
+    const char *quicker =
+        row && row->quicker && row->has_quicker(question->host, &question->request, question->how)
+            ? row->quicker
+            : NULL;
     char took[PROGRESS_TIME_SIZE], all[PROGRESS_TIME_SIZE];
 
     note("%zu of %zu %s took %s, all take about %s%s%s", done, total, question->unit,

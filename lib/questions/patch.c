@@ -233,21 +233,19 @@ static const struct attn_param_rule rules[] = {
      .message = "@ patches parts of one pair, not of `items`"},
 };
 
-/* Names estimates, unless gradients do not answer what ARGS ask. */
-static const char *quicker(const struct attn_host *host, const struct attn_request *request,
-                           const void *given)
+/* Whether gradients can answer what the arguments ask. */
+static bool has_quicker(const struct attn_host *host, const struct attn_request *request,
+                        const void *given)
 {
     const struct attn_patch_args *args = given;
     const struct attn_model *model = attn_host_model(host);
 
-    if (args->method != ATTN_PATCH_EXACT || args->n_control > 0 ||
-        args->answer.metric == ATTN_ANSWER_KL || (args->study && args->study->paired) ||
-        request->attention.layers ||
-        (request->attention.change && request->attention.change->parts != 0) ||
-        attn_backward_check(model, attn_model_config(model)->attention, ATTN_BACKWARD_PLAIN,
-                            NULL) != ATTN_OK)
-        return NULL;
-    return "`estimate atp` takes about two runs for all parts";
+    return args->method == ATTN_PATCH_EXACT && args->n_control == 0 &&
+           args->answer.metric != ATTN_ANSWER_KL && !(args->study && args->study->paired) &&
+           !request->attention.layers &&
+           !(request->attention.change && request->attention.change->parts != 0) &&
+           attn_backward_check(model, attn_model_config(model)->attention, ATTN_BACKWARD_PLAIN,
+                               NULL) == ATTN_OK;
 }
 
 static const struct attn_procedure procedure;
@@ -275,7 +273,8 @@ const struct attn_question attn_question_patch = {
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_patch_args, .size = sizeof(struct attn_patch_args),
                        .n_verified = 10, .kept_bytes = 536870912),
-    .quicker = quicker,
+    .quicker = "`estimate atp` takes about two runs for all parts",
+    .has_quicker = has_quicker,
     .procedure = &procedure,
 };
 

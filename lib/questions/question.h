@@ -30,10 +30,11 @@ struct attn_question {
     /* the procedure that answers it; or NULL if `choose` selects one */
     const struct attn_procedure *procedure;
     const struct attn_procedure *(*choose)(const void *args); /* returns the procedure for ARGS */
-    /* Returns what takes fewer runs than ARGS about REQUEST, with parameters in backquotes: part of
-     * a note. NULL, or a function that returns NULL: nothing does */
-    const char *(*quicker)(const struct attn_host *host, const struct attn_request *request,
-                           const void *args);
+    /* What takes fewer runs, with parameters in backquotes: part of a note; or NULL. */
+    const char *quicker;
+    /* Whether it can replace ARGS about REQUEST; NULL without `quicker`. */
+    bool (*has_quicker)(const struct attn_host *host, const struct attn_request *request,
+                        const void *args);
 };
 
 /* Initializers of the fields of a question. */

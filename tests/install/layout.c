@@ -1228,6 +1228,7 @@ static const struct {
     {"    procedure", offsetof(struct attn_question, procedure)},
     {"    choose", offsetof(struct attn_question, choose)},
     {"    quicker", offsetof(struct attn_question, quicker)},
+    {"    has_quicker", offsetof(struct attn_question, has_quicker)},
     {"attn_question_call", sizeof(struct attn_question_call)},
     {"    question", offsetof(struct attn_question_call, question)},
     {"    host", offsetof(struct attn_question_call, host)},

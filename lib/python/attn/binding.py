@@ -2525,7 +2525,8 @@ attn_question._fields_ = [
     ("study", c_size_t),
     ("procedure", c_void_p),
     ("choose", CFUNCTYPE(c_void_p, c_void_p)),
-    ("quicker", CFUNCTYPE(c_char_p, c_void_p, POINTER(attn_request), c_void_p)),
+    ("quicker", c_char_p),
+    ("has_quicker", CFUNCTYPE(c_bool, c_void_p, POINTER(attn_request), c_void_p)),
 ]
 attn_question_call._fields_ = [
     ("question", c_char_p),
