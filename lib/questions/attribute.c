@@ -194,7 +194,7 @@ static const struct attn_param_rule rules[] = {
      .time = ATTN_PARAM_GIVEN},
     {.given = "generated|continuation",
      .excludes = "image",
-     .message = "@ needs gradients, and a text with a picture has none",
+     .message = "@ needs gradients, and a text beside `image` has none",
      .hint = "`target ' TOKEN'`"},
     {.given = "generated|continuation|merge_words|baseline|baseline_text|baseline_ids|"
               "baseline_image|baseline_keep|metric",
