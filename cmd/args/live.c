@@ -192,10 +192,9 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
     made.most = (size_t)limit << 20;
     ATTN_TRY(list_reading(question, live, &made.n_reading, err));
     made.reading = live->reading;
-    ATTN_TRY(open_kinds(question, live, err));
-    made.heads = live->heads;
-    made.probes = live->probes;
     ATTN_TRY(attn_live_open(&made, question->host, &live->files, err));
+    ATTN_TRY(open_kinds(question, live, err));
+    attn_live_put_heads(live->files, live->heads, live->probes);
     question->look.live = attn_live_of(live->files);
     if (question->look.live->n_file == 0)
         note("the model has %.1f MiB, more than the %lld of --live-limit: the page asks for its "

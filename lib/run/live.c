@@ -218,8 +218,6 @@ static enum attn_status open_all(struct attn_live_files *to, const struct attn_l
     to->live.module = to->module.data;
     to->live.n_module = to->module.size;
     to->live.given = args->given;
-    to->live.heads = args->heads;
-    to->live.probes = args->probes;
     to->live.reading = args->reading;
     to->live.n_reading = args->n_reading;
     if (args->story)
@@ -258,6 +256,13 @@ enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_h
 const struct attn_live *attn_live_of(const struct attn_live_files *files)
 {
     return &files->live;
+}
+
+void attn_live_put_heads(struct attn_live_files *files, const struct attn_table *heads,
+                         const struct attn_table *probes)
+{
+    files->live.heads = heads;
+    files->live.probes = probes;
 }
 
 uint64_t attn_live_n_byte(const struct attn_live_files *files)

@@ -750,8 +750,6 @@ static const struct {
     {"    reading", offsetof(struct attn_live_args, reading)},
     {"    n_reading", offsetof(struct attn_live_args, n_reading)},
     {"    words", offsetof(struct attn_live_args, words)},
-    {"    heads", offsetof(struct attn_live_args, heads)},
-    {"    probes", offsetof(struct attn_live_args, probes)},
     {"attn_item_label", sizeof(struct attn_item_label)},
     {"    name", offsetof(struct attn_item_label, name)},
     {"    value", offsetof(struct attn_item_label, value)},

@@ -2002,8 +2002,6 @@ attn_live_args._fields_ = [
     ("reading", POINTER(attn_option)),
     ("n_reading", c_size_t),
     ("words", c_char_p),
-    ("heads", c_void_p),
-    ("probes", c_void_p),
 ]
 attn_item_label._fields_ = [
     ("name", c_char_p),
@@ -2732,6 +2730,7 @@ FUNCTIONS = {
     "attn_table_write_captioned": (c_int, [c_void_p, POINTER(attn_table_picture), POINTER(attn_table_style), c_void_p, POINTER(attn_error)]),
     "attn_live_open": (c_int, [POINTER(attn_live_args), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_live_of": (POINTER(attn_live), [c_void_p]),
+    "attn_live_put_heads": (None, [c_void_p, c_void_p, c_void_p]),
     "attn_live_n_byte": (c_uint64, [c_void_p]),
     "attn_live_free": (None, [c_void_p]),
     "attn_measure_name": (c_char_p, [c_int]),
