@@ -29,6 +29,7 @@ enum attn_status attn_tape_prepare(struct attn_tape *tape, const struct attn_mod
 
     tape->model = model;
     tape->options = *options;
+    tape->dims = attn_config_dims(config, n);
     if (attn_kept_layers_size(config, n_row) <= kept_bytes)
         ATTN_TRY(attn_kept_layers_create(config, n_row, options->pool, &tape->kept, err));
     tape->options.kept = tape->kept;
@@ -62,9 +63,7 @@ struct attn_site_set attn_tape_sites(const struct attn_tape *tape)
 enum attn_status attn_tape_add(const struct attn_tape *tape, const struct attn_trace_event *event,
                                struct attn_error *err)
 {
-    const struct attn_dims dims = attn_config_dims(&tape->model->config, tape->options.n);
-
-    attn_trace_keep_stream(event, tape->options.pool, &dims, tape->stream);
+    attn_trace_keep_stream(event, tape->options.pool, &tape->dims, tape->stream);
     return tape->kept ? attn_trace_hand_on(attn_kept_layers_trace(tape->kept), event, err)
                       : ATTN_OK;
 }

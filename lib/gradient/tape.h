@@ -17,6 +17,7 @@
 struct attn_tape {
     const struct attn_model *model;
     struct attn_backward_options options; /* with the tape's `kept` and `embeddings` */
+    struct attn_dims dims;                /* of the text */
     struct attn_kept_layers *kept;        /* owns; NULL: layers are recomputed */
     float *stream;                        /* [n_layer + 1, T, D] owns; the residual stream */
     float *embeddings; /* [T, De] owns; the caller fills it; NULL: it is not read */
