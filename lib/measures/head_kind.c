@@ -5,9 +5,6 @@
 #include <string.h>
 
 /* clang-format off */
-#define NAMED(X) \
-    X(SELF, "self") X(PREVIOUS, "previous") X(NEXT, "next") X(INDUCTION, "induction") \
-    X(DUPLICATE, "duplicate") X(MARKS, "marks") X(START, "start")
 enum { N_NAMED = ATTN_MIX_START + 1 };
 
 static const struct attn_head_kind kinds[ATTN_N_HEAD_KIND] = {
@@ -27,33 +24,19 @@ static const struct attn_head_kind kinds[ATTN_N_HEAD_KIND] = {
     [ATTN_HEAD_KIND_PARKS] = {"parks", '-', 0xe69f00, "hardly anything: its weight is parked"},
 };
 
-/* The names of two kinds: literals that are joined on purpose.
- * NOLINTBEGIN(bugprone-suspicious-missing-comma) */
+/* The names of two kinds, in the order of enum attn_mix_class. */
+#define NAMES_WITH(first) \
+    {first " + self", first " + previous", first " + next", first " + induction", \
+     first " + duplicate", first " + marks", first " + start"}
 static const char *const pairs[N_NAMED][N_NAMED] = {
-#define PAIR_WITH(other, name) [ATTN_MIX_##other] = FIRST " + " name,
-#define FIRST "self"
-    [ATTN_MIX_SELF] = {NAMED(PAIR_WITH)},
-#undef FIRST
-#define FIRST "previous"
-    [ATTN_MIX_PREVIOUS] = {NAMED(PAIR_WITH)},
-#undef FIRST
-#define FIRST "next"
-    [ATTN_MIX_NEXT] = {NAMED(PAIR_WITH)},
-#undef FIRST
-#define FIRST "induction"
-    [ATTN_MIX_INDUCTION] = {NAMED(PAIR_WITH)},
-#undef FIRST
-#define FIRST "duplicate"
-    [ATTN_MIX_DUPLICATE] = {NAMED(PAIR_WITH)},
-#undef FIRST
-#define FIRST "marks"
-    [ATTN_MIX_MARKS] = {NAMED(PAIR_WITH)},
-#undef FIRST
-#define FIRST "start"
-    [ATTN_MIX_START] = {NAMED(PAIR_WITH)},
-#undef FIRST
+    [ATTN_MIX_SELF] = NAMES_WITH("self"),
+    [ATTN_MIX_PREVIOUS] = NAMES_WITH("previous"),
+    [ATTN_MIX_NEXT] = NAMES_WITH("next"),
+    [ATTN_MIX_INDUCTION] = NAMES_WITH("induction"),
+    [ATTN_MIX_DUPLICATE] = NAMES_WITH("duplicate"),
+    [ATTN_MIX_MARKS] = NAMES_WITH("marks"),
+    [ATTN_MIX_START] = NAMES_WITH("start"),
 };
-/* NOLINTEND(bugprone-suspicious-missing-comma) */
 /* clang-format on */
 
 const struct attn_head_kind *attn_head_kind_at(size_t i)
