@@ -288,13 +288,14 @@ void attn_thumbnails_release(struct attn_thumbnails *t)
 void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_event *event,
                           const struct attn_place *place)
 {
-    const struct attn_picture_options *picture = t->map->picture;
     const size_t head = (size_t)event->at.head;
+    const struct attn_picture_options *picture;
     const struct attn_level_matrix *m;
     size_t at = head, n_row, n_column;
 
     if (!t->cells || event->at.site != t->site)
         return;
+    picture = t->map->picture;
     if (!t->map->writer->labels.axes) /* heads of arrays are numbered across batches */
         at += attn_location_index(&event->at) * t->n_across;
     if (t->numbers[at] == SIZE_MAX)
