@@ -27,8 +27,8 @@ const valueOf = (row, name) => table.rows[row][at.get(name)];
 const wordsOf = name => { const { heading, title } = table.columns[at.get(name)]; return title ?? heading ?? name; };
 // the measures of axes, without errors and counts if there are others
 const named = measures.filter(name => !/^n_|_(sd|se)$/.test(name)), axes = named.length > 0 ? named : measures;
-const isOfKind = name => data.kinds.some(kind => kind.name === name);
-const groups = [['Where a head looks', axes.filter(isOfKind)], ['How it looks', axes.filter(name => !isOfKind(name))]].filter(([, names]) => names.length > 0);
+const saysWhere = name => data.kinds.some(kind => kind.name === name) || ['first', 'far', 'share', 'park'].includes(name);
+const groups = [['Where a head looks', axes.filter(saysWhere)], ['How it looks', axes.filter(name => !saysWhere(name))]].filter(([, names]) => names.length > 0);
 const usual = (names, other) => names.find(name => axes.includes(name)) ?? axes[other] ?? axes[0];
 const state = { x: usual(['distance'], 0), y: usual(['entropy_norm', 'entropy'], 1), active: -1, open: [] };
 const rampOf = () => ramps[isDark() ? 'viridis' : 'blues'];

@@ -619,7 +619,8 @@ START_TEST(written_words_have_the_colors_of_their_steps)
         "step", "--continuation", " are on the table.", "--heads", "2.5", keys);
     attn_browser_load(browser, "p.html", "");
     assert_text("[...document.querySelectorAll('.x-step')].map(p => p.textContent).join('|')",
-                "keys are on the table.|cab are on the table.|rest are on the table.");
+                "keys are on the table.|cab are on the table.|rest are on the table.|"
+                "parked are on the table.");
     cells = find_cells();
     for (int i = 0; i < 3; i++) {
         int rgb[3];
@@ -752,7 +753,7 @@ START_TEST(atlas_shows_measures_and_opens_cards)
     assert_text("document.querySelector('h1').textContent", "Atlas of heads");
     assert_text("[...document.querySelector('#atlas select').children].map(g => g.label + ' ' + "
                 "g.children.length).join()",
-                "Where a head looks 6,How it looks 4");
+                "Where a head looks 8,How it looks 4");
     assert_text("[...document.querySelectorAll('.a-axis')].slice(0, 2).map(t => "
                 "t.textContent).join()",
                 "distance, tokens \u2192,\u2191 entropy as a share of its maximum");
