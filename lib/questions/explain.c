@@ -20,24 +20,24 @@
 
 ATTN_DEFAULTS(attn_explain_args, .size = sizeof(struct attn_explain_args))
 
-static const enum attn_site sites[] = {
-    ATTN_SITE_RESID_PRE,
-    ATTN_SITE_Q,
-    ATTN_SITE_K,
-    ATTN_SITE_V,
-    ATTN_SITE_ROT_Q,
-    ATTN_SITE_ROT_K, /* for rotary positions */
-    ATTN_SITE_QK,
-    ATTN_SITE_ATTN_SCORES,
-    ATTN_SITE_PATTERN,
-    ATTN_SITE_Z,
-    ATTN_SITE_PATTERN_DROPPED, /* if there is dropout */
-    ATTN_SITE_ATTN_OUT,
-};
+/* The sites of a row, as far as the run has them. */
+static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE,
+                                       ATTN_SITE_Q,
+                                       ATTN_SITE_K,
+                                       ATTN_SITE_V,
+                                       ATTN_SITE_ROT_Q,
+                                       ATTN_SITE_ROT_K,
+                                       ATTN_SITE_QK,
+                                       ATTN_SITE_ATTN_SCORES,
+                                       ATTN_SITE_PATTERN,
+                                       ATTN_SITE_Z,
+                                       ATTN_SITE_PATTERN_DROPPED,
+                                       ATTN_SITE_ATTN_OUT};
 
 struct attn_explainer {
     struct attn_explanation row;
     struct attn_attention attention;     /* attention of the layer */
+    struct attn_dims dims;               /* sizes of its stack */
     struct attn_explained_key *keys;     /* [n_key] indexed by key until attn_explainer_finish */
     float *x, *q, *z;                    /* [D], [E], [Ev] */
     float *attn_out;                     /* [d_out] */
@@ -261,19 +261,22 @@ static enum attn_status select_row(struct attn_explainer *explainer,
 /* Assigns memory for the row from the arena. For arrays, sizes that do not apply are 0. */
 static void plan(struct attn_explainer *explainer)
 {
-    const struct attn_explanation *row = &explainer->row;
+    struct attn_explanation *row = &explainer->row;
     struct attn_arena *arena = &explainer->arena;
 
-    explainer->x = attn_arena_take(arena, row->d_model, sizeof(float));
-    explainer->attn_out = attn_arena_take(arena, row->d_out, sizeof(float));
-    explainer->q = attn_arena_take(arena, row->d_head, sizeof(float));
-    explainer->projected_q = attn_arena_take(arena, row->d_head, sizeof(float));
-    explainer->normed_q = attn_arena_take(arena, row->d_head, sizeof(float));
-    explainer->frequencies = attn_arena_take(arena, row->d_head, sizeof(float));
-    explainer->z = attn_arena_take(arena, row->d_value, sizeof(float));
-    explainer->k = attn_arena_take(arena, row->n_key, row->d_head * sizeof(float));
-    explainer->v = attn_arena_take(arena, row->n_key, row->d_value * sizeof(float));
-    explainer->keys = attn_arena_take(arena, row->n_key, sizeof *explainer->keys);
+    const size_t n = row->dims->d_head, n_value = row->dims->d_value;
+
+    row->x = explainer->x = attn_arena_take(arena, row->dims->d_model, sizeof(float));
+    explainer->attn_out =
+        attn_arena_take(arena, attn_site_width(ATTN_SITE_ATTN_OUT, row->dims), sizeof(float));
+    row->q = explainer->q = attn_arena_take(arena, n, sizeof(float));
+    explainer->projected_q = attn_arena_take(arena, n, sizeof(float));
+    explainer->normed_q = attn_arena_take(arena, n, sizeof(float));
+    explainer->frequencies = attn_arena_take(arena, n, sizeof(float));
+    row->z = explainer->z = attn_arena_take(arena, n_value, sizeof(float));
+    explainer->k = attn_arena_take(arena, row->n_key, n * sizeof(float));
+    explainer->v = attn_arena_take(arena, row->n_key, n_value * sizeof(float));
+    row->keys = explainer->keys = attn_arena_take(arena, row->n_key, sizeof *explainer->keys);
 }
 
 /* Copies q, k and v from the arrays, because their trace has no events for these. */
@@ -283,33 +286,37 @@ static void copy_arrays(struct attn_explainer *explainer, const struct attn_atte
     const size_t query = (size_t)row->at.head * arrays->n_query + row->query;
     const size_t key = (size_t)row->kv_head * arrays->n_key;
 
-    row->has_products = arrays->q;
-    row->has_values = arrays->v;
-    if (row->has_products) {
-        memcpy(explainer->q, arrays->q + query * row->d_head, row->d_head * sizeof(float));
-        memcpy(explainer->k, arrays->k + key * row->d_head,
-               row->n_key * row->d_head * sizeof(float));
+    const size_t n = row->dims->d_head, n_value = row->dims->d_value;
+
+    row->q = arrays->q ? explainer->q : NULL;
+    row->z = arrays->v ? explainer->z : NULL;
+    if (row->q) {
+        memcpy(explainer->q, arrays->q + query * n, n * sizeof(float));
+        memcpy(explainer->k, arrays->k + key * n, row->n_key * n * sizeof(float));
     }
-    if (row->has_values)
-        memcpy(explainer->v, arrays->v + key * row->d_value,
-               row->n_key * row->d_value * sizeof(float));
+    if (row->z)
+        memcpy(explainer->v, arrays->v + key * n_value, row->n_key * n_value * sizeof(float));
 }
 
 /* Takes the rotation of the layer, and the numbers of the query among POSITIONS. */
 static void take_rope(struct attn_explainer *explainer, const struct attn_config *config,
                       const struct attn_position_numbers *positions)
 {
-    struct attn_explanation *row = &explainer->row;
+    const struct attn_explanation *row = &explainer->row;
+    struct attn_explained_rotation *rotation = &explainer->row.rotation;
     const struct attn_rope *rope = &config->rope[attn_location_index(&row->at)];
 
     explainer->rope = rope;
     for (size_t axis = 0; axis < 3; axis++)
-        row->numbers[axis] = attn_position_number(positions, axis, row->query);
-    row->n_pair = rope->d_rotary / 2;
-    row->turns_neighbours = rope->turns_neighbours;
-    row->has_qk_norm = config->qk_norm != ATTN_QK_NORM_NONE;
+        rotation->numbers[axis] = attn_position_number(positions, axis, row->query);
+    rotation->projected = explainer->projected_q;
+    rotation->normed = explainer->normed_q;
+    rotation->frequencies = explainer->frequencies;
+    rotation->n_pair = rope->d_rotary / 2;
+    rotation->turns_neighbours = rope->turns_neighbours;
+    rotation->has_qk_norm = config->qk_norm != ATTN_QK_NORM_NONE;
     explainer->turn_factor = (double)attn_rope_factor(rope, row->n_key) *
-                             (double)attn_rope_query_factor(rope, row->numbers[0]);
+                             (double)attn_rope_query_factor(rope, rotation->numbers[0]);
     attn_rope_find_frequencies(rope, row->n_key, explainer->frequencies);
 }
 
@@ -324,19 +331,15 @@ static enum attn_status prepare(struct attn_explainer *explainer,
     const size_t layer = attn_location_index(&chosen->at);
 
     explainer->attention = args->attention[layer];
+    explainer->dims = *dims;
     explainer->row = (struct attn_explanation){
         .attention = &explainer->attention,
         .at = chosen->at,
         .kv_head = chosen->at.head / (int)(dims->n_head / dims->n_kv_head),
         .query = chosen->query,
         .is_cross = !args->arrays && attn_location_is_cross(dims, &chosen->at),
-        .d_model = dims->d_model,
-        .d_out = attn_site_width(ATTN_SITE_ATTN_OUT, dims),
-        .d_head = dims->d_head,
-        .d_value = dims->d_value,
+        .dims = &explainer->dims,
         .n_key = attn_location_n_key(dims, &chosen->at),
-        .has_products = true,
-        .has_values = true,
     };
     explainer->key_mask = explainer->row.is_cross ? args->source_mask : args->key_mask;
     for (size_t i = 0; i < args->n_edit; i++)
@@ -421,7 +424,7 @@ static double length_of(const float *x, size_t n)
 static double fit_of(const struct attn_explanation *row, const struct attn_explained_key *key,
                      double *size)
 {
-    const double sum = dot(row->q, key->k, row->d_head, size);
+    const double sum = dot(row->q, key->k, row->dims->d_head, size);
 
     if (row->attention->similarity == ATTN_SIMILARITY_DOT)
         return sum;
@@ -435,7 +438,7 @@ static void find_score(const struct attn_explanation *row, struct attn_explained
     const struct attn_score_bias *bias = row->attention->bias;
     double size;
 
-    if (!key->is_visible && row->has_products)
+    if (!key->is_visible && row->q)
         key->fit = (float)fit_of(row, key, &size);
     if (bias)
         key->bias = (double)attn_score_bias_at(bias, (size_t)row->at.head, row->query, key->key) *
@@ -461,9 +464,9 @@ static void gather_keys(struct attn_explainer *explainer)
             (!key.is_visible && row->attention->masking == ATTN_MASKING_INF))
             continue;
         key.key = i;
-        key.k = explainer->k + i * row->d_head;
-        key.v = explainer->v + i * row->d_value;
-        key.k_length = length_of(key.k, row->d_head);
+        key.k = explainer->k + i * row->dims->d_head;
+        key.v = explainer->v + i * row->dims->d_value;
+        key.k_length = length_of(key.k, row->dims->d_head);
         find_score(row, &key);
         has_score = has_score || key.score != -INFINITY;
         explainer->keys[row->n_cell++] = key;
@@ -477,16 +480,17 @@ static void gather_keys(struct attn_explainer *explainer)
 static void turn_back(struct attn_explainer *explainer)
 {
     const struct attn_explanation *row = &explainer->row;
-    const size_t n = row->n_pair;
+    const struct attn_explained_rotation *rotation = &row->rotation;
+    const size_t n = rotation->n_pair;
 
-    memcpy(explainer->normed_q, explainer->q, row->d_head * sizeof(float));
+    memcpy(explainer->normed_q, explainer->q, row->dims->d_head * sizeof(float));
     for (size_t i = 0; i < n; i++) {
-        const size_t number = row->numbers[attn_rope_axis(explainer->rope, i)];
+        const size_t number = rotation->numbers[attn_rope_axis(explainer->rope, i)];
         const float angle = (float)number * explainer->frequencies[i];
         const double c = attn_cos((double)angle) / explainer->turn_factor;
         const double s = attn_sin((double)angle) / explainer->turn_factor;
-        const size_t first = row->turns_neighbours ? 2 * i : i;
-        const size_t second = row->turns_neighbours ? 2 * i + 1 : i + n;
+        const size_t first = rotation->turns_neighbours ? 2 * i : i;
+        const size_t second = rotation->turns_neighbours ? 2 * i + 1 : i + n;
         const double a = (double)explainer->q[first], b = (double)explainer->q[second];
 
         explainer->normed_q[first] = (float)(a * c + b * s);
@@ -535,14 +539,14 @@ static bool are_scores_right(const struct attn_explanation *row)
         const struct attn_explained_key *key = &row->keys[i];
         const double cap = row->attention->score_cap;
         const double score = cap > 0 ? cap * attn_tanh(key->scaled / cap) : key->scaled;
-        double size;
-        const double fit = fit_of(row, key, &size);
+        double size = 0;
+        const double fit = row->q ? fit_of(row, key, &size) : 0;
         /* the cosine includes both lengths */
-        double n_rounded = (double)row->d_head * (is_cosine ? 3 : 1);
+        double n_rounded = (double)row->dims->d_head * (is_cosine ? 3 : 1);
 
-        if (row->has_products && !is_same(fit, size, n_rounded, key->fit))
+        if (row->q && !is_same(fit, size, n_rounded, key->fit))
             return false;
-        if (key->is_visible || !row->has_products) {
+        if (key->is_visible || !row->q) {
             size = fabs(key->scaled - key->bias) + fabs(key->bias);
             n_rounded = 0;
         } else { /* this fit was computed here, not by the run */
@@ -590,7 +594,7 @@ static bool are_weights_right(const struct attn_explanation *row)
 
 static bool is_context_right(const struct attn_explanation *row)
 {
-    for (size_t c = 0; c < row->d_value; c++) {
+    for (size_t c = 0; c < row->dims->d_value; c++) {
         double sum = 0, size = 0;
 
         for (size_t i = 0; i < row->n_cell; i++) {
@@ -607,14 +611,15 @@ static bool is_context_right(const struct attn_explanation *row)
 
 static enum attn_status check_sums(const struct attn_explanation *row, struct attn_error *err)
 {
-    const char *wrong = !are_scores_right(row)                      ? "scores"
-                        : !are_weights_right(row)                   ? "weights"
-                        : row->has_values && !is_context_right(row) ? "values of z"
-                                                                    : NULL;
+    const struct attn_explained_rotation *rotation = &row->rotation;
+    const char *wrong = !are_scores_right(row)             ? "scores"
+                        : !are_weights_right(row)          ? "weights"
+                        : row->z && !is_context_right(row) ? "values of z"
+                                                           : NULL;
 
     /* without a norm, the rotation is applied to the projection directly */
-    for (size_t i = 0; i < row->d_head && row->normed_q && !row->has_qk_norm; i++)
-        if (!is_same((double)row->normed_q[i], row->q_length, 0, row->projected_q[i]))
+    for (size_t i = 0; i < row->dims->d_head && rotation->normed && !rotation->has_qk_norm; i++)
+        if (!is_same((double)rotation->normed[i], row->q_length, 0, rotation->projected[i]))
             wrong = "queries";
     if (!wrong)
         return ATTN_OK;
@@ -650,13 +655,13 @@ static void round_terms(struct attn_explainer *explainer)
     const bool is_cosine = row->attention->similarity == ATTN_SIMILARITY_COSINE;
 
     row->is_rounded = true;
-    round_vector(explainer->q, row->d_head, is_cosine ? row->q_length : 1);
+    round_vector(explainer->q, row->dims->d_head, is_cosine ? row->q_length : 1);
     for (size_t i = 0; i < row->n_cell; i++) {
         struct attn_explained_key *key = &explainer->keys[i];
 
-        round_vector(explainer->k + key->key * row->d_head, row->d_head,
+        round_vector(explainer->k + key->key * row->dims->d_head, row->dims->d_head,
                      is_cosine ? key->k_length : 1);
-        round_vector(explainer->v + key->key * row->d_value, row->d_value, 1);
+        round_vector(explainer->v + key->key * row->dims->d_value, row->dims->d_value, 1);
         round_vector(&key->kept, 1, 1);
         find_score(row, key);
     }
@@ -673,19 +678,12 @@ enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
         !attn_is_given(explanation, "explanation", err))
         return ATTN_INVALID;
     row = &explainer->row;
-    row->x = explainer->x;
-    row->q = explainer->q;
-    row->z = explainer->z;
-    row->keys = explainer->keys;
-    if (explainer->rope) {
+    if (explainer->rope)
         turn_back(explainer);
-        row->projected_q = explainer->projected_q;
-        row->normed_q = explainer->normed_q;
-        row->frequencies = explainer->frequencies;
-    }
     row->sink = row->attention->sinks ? &row->attention->sinks[row->at.head] : NULL;
-    row->q_length = length_of(row->q, row->d_head);
-    row->divisor = row->attention->is_scaled ? sqrt((double)row->d_head) + row->attention->eps : 1;
+    row->q_length = length_of(explainer->q, row->dims->d_head);
+    row->divisor =
+        row->attention->is_scaled ? sqrt((double)row->dims->d_head) + row->attention->eps : 1;
     gather_keys(explainer);
     add_exponentials(explainer);
     status = check_sums(row, err);

@@ -28,6 +28,7 @@
 
 struct attn_attend_args;
 struct attn_config;
+struct attn_dims;
 
 /* The row to explain, and its run. */
 struct attn_explain_args {
@@ -69,34 +70,38 @@ struct attn_explained_key {
     const float *k, *v; /* [E] as used for scores; [Ev] */
 };
 
+/* How the position of the query rotates it; all 0 unless the model has rotary positions. */
+struct attn_explained_rotation {
+    const float *projected; /* [E] output of the projection */
+    const float *normed;    /* [E] input of the rotation: normalized if the model does so */
+    /* [n_pair] component i is rotated with component i + n_pair, by this angle per position */
+    const float *frequencies;
+    size_t n_pair;         /* 0: this layer has no rotation */
+    bool has_qk_norm;      /* q and k are normalized before the rotation */
+    bool turns_neighbours; /* component 2i is rotated with 2i + 1 instead */
+    /* Numbers of the position of the query. Models of pictures have three, each of which rotates a
+     * section of the components; others have one. */
+    size_t numbers[3];
+};
+
 struct attn_explanation {
     const struct attn_attention *attention; /* attention of the layer */
     struct attn_location at;                /* location of the head's pattern */
     int kv_head;
     size_t query;
-    bool is_cross; /* the keys are positions of a source */
-    size_t d_model, d_head, d_value;
-    size_t d_out; /* width of attn_out */
-    size_t n_key; /* number of keys to which the layer attends */
+    bool is_cross;                /* the keys are positions of a source */
+    const struct attn_dims *dims; /* sizes of the run: D, E, Ev */
+    size_t n_key;                 /* number of keys to which the layer attends */
     /* number of visible keys: neither masked nor excluded by the kind of attention */
     size_t n_visible;
-    bool has_products;     /* false: scores were given instead of q and k */
-    bool has_values;       /* false: no v, and so no z */
     const float *x;        /* [D] input of the block; zeros for arrays */
-    const float *q;        /* [E] as used for scores: after norm and rotation */
-    const float *z;        /* [Ev] */
-    const float *attn_out; /* [d_out] output of the layer from the z of all heads; or NULL */
+    const float *q;        /* [E] as used for scores, after norm and rotation. NULL: no q and k, the
+                              scores were given */
+    const float *z;        /* [Ev]; NULL: no v */
+    const float *attn_out; /* output of the layer from the z of all heads; or NULL */
     double q_length;       /* |q| */
     double divisor;        /* sqrt(E) + eps, or 1 */
-
-    /* For rotary positions; otherwise NULL and 0. n_pair 0: this layer has no rotation. */
-    const float *projected_q; /* [E] output of the projection */
-    const float *normed_q;    /* [E] input of the rotation: normalized if the model does so */
-    /* [n_pair] component i is rotated with component i + n_pair, by this angle per position */
-    const float *frequencies;
-    size_t n_pair;
-    bool has_qk_norm;      /* q and k are normalized before the rotation */
-    bool turns_neighbours; /* component 2i is rotated with 2i + 1 instead */
+    struct attn_explained_rotation rotation;
 
     const struct attn_explained_key *keys; /* [n_cell] ascending by position */
     size_t n_cell;                         /* number of keys in the softmax; 0: every weight is 0 */
@@ -107,9 +112,6 @@ struct attn_explanation {
     double sink_exponential; /* exp(sink - largest score); 0: no sink */
     double visible_share;    /* sum of exponential / exponential_sum over visible keys */
     bool is_rounded;         /* q, k, v and `kept` are rounded to bfloat16, as in the run */
-    /* For rotary positions: numbers of the position of the query. Models of pictures have three,
-     * each of which rotates a section of the components; others have one. */
-    size_t numbers[3];
 };
 
 struct attn_explainer; /* a trace that collects one row */

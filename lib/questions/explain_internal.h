@@ -48,8 +48,11 @@ enum {
     ATTN_EXPLAINED_ITEMS = 5
 };
 
-/* Returns how text shows the column NAME of these tables. */
-struct attn_document_column attn_explained_column(const char *name);
+/* A table of a row, and how text shows its columns. */
+struct attn_explained_grid {
+    struct attn_table *table; /* own; NULL: the row has no such table */
+    struct attn_document_column columns[ATTN_EXPLAINED_MOST_COLUMNS];
+};
 
 /* Creates a table of ROW of RUN. If ROW has more keys than LIMIT, the middle is left out except for
  * the strongest key: a row "... 7 more" has the sums over those between. The table
@@ -57,7 +60,16 @@ struct attn_document_column attn_explained_column(const char *name);
 enum attn_status attn_explanation_tabulate(const struct attn_explanation *row,
                                            const struct attn_explained_run *run,
                                            enum attn_explained_table which, size_t limit,
-                                           struct attn_table **table, struct attn_error *err);
+                                           struct attn_explained_grid *grid,
+                                           struct attn_error *err);
+
+/* Returns the name of the number from which a score is computed: "q.k". */
+static inline const char *attn_explanation_fit(const struct attn_explanation *row)
+{
+    return !row->q                                                ? "given"
+           : row->attention->similarity == ATTN_SIMILARITY_COSINE ? "cosine"
+                                                                  : "q.k";
+}
 
 static inline bool attn_explanation_has_dropout(const struct attn_explanation *row)
 {

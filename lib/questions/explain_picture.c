@@ -58,7 +58,7 @@ static enum attn_status append_note(struct attn_buffer *out, const struct attn_e
                            attn_float_text_fixed((float)(100 * (double)key->kept), 1, number));
         attn_buffer_append_string(out, " %");
     }
-    if (row->has_products || row->has_values)
+    if (row->q || row->z)
         attn_buffer_append_string(out, "; blue is below 0, orange above");
     attn_token_texts_release(texts, 2);
     return status;
@@ -108,7 +108,7 @@ enum attn_status attn_explanation_draw(const struct attn_explanation *row,
     struct attn_labels of_stack = attn_labels_of_stack(labels);
     const struct attn_explained_run run = {.labels = &of_stack};
     struct attn_selection *stack;
-    struct attn_table *table = NULL;
+    struct attn_explained_grid grid = {0};
     enum attn_status status;
 
     if (row->n_cell > MOST_KEYS) {
@@ -119,10 +119,10 @@ enum attn_status attn_explanation_draw(const struct attn_explanation *row,
     }
     ATTN_TRY(attn_selection_copy_stack(labels->selection, row->at.stack, &stack, err));
     of_stack.selection = stack;
-    status = attn_explanation_tabulate(row, &run, ATTN_EXPLAINED_ROW, MOST_KEYS, &table, err);
+    status = attn_explanation_tabulate(row, &run, ATTN_EXPLAINED_ROW, MOST_KEYS, &grid, err);
     if (status == ATTN_OK)
-        status = write_picture(row, &of_stack, table, options, output, err);
-    attn_table_free(table);
+        status = write_picture(row, &of_stack, grid.table, options, output, err);
+    attn_table_free(grid.table);
     attn_selection_free(stack);
     return status;
 }

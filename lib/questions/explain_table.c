@@ -7,10 +7,12 @@
 #include "tables/document.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
+#include "trace/trace_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* FACTOR is the factor of v: the weight after dropout. */
 enum column {
     END_OF_LAYOUT,
     KEY,
@@ -29,7 +31,7 @@ enum column {
     WEIGHT,
     KEPT,
     MARK,
-    FACTOR, /* factor of v: the weight after dropout */
+    FACTOR,
     V,
     WEIGHTED,
     COMPONENTS,
@@ -43,8 +45,8 @@ enum column {
 
 enum { LABEL_WIDTH = 10 };
 
-/* The columns, and how text shows each; `name` and `style` are set by attn_explained_column. The
- * heading of `fit` depends on the row. */
+/* The columns, and how text shows each; add_column sets `name`, `style` and the heading of `fit`.
+ */
 static const struct {
     struct attn_column column;
     struct attn_document_column shown;
@@ -71,19 +73,6 @@ static const struct {
     [WEIGHTED] = {{LIST("w x v"), .quantity = "weight x v"}, {ITEMS("w*v_#")}},
     [COMPONENTS] = {{LIST("components")}, {ITEMS("")}},
 };
-
-struct attn_document_column attn_explained_column(const char *name)
-{
-    struct attn_document_column shown;
-    int i = KEY;
-
-    while (strcmp(columns[i].column.name, name) != 0)
-        i++;
-    shown = columns[i].shown;
-    shown.name = columns[i].column.name;
-    shown.style = ATTN_NUMBER_FIXED;
-    return shown;
-}
 
 enum {
     N_LIST = 3,            /* number of lists in a row of a table */
@@ -118,7 +107,7 @@ struct part {
 struct making {
     const struct attn_explanation *row;
     const struct attn_labels *labels;
-    struct attn_table *table;
+    struct attn_explained_grid grid;
     enum column columns[N_COLUMN];
     size_t n_column;
     bool is_picture;
@@ -139,8 +128,8 @@ static bool has_column(const struct making *making, enum column column)
            : column == SCALED                  ? attention->score_cap > 0
            : column == SHARE                   ? attention->masking != ATTN_MASKING_INF
            : column == KEPT                    ? attn_explanation_has_dropout(row)
-           : column == K                       ? row->has_products && row->d_head <= most
-           : column == V || column == WEIGHTED ? row->has_values && row->d_value <= most
+           : column == K                       ? row->q && row->dims->d_head <= most
+           : column == V || column == WEIGHTED ? row->z && row->dims->d_value <= most
                                                : true;
 }
 
@@ -196,14 +185,14 @@ static struct attn_cell vector_cell(struct making *making, const struct part *pa
 static struct attn_cell weighted_cell(struct making *making, const struct part *part)
 {
     const struct attn_explanation *row = making->row;
-    double *items = next_list(making, row->d_value);
+    double *items = next_list(making, row->dims->d_value);
 
-    for (size_t c = 0; items && c < row->d_value; c++) {
+    for (size_t c = 0; items && c < row->dims->d_value; c++) {
         items[c] = 0;
         for (size_t i = part->first; i < part->last; i++)
             items[c] += (double)row->keys[i].kept * (double)row->keys[i].v[c];
     }
-    return items ? attn_cell_reals(items, row->d_value) : attn_cell_missing();
+    return items ? attn_cell_reals(items, row->dims->d_value) : attn_cell_missing();
 }
 
 static struct attn_cell sum_cell(const struct attn_explanation *row, enum column column,
@@ -241,9 +230,9 @@ static struct attn_cell key_cell(struct making *making, enum column column,
         token = attn_explained_token(making->labels, row->is_cross, key->key, &n);
         return attn_cell_text(token, n);
     case K:
-        return list_cell(making, key->k, NULL, row->d_head);
+        return list_cell(making, key->k, NULL, row->dims->d_head);
     case PRODUCTS:
-        return list_cell(making, row->q, key->k, row->d_head);
+        return list_cell(making, row->q, key->k, row->dims->d_head);
     case DOT:
         return attn_cell_real((double)key->fit * key->k_length * row->q_length);
     case K_LENGTH:
@@ -257,7 +246,7 @@ static struct attn_cell key_cell(struct making *making, enum column column,
     case MARK:
         return attn_cell_string(is_strongest ? "strongest" : NULL);
     case V:
-        return list_cell(making, key->v, NULL, row->d_value);
+        return list_cell(making, key->v, NULL, row->dims->d_value);
     default:
         return attn_cell_missing();
     }
@@ -304,7 +293,7 @@ static enum attn_status append(struct making *making, struct part part, struct a
         cells[i] = cell_of(making, making->columns[i], &part);
     for (size_t i = 0; i < making->n_list; i++)
         ATTN_TRY(attn_buffer_check(&making->items[i], err));
-    return attn_table_append(making->table, cells, making->n_column, err);
+    return attn_table_append(making->grid.table, cells, making->n_column, err);
 }
 
 /* Appends the input of the layer, its output and, if there is a residual stream, their sum. */
@@ -312,10 +301,11 @@ static enum attn_status append_layer(struct making *making, const struct attn_co
                                      struct attn_error *err)
 {
     const struct attn_explanation *row = making->row;
-    const struct part x = {.name = "x", .of = COMPONENTS, .vector = row->x, .n = row->d_model};
+    const struct part x = {
+        .name = "x", .of = COMPONENTS, .vector = row->x, .n = row->dims->d_model};
     struct part out = {.name = "attn_out", .of = COMPONENTS, .vector = row->attn_out};
 
-    out.n = row->d_out;
+    out.n = attn_site_width(ATTN_SITE_ATTN_OUT, row->dims);
     if (config->has_residual)
         ATTN_TRY(append(making, x, err));
     ATTN_TRY(append(making, out, err));
@@ -329,8 +319,8 @@ static enum attn_status append_keys(struct making *making, enum attn_explained_t
                                     size_t limit, struct attn_error *err)
 {
     const struct attn_explanation *row = making->row;
-    const struct part q = {.name = "q", .of = K, .vector = row->q, .n = row->d_head};
-    const struct part z = {.name = "z", .of = WEIGHTED, .vector = row->z, .n = row->d_value};
+    const struct part q = {.name = "q", .of = K, .vector = row->q, .n = row->dims->d_head};
+    const struct part z = {.name = "z", .of = WEIGHTED, .vector = row->z, .n = row->dims->d_value};
     const struct part sink = {
         .name = "sink", .has_sums = true, .has_sink = true, .score = row->sink};
     const struct part sum = {
@@ -351,13 +341,22 @@ static enum attn_status append_keys(struct making *making, enum attn_explained_t
                : ATTN_OK;
 }
 
-/* Adapts a column of the text for the picture. */
-static void adapt(const struct attn_explanation *row, enum column column, struct attn_column *made)
+/* Adds COLUMN, MADE in the table. It is adapted for the picture. */
+static void add_column(struct making *making, enum column column, struct attn_column *made)
 {
-    if (column == KEY) {
+    struct attn_document_column *shown = &making->grid.columns[making->n_column];
+
+    making->columns[making->n_column++] = column;
+    *made = columns[column].column;
+    *shown = columns[column].shown;
+    shown->name = made->name;
+    shown->style = ATTN_NUMBER_FIXED;
+    if (column == FIT)
+        shown->heading = attn_explanation_fit(making->row);
+    if (making->is_picture && column == KEY) {
         made->type = ATTN_VALUE_INTEGER;
-        made->role = row->is_cross ? ATTN_ROLE_KEY : ATTN_ROLE_POSITION;
-    } else if (column == SCORE || column == FACTOR) {
+        made->role = making->row->is_cross ? ATTN_ROLE_KEY : ATTN_ROLE_POSITION;
+    } else if (making->is_picture && (column == SCORE || column == FACTOR)) {
         made->digits = column == SCORE ? SCORE_DIGITS : PERCENT_DIGITS;
     }
 }
@@ -373,19 +372,15 @@ static enum attn_status create(struct making *making, enum attn_explained_table 
     struct attn_column made[N_COLUMN];
 
     for (const enum column *column = layouts[which]; *column != END_OF_LAYOUT; column++)
-        if (has_column(making, *column)) {
-            made[making->n_column] = columns[*column].column;
-            if (making->is_picture)
-                adapt(making->row, *column, &made[making->n_column]);
-            making->columns[making->n_column++] = *column;
-        }
-    return attn_table_create(names[which], made, making->n_column, &making->table, err);
+        if (has_column(making, *column))
+            add_column(making, *column, &made[making->n_column]);
+    return attn_table_create(names[which], made, making->n_column, &making->grid.table, err);
 }
 
 enum attn_status attn_explanation_tabulate(const struct attn_explanation *row,
                                            const struct attn_explained_run *run,
                                            enum attn_explained_table which, size_t limit,
-                                           struct attn_table **table, struct attn_error *err)
+                                           struct attn_explained_grid *grid, struct attn_error *err)
 {
     struct making making = {
         .row = row, .labels = run->labels, .is_picture = which == ATTN_EXPLAINED_ROW};
@@ -396,5 +391,9 @@ enum attn_status attn_explanation_tabulate(const struct attn_explanation *row,
                                                : append_keys(&making, which, limit, err);
     for (int i = 0; i < N_LIST; i++)
         attn_buffer_release(&making.items[i]);
-    ATTN_RETURN_MADE(status, table, making.table, attn_table_free);
+    if (status == ATTN_OK)
+        *grid = making.grid;
+    else
+        attn_table_free(making.grid.table);
+    return status;
 }

@@ -28,15 +28,8 @@ struct explaining {
     const struct attn_explained_run *run; /* run of the row */
     const struct attn_explanation *row;
     struct attn_document document;
-    struct attn_table *tables[ATTN_N_EXPLAINED_TABLE]; /* own; NULL: not shown */
-    struct attn_document_column columns[ATTN_N_EXPLAINED_TABLE][ATTN_EXPLAINED_MOST_COLUMNS];
-    int n_step;     /* number of the current step */
-    bool is_turned; /* q and k are rotated by their positions */
-    bool is_cosine;
-    bool is_capped;
-    bool is_masked_after; /* masked keys take part in the softmax */
-    bool has_dropout;
-    double largest_score;
+    struct attn_explained_grid grids[ATTN_N_EXPLAINED_TABLE]; /* own */
+    int n_step;                                               /* number of the current step */
 };
 
 static ATTN_PRINTF(2, 3) void say(struct explaining *e, const char *format, ...)
@@ -120,7 +113,7 @@ static void add_input(struct explaining *e)
     const unsigned char *region = e->run->labels->region;
     const bool is_cell = region && region[row->query] == ATTN_REGION_PICTURE;
 
-    say(e, "  x = %s", vector_text(row->x, row->d_model).text);
+    say(e, "  x = %s", vector_text(row->x, row->dims->d_model).text);
     if (row->at.stack == ATTN_STACK_CROSS)
         say(e, ", what self-attention gives in this layer at this position");
     else if (!is_first)
@@ -140,25 +133,28 @@ static void add_input(struct explaining *e)
         say(e, ", normalized");
     say(e, "\n  q = ");
     add_projection(e, "x", has_norm_before(e), 'Q');
-    say(e, " = %s\n", vector_text(row->projected_q ? row->projected_q : row->q, row->d_head).text);
+    say(e, " = %s\n",
+        vector_text(row->rotation.projected ? row->rotation.projected : row->q, row->dims->d_head)
+            .text);
 }
 
 /* Whether the model numbers positions in another way than from 0 on, as beside a picture. */
 static bool has_own_numbers(const struct attn_explanation *row)
 {
-    return row->numbers[0] != row->query;
+    return row->rotation.numbers[0] != row->query;
 }
 
 /* Whether the position has a row and a column. */
 static bool is_of_cell(const struct attn_explanation *row)
 {
-    return row->numbers[1] != row->numbers[0] || row->numbers[2] != row->numbers[0];
+    return row->rotation.numbers[1] != row->rotation.numbers[0] ||
+           row->rotation.numbers[2] != row->rotation.numbers[0];
 }
 
 /* Adds the number of the query's position, or its numbers in a picture. */
 static void add_position(struct explaining *e, const struct attn_rope *rope)
 {
-    const size_t *numbers = e->row->numbers;
+    const size_t *numbers = e->row->rotation.numbers;
 
     if (!is_of_cell(e->row)) {
         say(e, "%s, %zu", has_own_numbers(e->row) ? " number" : "", numbers[0]);
@@ -177,29 +173,31 @@ static void add_turning(struct explaining *e)
     const bool is_joined = e->run->config->qk_norm == ATTN_QK_NORM_ALL_HEADS;
     const bool is_late = e->run->config->qk_norm_is_late;
     const struct attn_rope *rope = &e->run->config->rope[attn_location_index(&row->at)];
-    const double growth = (double)attn_rope_query_factor(rope, row->numbers[0]);
+    const double growth = (double)attn_rope_query_factor(rope, row->rotation.numbers[0]);
 
-    if (row->has_qk_norm && !is_late)
-        say(e, "  norm(q) = %s, %s\n", vector_text(row->normed_q, row->d_head).text,
+    if (row->rotation.has_qk_norm && !is_late)
+        say(e, "  norm(q) = %s, %s\n", vector_text(row->rotation.normed, row->dims->d_head).text,
             is_joined ? "all heads at once" : "each head by itself");
-    if (row->n_pair == 0) {
+    if (row->rotation.n_pair == 0) {
         say(e, "  This layer turns no positions.\n");
         return;
     }
-    say(e, "  rot_q = %s turned by its position", row->has_qk_norm && !is_late ? "norm(q)" : "q");
+    say(e, "  rot_q = %s turned by its position",
+        row->rotation.has_qk_norm && !is_late ? "norm(q)" : "q");
     add_position(e, rope);
     if (is_late)
         say(e, ", then normalized, each head by itself");
     if (growth > 1)
         say(e, ", times %.6g", growth);
-    say(e, ", = %s\n", vector_text(row->q, row->d_head).text);
+    say(e, ", = %s\n", vector_text(row->q, row->dims->d_head).text);
     say(e,
-        row->turns_neighbours ? "  Component 2i turns with 2i + 1"
-                              : "  Component i turns with i + %zu",
-        row->n_pair);
-    say(e, " by the angle position * f_i, f = %s", vector_text(row->frequencies, row->n_pair).text);
-    if (2 * row->n_pair < row->d_head)
-        say(e, "; components from %zu on stay", 2 * row->n_pair);
+        row->rotation.turns_neighbours ? "  Component 2i turns with 2i + 1"
+                                       : "  Component i turns with i + %zu",
+        row->rotation.n_pair);
+    say(e, " by the angle position * f_i, f = %s",
+        vector_text(row->rotation.frequencies, row->rotation.n_pair).text);
+    if (2 * row->rotation.n_pair < row->dims->d_head)
+        say(e, "; components from %zu on stay", 2 * row->rotation.n_pair);
     if (is_of_cell(row))
         say(e, "; the position is the row from i = %zu on, and the column from i = %zu on",
             rope->sections[0], rope->sections[0] + rope->sections[1]);
@@ -223,9 +221,9 @@ static void add_keys_and_values(struct explaining *e)
         row->is_cross && config->source_positions == ATTN_POSITIONS_LEARNED
             ? ", with that of its position added"
             : "");
-    if (e->is_turned)
+    if (e->row->rotation.n_pair > 0)
         say(e, "  rot_k_j = %s turned by %s j%s\n",
-            row->has_qk_norm && !config->qk_norm_is_late ? "norm(k_j)" : "k_j",
+            row->rotation.has_qk_norm && !config->qk_norm_is_late ? "norm(k_j)" : "k_j",
             has_own_numbers(row) ? "the numbers of position" : "position",
             config->qk_norm_is_late ? ", then normalized" : "");
     if (n_shared > 1)
@@ -239,9 +237,9 @@ static void add_arrays(struct explaining *e)
     const struct attn_attend_args *arrays = e->run->arrays;
     const size_t n_shared = arrays->n_head / arrays->n_kv_head;
 
-    if (!e->row->has_products)
+    if (!e->row->q)
         return;
-    say(e, "  q = %s\n", vector_text(e->row->q, e->row->d_head).text);
+    say(e, "  q = %s\n", vector_text(e->row->q, e->row->dims->d_head).text);
     if (n_shared > 1)
         say(e, "  Keys and values are those of head %d, one for %zu heads of queries.\n",
             e->row->kv_head, n_shared);
@@ -274,45 +272,32 @@ static void add_visible(struct explaining *e)
 
 /* --- 1. How well each key fits ---------------------------------------------------------------- */
 
-/* Returns the name of the number from which a score is computed. */
-static const char *fit_name(const struct explaining *e)
-{
-    if (!e->row->has_products)
-        return "given";
-    return e->is_cosine ? "cosine" : "q.k";
-}
-
 /* Adds a table of the row after an empty line. */
 static void add_table(struct explaining *e, enum attn_explained_table which)
 {
-    struct attn_document_column *columns = e->columns[which];
-    struct attn_document_view view = {.text = ATTN_TEXT_COLUMNS,
-                                      .columns = columns,
-                                      .n_column = attn_table_n_column(e->tables[which]),
-                                      .indent = which == ATTN_EXPLAINED_LAYER ? 2 : 0,
-                                      .has_headings = which != ATTN_EXPLAINED_LAYER};
+    const struct attn_explained_grid *grid = &e->grids[which];
+    const struct attn_document_view view = {.text = ATTN_TEXT_COLUMNS,
+                                            .columns = grid->columns,
+                                            .n_column = attn_table_n_column(grid->table),
+                                            .indent = which == ATTN_EXPLAINED_LAYER ? 2 : 0,
+                                            .has_headings = which != ATTN_EXPLAINED_LAYER};
 
-    for (size_t i = 0; i < view.n_column; i++) {
-        columns[i] = attn_explained_column(attn_table_column(e->tables[which], i)->name);
-        if (strcmp(columns[i].name, "fit") == 0)
-            columns[i].heading = fit_name(e);
-    }
     say(e, "\n");
-    attn_document_table(&e->document, e->tables[which], &view);
+    attn_document_table(&e->document, grid->table, &view);
 }
 
 static void add_scores(struct explaining *e)
 {
-    if (!e->tables[ATTN_EXPLAINED_FITS])
+    if (!e->grids[ATTN_EXPLAINED_FITS].table)
         return;
     say(e, "\n%d. How well each key fits: its components times those of q, added up", ++e->n_step);
-    if (e->is_cosine)
+    if (e->row->attention->similarity == ATTN_SIMILARITY_COSINE)
         say(e, ",\n   divided by the lengths of both, |q| = %.4f and |k|: their cosine",
             e->row->q_length);
     say(e, ".\n");
-    if (e->is_turned)
+    if (e->row->rotation.n_pair > 0)
         say(e, "   q and k are rot_q and rot_k here.\n");
-    if (e->row->d_head > ATTN_EXPLAINED_ITEMS)
+    if (e->row->dims->d_head > ATTN_EXPLAINED_ITEMS)
         say(e, "   Those between are not shown, only what they add up to.\n");
     add_table(e, ATTN_EXPLAINED_FITS);
 }
@@ -326,18 +311,18 @@ static void add_scale(struct explaining *e)
     const struct attn_attention *attention = row->attention;
     const double cap = attention->score_cap;
 
-    if (!row->has_products && attention->eps == 0) { /* then d_head is 1 */
+    if (!row->q && attention->eps == 0) { /* then d_head is 1 */
         say(e, "   score   as given\n");
         return;
     }
-    say(e, "   %s  %s", e->is_capped ? "scaled" : "score ", fit_name(e));
+    say(e, "   %s  %s", cap > 0 ? "scaled" : "score ", attn_explanation_fit(row));
     if (attention->factor != 1)
         say(e, " * %.4f", attention->factor);
     if (attention->is_scaled && attention->eps > 0)
-        say(e, " / (sqrt(%zu) + %g), the square root of d_head plus eps: %.4f", row->d_head,
+        say(e, " / (sqrt(%zu) + %g), the square root of d_head plus eps: %.4f", row->dims->d_head,
             attention->eps, row->divisor);
     else if (attention->is_scaled)
-        say(e, " / sqrt(%zu), the square root of d_head: %.4f", row->d_head, row->divisor);
+        say(e, " / sqrt(%zu), the square root of d_head: %.4f", row->dims->d_head, row->divisor);
     else if (attention->factor == 1)
         say(e, " as it is, without a scale");
     if (attention->bias)
@@ -351,7 +336,7 @@ static void add_scale(struct explaining *e)
                 ? "   bias    %g * the position of the key, in bfloat16, and scaled (ALiBi)\n"
                 : "   bias    %g * (the position of the key - that of the query) (ALiBi)\n",
             (double)attention->bias->slopes[row->at.head]);
-    if (e->is_capped)
+    if (cap > 0)
         say(e, "   score   %g * tanh(scaled / %g), which never passes %g\n", cap, cap, cap);
 }
 
@@ -362,8 +347,8 @@ static void add_weights(struct explaining *e)
     say(e, "\n%d. The weights: a softmax turns scores into shares of 1.\n", ++e->n_step);
     add_scale(e);
     say(e, "   exp     e to the power of score less the largest score, %.4f\n",
-        attn_printed(e->largest_score));
-    if (e->is_masked_after) { /* the mask is applied after the softmax */
+        attn_printed((double)row->keys[row->largest].score));
+    if (row->attention->masking != ATTN_MASKING_INF) { /* the mask is applied after the softmax */
         say(e, "   share   exp / sum of all exp, %.4f\n", attn_printed(row->exponential_sum));
         say(e, "   weight  0 where the mask hides the key, else share");
         if (row->attention->masking == ATTN_MASKING_RENORMALIZE)
@@ -374,7 +359,7 @@ static void add_weights(struct explaining *e)
     }
     if (row->sink)
         say(e, "   sink    a score of the head that has no key: its weight takes no value\n");
-    if (e->has_dropout)
+    if (attn_explanation_has_dropout(row))
         say(e, "   kept    0 where the weight is dropped, else weight / (1 - %g)\n",
             row->attention->dropout);
     add_table(e, ATTN_EXPLAINED_WEIGHTS);
@@ -384,7 +369,7 @@ static void add_weights(struct explaining *e)
 
 static void add_context(struct explaining *e)
 {
-    if (!e->tables[ATTN_EXPLAINED_VALUES])
+    if (!e->grids[ATTN_EXPLAINED_VALUES].table)
         return;
     say(e, "\n%d. The context vector z: each value times its weight w, added up.\n", ++e->n_step);
     add_table(e, ATTN_EXPLAINED_VALUES);
@@ -412,7 +397,7 @@ static void add_layer(struct explaining *e)
         say(e, "   Added to x%s it is what the block goes on with%s.\n",
             config->has_parallel_residual ? ", with what the MLP makes of x," : "",
             config->norm_place == ATTN_NORM_SUM ? ", normalized" : "");
-    if (e->tables[ATTN_EXPLAINED_LAYER])
+    if (e->grids[ATTN_EXPLAINED_LAYER].table)
         add_table(e, ATTN_EXPLAINED_LAYER);
 }
 
@@ -422,15 +407,15 @@ static enum attn_status make_tables(struct explaining *e, struct attn_error *err
 {
     const struct attn_explanation *row = e->row;
     const bool is_shown[ATTN_N_EXPLAINED_TABLE] = {
-        [ATTN_EXPLAINED_FITS] = row->n_cell > 0 && row->has_products,
+        [ATTN_EXPLAINED_FITS] = row->n_cell > 0 && row->q,
         [ATTN_EXPLAINED_WEIGHTS] = row->n_cell > 0,
-        [ATTN_EXPLAINED_VALUES] = row->n_cell > 0 && row->has_values,
+        [ATTN_EXPLAINED_VALUES] = row->n_cell > 0 && row->z,
         [ATTN_EXPLAINED_LAYER] = e->run->config && row->attn_out};
 
     for (int i = 0; i < ATTN_N_EXPLAINED_TABLE; i++)
         if (is_shown[i])
             ATTN_TRY(attn_explanation_tabulate(row, e->run, (enum attn_explained_table)i,
-                                               SHOWN_KEYS, &e->tables[i], err));
+                                               SHOWN_KEYS, &e->grids[i], err));
     return ATTN_OK;
 }
 
@@ -439,7 +424,7 @@ static void fill(struct explaining *e)
     add_title(e);
     if (e->run->config) {
         add_input(e);
-        if (e->row->normed_q)
+        if (e->row->rotation.normed)
             add_turning(e);
         add_keys_and_values(e);
     } else {
@@ -458,18 +443,9 @@ enum attn_status attn_explanation_print(const struct attn_explanation *row,
                                         const struct attn_explained_run *run, struct attn_sink *out,
                                         struct attn_error *err)
 {
-    const struct attn_attention *attention = row->attention;
     const struct attn_labels labels = attn_labels_of_stack(run->labels);
     const struct attn_explained_run of_stack = {run->config, run->arrays, &labels};
-    struct explaining e = {.run = &of_stack,
-                           .row = row,
-                           .is_turned = row->n_pair > 0,
-                           .is_cosine = attention->similarity == ATTN_SIMILARITY_COSINE,
-                           .is_capped = attention->score_cap > 0,
-                           .is_masked_after = attention->masking != ATTN_MASKING_INF,
-                           .has_dropout = attn_explanation_has_dropout(row),
-                           .largest_score =
-                               row->n_cell > 0 ? (double)row->keys[row->largest].score : 0};
+    struct explaining e = {.run = &of_stack, .row = row};
     enum attn_status status;
 
     status = make_tables(&e, err);
@@ -479,6 +455,6 @@ enum attn_status attn_explanation_print(const struct attn_explanation *row,
     }
     attn_document_release(&e.document);
     for (int i = 0; i < ATTN_N_EXPLAINED_TABLE; i++)
-        attn_table_free(e.tables[i]);
+        attn_table_free(e.grids[i].table);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

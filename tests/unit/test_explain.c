@@ -318,9 +318,11 @@ static void explain_row(const struct attn_config *config, int layer, int head)
     ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
     ck_assert(attn_session_feed(session, ids, N, &err) == ATTN_OK);
     ck_assert_msg(attn_explainer_finish(explainer, &row, &err) == ATTN_OK, "%s", err.message);
-    ck_assert((row->normed_q != NULL) == (config->positions == ATTN_POSITIONS_ROTARY));
-    for (size_t i = 0; i < config->d_head && row->normed_q != NULL && !row->has_qk_norm; i++)
-        ck_assert_double_eq_tol((double)row->normed_q[i], (double)row->projected_q[i], 1e-5);
+    ck_assert((row->rotation.normed != NULL) == (config->positions == ATTN_POSITIONS_ROTARY));
+    for (size_t i = 0;
+         i < config->d_head && row->rotation.normed != NULL && !row->rotation.has_qk_norm; i++)
+        ck_assert_double_eq_tol((double)row->rotation.normed[i], (double)row->rotation.projected[i],
+                                1e-5);
     for (size_t i = 0; i < row->n_cell && config->attention[layer].score_cap > 0; i++)
         ck_assert_double_lt(fabs((double)row->keys[i].score), fabs(row->keys[i].scaled) + 1e-6);
     attn_session_free(session);

@@ -1166,6 +1166,10 @@ class attn_explained_key(Structure):
     pass
 
 
+class attn_explained_rotation(Structure):
+    pass
+
+
 class attn_explanation(Structure):
     pass
 
@@ -2559,32 +2563,31 @@ attn_explained_key._fields_ = [
     ("k", POINTER(c_float)),
     ("v", POINTER(c_float)),
 ]
+attn_explained_rotation._fields_ = [
+    ("projected", POINTER(c_float)),
+    ("normed", POINTER(c_float)),
+    ("frequencies", POINTER(c_float)),
+    ("n_pair", c_size_t),
+    ("has_qk_norm", c_bool),
+    ("turns_neighbours", c_bool),
+    ("numbers", c_size_t * 3),
+]
 attn_explanation._fields_ = [
     ("attention", POINTER(attn_attention)),
     ("at", attn_location),
     ("kv_head", c_int),
     ("query", c_size_t),
     ("is_cross", c_bool),
-    ("d_model", c_size_t),
-    ("d_head", c_size_t),
-    ("d_value", c_size_t),
-    ("d_out", c_size_t),
+    ("dims", POINTER(attn_dims)),
     ("n_key", c_size_t),
     ("n_visible", c_size_t),
-    ("has_products", c_bool),
-    ("has_values", c_bool),
     ("x", POINTER(c_float)),
     ("q", POINTER(c_float)),
     ("z", POINTER(c_float)),
     ("attn_out", POINTER(c_float)),
     ("q_length", c_double),
     ("divisor", c_double),
-    ("projected_q", POINTER(c_float)),
-    ("normed_q", POINTER(c_float)),
-    ("frequencies", POINTER(c_float)),
-    ("n_pair", c_size_t),
-    ("has_qk_norm", c_bool),
-    ("turns_neighbours", c_bool),
+    ("rotation", attn_explained_rotation),
     ("keys", POINTER(attn_explained_key)),
     ("n_cell", c_size_t),
     ("largest", c_size_t),
@@ -2594,7 +2597,6 @@ attn_explanation._fields_ = [
     ("sink_exponential", c_double),
     ("visible_share", c_double),
     ("is_rounded", c_bool),
-    ("numbers", c_size_t * 3),
 ]
 
 
