@@ -14,6 +14,7 @@
 #include "model/config_internal.h"
 #include "params/param_internal.h"
 #include "questions/frame.h"
+#include "questions/part_sums.h"
 #include "questions/parts.h"
 #include "questions/questions.h"
 #include "questions/questions_internal.h"
@@ -35,6 +36,7 @@ enum {
     LAYER,
     HEAD,
     NEURON,
+    ESTIMATE,
     VALUE,
     CHANGE,
     KL,
@@ -47,7 +49,15 @@ enum {
     N_COLUMN
 };
 
-enum { SHOW_SETS = 2, SHOW_HEADS = 4, SHOW_NEURONS = 8, SHOW_RIGHT = 16, SHOW_CONTROLS = 32 };
+enum {
+    SHOW_SETS = 2,
+    SHOW_HEADS = 4,
+    SHOW_NEURONS = 8,
+    SHOW_RIGHT = 16,
+    SHOW_CONTROLS = 32,
+    SHOW_ESTIMATES = 64,
+    SHOW_RUNS = 128
+};
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("base"),
@@ -56,7 +66,9 @@ static const struct attn_column columns[N_COLUMN] = {
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_HEADS | SHOW_NEURONS),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
     [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER, .shown = SHOW_NEURONS),
-    ATTN_COLUMNS_ABLATED(VALUE, SHOW_RIGHT),
+    [ESTIMATE] = ATTN_COLUMN_QUANTITY("estimate", 6, NULL, SIGNED, "estimated change of @",
+                                      .traits = ATTN_TRAIT_RANKED, .shown = SHOW_ESTIMATES),
+    ATTN_COLUMNS_ABLATED(VALUE, SHOW_RUNS, SHOW_RIGHT),
     ATTN_COLUMNS_CONTROL(CONTROL, SHOW_CONTROLS),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
@@ -93,6 +105,7 @@ struct ablation {
     size_t n_row;                 /* number of parts or sets */
     size_t *n_head;               /* [n_set] number of heads of each set */
     bool adds_up;                 /* a part is switched off with all parts before it */
+    double *estimates;            /* [n_row] of changes */
     struct attn_trial_outcome *outcomes, *drawn; /* [n_row], [n_control] */
     size_t *order;                               /* [tensors.n] a permutation of heads */
     struct attn_random random;
@@ -189,6 +202,10 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(FLAG, "cumulative", NULL, struct attn_ablate_args, is_cumulative,
                "switch off one more part in each row, beginning with the part whose own effect is "
                "the smallest"),
+    ATTN_PARAM(FLAG, "estimate", NULL, struct attn_ablate_args, is_estimated,
+               "estimate the changes of all parts by gradients, in about two runs: what an "
+               "infinitely small step towards the replacement changes, times the whole way; for "
+               "head, attn, mlp and neuron:L"),
     ATTN_PARAM(INPUTS, "references", "FILE", struct attn_ablate_args, references,
                "a file of texts, one per line: `with mean` takes the mean over all of them, "
                "`with resample` the rows of one",
@@ -226,7 +243,30 @@ static const struct attn_param_rule rules[] = {
      .message = "@ needs `with mean` or `with resample:SEED`"},
     {.given = "sets", .excludes = "cumulative", .time = ATTN_PARAM_VALUES},
     {.given = "sets", .excludes = "heads", .time = ATTN_PARAM_VALUES},
+    {.given = "estimate", .excludes = "sets|cumulative|control", .time = ATTN_PARAM_BOTH},
 };
+
+/* Whether estimates exist for the parts of ARGS and what replaces them. */
+static bool can_estimate(const struct attn_ablate_args *args)
+{
+    return args->by != ATTN_ABLATE_BY_LAYER && args->with != ATTN_ABLATE_WITH_UNIFORM &&
+           args->tower == ATTN_TOWER_TEXT && args->picture_parts == 0 &&
+           !(args->by == ATTN_ABLATE_BY_NEURON && args->is_of_encoder);
+}
+
+/* Whether gradients can answer what the arguments ask. */
+static bool has_quicker(const struct attn_host *host, const struct attn_request *request,
+                        const void *given)
+{
+    const struct attn_ablate_args *args = given;
+    const struct attn_model *model = attn_host_model(host);
+
+    return !args->is_estimated && can_estimate(args) && args->n_set == 0 && !args->is_cumulative &&
+           args->n_control == 0 && args->answer.metric != ATTN_ANSWER_KL && !model->tower &&
+           !request->attention.layers &&
+           attn_backward_check(model, attn_model_config(model)->attention, ATTN_BACKWARD_PLAIN,
+                               NULL) == ATTN_OK;
+}
 
 static const struct attn_procedure *choose_procedure(const void *given);
 
@@ -242,10 +282,16 @@ const struct attn_question attn_question_ablate = {
         "small change does not say that the part does nothing: other parts may do the\n"
         "same. A large change may come from any damage: `control` shows the effect of\n"
         "random heads. Over `items` the numbers are means and standard deviations,\n"
-        "same_top is a share.\n",
+        "same_top is a share.\n"
+        "\n"
+        "With `estimate` gradients stand for the runs. An estimate is a straight line\n"
+        "through the unchanged run: of a part whose change is large, or which later parts\n"
+        "make up for, it can be far off, so try the largest without it.\n",
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_ablate_args, .size = sizeof(struct attn_ablate_args)),
     .choose = choose_procedure,
+    .quicker = "`estimate` takes about two runs for all parts",
+    .has_quicker = has_quicker,
 };
 
 /* --- Arguments -------------------------------------------------------------------------------- */
@@ -295,6 +341,22 @@ static enum attn_status check_tower(const struct attn_ablate_args *args,
     return ATTN_OK;
 }
 
+/* Checks that gradients can estimate the changes of parts. */
+static enum attn_status check_estimate(const struct ablation *ablation, struct attn_error *err)
+{
+    const struct attn_ablate_args *args = ablation->args;
+    const struct attn_frame *frame = &ablation->frame;
+
+    if (!can_estimate(args))
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "estimates are of one tensor of the text's model: expected `by` head, "
+            "attn, mlp or neuron:L, and zeros, a mean or other rows in its place");
+    return attn_error_at(attn_backward_check(attn_host_model(frame->host), frame->config->attention,
+                                             ATTN_BACKWARD_PLAIN, err),
+                         ATTN_STAGE_OPTIONS, err);
+}
+
 static enum attn_status check(const struct ablation *ablation, struct attn_error *err)
 {
     const struct attn_ablate_args *args = ablation->args;
@@ -337,6 +399,8 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
     if (ablation->heads.text && args->by != ATTN_ABLATE_BY_HEAD)
         return attn_error_set(err, ATTN_INVALID, "`heads` names heads, and `by` is '%s'",
                               part_name(args->by));
+    if (args->is_estimated)
+        ATTN_TRY(check_estimate(ablation, err));
     if (args->n_control > 0 && !has_heads)
         return attn_error_set(err, ATTN_INVALID,
                               "controls are choices of as many heads, and '%s' has none",
@@ -501,6 +565,8 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
     ablation->outcomes =
         attn_frame_alloc(&ablation->frame, ablation->n_row, sizeof *ablation->outcomes);
     ablation->drawn = attn_frame_alloc(&ablation->frame, args->n_control, sizeof *ablation->drawn);
+    ablation->estimates =
+        attn_frame_alloc(&ablation->frame, ablation->n_row, sizeof *ablation->estimates);
     return attn_frame_memory(&ablation->frame, err);
 }
 
@@ -926,6 +992,8 @@ static void draw(const void *given, struct attn_drawn *drawn)
                   : args->by == ATTN_ABLATE_BY_NEURON ? OF_NEURONS
                                                       : OF_LAYERS];
     view->asked = drawn->table ? find_words(args) : NULL;
+    if (args->is_estimated)
+        view->values = ATTN_TABLE_COLUMN(ESTIMATE);
     if (!args->is_cumulative)
         return;
     view->figure = ATTN_FIGURE_CURVE;
@@ -941,7 +1009,10 @@ static uint64_t shows(const void *state)
     return (args->n_set > 0                     ? SHOW_SETS
             : args->by == ATTN_ABLATE_BY_NEURON ? SHOW_NEURONS
                                                 : SHOW_HEADS) |
-           (has_right ? SHOW_RIGHT : 0) | (args->n_control > 0 ? SHOW_CONTROLS : 0);
+           (args->is_estimated ? SHOW_ESTIMATES
+            : has_right        ? SHOW_RUNS | SHOW_RIGHT
+                               : SHOW_RUNS) |
+           (args->n_control > 0 ? SHOW_CONTROLS : 0);
 }
 
 void attn_ablate_put(const struct attn_answer *answer, const struct attn_reply *base,
@@ -979,6 +1050,9 @@ static enum attn_status append(struct ablation *ablation, size_t i, const struct
         row[HEAD] = attn_cell_integer(part->at.head);
     if (part && part->neuron >= 0)
         row[NEURON] = attn_cell_integer(part->neuron);
+    if (part && args->is_estimated)
+        row[VALUE] = attn_cell_missing();
+    row[ESTIMATE] = attn_cell_real(part && args->is_estimated ? ablation->estimates[i] : 0);
     if (controls && args->n_control > 0)
         attn_control_put(controls, args->n_control, row[CHANGE].real, &row[CONTROL]);
     return attn_frame_append(&ablation->frame, row, err);
@@ -1036,10 +1110,67 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     attn_random_seed(&ablation->random, ablation->args->seed);
     ATTN_TRY(attn_frame_find_answer(frame, &ablation->args->answer, &ablation->answer, err));
     ATTN_TRY(list_tensors(ablation, err));
-    ATTN_TRY(
-        attn_trials_start(frame->run, &ablation->answer, ablation->first, &frame->trials, err));
+    if (ablation->args->is_estimated)
+        ATTN_TRY(
+            attn_error_at(attn_answer_check_goal(&ablation->answer, err), ATTN_STAGE_OPTIONS, err));
+    else
+        ATTN_TRY(
+            attn_trials_start(frame->run, &ablation->answer, ablation->first, &frame->trials, err));
     ATTN_TRY(find_values(ablation, err));
     return list_parts(ablation, err);
+}
+
+static void on_progress(void *user, size_t n_done, size_t n_total)
+{
+    attn_frame_report(user, n_done, n_total);
+}
+
+/* Returns the sum over the rows of PART. */
+static double sum_rows(const struct attn_part_sums *sums, const struct attn_part *part)
+{
+    const size_t unit = (size_t)(part->neuron >= 0    ? part->neuron
+                                 : part->at.head >= 0 ? part->at.head
+                                                      : 0);
+    const size_t at = attn_location_index(&part->at) * sums->n_unit + unit;
+    double sum = 0; /* turns -0 into 0 */
+
+    if (part->at.stack == ATTN_STACK_ENCODER)
+        return sum + sums->encoder[attn_location_index(&part->at) * sums->n_encoder_unit + unit];
+    for (size_t row = 0; row < sums->n_row; row++)
+        sum += sums->values[at * sums->n_row + row];
+    return sum;
+}
+
+/* Estimates the change that each part makes, and appends the rows. */
+static enum attn_status ask_estimates(struct ablation *ablation, struct attn_error *err)
+{
+    struct attn_frame *frame = &ablation->frame;
+    const struct attn_part_sums_options options = {.answer = &ablation->answer,
+                                                   .base = frame->run,
+                                                   .edits = ablation->edits,
+                                                   .n_edit = ablation->n_own,
+                                                   .site = ablation->first,
+                                                   .method = ATTN_PATCH_ATP,
+                                                   .has_encoder = ablation->has_encoder,
+                                                   .kept_bytes = ATTN_PART_SUMS_KEPT,
+                                                   .on_progress = on_progress,
+                                                   .user = frame};
+    struct attn_ablate_sum *sum = frame->sum;
+    struct attn_part_sums sums;
+
+    ATTN_TRY(attn_part_sums_find(&options, &sums, err));
+    for (size_t i = 0; i < ablation->n_row; i++)
+        ablation->estimates[i] = sum_rows(&sums, &ablation->parts.items[i]);
+    attn_free(sums.values);
+    attn_free(sums.encoder);
+    frame->trials.base = sums.base;
+    ATTN_TRY(append(ablation, 0, &sums.base, NULL, err));
+    for (size_t i = 0; i < ablation->n_row; i++)
+        ATTN_TRY(append(ablation, i, &sums.base, ablation->estimates, err));
+    attn_frame_report_base(frame, &ablation->answer, &sums.base);
+    sum->n_feed += sums.n_feed;
+    sum->sites = attn_site_name(ablation->first);
+    return ATTN_OK;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -1060,6 +1191,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_ablate_sum *sum = ablation->frame.sum;
 
     ATTN_TRY(attn_frame_memory(&ablation->frame, err));
+    if (args->is_estimated)
+        return ask_estimates(ablation, err);
     /* number of runs: those so far; the parts, twice if is_cumulative tries each alone first; the
      * controls */
     trials->n_expected = trials->n_feed + (args->is_cumulative ? 2 * n : n) + n_drawn * n_control;

@@ -26,6 +26,9 @@
  * change over items. is_cumulative sorts the parts by their mean change over all items, and reads
  * the items twice, from a file.
  *
+ * An estimate is of first order: sum (r - a) g over the rows of the part, where a is its tensor, r
+ * what replaces it, and g the gradient of the metric in the unchanged run.
+ *
  * A run with a change in layer l starts from the base's residual stream at that layer. The result
  * is bit-identical to a run from the start.
  */
@@ -96,6 +99,10 @@ struct attn_ablate_args {
     unsigned picture_parts;
     /* ATTN_TOWER_IMAGE: the parts are those of the tower that encodes the pictures of the text. */
     enum attn_tower tower;
+    /* Estimates the changes by gradients, in about two runs: the column `estimate` instead of
+     * change, kl, same_top and right. For HEAD, ATTN, MLP, and NEURON of the text's model; not for
+     * UNIFORM, sets, is_cumulative and controls. */
+    bool is_estimated;
 };
 
 #define ATTN_ABLATE_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("ablate", attn_ablate_args)

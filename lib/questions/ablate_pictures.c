@@ -17,7 +17,7 @@ enum { SHOW_RIGHT = 2 };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("base"),         [ROW] = ATTN_COLUMN("row", INTEGER),
-    [COLUMN] = ATTN_COLUMN("column", INTEGER), ATTN_COLUMNS_ABLATED(VALUE, SHOW_RIGHT),
+    [COLUMN] = ATTN_COLUMN("column", INTEGER), ATTN_COLUMNS_ABLATED(VALUE, 0, SHOW_RIGHT),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -45,11 +45,11 @@ static enum attn_status check(const void *given, struct attn_error *err)
     const struct attn_ablate_args *args = given;
 
     if (args->n_set > 0 || args->is_cumulative || args->n_control > 0 || args->n_reference > 0 ||
-        args->with != ATTN_ABLATE_WITH_ZERO || args->tower != ATTN_TOWER_TEXT)
+        args->with != ATTN_ABLATE_WITH_ZERO || args->tower != ATTN_TOWER_TEXT || args->is_estimated)
         return attn_error_set(
             err, ATTN_INVALID,
             "`by` is about a picture, whose parts become the mean of its cells: "
-            "no `with`, `sets`, `is_cumulative`, `control`, `references` or `tower`");
+            "no `with`, `sets`, `is_cumulative`, `control`, `references`, `tower` or `estimate`");
     return ATTN_OK;
 }
 

@@ -1,7 +1,8 @@
-/* part_sums.c - see patch_internal.h. The feed of the source stores its tensor, the feed of the
- * base subtracts the tensor of the base, and each backward pass multiplies the gradients by these
- * differences, in double precision, row by row in the order of the events. */
-#include "questions/patch_internal.h"
+/* part_sums.c - see part_sums.h. The feed of the source stores its tensor, or edits give its
+ * values; the feed of the base subtracts the tensor of the base, and each backward pass multiplies
+ * the gradients by these differences, in double precision, row by row in the order of the events.
+ */
+#include "questions/part_sums.h"
 
 #include "base/memory.h"
 #include "base/pool_internal.h"
@@ -33,7 +34,7 @@ struct summing {
     struct attn_part_sums_options options;
     const struct attn_config *config;
     struct attn_dims dims;
-    size_t n, n_layer, n_head, n_unit, n_row, n_encoder_head;
+    size_t n, n_layer, n_head, n_unit, n_row, n_encoder_unit;
     bool is_swapped;              /* recompute the softmax with the queries or keys of the source */
     struct attn_pool *pool;       /* borrowed */
     struct attn_reply replies[2]; /* replies of the source and of the base */
@@ -56,9 +57,9 @@ struct summing {
     float *x, *from, *to;
     size_t n_x, n_feed;
 
-    /* z of the encoder in the base [0] and the other run [1], own; or NULL */
+    /* the site in the encoder of the base [0] and of the other run [1], own; or NULL */
     struct attn_capture *encoder[2];
-    double *encoder_sums; /* [n_layer, n_head] of the encoder; owns, until it becomes the result */
+    double *encoder_sums; /* [n_layer, n_encoder_unit]; owns, until it becomes the result */
 };
 
 /* --- Stores ----------------------------------------------------------------------------------- */
@@ -216,29 +217,57 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* Receives the gradients of z in the encoder, and adds their products with the differences of both
- * runs (attn_trace_fn). */
+/* Returns the tensor AT of the encoder in CAPTURE, or its head. */
+static const float *captured(const struct attn_capture *capture, const struct attn_location *at)
+{
+    return attn_site_has_heads(at->site) ? attn_capture_head(capture, at)
+                                         : attn_capture_tensor(capture, at);
+}
+
+/* Sets *ROWS to the values, LD floats apart, of the tensor AT of the encoder in the other run, or
+ * those of its edit; NULL: zeros. */
+static void find_encoder_rows(const struct summing *s, const struct attn_location *at, size_t width,
+                              const float **rows, size_t *ld)
+{
+    *rows = s->encoder[1] ? captured(s->encoder[1], at) : NULL;
+    *ld = width;
+    for (size_t i = 0; i < s->options.n_edit; i++) {
+        const struct attn_edit *edit = &s->options.edits[i];
+
+        if (edit->at.stack != ATTN_STACK_ENCODER || edit->at.layer != at->layer ||
+            edit->at.head != at->head)
+            continue;
+        *rows = edit->data;
+        *ld = edit->ld;
+    }
+}
+
+/* Receives the gradients of the site in the encoder, and adds their products with the differences
+ * of both runs (attn_trace_fn). */
 static enum attn_status on_encoder_gradient(void *user, const struct attn_trace_event *event,
                                             struct attn_error *err)
 {
     const struct summing *s = user;
     struct attn_location at = event->at;
     const float *base, *other;
+    size_t ld;
 
     (void)err;
-    if (event->at.site != ATTN_SITE_Z_GRAD)
+    if (!s->options.has_encoder)
         return ATTN_OK;
-    double *sum = s->encoder_sums + attn_location_index(&at) * s->n_encoder_head + (size_t)at.head;
+    at.site = s->options.site;
+    double *sum = s->encoder_sums + attn_location_index(&at) * s->n_encoder_unit +
+                  (size_t)(at.head > 0 ? at.head : 0);
 
-    at.site = ATTN_SITE_Z;
-    base = attn_capture_head(s->encoder[0], &at);
-    other = attn_capture_head(s->encoder[1], &at);
+    base = captured(s->encoder[0], &at);
+    find_encoder_rows(s, &at, event->n_col, &other, &ld);
     for (size_t i = 0; i < event->n_row; i++)
         for (size_t j = 0; j < event->n_col; j++) {
-            const size_t k = (event->row0 + i) * event->n_col + j;
+            const size_t row = event->row0 + i;
+            const double to = other ? (double)other[row * ld + j] : 0;
 
-            *sum += s->weight *
-                    (((double)other[k] - (double)base[k]) * (double)event->data[i * event->ld + j]);
+            *sum += s->weight * ((to - (double)base[row * event->n_col + j]) *
+                                 (double)event->data[i * event->ld + j]);
         }
     return ATTN_OK;
 }
@@ -386,7 +415,8 @@ static void note_feed(struct summing *s)
 
     s->n_feed++;
     if (s->options.on_progress)
-        s->options.on_progress(s->options.user, s->n_feed, 2 + (is_ig ? s->options.n_point : 0));
+        s->options.on_progress(s->options.user, s->n_feed,
+                               (s->options.source ? 2 : 1) + (is_ig ? s->options.n_point : 0));
 }
 
 /* Runs one backward pass from the last feed, and adds its gradients with WEIGHT. */
@@ -417,15 +447,28 @@ static enum attn_status integrate(struct summing *s, struct attn_error *err)
     return ATTN_OK;
 }
 
-static enum attn_status feed_all(struct summing *s, struct attn_error *err)
+/* Feeds the base, after the source if there is one, and stores their tensors. */
+static enum attn_status feed_texts(struct summing *s, struct attn_error *err)
 {
     struct attn_answer source = *s->options.answer;
+    double value;
 
+    if (!s->options.source) {
+        ATTN_TRY(attn_derivative_feed(s->derivative, s->from, &value, err));
+        s->replies[1] = *attn_derivative_reply(s->derivative);
+        return ATTN_OK;
+    }
     source.of = attn_run_answer_scope(s->options.source);
-    s->is_stored = true;
     ATTN_TRY(attn_derivative_feed_both(s->derivative, &source, s->to, s->from, s->replies, err));
-    s->is_stored = false;
     note_feed(s);
+    return ATTN_OK;
+}
+
+static enum attn_status feed_all(struct summing *s, struct attn_error *err)
+{
+    s->is_stored = true;
+    ATTN_TRY(feed_texts(s, err));
+    s->is_stored = false;
     note_feed(s);
     if (s->factors)
         ATTN_TRY(find_factors(s, err));
@@ -454,6 +497,25 @@ static enum attn_status allocate(struct summing *s, struct attn_error *err)
     return s->sums && s->from && s->to && s->x ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
+/* Fills the store of the site with the values of the edits; tensors without values are zeros. */
+static void fill_from_edits(const struct summing *s)
+{
+    const struct store *store = &s->stores[0];
+    const size_t width = attn_site_width(s->options.site, &s->dims);
+
+    memset(store->rows, 0, s->n_layer * s->n * store->width * sizeof *store->rows);
+    for (size_t i = 0; i < s->options.n_edit; i++) {
+        const struct attn_edit *edit = &s->options.edits[i];
+        const size_t head = edit->at.head > 0 ? (size_t)edit->at.head : 0;
+
+        for (size_t row = 0; row < s->n && edit->data && edit->at.stack != ATTN_STACK_ENCODER;
+             row++)
+            memcpy(layer_rows(s, store, attn_location_index(&edit->at)) + row * store->width +
+                       head * width,
+                   edit->data + row * edit->ld, width * sizeof *edit->data);
+    }
+}
+
 /* Writes the embeddings of the text of RUN, and those of its source, to X [n_x, De]. */
 static enum attn_status embed(const struct summing *s, const struct attn_run *run, float *x,
                               struct attn_error *err)
@@ -470,21 +532,22 @@ static enum attn_status embed(const struct summing *s, const struct attn_run *ru
                                ATTN_STAGE_MODEL, err);
 }
 
-/* Keeps z of the encoder in both runs. */
+/* Keeps the site of the encoder in both runs. */
 static enum attn_status watch_encoder(struct summing *s, struct attn_error *err)
 {
     const struct attn_run *run = s->options.base;
     const struct attn_model *encoder = run->model->encoder;
-    struct attn_watch watch = {.of = ATTN_WATCH_ENCODER, .sites = ATTN_SITES(ATTN_SITE_Z)};
+    struct attn_watch watch = {.of = ATTN_WATCH_ENCODER, .sites = ATTN_SITES(s->options.site)};
 
     if (!s->options.has_encoder)
         return ATTN_OK;
-    s->n_encoder_head = encoder->config.n_head;
+    s->n_encoder_unit = attn_site_has_heads(s->options.site) ? encoder->config.n_head : 1;
     watch.capture = &s->encoder[0];
     ATTN_TRY(attn_watch(run, &watch, err));
     watch.capture = &s->encoder[1];
-    ATTN_TRY(attn_watch(s->options.source, &watch, err));
-    return ATTN_ALLOC(s->encoder_sums, encoder->config.n_layer * s->n_encoder_head, err);
+    if (s->options.source)
+        ATTN_TRY(attn_watch(s->options.source, &watch, err));
+    return ATTN_ALLOC(s->encoder_sums, encoder->config.n_layer * s->n_encoder_unit, err);
 }
 
 static enum attn_status build(struct summing *s, struct attn_error *err)
@@ -494,13 +557,14 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
         .rule = s->options.method == ATTN_PATCH_RELP ? ATTN_BACKWARD_RELP : ATTN_BACKWARD_PLAIN,
         .gradients = {.on_event = on_gradient, .user = s},
         .watched = {.on_event = on_feed, .user = s},
-        .is_for_both = s->options.method != ATTN_PATCH_IG,
+        .is_for_both = s->options.source && s->options.method != ATTN_PATCH_IG,
         .n_run = s->options.method == ATTN_PATCH_IG ? s->options.n_point : 1,
         .skips_zeros = true,
         .kept_bytes = s->options.kept_bytes};
 
     ATTN_TRY(attn_derivative_check_ids(run, err));
-    ATTN_TRY(attn_derivative_check_ids(s->options.source, err));
+    if (s->options.source)
+        ATTN_TRY(attn_derivative_check_ids(s->options.source, err));
     if (s->is_swapped)
         ATTN_TRY(plan_swaps(s, err));
     else
@@ -509,12 +573,15 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
     if (s->is_swapped)
         fill_swaps(s);
     ATTN_TRY(embed(s, run, s->from, err));
-    ATTN_TRY(embed(s, s->options.source, s->to, err));
+    if (s->options.source)
+        ATTN_TRY(embed(s, s->options.source, s->to, err));
+    else
+        fill_from_edits(s);
     ATTN_TRY(watch_encoder(s, err));
     options.has_source = run->source.n > 0;
     if (options.has_source)
         options.encoder_gradients = (struct attn_derivative_events){
-            s->options.has_encoder ? ATTN_SITES(ATTN_SITE_Z_GRAD)
+            s->options.has_encoder ? attn_sites_gradients_of(ATTN_SITES(s->options.site))
                                    : ATTN_SITES(ATTN_SITE_RESID_POST_GRAD),
             on_encoder_gradient, s};
     for (size_t i = 0; i < s->n_store; i++)
@@ -571,6 +638,7 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
         *sums = (struct attn_part_sums){.source = s.replies[0],
                                         .base = s.replies[1],
                                         .n_unit = s.n_unit,
+                                        .n_encoder_unit = s.n_encoder_unit,
                                         .n_row = s.n_row,
                                         .n_feed = s.n_feed,
                                         .values = s.sums,

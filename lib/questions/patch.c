@@ -272,7 +272,7 @@ const struct attn_question attn_question_patch = {
         "say how both agree there, and how many large effects the others may hide.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_patch_args, .size = sizeof(struct attn_patch_args),
-                       .n_verified = 10, .kept_bytes = 536870912),
+                       .n_verified = 10, .kept_bytes = ATTN_PART_SUMS_KEPT),
     .quicker = "`estimate atp` takes about two runs for all parts",
     .has_quicker = has_quicker,
     .procedure = &procedure,

@@ -1001,6 +1001,7 @@ static const struct {
     {"    is_of_encoder", offsetof(struct attn_ablate_args, is_of_encoder)},
     {"    picture_parts", offsetof(struct attn_ablate_args, picture_parts)},
     {"    tower", offsetof(struct attn_ablate_args, tower)},
+    {"    is_estimated", offsetof(struct attn_ablate_args, is_estimated)},
     {"attn_ablate_sum", sizeof(struct attn_ablate_sum)},
     {"    size", offsetof(struct attn_ablate_sum, size)},
     {"    n_row", offsetof(struct attn_ablate_sum, n_row)},

@@ -2279,6 +2279,7 @@ attn_ablate_args._fields_ = [
     ("is_of_encoder", c_bool),
     ("picture_parts", c_uint),
     ("tower", c_int),
+    ("is_estimated", c_bool),
 ]
 attn_ablate_sum._fields_ = [
     ("size", c_size_t),

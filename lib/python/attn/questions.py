@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "head",
-           with_: str = "zero", tower: str = "text", heads=None, sets=None, cumulative: bool = False, references=None,
-           control: int = 0, seed: int = 0, sort: str | None = None, limit: int = 0, where: dict | None = None,
-           columns=None, **options) -> Table:
+           with_: str = "zero", tower: str = "text", heads=None, sets=None, cumulative: bool = False,
+           estimate: bool = False, references=None, control: int = 0, seed: int = 0, sort: str | None = None,
+           limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """How the answer changes without a part of the model.
 
     Switches off one part of the model at a time, and prints how the answer changes: the metric, its change, the
@@ -23,6 +23,9 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     The numbers say what the rest of the model makes of the text without the part. A small change does not say that the
     part does nothing: other parts may do the same. A large change may come from any damage: `control` shows the effect
     of random heads. Over `items` the numbers are means and standard deviations, same_top is a share.
+
+    With `estimate` gradients stand for the runs. An estimate is a straight line through the unchanged run: of a part
+    whose change is large, or which later parts make up for, it can be far off, so try the largest without it.
 
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
@@ -46,6 +49,8 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     sets        switch off these heads together, instead of each head by itself: 'copying=3.2,3.5'. May be given several
                 times, one row each
     cumulative  switch off one more part in each row, beginning with the part whose own effect is the smallest
+    estimate    estimate the changes of all parts by gradients, in about two runs: what an infinitely small step towards
+                the replacement changes, times the whole way; for head, attn, mlp and neuron:L
     references  a list of texts: `with_ mean` takes the mean over all of them, `with_ resample` the rows of one
     control     add the mean effect of N random choices of as many heads, and its standard deviation
     seed        of the choice of a reference, and of the random choices of `control`
