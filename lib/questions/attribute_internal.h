@@ -8,6 +8,7 @@
 #include "questions/questions_internal.h"
 #include "trace/trace_internal.h"
 
+extern const struct attn_procedure attn_attribute_parts;  /* dla */
 extern const struct attn_procedure attn_attribute_tokens; /* methods with a row per token */
 extern const struct attn_procedure attn_attribute_cells;  /* attn_x_grad and causes */
 extern const struct attn_procedure attn_attribute_pairs;  /* of a score, with `score` */
