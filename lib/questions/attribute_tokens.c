@@ -1,24 +1,20 @@
 /* attribute_tokens.c - attributes an answer to tokens (attribute.h). Each method takes one backward
  * pass, except ig, which takes one for each point between the baseline and the text. Sums are in
  * double precision. */
-#include "questions/attribute_internal.h"
+#include "questions/attribute_baselines.h"
 
-#include "base/escape.h"
 #include "base/status_internal.h"
 #include "input/encoder.h"
-#include "input/position.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "questions/derivative.h"
-#include "questions/questions_internal.h"
 #include "run/gradient.h"
 #include "run/relevance.h"
 #include "tokenizer/words.h"
 #include "trace/capture.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { DEFAULT_POINTS = 50, KEPT_BYTES = 512 << 20, BLOCK_BYTES = 64 << 20 };
@@ -60,50 +56,20 @@ static const bool has_sum[] = {
 #undef METHOD_HAS_SUM
 };
 
-static const char *const baselines[] = {
-    [ATTN_BASELINE_MEAN] = "mean", [ATTN_BASELINE_ZERO] = "zero", [ATTN_BASELINE_GIVEN] = "given",
-    [ATTN_BASELINE_AUTO] = "auto", [ATTN_BASELINE_MASK] = "mask", [ATTN_BASELINE_PAD] = "pad",
-    [ATTN_BASELINE_GREY] = "grey"};
-
-struct attribution {
-    struct attn_frame frame; /* its capture has the relevance */
-    const struct attn_attribute_args *args;
-    struct attn_answer answer;
-    struct attn_derivative *derivative; /* owns */
-    struct attn_relevance *relevance;   /* owns; or NULL */
-    enum attn_baseline baseline_kind;   /* resolved, never AUTO */
-    size_t n, d;      /* n: number of tokens of the text and of the source; d: De */
-    size_t n_text;    /* number of tokens of the text */
-    float *e, *b, *x; /* [n, d] embeddings: of the text, of the baseline, of a point between them */
-    float *typed, *placed; /* [n, d] e plus types, and e plus types and positions */
-    float *places;         /* [n, D] positions that are added to the mapped embedding; or NULL */
-    double *place_sums;    /* [n_block] sum of `places` times their gradient, for each target */
-    double *weights;       /* [n] weights of the rows that the answer reads */
-    unsigned char *kept;   /* [n] positions that keep their embedding in the baseline */
-    /* number of targets, and of targets processed together; 1 and 1 for one answer */
-    size_t n_goal, n_block;
-    double *gradient;    /* [n_block, n, d] gradient of one pass, or mean over passes */
-    double *attribution; /* [n] */
-    bool *begins;        /* [n] true where a word begins */
-    double *model;       /* [n_block] the metric; for ig minus the metric at the baseline */
-    double *baseline;    /* [n_block] */
-    double pos, types;
-};
-
-static bool is_relevance(const struct attribution *a)
+static bool is_relevance(const struct attn_attribution *a)
 {
     return a->args->method == ATTN_ATTRIBUTE_RELEVANCE ||
            a->args->method == ATTN_ATTRIBUTE_RELEVANCE_NORM;
 }
 
-static enum attn_site relevance_site(const struct attribution *a)
+static enum attn_site relevance_site(const struct attn_attribution *a)
 {
     return a->args->method == ATTN_ATTRIBUTE_RELEVANCE ? ATTN_SITE_RELEVANCE
                                                        : ATTN_SITE_RELEVANCE_NORM;
 }
 
 /* Returns the number of tokens that the current target is attributed to. */
-static size_t n_token_of(const struct attribution *a)
+static size_t n_token_of(const struct attn_attribution *a)
 {
     return a->args->n_target > 0 ? a->answer.position + 1 : a->n_text;
 }
@@ -112,7 +78,7 @@ static size_t n_token_of(const struct attribution *a)
 
 /* Returns the sum of the positions, which are wider than embeddings, times their gradient D [n,
  * D]. */
-static double sum_places(const struct attribution *a, const float *d)
+static double sum_places(const struct attn_attribution *a, const float *d)
 {
     double sum = 0;
 
@@ -125,7 +91,7 @@ static double sum_places(const struct attribution *a, const float *d)
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
-    struct attribution *a = user;
+    struct attn_attribution *a = user;
 
     (void)err;
     if (event->at.site == ATTN_SITE_PATTERN_X_GRAD)
@@ -136,7 +102,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 }
 
 /* Selects the sites to record. */
-static enum attn_status choose(struct attribution *a, struct attn_error *err)
+static enum attn_status choose(struct attn_attribution *a, struct attn_error *err)
 {
     struct attn_frame *frame = &a->frame;
 
@@ -155,7 +121,7 @@ static enum attn_status choose(struct attribution *a, struct attn_error *err)
 }
 
 /* Sets the answer to target number GOAL, if there are several targets. */
-static void aim(struct attribution *a, size_t goal)
+static void aim(struct attn_attribution *a, size_t goal)
 {
     const size_t position = a->n_text - a->n_goal + goal;
 
@@ -167,7 +133,7 @@ static void aim(struct attribution *a, size_t goal)
 
 /* For each target of the block that begins with FIRST: computes the metric at X, stores it in
  * `model`, and, unless WEIGHT is 0, adds WEIGHT times the gradient at X. */
-static enum attn_status add_gradients(struct attribution *a, const float *x, double weight,
+static enum attn_status add_gradients(struct attn_attribution *a, const float *x, double weight,
                                       size_t first, struct attn_error *err)
 {
     const size_t size = a->n * a->d;
@@ -188,221 +154,14 @@ static enum attn_status add_gradients(struct attribution *a, const float *x, dou
     return ATTN_OK;
 }
 
-/* --- Embeddings ------------------------------------------------------------------------------- */
-
-static void gather(const struct attribution *a, const int32_t *ids, size_t n, float *x)
-{
-    attn_model_gather(a->frame.run->model, attn_kernels_find(ATTN_ISA_BEST), ids, n, x);
-}
-
-/* Sets the baseline to the mean row of the vocabulary, at every position. */
-static void find_mean(struct attribution *a)
-{
-    const size_t n_token = a->frame.config->n_token, d = a->d;
-    double *sum = a->gradient; /* [d] used as scratch, cleared afterwards */
-
-    for (int32_t id = 0; id < (int32_t)n_token; id++) {
-        attn_model_row(a->frame.run->model, attn_kernels_find(ATTN_ISA_BEST), id, a->b);
-        for (size_t j = 0; j < d; j++)
-            sum[j] += (double)a->b[j];
-    }
-    for (size_t i = 0; i < a->n; i++)
-        for (size_t j = 0; j < d; j++)
-            a->b[i * d + j] = (float)(sum[j] / (double)n_token);
-    memset(sum, 0, d * sizeof *sum);
-}
-
-static enum attn_status read_given(struct attribution *a, struct attn_error *err)
-{
-    const struct attn_request_reading *reading = &a->frame.request.reading;
-    struct attn_input given = a->args->given;
-    struct attn_sequence text = {0};
-    enum attn_status status =
-        attn_sequence_put_prompt(reading, a->frame.run->model, &given, &text, err);
-
-    if (status == ATTN_OK)
-        status = attn_sequence_read(reading, &given, a->frame.run->model, a->frame.run->tokenizer,
-                                    &text, err);
-    if (status == ATTN_OK && (!text.ids || text.n != a->n_text))
-        status = attn_error_set(err, ATTN_INVALID, "the baseline has %zu token%s, the text has %zu",
-                                text.n, text.n == 1 ? "" : "s", a->n_text);
-    if (status == ATTN_OK)
-        status = attn_model_check_ids(a->frame.run->model, text.ids, a->n, 0, err);
-    if (status == ATTN_OK)
-        gather(a, text.ids, a->n, a->b);
-    attn_sequence_release(&text);
-    return status;
-}
-
-/* Sets the baseline to the embeddings of another picture. */
-static enum attn_status read_picture(struct attribution *a, struct attn_error *err)
-{
-    struct attn_frame *frame = &a->frame;
-    struct attn_request request = frame->request;
-    const struct attn_image_grid *grid = &frame->run->text.grid, *other;
-
-    request.input = a->args->given;
-    ATTN_TRY(attn_run_prepare_like(frame->run, &request, &frame->other, err));
-    other = &frame->other->text.grid;
-    if (other->n_row != grid->n_row || other->n_col != grid->n_col)
-        return attn_refuse(err, ATTN_STAGE_INPUT,
-                           "the baseline has %zu x %zu patches, the picture has %zu x %zu",
-                           other->n_row, other->n_col, grid->n_row, grid->n_col);
-    return attn_derivative_embed(frame->other, a->b, err);
-}
-
-/* Sets the baseline to the same row at every position: the embedding of token ID, or for pictures
- * of a patch of zeros. */
-static enum attn_status repeat_row(struct attribution *a, int64_t id, struct attn_error *err)
-{
-    const int32_t token = (int32_t)id;
-    const struct attn_model *model = a->frame.run->model;
-    const struct attn_vector *bias = &model->weights.patches.bias;
-
-    if (id >= 0) {
-        ATTN_TRY(attn_model_check_ids(model, &token, 1, 0, err));
-        gather(a, &token, 1, a->b);
-    } else if (bias->data) { /* without a bias, a->b is zero */
-        attn_kernels_find(ATTN_ISA_BEST)->convert(bias->data, bias->dtype, a->d, a->b);
-    }
-    for (size_t i = 1; i < a->n; i++)
-        memcpy(a->b + i * a->d, a->b, a->d * sizeof *a->b);
-    return ATTN_OK;
-}
-
-/* Flags the positions that keep their embedding. */
-static enum attn_status find_kept(struct attribution *a, struct attn_error *err)
-{
-    const struct attn_sequence *text = &a->frame.run->text;
-    const struct attn_encoding *encoding = &text->encoding;
-    const struct attn_number_list *given = &a->args->baseline_keep;
-    const bool has_given = attn_number_list_is_given(given);
-
-    if (has_given && (given->n > 0 || strcmp(given->text, "none") != 0))
-        ATTN_TRY(
-            attn_error_in(attn_positions_find(text, given, a->kept, err), "baseline_keep", err));
-    for (size_t i = 0; i < encoding->n && i < a->n && !has_given && a->frame.config->is_encoder;
-         i++)
-        a->kept[i] = i < encoding->n_front || i + encoding->n_back >= encoding->n ||
-                     (encoding->texts && encoding->texts[i] == ATTN_TEXT_NONE);
-    for (size_t i = 0; i < text->grid.n_front; i++)
-        a->kept[i] = true;
-    return ATTN_OK;
-}
-
-static enum attn_status fill_baseline(struct attribution *a, struct attn_error *err)
-{
-    int32_t mask = 0;
-
-    switch (a->baseline_kind) {
-    case ATTN_BASELINE_GIVEN:
-        return a->frame.run->text.pixels ? read_picture(a, err)
-                                         : attn_error_at(read_given(a, err), ATTN_STAGE_INPUT, err);
-    case ATTN_BASELINE_MEAN:
-        find_mean(a);
-        return ATTN_OK;
-    case ATTN_BASELINE_MASK:
-        attn_mask_id(a->frame.run->tokenizer, &mask);
-        return repeat_row(a, mask, err);
-    case ATTN_BASELINE_PAD:
-        return repeat_row(a, a->frame.config->pad_id, err);
-    case ATTN_BASELINE_GREY:
-        return repeat_row(a, -1, err);
-    default:
-        return ATTN_OK; /* a->b is zero */
-    }
-}
-
-/* Sends a note about the default baseline, because it is not a text. */
-static void note_baseline(const struct attribution *a)
-{
-    if (a->args->baseline == ATTN_BASELINE_AUTO && a->baseline_kind == ATTN_BASELINE_MEAN &&
-        !a->frame.is_one_of_many)
-        attn_note(a->frame.request.on_note, a->frame.request.user, ATTN_NOTE_BASELINE,
-                  "the baseline is the mean embedding of the vocabulary at each position, which is "
-                  "no text: `baseline_text`, of as many tokens, asks which words make the "
-                  "difference from another text");
-}
-
-static enum attn_status find_baseline(struct attribution *a, struct attn_error *err)
-{
-    note_baseline(a);
-    ATTN_TRY(fill_baseline(a, err));
-    for (size_t i = 0; i < a->n; i++)
-        if (a->kept[i])
-            memcpy(a->b + i * a->d, a->e + i * a->d, a->d * sizeof *a->b);
-    return ATTN_OK;
-}
-
-/* Returns true if the embedding is directly followed by a norm, so that its scale has no effect. */
-static bool is_normed_alone(const struct attribution *a)
-{
-    const struct attn_weights *weights = &a->frame.run->model->weights;
-
-    return weights->ln_embed.w.data && !weights->types.data && !weights->positions.data;
-}
-
-/* Resolves the default baseline. Returns an error for a baseline that the input does not
- * support. */
-static enum attn_status choose_baseline(struct attribution *a, struct attn_error *err)
-{
-    const struct attn_run *run = a->frame.run;
-    const struct attn_quote name = attn_quote_string(attn_model_name(run->model));
-    const struct attn_model *encoder = run->model->encoder;
-    const bool is_picture = run->text.pixels;
-    const bool shares_rows =
-        !encoder || encoder->weights.embed.data == run->model->weights.embed.data;
-    const struct attn_input *given = &a->args->given;
-    enum attn_baseline *kind = &a->baseline_kind;
-    int32_t mask;
-    const bool has_mask = a->frame.config->is_encoder && attn_mask_id(run->tokenizer, &mask);
-
-    *kind = a->args->baseline;
-    if (*kind == ATTN_BASELINE_AUTO &&
-        (attn_input_is_given(given) || given->image || given->pixels))
-        *kind = ATTN_BASELINE_GIVEN;
-    if ((*kind == ATTN_BASELINE_GIVEN && run->source.n > 0) ||
-        ((*kind == ATTN_BASELINE_MEAN || *kind == ATTN_BASELINE_PAD) && !shares_rows))
-        return attn_error_set(err, ATTN_INVALID,
-                              "`baseline` %s does not fit the source, expected zero%s",
-                              *kind == ATTN_BASELINE_GIVEN ? "of another text" : baselines[*kind],
-                              shares_rows ? ", mean or pad" : "");
-    if (*kind == ATTN_BASELINE_AUTO)
-        *kind = is_picture     ? ATTN_BASELINE_GREY
-                : !shares_rows ? ATTN_BASELINE_ZERO
-                : has_mask     ? ATTN_BASELINE_MASK
-                               : ATTN_BASELINE_MEAN;
-    if (is_picture ? *kind == ATTN_BASELINE_MEAN || *kind == ATTN_BASELINE_MASK ||
-                         *kind == ATTN_BASELINE_PAD
-                   : *kind == ATTN_BASELINE_GREY)
-        return attn_error_set(err, ATTN_INVALID, "`baseline` %s is for %s, expected %s",
-                              baselines[*kind], is_picture ? "texts" : "pictures",
-                              is_picture ? "grey, zero or another picture"
-                                         : "mask, pad, mean, zero or another text");
-    if (*kind == ATTN_BASELINE_MASK && !has_mask)
-        return attn_error_set(err, ATTN_INVALID, "'%s' has no mask token for `baseline` mask",
-                              name.text);
-    if (*kind == ATTN_BASELINE_PAD && a->frame.config->pad_id < 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "config.json of '%s' has no 'pad_token_id' for `baseline` pad",
-                              name.text);
-    if (*kind == ATTN_BASELINE_ZERO && is_normed_alone(a))
-        return attn_error_set(err, ATTN_INVALID,
-                              "a norm follows the embedding of '%s' at once and undoes its scale, "
-                              "so nothing lies between zero and the text: `baseline` zero has no "
-                              "meaning",
-                              name.text);
-    return find_kept(a, err);
-}
-
 /* --- Methods ---------------------------------------------------------------------------------- */
 
-static size_t n_point_of(const struct attribution *a)
+static size_t n_point_of(const struct attn_attribution *a)
 {
     return a->args->n_point > 0 ? a->args->n_point : DEFAULT_POINTS;
 }
 
-static enum attn_status integrate(struct attribution *a, size_t first, struct attn_error *err)
+static enum attn_status integrate(struct attn_attribution *a, size_t first, struct attn_error *err)
 {
     const size_t n_point = n_point_of(a), n_all = (a->n_goal + a->n_block - 1) / a->n_block;
 
@@ -423,7 +182,7 @@ static enum attn_status integrate(struct attribution *a, size_t first, struct at
 
 /* Computes the attributions to target GOAL of the block: for ig the mean gradient times the
  * distance from the baseline; otherwise the gradient times e, or its length. */
-static void multiply(struct attribution *a, size_t goal)
+static void multiply(struct attn_attribution *a, size_t goal)
 {
     const double *gradient = a->gradient + goal * a->n * a->d;
     const bool is_ig = a->args->method == ATTN_ATTRIBUTE_IG;
@@ -449,7 +208,7 @@ static void multiply(struct attribution *a, size_t goal)
 }
 
 /* Resets the sums for another target. */
-static enum attn_status choose_again(struct attribution *a, struct attn_error *err)
+static enum attn_status choose_again(struct attn_attribution *a, struct attn_error *err)
 {
     attn_capture_free(a->frame.capture);
     attn_selection_free(a->frame.selection);
@@ -460,7 +219,8 @@ static enum attn_status choose_again(struct attribution *a, struct attn_error *e
     return choose(a, err);
 }
 
-static enum attn_status find_relevance(struct attribution *a, size_t goal, struct attn_error *err)
+static enum attn_status find_relevance(struct attn_attribution *a, size_t goal,
+                                       struct attn_error *err)
 {
     const struct attn_location last =
         attn_layer_at(attn_selection_dims(a->frame.run->selection), relevance_site(a),
@@ -491,7 +251,7 @@ static enum attn_status find_relevance(struct attribution *a, size_t goal, struc
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-static void name_target(const struct attribution *a, struct attn_cell row[N_COLUMN])
+static void name_target(const struct attn_attribution *a, struct attn_cell row[N_COLUMN])
 {
     if (a->args->n_target == 0)
         return;
@@ -501,9 +261,9 @@ static void name_target(const struct attribution *a, struct attn_cell row[N_COLU
 
 /* Appends one row for the tokens FIRST .. LAST-1 of TOKENS, a token or a word. TEXT is scratch and
  * must be empty. */
-static enum attn_status append_tokens(struct attribution *a, const struct attn_sequence *tokens,
-                                      size_t first, size_t last, struct attn_buffer *text,
-                                      struct attn_error *err)
+static enum attn_status append_tokens(struct attn_attribution *a,
+                                      const struct attn_sequence *tokens, size_t first, size_t last,
+                                      struct attn_buffer *text, struct attn_error *err)
 {
     const bool is_source = tokens == &a->frame.run->source;
     struct attn_cell row[N_COLUMN] = {[PART] = attn_cell_string(is_source ? "source" : "token"),
@@ -525,7 +285,7 @@ static enum attn_status append_tokens(struct attribution *a, const struct attn_s
     return attn_frame_append(&a->frame, row, err);
 }
 
-static enum attn_status append_part(struct attribution *a, const char *part, double x,
+static enum attn_status append_part(struct attn_attribution *a, const char *part, double x,
                                     struct attn_error *err)
 {
     struct attn_cell row[N_COLUMN] = {
@@ -535,7 +295,8 @@ static enum attn_status append_part(struct attribution *a, const char *part, dou
     return attn_frame_append(&a->frame, row, err);
 }
 
-static enum attn_status append_sums(struct attribution *a, double model, struct attn_error *err)
+static enum attn_status append_sums(struct attn_attribution *a, double model,
+                                    struct attn_error *err)
 {
     const bool is_ig = a->args->method == ATTN_ATTRIBUTE_IG;
     const bool has_pos = !is_ig && a->frame.config->positions == ATTN_POSITIONS_LEARNED;
@@ -573,8 +334,9 @@ static enum attn_status append_sums(struct attribution *a, double model, struct 
     return ATTN_OK;
 }
 
-static enum attn_status append_sequence(struct attribution *a, const struct attn_sequence *tokens,
-                                        size_t n, struct attn_error *err)
+static enum attn_status append_sequence(struct attn_attribution *a,
+                                        const struct attn_sequence *tokens, size_t n,
+                                        struct attn_error *err)
 {
     const struct attn_run *run = a->frame.run;
 
@@ -595,7 +357,7 @@ static enum attn_status append_sequence(struct attribution *a, const struct attn
     return ATTN_OK;
 }
 
-static enum attn_status append_all(struct attribution *a, double model, struct attn_error *err)
+static enum attn_status append_all(struct attn_attribution *a, double model, struct attn_error *err)
 {
     const struct attn_run *run = a->frame.run;
 
@@ -605,7 +367,7 @@ static enum attn_status append_all(struct attribution *a, double model, struct a
 }
 
 /* Adds the method to the facts about the table, which JSON output contains. */
-static enum attn_status add_about(struct attribution *a, struct attn_error *err)
+static enum attn_status add_about(struct attn_attribution *a, struct attn_error *err)
 {
     static const struct attn_column about_columns[] = {
         ATTN_COLUMN("method", TEXT),
@@ -616,7 +378,7 @@ static enum attn_status add_about(struct attribution *a, struct attn_error *err)
     const struct attn_cell cells[] = {
         attn_cell_string(names[a->args->method]),
         attn_cell_string(attn_answer_metric_name(a->answer.metric)),
-        attn_cell_string(baselines[a->baseline_kind]),
+        attn_cell_string(attn_baseline_names[a->baseline_kind]),
         attn_cell_integer((int64_t)n_point_of(a)),
     };
 
@@ -626,7 +388,7 @@ static enum attn_status add_about(struct attribution *a, struct attn_error *err)
 
 /* --- The procedure ---------------------------------------------------------------------------- */
 
-static enum attn_status check_metric(struct attribution *a, struct attn_error *err)
+static enum attn_status check_metric(struct attn_attribution *a, struct attn_error *err)
 {
     const struct attn_run *run = a->frame.run;
 
@@ -641,7 +403,7 @@ static enum attn_status check_metric(struct attribution *a, struct attn_error *e
         return attn_error_set(err, ATTN_INVALID,
                               "rows of the source have %zu numbers, and embeddings %zu",
                               a->frame.config->d_source, a->d);
-    if (a->args->method == ATTN_ATTRIBUTE_GRAD_X_INPUT && is_normed_alone(a)) {
+    if (a->args->method == ATTN_ATTRIBUTE_GRAD_X_INPUT && attn_baseline_is_undone(a)) {
         attn_error_set(err, ATTN_INVALID,
                        "a norm follows the embedding of '%s' at once, so every share of "
                        "grad_x_input is 0",
@@ -650,13 +412,13 @@ static enum attn_status check_metric(struct attribution *a, struct attn_error *e
         return ATTN_INVALID;
     }
     if (a->args->method == ATTN_ATTRIBUTE_IG)
-        ATTN_TRY(choose_baseline(a, err));
+        ATTN_TRY(attn_baseline_choose(a, err));
     return attn_answer_check_goal(&a->answer, err);
 }
 
 /* Finds the answer; with several targets, the first one. Also sets how many targets are processed
  * together: one for relevance, whose sums are for one target. */
-static enum attn_status find_answer(struct attribution *a, struct attn_error *err)
+static enum attn_status find_answer(struct attn_attribution *a, struct attn_error *err)
 {
     const struct attn_sequence *text = &a->frame.run->text;
     size_t n_target = a->args->n_target;
@@ -688,7 +450,7 @@ static enum attn_status find_answer(struct attribution *a, struct attn_error *er
 
 /* Computes the embeddings of SEQUENCE, read by MODEL, into rows AT and on, and the same with types
  * and positions added. A source without an encoder has no types, and its own positions. */
-static enum attn_status embed(struct attribution *a, const struct attn_sequence *sequence,
+static enum attn_status embed(struct attn_attribution *a, const struct attn_sequence *sequence,
                               const struct attn_model *model, size_t at, struct attn_error *err)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
@@ -710,7 +472,7 @@ static enum attn_status embed(struct attribution *a, const struct attn_sequence 
     return ATTN_OK;
 }
 
-static enum attn_status embed_all(struct attribution *a, struct attn_error *err)
+static enum attn_status embed_all(struct attn_attribution *a, struct attn_error *err)
 {
     const struct attn_run *run = a->frame.run;
     const struct attn_model *encoder = run->model->encoder;
@@ -724,7 +486,7 @@ static enum attn_status embed_all(struct attribution *a, struct attn_error *err)
 
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
-    struct attribution *a = state;
+    struct attn_attribution *a = state;
     struct attn_frame *frame = &a->frame;
     const struct attn_run *run = frame->run;
     struct attn_derivative_options options = {.gradients = {.on_event = on_gradient, .user = a}};
@@ -770,7 +532,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
 /* Computes the attributions to the targets of the block that begins with FIRST, and appends their
  * rows. */
-static enum attn_status ask_block(struct attribution *a, size_t first, struct attn_error *err)
+static enum attn_status ask_block(struct attn_attribution *a, size_t first, struct attn_error *err)
 {
     const size_t size = a->n * a->d;
     enum attn_status status;
@@ -795,18 +557,16 @@ static enum attn_status ask_block(struct attribution *a, size_t first, struct at
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
-    struct attribution *a = state;
+    struct attn_attribution *a = state;
 
     if (a->args->method == ATTN_ATTRIBUTE_IG)
-        ATTN_TRY(attn_error_at(find_baseline(a, err), ATTN_STAGE_MODEL, err));
+        ATTN_TRY(attn_error_at(attn_baseline_find(a, err), ATTN_STAGE_MODEL, err));
     for (size_t first = 0; first < a->n_goal; first += a->n_block)
         ATTN_TRY(ask_block(a, first, err));
     return a->frame.item ? ATTN_OK : add_about(a, err);
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
-
-enum { MOST_BASELINE = 36 }; /* maximum bytes of a baseline's text in a title */
 
 static const struct attn_table_view views[] = {
     {.rows = ATTN_TABLE_COLUMN(STEP),
@@ -817,33 +577,6 @@ static const struct attn_table_view views[] = {
     {ATTN_VIEW_OF(POSITION, POSITION, ATTRIBUTION), .texts = ATTN_ROLE_TOKEN,
      .figure = ATTN_FIGURE_TOKENS},
 };
-
-/* Writes the name of the baseline: the given text; otherwise its kind, read from the facts about
- * TABLE. Tables over many items have no facts; then the kind in ARGS is used. */
-static void name_baseline(const struct attn_attribute_args *args, const struct attn_table *table,
-                          char words[ATTN_VIEW_WORDS_SIZE])
-{
-    static const char *const kinds[ATTN_N_BASELINE] = {[ATTN_BASELINE_MEAN] = "mean embedding",
-                                                       [ATTN_BASELINE_ZERO] = "zeros",
-                                                       [ATTN_BASELINE_MASK] = "mask tokens",
-                                                       [ATTN_BASELINE_PAD] = "padding",
-                                                       [ATTN_BASELINE_GREY] = "grey"};
-    const struct attn_input *given = &args->given;
-    const struct attn_table *about = attn_table_about(table);
-    const size_t column = about ? attn_table_find(about, "baseline") : SIZE_MAX;
-    const struct attn_cell cell = column < SIZE_MAX ? attn_table_cell(about, 0, column)
-                                                    : attn_cell_string(baselines[args->baseline]);
-
-    snprintf(words, ATTN_VIEW_WORDS_SIZE, "%s",
-             given->image || given->pixels ? "another picture"
-             : attn_input_is_given(given)  ? "another text"
-                                           : "the default");
-    if (given->text && given->n_text <= MOST_BASELINE)
-        snprintf(words, ATTN_VIEW_WORDS_SIZE, "'%.*s'", (int)given->n_text, given->text);
-    for (size_t i = 0; i < ATTN_N_BASELINE; i++)
-        if (kinds[i] && attn_cell_word(&cell, baselines[i]) == 0)
-            snprintf(words, ATTN_VIEW_WORDS_SIZE, "%s", kinds[i]);
-}
 
 /* Returns true if TABLE is about a picture: its tokens, [CLS] and patches, have no ids. */
 static bool is_of_patches(const struct attn_table *table)
@@ -890,13 +623,13 @@ static void draw(const void *given, struct attn_drawn *drawn)
     attn_attribute_label(drawn);
     is_of_source = args->n_target > 0 && has_source(drawn->table);
     if (args->method == ATTN_ATTRIBUTE_IG)
-        name_baseline(args, drawn->table, baseline);
+        attn_baseline_name(args, drawn->table, baseline);
     attn_drawn_ask(drawn, "of each %s%s (%s%.*s)",
                    args->merges_words            ? "word"
                    : is_of_patches(drawn->table) ? "patch"
                                                  : "token",
-                   is_of_source ? " of the source" : "", methods[args->method], MOST_BASELINE + 2,
-                   baseline);
+                   is_of_source ? " of the source" : "", methods[args->method],
+                   ATTN_BASELINE_MOST + 2, baseline);
     view->quantity = args->method == ATTN_ATTRIBUTE_SALIENCY ? "length of the gradient of @"
                      : is_relevance                          ? "relevance for @"
                                                              : "part of @";
@@ -909,7 +642,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
 static uint64_t shows(const void *state)
 {
     /* `args` of the state is not set yet */
-    const struct attn_attribute_args *args = ((const struct attribution *)state)->frame.args;
+    const struct attn_attribute_args *args = ((const struct attn_attribution *)state)->frame.args;
     const bool is_amount =
         args->method == ATTN_ATTRIBUTE_SALIENCY || args->method == ATTN_ATTRIBUTE_RELEVANCE;
 
@@ -918,7 +651,7 @@ static uint64_t shows(const void *state)
 
 static void release(void *state)
 {
-    struct attribution *a = state;
+    struct attn_attribution *a = state;
 
     attn_derivative_free(a->derivative);
     attn_relevance_free(a->relevance);
@@ -931,7 +664,7 @@ const struct attn_procedure attn_attribute_tokens = {
     .views = views,
     .n_view = sizeof views / sizeof *views,
     .needs_output = true,
-    .state_size = sizeof(struct attribution),
+    .state_size = sizeof(struct attn_attribution),
     .items.study = offsetof(struct attn_attribute_args, study),
     .items.take_item = attn_attribute_take_item,
     .items.is_keyed = true,
