@@ -69,6 +69,15 @@ const struct command command_diff = {
     .release = release_other,
 };
 
+/* Whether the maps of one head are asked for. */
+static bool is_of_maps(const struct question *question)
+{
+    const enum attn_figure figure = question->args->tables.picture.options.figure;
+
+    return option_text(question->call, "heads") &&
+           (figure == ATTN_FIGURE_DEFAULT || figure == ATTN_FIGURE_MATRIX);
+}
+
 static enum attn_status check(const struct question *question, struct attn_error *err)
 {
     const struct call *call = question->call;
@@ -77,13 +86,19 @@ static enum attn_status check(const struct question *question, struct attn_error
     const bool has_with = option_find_given(call, WITH) != NULL;
     const char *unused = option_find_given(call, "items|sort|where|limit");
     const bool is_pair = question->args->tables.picture.options.figure == ATTN_FIGURE_PAIR;
+    const bool is_one = is_pair || is_of_maps(question);
 
     ATTN_TRY(question_check(question, err));
-    if (!is_pair && option_find_given(call, "heads|queries"))
-        return refuse(err, NULL, "`heads` and `queries` choose the row of `figure pair`");
-    if (is_pair && unused)
-        return refuse(err, NULL, "`%s` has no effect on `figure pair`, the rows of two texts",
-                      unused);
+    if (!is_one && option_find_given(call, "heads|queries"))
+        return refuse(err, NULL,
+                      "`heads` and `queries` choose the row of `figure pair`, or the head of "
+                      "`figure matrix`");
+    if (is_of_maps(question) && question->args->tables.picture.is_heatmap)
+        return refuse(err, "--svg FILE or --png FILE draws them beside each other",
+                      "`heatmap` shows one matrix, and one head of diff has three");
+    if (is_one && unused)
+        return refuse(err, NULL, "`%s` has no effect on `figure %s` of one head", unused,
+                      is_pair ? "pair" : "matrix");
     if (is_pair && !option_text(call, "heads"))
         return refuse(err, NULL, "`figure pair` shows one head: `heads 2.5`");
     if (question->args->items.asked.items.path)
@@ -185,24 +200,51 @@ static void note_sum(const struct attn_diff_sum *sum)
              sum->n_row, sum->n_row == 1 ? "" : "s", sum->n_row == 1 ? "is" : "are");
 }
 
-/* Writes the rows of one head for both texts, and draws them. */
+/* Writes maps. Their pictures show the tokens of both texts where these differ. */
+static enum attn_status write_maps(struct question *question, struct attn_error *err)
+{
+    struct other *other = question->own;
+    const struct attn_input *inputs[] = {&question->request.input, &other->request.input};
+    const bool is_one = inputs[0]->text == inputs[1]->text;
+    struct attn_run *b = NULL;
+    enum attn_status status;
+
+    for (size_t i = 0; i < (is_one ? 1 : 2); i++)
+        question->picture.texts[i] = (struct attn_figure_text){is_one   ? NULL
+                                                               : i == 0 ? "a"
+                                                                        : "b",
+                                                               inputs[i]->text, inputs[i]->n_text};
+    other->request.on_note = NULL;
+    status = attn_run_prepare(other->host ? other->host : question->host, &other->request, &b, err);
+    if (status == ATTN_OK) {
+        question->picture.other_run = attn_run_labels(b);
+        status = question_write(question, err);
+    }
+    attn_run_free(b);
+    return status;
+}
+
+/* Writes one row of one head for both texts, or its maps, and draws them. */
 static enum attn_status draw_pair(struct question *question, const struct attn_diff_args *how,
                                   struct attn_error *err)
 {
     struct other *other = question->own;
+    const bool is_map = is_of_maps(question);
 
     question->request.selection.heads = option_text(question->call, "heads");
     question->request.selection.queries.text = option_text(question->call, "queries");
     other->request.selection = question->request.selection;
-    ATTN_TRY(attn_pair(question->host, &question->request, how, &question->table, err));
+    ATTN_TRY((is_map ? attn_pair_maps : attn_pair)(question->host, &question->request, how,
+                                                   &question->table, err));
     question->name = NULL; /* this table has another picture */
-    question->picture.view = attn_pair_view;
+    question->picture.view = is_map ? attn_pair_map_view : attn_pair_view;
+    question->picture.n_label = is_map;
     attn_pair_name_models(question->host, how, &question->picture, question->picture.means,
                           sizeof question->picture.means);
     snprintf(question->picture.words, sizeof question->picture.words, "weights of head %s",
              question->request.selection.heads);
     question->picture.view.quantity = question->picture.words;
-    return question_write(question, err);
+    return is_map ? write_maps(question, err) : question_write(question, err);
 }
 
 static enum attn_status compare(struct question *question, struct attn_error *err)
@@ -220,7 +262,7 @@ static enum attn_status compare(struct question *question, struct attn_error *er
     how->host = other->host;
     if (!how->study || option_find_given(question->call, WITH))
         how->request = &other->request;
-    if (question->args->tables.picture.options.figure == ATTN_FIGURE_PAIR)
+    if (question->args->tables.picture.options.figure == ATTN_FIGURE_PAIR || is_of_maps(question))
         return draw_pair(question, how, err);
     ATTN_TRY(attn_diff(question->host, &question->request, how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));

@@ -752,6 +752,7 @@ static enum attn_status find_sides(const struct attn_table *table,
                                    struct attn_error *err)
 {
     struct axis_columns *rows = &sides[0], *columns = &sides[1];
+    const bool is_of_text = (picture->view.traits & ATTN_VIEW_DIFFERENCE) != 0;
 
     find_layers(table, rows);
     rows->is_stream = has_stream(table, &picture->view) &&
@@ -762,9 +763,11 @@ static enum attn_status find_sides(const struct attn_table *table,
                       : SIZE_MAX;
     if (!picture->run)
         return ATTN_OK;
-    if (attn_table_has_role(table, rows->detail, ATTN_ROLE_POSITION))
+    if (attn_table_has_role(table, rows->detail, ATTN_ROLE_POSITION) ||
+        (is_of_text && attn_table_has_role(table, rows->key, ATTN_ROLE_QUERY)))
         rows->tokens = cells->tokens;
-    if (attn_table_has_role(table, columns->key, ATTN_ROLE_POSITION)) {
+    if (attn_table_has_role(table, columns->key, ATTN_ROLE_POSITION) ||
+        (is_of_text && attn_table_has_role(table, columns->key, ATTN_ROLE_KEY))) {
         columns->tokens = cells->tokens;
         columns->parts_of_run = picture->run->texts;
     }

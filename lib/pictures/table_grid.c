@@ -850,6 +850,7 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     const struct attn_column *column;
     const struct attn_view_columns *of = &cells->of;
     const bool is_life = kind == ATTN_FIGURE_LIFE;
+    const bool is_difference = (picture->view.traits & ATTN_VIEW_DIFFERENCE) != 0;
     double most;
 
     cells->of = attn_view_columns_find(table, &picture->view);
@@ -873,7 +874,9 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->name = column->name;
     figure->model = picture->model;
     figure->scale = attn_color_scale_of_column(options->color_scale, column);
-    figure->is_share = column->range == ATTN_RANGE_SHARE;
+    figure->is_share = column->range == ATTN_RANGE_SHARE || is_difference;
+    if (is_difference)
+        figure->scale = attn_color_scale_of(options->color_scale, ATTN_RANGE_SHARE, true);
     most = fmax(fabs((double)cells->matrix.least), fabs((double)cells->matrix.most));
     figure->digits = is_life ? LIFE_DIGITS
                              : attn_table_cell_digits(column, most, cells->columns.axis.n_main > 0);

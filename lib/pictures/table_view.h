@@ -33,7 +33,8 @@ enum attn_view_trait {
      * is that of each token, but for `rest` */
     ATTN_VIEW_SPANS = 128,
     /* bars and curves draw each column of shares from `values` on */
-    ATTN_VIEW_SHARES = 256
+    ATTN_VIEW_SHARES = 256,
+    ATTN_VIEW_DIFFERENCE = 512 /* shares and differences of shares: colors of both signs */
 };
 
 /* Which columns give rows, columns and numbers of a picture, and the wording of its title.

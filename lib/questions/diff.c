@@ -97,10 +97,12 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM_KEPT(TEXT, "with_image", "FILE",
                     "compare one text beside the picture of `image` and beside that of FILE, which "
                     "must have as many cells"),
-    ATTN_PARAM_KEPT(TEXT, "heads", "LIST", "the head of `figure pair`: 2.5",
+    ATTN_PARAM_KEPT(TEXT, "heads", "LIST",
+                    "the head of `figure pair`, or of `figure matrix`, the default with it: 2.5",
                     .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM_KEPT(TEXT, "queries", "LIST",
-                    "the query of `figure pair` in both texts: 4; the last without this",
+                    "the query of `figure pair` in both texts: 4, by default the last; the "
+                    "queries of `figure matrix`",
                     .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM_KEPT(TEXT, "with_attention", "KIND",
                     "compare one text under `attention` and under KIND, which is written in the "

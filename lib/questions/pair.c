@@ -12,11 +12,13 @@
 #include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { PART, QUERY, KEY, TOKEN, WEIGHT, PROB, DIFFERS, N_COLUMN };
-enum { N_NEXT = 5 };
+enum { MAP_PART, MAP_QUERY, MAP_KEY, MAP_TOKEN, MAP_WEIGHT, N_MAP_COLUMN };
+enum { N_NEXT = 5, MOST_MAPPED = 512 };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART(NULL),
@@ -34,10 +36,27 @@ const struct attn_table_view attn_pair_view = {.figure = ATTN_FIGURE_PAIR,
                                                .texts = ATTN_ROLE_TOKEN,
                                                .values = ATTN_TABLE_COLUMN(WEIGHT)};
 
+static const struct attn_column map_columns[] = {
+    [MAP_PART] = ATTN_COLUMN_PART(NULL),
+    [MAP_QUERY] = ATTN_COLUMN_OF(QUERY, "query", INTEGER),
+    [MAP_KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
+    [MAP_TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [MAP_WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 6, NULL, SIGNED, "weight"),
+};
+
+const struct attn_table_view attn_pair_map_view = {.figure = ATTN_FIGURE_MATRIX,
+                                                   .rows = ATTN_ROLE_QUERY,
+                                                   .columns = ATTN_ROLE_KEY,
+                                                   .values = ATTN_TABLE_COLUMN(MAP_WEIGHT),
+                                                   .traits =
+                                                       ATTN_VIEW_TOKENS | ATTN_VIEW_DIFFERENCE};
+
 /* One of the two runs. */
 struct side {
     struct attn_run *run; /* owns */
     float *row;           /* [text.n] owns; the weights */
+    float *map;           /* [text.n, text.n] owns; those of a map; NaN: masked, or not selected */
+    int layer, head;      /* of the map */
     bool *is_common;      /* [text.n] owns; whether the other text has the token, too */
     size_t query;
     struct attn_result result; /* owns */
@@ -65,18 +84,54 @@ static enum attn_status on_row(void *user, const struct attn_trace_event *event,
     return ATTN_OK;
 }
 
+/* Keeps the rows of the one head (attn_trace_fn). */
+static enum attn_status on_map(void *user, const struct attn_trace_event *event,
+                               struct attn_error *err)
+{
+    struct side *side = user;
+    const size_t n = side->run->text.n;
+    struct attn_cells cells;
+
+    if (attn_stack_is_encoder(event->at.stack) ||
+        attn_location_is_cross(attn_selection_dims(attn_run_selection(side->run)), &event->at))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "the head has keys of the source, and '`figure matrix`' compares those "
+                           "of each text");
+    if (side->map && (side->layer != event->at.layer || side->head != event->at.head))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "several heads are selected, '`figure matrix`' shows one: `heads 2.5`");
+    if (!side->map) {
+        ATTN_TRY(ATTN_ALLOC(side->map, attn_size_mul(n, n), err));
+        for (size_t i = 0; i < n * n; i++)
+            side->map[i] = NAN;
+    }
+    side->layer = event->at.layer;
+    side->head = event->at.head;
+    for (size_t r = 0; r < event->n_row; r++)
+        for (struct attn_row row = attn_event_row(event, r); attn_row_next(&row, &cells);)
+            memcpy(side->map + (event->row0 + r) * n + cells.first, cells.values,
+                   cells.n * sizeof *cells.values);
+    return ATTN_OK;
+}
+
+/* Runs SIDE and keeps one row of a head, with what comes next; or with IS_MAP its rows. */
 static enum attn_status run_side(struct attn_host *host, const struct attn_request *given,
-                                 struct side *side, struct attn_error *err)
+                                 bool is_map, struct side *side, struct attn_error *err)
 {
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct attn_trace trace = {.on_event = on_row, .user = side};
+    struct attn_trace trace = {.on_event = is_map ? on_map : on_row, .user = side};
 
     ATTN_TRY(attn_options_read(given, &request, err));
     request.selection.sites = "pattern";
-    if (!attn_number_list_is_given(&request.selection.queries))
+    if (!is_map && !attn_number_list_is_given(&request.selection.queries))
         request.selection.queries.text = "-1";
-    request.predict.top = attn_predicts_next(attn_model_config(attn_host_model(host))) ? N_NEXT : 0;
+    request.predict.top =
+        !is_map && attn_predicts_next(attn_model_config(attn_host_model(host))) ? N_NEXT : 0;
     ATTN_TRY(attn_run_prepare(host, &request, &side->run, err));
+    if (is_map && side->run->text.n > MOST_MAPPED)
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "a text has %zu tokens, and '`figure matrix`' compares at most %d",
+                           side->run->text.n, MOST_MAPPED);
     trace.selection = attn_run_selection(side->run);
     return attn_run_perform(side->run, &trace, &side->result, err);
 }
@@ -177,9 +232,61 @@ static enum attn_status make(struct side sides[2], struct attn_table *table, str
     return status;
 }
 
-enum attn_status attn_pair(struct attn_host *host, const struct attn_request *request,
-                           const struct attn_diff_args *args, struct attn_table **table,
-                           struct attn_error *err)
+/* Returns weight AT of SIDE; 0 if it is masked. */
+static float weight_at(const struct side *side, size_t at)
+{
+    return isnan(side->map[at]) ? 0 : side->map[at];
+}
+
+/* Appends the rows of map PART: that of a side, or 2 for their difference. */
+static enum attn_status append_map(const struct side sides[2], size_t part,
+                                   struct attn_table *table, struct attn_error *err)
+{
+    static const char *const names[] = {"a", "b", "b - a"};
+    const struct side *side = &sides[part < 2 ? part : 1];
+    const struct attn_labels *labels = attn_run_labels(side->run);
+    const size_t n = side->run->text.n;
+
+    for (size_t at = 0; at < n * n; at++) {
+        const bool is_masked = isnan(side->map[at]) && (part < 2 || isnan(sides[0].map[at]));
+        const double weight =
+            part < 2 ? (double)weight_at(side, at)
+                     : (double)weight_at(&sides[1], at) - (double)weight_at(&sides[0], at);
+        struct attn_cell cells[N_MAP_COLUMN] = {[MAP_PART] = attn_cell_string(names[part]),
+                                                [MAP_QUERY] = attn_cell_integer((int64_t)(at / n)),
+                                                [MAP_KEY] = attn_cell_integer((int64_t)(at % n)),
+                                                [MAP_WEIGHT] = attn_cell_real(weight)};
+
+        if (labels->tokens)
+            cells[MAP_TOKEN] = attn_cell_text(labels->tokens[at % n], labels->token_sizes[at % n]);
+        if (!is_masked)
+            ATTN_TRY(attn_table_append(table, cells, N_MAP_COLUMN, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status make_maps(struct side sides[2], struct attn_table *table,
+                                  struct attn_error *err)
+{
+    const size_t n_a = sides[0].run->text.n, n_b = sides[1].run->text.n;
+
+    if (n_a != n_b) {
+        attn_error_set(err, ATTN_INVALID,
+                       "the texts have %zu and %zu tokens, and '`figure matrix`' compares them "
+                       "cell by cell, expected as many",
+                       n_a, n_b);
+        attn_error_hint(err, "`figure pair` shows texts of different lengths");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    }
+    for (size_t part = 0; part < 3; part++)
+        ATTN_TRY(append_map(sides, part, table, err));
+    return ATTN_OK;
+}
+
+/* Runs both sides, and makes the table of a row or, with IS_MAP, of maps. */
+static enum attn_status compare(struct attn_host *host, const struct attn_request *request,
+                                const struct attn_diff_args *args, bool is_map,
+                                struct attn_table **table, struct attn_error *err)
 {
     struct side sides[2] = {{0}};
     struct attn_table *made = NULL;
@@ -188,17 +295,19 @@ enum attn_status attn_pair(struct attn_host *host, const struct attn_request *re
     if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
         !attn_is_given(args, "args", err) || !attn_is_given(table, "table", err))
         return ATTN_INVALID;
-    status = run_side(host, request, &sides[0], err);
+    status = run_side(host, request, is_map, &sides[0], err);
     if (status == ATTN_OK)
         status = run_side(args->host ? args->host : host, args->request ? args->request : request,
-                          &sides[1], err);
+                          is_map, &sides[1], err);
     if (status == ATTN_OK)
-        status = attn_table_create("pair", columns, N_COLUMN, &made, err);
+        status = is_map ? attn_table_create("maps", map_columns, N_MAP_COLUMN, &made, err)
+                        : attn_table_create("pair", columns, N_COLUMN, &made, err);
     if (status == ATTN_OK)
-        status = make(sides, made, err);
+        status = is_map ? make_maps(sides, made, err) : make(sides, made, err);
     for (size_t i = 0; i < 2; i++) {
         attn_run_free(sides[i].run);
         attn_free(sides[i].row);
+        attn_free(sides[i].map);
         attn_free(sides[i].is_common);
         attn_result_release(&sides[i].result);
     }
@@ -207,6 +316,20 @@ enum attn_status attn_pair(struct attn_host *host, const struct attn_request *re
     else
         attn_table_free(made);
     return status;
+}
+
+enum attn_status attn_pair(struct attn_host *host, const struct attn_request *request,
+                           const struct attn_diff_args *args, struct attn_table **table,
+                           struct attn_error *err)
+{
+    return compare(host, request, args, false, table, err);
+}
+
+enum attn_status attn_pair_maps(struct attn_host *host, const struct attn_request *request,
+                                const struct attn_diff_args *args, struct attn_table **table,
+                                struct attn_error *err)
+{
+    return compare(host, request, args, true, table, err);
 }
 
 void attn_pair_name_models(const struct attn_host *host, const struct attn_diff_args *args,

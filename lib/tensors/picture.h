@@ -32,7 +32,8 @@ enum attn_figure_trait {
 /* clang-format off */
 #define ATTN_FIGURE_MAP(X)                                                                         \
     X(MATRIX, 1, "matrix", matrix, ATTN_FIGURE_OF_RUN,                                             \
-      "one head with its tokens; the default for one head")                                        \
+      "one head with its tokens; the default for one head. Of `attn-cli diff` three: one head in " \
+      "both runs, and the difference")                                                             \
     X(GRID, 2, "grid", grid, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE,                            \
       "all heads as thumbnails, a row for each layer; the default for several heads and for "      \
       "tables")                                                                                    \

@@ -491,6 +491,7 @@ ATTN_VIEW_TOKENS = 32
 ATTN_VIEW_PARTS = 64
 ATTN_VIEW_SPANS = 128
 ATTN_VIEW_SHARES = 256
+ATTN_VIEW_DIFFERENCE = 512
 ATTN_VIEW_WORDS_SIZE = 96
 ATTN_VIEW_ANSWER_SIZE = 128
 ATTN_VIEW_MEANS_SIZE = 256
@@ -2778,6 +2779,7 @@ FUNCTIONS = {
     "attn_lens_over": (c_int, [c_void_p, POINTER(attn_request), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_life": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pair": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_pair_maps": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pair_name_models": (None, [c_void_p, POINTER(attn_diff_args), POINTER(attn_table_picture), c_char_p, c_size_t]),
     "attn_patch_sum_init": (POINTER(attn_patch_sum), [POINTER(attn_patch_sum), c_size_t]),
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
