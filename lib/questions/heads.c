@@ -341,6 +341,9 @@ static const struct attn_param_rule rules[] = {
     {.given = "measures|from|to|pattern|effect|threshold|by:layer", .excludes = "localize"},
     {.given = "threshold|by:layer|localize", .excludes = "renormalize"},
     {.given = "runs", .needs = "probe"},
+    {.given = "special",
+     .excludes = "probe",
+     .message = "@ is about a text, and # is given instead of one"},
     {.given = "repeats|seed", .when = "keywords", .needs = "probe"},
     {.given = "target|target_id|foil|foil_id|at|metric",
      .needs = "effect|measures",
@@ -758,14 +761,18 @@ static enum attn_status find_bos(const struct attn_model *model,
                                  const struct attn_request *request, struct probes *probes,
                                  struct attn_error *err)
 {
-    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    const struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    const bool is_off = request->reading.special_tokens == ATTN_SPECIAL_TOKENS_OFF;
     struct attn_encoding encoding = {0};
 
-    options.special_tokens = request->reading.special_tokens;
-    if (!tokenizer || attn_model_config(model)->is_encoder)
-        return ATTN_OK;
-    ATTN_TRY(attn_tokenizer_encode(tokenizer, "", 0, &options, &encoding, err));
-    probes->n_front = encoding.n_front > 0;
+    if (tokenizer && !attn_model_config(model)->is_encoder)
+        ATTN_TRY(attn_tokenizer_encode(tokenizer, "", 0, &options, &encoding, err));
+    if (is_off && encoding.n_front == 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`special_tokens` is off, and a probe of '%s' has no special token "
+                           "that it could leave out",
+                           attn_quote_string(attn_model_name(model)).text);
+    probes->n_front = encoding.n_front > 0 && !is_off;
     probes->bos = probes->n_front > 0 ? encoding.ids[0] : 0;
     attn_encoding_release(&encoding);
     return ATTN_OK;
