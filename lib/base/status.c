@@ -154,16 +154,21 @@ enum attn_status attn_error_of(enum attn_status status, const char *field, struc
     return status;
 }
 
-enum attn_status attn_error_in(enum attn_status status, const char *field, struct attn_error *err)
+enum attn_status attn_error_under(enum attn_status status, const char *what, struct attn_error *err)
 {
     char message[ATTN_ERROR_MESSAGE_SIZE];
 
     if (!err || status != ATTN_INVALID)
         return status;
     memcpy(message, err->message, sizeof message);
-    snprintf(err->message, sizeof err->message, "%s: %.*s", field,
-             (int)(sizeof message - strlen(field) - 3), message);
-    return attn_error_of(status, field, err);
+    snprintf(err->message, sizeof err->message, "%s: %.*s", what,
+             (int)(sizeof message - strlen(what) - 3), message);
+    return status;
+}
+
+enum attn_status attn_error_in(enum attn_status status, const char *field, struct attn_error *err)
+{
+    return attn_error_of(attn_error_under(status, field, err), field, err);
 }
 
 enum attn_status attn_error_no_memory(struct attn_error *err)

@@ -35,6 +35,10 @@ enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage 
  * ERR may be NULL. */
 enum attn_status attn_error_of(enum attn_status status, const char *field, struct attn_error *err);
 
+/* Prepends WHAT and a colon to the message of an ATTN_INVALID. Returns STATUS. ERR may be NULL. */
+enum attn_status attn_error_under(enum attn_status status, const char *what,
+                                  struct attn_error *err);
+
 /* Prepends the name of FIELD, which could not be parsed, to the message of an ATTN_INVALID: "heads:
  * bad item '9.9', expected ...". Returns STATUS. ERR may be NULL. */
 enum attn_status attn_error_in(enum attn_status status, const char *field, struct attn_error *err);

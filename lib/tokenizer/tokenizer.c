@@ -12,6 +12,7 @@
 #include "formats/microgpt.h"
 #include "tokenizer/tokenizer_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* --- Data that only encoding needs ------------------------------------------------------------ */
@@ -341,6 +342,11 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
         attn_tokenizer_free(tokenizer);
         return status;
     }
+    if (source->name || source->directory)
+        snprintf(tokenizer->name, sizeof tokenizer->name, "'%s'",
+                 attn_quote_string(source->name ? source->name : source->directory).text);
+    if (tokenizer->target)
+        memcpy(tokenizer->target->name, tokenizer->name, sizeof tokenizer->name);
     if (attn_tokenizer_note(tokenizer))
         attn_note(on_note, user, ATTN_NOTE_TOKENIZER, "%s", tokenizer->note);
     if (tokenizer->unread) {
@@ -500,12 +506,16 @@ static enum attn_status encode_text(const struct attn_tokenizer *tokenizer,
 {
     struct attn_encode_options own = *options;
     const size_t first = encoding->n;
+    enum attn_status status;
 
     ATTN_TRY(check_text(tokenizer, given, &own, err));
     if (own.special != ATTN_SPECIAL_TEXT && given->size > 0)
         ATTN_TRY(check_absent(tokenizer, given, err));
-    ATTN_TRY(
-        attn_pipeline_encode(&tokenizer->pipeline, given->text, given->size, &own, encoding, err));
+    status =
+        attn_pipeline_encode(&tokenizer->pipeline, given->text, given->size, &own, encoding, err);
+    if (*tokenizer->name) /* an ATTN_INVALID is about the vocabulary, maybe of one of two models */
+        attn_error_under(status, tokenizer->name, err);
+    ATTN_TRY(status);
     if (tokenizer->post.trims)
         attn_post_process_trim(&tokenizer->post, tokenizer, given->text, first, encoding);
     return ATTN_OK;

@@ -4,6 +4,7 @@
 #define ATTN_TOKENIZER_TOKENIZER_INTERNAL_H
 
 #include "base/file.h"
+#include "base/fixed_text.h"
 #include "base/note.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
@@ -107,6 +108,7 @@ struct attn_chat_template {
 
 struct attn_tokenizer {
     enum attn_tokenizer_kind kind;
+    char name[ATTN_QUOTE_SIZE + 2]; /* of the model, in quotes, for messages; or "" */
     struct attn_settings settings;
     struct attn_vocabulary vocabulary;
     struct attn_added added;

@@ -453,7 +453,8 @@ START_TEST(needs_a_byte_token_only_for_texts_that_have_the_byte)
     tokenizer = attn_make_tokenizer(&files);
     ASSERT_IDS("abba", 2, 1, 0);
     attn_assert_text_refused(tokenizer, "ab\xc3\xa9", 4, NULL,
-                             "the vocabulary has no token for byte 0xc3, found at byte 2", "");
+                             "'toy': the vocabulary has no token for byte 0xc3, found at byte 2",
+                             "");
     close_toy();
 }
 END_TEST

@@ -948,7 +948,7 @@ START_TEST(takes_unknown_characters_as_the_model_says)
     tokenizer = open_written(&written);
     ck_assert(attn_tokenizer_encode(tokenizer, "ax", 2, NULL, &encoding, &err) == ATTN_INVALID);
     ck_assert_str_eq(err.message,
-                     "the vocabulary has neither a token for 'x', found at byte 1, nor "
+                     "'toy': the vocabulary has neither a token for 'x', found at byte 1, nor "
                      "its unknown token '<v>'");
     attn_encoding_release(&encoding);
     attn_tokenizer_free(tokenizer);
@@ -969,7 +969,8 @@ START_TEST(takes_the_first_of_equal_sums)
     attn_tokenizer_free(tokenizer);
     tokenizer = open_written(&without);
     ck_assert(attn_tokenizer_encode(tokenizer, "ab", 2, NULL, &encoding, &err) == ATTN_INVALID);
-    ck_assert_str_eq(err.message, "the vocabulary has no token for 'b', and no unknown token");
+    ck_assert_str_eq(err.message,
+                     "'toy': the vocabulary has no token for 'b', and no unknown token");
     attn_encoding_release(&encoding);
     attn_tokenizer_free(tokenizer);
 }
@@ -996,7 +997,7 @@ START_TEST(takes_the_longest_tokens_of_a_word)
     tokenizer = open_written(&without);
     ck_assert(attn_tokenizer_encode(tokenizer, "ab", 2, NULL, &encoding, &err) == ATTN_INVALID);
     ck_assert_str_eq(err.message,
-                     "the vocabulary has neither tokens for 'ab', found at byte 0, nor "
+                     "'toy': the vocabulary has neither tokens for 'ab', found at byte 0, nor "
                      "its unknown token '[UNK]'");
     attn_encoding_release(&encoding);
     attn_tokenizer_free(tokenizer);
@@ -1027,7 +1028,7 @@ START_TEST(takes_words_as_a_whole)
     ASSERT_TEXT(tokenizer, "the cat", 0);
     ck_assert(attn_tokenizer_encode(tokenizer, "the cad", 7, NULL, &encoding, &err) ==
               ATTN_INVALID);
-    ck_assert_str_eq(err.message, "unknown word 'the cad' (word 0, byte 0)");
+    ck_assert_str_eq(err.message, "'toy': unknown word 'the cad' (word 0, byte 0)");
     ck_assert_str_eq(err.hint, "did you mean 'the cat'?");
     attn_encoding_release(&encoding);
     attn_tokenizer_free(tokenizer);

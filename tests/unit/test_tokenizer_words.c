@@ -76,7 +76,7 @@ START_TEST(splits_at_unicode_white_space_only)
     assert_words("", NULL, 0);
     assert_words(" \t\n,", NULL, 0);
     /* U+180E and U+200B only look like white space. */
-    assert_unknown("is\xe1\xa0\x8eis", "unknown word 'is\\xe1\\xa0\\x8eis' (word 0, byte 0)",
+    assert_unknown("is\xe1\xa0\x8eis", "'toy': unknown word 'is\\xe1\\xa0\\x8eis' (word 0, byte 0)",
                    "the vocabulary has 6 words: 'Life', 'dessert', 'eat', ...");
     close_tokenizer();
 }
@@ -85,15 +85,17 @@ END_TEST
 START_TEST(names_an_unknown_word_and_the_closest_ones)
 {
     open_life();
-    assert_unknown("Life is short, eat desert first", "unknown word 'desert' (word 4, byte 19)",
-                   "did you mean 'dessert'?");
-    assert_unknown(",life", "unknown word 'life' (word 0, byte 1)", "did you mean 'Life'?");
-    assert_unknown("si", "unknown word 'si' (word 0, byte 0)", "did you mean 'is'?"); /* one swap */
-    assert_unknown("FISRT", "unknown word 'FISRT' (word 0, byte 0)", "did you mean 'first'?");
-    assert_unknown("ea", "unknown word 'ea' (word 0, byte 0)", "did you mean 'eat'?");
-    assert_unknown("jabberwocky", "unknown word 'jabberwocky' (word 0, byte 0)",
+    assert_unknown("Life is short, eat desert first",
+                   "'toy': unknown word 'desert' (word 4, byte 19)", "did you mean 'dessert'?");
+    assert_unknown(",life", "'toy': unknown word 'life' (word 0, byte 1)", "did you mean 'Life'?");
+    assert_unknown("si", "'toy': unknown word 'si' (word 0, byte 0)",
+                   "did you mean 'is'?"); /* one swap */
+    assert_unknown("FISRT", "'toy': unknown word 'FISRT' (word 0, byte 0)",
+                   "did you mean 'first'?");
+    assert_unknown("ea", "'toy': unknown word 'ea' (word 0, byte 0)", "did you mean 'eat'?");
+    assert_unknown("jabberwocky", "'toy': unknown word 'jabberwocky' (word 0, byte 0)",
                    "the vocabulary has 6 words: 'Life', 'dessert', 'eat', ...");
-    assert_unknown("is \x1b[31m", "unknown word '\\x1b[31m' (word 1, byte 3)",
+    assert_unknown("is \x1b[31m", "'toy': unknown word '\\x1b[31m' (word 1, byte 3)",
                    "the vocabulary has 6 words: 'Life', 'dessert', 'eat', ...");
     close_tokenizer();
 }
@@ -105,7 +107,7 @@ START_TEST(prefers_the_same_word_in_another_case)
         .vocab = "{\"cat\": 0, \"bat\": 1, \"rat\": 2, \"hat\": 3, \"HAT\": 4}"};
 
     tokenizer = attn_make_tokenizer(&files);
-    assert_unknown("Hat", "unknown word 'Hat' (word 0, byte 0)",
+    assert_unknown("Hat", "'toy': unknown word 'Hat' (word 0, byte 0)",
                    "did you mean 'hat', 'HAT', 'cat'?");
     close_tokenizer();
 }
@@ -163,7 +165,7 @@ START_TEST(refuses_or_replaces_what_is_not_utf8)
         "the text is not UTF-8 at byte 3, and only a byte-level BPE can encode bytes", "");
     /* Three bytes of a cut character and one stray byte become two U+FFFD, six bytes. */
     attn_assert_text_refused(tokenizer, "\xf0\x9f\x98\xff is no", 10, &replace,
-                             "unknown word '\xef\xbf\xbd\xef\xbf\xbd' (word 0, byte 0)",
+                             "'toy': unknown word '\xef\xbf\xbd\xef\xbf\xbd' (word 0, byte 0)",
                              "the vocabulary has 6 words: 'Life', 'dessert', 'eat', ...");
     close_tokenizer();
 
@@ -173,7 +175,7 @@ START_TEST(refuses_or_replaces_what_is_not_utf8)
                        "eat",
                        10, &replace, expected, N(expected));
     attn_assert_text_refused(tokenizer, "\xff is no", 7, &replace,
-                             "unknown word 'no' (word 1, byte 5)",
+                             "'toy': unknown word 'no' (word 1, byte 5)",
                              "the vocabulary has 6 words: 'Life', 'dessert', 'eat', ...");
     close_tokenizer();
 }
@@ -226,7 +228,7 @@ START_TEST(splits_into_characters_when_the_config_says_so)
     assert_words("a, \xc3\xa9"
                  "a",
                  expected, N(expected));
-    assert_unknown("ab", "unknown character 'b' (character 1, byte 1)", "");
+    assert_unknown("ab", "'toy': unknown character 'b' (character 1, byte 1)", "");
     ck_assert_int_eq(attn_tokenizer_decode(tokenizer, ids, N(ids), &text, &size, &err), ATTN_OK);
     ck_assert_str_eq(text, "a \xc3\xa9"
                            "a");
