@@ -57,7 +57,7 @@ static const struct attn_param_part parts[] = {
     QUESTION_PART(attn_target_params, answer),
     QUESTION_PART(attn_foil_params, answer),
     QUESTION_PART(attn_at_params, answer),
-    QUESTION_PART(attn_metric_params, answer),
+    QUESTION_PART(attn_run_metric_params, answer),
     QUESTION_PART(attn_gradient_params, prompt.asked),
     QUESTION_PART(attn_edit_params, edits),
     QUESTION_PART(attn_place_params, places),

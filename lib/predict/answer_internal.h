@@ -93,7 +93,7 @@ bool attn_answer_has_top(const struct attn_answer *answer);
 
 /* The parameters that fill a struct attn_answer_args (answer_params.c). */
 extern const struct attn_param_list attn_target_params, attn_foil_params, attn_at_params,
-    attn_metric_params;
+    attn_metric_params, attn_run_metric_params;
 
 /* Whether the answer can be right or wrong: it has a target, and a foil or other labels. */
 bool attn_answer_is_judged(const struct attn_answer *answer);

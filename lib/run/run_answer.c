@@ -153,6 +153,9 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
                 "metric '%s' is not that of one next token, expected logit_diff, log_prob, logit "
                 "or prob",
                 attn_answer_metric_name(run->asked.answer.metric));
+    if (run->asked.answer.metric == ATTN_ANSWER_CE)
+        attn_error_hint(err, "with `grad` it has gradients; 'attn-cli score' has the surprisal of "
+                             "each token of a text");
     return attn_error_of(ATTN_INVALID, "metric", err);
 }
 
