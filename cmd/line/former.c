@@ -118,9 +118,14 @@ static void form_setting(const struct option_walk *setting, const char *value,
                          char hint[FORMER_HINT_SIZE])
 {
     const bool is_flag = setting->param->type == ATTN_PARAM_FLAG;
+    const struct attn_param *param = setting->param;
+    /* What followed the option of this name need not be its value. */
+    const bool may_be = value && (param->type == ATTN_PARAM_TEXT ||
+                                  (!strchr(value, ' ') && (param->type != ATTN_PARAM_CHOICE ||
+                                                           word_find(param->words, value) >= 0)));
     const char *shown =
-        !value || strlen(value) > FORMER_HINT_SIZE / 4 || value[strcspn(value, "'\"\n\r\t\033")]
-            ? option_argument(setting->param)
+        !may_be || strlen(value) > FORMER_HINT_SIZE / 4 || value[strcspn(value, "'\"\n\r\t\033")]
+            ? option_argument(param)
             : value;
     const char *quote = !is_flag && strchr(shown, ' ') ? "\"" : "";
     size_t used = 0;

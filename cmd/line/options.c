@@ -348,6 +348,7 @@ static enum attn_status take_option(struct call *call, const struct option_walk 
         value = "-";
     }
     if (takes_value(walk->param) && !value) {
+        const bool is_text = walk->param->type == ATTN_PARAM_TEXT;
         char hint[HINT_SIZE];
         /* number of bytes of NEXT that the message can show: the printable ones at its start */
         int n = 0;
@@ -355,8 +356,10 @@ static enum attn_status take_option(struct call *call, const struct option_walk 
         while (next && n < 32 && next[n] >= ' ' && next[n] <= '~')
             n++;
         if (next && is_option(call->command, next))
-            snprintf(hint, sizeof hint, "'%.*s' is an option; as the value: '--%s=%.*s'", n, next,
-                     walk->name, n, next);
+            snprintf(hint, sizeof hint,
+                     is_text ? "'%.*s' is an option; as the value: '--%s=%.*s'"
+                             : "'%.*s' is an option",
+                     n, next, walk->name, n, next);
         if (!next || is_option(call->command, next))
             return refuse(err, next ? hint : NULL, "option '%s' needs a value: %s %s", label, label,
                           option_argument(walk->param));

@@ -47,8 +47,6 @@ WORDS = {"TEXT": "The keys to the cabinet", "TOKEN": " are", "FILE": "a.file", "
 EXCUSED = (
     ("masks the third of three keys", "the mask has the length of the text"),
     ("an atlas of all heads", "which a text has not"),
-    ("'similarity=sine'", "the new form of an option, with its wrong value"),
-    ("dropout=\"The keys\"", "the new form of an option, with its wrong value"),
     ("--style 'dpi=300'", "the new form of an option, which needs a picture in both forms"),
     ("--style 'font=", "the new form of an option, which needs a picture in both forms"),
     ("did you mean 'logit_diff'", "which needs a foil"),
