@@ -201,6 +201,24 @@ bool text_ends_in(const char *text, const char *ending)
     return size >= n && strcmp(text + size - n, ending) == 0;
 }
 
+/* What COMMAND has for a second value of the option NAME, or NULL. */
+static const char *hint_second(const struct command *command, const char *name)
+{
+    static const struct {
+        const char *name, *needs, *hint;
+    } hints[] = {
+        {"model", "with", "a second model goes after --with"},
+        {"image", "with-image", "a second picture goes after --with-image"},
+        {"image", "corrupted-image", "a second picture goes after --corrupted-image"},
+        {"image", "items", "a run has one picture: --items FILE makes a run of each"},
+    };
+
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (strcmp(name, hints[i].name) == 0 && option_is_of(command, hints[i].needs))
+            return hints[i].hint;
+    return NULL;
+}
+
 /* Refuses VALUE for an option that has one of the same ORIGIN. */
 static enum attn_status check_once(struct call *call, const struct option_walk *option,
                                    const char *label, const char *value, enum call_origin origin,
@@ -217,10 +235,7 @@ static enum attn_status check_once(struct call *call, const struct option_walk *
 
         if (before && call->sources[walk.n - 1].origin == origin &&
             strcmp(walk.name, option->name) == 0)
-            return refuse(err,
-                          strcmp(option->name, "model") == 0 && option_is_of(call->command, "with")
-                              ? "a second model goes after --with"
-                              : NULL,
+            return refuse(err, hint_second(call->command, option->name),
                           "'%s' was given twice: '%s' and '%s'", label, before, value);
     }
     return ATTN_OK;

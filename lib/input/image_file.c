@@ -55,6 +55,19 @@ static bool begins_with(const struct attn_file *file, const char *magic, size_t 
     return file->size >= size && memcmp(file->data, magic, size) == 0;
 }
 
+/* Whether FILE begins as WAV, FLAC, OGG, AIFF or MP3. */
+static bool is_sound(const struct attn_file *file)
+{
+    const unsigned char *bytes = file->data;
+
+    if (begins_with(file, "RIFF", 4) || begins_with(file, "FORM", 4))
+        return file->size >= 12 &&
+               (memcmp(bytes + 8, "WAVE", 4) == 0 || memcmp(bytes + 8, "AIF", 3) == 0);
+    return begins_with(file, "fLaC", 4) || begins_with(file, "OggS", 4) ||
+           begins_with(file, "ID3", 3) ||
+           (file->size >= 2 && bytes[0] == 0xff && (bytes[1] & 0xe0) == 0xe0);
+}
+
 static enum attn_status read_file(const char *path, struct attn_file *file,
                                   struct attn_image *image, struct attn_ndarray *values,
                                   struct attn_error *err)
@@ -75,6 +88,13 @@ static enum attn_status read_file(const char *path, struct attn_file *file,
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' is empty, expected a PNG, a JPEG, a WebP or a .npy file",
                               attn_quote_string(path).text);
+    if (is_sound(file)) {
+        attn_error_set(err, ATTN_FORMAT,
+                       "'%s' is a sound, expected a picture: a PNG, a JPEG, a WebP or a .npy file",
+                       attn_quote_string(path).text);
+        attn_error_hint(err, "a model that hears, such as Whisper, takes it");
+        return ATTN_FORMAT;
+    }
     attn_error_set(err, ATTN_FORMAT,
                    "'%s' begins with '%s', expected a PNG, a JPEG, a WebP or a .npy file",
                    attn_quote_string(path).text,

@@ -71,9 +71,14 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
                        name.text, model->part->type);
         return attn_error_at(ATTN_UNSUPPORTED, ATTN_STAGE_MODEL, err);
     }
-    if (is_picture && !model->tower && !attn_model_reads_pictures(model))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads texts, and `image` gives a picture",
-                           name.text);
+    if (is_picture && !model->tower && !attn_model_reads_pictures(model)) {
+        const bool hears = model->encoder && model->encoder->config.stack.n_mel > 0;
+
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads %s, and `image` gives a picture",
+                    name.text, hears ? "sound" : "texts");
+        return hears ? attn_error_hint(err, "`source_file speech.wav` gives it a sound")
+                     : ATTN_INVALID;
+    }
     if (is_picture && ((attn_input_is_given(input) && family == ATTN_VISION_NONE) ||
                        (input->image && input->pixels)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
