@@ -253,6 +253,9 @@ static enum attn_status end_next(struct screen_writer *w, const struct attn_leve
                                   gap);
     attn_buffer_append_format(&w->map.label, "`html FILE`: all, in a browser%s`csv DIR`: numbers",
                               gap);
+    if (w->has_maps && !w->base.labels.seen->neutral)
+        attn_buffer_append_format(
+            &w->map.label, "%s`neutral TEXT`: where this question looks more than TEXT", gap);
     attn_picture_name_fields(w->base.options.picture, &w->map.label);
     return attn_heatmap_end_text(&w->map, 2, err);
 }
