@@ -199,6 +199,9 @@ static void add_layer(const struct attn_model *model, const struct attn_location
         add_product(&cost->mlp, 3 * n * c->n_expert_used, c->d_model * c->d_expert);
     if (attention->kind == ATTN_ATTENTION_WINDOW && attention->window < n)
         width = attention->window; /* the first `width` queries see fewer keys */
+    if (attention->kind == ATTN_ATTENTION_BLOCK &&
+        attn_saturated_mul(attention->count, attention->count) < n_key)
+        n_key = (uint64_t)attention->count * attention->count; /* a window of a picture */
     n_pair = is_cross || attention->mask != ATTN_MASK_CAUSAL
                  ? attn_saturated_mul(n, n_key)
                  : attn_saturated_mul(width, 2 * n - width + 1) / 2;

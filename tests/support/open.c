@@ -1,6 +1,7 @@
 /* open.c - see open.h. */
 #include "tests/support/open.h"
 
+#include "model/model_internal.h"
 #include "tests/support/assert.h"
 
 struct attn_model *attn_open_source(const struct attn_source *source,
@@ -20,6 +21,11 @@ struct attn_model *attn_open_model(const char *directory, const struct attn_mode
     const struct attn_source source = {.directory = directory};
 
     return attn_open_source(&source, options);
+}
+
+const struct attn_model *attn_tower_of(const struct attn_model *model)
+{
+    return model->tower;
 }
 
 struct attn_host *attn_open_host(const char *name, const struct attn_host_options *options)

@@ -9,6 +9,8 @@
 #include "tests/support/suite.h"
 #include "tool.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct attn_cost find_cost(const char *directory, size_t n, size_t n_source)
@@ -57,6 +59,26 @@ START_TEST(counts_windows_and_gates)
     ck_assert_uint_eq(cost.projections, 2 * 24 * (2 * 40 * 40 + 2 * 40 * 20));
     ck_assert_uint_eq(cost.mlp, 2 * 24 * 3 * 40 * 60);
     ck_assert_uint_eq(within.n_pair, 2 * 4 * 15);
+}
+END_TEST
+
+/* L 3, H 2; layers 0 and 2 of the tower see windows of 4 x 4 patches, layer 1 sees all. */
+START_TEST(counts_windows_of_a_picture)
+{
+    char folder[] = "/tmp/attn-cost-XXXXXX", command[128];
+    struct attn_model *model;
+
+    ck_assert(mkdtemp(folder));
+    snprintf(command, sizeof command, "tar -xf tests/fixtures/vision.tar -C %s qwen2_5_vl", folder);
+    ck_assert_int_eq(system(command), 0);
+    snprintf(command, sizeof command, "%s/qwen2_5_vl", folder);
+    model = attn_open_model(command, NULL);
+    ck_assert_uint_eq(attn_cost_work(attn_tower_of(model), 100, 0, NULL).n_pair,
+                      2 * (2 * 100 * 16 + 100 * 100));
+    ck_assert_uint_eq(attn_cost_work(attn_tower_of(model), 12, 0, NULL).n_pair, 2 * 3 * 12 * 12);
+    attn_model_free(model);
+    snprintf(command, sizeof command, "rm -rf -- %s", folder);
+    ck_assert_int_eq(system(command), 0);
 }
 END_TEST
 
@@ -326,10 +348,10 @@ START_TEST(reports_every_failed_allocation)
 }
 END_TEST
 
-ATTN_SUITE("cost", counts_a_gpt2, counts_windows_and_gates, counts_grouped_heads,
-           counts_rows_of_a_source, counts_all_pairs_without_a_mask_and_no_projections,
-           counts_other_kinds_of_attention, reads_of_the_tables_only_the_rows_it_needs,
-           parameters_are_the_elements_of_the_tensors, groups_parameters,
-           counts_bytes_of_half_precision, measures_the_memory_of_a_session,
+ATTN_SUITE("cost", counts_a_gpt2, counts_windows_and_gates, counts_windows_of_a_picture,
+           counts_grouped_heads, counts_rows_of_a_source,
+           counts_all_pairs_without_a_mask_and_no_projections, counts_other_kinds_of_attention,
+           reads_of_the_tables_only_the_rows_it_needs, parameters_are_the_elements_of_the_tensors,
+           groups_parameters, counts_bytes_of_half_precision, measures_the_memory_of_a_session,
            measures_without_allocating_the_session, refuses_lengths_that_do_not_fit,
            reports_every_failed_allocation)
