@@ -261,7 +261,10 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
 
     /* otherwise all groups share rows and columns */
     whole.n_label = is_plot ? picture->n_label : 0;
-    status = check_figure(drawing.kind, drawing.kind == ATTN_FIGURE_PATCHES, err);
+    if (options->figure == ATTN_FIGURE_PATCHES && !is_of_patches(table, &whole))
+        status = check_figure(ATTN_FIGURE_PATCHES, false, err); /* it would have no effect */
+    else
+        status = check_figure(drawing.kind, drawing.kind == ATTN_FIGURE_PATCHES, err);
     if (status == ATTN_OK)
         status = attn_table_cells_read(table, &whole, drawing.kind, options, &cells, err);
     if (status == ATTN_OK && drawing.kind == ATTN_FIGURE_PATCHES) {
