@@ -4,7 +4,6 @@
 #include "questions/lens_internal.h"
 
 #include "base/elementary.h"
-#include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -16,105 +15,16 @@
 #include "predict/logits.h"
 #include "questions/frame.h"
 #include "questions/questions.h"
-#include "questions/questions_internal.h"
 #include "questions/readout.h"
 #include "run/trial.h"
 #include "stream/items_internal.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { DEFAULT_TOP = 3 };
-
-enum {
-    STACK,
-    LAYER,
-    SITE,
-    HEAD,
-    POSITION,
-    PLACE,
-    RANK,
-    MEAN_RANK, /* mean over queries or items */
-    ID,
-    TOKEN,
-    PROB,
-    LOGIT,
-    VALUE,
-    RIGHT,
-    ROW_TYPE,
-    N_COLUMN
-};
-
-enum {
-    SHOW_STREAM = 2,
-    SHOW_HEADS = 4,
-    SHOW_POSITIONS = 8,
-    SHOW_LIST = 16,
-    SHOW_TARGET = 32,
-    SHOW_RANK = 64,
-    SHOW_MEAN = 128,
-    SHOW_TOKENS = 256,
-    SHOW_VALUE = 512,
-    SHOW_RIGHT = 1024
-};
-
-static const struct attn_column columns[N_COLUMN] = {
-    [STACK] = ATTN_COLUMN_STACK("stack"),
-    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
-    [SITE] = ATTN_COLUMN_OF(SITE, "site", TEXT, .shown = SHOW_STREAM),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
-    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_POSITIONS),
-    [PLACE] = ATTN_COLUMN_OF(PLACE, "place", INTEGER, .shown = SHOW_LIST),
-    [RANK] = {.name = "rank",
-              .type = ATTN_VALUE_REAL,
-              .notation = ATTN_NOTATION_WHOLE,
-              .range = ATTN_RANGE_POSITIVE,
-              .quantity = "rank of the token",
-              .shown = SHOW_RANK},
-    [MEAN_RANK] =
-        ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token", .shown = SHOW_MEAN),
-    [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER, .shown = SHOW_TOKENS),
-    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_TOKENS),
-    [PROB] = ATTN_COLUMN_QUANTITY("prob", 6, NULL, SHARE, "probability", .shown = SHOW_STREAM),
-    [LOGIT] = ATTN_COLUMN_QUANTITY("logit", 4, NULL, SIGNED, "logit of the token",
-                                   .shown = SHOW_HEADS | SHOW_TARGET),
-    [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "@",
-                                   .shown = SHOW_VALUE), /* with target and foil */
-    [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
-    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
-};
-
-struct lens {
-    struct attn_frame frame; /* its session computes readings with the output layer */
-    const struct attn_lens_args *args;
-    /* values are means over the queries, for items; otherwise each query has rows */
-    bool is_mean;
-    struct attn_site_set
-        sites; /* in addition to resid_pre of all layers and resid_post of the last */
-    struct attn_answer answer;
-    size_t n_query, top;
-    bool is_whole;   /* the model is a classifier that reads all rows at once */
-    size_t pooled;   /* index of the row that this classifier reads, unless it reads the mean */
-    float *stream;   /* [n_query, D] the output of one head */
-    double *scratch; /* [2, D] for attn_readout_head */
-    float *logits;   /* [V] */
-    struct attn_scored *ranked; /* [2 * V] */
-    double *values, *sums;      /* [n_value] values of one reading, and their mean over queries */
-    size_t n_value;             /* N_TARGET_VALUE with a target; otherwise one value per place */
-};
-
-/* Indices of the values of a target in one reading. */
-enum { VALUE_RANK, VALUE_PROB, VALUE_LOGIT, VALUE_DIFFERENCE, VALUE_RIGHT, N_TARGET_VALUE };
-
-/* One reading: of a tensor of a layer, or of one head. */
-struct reading {
-    struct attn_location at;
-    size_t position;
-    bool is_hidden; /* has no row */
-};
 
 /* --- The question ----------------------------------------------------------------------------- */
 
@@ -220,13 +130,6 @@ const struct attn_question attn_question_lens = {
 
 /* --- The run ---------------------------------------------------------------------------------- */
 
-/* Whether a classifier reads several rows at once, so that there is no reading per position. */
-static bool reads_mean(const struct attn_config *config)
-{
-    return config->is_sentence || config->pooling == ATTN_POOLING_MEAN ||
-           config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
-}
-
 /* Returns true if the tokens determine which row a classifier reads. */
 static bool reads_by_token(const struct attn_config *config)
 {
@@ -234,23 +137,19 @@ static bool reads_by_token(const struct attn_config *config)
            (config->pooling == ATTN_POOLING_PROJECTED && config->n_token > 0);
 }
 
-static bool has_jacobian(const struct attn_lens_args *args)
-{
-    return args->jacobian || args->jacobian_array;
-}
-
 /* Reads the sites of the request, which must be sites of the stream. */
-static enum attn_status choose_sites(struct lens *lens, struct attn_error *err)
+static enum attn_status choose_sites(struct attn_lens_run *lens, struct attn_error *err)
 {
     struct attn_request_selection *asked = &lens->frame.request.selection;
     const struct attn_dims dims = attn_config_dims(lens->frame.config, 1);
     const bool is_sum = lens->frame.config->norm_place == ATTN_NORM_SUM;
     const struct attn_site_set allowed =
-        has_jacobian(lens->args) ? ATTN_SITES(attn_site_of_output(&dims))
-        : is_sum                 ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
-                                              ATTN_SITE_NORMALIZED_RESID_POST)
+        attn_lens_has_jacobian(lens->args) ? ATTN_SITES(attn_site_of_output(&dims))
+        : is_sum ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
+                              ATTN_SITE_NORMALIZED_RESID_POST)
                  : ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST);
-    const char *reads = has_jacobian(lens->args) ? "a Jacobian lens reads the output of each layer"
+    const char *reads = attn_lens_has_jacobian(lens->args)
+                            ? "a Jacobian lens reads the output of each layer"
                         : is_sum ? "a lens reads resid_pre, normalized_resid_mid and "
                                    "normalized_resid_post of this model"
                                  : "a lens reads resid_pre, resid_mid and resid_post";
@@ -260,7 +159,7 @@ static enum attn_status choose_sites(struct lens *lens, struct attn_error *err)
     if (!attn_sites_are_empty(attn_sites_without(lens->sites, allowed)))
         return attn_error_of(attn_error_set(err, ATTN_INVALID, "%s, not '%s'", reads, asked->sites),
                              "sites", err);
-    if (has_jacobian(lens->args))
+    if (attn_lens_has_jacobian(lens->args))
         lens->sites = allowed;
     asked->sites = NULL;
     asked->given = NULL;
@@ -270,7 +169,7 @@ static enum attn_status choose_sites(struct lens *lens, struct attn_error *err)
 /* Reads the sites and the queries of the request. */
 static enum attn_status choose(void *state, struct attn_error *err)
 {
-    struct lens *lens = state;
+    struct attn_lens_run *lens = state;
     struct attn_request *request = &lens->frame.request;
     const struct attn_config *config = lens->frame.config;
     const bool is_given = attn_number_list_is_given(&request->selection.queries);
@@ -278,7 +177,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
         is_given || (lens->frame.item && attn_number_list_is_given(&lens->frame.item->queries));
 
     lens->args = lens->frame.args;
-    lens->is_whole = reads_mean(config) || (reads_by_token(config) && !has_queries);
+    lens->is_whole = attn_lens_reads_mean(config) || (reads_by_token(config) && !has_queries);
     if (config->task == ATTN_TASK_SPANS)
         return attn_error_set(
             err, ATTN_INVALID, "a lens reads one row at a time, and '%s' answers with spans of two",
@@ -289,7 +188,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
         attn_error_hint(err, "`queries 1` reads the token at position 1");
         return ATTN_INVALID;
     }
-    if (reads_mean(config) && has_queries)
+    if (attn_lens_reads_mean(config) && has_queries)
         return attn_error_set(
             err, ATTN_INVALID,
             "`queries` name positions, and the classifier of '%s' reads all %s at once",
@@ -307,21 +206,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Returns true if it lists the most probable tokens of an item, which may have a target. */
-static bool lists_top(const struct lens *lens)
-{
-    return lens->frame.item && lens->args->top > 0;
-}
-
-/* Returns true if the target may be omitted; the first label is then used. */
-static bool has_first(const struct lens *lens)
-{
-    const struct attn_config *config = lens->frame.config;
-
-    return config->label_kind >= ATTN_LABELS_SCORE &&
-           (config->n_vocab == 1 || config->pooling == ATTN_POOLING_PROJECTED);
-}
-
 /* Whether ITEM names the position where it is read. */
 static bool has_place(const struct attn_item *item)
 {
@@ -330,15 +214,15 @@ static bool has_place(const struct attn_item *item)
 
 /* Resolves target and foil, if given. For an encoder, which needs no mask here, and for labels of
  * positions, the position of the answer is the first query. */
-static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
+static enum attn_status find_answer(struct attn_lens_run *lens, struct attn_error *err)
 {
     struct attn_frame *frame = &lens->frame;
     struct attn_answer_args answer = lens->args->answer;
     size_t first = 0;
     int64_t at;
 
-    if (lists_top(lens) || (!answer.target && !answer.target_id && !answer.foil &&
-                            !answer.foil_id && !has_first(lens)))
+    if (attn_lens_lists_top(lens) || (!answer.target && !answer.target_id && !answer.foil &&
+                                      !answer.foil_id && !attn_lens_has_first(lens)))
         return ATTN_OK;
     answer.metric = ATTN_ANSWER_AUTO; /* unused */
     if ((frame->config->is_encoder || frame->config->task == ATTN_TASK_TOKENS) &&
@@ -351,20 +235,20 @@ static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
     return attn_frame_find_answer(frame, &answer, &lens->answer, err);
 }
 
-static const struct attn_dims *dims_of(const struct lens *lens)
+static const struct attn_dims *dims_of(const struct attn_lens_run *lens)
 {
     return attn_selection_dims(lens->frame.run->selection);
 }
 
 /* Whether the layer of AT, whose site is one of attention, has rows. */
-static bool is_shown(const struct lens *lens, struct attn_location at)
+static bool is_shown(const struct attn_lens_run *lens, struct attn_location at)
 {
     at.head = 0;
     return attn_selection_has_head(lens->frame.run->selection, &at);
 }
 
 /* Refuses layers of the encoder alone: no output layer reads it. */
-static enum attn_status check_layers(const struct lens *lens, struct attn_error *err)
+static enum attn_status check_layers(const struct attn_lens_run *lens, struct attn_error *err)
 {
     const char *layers = lens->frame.request.selection.layers;
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
@@ -380,7 +264,7 @@ static enum attn_status check_layers(const struct lens *lens, struct attn_error 
  * that computes them. */
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
-    struct lens *lens = state;
+    struct attn_lens_run *lens = state;
     struct attn_frame *frame = &lens->frame;
     const struct attn_config *config = frame->config;
     struct attn_pass pass = attn_run_pass(frame->run);
@@ -404,8 +288,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_watch(frame->run, &watch, err));
     lens->top = lens->args->top > 0 ? lens->args->top : DEFAULT_TOP;
     lens->top = lens->top < n_vocab ? lens->top : n_vocab;
-    lens->n_value =
-        lens->answer.has_target ? N_TARGET_VALUE : lens->top * (lens->args->reads_heads ? 2 : 1);
+    lens->n_value = lens->answer.has_target ? ATTN_LENS_N_TARGET_VALUE
+                                            : lens->top * (lens->args->reads_heads ? 2 : 1);
     lens->stream = attn_frame_alloc(frame, lens->n_query * config->d_model, sizeof *lens->stream);
     lens->scratch = attn_frame_alloc(frame, 2 * config->d_model, sizeof(double));
     lens->logits = attn_frame_alloc(frame, n_vocab, sizeof *lens->logits);
@@ -418,144 +302,12 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return attn_pass_start(&pass, &frame->session, err);
 }
 
-/* --- The table -------------------------------------------------------------------------------- */
-
-static const struct attn_table_view views[] = {
-    /* views of heads: for one text, for many texts */
-    {ATTN_VIEW_OF(LAYER, HEAD, LOGIT), .detail = ATTN_ROLE_POSITION, .cells = ATTN_ROLE_TOKEN,
-     .traits = ATTN_VIEW_TOKENS},
-    {ATTN_VIEW_OF(LAYER, HEAD, LOGIT)},
-    /* views of the stream: for one text, for many texts, for a target in many texts */
-    {ATTN_VIEW_OF(LAYER, POSITION, PROB), .detail = ATTN_ROLE_SITE, .cells = ATTN_ROLE_TOKEN,
-     .traits = ATTN_VIEW_STREAM | ATTN_VIEW_TOKENS},
-    {ATTN_VIEW_OF(LAYER, PLACE, PROB), .detail = ATTN_ROLE_SITE, .traits = ATTN_VIEW_STREAM},
-    {ATTN_VIEW_OF(LAYER, SITE, PROB), .traits = ATTN_VIEW_STREAM},
-};
-
-/* Returns true if all rows have the same position; if TABLE is NULL, true if the request has no
- * queries. */
-static bool has_one_position(const struct attn_drawn *drawn)
-{
-    const struct attn_table *table = drawn->table;
-    const size_t position = table ? attn_table_find_role(table, ATTN_ROLE_POSITION) : SIZE_MAX;
-
-    if (!table)
-        return drawn->request && !attn_number_list_is_given(&drawn->request->selection.queries);
-    for (size_t i = 1; position < SIZE_MAX && i < attn_table_n_row(table); i++)
-        if (attn_table_cell(table, i, position).integer !=
-            attn_table_cell(table, 0, position).integer)
-            return false;
-    return true;
-}
-
-/* Returns true if the first row of TABLE has no probability, because the model gives scores. */
-static bool lacks_probability(const struct attn_table *table)
-{
-    const size_t prob = attn_table_find(table, columns[PROB].name);
-
-    return prob < SIZE_MAX && attn_table_n_row(table) > 0 &&
-           attn_table_cell(table, 0, prob).type == ATTN_VALUE_MISSING;
-}
-
-/* Describes the picture. Each item has its own target, and a classifier with a single label needs
- * none. */
-static void draw(const void *given, struct attn_drawn *drawn)
-{
-    static const char *const quantities[2][2] = {
-        {"probability of the most probable token", "probability of the target"},
-        {"logit of the most probable token", "logit of the target"}};
-    const struct attn_lens_args *args = given;
-    const struct attn_table *table = drawn->table;
-    const bool has_items = args->study;
-    const bool is_given = args->answer.target || args->answer.target_id;
-    const bool has_places = table && attn_table_find_role(table, ATTN_ROLE_PLACE) < SIZE_MAX;
-    const bool has_target = is_given || (table ? !has_places : has_items && args->top == 0);
-    const bool has_foil = args->answer.foil || args->answer.foil_id;
-    struct attn_table_view *view = &drawn->picture->view;
-
-    drawn->has_answer =
-        is_given || (has_items && attn_table_find(table, columns[VALUE].name) < SIZE_MAX);
-    drawn->answer.metric = has_foil ? ATTN_ANSWER_LOGIT_DIFF
-                           : args->reads_heads || has_places /* with a target: of a life */
-                               ? ATTN_ANSWER_LOGIT
-                               : ATTN_ANSWER_PROB;
-    view->asked = args->reads_heads    ? "by what each head adds alone"
-                  : has_jacobian(args) ? "read after each layer by a Jacobian lens"
-                                       : "read after each layer";
-    view->quantity = has_target && !has_items ? "@" : quantities[args->reads_heads][has_target];
-    if (has_foil && !has_items && !has_places)
-        view->values = ATTN_TABLE_COLUMN(VALUE);
-    else if (table && lacks_probability(table))
-        view->values = ATTN_TABLE_COLUMN(LOGIT), drawn->answer.metric = ATTN_ANSWER_LOGIT;
-    if (!args->reads_heads && has_target && (args->study || has_one_position(drawn)))
-        view->figure = ATTN_FIGURE_CURVE; /* with one number per layer */
-}
-
-static uint64_t shows(const void *state)
-{
-    const struct lens *lens = state;
-    const struct attn_answer_args *asked = &lens->args->answer;
-    const bool lists = lists_top(lens), is_mean = lens->is_mean;
-    /* an item must have a target, which is checked later */
-    const bool has_target =
-        lens->frame.item ? !lists : asked->target || asked->target_id || has_first(lens);
-
-    return (lens->args->reads_heads ? SHOW_HEADS : SHOW_STREAM) |
-           (is_mean || reads_mean(lens->frame.config) ? 0 : SHOW_POSITIONS) |
-           (has_target ? SHOW_TARGET
-            : is_mean  ? SHOW_LIST
-                       : SHOW_LIST | SHOW_TOKENS) |
-           (!has_target                             ? 0
-            : is_mean || lens->frame.is_one_of_many ? SHOW_MEAN
-                                                    : SHOW_RANK) |
-           ((asked->foil || asked->foil_id) && !lists ? SHOW_VALUE : 0) |
-           (lens->frame.item && !lists ? SHOW_RIGHT : 0);
-}
-
-/* Appends a row for the target, or one row per place. VALUES has `top` values for the most probable
- * tokens, then as many for the least probable. */
-static enum attn_status append_values(struct lens *lens, const struct reading *reading,
-                                      const double *values, struct attn_error *err)
-{
-    const size_t top = lens->top, n_vocab = lens->frame.config->n_vocab;
-    struct attn_cell row[N_COLUMN] = {
-        [SITE] = attn_cell_string(attn_site_name(reading->at.site)),
-        [HEAD] = attn_cell_integer(reading->at.head),
-        [POSITION] = attn_cell_integer((int64_t)reading->position),
-    };
-
-    attn_location_put(&reading->at, &row[STACK]);
-    if (lens->answer.has_target) {
-        row[RANK] = attn_cell_real(values[VALUE_RANK]);
-        row[MEAN_RANK] = attn_cell_real(values[VALUE_RANK]);
-        row[PROB] = attn_cell_real_or_missing(values[VALUE_PROB]);
-        row[LOGIT] = attn_cell_real(values[VALUE_LOGIT]);
-        row[VALUE] = attn_cell_real(values[VALUE_DIFFERENCE]);
-        if (lens->n_query == 1 || lens->is_whole)
-            row[RIGHT] = attn_reply_right(&lens->answer, values[VALUE_RIGHT]);
-        return attn_frame_append(&lens->frame, row, err);
-    }
-    for (size_t i = 0; i < lens->n_value; i++) {
-        const size_t place = i < top ? i : n_vocab - 1 - (i - top);
-        const int32_t id = lens->ranked[place].id;
-
-        row[PLACE] = attn_cell_integer(i < top ? (int64_t)i + 1 : -(int64_t)(i - top) - 1);
-        row[ID] = attn_cell_integer(id);
-        row[TOKEN] = attn_model_has_labels(lens->frame.run->model)
-                         ? attn_cell_string(attn_class_label(lens->frame.run->model, (size_t)id))
-                         : attn_cell_token(lens->frame.run->tokenizer, id);
-        row[PROB] = row[LOGIT] = attn_cell_real(values[i]);
-        ATTN_TRY(attn_frame_append(&lens->frame, row, err));
-    }
-    return ATTN_OK;
-}
-
 /* --- Readings --------------------------------------------------------------------------------- */
 
 /* Computes lens->values from the logits. The ranking also yields the sum of the softmax; it is used
  * because the order of addition affects the last bits. If only the rank of one token is needed, the
  * ranking is skipped. */
-static void find_values(struct lens *lens)
+static void find_values(struct attn_lens_run *lens)
 {
     const struct attn_scored *ranked = lens->ranked;
     const float *logits = lens->logits;
@@ -576,21 +328,23 @@ static void find_values(struct lens *lens)
     }
     if (!has_target)
         return;
-    lens->values[VALUE_RIGHT] = attn_answer_right(&lens->answer, logits);
-    lens->values[VALUE_RANK] = attn_logits_place(logits, n_vocab, lens->answer.target);
-    lens->values[VALUE_LOGIT] = (double)logits[target];
+    lens->values[ATTN_LENS_RIGHT] = attn_answer_right(&lens->answer, logits);
+    lens->values[ATTN_LENS_RANK] = attn_logits_place(logits, n_vocab, lens->answer.target);
+    lens->values[ATTN_LENS_LOGIT] = (double)logits[target];
     if (lens->answer.has_foil)
-        lens->values[VALUE_DIFFERENCE] = (double)logits[target] - (double)logits[lens->answer.foil];
+        lens->values[ATTN_LENS_DIFFERENCE] =
+            (double)logits[target] - (double)logits[lens->answer.foil];
     if (!reads_heads && kind == ATTN_LABELS_SINGLE)
-        lens->values[VALUE_PROB] = attn_exp((double)logits[target] - ranked[0].logit) / sum;
+        lens->values[ATTN_LENS_PROB] = attn_exp((double)logits[target] - ranked[0].logit) / sum;
     else if (!reads_heads)
-        lens->values[VALUE_PROB] = attn_answer_probability(
+        lens->values[ATTN_LENS_PROB] = attn_answer_probability(
             &lens->answer, logits, attn_answer_total(&lens->answer, logits));
 }
 
 /* Sets lens->logits to the logits of query number I. ROWS has one row per query, the output of the
  * last layer. */
-static enum attn_status feed(struct lens *lens, const float *rows, size_t i, struct attn_error *err)
+static enum attn_status feed(struct attn_lens_run *lens, const float *rows, size_t i,
+                             struct attn_error *err)
 {
     const struct attn_config *config = lens->frame.config;
     struct attn_session *session = lens->frame.session;
@@ -610,8 +364,8 @@ static enum attn_status feed(struct lens *lens, const float *rows, size_t i, str
 
 /* Reads ROWS, one per query, the output of the last layer, and appends the values of each query, or
  * their mean. */
-static enum attn_status read_queries(struct lens *lens, struct reading reading, const float *rows,
-                                     struct attn_error *err)
+static enum attn_status read_queries(struct attn_lens_run *lens, struct attn_lens_reading reading,
+                                     const float *rows, struct attn_error *err)
 {
     const struct attn_frame *frame = &lens->frame;
     const size_t n = lens->is_whole ? 1 : lens->n_query;
@@ -625,20 +379,20 @@ static enum attn_status read_queries(struct lens *lens, struct reading reading, 
         ATTN_TRY(feed(lens, rows, i, err));
         find_values(lens);
         if (!lens->is_mean && !reading.is_hidden)
-            ATTN_TRY(append_values(lens, &reading, lens->values, err));
+            ATTN_TRY(attn_lens_append(lens, &reading, lens->values, err));
         for (size_t k = 0; k < lens->n_value; k++)
             lens->sums[k] += lens->values[k] / (double)n;
     }
     attn_session_reset(lens->frame.session);
     if (lens->is_mean && !reading.is_hidden)
-        ATTN_TRY(append_values(lens, &reading, lens->sums, err));
+        ATTN_TRY(attn_lens_append(lens, &reading, lens->sums, err));
     return attn_host_check_canceled(frame->run->host, err);
 }
 
 /* Reads ROWS, the outputs of LAYER, carried to the last layer by the Jacobian lens if there is
  * one. */
-static enum attn_status read_rows(struct lens *lens, struct reading reading, const float *rows,
-                                  struct attn_error *err)
+static enum attn_status read_rows(struct attn_lens_run *lens, struct attn_lens_reading reading,
+                                  const float *rows, struct attn_error *err)
 {
     const struct attn_jacobian *jacobian = lens->frame.plan;
     const size_t d = lens->frame.config->d_model;
@@ -665,7 +419,7 @@ static enum attn_status read_rows(struct lens *lens, struct reading reading, con
 }
 
 /* Reads the stream at the layers that are shown, and of an item the model's own answer too. */
-static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
+static enum attn_status read_stream(struct attn_lens_run *lens, struct attn_error *err)
 {
     static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID,
                                            ATTN_SITE_NORMALIZED_RESID_MID, ATTN_SITE_RESID_POST,
@@ -675,7 +429,7 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
 
     while (attn_dims_next_layer(dims_of(lens), &at))
         for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
-            struct reading reading = {.is_hidden = !is_shown(lens, at)};
+            struct attn_lens_reading reading = {.is_hidden = !is_shown(lens, at)};
             const float *rows = attn_location_find(dims_of(lens), &at, sites[i], &reading.at)
                                     ? attn_capture_tensor(lens->frame.capture, &reading.at)
                                     : NULL;
@@ -691,7 +445,7 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
 }
 
 /* Sets lens->stream to the output of the head AT at each query. */
-static void write_head(struct lens *lens, const struct attn_location *at)
+static void write_head(struct attn_lens_run *lens, const struct attn_location *at)
 {
     const struct attn_config *config = lens->frame.config;
     const float *z = attn_capture_head(lens->frame.capture, at);
@@ -701,9 +455,9 @@ static void write_head(struct lens *lens, const struct attn_location *at)
                           lens->stream + i * config->d_model);
 }
 
-static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
+static enum attn_status read_heads(struct attn_lens_run *lens, struct attn_error *err)
 {
-    struct reading reading = {.at = {.site = ATTN_SITE_Z, .layer = ATTN_NO_LAYER}};
+    struct attn_lens_reading reading = {.at = {.site = ATTN_SITE_Z, .layer = ATTN_NO_LAYER}};
 
     while (attn_dims_next_head(dims_of(lens), &reading.at))
         if (is_shown(lens, reading.at)) {
@@ -714,7 +468,7 @@ static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
 }
 
 /* Reports for an item the last reading, which is the model's own answer. */
-static void report_last(struct lens *lens)
+static void report_last(struct attn_lens_run *lens)
 {
     const bool has_foil = lens->answer.has_foil, has_p = attn_answer_has_p(&lens->answer);
     struct attn_item_result *result = lens->frame.answer;
@@ -723,16 +477,16 @@ static void report_last(struct lens *lens)
                                              : has_p  ? ATTN_ANSWER_LOG_PROB
                                                       : ATTN_ANSWER_LOGIT);
     result->row = "model";
-    result->value = has_foil ? lens->values[VALUE_DIFFERENCE]
-                    : has_p  ? attn_log(lens->values[VALUE_PROB])
-                             : lens->values[VALUE_LOGIT];
+    result->value = has_foil ? lens->values[ATTN_LENS_DIFFERENCE]
+                    : has_p  ? attn_log(lens->values[ATTN_LENS_PROB])
+                             : lens->values[ATTN_LENS_LOGIT];
     result->has_right = has_foil || attn_answer_is_judged(&lens->answer);
-    result->right = lens->values[VALUE_RIGHT];
+    result->right = lens->values[ATTN_LENS_RIGHT];
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
-    struct lens *lens = state;
+    struct attn_lens_run *lens = state;
 
     ATTN_TRY(attn_error_at(lens->args->reads_heads ? read_heads(lens, err) : read_stream(lens, err),
                            ATTN_STAGE_MODEL, err));
@@ -779,20 +533,20 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 
 static const struct attn_procedure procedure = {
     .name = "lens",
-    .columns = columns,
-    .n_column = N_COLUMN,
-    .views = views,
-    .n_view = sizeof views / sizeof *views,
+    .columns = attn_lens_columns,
+    .n_column = ATTN_LENS_N_COLUMN,
+    .views = attn_lens_views,
+    .n_view = ATTN_LENS_N_VIEW,
     .needs_output = true,
-    .state_size = sizeof(struct lens),
+    .state_size = sizeof(struct attn_lens_run),
     .items.study = offsetof(struct attn_lens_args, study),
     .items.meet_first = meet_first,
     .items.take_item = take_item,
     .question = &attn_question_lens,
     .choose = choose,
     .prepare = prepare,
-    .shows = shows,
-    .draw = draw,
+    .shows = attn_lens_shows,
+    .draw = attn_lens_draw,
     .ask = ask,
     .perform = perform,
 };
@@ -805,7 +559,7 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     struct attn_jacobian jacobian = {.data = NULL};
     enum attn_status status = ATTN_OK;
 
-    if (has_jacobian(args) && call->host && call->request) {
+    if (attn_lens_has_jacobian(args) && call->host && call->request) {
         const struct attn_model *model = attn_host_model(call->host);
         const struct attn_notes notes = attn_request_notes(call->request);
 
@@ -879,7 +633,7 @@ enum attn_status attn_lens_over(struct attn_host *host, const struct attn_reques
     enum attn_status status;
 
     if (model && (attn_model_config(model)->task == ATTN_TASK_SPANS ||
-                  reads_mean(attn_model_config(model)))) {
+                  attn_lens_reads_mean(attn_model_config(model)))) {
         *lens = NULL;
         return ATTN_OK;
     }
