@@ -58,6 +58,18 @@ judge() { # STATUS
     echo "${counts:+$counts, }status $1"
 }
 
+# Checks that make run, whose output is in $log, installed what --image, sound, --png and --pdf open, if it could,
+# and otherwise named what is missing in one line.
+check_offer() { # WHO FOLDER WHERE
+    local missing
+    missing=$(as root "$2" 'tests/tools/dependencies.sh missing draw pictures')
+    if [ "$1" = root ] && [ -n "$missing" ]; then
+        fail "$3: make run did not install $missing"
+    elif [ -n "$missing" ] && ! grep -qF "attn-cli: without $missing some of --image, sound, --png and --pdf are refused" "$log"; then
+        fail "$3: make run did not name $missing"
+    fi
+}
+
 play() { # SUITE SCENARIO WHO FOLDER
     local command status start summary where="$1, $2"
     [[ $2 = root || $2 = space ]] || local parts=" PARTS='cli readme install'"
@@ -76,6 +88,7 @@ play() { # SUITE SCENARIO WHO FOLDER
         cat "$log" >>"build/fresh/$1-$2.log"
         summary="$where: ${command%%  *}: $(judge $status), $((SECONDS - start)) s"
         if [ $status -eq 0 ]; then say "$summary"; else fail "$summary"; fi
+        [[ $command != 'make run '* ]] || check_offer "$3" "$4" "$where"
         grep '^unsteady: ' "$log"
         sed -n '/^What was skipped, and why:$/,$p' "$log" | sed -e '$d' -e '/^$/d' | grep . ||
             [ $status -eq 0 ] || tail -n 30 "$log"
