@@ -141,7 +141,8 @@ struct attn_card_reading {
     float *found;                 /* [n_head, n_vector] owns; the vectors of the keys of rows */
     struct attn_card_key *sorted; /* [n_key] owns; scratch */
     struct attn_metric_settings settings;
-    struct vectors *kept; /* [n_kept] owns */
+    const bool *is_parked[2]; /* of the text and of the encoder, borrowed; or NULL */
+    struct vectors *kept;     /* [n_kept] owns */
     size_t n_kept, capacity;
 };
 
@@ -170,6 +171,11 @@ enum attn_status attn_card_reading_create(const struct attn_head_cards *cards, s
             made->heads[i].cells[c] = NAN;
     *reading = made;
     return ATTN_OK;
+}
+
+void attn_card_reading_park(struct attn_card_reading *reading, const bool *const is_parked[2])
+{
+    memcpy(reading->is_parked, is_parked, sizeof reading->is_parked);
 }
 
 void attn_card_reading_free(struct attn_card_reading *reading)
@@ -301,6 +307,7 @@ void attn_card_reading_add(struct attn_card_reading *reading, size_t head, int k
     const size_t n = reading->cards->n_vector;
 
     doing->is_cross = is_cross;
+    reading->settings.is_parked = reading->is_parked[event->at.stack == ATTN_STACK_ENCODER];
     for (size_t r = 0; r < event->n_row; r++) {
         const struct attn_metric_row row = {.settings = &reading->settings,
                                             .query = event->row0 + r,

@@ -68,8 +68,8 @@ struct attn_card_key {
  * of their keys. Returns their number. */
 size_t attn_card_keys_read(struct attn_row row, size_t n_most, struct attn_card_key *keys);
 
-/* The row of a text in which a head looks most strongly at a key that is neither the first nor the
- * query itself or, in a source, the last (attn_metric_find_key). */
+/* The row of a text in which a head looks most strongly at a key that is neither a park nor the
+ * query itself or, in a source, neither the first nor the last (attn_metric_find_key). */
 struct attn_card_row {
     struct attn_card_text *text; /* NULL: none */
     double value;                /* weight of that key */
@@ -134,6 +134,10 @@ enum attn_status attn_card_reading_create(const struct attn_head_cards *cards, s
                                           struct attn_card_reading **reading,
                                           struct attn_error *err);
 void attn_card_reading_free(struct attn_card_reading *reading); /* NULL is allowed */
+
+/* Says where the text and the encoder's text park weight (measures/parks.h), before the first row.
+ * Both are borrowed; NULL: on the first key. */
+void attn_card_reading_park(struct attn_card_reading *reading, const bool *const is_parked[2]);
 
 /* Keeps the value vectors of EVENT, an event of v, for the rows of the same layer. */
 enum attn_status attn_card_reading_keep(struct attn_card_reading *reading,

@@ -391,9 +391,17 @@ size_t attn_metric_source_last(const struct attn_metric_row *row)
     return end - (end > 0);
 }
 
+/* Whether weight of ROW on KEY may be parked there. */
+static bool is_parked_on(const struct attn_metric_row *row, size_t key)
+{
+    const bool *is_parked = row->settings && !row->is_cross ? row->settings->is_parked : NULL;
+
+    return is_parked ? is_parked[key] : key == 0;
+}
+
 double attn_metric_find_key(const struct attn_metric_row *row, bool is_limited, size_t *key)
 {
-    const size_t parked = row->is_cross ? attn_metric_source_last(row) : row->query;
+    const size_t last = row->is_cross ? attn_metric_source_last(row) : row->query;
     struct attn_row cells = row->cells;
     struct attn_cells run;
     double most = (double)NAN;
@@ -405,7 +413,8 @@ double attn_metric_find_key(const struct attn_metric_row *row, bool is_limited, 
         for (size_t i = 0; i < run.n; i++) {
             const size_t at = run.first + i;
 
-            if ((is_limited && (at == 0 || at == parked)) || (double)run.values[i] <= most)
+            if ((is_limited && (at == last || is_parked_on(row, at))) ||
+                (double)run.values[i] <= most)
                 continue;
             most = (double)run.values[i];
             *key = at;

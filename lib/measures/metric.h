@@ -52,6 +52,9 @@ struct attn_metric_settings {
     bool has_sinks;
     /* [n_key] for the text and the source: 0 if a key is masked; NULL: no key is. Borrowed. */
     const int32_t *key_mask, *source_mask;
+    /* [n_key] of the text: where heads park weight (measures/parks.h); NULL: on the first key.
+     * Borrowed. */
+    const bool *is_parked;
 };
 
 /* Which places of tokens a measure needs. */
@@ -188,8 +191,8 @@ size_t attn_metric_keys_end(const struct attn_metric_row *row);
 size_t attn_metric_source_last(const struct attn_metric_row *row);
 
 /* Returns the largest weight of ROW and its KEY, the first of equal ones; NaN if there is none. If
- * IS_LIMITED, leaves out the first row of a text, the first key, and the query itself or, in a
- * source, the last key. */
+ * IS_LIMITED, leaves out the first row of a text, keys where weight is parked, and the query
+ * itself; of a source its first and its last key. */
 double attn_metric_find_key(const struct attn_metric_row *row, bool is_limited, size_t *key);
 
 /* A mean over rows has two terms: the number of rows, and their sum. attn_metric_mean_of adds VALUE

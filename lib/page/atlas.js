@@ -230,7 +230,7 @@ function cardOf(row) {
     ...(head.written.length === 0 ? [] : [el('h4', {}, 'Tokens that it writes for its strongest keys'),
       el('dl', { class: 'a-written' }, ...head.written.flatMap(([key, tokens]) => [el('dt', {}, el('bdi', {}, key.trim() || "' '")),
         el('dd', {}, ...tokens.flatMap((token, i) => [i > 0 ? ' ' : '', el('bdi', { class: 'a-token' }, token.trim() || "' '")]))]))]),
-    ...(head.n === 0 ? [el('p', {}, 'No text has a row with another key than the first token and the query itself.')] : parts),
+    ...(head.n === 0 ? [el('p', {}, 'No text has a row with another key than parks and the query itself.')] : parts),
     el('details', {}, el('summary', {}, 'All numbers'), el('dl', { class: 'a-numbers' }, ...measures.flatMap(name =>
       [el('dt', {}, name), el('dd', {}, short(valueOf(row, name) === null ? null : Number(valueOf(row, name))))]))));
 }

@@ -142,7 +142,7 @@ place.setAttribute('aria-label', 'Examples');
 place.replaceChildren(el('div', { class: 'bar' }, el('div', { class: 'group' }, ...(data.heads.length > 1 ? [step1(-1, 'Previous head', '\u25c0')] : []),
   el('label', {}, 'Head ', heads), ...(data.heads.length > 1 ? [step1(1, 'Next head', '\u25b6')] : [])),
 el('span', { class: 'note' }, data.over === 'mean' ? `value: ${data.measure}, mean over the tokens of a text`
-  : data.measure === 'weight' ? 'value: the largest weight, without the first token and tokens on themselves'
+  : data.measure === 'weight' ? 'value: the largest weight, without parks and tokens on themselves'
     : `value: ${data.measure}, of the token with the largest`)),
 plot, legend, list);
 choose(state.head);

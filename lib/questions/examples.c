@@ -81,7 +81,8 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(
         TEXT, "measures", "NAME", struct attn_examples_args, measure,
         "what is measured of each row: weight (default), the largest weight on a key that is "
-        "neither the first nor the query itself, nor the last of a source; or a measure of "
+        "neither a park (`attn-cli sinks` with `by park`) nor the query itself, and neither the "
+        "first nor the last of a source; or a measure of "
         "`attn-cli heads`: entropy, "
         "max, distance, self, previous, first, duplicate, induction, far"),
     ATTN_PARAM(CHOICE, "over", NULL, struct attn_examples_args, over,
@@ -194,9 +195,9 @@ static size_t n_top_of(const struct attn_examples_args *args)
 
 /* --- The weight ------------------------------------------------------------------------------- */
 
-/* weight: the largest weight on a key that is neither the first nor the query itself, of all rows
- * but the first, as HeadVis does. In rows over a source all queries count, and the key is
- * not the last, as in `far`. */
+/* weight: the largest weight on a key that is neither a park nor the query itself, of all rows but
+ * the first. HeadVis leaves out the first key alone. In rows over a source all queries count, and
+ * the key is neither the first nor the last, as in `far`. */
 static bool weight_row(const struct attn_metric_row *row, double *terms)
 {
     size_t key = 0;
@@ -227,7 +228,9 @@ struct reading {
     const struct attn_run *run;
     const struct attn_metric *metric;
     int which;                            /* index of the value of the metric */
-    bool is_limited;                      /* the key is neither the first nor the query itself */
+    bool is_limited;                      /* the key is neither a park nor the query itself */
+    struct attn_metric_settings settings; /* with the parks if is_limited */
+    struct attn_parks *parks[2];          /* own; if is_limited; or NULL */
     struct attn_measurement *measurement; /* owns */
     struct found *found;                  /* [n_block, n_head] owns */
     size_t n_found;
@@ -236,19 +239,27 @@ struct reading {
 
 static void release_reading(struct reading *reading)
 {
+    for (int i = 0; i < 2; i++)
+        attn_parks_free(reading->parks[i]);
     attn_measurement_free(reading->measurement);
     attn_free(reading->found);
+}
+
+static enum attn_status create_measurement(struct reading *reading, struct attn_error *err)
+{
+    return attn_measurement_create(reading->metric, &reading->settings, reading->run->selection,
+                                   NULL, &reading->measurement, err);
 }
 
 /* Begins a pass over RUN, as ARGS specify. Release READING after a failure, too. */
 static enum attn_status begin_reading(struct reading *reading, const struct attn_run *run,
                                       const struct attn_examples_args *args, struct attn_error *err)
 {
-    const struct attn_metric_settings settings = attn_run_metric_settings(run);
     const struct attn_config *config = attn_model_config(run->model);
     enum attn_measure measure;
 
     *reading = (struct reading){.run = run,
+                                .settings = attn_run_metric_settings(run),
                                 .metric = &weight_metric,
                                 .is_limited = is_weight(args),
                                 .is_mean = args->over == ATTN_EXAMPLES_MEAN,
@@ -260,8 +271,7 @@ static enum attn_status begin_reading(struct reading *reading, const struct attn
     ATTN_TRY(ATTN_ALLOC(reading->found, reading->n_found, err));
     for (size_t i = 0; i < reading->n_found; i++)
         reading->found[i].best = (double)NAN;
-    return attn_measurement_create(reading->metric, &settings, run->selection, NULL,
-                                   &reading->measurement, err);
+    return reading->is_limited ? ATTN_OK : create_measurement(reading, err);
 }
 
 static size_t index_of(const struct reading *reading, const struct attn_location *at)
@@ -288,8 +298,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 {
     struct reading *reading = user;
     struct found *found = &reading->found[index_of(reading, &event->at)];
-    const struct attn_metric_settings settings = attn_run_metric_settings(reading->run);
-    struct attn_metric_row place = {.settings = &settings,
+    struct attn_metric_row place = {.settings = &reading->settings,
                                     .is_cross = attn_location_is_cross(
                                         attn_selection_dims(reading->run->selection), &event->at)};
     double terms[ATTN_METRIC_MOST], values[ATTN_METRIC_MOST];
@@ -315,12 +324,26 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     return ATTN_OK;
 }
 
+/* Takes the parks, before the first rows. */
+static enum attn_status on_parks(void *user, struct attn_error *err)
+{
+    struct reading *reading = user;
+
+    reading->settings.is_parked = attn_parks_find(reading->parks[0]);
+    return create_measurement(reading, err);
+}
+
 static enum attn_status read_text(struct reading *reading, struct attn_error *err)
 {
-    const struct attn_watch watch = {.selection = reading->run->selection,
-                                     .n_piece = MOST_ROWS,
-                                     .on_event = on_rows,
-                                     .user = reading};
+    struct attn_watch watch = {.selection = reading->run->selection,
+                               .n_piece = MOST_ROWS,
+                               .on_event = on_rows,
+                               .user = reading};
+
+    if (reading->is_limited) {
+        watch.parks = reading->parks;
+        watch.on_parks = on_parks;
+    }
 
     return attn_watch(reading->run, &watch, err);
 }

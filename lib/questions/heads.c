@@ -183,7 +183,10 @@ struct heads {
     struct attn_picture_maps *maps;       /* owns; of a text with a picture */
     double drop_sinks;                    /* of the request, whose own maps are not made */
     struct attn_card_reading *card;       /* owns; set if cards are filled */
-    struct attn_parks *parks;             /* owns; if weight on them is left out */
+    struct attn_parks *parks[2]; /* own; of text and encoder, if they are left out; or NULL */
+    struct attn_view *view;      /* owns; leaves them out of all measures; or NULL */
+    struct attn_labels labels;   /* of the view */
+    attn_trace_fn of_view;       /* gets its events */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -646,34 +649,53 @@ static void forget_found(struct heads *heads)
         heads->found[i] = (double)NAN;
 }
 
+/* The view that leaves parks out. */
+static const struct attn_picture_options parks_left_out = {.hides = ATTN_HIDDEN_SINKS,
+                                                           .renormalizes = true};
+
+/* Takes the parks, which are known, before the first event. */
+static enum attn_status on_parks(void *user, struct attn_error *err)
+{
+    struct heads *heads = user;
+    const bool *is_parked[2] = {attn_parks_find(heads->parks[0]),
+                                heads->parks[1] ? attn_parks_find(heads->parks[1]) : NULL};
+
+    if (heads->card)
+        attn_card_reading_park(heads->card, is_parked);
+    attn_view_free(heads->view);
+    heads->view = NULL;
+    if (!heads->args->renormalizes)
+        return ATTN_OK;
+    heads->labels = *attn_run_labels(heads->frame.run);
+    heads->labels.parks = is_parked[0];
+    return attn_view_create(&heads->labels, &parks_left_out, heads->of_view, heads, &heads->view,
+                            err);
+}
+
+static enum attn_status on_viewed(void *user, const struct attn_trace_event *event,
+                                  struct attn_error *err)
+{
+    return attn_view_event(((struct heads *)user)->view, event, err);
+}
+
 /* Makes the pass WATCH, whose events ON_EVENT gets without parks if they are left out. */
 static enum attn_status watch_rows(struct heads *heads, struct attn_watch *watch,
                                    attn_trace_fn on_event, struct attn_error *err)
 {
-    const struct attn_run *run = heads->frame.run;
-    struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
-    struct attn_labels labels = *attn_run_labels(run);
-    struct attn_view *view = NULL;
-    enum attn_status status = ATTN_OK;
+    const bool has_parks = heads->parks[0] != NULL;
 
-    watch->on_event = on_event;
+    heads->of_view = on_event;
+    watch->on_event = heads->args->renormalizes ? on_viewed : on_event;
     watch->user = heads;
-    if (heads->args->renormalizes) {
-        picture.hides = ATTN_HIDDEN_SINKS;
-        picture.renormalizes = true;
-        if (!heads->parks)
-            status = attn_run_find_parks(run, true, &heads->parks, err);
-        if (status == ATTN_OK) {
-            labels.parks = attn_parks_find(heads->parks);
-            status = attn_view_create(&labels, &picture, on_event, heads, &view, err);
-        }
-        watch->on_event = attn_view_event;
-        watch->user = view;
+    if ((heads->args->renormalizes || heads->card) && !has_parks) {
+        watch->parks = heads->parks;
+        watch->on_parks = on_parks;
+    } else {
+        watch->parks = NULL;
     }
-    if (status == ATTN_OK)
-        status = attn_watch(run, watch, err);
-    attn_view_free(view);
-    return status;
+    if (has_parks)
+        ATTN_TRY(on_parks(heads, err));
+    return attn_watch(heads->frame.run, watch, err);
 }
 
 /* Computes the values of each head in one or two passes over the text. */
@@ -1541,7 +1563,9 @@ static void release(void *state)
     attn_selection_free(heads->own_encoder);
     attn_word_pairs_free(heads->pairs);
     attn_picture_maps_free(heads->maps);
-    attn_parks_free(heads->parks);
+    attn_view_free(heads->view);
+    for (int i = 0; i < 2; i++)
+        attn_parks_free(heads->parks[i]);
 }
 
 static const struct attn_procedure procedure = {

@@ -129,7 +129,7 @@ struct sinks {
     size_t *counts; /* [n_head, n] rows that see it */
     float *stream;  /* [n, d_model] sizes of a stream */
     double threshold;
-    struct attn_parks *parks; /* owns */
+    struct attn_parks *parks[2]; /* own */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -248,7 +248,8 @@ static enum attn_status list_heads(struct sinks *sinks, struct attn_error *err)
 static void release(void *state)
 {
     attn_free(((struct sinks *)state)->parts.items);
-    attn_parks_free(((struct sinks *)state)->parks);
+    for (int i = 0; i < 2; i++)
+        attn_parks_free(((struct sinks *)state)->parks[i]);
 }
 
 /* --- Columns ---------------------------------------------------------------------------------- */
@@ -560,17 +561,18 @@ static enum attn_status ask_parks(void *state, struct attn_error *err)
     struct sinks *sinks = state;
     struct attn_frame *frame = &sinks->frame;
     const struct attn_run *run = frame->run;
+    const struct attn_watch watch = {.n_piece = MOST_ROWS, .parks = sinks->parks};
 
-    ATTN_TRY(attn_run_find_parks(run, false, &sinks->parks, err));
+    ATTN_TRY(attn_watch(run, &watch, err));
     for (size_t i = 0; i < run->text.n; i++) {
         const struct attn_cell row[N_PARK_COLUMN] = {
             [PARK] = attn_cell_integer((int64_t)i),
             [PARK_TOKEN] = attn_cell_position(&run->text.tokens, i),
-            [PARK_WEIGHT] = attn_cell_real_or_missing(attn_parks_weight(sinks->parks, i)),
-            [PARK_RATIO] = attn_cell_real(attn_parks_ratio(sinks->parks, i)),
+            [PARK_WEIGHT] = attn_cell_real_or_missing(attn_parks_weight(sinks->parks[0], i)),
+            [PARK_RATIO] = attn_cell_real(attn_parks_ratio(sinks->parks[0], i)),
         };
 
-        if (attn_parks_has(sinks->parks, i))
+        if (attn_parks_has(sinks->parks[0], i))
             ATTN_TRY(attn_frame_append(frame, row, err));
     }
     return ATTN_OK;

@@ -129,7 +129,7 @@ struct spans {
     unsigned char *rest;         /* [n_key] tokens in no span, without parked ones */
     unsigned char *parked;       /* [n_key] parked positions that have a row of their own */
     size_t n_parked;             /* their number */
-    struct attn_parks *parks;    /* owns; or NULL: unknown */
+    struct attn_parks *parks[2]; /* own; of the text, or NULL: unknown; and unused */
     size_t *queries;             /* [n_query] ascending */
     size_t n_query, n_step;      /* n_step: rows that are kept apart: n_query, or 1 */
     struct attn_parts heads;     /* owns */
@@ -557,7 +557,8 @@ static void release(void *state)
     for (size_t i = 0; i < spans->n_span; i++)
         attn_free(spans->items[i].flags);
     attn_free(spans->items);
-    attn_parks_free(spans->parks);
+    for (int i = 0; i < 2; i++)
+        attn_parks_free(spans->parks[i]);
     attn_free(spans->heads.items);
     attn_generation_release(&spans->made);
 }
@@ -742,19 +743,14 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     return ATTN_OK;
 }
 
-static enum attn_status watch(struct spans *spans, const struct attn_run *run,
-                              attn_trace_fn on_event, void *user, struct attn_error *err)
+static struct attn_watch watch_of(const struct attn_head_list *heads, attn_trace_fn on_event,
+                                  void *user)
 {
-    const struct attn_head_list heads = {.text = spans->frame.request.selection.heads};
-    const struct attn_watch watch = {.sites = ATTN_SITES(ATTN_SITE_PATTERN),
-                                     .heads = &heads,
-                                     .takes_rows = true,
-                                     /* the runs for effects send the same notes */
-                                     .is_silent = run != spans->run || spans->args->has_effect,
-                                     .on_event = on_event,
-                                     .user = user};
-
-    return attn_watch(run, &watch, err);
+    return (struct attn_watch){.sites = ATTN_SITES(ATTN_SITE_PATTERN),
+                               .heads = heads,
+                               .takes_rows = true,
+                               .on_event = on_event,
+                               .user = user};
 }
 
 /* --- The neutral text ------------------------------------------------------------------------- */
@@ -909,11 +905,15 @@ static enum attn_status prepare_neutral(struct neutral *neutral, struct attn_err
 
 static enum attn_status run_neutral(struct spans *spans, struct attn_error *err)
 {
+    const struct attn_head_list heads = {.text = spans->frame.request.selection.heads};
     struct neutral neutral = {.spans = spans};
+    struct attn_watch watch = watch_of(&heads, on_neutral, &neutral);
     enum attn_status status = prepare_neutral(&neutral, err);
 
+    watch.is_silent = true;
+
     if (status == ATTN_OK)
-        status = watch(spans, neutral.run, on_neutral, &neutral, err);
+        status = attn_watch(neutral.run, &watch, err);
     attn_run_free(neutral.run);
     attn_buffer_release(&neutral.text);
     attn_free(neutral.ids);
@@ -1144,8 +1144,8 @@ static bool is_parked_on(const struct spans *spans, size_t t)
 {
     size_t last = spans->n_key - 1;
 
-    if (spans->parks)
-        return attn_parks_has(spans->parks, t);
+    if (spans->parks[0])
+        return attn_parks_has(spans->parks[0], t);
     while (last > 0 && !spans->is_seen[last])
         last--;
     return t == 0 || t == last;
@@ -1309,20 +1309,15 @@ static void note_parked(const struct spans *spans)
                       attn_quote_string(spans->items[i].name).text);
 }
 
-/* Finds the parked positions of the text, and gives them to no span. Sources have none. */
-static enum attn_status find_parked(struct spans *spans, struct attn_error *err)
+/* Gives the parked positions of the text to no span, before its rows come. */
+static enum attn_status take_positions(void *user, struct attn_error *err)
 {
+    struct spans *spans = user;
     const bool is_shown = spans->args->parked == ATTN_SPANS_PARKED_SHOW;
 
-    if (spans->is_of_source && !is_shown)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`parked hide` is of positions of the text, and the spans are in its "
-                           "source");
-    if (spans->is_of_source || (!is_shown && !spans->args->has_effect))
-        return ATTN_OK;
-    ATTN_TRY(attn_run_find_parks(spans->run, true, &spans->parks, err));
+    (void)err;
     for (size_t t = 0; t < spans->n_key && is_shown; t++) {
-        if (!attn_parks_has(spans->parks, t))
+        if (!attn_parks_has(spans->parks[0], t))
             continue;
         spans->parked[t] = 1;
         spans->n_parked++;
@@ -1339,13 +1334,37 @@ static enum attn_status find_parked(struct spans *spans, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Measures the rows of the queries. Sources have no parked positions. */
+static enum attn_status read_rows(struct spans *spans, struct attn_error *err)
+{
+    const struct attn_head_list heads = {.text = spans->frame.request.selection.heads};
+    const size_t first = spans->queries[0];
+    const bool is_shown = spans->args->parked == ATTN_SPANS_PARKED_SHOW;
+    struct attn_watch watch = watch_of(&heads, on_rows, spans);
+
+    if (spans->is_of_source && !is_shown)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`parked hide` is of positions of the text, and the spans are in its "
+                           "source");
+    if (!spans->is_of_source && (is_shown || spans->args->has_effect)) {
+        watch.parks = spans->parks;
+        watch.on_parks = take_positions;
+    }
+    /* the runs for effects send the same notes, and need the keys that all rows see */
+    watch.is_silent = spans->args->has_effect;
+    if (!spans->args->has_effect) {
+        watch.first_query = first;
+        watch.n_query = spans->queries[spans->n_query - 1] + 1 - first;
+    }
+    return attn_watch(spans->run, &watch, err);
+}
+
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct spans *spans = state;
     const enum attn_spans_by by = spans->args->by;
 
-    ATTN_TRY(find_parked(spans, err));
-    ATTN_TRY(watch(spans, spans->run, on_rows, spans, err));
+    ATTN_TRY(read_rows(spans, err));
     if (by == ATTN_SPANS_BY_STEP)
         return append_steps(spans, err);
     if (is_neutral(spans))

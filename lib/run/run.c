@@ -526,14 +526,6 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Whether a view leaves out parks, which a pass of its own finds. */
-static bool hides_sinks(const struct attn_run *run)
-{
-    const struct attn_picture_options *picture = run->request.outputs.picture;
-
-    return picture && picture->hides == ATTN_HIDDEN_SINKS;
-}
-
 /* Prepares a run over a sequence or over arrays. */
 static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 {
@@ -553,7 +545,7 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
         predict->top = attn_predict_n_label(predict);
     run->model = run->host->model;
     ATTN_TRY(prepare_sequence(run, err));
-    return request->is_once && !attn_edits_are_given(&request->edits) && !hides_sinks(run)
+    return request->is_once && !attn_edits_are_given(&request->edits)
                ? ATTN_OK
                : encode_source(run, NULL, run->source.pool, err);
 }
@@ -632,7 +624,9 @@ void attn_run_free(struct attn_run *run)
     attn_host_free(run->labelled);
     release_maps(run->maps);
     release_mixes(run);
-    attn_parks_free(run->parks);
+    attn_parking_release(&run->parking);
+    for (int i = 0; i < 2; i++)
+        attn_parks_free(run->parks[i]);
     attn_free(run);
 }
 
@@ -810,58 +804,6 @@ static enum attn_status feed(const struct attn_run *run, const struct attn_trace
     pass.options.pool = pool;
     pass.options.trace = trace;
     return attn_pass_run(&pass, session, err);
-}
-
-static enum attn_status on_park(void *user, const struct attn_trace_event *event,
-                                struct attn_error *err)
-{
-    (void)err;
-    if (event->at.stack != ATTN_STACK_ENCODER)
-        attn_parks_add(user, event);
-    return ATTN_OK;
-}
-
-/* Feeds the text of RUN to PARKS, whose selection is SELECTION. */
-static enum attn_status feed_parks(const struct attn_run *run, bool is_silent,
-                                   struct attn_selection *selection, struct attn_parks *parks,
-                                   struct attn_error *err)
-{
-    const struct attn_trace trace = {.selection = selection, .on_event = on_park, .user = parks};
-    struct attn_pass pass = attn_run_pass(run);
-    struct attn_session *session;
-
-    attn_selection_take_rows(selection);
-    pass.options.pool = run->host->pool;
-    pass.options.trace = &trace;
-    pass.n_piece = 1024; /* rows of a long text per feed */
-    ATTN_TRY(attn_pass_run(&pass, &session, err));
-    attn_edits_find_effects(&run->edits, session, 0);
-    if (!is_silent)
-        attn_edit_parts_note_idle(attn_request_notes(&run->request), run->edits.parts,
-                                  run->edits.n_part, 0);
-    attn_session_free(session);
-    attn_parks_find(parks);
-    return ATTN_OK;
-}
-
-enum attn_status attn_run_find_parks(const struct attn_run *run, bool is_silent,
-                                     struct attn_parks **parks, struct attn_error *err)
-{
-    const struct attn_metric_settings settings = attn_run_metric_settings(run);
-    struct attn_selection *selection;
-    struct attn_parks *made = NULL;
-    enum attn_status status;
-
-    ATTN_TRY(attn_selection_create(attn_selection_dims(run->selection), &selection, err));
-    status = attn_error_at(attn_selection_set_sites(
-                               selection, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_RESID_PRE), err),
-                           ATTN_STAGE_OPTIONS, err);
-    if (status == ATTN_OK)
-        status = attn_parks_create(&settings, selection, &made, err);
-    if (status == ATTN_OK)
-        status = feed_parks(run, is_silent, selection, made, err);
-    attn_selection_free(selection);
-    ATTN_RETURN_MADE(status, parks, made, attn_parks_free);
 }
 
 /* Notes that text_embed is computed from the first token if a text has no end token. */
@@ -1091,7 +1033,7 @@ static enum attn_status perform_arrays(const struct attn_run *run, const struct 
     return ATTN_OK;
 }
 
-static struct attn_metric_settings source_settings(const struct attn_run *run)
+struct attn_metric_settings attn_run_source_settings(const struct attn_run *run)
 {
     return (struct attn_metric_settings){.n_recalled = 1,
                                          .ids = run->source.ids,
@@ -1101,12 +1043,24 @@ static struct attn_metric_settings source_settings(const struct attn_run *run)
                                          .key_mask = run->source.key_mask};
 }
 
+enum attn_status attn_run_begin_parking(const struct attn_run *run, const struct attn_trace *to,
+                                        bool is_held, struct attn_parking *parking,
+                                        struct attn_error *err)
+{
+    const struct attn_metric_settings settings[2] = {attn_run_metric_settings(run),
+                                                     attn_run_source_settings(run)};
+
+    return attn_error_at(attn_parking_begin(attn_selection_dims(run->selection), settings, to,
+                                            is_held, parking, err),
+                         ATTN_STAGE_OPTIONS, err);
+}
+
 /* Creates the mixes of RUN, and the selection of what they need, if an output shows types. */
 static enum attn_status begin_mixes(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request_outputs *outputs = &run->request.outputs;
     const struct attn_metric_settings of_text = attn_run_metric_settings(run),
-                                      of_source = source_settings(run);
+                                      of_source = attn_run_source_settings(run);
     struct attn_site_set sites = attn_selection_sites_of(run->selection, ATTN_STACK_ONLY);
     struct attn_site_set of_encoder = attn_selection_sites_of(run->selection, ATTN_STACK_ENCODER);
     bool is_shown = false;
@@ -1131,36 +1085,62 @@ static enum attn_status begin_mixes(struct attn_run *run, struct attn_error *err
     return attn_head_mixes_create(&of_source, run->own_encoder, &run->mixes[1], err);
 }
 
-/* Finds the parks of RUN, if a view leaves them out. */
-static enum attn_status begin_parks(struct attn_run *run, struct attn_error *err)
+/* Whether a view leaves out parks, which are found before its outputs get an event. */
+static bool needs_parks(const struct attn_run *run)
 {
-    if (!hides_sinks(run) || !run->model || run->n_tile > 0 ||
-        attn_selection_is_of_encoder(run->selection))
-        return ATTN_OK;
-    ATTN_TRY(attn_run_find_parks(run, true, &run->parks, err));
-    run->labels.parks = attn_parks_find(run->parks);
+    const struct attn_request_outputs *outputs = &run->request.outputs;
+
+    return outputs->n > 0 && outputs->picture && outputs->picture->hides == ATTN_HIDDEN_SINKS &&
+           run->model && run->n_tile == 0 && !attn_selection_is_of_encoder(run->selection);
+}
+
+/* Makes the pass of RUN. */
+static enum attn_status compute(struct attn_run *run, const struct attn_trace *trace,
+                                struct attn_pool *pool, struct attn_result *result,
+                                struct attn_error *err)
+{
+    result->n_thread = pool ? attn_pool_n_thread(pool) : 1;
+    if (!run->model)
+        return perform_arrays(run, trace, pool, result, err);
+    ATTN_TRY(encode_source(run, trace, pool, err));
+    return attn_run_feed(run, trace, pool, result, err);
+}
+
+/* Computes the run and finds its parks. What TRACE wants is held. */
+static enum attn_status find_parks(struct attn_run *run, const struct attn_trace *trace,
+                                   struct attn_pool *pool, struct attn_result *result,
+                                   struct attn_error *err)
+{
+    ATTN_TRY(attn_run_begin_parking(run, trace, true, &run->parking, err));
+    ATTN_TRY(compute(run, &run->parking.trace, pool, result, err));
+    attn_parking_find(&run->parking, run->parks);
+    run->labels.parks = attn_parks_find(run->parks[0]);
     return ATTN_OK;
 }
 
-/* Computes the run and completes the outputs, which are open. */
-static enum attn_status compute(struct attn_run *run, const struct attn_trace *observer,
-                                struct attn_pool *pool, struct attn_outputs *outputs,
-                                struct attn_result *result, struct attn_error *err)
+/* Makes the pass again, whose result and notes are known. */
+static enum attn_status compute_again(struct attn_run *run, const struct attn_trace *trace,
+                                      struct attn_pool *pool, struct attn_error *err)
 {
-    struct watching watching = {run, observer, outputs};
-    const struct attn_trace all = {.selection = observer       ? observer->selection
-                                                : run->watched ? run->watched
-                                                               : run->selection,
-                                   .on_event = emit,
-                                   .user = &watching};
-    const struct attn_trace *trace =
-        !run->model || observer || run->request.outputs.n > 0 ? &all : NULL;
+    const attn_note_fn on_note = run->request.on_note;
+    struct attn_result again = {0};
+    enum attn_status status;
 
-    result->n_thread = pool ? attn_pool_n_thread(pool) : 1;
-    if (run->model)
-        ATTN_TRY(encode_source(run, trace, pool, err));
-    ATTN_TRY(run->model ? attn_run_feed(run, trace, pool, result, err)
-                        : perform_arrays(run, trace, pool, result, err));
+    run->request.on_note = NULL;
+    status = compute(run, trace, pool, &again, err);
+    run->request.on_note = on_note;
+    attn_result_release(&again);
+    return status;
+}
+
+/* Computes the run, whose events come to TRACE, or were held, and completes the outputs. */
+static enum attn_status complete(struct attn_run *run, const struct attn_trace *trace,
+                                 struct attn_pool *pool, struct attn_outputs *outputs,
+                                 struct attn_result *result, struct attn_error *err)
+{
+    ATTN_TRY(!run->labels.parks                      ? compute(run, trace, pool, result, err)
+             : attn_held_is_whole(run->parking.held) ? attn_held_play(run->parking.held, trace, err)
+                                                     : compute_again(run, trace, pool, err));
     if (attn_predict_is_asked(&run->request.predict)) {
         ATTN_TRY(attn_predictions_copy_texts(&result->predictions, err));
         ATTN_TRY(attn_outputs_predictions(outputs, &result->predictions, err));
@@ -1178,6 +1158,8 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     const struct attn_request *request = &run->request;
     struct attn_pool *pool;
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    struct watching watching = {run, observer, NULL};
+    struct attn_trace all = {.on_event = emit, .user = &watching};
     struct attn_outputs *outputs = NULL;
     struct attn_result made = {0};
     struct attn_error failure = {0};
@@ -1200,13 +1182,18 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     options.mixes = run->mixes;
     if (!observer)
         ATTN_TRY(attn_error_at(begin_mixes(run, err), ATTN_STAGE_OPTIONS, err));
-    if (request->outputs.n > 0)
-        ATTN_TRY(begin_parks(run, err));
-    status = attn_outputs_create(request->outputs.items, request->outputs.n, &run->labels, &options,
-                                 &outputs, err);
-    if (status != ATTN_OK)
+    all.selection = observer ? observer->selection : run->watched ? run->watched : run->selection;
+    status = needs_parks(run) ? find_parks(run, &all, pool, &made, err) : ATTN_OK;
+    if (status == ATTN_OK)
+        status = attn_outputs_create(request->outputs.items, request->outputs.n, &run->labels,
+                                     &options, &outputs, err);
+    if (status != ATTN_OK) {
+        attn_result_release(&made);
         return status;
-    status = compute(run, observer, pool, outputs, &made, &failure);
+    }
+    watching.outputs = outputs;
+    status = complete(run, !run->model || observer || request->outputs.n > 0 ? &all : NULL, pool,
+                      outputs, &made, &failure);
     made.is_abandoned = attn_outputs_is_abandoned(outputs);
     attn_outputs_free(outputs);
     if (status == ATTN_OK || made.is_abandoned) {

@@ -13,6 +13,7 @@
 #include "input/position.h"
 #include "input/tower.h"
 #include "measures/metric.h"
+#include "measures/parking.h"
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
 #include "run/host.h"
@@ -59,7 +60,8 @@ struct attn_run {
     struct attn_picture_maps *maps[2]; /* owns; of the last feed, and of the neutral question */
     /* Own; the selection with what the mixes read, and that of the encoder; or NULL. */
     struct attn_selection *watched, *own_encoder;
-    struct attn_parks *parks;         /* own; if `hide sinks` needs them; or NULL */
+    struct attn_parking parking;      /* owns; with `parks` if `hide sinks` needs them */
+    struct attn_parks *parks[2];      /* own; of the text and the encoder; or NULL */
     struct attn_head_mixes *mixes[2]; /* own; while outputs that show types are written */
     struct attn_labels labels;
 };
@@ -157,11 +159,13 @@ enum attn_status attn_run_find_answer(const struct attn_run *run,
 /* Returns the settings of measures for the tokens of RUN. Borrows from RUN. */
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run);
 
-/* Runs the text of RUN, which must be of a model, and finds where all heads of its stack together
- * park weight. Notes edits without effect unless IS_SILENT. The caller frees *parks. Errors have a
- * stage. */
-enum attn_status attn_run_find_parks(const struct attn_run *run, bool is_silent,
-                                     struct attn_parks **parks, struct attn_error *err);
+/* The same for the tokens of its source. */
+struct attn_metric_settings attn_run_source_settings(const struct attn_run *run);
+
+/* Begins PARKING in RUN, which must be of a model (attn_parking_begin). Errors have a stage. */
+enum attn_status attn_run_begin_parking(const struct attn_run *run, const struct attn_trace *to,
+                                        bool is_held, struct attn_parking *parking,
+                                        struct attn_error *err);
 
 /* Feeds RUN, which must be of a model, to a new session and answers its question. TRACE and POOL
  * may be NULL. Does not write the outputs of the request. */

@@ -228,6 +228,38 @@ static enum attn_status on_shared(void *user, const struct attn_trace_event *eve
                : shared->capture.on_event(shared->capture.user, event, err);
 }
 
+/* Makes the passes of WATCH. TRACE without a selection gets nothing. */
+static enum attn_status watch_passes(const struct attn_run *run, const struct attn_watch *watch,
+                                     const struct attn_trace *trace, struct attn_error *err)
+{
+    if (watch->of != ATTN_WATCH_ENCODER)
+        ATTN_TRY(watch_text(run, watch, trace->selection ? trace : NULL, err));
+    return watch->of == ATTN_WATCH_TEXT ? ATTN_OK : watch_encoder(run, trace, err);
+}
+
+/* Finds the parks of WATCH, and gives the events to TRACE. */
+static enum attn_status watch_parks(const struct attn_run *run, const struct attn_watch *watch,
+                                    const struct attn_trace *trace, struct attn_error *err)
+{
+    struct attn_watch again = *watch;
+    struct attn_parking parking;
+    enum attn_status status = attn_run_begin_parking(run, trace->selection ? trace : NULL,
+                                                     !watch->capture, &parking, err);
+
+    if (status == ATTN_OK)
+        status = watch_passes(run, watch, &parking.trace, err);
+    if (status == ATTN_OK) {
+        attn_parking_find(&parking, watch->parks);
+        status = watch->on_parks ? watch->on_parks(watch->user, err) : ATTN_OK;
+    }
+    again.is_silent = true;
+    if (status == ATTN_OK && parking.held)
+        status = attn_held_is_whole(parking.held) ? attn_held_play(parking.held, trace, err)
+                                                  : watch_passes(run, &again, trace, err);
+    attn_parking_release(&parking);
+    return status;
+}
+
 enum attn_status attn_watch(const struct attn_run *run, const struct attn_watch *watch,
                             struct attn_error *err)
 {
@@ -250,10 +282,9 @@ enum attn_status attn_watch(const struct attn_run *run, const struct attn_watch 
         status =
             attn_selection_set_sites(made, attn_sites_join(watch->sites, watch->event_sites), err);
     }
-    if (status == ATTN_OK && watch->of != ATTN_WATCH_ENCODER)
-        status = watch_text(run, watch, trace.selection ? &trace : NULL, err);
-    if (status == ATTN_OK && watch->of != ATTN_WATCH_TEXT)
-        status = watch_encoder(run, &trace, err);
+    if (status == ATTN_OK)
+        status = watch->parks ? watch_parks(run, watch, &trace, err)
+                              : watch_passes(run, watch, &trace, err);
     attn_selection_free(made);
     if (watch->capture && status == ATTN_OK)
         *watch->capture = capture;

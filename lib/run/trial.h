@@ -41,6 +41,11 @@ struct attn_watch {
     bool is_silent;                           /* sends no notes about edits without effect */
     attn_trace_fn on_event;                   /* receives the events, unless the capture does */
     void *user;
+    /* [2] receives where the text, and an encoder that is watched, park weight, of all heads
+     * (measures/parks.h), or NULL; the caller frees them, also after a failure. ON_EVENT gets its
+     * events after ON_PARKS, which may be NULL; a capture at once */
+    struct attn_parks **parks;
+    enum attn_status (*on_parks)(void *user, struct attn_error *err);
     struct attn_capture **capture;    /* receives the tensors; the caller owns it */
     struct attn_site_set event_sites; /* with a capture: sites that ON_EVENT receives instead */
     struct attn_session **session;    /* receives the session, with logits; the caller owns it */
