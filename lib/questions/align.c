@@ -10,6 +10,7 @@
 #include "base/status_internal.h"
 #include "input/text_words.h"
 #include "measures/links.h"
+#include "measures/parks.h"
 #include "model/config_internal.h"
 #include "questions/frame.h"
 #include "questions/questions.h"
@@ -146,6 +147,8 @@ struct align {
     size_t begins[2];             /* for attention: where each side begins in the text of the run */
     struct attn_selection *heads; /* owns; the heads from which links are derived */
     struct attn_capture *source;  /* owns; for hidden states: the vectors of the source */
+    struct attn_parks *parks[2];  /* own; for attention: of the text of the run; and unused */
+    float *row;                   /* [n_key] for attention; owned by the frame */
     double *x;                    /* [m, n] similarities or weights; owned by the frame */
     unsigned char *links, *gold;  /* [m, n] owned by the frame */
     double *unit_x;               /* [n_unit, n_unit] similarities of units, for hidden states */
@@ -246,7 +249,8 @@ const struct attn_question attn_question_align = {
         "recall, and aer, the alignment error rate (Och and Ney 2003), for each head, so\n"
         "that the heads that align are found on data. Of a decoder: ts, the share of\n"
         "tokens whose largest weight is on a linked word, within, the same among the\n"
-        "words of the source, mass, the weight there, and chance.\n"
+        "words of the source, mass, the weight there, and chance. Its weights are those\n"
+        "beside parks (`attn-cli sinks` with `by park`), scaled to 1.\n"
         "\n"
         "`links` scores what another aligner wrote, without a model.\n"
         "\n"
@@ -464,7 +468,7 @@ static bool is_used(const struct align *align, const struct attn_location *at)
 }
 
 /* Records patterns, or vectors, of RUN. */
-static enum attn_status record(const struct align *align, const struct attn_run *run,
+static enum attn_status record(struct align *align, const struct attn_run *run,
                                struct attn_capture **capture, struct attn_error *err)
 {
     const struct attn_config *config = align->frame.config;
@@ -478,12 +482,14 @@ static enum attn_status record(const struct align *align, const struct attn_run 
                                last =
                                    at_of(align,
                                          (size_t)(align->last - (is_hidden && align->last > 0)), 0);
-    const struct attn_watch watch = {.sites = is_hidden ? vectors : ATTN_SITES(ATTN_SITE_PATTERN),
-                                     .first = &first,
-                                     .last = &last,
-                                     .heads = &align->args->heads,
-                                     .capture = capture};
+    struct attn_watch watch = {.sites = is_hidden ? vectors : ATTN_SITES(ATTN_SITE_PATTERN),
+                               .first = &first,
+                               .last = &last,
+                               .heads = &align->args->heads,
+                               .capture = capture};
 
+    if (align->kind == ATTENTION)
+        watch.parks = align->parks;
     return attn_watch(run, &watch, err);
 }
 
@@ -673,6 +679,24 @@ static enum attn_status find_words(struct align *align, struct attn_error *err)
 
 /* --- Weights between words -------------------------------------------------------------------- */
 
+/* Returns the weights [N_KEY] of row T of PATTERN, in a decoder that reads both texts without those
+ * that are parked, and scaled to 1. The next call overwrites them. */
+static const float *row_of(const struct align *align, const float *pattern, size_t t, size_t n_key)
+{
+    const float *weights = pattern + t * n_key;
+    double left = 0;
+
+    if (align->kind != ATTENTION)
+        return weights;
+    for (size_t key = 0; key < n_key; key++) {
+        align->row[key] = attn_parks_has(align->parks[0], key) ? 0 : weights[key];
+        left += (double)align->row[key];
+    }
+    for (size_t key = 0; key < n_key && left > 0; key++)
+        align->row[key] = (float)((double)align->row[key] / left);
+    return align->row;
+}
+
 /* Adds FACTOR times the weights of the head AT to x. IS_BEFORE: a token's row is that of the token
  * before it. */
 static void add_weights(struct align *align, const struct attn_location *at, double factor)
@@ -685,16 +709,18 @@ static void add_weights(struct align *align, const struct attn_location *at, dou
 
     for (size_t t = 0; t < run->text.n; t++) {
         const size_t word = text->of[t];
+        const float *weights;
         size_t n_row = 0;
 
         for (size_t k = before; word != SIZE_MAX && k < run->text.n; k++)
             n_row += text->of[k] == word;
         if (word == SIZE_MAX || t < before)
             continue;
+        weights = row_of(align, pattern, t - before, n_key);
         for (size_t key = 0; key < n_key; key++)
             if (source->of[key] != SIZE_MAX)
                 align->x[source->of[key] * text->n + word] +=
-                    factor * (double)pattern[(t - before) * n_key + key] / (double)n_row;
+                    factor * (double)weights[key] / (double)n_row;
     }
 }
 
@@ -967,7 +993,7 @@ static enum attn_status append_looks(struct align *align, int layer, int head,
     size_t n_token = 0;
 
     for (size_t t = before; t < n; t++) {
-        const float *weights = pattern + (t - before) * n;
+        const float *weights = row_of(align, pattern, t - before, n);
         size_t best = 0, best_source = SIZE_MAX, n_linked = 0;
         double mass = 0;
 
@@ -1106,6 +1132,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     align->gold = attn_frame_alloc(frame, n_cell, 1);
     align->more = attn_frame_alloc(frame, n_row * (config->n_head + 1),
                                    (size_t)2 * N_MORE * sizeof *align->more);
+    align->row = attn_frame_alloc(frame, frame->run->text.n, sizeof *align->row);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(read_gold(align, err), ATTN_STAGE_INPUT, err));
     ATTN_TRY(record(align, frame->run, &frame->capture, err));
@@ -1123,6 +1150,8 @@ static void release(void *state)
     attn_text_words_release(&align->sides[1].words);
     attn_selection_free(align->heads);
     attn_capture_free(align->source);
+    for (int i = 0; i < 2; i++)
+        attn_parks_free(align->parks[i]);
 }
 
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);

@@ -83,7 +83,7 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     With `score` and gold the table says how many links are right: precision, recall, and aer, the alignment error rate
     (Och and Ney 2003), for each head, so that the heads that align are found on data. Of a decoder: ts, the share of
     tokens whose largest weight is on a linked word, within, the same among the words of the source, mass, the weight
-    there, and chance.
+    there, and chance. Its weights are those beside parks (`attn-cli sinks` with `by park`), scaled to 1.
 
     `links` scores what another aligner wrote, without a model.
 
@@ -238,9 +238,10 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
     they must be a file. Heads of an encoder that has a decoder are left out.
 
     heads       the heads: 2.5,3.* or L5H1; default: all
-    measures    what is measured of each row: weight (default), the largest weight on a key that is neither the first
-                nor the query itself, nor the last of a source; or a measure of `attn-cli heads`: entropy, max,
-                distance, self, previous, first, duplicate, induction, far
+    measures    what is measured of each row: weight (default), the largest weight on a key that is neither a park
+                (`attn-cli sinks` with `by park`) nor the query itself, and neither the first nor the last of a source;
+                or a measure of `attn-cli heads`: entropy, max, distance, self, previous, first, duplicate, induction,
+                far
     over        the value of a text: max (default), that of its largest row; mean, the mean over its rows, as in
                 `attn-cli heads` (max, mean)
     bins        cut the texts, sorted by their values, into N bins of equal size; default: 10
