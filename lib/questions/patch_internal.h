@@ -81,6 +81,18 @@ bool attn_patch_has_row(const struct attn_patching *patch, const struct attn_pat
  * items only the mean difference counts. */
 enum attn_status attn_patch_check_difference(struct attn_patching *patch, struct attn_error *err);
 
+/* --- patch_runs.c ----------------------------------------------------------------------------- */
+
+/* `prepare` of the procedure: finds the answer, prepares the corrupted run, and resolves places and
+ * queries. */
+enum attn_status attn_patch_prepare(void *state, struct attn_error *err);
+
+/* Returns the effect of a run with VALUE: its change as a share of that of the source; never -0. */
+double attn_patch_share(const struct attn_patching *patch, double value);
+
+/* Patches the parts that are marked for it. */
+enum attn_status attn_patch_try(struct attn_patching *patch, struct attn_error *err);
+
 /* --- patch_estimate.c ------------------------------------------------------------------------- */
 
 /* Checks that gradients of the run, its site and its answer are supported. */
