@@ -317,13 +317,15 @@ static enum attn_status read_small(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
 {
     struct attn_blob parts[2];
-    const struct attn_source made = {.name = source->name, .blobs = parts, .n_blob = 2};
+    struct attn_file file = {0};
     struct attn_buffer buffer = {0};
-    enum attn_status status = attn_tokenizer_small_read(source, &buffer, parts, err);
+    enum attn_status status = attn_tokenizer_small_read(source, &file, &buffer, parts, err);
+    const struct attn_source made = {.name = file.path, .blobs = parts, .n_blob = 2};
 
     if (status == ATTN_OK)
         status = read_files(tokenizer, &made, err);
     attn_buffer_release(&buffer);
+    attn_file_release(&file);
     return status;
 }
 

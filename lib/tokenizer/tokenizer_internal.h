@@ -189,9 +189,9 @@ enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
 /* Whether SOURCE has a vocabulary of nanoGPT or llama2.c that is read. */
 bool attn_tokenizer_small_is_given(const struct attn_source *source);
 
-/* Converts that vocabulary to PARTS, the files of a usual tokenizer. They borrow MADE, which the
- * caller releases also after a failure. */
-enum attn_status attn_tokenizer_small_read(const struct attn_source *source,
+/* Converts that vocabulary, which is in FILE then, to PARTS, the files of a usual tokenizer. They
+ * borrow MADE. The caller releases FILE and MADE also after a failure. */
+enum attn_status attn_tokenizer_small_read(const struct attn_source *source, struct attn_file *file,
                                            struct attn_buffer *made, struct attn_blob parts[2],
                                            struct attn_error *err);
 

@@ -153,20 +153,16 @@ bool attn_tokenizer_small_is_given(const struct attn_source *source)
     return is_given(source, 0) || is_given(source, 1);
 }
 
-enum attn_status attn_tokenizer_small_read(const struct attn_source *source,
+enum attn_status attn_tokenizer_small_read(const struct attn_source *source, struct attn_file *file,
                                            struct attn_buffer *made, struct attn_blob parts[2],
                                            struct attn_error *err)
 {
     static const char config[] = "{\"model_type\":\"attn\",\"tokenizer\":{\"type\":\"char\"}}";
     const bool is_letters = is_given(source, 0);
     const char *becomes = forms[!is_letters].becomes;
-    struct attn_file file = {0};
-    enum attn_status status = attn_file_read_part(source, forms[!is_letters].part, &file, err);
 
-    if (status == ATTN_OK)
-        status = forms[!is_letters].convert(&file, made, err);
-    attn_file_release(&file);
-    ATTN_TRY(status);
+    ATTN_TRY(attn_file_read_part(source, forms[!is_letters].part, file, err));
+    ATTN_TRY(forms[!is_letters].convert(file, made, err));
     parts[0] = (struct attn_blob){becomes, made->data, made->size};
     parts[1] = is_letters ? (struct attn_blob){"config.json", config, strlen(config)}
                           : (struct attn_blob){"config.json", "{}", 2};
