@@ -316,7 +316,8 @@ static const char *read_view(const struct reader *r, attn_pickle_value value, st
         !attn_pickle_int(r->pickle, tensor.offset, &first) || first < 0)
         return "has no storage and offset";
     storage = find_storage(r, of.key, of.n_key);
-    if (!storage || !storage->is_found)
+    /* Trap: a key lies in the mapped file, and may be another one than when it was listed. */
+    if (!storage || !storage->is_found || storage->of.dtype != of.dtype || storage->of.n != of.n)
         return "has a storage that is missing in the file";
     view->begin = storage->begin;
     view->dtype = (int64_t)of.dtype;
