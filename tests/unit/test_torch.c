@@ -5,6 +5,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/kept.h"
 #include "tests/support/npy.h"
+#include "tests/support/parts.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 
@@ -282,6 +283,127 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+/* --- Damaged ---------------------------------------------------------------------------------- */
+
+/* The zip form, the stream form and llama2.c, each with its vocabulary. */
+static const char *const whole[][3] = {
+    {"nanogpt/ckpt.pt", "nanogpt/meta.pkl", "meta.pkl"},
+    {"nanogpt-old-stream/ckpt.pt", "nanogpt-old-stream/meta.pkl", "meta.pkl"},
+    {"llama2c-shared/model.bin", "llama2c-shared/tokenizer.bin", "tokenizer.bin"},
+};
+
+enum { N_WHOLE = sizeof whole / sizeof *whole };
+
+struct damage {
+    struct attn_part parts[2]; /* checkpoint, vocabulary: their own memory, so that ASan sees a byte
+                                  that is read behind a cut */
+    const char *vocab_part;
+};
+
+static struct damage load(size_t i)
+{
+    struct damage damage = {.vocab_part = whole[i][2]};
+    char path[128];
+
+    for (int k = 0; k < 2; k++) {
+        snprintf(path, sizeof path, FIXTURES "%s", whole[i][k]);
+        damage.parts[k] = attn_part_read(path);
+    }
+    return damage;
+}
+
+static void release(struct damage *damage)
+{
+    free(damage->parts[0].bytes);
+    free(damage->parts[1].bytes);
+}
+
+/* Opens part K as it is now: it is taken, or refused in one line that names it. */
+static bool take(struct damage *damage, int k)
+{
+    const struct attn_blob blobs[] = {
+        {"checkpoint", damage->parts[0].bytes, damage->parts[0].size},
+        {damage->vocab_part, damage->parts[1].bytes, damage->parts[1].size}};
+    const struct attn_source source = {.name = "m", .blobs = blobs, .n_blob = 2};
+    struct attn_model *model = NULL;
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_error err = {0};
+    const enum attn_status status = k == 0 ? attn_model_open(&source, NULL, &model, &err)
+                                           : attn_tokenizer_open(&source, &tokenizer, &err);
+
+    ck_assert_msg(status == ATTN_OK || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED, "%s",
+                  err.message);
+    if (status != ATTN_OK)
+        ck_assert_msg(strstr(err.message, blobs[k].name) && !strchr(err.message, '\n'), "%s",
+                      err.message);
+    attn_model_free(model);
+    attn_tokenizer_free(tokenizer);
+    return status == ATTN_OK;
+}
+
+/* The bytes before and after the weights, where a file is described; all of a vocabulary. */
+static bool is_edge(const struct attn_part *part, size_t at)
+{
+    enum { EDGE = 6000 };
+
+    return at < EDGE || part->size - at < EDGE;
+}
+
+/* One length in 19 of the edges, with TORTURE=full every one, and one in 997 of the weights.
+ * tokenizer.bin does not say how many tokens it has, so it may end after any of them. */
+START_TEST(files_that_were_cut_are_refused)
+{
+    for (size_t i = 0; i < N_WHOLE; i++) {
+        struct damage damage = load(i);
+
+        ck_assert(take(&damage, 0));
+        for (int k = 0; k < 2; k++) {
+            const struct attn_part part = damage.parts[k];
+            const bool is_listed = strcmp(whole[i][2], "tokenizer.bin") == 0 && k == 1;
+            size_t n_taken = 0;
+
+            for (size_t size = 0; size < part.size;
+                 size += is_edge(&part, size) ? attn_one_in(19) : 997) {
+                damage.parts[k] = (struct attn_part){malloc(size + (size == 0)), size};
+                ck_assert_ptr_nonnull(damage.parts[k].bytes);
+                memcpy(damage.parts[k].bytes, part.bytes, size);
+                n_taken += take(&damage, k);
+                free(damage.parts[k].bytes);
+            }
+            ck_assert_msg(n_taken == 0 || (is_listed && n_taken < part.size / attn_one_in(19) / 5),
+                          "%s: took %zu", whole[i][k], n_taken);
+            damage.parts[k] = part;
+        }
+        release(&damage);
+    }
+}
+END_TEST
+
+/* One bit in 95 of the edges, with TORTURE=full one in 5, and one in 9,973 of the weights. */
+START_TEST(files_with_a_changed_bit_are_taken_or_refused)
+{
+    for (size_t i = 0; i < N_WHOLE; i++) {
+        struct damage damage = load(i);
+
+        for (int k = 0; k < 2; k++) {
+            const struct attn_part *part = &damage.parts[k];
+            size_t n_taken = 0, n_bit = 0;
+
+            for (size_t bit = 0; bit < 8 * part->size; n_bit++) {
+                part->bytes[bit / 8] ^= (unsigned char)(1U << bit % 8);
+                n_taken += take(&damage, k);
+                part->bytes[bit / 8] ^= (unsigned char)(1U << bit % 8);
+                bit += is_edge(part, bit / 8) ? 5 * attn_one_in(19) : 9973;
+            }
+            ck_assert_msg(n_taken > 0 && n_taken < n_bit, "%s: %zu of %zu", whole[i][k], n_taken,
+                          n_bit);
+        }
+        release(&damage);
+    }
+}
+END_TEST
+
 ATTN_SUITE("torch", every_way_to_save_tensors_gives_the_same_bytes,
            patterns_and_logits_are_those_of_torch, other_files_are_refused_in_one_line,
-           strides_are_gathered, every_allocation_may_fail)
+           strides_are_gathered, every_allocation_may_fail, files_that_were_cut_are_refused,
+           files_with_a_changed_bit_are_taken_or_refused)
