@@ -1091,7 +1091,7 @@ const story = attnStory({ viewer, asked, t, button, change, changesOf, optionsOf
 
 // --- Another model ------------------------------------------------------------------------------
 
-const PARTS = /(^|\/)(config\.json|generation_config\.json|preprocessor_config\.json|special_tokens_map\.json|tokenizer_config\.json|added_tokens\.json|vocab\.json|vocab\.txt|merges\.txt|tokenizer\.json|tokenizer\.model|(source|target)\.spm|target_vocab\.json|spiece\.model|[^/]*\.safetensors(\.index\.json)?|[^/]*\.gguf)$/;
+const PARTS = /(^|\/)(config\.json|generation_config\.json|preprocessor_config\.json|special_tokens_map\.json|tokenizer_config\.json|added_tokens\.json|vocab\.json|vocab\.txt|merges\.txt|tokenizer\.json|tokenizer\.model|(source|target)\.spm|target_vocab\.json|spiece\.model|[^/]*\.(safetensors|bin)(\.index\.json)?|[^/]*\.pt|meta\.pkl|[^/]*\.gguf)$/;
 
 function chooseFiles() {
   const input = el('input', { type: 'file', multiple: '', id: 'live-input' });
@@ -1103,8 +1103,8 @@ function chooseFiles() {
     });
   viewer.openDialog('Another model',
     el('p', {}, 'Choose the files of a model as Hugging Face lays them out (config.json, model.safetensors, ' +
-      'tokenizer.json or vocab.json and merges.txt), a GGUF file, or the JSON of a microgpt. They are read by this page. ' +
-      'Nothing leaves this machine.'),
+      'tokenizer.json or vocab.json and merges.txt), a GGUF file, the JSON of a microgpt, nanoGPT\'s ckpt.pt with meta.pkl, ' +
+      'or llama2.c\'s model.bin with tokenizer.bin. They are read by this page. Nothing leaves this machine.'),
     el('p', {}, el('label', {}, 'A directory ', folder)), el('p', {}, el('label', {}, 'Files ', input)));
 }
 
@@ -1121,12 +1121,13 @@ async function takeFiles(chosen) {
   const wanted = chosen.filter(file => PARTS.test(file.name));
   const isJson = chosen.length === 1 && wanted.length === 0 && chosen[0].name.endsWith('.json'); /* a microgpt */
   const single = isJson ? chosen[0] : wanted.find(file => file.name.endsWith('.gguf'));
-  const folder = wanted[0]?.webkitRelativePath.split('/').at(-2) || 'model';
+  const checkpoint = !wanted.some(file => file.name === 'config.json') && wanted.find(file => /^(?!tokenizer).*\.(pt|bin)$/.test(file.name));
+  const folder = checkpoint ? checkpoint.name : wanted[0]?.webkitRelativePath.split('/').at(-2) || 'model';
   if (wanted.length === 0 && !single) return say('Among these files is none of a model, expected config.json or a GGUF file', true);
   live.model = single ? single.name : folder;
   live.given = live.model;
   kept.length = 0;
-  startEngine(single ? [[single.name, single]] : wanted.map(file => [folder + '/' + file.name, file]));
+  startEngine(single ? [[single.name, single]] : wanted.map(file => [folder + '/' + (file === checkpoint ? 'checkpoint' : file.name), file]));
   Object.assign(asked, noChanges());
   await findSource(wanted);
   await findPairs();

@@ -145,10 +145,10 @@ static char *list_of(const char *const *args)
     return text;
 }
 
-/* What the page says to a command line is what the binary says. */
-static void assert_same(const char *const *args)
+/* What the page says to the command line ARGS is what the binary says to OWN. */
+static void assert_same(const char *const *own, const char *const *args)
 {
-    struct attn_ran ran = attn_command(args);
+    struct attn_ran ran = attn_command(own);
     char *list = list_of(args), expression[4096], *expected, *found;
 
     snprintf(expression, sizeof expression,
@@ -163,7 +163,8 @@ static void assert_same(const char *const *args)
     attn_ran_release(&ran);
 }
 
-#define SAME(...) assert_same((const char *[]){__VA_ARGS__, NULL})
+#define SAME_AS(own, ...) assert_same(own, (const char *[]){__VA_ARGS__, NULL})
+#define SAME(...) SAME_AS(((const char *[]){__VA_ARGS__, NULL}), __VA_ARGS__)
 
 static const char *const texts[] = {
     "Life is short, eat dessert first",
@@ -267,6 +268,35 @@ START_TEST(a_gguf_file_can_be_chosen)
     choose_model("tests/fixtures/gguf", files, 1);
     SAME("run", "-m", "tiny.gguf", "--ids", "1,2,3", "--sites", "*", "--json", "-");
     SAME("heads", "-m", "tiny.gguf", "--probe", "induction:8", "--json", "-");
+    leave();
+}
+END_TEST
+
+/* A checkpoint is one file and takes its vocabulary with it: in the page, and by choice. */
+START_TEST(checkpoints_have_the_bits_of_the_binary)
+{
+    static const char nanogpt[] = "tests/fixtures/torch-nanogpt",
+                      llama2c[] = "tests/fixtures/torch-llama2c-shared";
+    static const char *const files[][2] = {{"ckpt.pt", "meta.pkl"}, {"model.bin", "tokenizer.bin"}};
+
+    enter();
+    borrow(nanogpt, "nanogpt");
+    borrow(llama2c, "llama2c");
+    run((const char *[]){"run", "-m", "nanogpt/ckpt.pt", "--vocab", "nanogpt/meta.pkl", "--html",
+                         "p.html", "--live", "abc! Be", NULL});
+    load("v=grid");
+    assert_text(TOKENS, "abc! Be");
+    SAME_AS(((const char *[]){"run", "-m", "nanogpt/ckpt.pt", "--vocab", "nanogpt/meta.pkl",
+                              "--sites", "*", "--tidy", "-", "abc", NULL}),
+            "run", "-m", "ckpt.pt", "--sites", "*", "--tidy", "-", "abc");
+    choose_model(llama2c, files[1], 2);
+    SAME_AS(((const char *[]){"heads", "-m", "llama2c/model.bin", "--vocab",
+                              "llama2c/tokenizer.bin", "--csv", "-", "the cat sat", NULL}),
+            "heads", "-m", "model.bin", "--csv", "-", "the cat sat");
+    choose_model(nanogpt, files[0], 2);
+    SAME_AS(((const char *[]){"tokenize", "-m", "nanogpt/ckpt.pt", "--vocab", "nanogpt/meta.pkl",
+                              "abc", NULL}),
+            "tokenize", "-m", "ckpt.pt", "abc");
     leave();
 }
 END_TEST
@@ -2984,37 +3014,35 @@ START_TEST(is_seen)
 }
 END_TEST
 
-ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
-           attention_and_questions_have_the_bits_of_the_binary,
-           families_have_the_bits_of_the_binary, a_gguf_file_can_be_chosen, what_is_typed_is_shown,
-           no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on,
-           cells_are_knocked_out, knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
-           heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
-           a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
-           shipped_stories_are_told, letters_are_sorted, opens_on_the_stage,
-           arcs_are_of_the_word_under_the_pointer, a_translator_says_why,
-           translations_have_the_bits_of_the_binary, a_sentence_is_translated, a_story_has_sources,
-           a_translation_fits_a_telephone, an_arc_says_why, why_is_asked_by_keyboard,
-           a_press_chooses_a_head_and_a_switch_turns_it_off, next_words_are_written,
-           the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard,
-           the_stage_fits_a_telephone, arcs_cross_no_word, a_telephone_has_a_ladder,
-           the_size_of_words_is_kept, bytes_of_a_character_share_a_bracket,
-           a_story_is_whole_on_a_telephone, the_stage_stands_still_and_is_printed,
-           terms_are_those_of_the_glossary, sentences_are_offered, marks_have_names,
-           heads_have_the_colors_of_their_kinds, many_heads_are_a_map,
-           heads_that_share_keys_stand_together, steps_ask_and_steer, an_answer_is_below_the_story,
-           a_story_is_made_on_the_page, controls_are_in_another_language,
-           a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
-           a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
-           questions_are_of_both_texts, two_boxes_fit_a_telephone,
-           pictures_have_the_bits_of_the_binary, labels_have_the_bits_of_the_binary,
-           maps_are_those_of_the_picture, another_picture_is_shown, a_picture_is_dropped,
-           labels_are_typed, a_story_has_pictures, pictures_fit_a_telephone_and_are_named,
-           questions_are_answered_in_the_page, lines_of_causes_are_knocked_out,
-           causes_are_as_wide_as_the_page, questions_keep_changes,
-           temperature_and_arithmetic_and_command, arithmetic_is_looked_into, nothing_is_fetched,
-           a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
-           buttons_name_the_head_that_they_switch, everything_has_a_name,
-           ribbons_add_up_to_the_answer, tabs_draw_all_heads_and_two_sentences,
-           a_ribbon_is_removed_and_comes_back, ribbons_are_pressed_by_keyboard,
-           a_life_has_any_length_and_fits_a_telephone, other_models_have_a_life, is_seen)
+ATTN_SUITE(
+    "browser_live", fable_has_the_bits_of_the_binary,
+    attention_and_questions_have_the_bits_of_the_binary, families_have_the_bits_of_the_binary,
+    a_gguf_file_can_be_chosen, checkpoints_have_the_bits_of_the_binary, what_is_typed_is_shown,
+    no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on, cells_are_knocked_out,
+    knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
+    heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
+    a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps, shipped_stories_are_told,
+    letters_are_sorted, opens_on_the_stage, arcs_are_of_the_word_under_the_pointer,
+    a_translator_says_why, translations_have_the_bits_of_the_binary, a_sentence_is_translated,
+    a_story_has_sources, a_translation_fits_a_telephone, an_arc_says_why, why_is_asked_by_keyboard,
+    a_press_chooses_a_head_and_a_switch_turns_it_off, next_words_are_written,
+    the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
+    arcs_cross_no_word, a_telephone_has_a_ladder, the_size_of_words_is_kept,
+    bytes_of_a_character_share_a_bracket, a_story_is_whole_on_a_telephone,
+    the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary, sentences_are_offered,
+    marks_have_names, heads_have_the_colors_of_their_kinds, many_heads_are_a_map,
+    heads_that_share_keys_stand_together, steps_ask_and_steer, an_answer_is_below_the_story,
+    a_story_is_made_on_the_page, controls_are_in_another_language, a_mask_is_filled_on_the_stage,
+    pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+    a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
+    questions_are_of_both_texts, two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
+    labels_have_the_bits_of_the_binary, maps_are_those_of_the_picture, another_picture_is_shown,
+    a_picture_is_dropped, labels_are_typed, a_story_has_pictures,
+    pictures_fit_a_telephone_and_are_named, questions_are_answered_in_the_page,
+    lines_of_causes_are_knocked_out, causes_are_as_wide_as_the_page, questions_keep_changes,
+    temperature_and_arithmetic_and_command, arithmetic_is_looked_into, nothing_is_fetched,
+    a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
+    buttons_name_the_head_that_they_switch, everything_has_a_name, ribbons_add_up_to_the_answer,
+    tabs_draw_all_heads_and_two_sentences, a_ribbon_is_removed_and_comes_back,
+    ribbons_are_pressed_by_keyboard, a_life_has_any_length_and_fits_a_telephone,
+    other_models_have_a_life, is_seen)
