@@ -190,8 +190,9 @@ check-ctypes: deps-python binding-check ## call all functions by Python, and let
 	@LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/examples/one_head.py \
 	    models/tiny-gpt2 2.1 'The cat sat on the mat' | diff -u tests/install/one_head.out -
 
-bench: all $(BENCH_PARTS) ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp and numpy, as ratios (PYTHON names the python)
-	@$(or $(PYTHON),python3) tests/bench/peers.py $(BUILD)/attn-cli $(or $(BENCH_FOLDER),$(BUILD)/bench) $(BENCH_ARGS)
+bench: all $(BENCH_PARTS) ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp, as ratios (PYTHON names the python; PUBLISHED=DIR: with its models)
+	@$(or $(PYTHON),python3) $(if $(filter command environment,$(origin PUBLISHED)),tests/bench/published.py $(BUILD)/attn-cli \
+	    "$(PUBLISHED)"/models/*.gguf,tests/bench/peers.py $(BUILD)/attn-cli $(or $(BENCH_FOLDER),$(BUILD)/bench) $(BENCH_ARGS))
 
 bench-parts: $(BENCH_PARTS) ## the parts of a model, as shares of what the machine can do: BENCH_ARGS='--model DIR --parts product,write'
 	@$< $(BENCH_ARGS)

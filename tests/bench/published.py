@@ -3,10 +3,11 @@
 
     published.py BINARY MODEL.gguf...
 
-Each round asks all in turn: attn-cli, without and with every attention pattern of the prompt; llama.cpp by xllamacpp (`pip install
-xllamacpp`); transformers, which makes float32 of the weights. Who is missing is named. A number is the time of the peer divided by that
-of attn-cli's feed in the same round, the median of ROUNDS (3). One thread is measured by processor time (user and system), which
-load disturbs little, two threads by the clock: measure those on a quiet machine. Both are noted in the table.
+LLAMA_PYTHON is another Python that has xllamacpp. Each round asks all in turn: attn-cli, without and with every attention pattern of
+the prompt; llama.cpp by xllamacpp (`pip install xllamacpp`); transformers, which makes float32 of the weights. Who is missing is
+named. A number is the time of the peer divided by that of attn-cli's feed in the same round, the median of ROUNDS (3). One thread is
+measured by processor time (user and system), which load disturbs little, two threads by the clock: measure those on a quiet machine.
+Both are noted in the table.
 """
 import csv
 import io
@@ -16,12 +17,12 @@ import subprocess
 import sys
 import time
 
-LENGTH, DECODED = 512, 32
+LENGTH, DECODED, ROUNDS, THREADS = (144, 2, 1, [2]) if os.environ.get("BENCH_SMALL") else (512, 32, 3, [1, 2])
 ids = [1000 + i * 7 % 3000 for i in range(LENGTH)]
 
 
 def attn(binary, path, n_thread, parts):
-    words = [binary, "bench", "-m", path, "-t", str(n_thread), "--parts", parts, "--lengths", str(LENGTH), "--seconds", "1", "--csv", "-"]
+    words = [binary, "bench", "-m", path, "-t", str(n_thread), "--parts", parts, "--lengths", str(LENGTH), "--seconds", str(ROUNDS // 3), "--csv", "-"]
     done = subprocess.run(words + ["--clock", "cpu" if n_thread == 1 else "wall"], capture_output=True, text=True, check=True)
     return {row["part"]: 1e3 * float(row["seconds"]) for row in csv.DictReader(io.StringIO(done.stdout))}
 
@@ -135,5 +136,5 @@ if __name__ == "__main__":
         print(f"load {os.getloadavg()[0]:.1f}; 1 thread: processor time, 2 threads: clock")
         print("| file | what | threads | attn-cli | with patterns | llama.cpp | transformers |\n|---|---|---|---|---|---|---|")
         for path in sys.argv[2:]:
-            for n_thread in 1, 2:
-                compare(sys.argv[1], os.path.realpath(path), n_thread, int(os.environ.get("ROUNDS", "3")))
+            for n_thread in THREADS:
+                compare(sys.argv[1], os.path.realpath(path), n_thread, int(os.environ.get("ROUNDS", ROUNDS)))
