@@ -325,6 +325,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         ATTN_TRY(outputs_check_tables(
             output, "`top`, `next`, `target`, `label` and `compare` make tables", err));
     ATTN_TRY(live_check(question, err));
+    /* a live page of a text measures heads on texts that the model writes */
+    question->reuse =
+        option_text(question->call, "live") && !option_find_given(question->call, "source|image");
     ATTN_TRY(question_open_model(question, err));
     ATTN_TRY(question_read(question, err));
     answer = args->answer;
