@@ -388,7 +388,7 @@ static enum attn_status open_file(struct fitting *fitting, struct attn_error *er
                          : attn_error_no_memory(err);
     if (status == ATTN_OK && attn_items_are_of_path(items, output.path))
         status =
-            attn_refuse(err, ATTN_STAGE_OPTIONS, "`fit` '%s' has the items, expected another file",
+            attn_refuse(err, ATTN_STAGE_OPTIONS, "`fit` '%s' is the input, expected another file",
                         attn_quote_string(output.path).text);
     if (status == ATTN_OK)
         status = attn_error_at(attn_sink_create_file(output.path, &fitting->sink, err),
