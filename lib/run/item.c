@@ -87,7 +87,7 @@ static void choose_pair(struct attn_item *item, size_t p)
 
 void attn_item_choose(struct attn_item *item, unsigned pairs)
 {
-    const char *const *given;
+    const char *const *given, *unread = NULL;
     char names[80] = "";
     size_t used = 0, found = ATTN_N_ITEM_PAIR;
 
@@ -96,8 +96,10 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++) {
         const bool is_here = is_there(&item->texts[2 * p]) || is_there(&item->texts[2 * p + 1]);
 
-        if (!(pairs & 1U << p))
+        if (!(pairs & 1U << p)) {
+            unread = is_here ? pair_names[p][0] : unread;
             continue;
+        }
         attn_fixed_text_append(names, sizeof names, &used, "%s'%s'", used > 0 ? " or " : "",
                                pair_names[p][0]);
         if (is_here && found < ATTN_N_ITEM_PAIR) {
@@ -115,7 +117,9 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
         found = ATTN_ITEM_SINGLE;
     }
     if (found == ATTN_N_ITEM_PAIR) {
-        attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT, "it has no %s", names);
+        attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT, "it has no %s%s%s%s", names,
+                       unread ? ", and '" : "", unread ? unread : "",
+                       unread ? "' is not read here" : "");
         return;
     }
     given = item->texts[2 * found].image || item->texts[2 * found + 1].image ? image_names

@@ -242,7 +242,8 @@ START_TEST(chooses_the_input_that_is_asked_about)
     ck_assert_str_eq(item->err.message, "");
     ck_assert_int_eq(item->other.ids[0], 5);
     attn_item_choose(item, ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(A_B));
-    ck_assert_str_eq(item->err.message, "line 4: it has no 'text' or 'a'");
+    ck_assert_str_eq(item->err.message,
+                     "line 4: it has no 'text' or 'a', and 'good' is not read here");
     ck_assert(has_next());
     attn_item_choose(item, ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(GOOD_BAD));
     ck_assert_str_eq(item->err.message, "line 5: it has 'text' and 'good', expected one of them");
