@@ -320,8 +320,8 @@ struct attn_kernels {
     double (*log_sum_exp)(const float *x, size_t n);
 
     /* Returns -sum p ln p in nats, in double precision, where 0 ln 0 is 0. NaN if a p is NaN or
-     * below 0. */
-    double (*entropy)(const float *p, size_t n);
+     * below 0. Writes each p ln p to terms [n], unless that is NULL. */
+    double (*entropy)(const float *p, size_t n, double *terms);
 
     /* Returns KL(p || q) = sum p ln(p/q) in nats, in double precision, for p = exp(x - x_total) and
      * q = exp(y - y_total) [n]. The totals are the log_sum_exp of x and of y. */

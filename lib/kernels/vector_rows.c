@@ -268,7 +268,15 @@ double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n)
     return attn_log(double_sums_total(&sums)) + (double)most;
 }
 
-double ATTN_FOR_ISA(attn_vector_entropy)(const float *p, size_t n)
+static void store_doubles(double *to, vd x, size_t left)
+{
+    if (left >= HALF)
+        memcpy(to, &x, sizeof x);
+    else
+        memcpy(to, &x, left * sizeof *to);
+}
+
+double ATTN_FOR_ISA(attn_vector_entropy)(const float *p, size_t n, double *terms)
 {
     struct double_sums sums = {0};
 
@@ -280,6 +288,8 @@ double ATTN_FOR_ISA(attn_vector_entropy)(const float *p, size_t n)
             /* NaN stays NaN because d_log keeps it. */
             const vd term = x * d_log(d_select(x > 0, x, d_splat(1)));
 
+            if (terms)
+                store_doubles(terms + i + half * HALF, term, n - i - half * HALF);
             sums.part[(i / LANES * 2 + half) % N_HALF_PART] -=
                 d_select(x < 0, d_splat((double)NAN), term);
         }

@@ -69,7 +69,7 @@ static bool entropy_row(const struct attn_metric_row *row, double *terms)
     const size_t n_seen = count_seen(row) + row->settings->has_sinks;
     const double rest = find_rest(row);
 
-    terms[ENTROPY] = attn_kernels_find(ATTN_ISA_BEST)->entropy(cells->values, cells->n) -
+    terms[ENTROPY] = attn_kernels_find(ATTN_ISA_BEST)->entropy(cells->values, cells->n, NULL) -
                      (rest > 0 ? rest * attn_log(rest) : 0);
     terms[N_ROW] = 1;
     if (n_seen > 1) {

@@ -50,7 +50,8 @@ struct attn_head_mixes {
     struct head *heads;     /* [n_slot, n_head + 1] owns; the last of a layer: even rows */
     int *first_heads;       /* [n_slot] owns; whose rows make the even ones; -1: none yet */
     double *sums;           /* owns; of all heads */
-    float *row, *even;      /* [n] own; scratch */
+    float *row;             /* [n] owns; scratch */
+    double *terms, *unused; /* [n] own; scratch */
     unsigned char *classes; /* [n] owns; the class of a key, unless the row decides it */
     int32_t *sentences;     /* [n] owns; where the sentence of a position begins */
     unsigned char *places;  /* [n, n] owns; place_of the class of a cell */
@@ -139,7 +140,8 @@ static enum attn_status build(struct attn_head_mixes *mixes, struct attn_error *
     ATTN_TRY(ATTN_ALLOC(mixes->first_heads, n_slot, err));
     ATTN_TRY(ATTN_ALLOC(mixes->sums, attn_size_mul(n_item, (size_t)N_SUM * mixes->n), err));
     ATTN_TRY(ATTN_ALLOC(mixes->row, mixes->n, err));
-    ATTN_TRY(ATTN_ALLOC(mixes->even, mixes->n, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->terms, mixes->n, err));
+    ATTN_TRY(ATTN_ALLOC(mixes->unused, mixes->n, err));
     ATTN_TRY(ATTN_ALLOC(mixes->classes, mixes->n, err));
     ATTN_TRY(ATTN_ALLOC(mixes->sentences, mixes->n, err));
     ATTN_TRY(ATTN_ALLOC(mixes->places, mixes->n * mixes->n, err));
@@ -180,7 +182,8 @@ void attn_head_mixes_free(struct attn_head_mixes *mixes)
     attn_free(mixes->first_heads);
     attn_free(mixes->sums);
     attn_free(mixes->row);
-    attn_free(mixes->even);
+    attn_free(mixes->terms);
+    attn_free(mixes->unused);
     attn_free(mixes->classes);
     attn_free(mixes->sentences);
     attn_free(mixes->places);
@@ -190,36 +193,55 @@ void attn_head_mixes_free(struct attn_head_mixes *mixes)
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-/* Adds row I, with WEIGHTS [n] of which N_SEEN are of keys that it sees, to HEAD. */
-static void add_row(const struct attn_head_mixes *mixes, struct head *head, size_t i,
-                    const float *weights, size_t n_seen)
+/* Adds WEIGHTS [n_key] of row I to the sums of HEAD for classes that depend on the row. */
+static void add_classes(const struct attn_head_mixes *mixes, const struct head *head, size_t i,
+                        const float *weights, size_t n_key)
 {
+    const unsigned char *places = mixes->places + i * mixes->n;
+
+    for (size_t key = 0; key < n_key; key++)
+        if (places[key] > 0)
+            head->sums[(OF_CLASSES + places[key] - 1) * mixes->n + key] += (double)weights[key];
+}
+
+/* Adds row I, with WEIGHTS [n_key] of which N_SEEN are of keys that it sees, to HEAD. */
+static void add_row(const struct attn_head_mixes *mixes, struct head *head, size_t i,
+                    const float *weights, size_t n_key, size_t n_seen)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const size_t n = mixes->n;
-    const double first = (double)weights[0], rest = 1 - first;
-    const double of_rest = rest > 0 ? attn_log(rest) : 0;
+    const double rest = 1 - (double)weights[0], of_rest = rest > 0 ? attn_log(rest) : 0;
     const double most = n_seen > 2 ? attn_log((double)(n_seen - 1)) : 0;
     double *sums = head->sums;
+    double *repeated = mixes->is_repeated[i] ? sums + REPEATED * n : mixes->unused;
 
     head->n_row++;
     head->n_repeated += mixes->is_repeated[i];
-    head->entropy += attn_kernels_find(ATTN_ISA_BEST)->entropy(weights, n);
-    for (size_t key = 0; key < n; key++) {
-        const double w = (double)weights[key];
-        size_t place;
+    head->entropy += kernels->entropy(weights, n_key, mixes->terms);
+    kernels->add_weighted(weights, n_key, of_rest, sums + REST * n, sums + TOTAL * n);
+    kernels->add_weighted(weights, n_key, most, sums + MOST * n, repeated);
+    for (size_t key = 0; key < n_key; key++) /* only parks, of large weights, are ever taken out */
+        sums[ENTROPY * n + key] -= weights[key] >= 1.0F / 1024 ? mixes->terms[key] : 0;
+    add_classes(mixes, head, i, weights, n_key);
+}
 
-        if (w == 0)
-            continue;
-        sums[TOTAL * n + key] += w;
-        sums[REST * n + key] += w * of_rest;
-        sums[MOST * n + key] += w * most;
-        /* only parks, which have large weights, are ever taken out */
-        sums[ENTROPY * n + key] -= w >= 1.0 / 1024 ? w * attn_log(w) : 0;
-        if (mixes->is_repeated[i])
-            sums[REPEATED * n + key] += w;
-        place = mixes->places[i * n + key];
-        if (place > 0)
-            sums[(OF_CLASSES + place - 1) * n + key] += w;
-    }
+/* Adds an even row R of EVENT, over the N_SEEN keys that it sees, which are among the first N_KEY,
+ * to LAYER, of which only classes are asked. */
+static void add_even(const struct attn_head_mixes *mixes, struct head *layer,
+                     const struct attn_trace_event *event, size_t r, size_t n_key, size_t n_seen)
+{
+    const int32_t *mask = mixes->settings.key_mask;
+    const float share = 1 / (float)(n_seen > 0 ? n_seen : 1);
+    struct attn_row row = attn_event_row(event, r);
+    struct attn_cells cells;
+
+    memset(mixes->row, 0, n_key * sizeof *mixes->row);
+    while (attn_row_next(&row, &cells))
+        for (size_t key = cells.first; key < cells.first + cells.n && key < n_key; key++)
+            mixes->row[key] = !mask || mask[key] != 0 ? share : 0;
+    for (size_t key = 0; key < n_key; key++)
+        layer->sums[TOTAL * mixes->n + key] += (double)mixes->row[key];
+    add_classes(mixes, layer, event->row0 + r, mixes->row, n_key);
 }
 
 static void add_cross(struct head *head, const struct attn_metric_row *row, size_t n_seen)
@@ -227,7 +249,8 @@ static void add_cross(struct head *head, const struct attn_metric_row *row, size
     const size_t last = attn_metric_source_last(row);
 
     head->n_row++;
-    head->entropy += attn_kernels_find(ATTN_ISA_BEST)->entropy(row->cells.values, row->cells.n);
+    head->entropy +=
+        attn_kernels_find(ATTN_ISA_BEST)->entropy(row->cells.values, row->cells.n, NULL);
     head->rest += n_seen > 1 ? attn_log((double)n_seen) : 0;
     head->crossed++;
     head->parked +=
@@ -255,25 +278,25 @@ static void keep_large(struct head *head, struct attn_row row, size_t query)
         }
 }
 
-/* Fills mixes->row with row R of EVENT, and mixes->even with an even one. Returns the number of
- * keys that the row sees. */
-static size_t read_row(const struct attn_head_mixes *mixes, const struct attn_trace_event *event,
-                       size_t r)
+/* Returns the number of keys that row R of EVENT sees. They are among the first *n_key, at least
+ * 1. */
+static size_t count_keys(const struct attn_head_mixes *mixes, const struct attn_trace_event *event,
+                         size_t r, size_t *n_key)
 {
     const int32_t *mask = mixes->settings.key_mask;
     struct attn_row row = attn_event_row(event, r);
     struct attn_cells cells;
     size_t n_seen = 0;
 
-    attn_event_copy_row(event, r, mixes->row, mixes->n);
-    memset(mixes->even, 0, mixes->n * sizeof *mixes->even);
-    while (attn_row_next(&row, &cells))
-        for (size_t c = cells.first; c < cells.first + cells.n && c < mixes->n; c++) {
-            mixes->even[c] = !mask || mask[c] != 0;
-            n_seen += mixes->even[c] > 0;
-        }
-    for (size_t c = 0; c < mixes->n; c++)
-        mixes->even[c] /= (float)(n_seen > 0 ? n_seen : 1);
+    *n_key = 1;
+    while (attn_row_next(&row, &cells)) {
+        const size_t end = cells.first + cells.n < mixes->n ? cells.first + cells.n : mixes->n;
+
+        for (size_t key = cells.first; mask && key < end; key++)
+            n_seen += mask[key] != 0;
+        n_seen += !mask && end > cells.first ? end - cells.first : 0;
+        *n_key = end > *n_key ? end : *n_key;
+    }
     return n_seen;
 }
 
@@ -288,7 +311,7 @@ static void add_pattern(struct attn_head_mixes *mixes, const struct attn_trace_e
         mixes->first_heads[slot] = event->at.head;
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t i = event->row0 + r;
-        size_t n_seen;
+        size_t n_seen, n_key;
 
         row.cells = attn_event_row(event, r);
         if (is_cross) {
@@ -299,10 +322,11 @@ static void add_pattern(struct attn_head_mixes *mixes, const struct attn_trace_e
             keep_large(head, row.cells, i);
         if (i < mixes->first_row || i >= mixes->n || event->ahead > 0)
             continue;
-        n_seen = read_row(mixes, event, r);
-        add_row(mixes, head, i, mixes->row, n_seen);
+        n_seen = count_keys(mixes, event, r, &n_key);
+        attn_event_copy_row(event, r, mixes->row, n_key);
+        add_row(mixes, head, i, mixes->row, n_key, n_seen);
         if (event->at.head == mixes->first_heads[slot])
-            add_row(mixes, heads + mixes->n_head, i, mixes->even, n_seen);
+            add_even(mixes, heads + mixes->n_head, event, r, n_key, n_seen);
     }
 }
 

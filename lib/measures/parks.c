@@ -15,10 +15,12 @@ struct attn_parks {
     bool sees_later;                /* a row saw a key after its query */
     bool *is_separator, *is_parked; /* [n] own */
     double *weights;                /* [n] owns; from the other rows that see the position */
-    size_t *counts;                 /* [n] owns; the number of these rows, of all heads */
-    float *sorted;                  /* [n] owns; scratch */
-    float *peaks;                   /* [n_slot, n] owns; peaks of resid_pre */
-    double *ratios;                 /* [n] owns */
+    /* [n + 1] owns; the number of these rows, of all heads, less that of the position before */
+    size_t *changes;
+    double *shares; /* [n] owns; the weight over that number */
+    float *sorted;  /* [n] owns; scratch */
+    float *peaks;   /* [n_slot, n] owns; peaks of resid_pre */
+    double *ratios; /* [n] owns */
 };
 
 static enum attn_status build(struct attn_parks *parks, const struct attn_metric_settings *settings,
@@ -27,7 +29,8 @@ static enum attn_status build(struct attn_parks *parks, const struct attn_metric
     ATTN_TRY(ATTN_ALLOC(parks->is_separator, parks->n, err));
     ATTN_TRY(ATTN_ALLOC(parks->is_parked, parks->n, err));
     ATTN_TRY(ATTN_ALLOC(parks->weights, parks->n, err));
-    ATTN_TRY(ATTN_ALLOC(parks->counts, parks->n, err));
+    ATTN_TRY(ATTN_ALLOC(parks->changes, parks->n + 1, err));
+    ATTN_TRY(ATTN_ALLOC(parks->shares, parks->n, err));
     ATTN_TRY(ATTN_ALLOC(parks->ratios, parks->n, err));
     ATTN_TRY(ATTN_ALLOC(parks->sorted, parks->n, err));
     ATTN_TRY(ATTN_ALLOC(parks->peaks, attn_size_mul(parks->n_slot, parks->n), err));
@@ -59,7 +62,8 @@ void attn_parks_free(struct attn_parks *parks)
     attn_free(parks->is_separator);
     attn_free(parks->is_parked);
     attn_free(parks->weights);
-    attn_free(parks->counts);
+    attn_free(parks->changes);
+    attn_free(parks->shares);
     attn_free(parks->ratios);
     attn_free(parks->sorted);
     attn_free(parks->peaks);
@@ -77,6 +81,20 @@ static void add_peaks(const struct attn_parks *parks, const struct attn_trace_ev
             peaks[r] = fmaxf(peaks[r], fabsf(event->data[r * event->ld + c]));
 }
 
+/* Adds CELLS of a row, of which those from position FROM to END count. */
+static void add_cells(struct attn_parks *parks, const struct attn_cells *cells, size_t from,
+                      size_t end)
+{
+    from = from > cells->first ? from : cells->first;
+    end = end < cells->first + cells->n ? end : cells->first + cells->n;
+    if (from >= end)
+        return;
+    for (size_t i = from; i < end; i++)
+        parks->weights[i] += (double)cells->values[i - cells->first];
+    parks->changes[from]++;
+    parks->changes[end]--;
+}
+
 static void add_weights(struct attn_parks *parks, const struct attn_trace_event *event, size_t r)
 {
     const size_t query = event->row0 + r;
@@ -85,12 +103,8 @@ static void add_weights(struct attn_parks *parks, const struct attn_trace_event 
 
     while (attn_row_next(&row, &cells)) {
         parks->sees_later |= cells.n > 0 && cells.first + cells.n > query + 1;
-        for (size_t c = 0; c < cells.n && cells.first + c < parks->n; c++) {
-            if (cells.first + c == query)
-                continue;
-            parks->weights[cells.first + c] += (double)cells.values[c];
-            parks->counts[cells.first + c]++;
-        }
+        add_cells(parks, &cells, 0, query < parks->n ? query : parks->n);
+        add_cells(parks, &cells, query + 1, parks->n);
     }
 }
 
@@ -135,15 +149,20 @@ static bool is_parked(const struct attn_parks *parks, size_t i)
 
     if (i == 0 && parks->has_first)
         return true;
-    return n_row >= ATTN_PARK_ROWS && attn_parks_weight(parks, i) >= ATTN_PARK_WEIGHT &&
+    return n_row >= ATTN_PARK_ROWS && parks->shares[i] >= ATTN_PARK_WEIGHT &&
            (parks->ratios[i] >= ATTN_PARK_RATIO || (parks->sees_later && parks->is_separator[i]));
 }
 
 const bool *attn_parks_find(struct attn_parks *parks)
 {
+    size_t n_row = 0;
+
     find_ratios(parks);
-    for (size_t i = 0; i < parks->n; i++)
+    for (size_t i = 0; i < parks->n; i++) {
+        n_row += parks->changes[i];
+        parks->shares[i] = parks->weights[i] / (double)n_row;
         parks->is_parked[i] = is_parked(parks, i);
+    }
     return parks->is_parked;
 }
 
@@ -159,5 +178,5 @@ double attn_parks_ratio(const struct attn_parks *parks, size_t position)
 
 double attn_parks_weight(const struct attn_parks *parks, size_t position)
 {
-    return parks->weights[position] / (double)parks->counts[position];
+    return parks->shares[position];
 }

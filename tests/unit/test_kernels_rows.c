@@ -374,6 +374,7 @@ END_TEST
 START_TEST(entropy_matches_double)
 {
     const float zeros[] = {0, 1, 0, -0.0F}, below[] = {0.5F, -0.5F}, nan[] = {0.5F, NAN};
+    double terms[301];
 
     for (size_t n = 1; n <= 300; n++) {
         double sum = 0;
@@ -382,10 +383,14 @@ START_TEST(entropy_matches_double)
         best()->softmax(x, n, n, 1);
         for (size_t i = 0; i < n; i++)
             sum -= (double)x[i] * log((double)x[i]);
-        ck_assert_double_eq_tol(best()->entropy(x, n), sum, 1e-14);
+        ck_assert_double_eq_tol(best()->entropy(x, n, NULL), sum, 1e-14);
+        terms[n] = 7;
+        ck_assert(best()->entropy(x, n, terms) == best()->entropy(x, n, NULL) && terms[n] == 7);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_double_eq_tol(terms[i], (double)x[i] * log((double)x[i]), 1e-15);
     }
-    ck_assert(best()->entropy(zeros, 4) == 0 && best()->entropy(zeros, 0) == 0);
-    ck_assert(isnan(best()->entropy(below, 2)) && isnan(best()->entropy(nan, 2)));
+    ck_assert(best()->entropy(zeros, 4, NULL) == 0 && best()->entropy(zeros, 0, NULL) == 0);
+    ck_assert(isnan(best()->entropy(below, 2, NULL)) && isnan(best()->entropy(nan, 2, NULL)));
 }
 END_TEST
 
@@ -418,7 +423,7 @@ static void run_all(const struct attn_kernels *kernels, size_t n, size_t shift, 
     kernels->add(x + shift, w + shift, n, places[4]);
     kernels->scale(x + shift, 0.3f, n, places[5]);
     lse = kernels->log_sum_exp(x + shift, n);
-    entropy = kernels->entropy(places[0], n);
+    entropy = kernels->entropy(places[0], n, NULL);
     kl = kernels->divergence(x + shift, lse, w + shift, 1, n);
     memcpy(places[6], x + shift, n * sizeof *x);
     out[2180] = kernels->softmax_block(places[6], n - n / 4, n, 0.1f, &running);
