@@ -115,6 +115,7 @@ static enum attn_status measure_heads(struct question *question, struct attn_err
                           attn_ndarray_read(file, 2, 2, "[T, T]", &data->pattern, err), err));
     }
     ATTN_TRY(open_cards(question, how, err));
+    how->has_shares |= !how->renormalizes && args->tables.picture.options.figure == ATTN_FIGURE_MAP;
     ATTN_TRY(attn_heads(question->host, &question->request, how, &question->table, err));
     drawn = *how;
     drawn.sort = args->tables.order.sort;

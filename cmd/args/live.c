@@ -147,6 +147,7 @@ static enum attn_status find_kinds(struct question *question, struct live *live,
     ATTN_TRY(attn_items_open(&options, &texts->items, err));
     study.items = texts->items;
     args.study = &study;
+    args.has_shares = true;
     return attn_heads(question->host, &request, &args, &live->heads, err);
 }
 
@@ -163,6 +164,7 @@ static enum attn_status open_kinds(struct question *question, struct live *live,
     if (option_find_given(question->call, "source|image") || config->n_ctx < 2)
         return ATTN_OK;
     probe.has_probe = true;
+    probe.has_shares = true;
     ATTN_TRY(attn_heads(question->host, &request, &probe, &live->probes, err));
     if (!config->is_encoder && config->output != ATTN_OUTPUT_NONE)
         status = find_kinds(question, live, &texts, err);

@@ -8,20 +8,20 @@
 enum { N_NAMED = ATTN_MIX_START + 1 };
 
 static const struct attn_head_kind kinds[ATTN_N_HEAD_KIND] = {
-    [ATTN_MIX_SELF] = {"self", 's', 0x009e73, "the token itself"},
-    [ATTN_MIX_PREVIOUS] = {"previous", 'p', 0x0072b2, "the previous token"},
-    [ATTN_MIX_NEXT] = {"next", '>', 0x005f87, "the next token"},
-    [ATTN_MIX_INDUCTION] = {"induction", 'i', 0xd55e00, "what followed the token earlier"},
-    [ATTN_MIX_DUPLICATE] = {"duplicate", 'd', 0xcc79a7, "earlier places of the token"},
-    [ATTN_MIX_MARKS] = {"marks", 'm', 0x7b5ea7, "punctuation"},
-    [ATTN_MIX_START] = {"start", '.', 0xb8a000, "the start of a sentence"},
-    [ATTN_MIX_NEAR] = {"near", 'n', 0x4fa3d9, "tokens up to four away"},
-    [ATTN_MIX_SENTENCE] = {"sentence", 't', 0x9cc9e8, "the tokens of its sentence"},
-    [ATTN_MIX_ELSEWHERE] = {"elsewhere", 'e', 0x8a9aa8, "tokens of other sentences"},
-    [ATTN_HEAD_KIND_EVEN] = {"even", '=', 0xb0a898, "all tokens alike"},
-    [ATTN_HEAD_KIND_BROAD] = {"broad", 'b', 0x8f8577, "many tokens"},
-    [ATTN_HEAD_KIND_MIXED] = {"mixed", '?', 0x7d8590, "no kind of token in particular"},
-    [ATTN_HEAD_KIND_PARKS] = {"parks", '-', 0xe69f00, "hardly anything: its weight is parked"},
+    [ATTN_MIX_SELF] = {"self", "self", 's', 0x009e73, "the token itself"},
+    [ATTN_MIX_PREVIOUS] = {"previous", "prev.", 'p', 0x0072b2, "the previous token"},
+    [ATTN_MIX_NEXT] = {"next", "next", '>', 0x005f87, "the next token"},
+    [ATTN_MIX_INDUCTION] = {"induction", "induct.", 'i', 0xd55e00, "what followed the token earlier"},
+    [ATTN_MIX_DUPLICATE] = {"duplicate", "duplic.", 'd', 0xcc79a7, "earlier places of the token"},
+    [ATTN_MIX_MARKS] = {"marks", "marks", 'm', 0x7b5ea7, "punctuation"},
+    [ATTN_MIX_START] = {"start", "start", '.', 0xb8a000, "the start of a sentence"},
+    [ATTN_MIX_NEAR] = {"near", "near", 'n', 0x4fa3d9, "tokens up to four away"},
+    [ATTN_MIX_SENTENCE] = {"sentence", "sent.", 't', 0x9cc9e8, "the tokens of its sentence"},
+    [ATTN_MIX_ELSEWHERE] = {"elsewhere", "elsewh.", 'e', 0x8a9aa8, "tokens of other sentences"},
+    [ATTN_HEAD_KIND_EVEN] = {"even", "even", '=', 0xb0a898, "all tokens alike"},
+    [ATTN_HEAD_KIND_BROAD] = {"broad", "broad", 'b', 0x8f8577, "many tokens"},
+    [ATTN_HEAD_KIND_MIXED] = {"mixed", "mixed", '?', 0x7d8590, "no kind of token in particular"},
+    [ATTN_HEAD_KIND_PARKS] = {"parks", "parks", '-', 0xe69f00, "hardly anything: its weight is parked"},
 };
 
 /* The names of two kinds, in the order of enum attn_mix_class. */
@@ -153,6 +153,7 @@ struct attn_head_type attn_head_type_of(const struct attn_head_mix *mix, double 
 
     if (!(mix->n_row > 0) || isnan(type.park) || (isnan(s.own[0]) && type.park < 0.9))
         return type;
+    memcpy(type.shares, s.own, sizeof type.shares);
     if (!isnan(s.own[0])) {
         type.largest = &kinds[largest];
         type.weight = s.own[largest];
@@ -162,4 +163,23 @@ struct attn_head_type attn_head_type_of(const struct attn_head_mix *mix, double 
     type.kind = &kinds[find_kind(&s, type.park, threshold > 0 ? threshold : 0.5, &type.name)];
     type.name = type.name ? type.name : type.kind->name;
     return type;
+}
+
+size_t attn_head_bar(const double *shares, double park,
+                     struct attn_head_part parts[ATTN_HEAD_PARTS])
+{
+    double end = 0;
+    size_t n = 0;
+
+    for (size_t k = 0; k <= ATTN_N_MIX_CLASS; k++) {
+        const bool is_last = k == ATTN_N_MIX_CLASS;
+        const double size = is_last ? park : shares[k] * (1 - park);
+
+        if (!(size > 0)) /* NaN, too */
+            continue;
+        parts[n++] = (struct attn_head_part){&kinds[is_last ? ATTN_HEAD_KIND_PARKS : k], end,
+                                             is_last ? 1 : fmin(end + size, 1)};
+        end += size;
+    }
+    return n;
 }

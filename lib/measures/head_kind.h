@@ -26,7 +26,7 @@ enum {
 };
 
 struct attn_head_kind {
-    const char *name;
+    const char *name, *brief; /* brief: at most 7 columns, "induct." */
     char letter;
     uint32_t hue;      /* 0xRRGGBB, the color of weight 1 */
     const char *words; /* what such a head looks at */
@@ -47,9 +47,24 @@ struct attn_head_type {
     const char *name;                  /* of the kind, or two, "marks + self"; NULL without kind */
     /* the class with the largest share of the rest, also of few rows; NULL without a rest */
     const struct attn_head_kind *largest;
-    double weight; /* this share */
-    double park;   /* the share of all weight that is parked */
+    double weight;                   /* this share */
+    double park;                     /* the share of all weight that is parked */
+    double shares[ATTN_N_MIX_CLASS]; /* of the rest; NaN without one */
 };
+
+/* A part of the bar that shows how a head divides all of its weight. */
+struct attn_head_part {
+    const struct attn_head_kind *kind;
+    double begin, end; /* in the bar, 0 to 1 */
+};
+
+enum { ATTN_HEAD_PARTS = ATTN_N_MIX_CLASS + 1, ATTN_HEAD_PALE = 25 };
+
+/* Lays out the bar of a head with SHARES [ATTN_N_MIX_CLASS] of the rest and PARK: classes in their
+ * order, in their hues, and what is parked at the end, in the hue of `parks` mixed with the ground
+ * (ATTN_HEAD_PALE percent of the hue). Fills PARTS, and returns how many have any weight. */
+size_t attn_head_bar(const double *shares, double park,
+                     struct attn_head_part parts[ATTN_HEAD_PARTS]);
 
 /* Returns the type of a head by this rule, with THRESHOLD .5 if it is 0, on the rest of its weight
  * scaled to 1; an even head is one whose rows are even over the keys that they see:

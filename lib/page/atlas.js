@@ -6,7 +6,7 @@
 (() => {
 const block = document.getElementById('atlas-data'), place = document.getElementById('atlas');
 if (!block || !place) return;
-const { el, svgEl, clamp, isDark, prefersDark, rgbOf, rampsOf, short, tintByWeight } = attnPage;
+const { el, svgEl, clamp, isDark, prefersDark, rgbOf, rampsOf, short, tintByWeight, partsOf, barOf } = attnPage;
 const data = JSON.parse(block.textContent), table = JSON.parse(document.getElementById('question-data').textContent);
 const ramps = rampsOf(table.colormaps);
 const LEFT = 52, BOTTOM = 42, TOP = 30, RIGHT = 14, REACH = 24; // pixels of the plot; how near a press must be
@@ -215,6 +215,14 @@ function textOf(head, row) {
       : [lineOf(own, row.spans, row.query, row.key, row.weights)]));
 }
 
+// Returns the bar of all weight of a head, and its parts of 5 % or more in words.
+function barWithWords(bar) {
+  const node = el('div', { class: 'a-bar', 'aria-hidden': 'true' });
+  node.style.background = barOf(bar, data.kinds);
+  return el('div', {}, node, el('p', { class: 'note' }, partsOf(bar, data.kinds).map(({ name, begin, end, isParked }) => [isParked ? 'parked' : name, Math.round(100 * (end - begin))])
+    .filter(([, percent]) => percent >= 5).sort((a, b) => b[1] - a[1]).map(([name, percent]) => `${name} ${percent} %`).join(', ')));
+}
+
 function cardOf(row) {
   const head = data.heads[row], id = 'a-card-' + row, closing = el('button', { class: 'a-close', 'aria-label': 'Close the card of head ' + head.name }, '\u2715');
   closing.addEventListener('click', () => { close(row); (cards.querySelector('.a-close') ?? plot).focus(); });
@@ -224,6 +232,7 @@ function cardOf(row) {
     el('ol', {}, ...rows.map(text => textOf(head, text)))));
   return el('article', { class: 'a-card', id, 'aria-labelledby': id + '-name' },
     el('header', {}, el('h3', { id: id + '-name' }, 'Head ' + head.name), el('span', { class: 'note' }, kind && !head.is_cross ? 'looks most at ' + kind : ''), closing),
+    ...(head.bar && !head.is_cross ? [barWithWords(head.bar)] : []),
     el('div', { class: 'a-top' }, patternOf(head), head.is_cross ? '' : distancesOf(head)),
     ...(change === null ? [] : [el('p', {}, el('b', {}, 'Without it '), `${wordsOf('change')}: ${change < 0 ? '' : '+'}${short(change)}`,
       error === null ? '' : ` (standard error ${short(error)})`)]),

@@ -2,12 +2,11 @@
  *
  *     n_text, has_all      number of texts; false: the middle and the drawn ones are of a sample
  *     side, ranges         tokens of a pattern, and the names of distances
- *     kinds                [{letter, name, words, hue}]
+ *     kinds                [{letter, name, brief, words, hue}]
  *     parts                [{name, note}] the parts of the texts of a card
- *     heads                of each row of the table: {name, kind, n, pattern, distances, written,
- *                          texts, is_cross}, or null. kind: index; null without one. pattern: a
- *                          letter for each cell, "A" to "_" for 0 to 1 by its square root, " " for
- *                          masked; is_cross: keys are of the source
+ *     heads                of each row of the table: {name, kind, bar, n, pattern, distances,
+ * written, texts, is_cross}, or null. kind: index; null without one. pattern: a letter for each
+ * cell, "A" to "_" for 0 to 1 by its square root, " " for masked; is_cross: keys are of the source
  *         written          [[key, [token, ...]], ...]
  *         texts            of each part [{text, value, query, key, weights, spans, keys}]; weights:
  *                          [key, thousandths, ...]; spans: the tokens that are shown, [from, to,
@@ -157,11 +156,12 @@ static void push_written(struct attn_json_writer *json, const struct attn_card_h
     attn_json_end(json);
 }
 
-/* Writes the card of HEAD. KIND may be NULL. */
+/* Writes the card of HEAD, whose type is in row ROW of CELLS, which may have no kinds. */
 static enum attn_status push_head(struct attn_json_writer *json, const struct attn_card_head *head,
-                                  const struct attn_head_kind *kind, const struct texts *texts,
-                                  struct attn_error *err)
+                                  const struct attn_table_cells *cells, size_t row,
+                                  const struct texts *texts, struct attn_error *err)
 {
+    const struct attn_head_kind *kind = cells->kinds ? cells->kinds[row] : NULL;
     struct attn_buffer name = {0};
 
     attn_card_append_name(&head->at, &name);
@@ -170,6 +170,8 @@ static enum attn_status push_head(struct attn_json_writer *json, const struct at
     attn_json_buffer(attn_json_key(json, "name"), &name);
     if (kind)
         attn_json_size(attn_json_key(json, "kind"), (size_t)(kind - attn_head_kind_at(0)));
+    if (kind && cells->shares)
+        attn_page_push_bar(json, cells->shares + row * ATTN_N_MIX_CLASS, cells->parks[row]);
     attn_json_bool(attn_json_key(json, "is_cross"), head->is_cross);
     attn_json_bool(attn_json_key(json, "is_of_source"), head->is_of_source);
     attn_json_size(attn_json_key(json, "n"), head->n_text);
@@ -240,8 +242,7 @@ static enum attn_status push_heads(struct attn_json_writer *json, const struct a
         if (index == SIZE_MAX)
             attn_json_text(json, NULL);
         else
-            status = push_head(json, &cards->heads[index], cells.kinds ? cells.kinds[i] : NULL,
-                               texts, err);
+            status = push_head(json, &cards->heads[index], &cells, i, texts, err);
     }
     attn_json_end(json);
     attn_table_cells_release(&cells);

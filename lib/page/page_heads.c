@@ -66,6 +66,21 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
     return item->pools ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
+/* Stores the type of row I of CELLS in *TYPE. Of texts, whose type was stored before that of a
+ * probe, what is parked and the shares stay. */
+static void put_type(struct attn_head_type *type, const struct attn_table_cells *cells, size_t i)
+{
+    const bool is_first = !type->kind;
+
+    type->kind = cells->kinds[i];
+    type->weight = cells->weights[i];
+    if (!is_first)
+        return;
+    type->park = cells->parks[i];
+    for (size_t k = 0; k < ATTN_N_MIX_CLASS; k++)
+        type->shares[k] = cells->shares ? cells->shares[i * ATTN_N_MIX_CLASS + k] : (double)NAN;
+}
+
 /* Gives HEADS the kinds of their rows in TABLE; with IS_PROBE only `induction` and `duplicate`. */
 static enum attn_status take_kinds(const struct attn_page_heads *heads,
                                    const struct attn_table *table, bool is_probe,
@@ -82,10 +97,8 @@ static enum attn_status take_kinds(const struct attn_page_heads *heads,
         const size_t n = is_taken && attn_table_read_head(table, i, &at) ? heads->n : 0;
 
         for (size_t k = 0; k < n; k++)
-            if (attn_location_compare(&heads->items[k].at, &at) == 0) {
-                heads->items[k].type = (struct attn_head_type){
-                    .kind = kind, .weight = cells.weights[i], .park = cells.parks[i]};
-            }
+            if (attn_location_compare(&heads->items[k].at, &at) == 0)
+                put_type(&heads->items[k].type, &cells, i);
     }
     attn_table_cells_release(&cells);
     return status;

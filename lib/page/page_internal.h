@@ -382,7 +382,11 @@ void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_r
 void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
                           struct attn_color_range range, double unit);
 
-/* Writes the kinds of heads, [{letter, name, words, hue}]; a head has the index of its kind. */
+/* Writes the "bar" of a head (attn_head_bar): of each part its kind and where it ends, 0 to 1. */
+void attn_page_push_bar(struct attn_json_writer *json, const double *shares, double park);
+
+/* Writes the kinds of heads, [{letter, name, brief, words, hue}]; a head has the index of its kind.
+ */
 void attn_page_push_kinds(struct attn_json_writer *json);
 
 /* Writes a number with N_DIGIT digits, independently of the locale; null if it is not finite. */

@@ -24,6 +24,19 @@ void attn_page_push_number(struct attn_json_writer *json, int n_digit, double va
         attn_json_null(json);
 }
 
+void attn_page_push_bar(struct attn_json_writer *json, const double *shares, double park)
+{
+    struct attn_head_part parts[ATTN_HEAD_PARTS];
+    const size_t n = attn_head_bar(shares, park, parts);
+
+    attn_json_begin(attn_json_key(json, "bar"), '[');
+    for (size_t i = 0; i < n; i++) {
+        attn_json_size(json, (size_t)(parts[i].kind - attn_head_kind_at(0)));
+        attn_page_push_number(json, 3, parts[i].end);
+    }
+    attn_json_end(json);
+}
+
 void attn_page_push_kinds(struct attn_json_writer *json)
 {
     attn_json_begin(json, '[');
@@ -35,6 +48,7 @@ void attn_page_push_kinds(struct attn_json_writer *json)
         attn_json_begin(json, '{');
         attn_json_string(attn_json_key(json, "letter"), &kind->letter, 1);
         attn_json_text(attn_json_key(json, "name"), kind->name);
+        attn_json_text(attn_json_key(json, "brief"), kind->brief);
         attn_json_text(attn_json_key(json, "words"), kind->words);
         attn_json_text(attn_json_key(json, "hue"), hue);
         attn_json_end(json);

@@ -275,6 +275,7 @@ static void push_head(struct attn_json_writer *json, const struct attn_page *pag
                        (size_t)(head->type.kind - attn_head_kind_at(0)));
         attn_page_push_number(attn_json_key(json, "strength"), 3, head->type.weight);
         attn_page_push_number(attn_json_key(json, "park"), 3, head->type.park);
+        attn_page_push_bar(json, head->type.shares, head->type.park);
         if (head->type.name && strcmp(head->type.name, head->type.kind->name) != 0)
             attn_json_text(attn_json_key(json, "type"), head->type.name);
     }
@@ -290,7 +291,7 @@ static void push_head(struct attn_json_writer *json, const struct attn_page *pag
 }
 
 /* Returns the position of the row that is shown first: for a picture the first query, otherwise the
- * mask token or the last query. */
+ * mask token or the last query that the tokenizer did not add. */
 static size_t first_query(const struct attn_page *page)
 {
     const struct attn_writer *writer = &page->base;
@@ -302,6 +303,9 @@ static size_t first_query(const struct attn_page *page)
                    : writer->queries[0];
     if (mask && writer->query_rank[*mask] != SIZE_MAX)
         return *mask;
+    for (size_t i = writer->n_query; i-- > 0;) /* [SEP] parks, and it is no word */
+        if (writer->queries[i] + writer->labels.n_back < writer->n_position)
+            return writer->queries[i];
     return writer->queries[writer->n_query - 1];
 }
 

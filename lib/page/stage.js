@@ -7,7 +7,7 @@
 // that the viewer shows (viewer.js, live.js).
 'use strict';
 globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, lent }) => {
-const { $, state } = viewer, { el, svgEl, written } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
+const { $, state } = viewer, { el, svgEl, written, partsOf, barOf } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // The kinds of layers of a translator, and where their heads look.
 const STACKS = [['cross', 'at the source'], ['decoder', 'in the translation'], ['encoder', 'in the source']];
@@ -637,22 +637,24 @@ function drawStrip() {
   stripOf = names;
   const keysOf = h => heads[h].group + ':' + heads[h].kv_head;
   heads.forEach((head, h) => {
-    const { name, letter, hue, strength = 0, park = 0 } = { ...viewer.run.kinds.find(kind => kind.name === 'mixed'), ...types[h] }, node = cells[h];
+    const { name, brief, hue, strength = 0, park = 0, bar = [] } = { ...viewer.run.kinds.find(kind => kind.name === 'mixed'), ...types[h] }, node = cells[h];
     // heads that share keys and values stand together
     const isApart = head.kv_head !== undefined && heads[h - 1]?.group === head.group && keysOf(h - 1) !== keysOf(h), look = [isApart, isOff(h), h === state.h].join();
     if (looks[h] === look) return;
     looks[h] = look;
     for (const [kind, isIt] of [['apart', isApart], ['chosen', h === state.h], ['off', isOff(h)]]) node.classList.toggle(kind, isIt);
     node.style.setProperty('--hue', hue);
-    node.style.setProperty('--strength', Math.round(isCrowded ? 25 + 65 * strength : 15 + 50 * strength) + '%');
-    node.style.setProperty('--rest', Math.round(100 * (1 - park)) + '%');
-    node.lastChild.textContent = letter;
+    // with a bar the ground is nearly white, but for heads with a job
+    const light = bar.length > 0 ? /induction|duplicate/.test(name) ? 35 : 8 : 15 + 50 * strength;
+    node.style.setProperty('--strength', Math.round(isCrowded ? 25 + 65 * strength : light) + '%');
+    node.style.setProperty('--bar', barOf(bar, viewer.run.kinds));
+    node.lastChild.textContent = t(name) === name ? brief : t(name);
     Object.assign(node.dataset, { kind: name, name: shownName(h) + ' ' + t(name) + (park >= 0.005 ? ', ' + t('parked {} %', Math.round(100 * park)) : '') });
     node.tabIndex = h === state.h ? 0 : -1;
     node.setAttribute('aria-checked', String(h === state.h));
     node.setAttribute('aria-label', t('head {}, which looks most at: {}', shownName(h), t(name)) + (isOff(h) ? ', ' + t('switched off') : ''));
   });
-  kinds.forEach((node, i) => { node.hidden = !types.some(({ kind }) => kind === i); });
+  kinds.forEach((node, i) => { node.hidden = !types.some(({ kind, bar = [] }) => kind === i || partsOf(bar, viewer.run.kinds).some(part => part.kind === i && part.end - part.begin >= 0.02)); });
   $('stage-pick').value = state.h;
 }
 

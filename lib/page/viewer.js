@@ -64,7 +64,7 @@ function arrange() {
 takeRun(JSON.parse($('run').textContent), id => $(id).textContent);
 
 // The kinds of heads, which later runs of a live page do not change.
-const types = new Map(heads.map(({ at, kind, strength, park }) => [at, { kind, strength, park, ...run.kinds[kind] }]));
+const types = new Map(heads.map(({ at, kind, strength, park, bar }) => [at, { kind, strength, park, bar, ...run.kinds[kind] }]));
 const typeOf = h => types.get(heads[h].at) ?? {};
 
 const headName = h => heads[h].name;

@@ -414,6 +414,35 @@ static bool veil_takes_black(const struct attn_figure_pen *pen, int level)
     return attn_rgb_takes_black((struct attn_rgb){parts[0], parts[1], parts[2]});
 }
 
+void attn_figure_add_bars(struct attn_figure_pen *pen, struct attn_figure_view view,
+                          struct attn_figure_place place)
+{
+    const struct attn_grid *grid = pen->content->grid;
+    const double width = attn_figure_cell_width(place), height = place.side * ATTN_FIGURE_BAR;
+
+    for (size_t i = 0; grid->shares && i < view.n_row * view.n_col; i++) {
+        const size_t r = i / view.n_col, c = i % view.n_col;
+        const size_t at = view.first + r * stride_of(view) + c;
+        const double left = place.x + (double)c * width + 1,
+                     top = place.y + (double)(r + 1) * place.side;
+        struct attn_head_part parts[ATTN_HEAD_PARTS];
+        size_t n = 0;
+
+        if (kind_at(view, r, c) == ATTN_CELL_VALUE)
+            n = attn_head_bar(grid->shares + at * ATTN_N_MIX_CLASS, grid->parks[at], parts);
+        for (size_t p = 0; p < n; p++) {
+            const bool is_parked = parts[p].kind == attn_head_kind_at(ATTN_HEAD_KIND_PARKS);
+            const struct attn_rgb color = attn_rgb_mix(
+                parts[p].kind->hue, is_parked ? ATTN_HEAD_PALE / 100.0 : 1, pen->options->theme);
+
+            attn_shapes_add_box(pen->shapes, (struct attn_shape_box){
+                                                 left + parts[p].begin * (width - 1), top - height,
+                                                 (parts[p].end - parts[p].begin) * (width - 1),
+                                                 height, attn_rgb_number(color)});
+        }
+    }
+}
+
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place)
 {
@@ -429,6 +458,8 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
         const struct attn_color_range range = range_in(pen, view, r);
 
         text.y = place.y + ((double)r + 0.5) * place.side + 0.35 * text.size;
+        if (pen->content->grid->shares)
+            text.y -= place.side * ATTN_FIGURE_BAR / 2;
         for (size_t c = 0; c < view.n_col; c++) {
             size_t n;
             const char *bytes;

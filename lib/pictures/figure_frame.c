@@ -517,10 +517,22 @@ static double tick_width(const struct attn_figure_pen *pen)
     return TICK + 4 + ATTN_FIGURE_SMALL * width;
 }
 
-/* Returns the distance between columns of kinds. */
-static double kind_width(void)
+/* Returns how many steps of the hue of a kind the legend shows. */
+static int kind_steps(const struct attn_figure_pen *pen)
 {
-    return KIND_STEPS * SLIM + TICK + 4 + ceil(attn_figure_text_width(11, ATTN_FIGURE_SMALL));
+    return pen->content->grid->shares ? 1 : KIND_STEPS;
+}
+
+/* Returns the distance between columns of kinds. */
+static double kind_width(const struct attn_figure_pen *pen)
+{
+    return kind_steps(pen) * SLIM + TICK + 4 + ceil(attn_figure_text_width(11, ATTN_FIGURE_SMALL));
+}
+
+/* Returns the number of kinds in the legend. */
+static size_t n_kind(const struct attn_figure_pen *pen)
+{
+    return (size_t)__builtin_popcount(pen->content->grid->kinds);
 }
 
 /* Returns the number of columns of the legend of kinds: beside the picture it is no higher, below
@@ -531,8 +543,8 @@ static size_t n_kind_column(const struct attn_figure_pen *pen)
     const double n_row = fmax(1, floor((frame->height - SWATCH) / ENTRY));
 
     if (frame->lies)
-        return (size_t)fmax(1, floor((frame->right - ATTN_FIGURE_PAD) / kind_width()));
-    return frame->height == 0 ? 1 : (size_t)ceil(ATTN_N_HEAD_KIND / n_row);
+        return (size_t)fmax(1, floor((frame->right - ATTN_FIGURE_PAD) / kind_width(pen)));
+    return frame->height == 0 ? 1 : (size_t)ceil((double)n_kind(pen) / n_row);
 }
 
 static struct attn_figure_size lying_size(const struct attn_figure_pen *pen);
@@ -545,8 +557,8 @@ struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pe
     if (attn_figure_has_kinds(pen)) {
         const size_t n = n_kind_column(pen);
 
-        return (struct attn_figure_size){
-            kind_width() * (double)n, ceil((double)ATTN_N_HEAD_KIND / (double)n) * ENTRY + SWATCH};
+        return (struct attn_figure_size){kind_width(pen) * (double)n,
+                                         ceil((double)n_kind(pen) / (double)n) * ENTRY + SWATCH};
     }
     if (pen->layout.lies)
         return lying_size(pen);
@@ -651,33 +663,54 @@ static double add_cell_kind(struct attn_figure_pen *pen, enum attn_cell_kind kin
     return attn_figure_text_width(strlen(names[kind]), ATTN_FIGURE_SMALL);
 }
 
-/* Adds the legend of kinds of heads, one line each: the hue for weights 0 to 1, letter and name. */
+static void add_kind_name(struct attn_figure_pen *pen, const struct attn_head_kind *kind, double x,
+                          double y)
+{
+    const struct attn_grid *grid = pen->content->grid;
+    const bool is_part = grid->shares && kind == attn_head_kind_at(ATTN_HEAD_KIND_PARKS);
+    char name[24];
+    const int n = grid->has_letters
+                      ? snprintf(name, sizeof name, "%c %s", kind->letter, kind->name)
+                      : snprintf(name, sizeof name, "%s", is_part ? "parked" : kind->name);
+
+    add_tick(pen, x, y, name, (size_t)n);
+}
+
+/* Adds the legend of kinds of heads, one line each: the hue for weights 0 to 1, or of bars, and the
+ * name, after the letter if cells have letters. */
 static void add_kinds(struct attn_figure_pen *pen, double x, double y)
 {
-    const size_t n_column = n_kind_column(pen);
-    const size_t n_row = (ATTN_N_HEAD_KIND + n_column - 1) / n_column;
+    const struct attn_grid *grid = pen->content->grid;
+    const size_t n_column = n_kind_column(pen), n_row = (n_kind(pen) + n_column - 1) / n_column;
+    const int n_step = kind_steps(pen);
     const double top = y;
     const struct attn_shape_text line = {
         .x = x - 1, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
 
-    attn_shapes_add_string(pen->shapes, &line, "beside parks");
-    for (size_t k = 0; k < ATTN_N_HEAD_KIND; k++) {
+    attn_shapes_add_string(pen->shapes, &line, grid->shares ? "weight on" : "beside parks");
+    for (size_t k = 0, n = 0; k < ATTN_N_HEAD_KIND; k++) {
         const struct attn_head_kind *kind = attn_head_kind_at(k);
-        char name[24];
-        const int n = snprintf(name, sizeof name, "%c %s", kind->letter, kind->name);
+        const bool is_pale = grid->shares && k == ATTN_HEAD_KIND_PARKS;
 
+        if (!(grid->kinds >> k & 1))
+            continue;
         y += ENTRY;
-        if (k > 0 && k % n_row == 0) {
-            x += kind_width();
+        if (n > 0 && n % n_row == 0) {
+            x += kind_width(pen);
             y = top + ENTRY;
         }
-        for (int i = 0; i < KIND_STEPS; i++)
-            attn_shapes_add_box(pen->shapes,
-                                (struct attn_shape_box){x + i * SLIM, y, SLIM, SWATCH,
-                                                        attn_rgb_number(attn_hue_color(
-                                                            kind->hue, (double)i / (KIND_STEPS - 1),
-                                                            pen->options->theme))});
-        add_tick(pen, x + KIND_STEPS * SLIM - RAMP_WIDTH, y + SWATCH / 2.0, name, (size_t)n);
+        n++;
+        for (int i = 0; i < n_step; i++) {
+            const double place = is_pale ? ATTN_HEAD_PALE / 100.0
+                                         : (i + 1.0 - (n_step > 1)) / (n_step - (n_step > 1));
+
+            attn_shapes_add_box(
+                pen->shapes,
+                (struct attn_shape_box){x + i * SLIM, y, SLIM, SWATCH,
+                                        attn_rgb_number((is_pale ? attn_rgb_mix : attn_hue_color)(
+                                            kind->hue, place, pen->options->theme))});
+        }
+        add_kind_name(pen, kind, x + n_step * SLIM - RAMP_WIDTH, y + SWATCH / 2.0);
     }
 }
 

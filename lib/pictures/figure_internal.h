@@ -22,6 +22,7 @@ enum {
 
 enum { ATTN_FIGURE_PARTS = 4 }; /* in print, sides of cells are multiples of 1/4 unit */
 
+#define ATTN_FIGURE_BAR 0.28  /* height of the bar of a head as a part of its cell */
 #define ATTN_FIGURE_LEAST 5.0 /* font size of the smallest easily readable letters, in points */
 #define ATTN_FIGURE_TEXT 13.5 /* font size of labels: 9 points */
 
@@ -280,6 +281,10 @@ void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, doub
  * magnitude is at least LEAST. */
 size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_figure_view view,
                                  double least);
+
+/* Adds the bars of heads at the foot of cells of a map, if it has them. */
+void attn_figure_add_bars(struct attn_figure_pen *pen, struct attn_figure_view view,
+                          struct attn_figure_place place);
 
 /* Adds the numbers in cells, if they are wanted and fit. */
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,

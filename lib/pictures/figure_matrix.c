@@ -476,6 +476,7 @@ static void add_block(struct attn_figure_pen *pen, const struct matrix_layout *l
     attn_figure_add_hatches(pen, view, place);
     attn_figure_add_rules(pen, view, place);
     attn_figure_add_values(pen, view, place);
+    attn_figure_add_bars(pen, view, place);
     if (!view.is_scarce)
         attn_figure_add_frame(pen, place.x, place.y,
                               (double)view.n_col * attn_figure_cell_width(place), layout->height);

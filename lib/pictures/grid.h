@@ -109,6 +109,11 @@ struct attn_grid {
     /* texts shown in the cells, row by row; NULL: the numbers are shown */
     const struct attn_token_texts *cells;
     int digits; /* decimals of numbers that are not in percent */
+    /* for a map of heads: what each cell's head parks and the shares of the rest (attn_head_bar),
+     * or NULL; and which kinds the legend has, bits of their numbers */
+    const double *parks, *shares; /* [cells], [cells, ATTN_N_MIX_CLASS] */
+    uint32_t kinds;
+    bool has_letters; /* the cells of a map have letters instead of names */
 };
 
 /* Returns the grid of MATRICES [n] of RUN. TOKENS must come from attn_token_labels_init. */

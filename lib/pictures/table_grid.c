@@ -153,6 +153,28 @@ static void put_numbers(const struct attn_table *table, const size_t *placed, bo
     }
 }
 
+/* Reads the columns rest_self to rest_elsewhere, if there are any. */
+static enum attn_status read_rest(const struct attn_table *table, struct attn_table_cells *cells,
+                                  struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table);
+
+    for (size_t k = 0; k < ATTN_N_MIX_CLASS; k++) {
+        char name[24];
+        size_t column;
+
+        snprintf(name, sizeof name, "rest_%s", attn_head_kind_at(k)->name);
+        column = attn_table_find(table, name);
+        if (column == SIZE_MAX)
+            return ATTN_OK;
+        if (!cells->shares)
+            ATTN_TRY(ATTN_ALLOC(cells->shares, attn_size_mul(n_row, ATTN_N_MIX_CLASS), err));
+        for (size_t i = 0; i < n_row; i++)
+            cells->shares[i * ATTN_N_MIX_CLASS + k] = (double)attn_table_number(table, i, column);
+    }
+    return ATTN_OK;
+}
+
 enum attn_status attn_table_kinds_find(const struct attn_table *table,
                                        struct attn_table_cells *cells, struct attn_error *err)
 {
@@ -177,7 +199,7 @@ enum attn_status attn_table_kinds_find(const struct attn_table *table,
         cells->weights[i] = fmax(0, (double)attn_table_number(table, i, shares));
         cells->parks[i] = fmax(0, (double)attn_table_number(table, i, parks));
     }
-    return ATTN_OK;
+    return read_rest(table, cells, err);
 }
 
 /* Returns how many heads share keys and values; 0 if they do not. */
@@ -194,33 +216,74 @@ static size_t n_sharing(const struct attn_table *table, size_t n_head)
     return n_kv > 1 && n_kv < n_head ? n_head / n_kv : 0;
 }
 
-/* Puts the letter of each placed head into its cell, on the hue of its kind. */
-static enum attn_status put_kinds(const struct attn_table *table, const size_t *placed,
-                                  struct attn_table_cells *cells, struct attn_error *err)
+/* Returns the strength of the hue of row ROW of a map, 0 to 1: the root of the weight of its kind;
+ * if cells have bars, only the ground of heads with a job is not empty. */
+static double strength_of(const struct attn_table_cells *cells, size_t row)
 {
-    const size_t n = cells->columns.axis.n;
+    const struct attn_head_kind *kind = cells->kinds[row];
+
+    if (cells->shares)
+        return kind == attn_head_kind_at(ATTN_MIX_INDUCTION) ||
+                       kind == attn_head_kind_at(ATTN_MIX_DUPLICATE)
+                   ? 0.35
+                   : 0;
+    return sqrt(fmin(cells->weights[row] * (1 - cells->parks[row]), 1));
+}
+
+/* Puts the bar of row ROW into cell I, and its parts into the legend. */
+static void put_bar(struct attn_table_cells *cells, size_t row, size_t i)
+{
+    const double least = 0.02;
+    double *shares = cells->bars + cells->matrix.n_row * cells->columns.axis.n;
+    struct attn_head_part parts[ATTN_HEAD_PARTS];
+    size_t n;
+
+    shares += i * ATTN_N_MIX_CLASS;
+    memcpy(shares, cells->shares + row * ATTN_N_MIX_CLASS, ATTN_N_MIX_CLASS * sizeof *shares);
+    cells->bars[i] = cells->parks[row];
+    n = attn_head_bar(shares, cells->bars[i], parts);
+    for (size_t p = 0; p < n; p++)
+        if (parts[p].end - parts[p].begin >= least)
+            cells->grid.kinds |= UINT32_C(1) << (parts[p].kind - attn_head_kind_at(0));
+}
+
+/* Puts the name of each placed head into its cell, with its bar, or if there are many columns the
+ * letter; without bars on the hue of its kind. */
+static enum attn_status put_kinds(const struct attn_table *table, const size_t *placed,
+                                  bool has_names, struct attn_table_cells *cells,
+                                  struct attn_error *err)
+{
+    const size_t n = cells->columns.axis.n, n_cell = cells->matrix.n_row * n;
     struct attn_token_texts *texts = &cells->texts;
 
     ATTN_TRY(attn_table_kinds_find(table, cells, err));
-    ATTN_TRY(ATTN_ALLOC(texts->ends, cells->matrix.n_row * n, err));
-    for (size_t i = 0; i < cells->matrix.n_row * n; i++) {
+    ATTN_TRY(ATTN_ALLOC(texts->ends, n_cell, err));
+    if (cells->shares)
+        ATTN_TRY(ATTN_ALLOC(cells->bars, attn_size_mul(n_cell, ATTN_HEAD_PARTS), err));
+    for (size_t i = 0; i < n_cell; i++) {
         const struct attn_head_kind *kind = placed[i] < SIZE_MAX ? cells->kinds[placed[i]] : NULL;
 
         if (kind) {
-            const double place =
-                sqrt(fmin(cells->weights[placed[i]] * (1 - cells->parks[placed[i]]), 1));
             const size_t number = (size_t)(kind - attn_head_kind_at(0));
+            const double level = round(strength_of(cells, placed[i]) * (ATTN_KIND_LEVELS - 1));
 
-            attn_level_matrix_put(&cells->matrix, i / n, i % n,
-                                  (float)(((double)(number * ATTN_KIND_LEVELS) +
-                                           round(place * (ATTN_KIND_LEVELS - 1))) /
-                                          (ATTN_N_COLOR - 1)));
-            attn_buffer_append_char(&texts->bytes, kind->letter);
+            attn_level_matrix_put(
+                &cells->matrix, i / n, i % n,
+                (float)(((double)(number * ATTN_KIND_LEVELS) + level) / (ATTN_N_COLOR - 1)));
+            attn_buffer_append(&texts->bytes, has_names ? kind->brief : &kind->letter,
+                               has_names ? strlen(kind->brief) : 1);
+            if (!has_names)
+                cells->grid.kinds |= UINT32_C(1) << number;
+            if (cells->shares)
+                put_bar(cells, placed[i], i);
         }
         texts->ends[texts->n++] = texts->bytes.size;
     }
     cells->columns.axis.n_together = n_sharing(table, n);
     cells->grid.cells = texts;
+    cells->grid.has_letters = !has_names;
+    cells->grid.parks = cells->bars;
+    cells->grid.shares = cells->bars ? cells->bars + n_cell : NULL;
     return attn_buffer_check(&texts->bytes, err);
 }
 
@@ -228,6 +291,7 @@ static enum attn_status read_cells(const struct attn_table *table,
                                    const struct attn_table_picture *picture, bool is_map,
                                    struct attn_table_cells *cells, struct attn_error *err)
 {
+    enum { MOST_NAMED = 12 }; /* columns with names instead of letters */
     enum attn_status status = ATTN_OK;
     size_t n_row, *placed;
 
@@ -237,7 +301,8 @@ static enum attn_status read_cells(const struct attn_table *table,
     ATTN_TRY(ATTN_ALLOC(placed, n_row * cells->columns.axis.n, err));
     place_rows(table, picture, is_map, cells, placed);
     if (is_map)
-        status = put_kinds(table, placed, cells, err);
+        status = put_kinds(table, placed, !cells->is_narrow && cells->columns.axis.n <= MOST_NAMED,
+                           cells, err);
     else
         put_numbers(table, placed, (picture->view.traits & ATTN_VIEW_PAIRS) != 0, cells);
     if (!is_map && cells->of.cells != SIZE_MAX)
@@ -798,11 +863,14 @@ static enum attn_status read_kind(const struct attn_table *table,
 /* Sets title, note and scale of a map of heads. */
 static void set_map_words(struct attn_grid *figure)
 {
+    const bool has_bars = figure->shares != NULL;
+
     figure->is_share = false;
     figure->quantity = "mean weight (square root)";
     figure->scale = (struct attn_color_scale){.curve = ATTN_CURVE_LINEAR, .span = ATTN_SPAN_UNIT};
-    figure->title = "where each head looks most";
-    figure->note = "the stronger a hue, the larger the mean weight (square root)";
+    figure->title = has_bars ? "what each head looks at" : "where each head looks most";
+    figure->note = has_bars ? "each bar is all weight of a head, the parked part pale"
+                            : "the stronger a hue, the larger the mean weight (square root)";
 }
 
 /* Sets the texts of the figure: the first two texts of PICTURE, each followed by the third. */
@@ -857,6 +925,7 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     if ((picture->view.traits & ATTN_VIEW_SPANS) != 0 && kind != ATTN_FIGURE_TOKENS)
         cells->of.texts = SIZE_MAX; /* names alone */
     cells->most_keys = most_keys(options);
+    cells->is_narrow = options->figure_width > 0 || options->cell > 0;
     if ((picture->view.traits & ATTN_VIEW_PARTS) != 0)
         return read_parts(table, picture, options->color_scale, cells, err);
     ATTN_TRY(attn_view_columns_check(
@@ -897,6 +966,8 @@ void attn_table_cells_release(struct attn_table_cells *cells)
     attn_free(cells->kinds);
     attn_free(cells->weights);
     attn_free(cells->parks);
+    attn_free(cells->shares);
+    attn_free(cells->bars);
     attn_free(cells->lows);
     attn_free(cells->highs);
     attn_free(cells->matrix.cells);

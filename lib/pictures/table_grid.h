@@ -46,8 +46,11 @@ struct attn_table_cells {
     float *lows, *highs;                 /* [cells] for plots: ends of intervals; owns */
     const struct attn_head_kind **kinds; /* [n_row of the table] kind of each head; owns */
     size_t most_keys;                    /* columns of a life */
+    bool is_narrow;                      /* the figure has a given width: names are letters */
     double *weights, *parks; /* [n_row of the table] the share of each head in its kind, and what it
                                 parks; own */
+    double *shares; /* [n_row of the table, ATTN_N_MIX_CLASS] of the rest; owns, NULL if unknown */
+    double *bars;   /* of a map: parks and shares of its cells; owns */
 };
 
 /* Returns true if the rows of PICTURE are parts of the text of its run. */
@@ -75,8 +78,9 @@ void attn_table_cells_release(struct attn_table_cells *cells);
  * digits. */
 int attn_table_cell_digits(const struct attn_column *column, double most, bool has_parts);
 
-/* Finds the kind of the head in each row of TABLE, how strong it is, and what it parks. Fills
- * `kinds`, `weights` and `parks` of CELLS. */
+/* Finds the kind of the head in each row of TABLE, how strong it is, what it parks, and if the
+ * table has them the shares of the rest. Fills `kinds`, `weights`, `parks` and `shares` of CELLS.
+ */
 enum attn_status attn_table_kinds_find(const struct attn_table *table,
                                        struct attn_table_cells *cells, struct attn_error *err);
 

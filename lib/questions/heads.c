@@ -63,7 +63,8 @@ enum {
     MOST, /* the class of the largest share of what is not parked */
     SHARE,
     PARK,
-    RIGHT, /* over items */
+    REST,                            /* with has_shares, for each class of enum attn_mix_class */
+    RIGHT = REST + ATTN_N_MIX_CLASS, /* over items */
     ROW_TYPE,
     N_COLUMN
 };
@@ -83,6 +84,8 @@ enum {
     SHOW_PATCHED = 4096,
     SHOW_MEASURES = 8192
 };
+
+#define SHOW_SHARES (UINT64_C(1) << 63) /* above those of the measures */
 
 /* Entropies and distances are unbounded; shares are 0 to 1. */
 #define MEASURE_RANGE(id, is_count)                                                                \
@@ -109,6 +112,11 @@ enum {
                  .traits = MEASURE_TRAITS(id, is_count),                                           \
                  .shown = ATTN_MEASURE_BIT(ATTN_MEASURE_##id) * SHOW_MEASURES},
 
+#define REST_COLUMN(class, name)                                                                   \
+    [REST + ATTN_MIX_##class] = ATTN_COLUMN_QUANTITY(                                              \
+        "rest_" name, 4, NULL, SHARE, "share in the weight beside parks: " name,                   \
+        .traits = ATTN_TRAIT_DERIVED, .shown = SHOW_SHARES)
+
 static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
@@ -120,6 +128,16 @@ static const struct attn_column columns[N_COLUMN] = {
                                    .traits = ATTN_TRAIT_DERIVED, .shown = SHOW_TYPE),
     [PARK] =
         ATTN_COLUMN_QUANTITY("park", 4, NULL, SHARE, "weight that is parked", .shown = SHOW_TYPE),
+    REST_COLUMN(SELF, "self"),
+    REST_COLUMN(PREVIOUS, "previous"),
+    REST_COLUMN(NEXT, "next"),
+    REST_COLUMN(INDUCTION, "induction"),
+    REST_COLUMN(DUPLICATE, "duplicate"),
+    REST_COLUMN(MARKS, "marks"),
+    REST_COLUMN(START, "start"),
+    REST_COLUMN(NEAR, "near"),
+    REST_COLUMN(SENTENCE, "sentence"),
+    REST_COLUMN(ELSEWHERE, "elsewhere"),
     [MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
     [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
     [DIRECT] =
@@ -288,8 +306,9 @@ static const struct attn_param param_rows[] = {
                .keys = "to", .second = offsetof(struct attn_heads_args, to.n)),
     ATTN_PARAM(FLAG, "renormalize", NULL, struct attn_heads_args, renormalizes,
                "measure what is left of each row without the keys where heads park weight, as "
-               "`attn-cli sinks` with `by park` lists them, divided by its sum; also the weight "
-               "from `from` to `to`. Without types"),
+               "`attn-cli sinks` with `by park` lists them, divided by its sum: entropy, max, "
+               "distance and all shares, and the weight from `from` to `to`. Rows that see parks "
+               "alone do not count. Without types, which are of the rest anyway"),
     ATTN_PARAM(
         FLAG, "effect", NULL, struct attn_heads_args, has_effect,
         "add a column: how the answer changes without the head, as `attn-cli ablate` measures it"),
@@ -318,6 +337,10 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(REAL, "threshold", "X", struct attn_heads_args, threshold,
                "the share of the weight beside parks above which one class names a head; "
                "default: 0.5"),
+    ATTN_PARAM(FLAG, "shares", NULL, struct attn_heads_args, has_shares,
+               "add the shares from which the type follows, of the weight beside parks: rest_self, "
+               "rest_previous, ...; they add up to 1. `figure map`, which has them without "
+               "`shares`, and the cards of an atlas draw them as bars"),
     ATTN_PARAM(TEXT, "sort", "COLUMN", struct attn_heads_args, sort,
                "sort by this column, the largest first", .traits = ATTN_PARAM_NO_OPTION),
     ATTN_PARAM(COUNT, "limit", "N", struct attn_heads_args, n_most, "return N rows; default: all",
@@ -342,7 +365,8 @@ static const struct attn_param_rule rules[] = {
     {.given = "threshold:0", .message = "@ is 0, expected above 0 and at most 1"},
     {.given = "keep", .needs = "localize"},
     {.given = "measures|from|to|pattern|effect|threshold|by:layer", .excludes = "localize"},
-    {.given = "threshold|by:layer|localize", .excludes = "renormalize"},
+    {.given = "threshold|shares|by:layer|localize", .excludes = "renormalize"},
+    {.given = "shares", .excludes = "pairs|by:layer|localize"},
     {.given = "runs", .needs = "probe"},
     {.given = "special",
      .excludes = "probe",
@@ -372,8 +396,10 @@ const struct attn_question attn_question_heads = {
         "head does with the rest, scaled to 1: self, previous, next, induction,\n"
         "duplicate, marks, start (after a full stop), near (2 to 4 away), sentence,\n"
         "elsewhere, or two of these; even or broad if it spreads; mixed; parks from .9\n"
-        "on. Most and share are the class with the largest part of the rest, and this\n"
-        "part. A text of under 30 tokens has no types.\n"
+        "on. Induction and duplicate are shares of the rest in the rows whose token stood\n"
+        "before, at least 8. Most and share are the class with the largest part of the\n"
+        "rest, and this part; `shares` adds all parts. A text of under 30 tokens has no\n"
+        "types.\n"
         "`measures punctuation` shows how much a head looks at commas, full stops and the\n"
         "like.\n"
         "\n"
@@ -383,8 +409,8 @@ const struct attn_question attn_question_heads = {
         "may name the words to look between (from, to), and with `effect` a target.\n"
         "'attn-cli help measures' explains each of them.\n"
         "\n"
-        "`figure map` draws a cell for each head: its hue and letter are its type, and\n"
-        "heads that share keys and values stand together.\n"
+        "`figure map` draws a cell for each head: its type, and all its weight as a bar,\n"
+        "the parked part pale. Heads that share keys and values stand together.\n"
         "\n"
         "`html` over `items` is an atlas: points by any two measures, which open cards:\n"
         "five texts in which a head looks most strongly at another token than the first,\n"
@@ -1058,7 +1084,9 @@ static uint64_t shows(const void *state)
 
     return (args->by == ATTN_HEADS_BY_LAYER ? 0 : SHOW_HEAD) |
            (args->is_localized ? SHOW_LOCALIZED | (args->study ? SHOW_SELECTED : 0) : 0) |
-           (has_types(args) ? SHOW_TYPE : 0) | (args->pattern ? SHOW_PATTERN : 0) |
+           (has_types(args) ? SHOW_TYPE : 0) |
+           (has_types(args) && args->has_shares ? SHOW_SHARES : 0) |
+           (args->pattern ? SHOW_PATTERN : 0) |
            (!heads->has_pairs      ? 0
             : has_percentile(args) ? SHOW_WEIGHT | SHOW_PERCENTILE
                                    : SHOW_WEIGHT) |
@@ -1079,6 +1107,8 @@ static void put_type(const struct attn_heads_args *args, const struct attn_head_
     row[MOST] = attn_cell_string(type.largest ? type.largest->name : NULL);
     row[SHARE] = attn_cell_real_or_missing(type.largest ? type.weight : (double)NAN);
     row[PARK] = attn_cell_real_or_missing(type.park);
+    for (int k = 0; k < ATTN_N_MIX_CLASS; k++)
+        row[REST + k] = attn_cell_real_or_missing(type.largest ? type.shares[k] : (double)NAN);
 }
 
 /* Fills the cells of ROW [N_COLUMN] with the numbers FOUND [N_COLUMN]. */

@@ -25,6 +25,8 @@
  *                    (measures/head_kind.h); missing for fewer than 30 tokens
  *     most, share    the class with the largest part of this weight, and the part
  *     park           the part of all weight that is parked (measures/parks.h)
+ *     rest_CLASS     with has_shares: the part of each class of measures/head_mix.h in what is not
+ *                    parked
  *     mul, abs       with a given pattern P: sum A P / sum A, and 1 - sum |A - P| / T
  *     weight, percentile     with from and to: mean over the rows of `from` of the weight on the
  *                    columns of `to`; the share of all pairs of a word and an earlier word whose
@@ -101,6 +103,7 @@ struct attn_heads_args {
     /* measures the weight that is not parked (measures/parks.h), each row of it divided by its
      * sum, without types */
     bool renormalizes;
+    bool has_shares; /* adds the shares of all classes of the rest, rest_self to rest_elsewhere */
 };
 
 #define ATTN_HEADS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("heads", attn_heads_args)

@@ -1191,6 +1191,7 @@ static const struct {
     {"    effects", offsetof(struct attn_heads_args, effects)},
     {"    corrupted", offsetof(struct attn_heads_args, corrupted)},
     {"    renormalizes", offsetof(struct attn_heads_args, renormalizes)},
+    {"    has_shares", offsetof(struct attn_heads_args, has_shares)},
     {"attn_attention_args", sizeof(struct attn_attention_args)},
     {"    kind", offsetof(struct attn_attention_args, kind)},
     {"    mask", offsetof(struct attn_attention_args, mask)},

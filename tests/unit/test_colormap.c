@@ -141,8 +141,10 @@ START_TEST(kinds_of_heads_darken_with_their_weight)
 {
     for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++) {
         const struct attn_head_kind *kind = attn_head_kind_at(i);
+
         double last = 2;
 
+        ck_assert_uint_le(strlen(kind->brief), 7);
         for (int theme = 0; theme < 2; theme++)
             ck_assert_uint_eq(number_of(attn_hue_color(kind->hue, 1, (enum attn_theme)theme)),
                               kind->hue);
@@ -161,6 +163,23 @@ START_TEST(kinds_of_heads_darken_with_their_weight)
 }
 END_TEST
 
+/* The bar of a head with marks .75 and elsewhere .25 of the rest, and .6 parked. */
+static void assert_bar(const struct attn_head_type *type)
+{
+    static const double none[ATTN_N_MIX_CLASS] = {(double)NAN, (double)NAN};
+    struct attn_head_part parts[ATTN_HEAD_PARTS];
+
+    ck_assert_uint_eq(attn_head_bar(type->shares, type->park, parts), 3);
+    ck_assert_str_eq(parts[0].kind->name, "marks");
+    ck_assert_str_eq(parts[1].kind->name, "elsewhere");
+    ck_assert_str_eq(parts[2].kind->name, "parks");
+    ck_assert_double_eq_tol(parts[0].end, 0.3, 1e-12);
+    ck_assert_double_eq_tol(parts[1].end, 0.4, 1e-12);
+    ck_assert_double_eq_tol(parts[2].begin, 0.4, 1e-12);
+    ck_assert(parts[0].begin == 0 && parts[2].end == 1);
+    ck_assert_uint_eq(attn_head_bar(none, 1, parts), 1); /* all is parked */
+}
+
 START_TEST(a_head_has_the_type_of_the_weight_beside_parks)
 {
     /* rows of 10 keys with 3 in its sentence, 60 % parked */
@@ -175,6 +194,7 @@ START_TEST(a_head_has_the_type_of_the_weight_beside_parks)
     ck_assert_str_eq(type.name, "marks");
     ck_assert_double_eq_tol(type.park, 0.6, 1e-12);
     ck_assert_double_eq_tol(type.weight, 0.75, 1e-12);
+    assert_bar(&type);
     mix.weights[ATTN_MIX_INDUCTION] = 6; /* of rows that see their token again, of 10 unparked */
     mix.repeated = 10, mix.n_repeated = 7;
     ck_assert_str_eq(attn_head_type_of(&mix, 0).name, "marks"); /* too few rows */

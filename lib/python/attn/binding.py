@@ -2490,6 +2490,7 @@ attn_heads_args._fields_ = [
     ("effects", c_uint),
     ("corrupted", attn_input),
     ("renormalizes", c_bool),
+    ("has_shares", c_bool),
 ]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),

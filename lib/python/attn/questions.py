@@ -261,8 +261,9 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
 def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, repeats: int = 0, seed: int = 0,
           runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None, to=None, renormalize: bool = False,
           effect: bool = False, by: str = "head", localize: bool = False, keep: int = 0, tower: str = "text",
-          threshold: float = 0, target=None, foil=None, at=None, metric: str = "auto", drop_sinks: float = 0,
-          sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+          threshold: float = 0, shares: bool = False, target=None, foil=None, at=None, metric: str = "auto",
+          drop_sinks: float = 0, sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
+          **options) -> Table:
     """Where each head looks, and what type of head it is.
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
@@ -272,17 +273,18 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     Most heads of real models park weight that they do not need on the first token or another sink (park; `attn-cli
     sinks` lists the places). The type says what a head does with the rest, scaled to 1: self, previous, next,
     induction, duplicate, marks, start (after a full stop), near (2 to 4 away), sentence, elsewhere, or two of these;
-    even or broad if it spreads; mixed; parks from .9 on. Most and share are the class with the largest part of the
-    rest, and this part. A text of under 30 tokens has no types. `measures punctuation` shows how much a head looks at
-    commas, full stops and the like.
+    even or broad if it spreads; mixed; parks from .9 on. Induction and duplicate are shares of the rest in the rows
+    whose token stood before, at least 8 of them. Most and share are the class with the largest part of the rest, and
+    this part; `shares` prints all parts. A text of under 30 tokens has no types. `measures punctuation` shows how much
+    a head looks at commas, full stops and the like.
 
     The numbers say where a head looks in this text. They do not say what it takes from there, nor whether that matters:
     see `effect` and `attn-cli ablate`. Over `items` the numbers are means, and the type follows from the means. Items
     may name the words to look between (from, to), and with `effect` a target. 'attn-cli help measures' explains each of
     them.
 
-    `figure map` draws a cell for each head: its hue and letter are its type, and heads that share keys and values stand
-    together.
+    `figure map` draws a cell for each head: its type, and a bar of all its weight by class, the parked part pale. Heads
+    that share keys and values stand together.
 
     `html` over `items` is an atlas: points by any two measures, which open cards: five texts in which a head looks most
     strongly at another token than the first, five in the middle and five drawn by chance, distances, and the tokens
@@ -306,7 +308,8 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     from_       with `to`: how much these queries look at those keys; positions or words of the text
     to          the keys that `from_` looks at; in cross-attention layers they are in the source
     renormalize measure what is left of each row without the keys where heads park weight, as `attn-cli sinks` with `by
-                park` lists them, divided by its sum; also the weight from `from_` to `to`. Without types
+                park` lists them, divided by its sum: entropy, max, distance and all shares, and the weight from `from_`
+                to `to`. Rows that see parks alone do not count. Without types, which are of the rest anyway
     effect      add a column: how the answer changes without the head, as `attn-cli ablate` measures it
     by          head (default), or layer: of a picture beside a text, one row per layer, with the means over its heads
                 (head, layer)
@@ -316,6 +319,8 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     tower       of a decoder that reads pictures beside a text: measure the decoder (text, default), or its tower, which
                 reads `image` alone (image) (text, image)
     threshold   the share of the weight beside parks above which one class names a head; default: 0.5
+    shares      add the shares from which the type follows, of the weight beside parks: rest_self, rest_previous, ...;
+                they add up to 1. `figure map` and an atlas draw them as bars, and have them without `shares`
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
