@@ -37,7 +37,7 @@ struct large {
 struct head {
     double *sums; /* [N_SUM, n] */
     double n_row, n_repeated, entropy, rest;
-    struct large large[N_LARGE]; /* of the last position, the largest first */
+    struct large large[N_LARGE]; /* of the row that is shown first, the largest first */
     double crossed, parked;      /* of attention to a source: all weight, and that on parks */
 };
 
@@ -46,7 +46,7 @@ struct attn_head_mixes {
     const struct attn_selection *selection;
     struct attn_parks *parks;
     const bool *is_parked; /* NULL before the last event */
-    size_t n, n_head, first_row;
+    size_t n, n_head, first_row, n_shown;
     struct head *heads;     /* [n_slot, n_head + 1] owns; the last of a layer: even rows */
     int *first_heads;       /* [n_slot] owns; whose rows make the even ones; -1: none yet */
     double *sums;           /* owns; of all heads */
@@ -169,6 +169,7 @@ enum attn_status attn_head_mixes_create(const struct attn_metric_settings *setti
     made->selection = selection;
     made->n = dims->n_position < ATTN_MIX_ROWS ? dims->n_position : ATTN_MIX_ROWS;
     made->n_head = dims->n_head;
+    made->n_shown = settings->n_shown > 0 ? settings->n_shown : dims->n_position;
     made->first_row = made->n > (size_t)2 * FIRST_ROW ? FIRST_ROW : 1;
     ATTN_RETURN_MADE(build(made, err), mixes, made, attn_head_mixes_free);
 }
@@ -257,8 +258,15 @@ static void add_cross(struct head *head, const struct attn_metric_row *row, size
         attn_metric_weight(&row->cells, 0) + (last > 0 ? attn_metric_weight(&row->cells, last) : 0);
 }
 
-/* Keeps the largest weights of ROW, but for the first key and those at the query. */
-static void keep_large(struct head *head, struct attn_row row, size_t query)
+static bool is_separator(const struct attn_metric_settings *settings, size_t key)
+{
+    return settings->tokens && key < settings->n_token &&
+           attn_metric_is_separator(settings->tokens[key], settings->token_sizes[key]);
+}
+
+/* Keeps the largest weights of ROW, but for the first key, those at the query, and [SEP]. */
+static void keep_large(const struct attn_metric_settings *settings, struct head *head,
+                       struct attn_row row, size_t query)
 {
     struct attn_cells cells;
 
@@ -266,7 +274,8 @@ static void keep_large(struct head *head, struct attn_row row, size_t query)
         for (size_t c = 0; c < cells.n; c++) {
             struct large item = {cells.first + c, (double)cells.values[c]};
 
-            if (item.key == 0 || item.key == query || item.key + 1 == query)
+            if (item.key == 0 || item.key + 1 == query || item.key == query ||
+                item.key == query + 1 || is_separator(settings, item.key))
                 continue;
             for (size_t k = 0; k < N_LARGE; k++)
                 if (item.weight > head->large[k].weight) {
@@ -318,8 +327,8 @@ static void add_pattern(struct attn_head_mixes *mixes, const struct attn_trace_e
             add_cross(head, &row, row.cells.n);
             continue;
         }
-        if (i + 1 == attn_selection_dims(mixes->selection)->n_position)
-            keep_large(head, row.cells, i);
+        if (i + 1 == mixes->n_shown)
+            keep_large(&mixes->settings, head, row.cells, i);
         if (i < mixes->first_row || i >= mixes->n || event->ahead > 0)
             continue;
         n_seen = count_keys(mixes, event, r, &n_key);

@@ -64,9 +64,10 @@ void attn_head_mixes_add(struct attn_head_mixes *mixes, const struct attn_trace_
 void attn_head_mixes_find(struct attn_head_mixes *mixes, const struct attn_location *at,
                           struct attn_head_mix *mix);
 
-/* Returns the largest weight of the last row of the head AT on another key than a park, the first,
- * the row itself and the one before, and stores the key in *key. Before attn_head_mixes_find only
- * the first key is a park. 0 if there is none, or the last row did not come. */
+/* Returns the largest weight of the row of the head AT that is shown first (`n_shown` of the
+ * settings) on another key than a park, the first, [SEP], the row itself and its neighbours, and
+ * stores the key in *key. Before attn_head_mixes_find only the first key is a park. 0 if there is
+ * none, or the row did not come. */
 double attn_head_mixes_look(const struct attn_head_mixes *mixes, const struct attn_location *at,
                             size_t *key);
 

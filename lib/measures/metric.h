@@ -48,6 +48,9 @@ struct attn_metric_settings {
     /* Of a picture: number of positions before its patches, and of patches in a row; 0: no picture,
      * so that measures of patches have no rows. */
     size_t n_front, n_patch_column;
+    /* positions up to the one from which a head is shown first: the mask token, or the last token
+     * that the tokenizer did not add; 0: all */
+    size_t n_shown;
     /* The heads have sinks; a measurement sets it from the sites of its selection. */
     bool has_sinks;
     /* [n_key] for the text and the source: 0 if a key is masked; NULL: no key is. Borrowed. */

@@ -167,15 +167,17 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
     if (!run->model)
         return (struct attn_metric_settings){
             .n_recalled = 1, .tokens = keys->items, .token_sizes = keys->sizes, .n_token = keys->n};
-    return (struct attn_metric_settings){.n_recalled = 1,
-                                         .ids = run->text.ids,
-                                         .tokens = run->text.tokens.bytes,
-                                         .token_sizes = run->text.tokens.sizes,
-                                         .n_token = run->text.n,
-                                         .n_front = run->text.grid.n_front,
-                                         .n_patch_column = run->text.grid.n_col,
-                                         .key_mask = run->text.key_mask,
-                                         .source_mask = run->source.key_mask};
+    return (struct attn_metric_settings){
+        .n_recalled = 1,
+        .ids = run->text.ids,
+        .tokens = run->text.tokens.bytes,
+        .token_sizes = run->text.tokens.sizes,
+        .n_token = run->text.n,
+        .n_front = run->text.grid.n_front,
+        .n_patch_column = run->text.grid.n_col,
+        .n_shown = run->labels.mask ? *run->labels.mask + 1 : run->text.n - run->labels.n_back,
+        .key_mask = run->text.key_mask,
+        .source_mask = run->source.key_mask};
 }
 
 enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,

@@ -177,6 +177,7 @@ static enum attn_status end_model(struct screen_writer *w, struct attn_error *er
 static void append_reason(struct screen_writer *w, const struct chosen *chosen, char *note,
                           size_t size, size_t *used)
 {
+    const struct attn_labels *labels = &w->base.labels;
     const bool is_of_source = is_cross(w, chosen->matrix);
 
     if (w->has_maps && chosen->n_ranked > 0)
@@ -185,8 +186,13 @@ static void append_reason(struct screen_writer *w, const struct chosen *chosen, 
     else if (w->has_maps)
         attn_fixed_text_append(note, size, used, "(no localization head; the largest picture %.2f",
                                chosen->far);
-    else if (chosen->key > 0)
+    else if (chosen->key > 0 && !labels->mask && labels->n_back == 0)
         attn_fixed_text_append(note, size, used, "(last token looks hardest: %.2f on %zu",
+                               chosen->far, chosen->key);
+    else if (chosen->key > 0)
+        attn_fixed_text_append(note, size, used, "(token %zu looks hardest: %.2f on %zu",
+                               labels->mask ? *labels->mask
+                                            : w->base.n_position - 1 - labels->n_back,
                                chosen->far, chosen->key);
     else if (chosen->far > 0)
         attn_fixed_text_append(note, size, used, "(%s: far %.2f",
