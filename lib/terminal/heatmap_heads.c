@@ -42,7 +42,6 @@ static enum attn_status end_legend(const struct attn_head_map *heads, struct att
     const struct attn_dims *dims = attn_selection_dims(heads->selection);
     struct attn_buffer *label = &heads->map->label;
     bool occurs[ATTN_N_HEAD_KIND] = {false};
-    const char *between = "";
 
     for (size_t i = 0; i < dims->n_layer * dims->n_head; i++) {
         const struct attn_location at = attn_head_at(dims, ATTN_SITE_PATTERN, i);
@@ -61,11 +60,10 @@ static enum attn_status end_legend(const struct attn_head_map *heads, struct att
 
         if (!occurs[i] && err)
             continue;
-        attn_buffer_append_format(label, "%s %c %s", between, kind->letter, kind->name);
-        between = ",";
+        attn_buffer_append_format(label, "  %c %s", kind->letter, kind->name);
     }
-    attn_buffer_append_string(label, "; bar: what is not parked");
-    return attn_heatmap_end_text(heads->map, 1, err);
+    attn_buffer_append_string(label, "  bar: what is not parked");
+    return attn_heatmap_end_text(heads->map, 2, err);
 }
 
 /* Prints the cell of a head: its letter, and where a column is free a bar of the part of its weight
