@@ -41,7 +41,7 @@ VALUES = {"--csv": "seen.csv", "--npy": "seen/", "--npz": "seen.npz", "--json": 
           "--ids": "1,2,3", "--types": "0,0,0", "--items": "items.jsonl", "--each": "each.jsonl", "--compare": "window:2", "--window": "4",
           "--attention": "window:2", "--set": "0.0"}
 WORDS = {"TEXT": "The keys to the cabinet", "TOKEN": " are", "FILE": "a.file", "LIST": "0", "N": "3", "DIR": "folder", "HEADS": "0.0",
-         "SITE": "z", "SPEC": "0", "MODEL": "fable", "KEY=VALUE": "d_model=8", "W": "4", "MEASURE": "entropy", "dropout=P": "dropout=0.1", "L.H": "0.0"}
+         "SITE": "z", "SPEC": "0", "MODEL": "fable", "KEY=VALUE": "d_model=8", "W": "4", "MEASURE": "entropy", "dropout=P": "dropout=0.1", "dropout=P[:SEED]": "dropout=0.1", "L.H": "0.0"}
 
 # Hints that say what they should and cannot be followed by a program, or not with what a test typed.
 EXCUSED = (
@@ -51,7 +51,9 @@ EXCUSED = (
     ("--style 'font=", "the new form of an option, which needs a picture in both forms"),
     ("did you mean 'logit_diff'", "which needs a foil"),
     ("these keys of an item", "the items are texts"),
-    ("is an option; as the value", "the value is wrong, too"),
+    ("is an option", "the value is wrong, too"),
+    ("with --grad it has gradients", "beside --top"),
+    ("makes a run of each", "instead of the picture and its text"),
     ("`masking zero` or", "without a mask"),
     ("--attention masking=zero or", "without a mask"),
     ("and --compare make tables", "beside --npz"),
@@ -209,6 +211,9 @@ def ways(options, args, message, hint):
     if hint.startswith("leave it out"):
         return [("leave it out", [without(options, args[0], args, name) for name in named_in(message, args)])]
     command, base, names = args[0], args, named_in(message, args)
+    if "was given twice" in message and quoted[0] in args:  # the first stays
+        last = len(args) - 1 - args[::-1].index(quoted[0])
+        base = [*args[:last], *args[last + 2:]]
     if "of a run" in hint:
         command, base = "run", ["run", *(["-m", model] if (model := value_of(args, "-m", "--model")) else []), "The keys"]
     new = options_in(options, command, hint)
