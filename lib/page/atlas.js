@@ -6,7 +6,7 @@
 (() => {
 const block = document.getElementById('atlas-data'), place = document.getElementById('atlas');
 if (!block || !place) return;
-const { el, svgEl, clamp, isDark, prefersDark, rgbOf, rampsOf, short, tintByWeight, partsOf, barOf } = attnPage;
+const { el, svgEl, clamp, isDark, prefersDark, rgbOf, rampsOf, short, tintByWeight, barPartsOf, barOf } = attnPage;
 const data = JSON.parse(block.textContent), table = JSON.parse(document.getElementById('question-data').textContent);
 const ramps = rampsOf(table.colormaps);
 const LEFT = 52, BOTTOM = 42, TOP = 30, RIGHT = 14, REACH = 24; // pixels of the plot; how near a press must be
@@ -219,7 +219,7 @@ function textOf(head, row) {
 function barWithWords(bar) {
   const node = el('div', { class: 'a-bar', 'aria-hidden': 'true' });
   node.style.background = barOf(bar, data.kinds);
-  return el('div', {}, node, el('p', { class: 'note' }, partsOf(bar, data.kinds).map(({ name, begin, end, isParked }) => [isParked ? 'parked' : name, Math.round(100 * (end - begin))])
+  return el('div', {}, node, el('p', { class: 'note' }, barPartsOf(bar, data.kinds).map(({ name, begin, end, isParked }) => [isParked ? 'parked' : name, Math.round(100 * (end - begin))])
     .filter(([, percent]) => percent >= 5).sort((a, b) => b[1] - a[1]).map(([name, percent]) => `${name} ${percent} %`).join(', ')));
 }
 

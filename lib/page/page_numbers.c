@@ -32,7 +32,7 @@ void attn_page_push_bar(struct attn_json_writer *json, const double *shares, dou
     attn_json_begin(attn_json_key(json, "bar"), '[');
     for (size_t i = 0; i < n; i++) {
         attn_json_size(json, (size_t)(parts[i].kind - attn_head_kind_at(0)));
-        attn_page_push_number(json, 3, parts[i].end);
+        attn_page_push_number(json, 2, parts[i].end);
     }
     attn_json_end(json);
 }

@@ -113,10 +113,10 @@ const opaque = ramp => Uint8ClampedArray.from({ length: 1024 }, (_, i) => i % 4 
 const atOf = ({ stack, layer, head }) => (stack ? stack + ':' : '') + layer + '.' + head;
 
 // Returns the parts of the bar of a head (attn_head_bar), [kind, end, ...], with their share.
-const partsOf = (bar, kinds) => bar.flatMap((end, i) => i % 2 === 0 ? [] : [{ ...kinds[bar[i - 1]], kind: bar[i - 1], begin: i > 1 ? bar[i - 2] : 0, end, isParked: kinds[bar[i - 1]].name === 'parks' }]);
+const barPartsOf = (bar, kinds) => bar.flatMap((end, i) => i % 2 === 0 ? [] : [{ ...kinds[bar[i - 1]], kind: bar[i - 1], begin: i > 1 ? bar[i - 2] : 0, end, isParked: kinds[bar[i - 1]].name === 'parks' }]);
 const barColor = ({ hue, isParked }) => isParked ? `color-mix(in oklab, ${hue} 25%, var(--paper))` : hue;
 const barOf = (bar, kinds) => bar.length === 0 ? 'none'
-  : 'linear-gradient(90deg, ' + partsOf(bar, kinds).map(part => `${barColor(part)} ${100 * part.begin}% ${100 * part.end}%`).join(', ') + ')';
+  : 'linear-gradient(90deg, ' + barPartsOf(bar, kinds).map(part => `${barColor(part)} ${100 * part.begin}% ${100 * part.end}%`).join(', ') + ')';
 
 // Gives the node of a token a ground, with black or white letters; '': none.
 function tint(node, color) {
@@ -144,5 +144,5 @@ function save(blob, name) {
 const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 
 return { el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
-  atOf, partsOf, barOf, tint, tintByWeight, short, rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
+  atOf, barPartsOf, barOf, tint, tintByWeight, short, rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
 })();

@@ -7,7 +7,7 @@
 // that the viewer shows (viewer.js, live.js).
 'use strict';
 globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, lent }) => {
-const { $, state } = viewer, { el, svgEl, written, partsOf, barOf } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
+const { $, state } = viewer, { el, svgEl, written, barOf, barPartsOf } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // The kinds of layers of a translator, and where their heads look.
 const STACKS = [['cross', 'at the source'], ['decoder', 'in the translation'], ['encoder', 'in the source']];
@@ -654,7 +654,7 @@ function drawStrip() {
     node.setAttribute('aria-checked', String(h === state.h));
     node.setAttribute('aria-label', t('head {}, which looks most at: {}', shownName(h), t(name)) + (isOff(h) ? ', ' + t('switched off') : ''));
   });
-  kinds.forEach((node, i) => { node.hidden = !types.some(({ kind, bar = [] }) => kind === i || partsOf(bar, viewer.run.kinds).some(part => part.kind === i && part.end - part.begin >= 0.02)); });
+  kinds.forEach((node, i) => { node.hidden = !types.some(({ kind, bar = [] }) => kind === i || barPartsOf(bar, viewer.run.kinds).some(part => part.kind === i && part.end - part.begin >= 0.02)); });
   $('stage-pick').value = state.h;
 }
 
