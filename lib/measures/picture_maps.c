@@ -95,7 +95,20 @@ bool attn_picture_maps_drops_sinks(const struct attn_picture_maps *maps)
 void attn_picture_maps_detach(struct attn_picture_maps *maps)
 {
     if (maps)
-        maps->args.text = NULL, maps->args.selection = NULL;
+        maps->args.text = NULL, maps->args.selection = NULL, maps->args.attention = NULL;
+}
+
+bool attn_picture_maps_is_beyond(const struct attn_picture_maps *maps, int layer)
+{
+    const struct attn_attention *attention =
+        maps->args.attention ? &maps->args.attention[layer] : NULL;
+    size_t first = 0;
+
+    if (!attention || attention->kind != ATTN_ATTENTION_WINDOW || maps->n_row == 0)
+        return false;
+    while (!maps->is_row[first])
+        first++;
+    return first >= maps->cells[maps->n_cell - 1] + attention->window;
 }
 
 void attn_picture_maps_free(struct attn_picture_maps *maps)

@@ -17,6 +17,7 @@
 #ifndef ATTN_MEASURES_PICTURE_MAPS_H
 #define ATTN_MEASURES_PICTURE_MAPS_H
 
+#include "attention/attention.h"
 #include "input/sequence.h"
 #include "trace/trace_internal.h"
 
@@ -26,6 +27,7 @@ struct attn_picture_maps;
 struct attn_picture_maps_args {
     const struct attn_sequence *text;       /* a text with a picture */
     const struct attn_selection *selection; /* of the run, all of whose heads are measured */
+    const struct attn_attention *attention; /* [n_layer] of the run; NULL: unknown */
     /* Cells whose resid_pre has a peak, the largest absolute value over the root of the mean
      * square, from this on are sinks; 0: no cell is. */
     double drop_sinks;
@@ -59,6 +61,9 @@ const struct attn_picture_dims *attn_picture_maps_dims(const struct attn_picture
 
 /* Returns true if cells may be sinks. */
 bool attn_picture_maps_drops_sinks(const struct attn_picture_maps *maps);
+
+/* Whether the windows of all rows begin after the last cell in LAYER, so that its maps are 0. */
+bool attn_picture_maps_is_beyond(const struct attn_picture_maps *maps, int layer);
 
 /* Adds EVENT: rows of a pattern or of resid_pre; other sites are ignored. */
 void attn_picture_maps_add(struct attn_picture_maps *maps, const struct attn_trace_event *event);

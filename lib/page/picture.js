@@ -394,7 +394,7 @@ function draw(list) {
   if ($('turn')) $('turn').textContent = `Weights ${state.dir} a ${FROM}`;
   active.textContent = cell === undefined ? $('readout').textContent
     : `cell row ${Math.floor(cellOf.get(cell) / nCol)}, column ${cellOf.get(cell) % nCol}, ${written({ factor: 100, figures: 2, unit: ' %' }, weights[cell])}`;
-  painted = { range, isSigned, isEven: largestNow(weights, set) < LEAST_END };
+  painted = { range, isSigned, isEven: largestNow(weights, set) < LEAST_END, isBlank: !largestOf(weights) };
   return m;
 }
 
@@ -418,6 +418,7 @@ function span() {
   if (!isShown()) return run.span === 'patches' ? ', to the largest of this matrix' : undefined;
   const end = { patches: painted.isEven ? ', to ten times an even weight' : `, to the largest weight on a ${NOUN}`, matrix: ', to the largest of this map',
     row: ', to the largest of this map' }[run.span];
+  if (painted.isBlank) return `: no ${NOUN} has weight`;
   return SWITCHES.filter(([letter]) => letter !== 't' && isOn(letter)).map(row => ', ' + row[1]).join('') + (end ?? '');
 }
 

@@ -460,6 +460,19 @@ static enum attn_status check(const struct attn_grid *grid, struct attn_error *e
     return attn_error_hint(err, "choose one, as with `heads 0.0` or `queries [CLS]`");
 }
 
+/* Whether the windows of the layers of all maps end behind the picture. */
+static bool is_beyond(const struct attn_grid *grid)
+{
+    const struct attn_labels *labels = grid->run ? &grid->run->labels : NULL;
+    size_t n = 0;
+
+    if (!labels || !labels->maps || !*labels->maps) /* no picture in a text, or before the run */
+        return false;
+    while (n < grid->n && attn_picture_maps_is_beyond(*labels->maps, grid->matrices[n].at.layer))
+        n++;
+    return n == grid->n;
+}
+
 enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct maps maps = {.backdrop = pen->content->grid->backdrop};
@@ -474,7 +487,10 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
     maps.is_table = !pen->content->grid->run;
     maps.n_query = attn_grid_n_mapped(pen->content->grid);
     maps.n = pen->content->grid->n > 1 ? pen->content->grid->n : maps.n_query;
-    if (pen->is_fitted)
+    if (is_beyond(pen->content->grid))
+        attn_buffer_append_string(&pen->subtitle,
+                                  "the window of this layer ends behind the picture; ");
+    else if (pen->is_fitted)
         attn_buffer_append_string(&pen->subtitle,
                                   maps.backdrop->is_ratio ? "colors up to the largest, or 1; "
                                   : pen->is_even ? "colors up to ten times an even weight; "

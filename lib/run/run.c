@@ -926,6 +926,7 @@ static enum attn_status create_maps(const struct attn_run *run, const struct att
     const struct attn_request_maps *asked = &run->request.maps;
     struct attn_picture_maps **own = run->labels.maps;
     struct attn_picture_maps_args args = {.text = &run->text,
+                                          .attention = attn_run_attention(run),
                                           .drop_sinks = asked->drop_sinks,
                                           .is_ratio = asked->neutral_by == ATTN_NEUTRAL_RATIO};
 

@@ -75,6 +75,9 @@ void attn_heatmap_append_shares(struct attn_heatmap *map, const struct attn_loca
             &map->label,
             shares.maps ? attn_picture_maps_share(shares.maps, at, ATTN_PICTURE_MEAN, share) : 0);
     }
+    if (shares.maps && attn_picture_maps_is_beyond(shares.maps, at->layer))
+        attn_buffer_append_string(&map->label,
+                                  "  the window of this layer ends behind the picture");
 }
 
 static size_t make_name(struct attn_heatmap *map, const void *of, size_t column)
