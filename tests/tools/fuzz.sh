@@ -29,8 +29,9 @@ run() {
     mkdir -p "$found"
     awk -v section="[$target]" '/^\[/ { is_ours = $0 == section; next } is_ours' tests/fuzz/dictionaries >"$build/$target.dict"
     [ -s "$build/$target.dict" ] && dictionary=("-dict=$build/$target.dict")
+    most=$(find "$corpus" -type f -printf '%s\n' | sort -n | tail -n 1) # a whole seed, or 1 KiB
     if nice -n 19 "$build/tests/fuzz/fuzz_$target" "$found" "$corpus" "${dictionary[@]}" \
-        -artifact_prefix="$build/$target-" -max_len=1024 -malloc_limit_mb=64 -timeout=10 \
+        -artifact_prefix="$build/$target-" -max_len=$((most > 1024 ? most : 1024)) -malloc_limit_mb=64 -timeout=10 \
         -print_final_stats=1 -verbosity=0 "$@" >"$log" 2>&1; then
         echo "$target: $(sed -n 's/^stat::number_of_executed_units: //p' "$log") executions," \
             "$((SECONDS - started)) s, nothing found"
