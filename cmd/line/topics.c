@@ -341,6 +341,7 @@ static const struct {
     {"adapters", NULL, "inspect --adapter"},
     {"arrays", NULL, "attend --help"},
     {"attn-format", NULL, "init --help"},
+    {"chat", "tokens", "tokenize --chat on TEXT"},
     {"classifiers", NULL, NULL},
     {"clusters", NULL, "batch --help"},
     {"encoders", NULL, NULL},

@@ -133,11 +133,31 @@ static void append_picture(struct reading *reading)
     reading->picture_end = text->size;
 }
 
+/* Whether special tokens in the text of the user are plain text. */
+static bool is_plain(const struct reading *reading)
+{
+    return reading->asked->special == ATTN_SPECIAL_TEXT;
+}
+
+/* Returns the first placeholder of TEXT [size] from byte FROM on that is not in the plain bytes
+ * [PLAIN[0], PLAIN[1]); NULL: there is none. */
+static const char *find_mark(const struct reading *reading, const char *text, size_t size,
+                             size_t from, const size_t plain[2])
+{
+    const char *mark = reading->form->placeholder, *at = text + from;
+
+    while ((at = memmem(at, size - (size_t)(at - text), mark, strlen(mark))) &&
+           (size_t)(at - text) >= plain[0] && (size_t)(at - text) < plain[1])
+        at++;
+    return at;
+}
+
 /* Appends TEXT [size] with its placeholder, if any, replaced. */
-static void append_replaced(struct reading *reading, const char *text, size_t size)
+static void append_replaced(struct reading *reading, const char *text, size_t size,
+                            const size_t plain[2])
 {
     const size_t skipped = strlen(reading->form->placeholder);
-    const char *at = memmem(text, size, reading->form->placeholder, skipped);
+    const char *at = find_mark(reading, text, size, 0, plain);
     const size_t n = at ? (size_t)(at - text) : size;
 
     attn_buffer_append(&reading->text, text, n);
@@ -153,8 +173,8 @@ static enum attn_status write_talk(struct reading *reading, struct attn_error *e
     const struct attn_input *input = reading->input;
     const char *mark = reading->form->placeholder;
     struct attn_chat_text *written = reading->written;
+    size_t before, plain[2] = {0};
     struct attn_talk_span user;
-    size_t before;
     const char *at;
 
     ATTN_TRY(attn_chat_write(reading->chat,
@@ -163,13 +183,20 @@ static enum attn_status write_talk(struct reading *reading, struct attn_error *e
                                                       input->n_text, true},
                              written, err));
     user = attn_chat_user(written);
-    at = memmem(written->text, written->size, mark, strlen(mark));
-    if (!at || memmem(at + 1, written->size - (size_t)(at + 1 - written->text), mark, strlen(mark)))
+    if (is_plain(reading) && user.end == 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`special text` is about the text of the user, which the chat template "
+                           "does not write as it is");
+    if (is_plain(reading))
+        plain[0] = user.begin, plain[1] = user.end;
+    at = find_mark(reading, written->text, written->size, 0, plain);
+    if (!at || find_mark(reading, written->text, written->size, (size_t)(at + 1 - written->text),
+                         plain))
         return attn_refuse(err, ATTN_STAGE_INPUT,
                            "the chat template writes '%s' %s, expected one picture; `chat off` "
                            "leaves it out",
                            mark, at ? "more than once" : "nowhere");
-    append_replaced(reading, written->text, written->size);
+    append_replaced(reading, written->text, written->size, plain);
     before = (size_t)(at - written->text) < user.begin ? reading->text.size - written->size : 0;
     reading->given_begin = user.begin + before;
     reading->given_end = (user.end > 0 ? user.end : written->size) + before;
@@ -184,11 +211,12 @@ static void write_form(struct reading *reading, bool has_mark, bool is_chat)
     const struct attn_input *input = reading->input;
     const struct form *form = reading->form;
     const char *front = is_chat ? form->chat[0] : form->bare;
+    const size_t plain[2] = {0, is_plain(reading) ? input->n_text : 0}, none[2] = {0};
 
     if (!has_mark)
-        append_replaced(reading, front, strlen(front));
+        append_replaced(reading, front, strlen(front), none);
     reading->given_begin = reading->text.size;
-    append_replaced(reading, input->text, input->n_text);
+    append_replaced(reading, input->text, input->n_text, plain);
     reading->given_end = reading->text.size;
     if (is_chat)
         attn_buffer_append_string(&reading->text, form->chat[1]);
@@ -206,7 +234,7 @@ static enum attn_status write_text(struct reading *reading, struct attn_error *e
     const struct attn_input *input = reading->input;
     const char *mark = reading->form->placeholder;
     const size_t n = strlen(mark);
-    const char *at = memmem(input->text, input->n_text, mark, n);
+    const char *at = is_plain(reading) ? NULL : memmem(input->text, input->n_text, mark, n);
     const char *rest = at ? at + n : NULL;
     const bool is_asked = reading->asked->chat == ATTN_CHAT_ON, is_chat = !at && is_asked;
 
@@ -216,7 +244,7 @@ static enum attn_status write_text(struct reading *reading, struct attn_error *e
     if (at && is_asked)
         attn_note(reading->notes.on_note, reading->notes.user, ATTN_NOTE_CHAT,
                   "the text has '%s': the picture stands there, and no form of a conversation is "
-                  "put around it",
+                  "put around it; `special text` makes it plain text",
                   mark);
     if (is_chat && attn_chat_has_template(reading->chat, reading->tokenizer))
         ATTN_TRY(write_talk(reading, err));
@@ -265,6 +293,10 @@ static enum attn_status encode(struct reading *reading, struct attn_error *err)
 
     if (reading->form->is_plain || reading->written->text) /* a template writes all of them */
         asked.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    if (is_plain(reading)) {
+        asked.special = ATTN_SPECIAL_PARSE;
+        sequence->plain[0] = reading->given_begin, sequence->plain[1] = reading->given_end;
+    }
     ATTN_TRY(attn_sequence_encode(&asked, &whole, reading->tokenizer, sequence, err));
     if (encoding->n_front > 0 && encoding->n > encoding->n_front &&
         encoding->ids[0] == encoding->ids[encoding->n_front]) {

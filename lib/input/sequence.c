@@ -66,6 +66,8 @@ enum attn_status attn_sequence_encode(const struct attn_request_reading *reading
 
     options.special = reading->special;
     options.special_tokens = reading->special_tokens;
+    options.plain_begin = sequence->plain[0];
+    options.plain_end = sequence->plain[1];
     options.cancel = sequence->cancel;
     options.pair = input->pair;
     options.n_pair = input->n_pair;

@@ -57,6 +57,8 @@ struct attn_sequence {
     /* Owns; the text after a prompt of `n_prompt` bytes, or with a picture; or NULL. */
     char *prompted;
     size_t n_prompt;
+    /* Set before it is encoded: bytes of the text whose special tokens are plain text, or {0}. */
+    size_t plain[2];
     /* Set before a text is read; NULL: reading cannot be canceled. */
     const volatile sig_atomic_t *cancel;
     const struct attn_places *places; /* borrowed; names of positions, or NULL */

@@ -168,6 +168,10 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     char residues[ATTN_RESIDUES_SIZE];
     struct attn_talk_span user;
 
+    if (request->reading.special == ATTN_SPECIAL_TEXT && attn_input_is_picture(&request->input) &&
+        !request->input.text && !request->source.text && request->predict.n_label == 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`special` is about a text, and `image` is given instead of one");
     run->text.input = &request->input, run->text.role = "text";
     run->source.input = &request->source, run->source.role = "source";
     run->text.cancel = run->source.cancel = run->host->options.cancel;

@@ -182,6 +182,17 @@ static enum attn_status append_token(struct attn_walk *walk, size_t at, struct a
     return ATTN_OK;
 }
 
+/* Whether a special token that begins at AT of LAYER is plain text. */
+static bool is_plain(const struct attn_walk *walk, const struct attn_layer *layer, size_t at)
+{
+    const struct attn_encode_options *options = walk->options;
+
+    if (options->special == ATTN_SPECIAL_TEXT || options->plain_end == 0)
+        return options->special == ATTN_SPECIAL_TEXT;
+    at = attn_layer_origin(layer, at);
+    return at >= options->plain_begin && at < options->plain_end;
+}
+
 static enum attn_status run_added(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                   struct attn_error *err)
 {
@@ -196,11 +207,12 @@ static enum attn_status run_added(struct attn_walk *walk, size_t at, struct attn
     for (size_t i = scratch->hits.n; i-- > 0;) {
         const struct attn_search_hit hit = scratch->hits.list[i];
         const struct attn_added_token *token = &stage->added->tokens[stage->indices[hit.word]];
-        bool is_wanted = !(token->is_special && walk->options->special == ATTN_SPECIAL_TEXT);
+        bool is_wanted;
 
         if (slice.begin + hit.at < found.end)
             continue; /* overlaps the previous token */
         found.begin = slice.begin + hit.at;
+        is_wanted = !(token->is_special && is_plain(walk, slice.layer, found.begin));
         found.end = found.begin + stage->search.sizes[hit.word];
         if (is_wanted && token->is_single_word && found.begin > slice.begin)
             ATTN_TRY(check_neighbor(scratch, text, step_back(text, slice.begin, found.begin),

@@ -46,6 +46,9 @@ struct attn_encode_options {
     const char *pair; /* borrowed; [n_pair] a second text, which the tokenizer joins to the first:
                          [CLS] text [SEP] pair [SEP]; NULL: one text */
     size_t n_pair;
+    /* Special tokens that begin in these bytes of the text are plain text, as with
+     * ATTN_SPECIAL_TEXT; both 0: none. */
+    size_t plain_begin, plain_end;
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */

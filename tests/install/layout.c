@@ -117,6 +117,8 @@ static const struct {
     {"    cancel", offsetof(struct attn_encode_options, cancel)},
     {"    pair", offsetof(struct attn_encode_options, pair)},
     {"    n_pair", offsetof(struct attn_encode_options, n_pair)},
+    {"    plain_begin", offsetof(struct attn_encode_options, plain_begin)},
+    {"    plain_end", offsetof(struct attn_encode_options, plain_end)},
     {"attn_encoding", sizeof(struct attn_encoding)},
     {"    ids", offsetof(struct attn_encoding, ids)},
     {"    begin", offsetof(struct attn_encoding, begin)},

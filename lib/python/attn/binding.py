@@ -1308,6 +1308,8 @@ attn_encode_options._fields_ = [
     ("cancel", POINTER(c_int)),
     ("pair", c_char_p),
     ("n_pair", c_size_t),
+    ("plain_begin", c_size_t),
+    ("plain_end", c_size_t),
 ]
 attn_encoding._fields_ = [
     ("ids", POINTER(c_int32)),

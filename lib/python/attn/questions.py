@@ -274,17 +274,17 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     sinks` lists the places). The type says what a head does with the rest, scaled to 1: self, previous, next,
     induction, duplicate, marks, start (after a full stop), near (2 to 4 away), sentence, elsewhere, or two of these;
     even or broad if it spreads; mixed; parks from .9 on. Induction and duplicate are shares of the rest in the rows
-    whose token stood before, at least 8 of them. Most and share are the class with the largest part of the rest, and
-    this part; `shares` prints all parts. A text of under 30 tokens has no types. `measures punctuation` shows how much
-    a head looks at commas, full stops and the like.
+    whose token stood before, at least 8. Most and share are the class with the largest part of the rest, and this part;
+    `shares` adds all parts. A text of under 30 tokens has no types. `measures punctuation` shows how much a head looks
+    at commas, full stops and the like.
 
     The numbers say where a head looks in this text. They do not say what it takes from there, nor whether that matters:
     see `effect` and `attn-cli ablate`. Over `items` the numbers are means, and the type follows from the means. Items
     may name the words to look between (from, to), and with `effect` a target. 'attn-cli help measures' explains each of
     them.
 
-    `figure map` draws a cell for each head: its type, and a bar of all its weight by class, the parked part pale. Heads
-    that share keys and values stand together.
+    `figure map` draws a cell for each head: its type, and all its weight as a bar, the parked part pale. Heads that
+    share keys and values stand together.
 
     `html` over `items` is an atlas: points by any two measures, which open cards: five texts in which a head looks most
     strongly at another token than the first, five in the middle and five drawn by chance, distances, and the tokens
@@ -320,7 +320,8 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
                 reads `image` alone (image) (text, image)
     threshold   the share of the weight beside parks above which one class names a head; default: 0.5
     shares      add the shares from which the type follows, of the weight beside parks: rest_self, rest_previous, ...;
-                they add up to 1. `figure map` and an atlas draw them as bars, and have them without `shares`
+                they add up to 1. `figure map`, which has them without `shares`, and the cards of an atlas draw them as
+                bars
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
