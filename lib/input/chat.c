@@ -154,7 +154,7 @@ void attn_chat_release(struct attn_chat_text *written)
 struct attn_talk_span attn_chat_user(const struct attn_chat_text *written)
 {
     for (size_t i = written->n; i-- > 0;)
-        if (written->messages[i].is_user && written->messages[i].end > 0)
+        if (strcmp(written->messages[i].role, "user") == 0 && written->messages[i].end > 0)
             return written->messages[i];
     return (struct attn_talk_span){0};
 }

@@ -19,6 +19,7 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,7 +153,8 @@ static const struct attn_param param_rows[] = {
                "and the sum of their scores; step, a row for each query",
                .words = "head|span|step"),
     ATTN_PARAM(LIST, "spans", "NAME,...", struct attn_spans_args, spans,
-               "the names of `positions` that are spans, or globs: d*; default: all of them"),
+               "the names of `positions` that are spans, or globs: d*; default: all of them. A "
+               "conversation without `positions` has its messages: 0_system, 1_user"),
     ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
                "the rows that are measured, positions or words; default: -1, the last. An item "
                "may have its own",
@@ -310,8 +312,48 @@ static enum attn_status add_regions(struct spans *spans, size_t *capacity, struc
     return ATTN_OK;
 }
 
-/* Lists the named places: those of the request, then those of the item, from a to z, and regions.
- */
+/* Returns the place of message I of a conversation, called `1_user`: its tokens, if N is not 0. */
+static enum attn_status find_message(struct spans *spans, size_t i, struct attn_item_place *place,
+                                     struct attn_error *err)
+{
+    enum { NAME_SIZE = ATTN_ROLE_SIZE + 24 };
+    const struct attn_run *run = spans->frame.run;
+    const struct attn_encoding *encoding = &run->text.encoding;
+    const struct attn_talk_span *message = &run->chat.messages[i];
+    char *name = attn_frame_alloc(&spans->frame, NAME_SIZE, 1);
+    int64_t *tokens = attn_frame_alloc(&spans->frame, encoding->n, sizeof *tokens);
+    size_t n = 0;
+
+    ATTN_TRY(attn_frame_memory(&spans->frame, err));
+    snprintf(name, NAME_SIZE, "%zu_%s", i, *message->role ? message->role : "message");
+    for (size_t t = 0; t < encoding->n; t++)
+        if (encoding->texts[t] != ATTN_TEXT_NONE && encoding->begin[t] < message->end &&
+            encoding->end[t] > message->begin)
+            tokens[n++] = (int64_t)t;
+    *place = (struct attn_item_place){name, {.items = tokens, .n = n}};
+    return ATTN_OK;
+}
+
+/* Appends the messages of a conversation that `spans` names; without `spans`, and without other
+ * places, all. */
+static enum attn_status add_messages(struct spans *spans, size_t *capacity, struct attn_error *err)
+{
+    const struct attn_run *run = spans->frame.run;
+    const char *list = spans->args->spans;
+    struct attn_item_place place;
+
+    if (spans->is_of_source || run->text.seen.n_picture > 0 || (!list && spans->n_span > 0))
+        return ATTN_OK;
+    for (size_t i = 0; i < run->chat.n; i++) {
+        ATTN_TRY(find_message(spans, i, &place, err));
+        if (place.spec.n > 0 && (!list || is_span(list, place.name)))
+            ATTN_TRY(add_places(spans, &place, 1, capacity, err));
+    }
+    return ATTN_OK;
+}
+
+/* Lists the named places: those of the request, then those of the item, from a to z, messages, and
+ * regions. */
 static enum attn_status list_places(struct spans *spans, struct attn_error *err)
 {
     const struct attn_item *item = spans->frame.item;
@@ -328,6 +370,7 @@ static enum attn_status list_places(struct spans *spans, struct attn_error *err)
         ATTN_TRY(add_places(spans, item->places, item->n_place, &capacity, err));
     if (spans->n_span > n)
         qsort(spans->items + n, spans->n_span - n, sizeof *spans->items, by_name);
+    ATTN_TRY(add_messages(spans, &capacity, err));
     return add_regions(spans, &capacity, err);
 }
 

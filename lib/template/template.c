@@ -258,6 +258,18 @@ static bool find_spans(const struct attn_buffer *marked, const char *text, size_
     return at == size;
 }
 
+/* Copies the role VALUE of a message to ROLE, which is zeroed. */
+static void copy_role(struct attn_value value, char role[ATTN_ROLE_SIZE])
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+
+    if (value.kind != ATTN_IS_STRING || value.size >= ATTN_ROLE_SIZE)
+        return;
+    memcpy(role, value.text, value.size);
+    if (strspn(role, letters) < value.size)
+        *role = '\0';
+}
+
 enum attn_status attn_template_render(const struct attn_template *parsed,
                                       const struct attn_talk *given, struct attn_buffer *text,
                                       struct attn_talk_span **spans, size_t *n,
@@ -280,8 +292,7 @@ enum attn_status attn_template_render(const struct attn_template *parsed,
             !find_spans(&marked, text->data + begin, text->size - begin, found, *n))
             memset(found, 0, *n * sizeof *found);
         for (size_t i = 0; i < *n; i++)
-            found[i].is_user =
-                attn_value_is(get(&talk, talk.messages.list->items[i], "role"), "user");
+            copy_role(get(&talk, talk.messages.list->items[i], "role"), found[i].role);
         *spans = found;
     }
     attn_buffer_release(&marked);

@@ -42,10 +42,12 @@ struct attn_talk {
                     0: unknown, and strftime_now fails */
 };
 
+enum { ATTN_ROLE_SIZE = 24 };
+
 /* Where the content of a message is in the text, without the white space at its ends. */
 struct attn_talk_span {
     size_t begin, end; /* bytes; both 0: unknown */
-    bool is_user;
+    char role[ATTN_ROLE_SIZE]; /* "user"; "" unless it has ASCII letters and `_` alone */
 };
 
 /* Appends the text of GIVEN to TEXT. If the last message is the assistant's, the text ends with it;

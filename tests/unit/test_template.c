@@ -174,7 +174,8 @@ START_TEST(continues_the_last_message_and_finds_the_users_words)
 
     ck_assert(render(source, talk, &out, &spans, &n, &err) == ATTN_OK);
     ck_assert_str_eq(attn_buffer_string(&out), "<user>user</s><assistant>It is");
-    ck_assert(n == 2 && spans[0].is_user && !spans[1].is_user);
+    ck_assert(n == 2 && strcmp(spans[0].role, "user") == 0 &&
+              strcmp(spans[1].role, "assistant") == 0);
     ck_assert(spans[0].begin == 6 && spans[0].end == 10);
     attn_free(spans);
     attn_buffer_release(&out);

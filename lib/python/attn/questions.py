@@ -552,7 +552,8 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
 
     by          rows: head (default), a row for each head and span; span, means over the heads, and the sum of their
                 scores; step, a row for each query (head, span, step)
-    spans       the names of `positions` that are spans, or globs: d*; default: all of them
+    spans       the names of `positions` that are spans, or globs: d*; default: all of them. A conversation without
+                `positions` has its messages: 0_system, 1_user
     queries     the rows that are measured, positions or words; default: -1, the last. An item may have its own
     heads       the heads that are measured: 2.5,3.* or 0-3 of each layer; default: all, with a source those of
                 cross-attention
