@@ -190,8 +190,8 @@ static enum attn_status write_talk(struct reading *reading, struct attn_error *e
     if (is_plain(reading))
         plain[0] = user.begin, plain[1] = user.end;
     at = find_mark(reading, written->text, written->size, 0, plain);
-    if (!at || find_mark(reading, written->text, written->size, (size_t)(at + 1 - written->text),
-                         plain))
+    if (!at ||
+        find_mark(reading, written->text, written->size, (size_t)(at + 1 - written->text), plain))
         return attn_refuse(err, ATTN_STAGE_INPUT,
                            "the chat template writes '%s' %s, expected one picture; `chat off` "
                            "leaves it out",

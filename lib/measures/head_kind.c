@@ -11,7 +11,8 @@ static const struct attn_head_kind kinds[ATTN_N_HEAD_KIND] = {
     [ATTN_MIX_SELF] = {"self", "self", 's', 0x009e73, "the token itself"},
     [ATTN_MIX_PREVIOUS] = {"previous", "prev.", 'p', 0x0072b2, "the previous token"},
     [ATTN_MIX_NEXT] = {"next", "next", '>', 0x005f87, "the next token"},
-    [ATTN_MIX_INDUCTION] = {"induction", "induct.", 'i', 0xd55e00, "what followed the token earlier"},
+    [ATTN_MIX_INDUCTION] = {"induction", "induct.", 'i', 0xd55e00,
+                            "what followed the token earlier"},
     [ATTN_MIX_DUPLICATE] = {"duplicate", "duplic.", 'd', 0xcc79a7, "earlier places of the token"},
     [ATTN_MIX_MARKS] = {"marks", "marks", 'm', 0x7b5ea7, "punctuation"},
     [ATTN_MIX_START] = {"start", "start", '.', 0xb8a000, "the start of a sentence"},
@@ -21,7 +22,8 @@ static const struct attn_head_kind kinds[ATTN_N_HEAD_KIND] = {
     [ATTN_HEAD_KIND_EVEN] = {"even", "even", '=', 0xb0a898, "all tokens alike"},
     [ATTN_HEAD_KIND_BROAD] = {"broad", "broad", 'b', 0x8f8577, "many tokens"},
     [ATTN_HEAD_KIND_MIXED] = {"mixed", "mixed", '?', 0x7d8590, "no kind of token in particular"},
-    [ATTN_HEAD_KIND_PARKS] = {"parks", "parks", '-', 0xe69f00, "hardly anything: its weight is parked"},
+    [ATTN_HEAD_KIND_PARKS] = {"parks", "parks", '-', 0xe69f00,
+                              "hardly anything: its weight is parked"},
 };
 
 /* The names of two kinds, in the order of enum attn_mix_class. */

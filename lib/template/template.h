@@ -46,7 +46,7 @@ enum { ATTN_ROLE_SIZE = 24 };
 
 /* Where the content of a message is in the text, without the white space at its ends. */
 struct attn_talk_span {
-    size_t begin, end; /* bytes; both 0: unknown */
+    size_t begin, end;         /* bytes; both 0: unknown */
     char role[ATTN_ROLE_SIZE]; /* "user"; "" unless it has ASCII letters and `_` alone */
 };
 

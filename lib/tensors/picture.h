@@ -63,7 +63,7 @@ enum attn_figure_trait {
     X(MAP, 10, "map", matrix,                                                                      \
       ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_OTHER_SCALE |                   \
       ATTN_FIGURE_NO_NUMBERS,                                                                      \
-      "heads, their types and where their weight lies (`attn-cli heads`)")                                             \
+      "heads, their types and where their weight lies (`attn-cli heads`)")                         \
     X(LIFE, 11, "life", life, ATTN_FIGURE_OF_TABLE,                                                \
       "what each layer adds to the answer of a position, and from which words (`attn-cli lens`)")  \
     X(PAIR, 14, "pair", arcs, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_CELLS,\
