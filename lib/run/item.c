@@ -151,6 +151,31 @@ void attn_item_see(const struct attn_item *item, const struct attn_model *model,
     }
 }
 
+void attn_item_take_messages(struct attn_item *item, const char *text_key)
+{
+    struct attn_input *input = &item->input;
+
+    if (!item->messages || item->failure != ATTN_RECORD_FAILURE_NONE)
+        return;
+    if (input->text || input->ids)
+        attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT,
+                       "it has '%s' and 'messages', expected one of them",
+                       input->text ? text_key : "ids");
+    else
+        input->text = "";
+}
+
+void attn_item_fill_chat(const struct attn_item *item, struct attn_request *request)
+{
+    if (item->messages) {
+        request->chat.messages = item->messages;
+        request->chat.system = NULL;
+        request->input.text = NULL; /* the template writes it */
+    } else if (item->system && attn_chat_is_wanted(&request->chat)) {
+        request->chat.system = item->system;
+    }
+}
+
 void attn_item_choose_first(struct attn_item *item)
 {
     struct attn_input *pair = &item->texts[(size_t)2 * ATTN_ITEM_CLEAN_CORRUPTED];
@@ -158,6 +183,8 @@ void attn_item_choose_first(struct attn_item *item)
     bool has_text = item->input.text || item->input.ids;
     struct attn_input of_all;
 
+    attn_item_take_messages(item, "text");
+    has_text = has_text || item->input.text;
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
         has_text = has_text || is_there(&item->texts[2 * p]) || is_there(&item->texts[2 * p + 1]);
     if (!has_text) {

@@ -119,6 +119,9 @@ struct attn_item {
     bool has_empty_text;     /* its cell `text` is empty */
     struct attn_places keys; /* the labels as places, whose texts `key:NAME` finds */
     size_t place_capacity, label_capacity;
+    /* A conversation in place of the text, as attn_chat_request has it; and its key `system`, which
+     * is also a label, for texts that are put into a conversation. */
+    const char *messages, *system;
 };
 
 struct attn_model; /* model/model.h */

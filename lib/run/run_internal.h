@@ -231,6 +231,13 @@ void attn_item_release(struct attn_item *item);
 void attn_item_see(const struct attn_item *item, const struct attn_model *model,
                    const struct attn_input *given, struct attn_input *input);
 
+/* If ITEM has messages, makes an empty text of them, which stands for the conversation. It fails if
+ * it has another text, under TEXT_KEY. */
+void attn_item_take_messages(struct attn_item *item, const char *text_key);
+
+/* Gives REQUEST the messages of ITEM, or if it wants a conversation what the system says. */
+void attn_item_fill_chat(const struct attn_item *item, struct attn_request *request);
+
 /* Selects the first input that ITEM has, until attn_item_choose is called. Pictures are inputs of
  * items without a text, and all inputs share the second text, the types and the mask of keys. */
 void attn_item_choose_first(struct attn_item *item);

@@ -347,13 +347,14 @@ static enum attn_record_failure find_failure(const struct attn_many_task *task,
     return failure != ATTN_RECORD_FAILURE_NONE ? failure : ATTN_RECORD_FAILURE_NO_FIT;
 }
 
-/* Whether STATUS is a failure of INPUT, and not of memory or the model. */
-static bool is_of_input(const struct attn_many_task *task, const struct attn_input *input,
-                        enum attn_status status, const struct attn_error *err)
+/* Whether STATUS is a failure of INPUT, the text of ITEM, and not of memory or the model. */
+static bool is_of_input(const struct attn_many_task *task, const struct attn_item *item,
+                        const struct attn_input *input, enum attn_status status,
+                        const struct attn_error *err)
 {
     const struct attn_tokenizer *tokenizer;
 
-    if (attn_input_is_picture(input))
+    if (item->messages || attn_input_is_picture(input))
         return status != ATTN_NO_MEMORY && status != ATTN_CANCELED &&
                (err->stage == ATTN_STAGE_INPUT || err->stage == ATTN_STAGE_OPTIONS);
     return (status == ATTN_INVALID || status == ATTN_UNSUPPORTED) &&
@@ -445,6 +446,7 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
         return ATTN_OK;
     request.input = *attn_many_item_input(item);
     attn_item_see(given, task->host->model, &task->request.input, &request.input);
+    attn_item_fill_chat(given, &request);
     if (given->neutral.text && attn_input_is_picture(&request.input) &&
         names_site(task, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES)))
         request.maps.neutral = given->neutral.text;
@@ -460,8 +462,9 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
         /* Records select heads of the decoder only. */
         ATTN_TRY(attn_run_drop_encoder(item->run, why));
         *failure = check_run(task, item, why);
-    } else if (is_of_input(task, &request.input, status, why)) {
-        *failure = find_failure(task, &request, why);
+    } else if (is_of_input(task, given, &request.input, status, why)) {
+        *failure =
+            given->messages ? ATTN_RECORD_FAILURE_BAD_VALUE : find_failure(task, &request, why);
     } else {
         return status;
     }

@@ -48,8 +48,9 @@ static void check_values(struct attn_item *item)
 
 static void check_input(struct attn_item *item, const char *text_key)
 {
-    const bool has_text = item->input.text, has_ids = item->input.ids;
+    const bool has_text = item->input.text || item->messages, has_ids = item->input.ids;
 
+    attn_item_take_messages(item, text_key);
     item->input.image = has_text || has_ids ? NULL : item->images[0];
     if (item->input.image || item->failure != ATTN_RECORD_FAILURE_NONE || has_text != has_ids)
         return;

@@ -516,6 +516,33 @@ static enum attn_status set_words(const struct setting *setting, struct attn_err
     return ATTN_OK;
 }
 
+/* Keeps a list as JSON; a text is the name of a file. */
+static enum attn_status set_messages(const struct setting *setting, struct attn_error *err)
+{
+    const struct attn_record_value *value = setting->value;
+    struct attn_json_reader ahead;
+    struct attn_json_token last;
+    size_t size;
+    char *kept;
+
+    if (is_plain(&value->token))
+        return set_text(setting, false, setting->at, err);
+    if (value->token.type != ATTN_JSON_ARRAY_BEGIN || !value->json)
+        return fail(setting, &value->token, "a list of messages, or the name of its file");
+    ahead = *value->json;
+    do {
+        ATTN_TRY(attn_json_next(&ahead, &last, err));
+    } while (ahead.depth >= value->json->depth);
+    size = ahead.offset - value->token.offset;
+    kept = attn_store_take(&setting->item->store, size + 1, err);
+    if (!kept)
+        return ATTN_NO_MEMORY;
+    memcpy(kept, ahead.text + value->token.offset, size);
+    kept[size] = '\0';
+    *(const char **)setting->at = kept;
+    return ATTN_OK;
+}
+
 /* --- All -------------------------------------------------------------------------------------- */
 
 enum attn_status attn_record_set(struct attn_item *item, const struct attn_record_key *key,
@@ -546,6 +573,8 @@ enum attn_status attn_record_set(struct attn_item *item, const struct attn_recor
         return set_next(&setting, err);
     case ATTN_KEY_WORDS:
         return set_words(&setting, err);
+    case ATTN_KEY_MESSAGES:
+        return set_messages(&setting, err);
     case ATTN_KEY_PLAIN:
         return is_plain(&value->token) ? set_text(&setting, false, setting.at, err) : ATTN_OK;
     case ATTN_KEY_PLAIN_LABEL:

@@ -796,6 +796,8 @@ static const struct {
     {"    keys", offsetof(struct attn_item, keys)},
     {"    place_capacity", offsetof(struct attn_item, place_capacity)},
     {"    label_capacity", offsetof(struct attn_item, label_capacity)},
+    {"    messages", offsetof(struct attn_item, messages)},
+    {"    system", offsetof(struct attn_item, system)},
     {"attn_many_options", sizeof(struct attn_many_options)},
     {"    size", offsetof(struct attn_many_options, size)},
     {"    request", offsetof(struct attn_many_options, request)},

@@ -2055,6 +2055,8 @@ attn_item._fields_ = [
     ("keys", attn_places),
     ("place_capacity", c_size_t),
     ("label_capacity", c_size_t),
+    ("messages", c_char_p),
+    ("system", c_char_p),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),
