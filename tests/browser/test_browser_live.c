@@ -714,10 +714,10 @@ START_TEST(a_second_text_is_typed)
     attn_browser_key(browser, "Escape", 0);
     attn_browser_click_on(browser, "#live-off");
     wait_for_run();
-    assert_text("location.hash.endsWith('&pair=on%20the%20mat&ablate=0.0')", "true");
+    assert_text("location.hash.endsWith('&pair=on%20the%20mat&ablate=0.2')", "true");
     attn_browser_click_on(browser, "#live-command");
     assert_text(ID("live-line") ".value",
-                "attn-cli run -m bert --ablate 0.0 --html page.html --pair 'on the mat' "
+                "attn-cli run -m bert --ablate 0.2 --html page.html --pair 'on the mat' "
                 "'the cat [MASK].'");
     attn_browser_click_on(browser, "#dialog-close");
     attn_browser_click_on(browser, "#live-remove");
@@ -2023,7 +2023,7 @@ START_TEST(terms_are_those_of_the_glossary)
     enter();
     open_stage("");
     borrow("cmd/manual/explanation/glossary.md", "glossary.md");
-    assert_text("[...document.querySelectorAll('#live-stage .term:not([hidden])')].length", "11");
+    assert_text("[...document.querySelectorAll('#live-stage .term:not([hidden])')].length", "16");
     for (size_t i = 0; i < 2 * sizeof names / sizeof *names; i++) {
         char *text, command[1024], mark[256];
 
@@ -2046,13 +2046,13 @@ START_TEST(terms_are_those_of_the_glossary)
     attn_browser_resize(browser, 390, 844);
     attn_browser_set_touch(browser);
     attn_browser_click_on(browser, "#stage-heads .stage-kind:not([hidden])"); /* a tap */
-    assert_text(tip, "A head of this kind looks most at the token before.");
+    assert_text(tip, "A head of this kind looks most at the token itself, from which it looks.");
     attn_browser_click_on(browser, "#stage-does");
     assert_text(tip, "");
     /* a tap in Safari, which gives buttons no focus */
     free(attn_browser_text(
         browser, "document.querySelector('#stage-heads .stage-kind:not([hidden])').click()"));
-    assert_text(tip, "A head of this kind looks most at the token before.");
+    assert_text(tip, "A head of this kind looks most at the token itself, from which it looks.");
     attn_browser_click_on(browser, "#stage-does");
     assert_text(tip, "");
     leave();
