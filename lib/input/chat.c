@@ -159,22 +159,31 @@ struct attn_talk_span attn_chat_user(const struct attn_chat_text *written)
     return (struct attn_talk_span){0};
 }
 
-enum attn_status attn_chat_place(struct attn_chat_text *written, size_t begin, size_t end,
-                                 const struct attn_places *others, struct attn_sequence *sequence,
-                                 struct attn_error *err)
+size_t attn_chat_tokens(const struct attn_sequence *sequence, size_t begin, size_t end,
+                        int64_t *tokens)
 {
     const struct attn_encoding *encoding = &sequence->encoding;
-    struct attn_number_list *list = &written->user.spec;
     size_t n = 0;
 
-    if (end == 0)
-        return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(written->positions, encoding->n, err));
     for (size_t i = 0; i < encoding->n; i++)
         if (encoding->texts[i] != ATTN_TEXT_NONE && encoding->begin[i] < end &&
             encoding->end[i] > begin &&
             (sequence->seen.n_picture == 0 || sequence->seen.region[i] == ATTN_REGION_QUESTION))
-            written->positions[n++] = (int64_t)i;
+            tokens[n++] = (int64_t)i;
+    return n;
+}
+
+enum attn_status attn_chat_place(struct attn_chat_text *written, size_t begin, size_t end,
+                                 const struct attn_places *others, struct attn_sequence *sequence,
+                                 struct attn_error *err)
+{
+    struct attn_number_list *list = &written->user.spec;
+    size_t n;
+
+    if (end == 0)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(written->positions, sequence->encoding.n, err));
+    n = attn_chat_tokens(sequence, begin, end, written->positions);
     written->user = (struct attn_item_place){.name = "user"};
     list->items = written->positions;
     list->n = n;

@@ -44,6 +44,11 @@ enum attn_status attn_chat_write(const struct attn_chat_request *asked,
                                  struct attn_error *err);
 void attn_chat_release(struct attn_chat_text *written);
 
+/* Fills TOKENS with the positions of SEQUENCE that have bytes BEGIN to END - 1 of its text, beside
+ * a picture those of the question alone. Returns their number. */
+size_t attn_chat_tokens(const struct attn_sequence *sequence, size_t begin, size_t end,
+                        int64_t *tokens);
+
 /* Makes the places of WRITTEN, the text of SEQUENCE, of which bytes BEGIN to END are what the user
  * said: the position `user`, and OTHERS. SEQUENCE borrows them. */
 enum attn_status attn_chat_place(struct attn_chat_text *written, size_t begin, size_t end,

@@ -312,25 +312,22 @@ static enum attn_status add_regions(struct spans *spans, size_t *capacity, struc
     return ATTN_OK;
 }
 
-/* Returns the place of message I of a conversation, called `1_user`: its tokens, if N is not 0. */
+/* Returns the place of message I of a conversation, called `1_user`: its tokens; none if they are
+ * unknown. */
 static enum attn_status find_message(struct spans *spans, size_t i, struct attn_item_place *place,
                                      struct attn_error *err)
 {
     enum { NAME_SIZE = ATTN_ROLE_SIZE + 24 };
     const struct attn_run *run = spans->frame.run;
-    const struct attn_encoding *encoding = &run->text.encoding;
     const struct attn_talk_span *message = &run->chat.messages[i];
     char *name = attn_frame_alloc(&spans->frame, NAME_SIZE, 1);
-    int64_t *tokens = attn_frame_alloc(&spans->frame, encoding->n, sizeof *tokens);
-    size_t n = 0;
+    int64_t *tokens = attn_frame_alloc(&spans->frame, run->text.encoding.n, sizeof *tokens);
 
     ATTN_TRY(attn_frame_memory(&spans->frame, err));
     snprintf(name, NAME_SIZE, "%zu_%s", i, *message->role ? message->role : "message");
-    for (size_t t = 0; t < encoding->n; t++)
-        if (encoding->texts[t] != ATTN_TEXT_NONE && encoding->begin[t] < message->end &&
-            encoding->end[t] > message->begin)
-            tokens[n++] = (int64_t)t;
-    *place = (struct attn_item_place){name, {.items = tokens, .n = n}};
+    *place = (struct attn_item_place){
+        name,
+        {.items = tokens, .n = attn_chat_tokens(&run->text, message->begin, message->end, tokens)}};
     return ATTN_OK;
 }
 
