@@ -139,8 +139,8 @@ static bool is_plain(const struct reading *reading)
     return reading->asked->special == ATTN_SPECIAL_TEXT;
 }
 
-/* Returns the first placeholder of TEXT [size] from byte FROM on that is not in the plain bytes
- * [PLAIN[0], PLAIN[1]); NULL: there is none. */
+/* Returns the first placeholder of TEXT [size] from byte FROM on, or NULL. Bytes PLAIN[0] to
+ * PLAIN[1] - 1 are plain text: placeholders there do not count. */
 static const char *find_mark(const struct reading *reading, const char *text, size_t size,
                              size_t from, const size_t plain[2])
 {

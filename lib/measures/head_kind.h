@@ -61,8 +61,8 @@ struct attn_head_part {
 enum { ATTN_HEAD_PARTS = ATTN_N_MIX_CLASS + 1, ATTN_HEAD_PALE = 25 };
 
 /* Lays out the bar of a head with SHARES [ATTN_N_MIX_CLASS] of the rest and PARK: classes in their
- * order, in their hues, and what is parked at the end, in the hue of `parks` mixed with the ground
- * (ATTN_HEAD_PALE percent of the hue). Fills PARTS, and returns how many have any weight. */
+ * order, in their hues. The last part is the parked weight, in a pale hue: ATTN_HEAD_PALE percent
+ * of the hue of `parks`, the rest the ground. Fills PARTS, and returns how many have any weight. */
 size_t attn_head_bar(const double *shares, double park,
                      struct attn_head_part parts[ATTN_HEAD_PARTS]);
 
