@@ -763,10 +763,18 @@ static void note(struct work *work, struct worker *worker, size_t task, enum att
         ;
 }
 
+/* Reports the runs of all threads that are done. The thread of the caller alone calls it. */
+static void report(struct work *work)
+{
+    const struct attn_request *request = &work->trials->run->request;
+
+    if (request->on_progress)
+        request->on_progress(request->user, atomic_load(&work->n_done), work->n_total);
+}
+
 static void try_task(void *context, size_t task, int worker)
 {
     struct work *work = context;
-    const struct attn_request *request = &work->trials->run->request;
     const struct pack *pack = &work->packs[task];
     struct worker *mine = &work->workers[worker];
     enum attn_status status;
@@ -776,11 +784,9 @@ static void try_task(void *context, size_t task, int worker)
     status = go_together(work->trials) ? try_together(work, pack, mine, &mine->failure)
                                        : try_alone(work, pack, &mine->failure);
     if (status == ATTN_OK) {
-        const size_t n_done = atomic_fetch_add(&work->n_done, pack->n) + pack->n;
-
-        /* the caller's thread reports progress for all threads */
-        if (worker == 0 && request->on_progress)
-            request->on_progress(request->user, n_done, work->n_total);
+        atomic_fetch_add(&work->n_done, pack->n);
+        if (worker == 0)
+            report(work);
     }
     note(work, mine, task, status);
 }
@@ -825,8 +831,10 @@ static enum attn_status perform(struct work *work, size_t n, struct attn_error *
     if (!work->workers || make_packs(work, n, err) != ATTN_OK)
         return ATTN_NO_MEMORY;
     attn_pool_run(pool, work->n_pack, try_task, work);
-    if (atomic_load(&work->failed) == SIZE_MAX)
+    if (atomic_load(&work->failed) == SIZE_MAX) {
+        report(work); /* the caller may have had no task, or not the last one */
         attn_pool_run(pool, work->n_worker, read_task, work);
+    }
     return find_failure(work, err);
 }
 
