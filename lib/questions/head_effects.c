@@ -1,6 +1,8 @@
-/* head_effects.c - see head_effects.h. Each effect is a question of its own about the same input;
- * its rows of heads are copied from its table. */
-#include "questions/head_effects.h"
+/* head_effects.c - the reader of `heads` for what each head does for an answer: its direct effect,
+ * the change without it, and the change when it is taken from the run of another text. The numbers
+ * are those of the questions `attribute`, `ablate` and `patch`. `attribute` and `patch` are asked
+ * about the same input, and their rows of heads are copied. */
+#include "questions/heads_internal.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -43,7 +45,7 @@ void attn_head_effects_read(const char *list, unsigned *effects, char *rest)
 enum attn_status attn_head_effects_check(const struct attn_heads_args *args, struct attn_error *err)
 {
     const struct attn_answer_args *answer = &args->answer;
-    const bool has_answer = args->has_effect || (args->effects & ATTN_HEADS_OF_ANSWER) != 0;
+    const bool has_answer = attn_heads_have_answer(args);
     const bool has_other = attn_input_is_given(&args->corrupted);
     const char *unused = answer->target || answer->target_id      ? "target"
                          : answer->foil || answer->foil_id        ? "foil"
@@ -68,19 +70,9 @@ enum attn_status attn_head_effects_check(const struct attn_heads_args *args, str
     return ATTN_OK;
 }
 
-/* What is asked for an input. */
-struct finding {
-    const struct attn_frame *frame;
-    struct attn_request request; /* that of the frame, without what it selects */
-    const struct attn_heads_args *args;
-    const struct attn_parts *parts;
-    struct attn_head_effect *effects; /* [parts->n] */
-};
-
-/* Copies the numbers in COLUMN of TABLE to the field at offset FIELD of the effects of their heads.
- */
-static void copy_heads(const struct finding *finding, const struct attn_table *table,
-                       const char *column, size_t field)
+/* Copies the numbers in COLUMN of TABLE to column TO of their heads. */
+static void copy_heads(const struct attn_heads_run *heads, const struct attn_table *table,
+                       const char *column, int to)
 {
     const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER),
                  head = attn_table_find_role(table, ATTN_ROLE_HEAD),
@@ -97,20 +89,21 @@ static void copy_heads(const struct finding *finding, const struct attn_table *t
             continue;
         at.site = ATTN_SITE_PATTERN;
         at.head = (int)of_head.integer;
-        if ((i = attn_parts_find(finding->parts, &at)) < finding->parts->n)
-            memcpy((char *)&finding->effects[i] + field, &cell.real, sizeof cell.real);
+        if ((i = attn_parts_find(&heads->parts, &at)) < heads->parts.n)
+            heads->found[i * ATTN_N_HEAD_COLUMN + (size_t)to] = cell.real;
     }
 }
 
-static enum attn_status find_direct(const struct finding *finding, struct attn_error *err)
+static enum attn_status find_direct(const struct attn_heads_run *heads,
+                                    const struct attn_request *request, struct attn_error *err)
 {
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct attn_table *table;
 
-    args.answer = finding->args->answer;
+    args.answer = heads->args->answer;
     args.answer.metric = ATTN_ANSWER_AUTO; /* a logit has none */
-    ATTN_TRY(attn_attribute(finding->frame->host, &finding->request, &args, &table, err));
-    copy_heads(finding, table, "value", offsetof(struct attn_head_effect, direct));
+    ATTN_TRY(attn_attribute(heads->frame.host, request, &args, &table, err));
+    copy_heads(heads, table, "value", ATTN_HEAD_DIRECT);
     attn_table_free(table);
     return ATTN_OK;
 }
@@ -124,55 +117,99 @@ static void on_progress(void *user, size_t done, size_t total)
     attn_frame_report(frame, n_before + done, n_before + total);
 }
 
-/* WHOLE is that of attn_head_effects_find. */
-static enum attn_status find_patched(const struct finding *finding, double *whole,
+static enum attn_status find_patched(struct attn_heads_run *heads, struct attn_request request,
                                      struct attn_error *err)
 {
-    const struct attn_item *item = finding->frame->item;
+    const struct attn_item *item = heads->frame.item;
     struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
     struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
-    struct attn_request request = finding->request;
     struct attn_table *table;
     size_t value;
     double base;
 
-    args.corrupted = finding->args->corrupted;
-    args.answer = finding->args->answer;
+    args.corrupted = heads->args->corrupted;
+    args.answer = heads->args->answer;
     args.site = attn_site_name(ATTN_SITE_Z);
-    request.selection.heads = finding->frame->request.selection.heads;
+    request.selection.heads = heads->frame.request.selection.heads;
     request.on_progress = on_progress;
-    request.user = (void *)(uintptr_t)finding->frame;
+    request.user = &heads->frame;
     if (item) {
         ATTN_TRY(attn_question_patch.procedure->items.take_item(&args, &request, item, err));
         request.selection.queries = item->queries;
     }
-    ATTN_TRY(attn_patch(finding->frame->host, &request, &args, &table, &sum, err));
+    ATTN_TRY(attn_patch(heads->frame.host, &request, &args, &table, &sum, err));
     value = attn_table_find(table, "value");
     base = attn_table_cell(table, BASE_ROW, value).real;
-    *whole = attn_table_cell(table, SOURCE_ROW, value).real - base;
-    copy_heads(finding, table, "value", offsetof(struct attn_head_effect, patched));
-    copy_heads(finding, table, "effect", offsetof(struct attn_head_effect, share));
-    for (size_t i = 0; i < finding->parts->n; i++)
-        finding->effects[i].patched -= base;
+    heads->whole = attn_table_cell(table, SOURCE_ROW, value).real - base;
+    copy_heads(heads, table, "value", ATTN_HEAD_PATCHED);
+    copy_heads(heads, table, "effect", ATTN_HEAD_PATCHED_SHARE);
+    for (size_t i = 0; i < heads->parts.n; i++)
+        heads->found[i * ATTN_N_HEAD_COLUMN + ATTN_HEAD_PATCHED] -= base;
     attn_table_free(table);
     return ATTN_OK;
 }
 
-enum attn_status attn_head_effects_find(const struct attn_frame *frame,
-                                        const struct attn_heads_args *args,
-                                        const struct attn_parts *parts,
-                                        struct attn_head_effect *effects, double *whole,
-                                        struct attn_error *err)
+/* Switches head number I off (attn_part_edit_fn). */
+static enum attn_status add_edit(void *user, size_t i, struct attn_part_edits *edits,
+                                 struct attn_error *err)
 {
-    struct finding finding = {frame, frame->request, args, parts, effects};
+    const struct attn_heads_run *heads = user;
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-    attn_frame_choose_nothing(&finding.request);
-    finding.request.on_note = NULL; /* the run of the frame sends the same notes */
-    finding.request.on_counted = NULL;
-    for (size_t i = 0; i < parts->n; i++)
-        effects[i] = (struct attn_head_effect){(double)NAN, (double)NAN, (double)NAN};
-    *whole = (double)NAN;
-    if (args->effects & ATTN_HEADS_DIRECT)
-        ATTN_TRY(find_direct(&finding, err));
-    return args->effects & ATTN_HEADS_PATCHED ? find_patched(&finding, whole, err) : ATTN_OK;
+    edit.at = heads->parts.items[i].at;
+    edit.at.site = ATTN_SITE_Z;
+    return attn_part_edits_add(edits, &edit, err);
 }
+
+/* Switches each head off in turn. */
+static enum attn_status find_ablated(struct attn_heads_run *heads, struct attn_error *err)
+{
+    struct attn_frame *frame = &heads->frame;
+    const size_t n = heads->parts.n;
+    struct attn_trial_outcome *outcomes = attn_frame_alloc(frame, n, sizeof *outcomes);
+
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(attn_trial_check_host(frame->host, err));
+    ATTN_TRY(attn_frame_find_answer(frame, &heads->args->answer, &heads->answer, err));
+    ATTN_TRY(attn_trials_start(frame->run, &heads->answer, ATTN_SITE_Z, &frame->trials, err));
+    frame->trials.n_expected = (1 + n) * (heads->args->effects & ATTN_HEADS_PATCHED ? 2 : 1);
+    ATTN_TRY(attn_parts_try(&frame->trials, n, add_edit, heads, outcomes, err));
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_reply *reply = &outcomes[i].reply;
+        const struct attn_cell right = attn_reply_right(&heads->answer, reply->right);
+        double *found = heads->found + i * ATTN_N_HEAD_COLUMN;
+
+        found[ATTN_HEAD_CHANGE] = found[ATTN_HEAD_ABLATED] =
+            reply->value - frame->trials.base.value;
+        if (heads->has_right && right.type != ATTN_VALUE_MISSING)
+            found[ATTN_HEAD_RIGHT] = right.real;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status choose(struct attn_heads_run *heads, struct attn_error *err)
+{
+    (void)err;
+    heads->has_right = heads->args->has_effect && heads->frame.is_one_of_many &&
+                       attn_metric_has_right(heads->args->answer.metric);
+    return ATTN_OK;
+}
+
+static enum attn_status finish(struct attn_heads_run *heads, void *reading, struct attn_error *err)
+{
+    const unsigned effects = heads->args->effects;
+    struct attn_request request = heads->frame.request;
+
+    (void)reading;
+    attn_frame_choose_nothing(&request);
+    request.on_note = NULL; /* the run of the frame sends the same notes */
+    request.on_counted = NULL;
+    heads->whole = (double)NAN;
+    if (attn_heads_have_ablation(heads->args))
+        ATTN_TRY(find_ablated(heads, err));
+    if (effects & ATTN_HEADS_DIRECT)
+        ATTN_TRY(find_direct(heads, &request, err));
+    return effects & ATTN_HEADS_PATCHED ? find_patched(heads, request, err) : ATTN_OK;
+}
+
+const struct attn_head_reader attn_head_effects_reader = {.choose = choose, .finish = finish};

@@ -114,14 +114,4 @@ ATTN_API enum attn_status attn_heads(struct attn_host *host, const struct attn_r
                                      const struct attn_heads_args *args, struct attn_table **table,
                                      struct attn_error *err);
 
-/* Performs RUN, of a model or of attention on arrays, whose selection must include the pattern, and
- * returns a table with a row for each selected head: layer (for batched arrays `batch`; for other
- * arrays neither), head, kv_head, then MEASURES (a set of ATTN_MEASURE_BIT), averaged over the
- * selected queries. Measures other than entropy, entropy_norm and max need keys that are positions
- * of the queries' sequence, and have empty cells without them. The keys of arrays are positions if
- * the mask is causal, where query r is at position r + S - T, or if q and k are the same array. The
- * caller owns *table. Errors: those of attn_run_perform; ATTN_INVALID without the pattern. */
-ATTN_API enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measures,
-                                             struct attn_table **table, struct attn_error *err);
-
 #endif

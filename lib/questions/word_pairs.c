@@ -1,11 +1,16 @@
-/* word_pairs.c - see word_pairs.h. */
-#include "questions/word_pairs.h"
+/* word_pairs.c - the reader of `heads` for pairs of words: the weight from some words to others in
+ * each head, and its percentile among all pairs of words.
+ *
+ * The columns of a word are summed, its rows are averaged. A pattern is read row by row, so that
+ * memory is one row of words per head, not a matrix. Pairs are therefore counted in a second pass,
+ * when the weight is known. In both passes, the rows of a head come in ascending order. */
+#include "questions/heads_internal.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "input/position.h"
 #include "tokenizer/words.h"
-#include "trace/trace.h"
+#include "trace/capture.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -27,7 +32,7 @@ struct words {
     size_t n_to;
 };
 
-struct attn_word_pairs {
+struct pairs {
     struct words text, source; /* source: for layers that attend to it; otherwise empty */
     struct attn_dims dims;     /* of the model, which it borrows from */
     unsigned char *from;       /* [n] owns; flags of the tokens of `from` */
@@ -60,7 +65,7 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
 
 /* Fills PAIRS: the words, the tokens of FROM and TO, and the memory for the heads. */
 static enum attn_status fill(const struct attn_run *run, const struct attn_number_list *from,
-                             const struct attn_number_list *to, struct attn_word_pairs *pairs,
+                             const struct attn_number_list *to, struct pairs *pairs,
                              struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(run->model);
@@ -90,19 +95,10 @@ static enum attn_status fill(const struct attn_run *run, const struct attn_numbe
     return ATTN_OK;
 }
 
-enum attn_status attn_word_pairs_create(const struct attn_run *run,
-                                        const struct attn_number_list *from,
-                                        const struct attn_number_list *to,
-                                        struct attn_word_pairs **pairs, struct attn_error *err)
+static void release(void *reading)
 {
-    struct attn_word_pairs *made;
+    struct pairs *pairs = reading;
 
-    ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    ATTN_RETURN_MADE(fill(run, from, to, made, err), pairs, made, attn_word_pairs_free);
-}
-
-void attn_word_pairs_free(struct attn_word_pairs *pairs)
-{
     if (!pairs)
         return;
     attn_free(pairs->text.of);
@@ -115,20 +111,33 @@ void attn_word_pairs_free(struct attn_word_pairs *pairs)
     attn_free(pairs);
 }
 
-static struct head *head_of(const struct attn_word_pairs *pairs, const struct attn_location *at)
+/* FROM and TO are positions; in layers that attend to a source, TO is in the source. ATTN_INVALID,
+ * with a stage, for words that are not in the text. */
+static enum attn_status create(const struct attn_run *run, const struct attn_number_list *from,
+                               const struct attn_number_list *to, struct pairs **pairs,
+                               struct attn_error *err)
+{
+    struct pairs *made;
+
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    ATTN_RETURN_MADE(fill(run, from, to, made, err), pairs, made, release);
+}
+
+static struct head *head_of(const struct pairs *pairs, const struct attn_location *at)
 {
     return &pairs->heads[attn_head_index(&pairs->dims, at)];
 }
 
 /* Returns the words at which the head AT looks. */
-static const struct words *keys_of(const struct attn_word_pairs *pairs,
-                                   const struct attn_location *at)
+static const struct words *keys_of(const struct pairs *pairs, const struct attn_location *at)
 {
     return attn_location_is_cross(&pairs->dims, at) ? &pairs->source : &pairs->text;
 }
 
-void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_event *event)
+static enum attn_status add(const struct attn_heads_run *heads, void *reading,
+                            const struct attn_trace_event *event, struct attn_error *err)
 {
+    struct pairs *pairs = reading;
     const struct words *keys = keys_of(pairs, &event->at);
     struct head *head = head_of(pairs, &event->at);
 
@@ -143,10 +152,13 @@ void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_
                 if (keys->to[cells.first + i])
                     head->weight += (double)cells.values[i];
     }
+    (void)heads, (void)err;
+    return ATTN_OK;
 }
 
-void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trace_event *event)
+static void count(void *reading, const struct attn_trace_event *event)
 {
+    struct pairs *pairs = reading;
     const struct words *text = &pairs->text, *keys = keys_of(pairs, &event->at);
     struct head *head = head_of(pairs, &event->at);
 
@@ -171,17 +183,111 @@ void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trac
     }
 }
 
-void attn_word_pairs_find(const struct attn_word_pairs *pairs, const struct attn_location *at,
-                          double *weight, double *percentile)
+/* The weight on the columns of TO, averaged over the rows of FROM; and the share of pairs with a
+ * smaller weight, among all pairs of a word and an earlier word (or a word of the source). Both are
+ * NaN if the keys of the head do not include TO. */
+static void find(const struct attn_heads_run *heads, void *reading, size_t i, double *found)
 {
-    const struct head *found = head_of(pairs, at);
+    const struct pairs *pairs = reading;
+    const struct attn_location *at = &heads->parts.items[i].at;
+    const struct head *head = head_of(pairs, at);
     const struct words *text = &pairs->text, *keys = keys_of(pairs, at);
     const double n = (double)text->n_word;
     const double n_pair = keys == text ? n * (n - 1) / 2 : n * (double)keys->n_word;
 
-    *weight = *percentile = (double)NAN;
     if (keys->n_to == 0)
         return;
-    *weight = found->weight / (double)pairs->n_from;
-    *percentile = (double)found->n_below / n_pair;
+    found[ATTN_HEAD_WEIGHT] = head->weight / (double)pairs->n_from;
+    found[ATTN_HEAD_PERCENTILE] = (double)head->n_below / n_pair;
 }
+
+/* --- As a reader of `heads` ------------------------------------------------------------------- */
+
+static bool is_empty(const struct attn_number_list *list)
+{
+    return list->n == 0 && (!list->text || !*list->text);
+}
+
+enum attn_status attn_word_pairs_choose(const struct attn_heads_args *args,
+                                        const struct attn_item *item, struct attn_number_list *from,
+                                        struct attn_number_list *to, struct attn_error *err)
+{
+    const bool has_pairs =
+        attn_number_list_is_given(&args->from) || attn_number_list_is_given(&args->to);
+
+    *from = attn_number_list_or(item->from, args->from);
+    *to = attn_number_list_or(item->to, args->to);
+    if (has_pairs && (is_empty(from) || is_empty(to)))
+        return attn_error_set(err, ATTN_INVALID, "no '%s'", is_empty(from) ? "from" : "to");
+    if (has_pairs)
+        return ATTN_OK;
+    if (attn_number_list_is_given(from))
+        return attn_error_set(err, ATTN_INVALID, "it has 'from', and the first item has none");
+    *to = (struct attn_number_list){0};
+    return ATTN_OK;
+}
+
+static enum attn_status choose(struct attn_heads_run *heads, struct attn_error *err)
+{
+    return (heads->args->effects & ATTN_HEADS_WEIGHT) && !heads->has_pairs
+               ? attn_error_set(err, ATTN_INVALID, "`measures` weight needs `from` and `to`")
+               : ATTN_OK;
+}
+
+static enum attn_status begin(struct attn_heads_run *heads, void **reading, struct attn_error *err)
+{
+    struct pairs *pairs = NULL;
+
+    if (heads->has_pairs)
+        ATTN_TRY(create(heads->frame.run, &heads->args->from, &heads->args->to, &pairs, err));
+    heads->needs_count |= pairs && !(heads->args->effects & ATTN_HEADS_WEIGHT);
+    *reading = pairs;
+    return ATTN_OK;
+}
+
+/* Returns the recorded pattern of the head AT of RESULT as an event of a run. */
+static struct attn_trace_event event_of(const struct attn_item_result *result,
+                                        const struct attn_location *at)
+{
+    size_t shape[3];
+
+    attn_selection_shape(result->labels->selection, at, shape);
+    return (struct attn_trace_event){.at = *at,
+                                     .n_row = shape[1],
+                                     .n_col = shape[2],
+                                     .ld = shape[2],
+                                     .data = attn_capture_head(result->capture, at)};
+}
+
+/* Reads the words `from` and `to` of an item. */
+static enum attn_status take(struct attn_heads_run *heads, const struct attn_item_result *result,
+                             struct attn_error *err)
+{
+    struct pairs *pairs;
+    struct attn_number_list from, to;
+
+    ATTN_TRY(attn_word_pairs_choose(heads->args, result->item, &from, &to, err));
+    if (!attn_number_list_is_given(&from))
+        return ATTN_OK;
+    ATTN_TRY(create(result->run, &from, &to, &pairs, err));
+    for (size_t i = 0; i < heads->parts.n; i++) {
+        const struct attn_trace_event event = event_of(result, &heads->parts.items[i].at);
+
+        add(heads, pairs, &event, err);
+        if (!(heads->args->effects & ATTN_HEADS_WEIGHT))
+            count(pairs, &event);
+        find(heads, pairs, i, heads->found + i * ATTN_N_HEAD_COLUMN);
+    }
+    release(pairs);
+    return ATTN_OK;
+}
+
+const struct attn_head_reader attn_word_pairs_reader = {
+    .choose = choose,
+    .begin = begin,
+    .add = add,
+    .count = count,
+    .find = find,
+    .take = take,
+    .release = release,
+};
