@@ -72,11 +72,12 @@ static enum attn_status find_bos(const struct attn_model *model,
 
     if (tokenizer && !attn_model_config(model)->is_encoder)
         ATTN_TRY(attn_tokenizer_encode(tokenizer, "", 0, &options, &encoding, err));
-    if (is_off && encoding.n_front == 0)
+    if (encoding.n_front == 0 && (is_off || request->reading.given & ATTN_SPECIAL_TOKENS_GIVEN))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`special_tokens` is off, and a probe of '%s' has no special token "
-                           "that it could leave out",
-                           attn_quote_string(attn_model_name(model)).text);
+                           "`special_tokens` is %s, and a probe of '%s' has no special token "
+                           "that it could %s",
+                           is_off ? "off" : "on", attn_quote_string(attn_model_name(model)).text,
+                           is_off ? "leave out" : "add");
     probes->n_front = encoding.n_front > 0 && !is_off;
     probes->bos = probes->n_front > 0 ? encoding.ids[0] : 0;
     attn_encoding_release(&encoding);

@@ -251,6 +251,7 @@ ATTN_CHAT_ON = 0
 ATTN_CHAT_OFF = 1
 ATTN_IMAGE_TILES_ON = 0
 ATTN_IMAGE_TILES_OFF = 1
+ATTN_SPECIAL_TOKENS_GIVEN = 1
 ATTN_ANSWER_AUTO = 0
 ATTN_ANSWER_LOGIT_DIFF = 1
 ATTN_ANSWER_LOG_PROB = 2
@@ -1414,7 +1415,8 @@ attn_request_reading._fields_ = [
     ("with_prompt", c_char_p),
     ("chat", c_int),
     ("image_tiles", c_int),
-    ("later", c_void_p * 3),
+    ("given", c_uint),
+    ("later", c_void_p * 2),
 ]
 attn_answer_args._fields_ = [
     ("metric", c_int),
