@@ -26,15 +26,15 @@ ATTN_DEFAULTS(attn_batch_options, .size = sizeof(struct attn_batch_options), .ma
 
 /* --- The question ----------------------------------------------------------------------------- */
 
-static const int forms[] = {ATTN_ITEMS_BY_NAME, ATTN_ITEMS_JSON_LINES, ATTN_ITEMS_LINES,
-                            ATTN_ITEMS_FASTA};
+static const int forms[] = {ATTN_ITEMS_BY_NAME, ATTN_ITEMS_JSON_LINES, ATTN_ITEMS_CSV,
+                            ATTN_ITEMS_TSV,     ATTN_ITEMS_LINES,      ATTN_ITEMS_FASTA};
 
 static const struct attn_param record_rows[] = {
     ATTN_PARAM(CHOICE, "items_format", NULL, struct attn_batch_args, options.items.form,
-               "default: auto, by the name of INPUT, .fasta, else JSON Lines, objects with 'text', "
-               "'ids' or 'image', or FASTA if it begins with > or ;. lines: a text a line, without "
-               "a final \\r",
-               .words = "auto|jsonl|lines|fasta", .values = forms),
+               "default: auto, by the name of INPUT, .csv, .tsv, .fasta, else JSON Lines, objects "
+               "with 'text', 'ids' or 'image', or FASTA if it begins with > or ;. lines: a text a "
+               "line, without a final \\r",
+               .words = "auto|jsonl|csv|tsv|lines|fasta", .values = forms),
     ATTN_PARAM(TEXT, "text_key", "NAME", struct attn_batch_args, options.text_key,
                "key of a record's text; default: text"),
     ATTN_PARAM(TEXT, "id_key", "NAME", struct attn_batch_args, options.id_key,
@@ -194,19 +194,15 @@ static enum attn_status next_record(void *user, struct attn_item **item, struct 
     return ATTN_OK;
 }
 
-/* Sends one note that a line is not an object, with the option that reads such a file. For a CSV
- * file it suggests other commands, as its lines are not texts. */
+/* Sends one note that a line is not an object, with the option that reads such a file. */
 static void note_text(struct attn_batch *batch, const struct attn_item *item)
 {
-    const char *name = attn_items_name(batch->items);
-
     batch->has_noted_text = true;
     attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_NOT_JSON,
               "record %zu is not a JSON object; %s", item->number,
-              attn_items_separator_of(name)
-                  ? "commands with `items` read CSV, such as score; batch reads JSON Lines"
-              : *item->input.text == '[' ? "jq -c '.[]' writes the objects of an array as lines"
-                                         : "`form lines` reads each line as a text");
+              *item->input.text == '['
+                  ? "jq -c '.[]' writes the objects of an array as lines"
+                  : "`form lines` reads each line as a text, `form csv` CSV with a header");
 }
 
 /* Notes which labels and continuations are used (attn_done_fn). */
@@ -284,8 +280,6 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
 
     if (!attn_is_choice((int)options->items.form, ATTN_ITEMS_FASTA + 1, "form", err))
         return ATTN_INVALID;
-    if (options->items.form == ATTN_ITEMS_CSV || options->items.form == ATTN_ITEMS_TSV)
-        return attn_error_set(err, ATTN_INVALID, "`form` is CSV, which a batch does not read");
     if (options->items.inputs || options->items.data)
         return attn_error_set(err, ATTN_INVALID, "a batch reads no inputs and no data");
     if (options->items.n_shard > 0 && options->items.shard >= options->items.n_shard)

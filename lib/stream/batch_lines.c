@@ -415,6 +415,19 @@ enum attn_status attn_batch_lines_take(struct attn_batch_lines *lines, uint64_t 
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
+enum attn_status attn_batch_lines_check(const struct attn_batch_lines *lines,
+                                        const struct attn_batch_line *line, uint64_t begin,
+                                        uint64_t end, uint32_t crc, struct attn_error *err)
+{
+    if (line->begin == begin && line->end == end && line->crc == crc)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "'%s' has another line at byte %llu than the one that was read there, expected "
+                   "the same input",
+                   attn_quote_string(attn_batch_lines_name(lines)).text, (unsigned long long)begin);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
 enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, struct attn_batch_line *line,
                                        uint64_t begin, uint64_t end, uint32_t crc,
                                        struct attn_error *err)
@@ -425,13 +438,7 @@ enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, struct at
     ATTN_TRY(attn_batch_lines_next(lines, line, &is_over, err));
     if (attn_must_stop(&lines->options.stop))
         return attn_error_at(attn_report_stopped(err), ATTN_STAGE_INPUT, err);
-    if (line->begin == begin && line->end == end && line->crc == crc)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "'%s' has another line at byte %llu than the one that was read there, expected "
-                   "the same input",
-                   attn_quote_string(attn_batch_lines_name(lines)).text, (unsigned long long)begin);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_batch_lines_check(lines, line, begin, end, crc, err);
 }
 
 void attn_batch_lines_seek(struct attn_batch_lines *lines, uint64_t offset)

@@ -11,8 +11,8 @@
  * with \r if the input begins without \n. A byte order mark in front of the first line is skipped.
  * The text of a line that is too long is skipped in constant memory. Shard I of N has the lines
  * that begin in the bytes [size*I/N, size*(I+1)/N) of a file: each line is in one shard, and a
- * shard only reads its part. CSV cannot be divided into shards, because quoted fields may contain
- * \n.
+ * shard only reads its part. For CSV the caller chooses the lines of a shard: where one begins is
+ * only known if all before it are read, because quoted fields may contain \n.
  *
  * A record of FASTA, from a > that begins a line up to the next one, is returned as a line. Its
  * text is {"id": first word, "description": rest of the line, "text": the letters} then: white
@@ -81,8 +81,13 @@ void attn_batch_lines_set_separator(struct attn_batch_lines *lines, char separat
 enum attn_status attn_batch_lines_take(struct attn_batch_lines *lines, uint64_t end,
                                        struct attn_error *err);
 
-/* Reads all bytes up to the line from BEGIN to END, and reads this line into LINE. ATTN_INVALID at
- * the stage of the options if its CRC is not CRC. */
+/* Returns ATTN_INVALID at the stage of the options if LINE is not from BEGIN to END, or its CRC is
+ * not CRC. */
+enum attn_status attn_batch_lines_check(const struct attn_batch_lines *lines,
+                                        const struct attn_batch_line *line, uint64_t begin,
+                                        uint64_t end, uint32_t crc, struct attn_error *err);
+
+/* Reads all bytes up to the line from BEGIN to END, reads this line into LINE, and checks it. */
 enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, struct attn_batch_line *line,
                                        uint64_t begin, uint64_t end, uint32_t crc,
                                        struct attn_error *err);

@@ -48,6 +48,12 @@ static bool are_texts(const struct attn_items *items)
     return items->options.form == ATTN_ITEMS_LINES;
 }
 
+/* Returns true if each line of the input is a record, whose number says which line it is. */
+static bool are_lines(const struct attn_items *items)
+{
+    return items->names && !items->csv.separator;
+}
+
 /* Reads the current line, a text, into ITEM. */
 static enum attn_status read_text(const struct attn_items *items, struct attn_item *item,
                                   struct attn_error *err)
@@ -126,14 +132,14 @@ static enum attn_status read_item(struct attn_items *items, struct attn_item *it
 
     if (items->line.is_too_long) {
         attn_item_fail(item, ATTN_RECORD_FAILURE_LINE_TOO_LONG, "%s %s bytes, expected at most %s",
-                       items->names ? "its line has" : "it has",
+                       are_lines(items) ? "its line has" : "it has",
                        attn_quantity_count(items->line.size, bytes),
                        attn_quantity_count(items->options.max_line, most));
         return ATTN_OK;
     }
     if (are_texts(items))
         return read_text(items, item, err);
-    if (items->names)
+    if (are_lines(items))
         return read_record(items, text, size, item, err);
     ATTN_TRY(check_first(items, text, size, err));
     if (!items->csv.separator) {
@@ -144,6 +150,12 @@ static enum attn_status read_item(struct attn_items *items, struct attn_item *it
         attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_CSV, "%s", why.message);
         return why.status == ATTN_NO_MEMORY ? attn_error_copy(err, &why) : ATTN_OK;
     }
+    if (items->names && item->failure != ATTN_RECORD_FAILURE_NONE) {
+        why = item->err;
+        attn_item_fail(item, item->failure, "%s", why.message);
+    }
+    if (items->names)
+        return attn_item_place_labels(item, err);
     ATTN_TRY(attn_item_finish(item, items->options.has_marks, err));
     if (items->has_labels || item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
         return ATTN_OK;
@@ -196,13 +208,13 @@ static enum attn_status read_line(struct attn_items *items, size_t *line, bool *
         ATTN_TRY(attn_batch_lines_next(items->lines, &items->line, is_over, err));
         if (attn_must_stop(&stop))
             return attn_report_stopped(err);
-        *line = items->names ? 0 : items->line_number;
+        *line = are_lines(items) ? 0 : items->line_number;
         items->line_number += items->line.n_end;
         text = text_of_line(items, &size);
         while (size > 0 && (text[size - 1] == '\r' || text[size - 1] == ' '))
             size--;
     } while (!*is_over && size == 0 && !items->line.is_too_long && !are_texts(items) &&
-             !items->names);
+             !are_lines(items));
     return ATTN_OK;
 }
 
@@ -286,7 +298,7 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
             return ATTN_OK;
         is_of_shard = items->line.begin >= items->from;
         if (!is_of_shard && items->has_labels) {
-            items->n_read++;
+            *(items->names ? &items->number_before : &items->n_read) += 1;
             continue;
         }
         ATTN_TRY(make_item(items, &made, err));
@@ -408,9 +420,24 @@ void attn_items_stop(struct attn_items *items)
 enum attn_status attn_items_skip(struct attn_items *items, size_t n, uint64_t begin, uint64_t end,
                                  uint32_t crc, struct attn_error *err)
 {
+    uint64_t first, at;
+
     items->n_read = n;
+    attn_batch_lines_range(items->lines, &first, &at);
+    while (items->csv.separator && at < end) { /* counts lines and records */
+        size_t line;
+        bool is_over;
+
+        ATTN_TRY(read_line(items, &line, &is_over, err));
+        if (is_over)
+            break;
+        items->number_before += items->line.begin < items->from;
+        attn_batch_lines_range(items->lines, &first, &at);
+    }
     if (begin == end)
         return attn_batch_lines_take(items->lines, end, err);
+    if (items->csv.separator)
+        return attn_batch_lines_check(items->lines, &items->line, begin, end, crc, err);
     return attn_batch_lines_skip(items->lines, &items->line, begin, end, crc, err);
 }
 
@@ -435,9 +462,12 @@ static enum attn_status read_header(struct attn_items *items, struct attn_error 
     ATTN_TRY(attn_items_read_header(&items->csv, name, text, size, err));
     attn_batch_lines_set_separator(items->lines, items->csv.separator);
     items->has_labels = true;
-    for (size_t i = 0; i < items->csv.n_column; i++)
-        if (attn_record_key_is_label(&items->csv.columns[i].key))
+    for (size_t i = 0; i < items->csv.n_column && (!items->names || items->names->is_all); i++) {
+        const struct attn_record_key *key = &items->csv.columns[i].key;
+
+        if (attn_record_key_is_label(key) || (items->names && key->kind == ATTN_KEY_PLAIN))
             ATTN_TRY(add_label(items, items->csv.columns[i].name, err));
+    }
     return ATTN_OK;
 }
 
@@ -549,7 +579,7 @@ static enum attn_status cut_shard(struct attn_items *items, struct attn_error *e
 
     if (options->inputs)
         size = options->n_input;
-    if (options->n_shard == 0 || items->names)
+    if (options->n_shard == 0 || are_lines(items))
         return ATTN_OK;
     if (options->shard >= options->n_shard)
         attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less", options->shard,
@@ -576,10 +606,9 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
         .n_data = options->inputs ? 0 : options->n_data,
         .is_fasta = options->form == ATTN_ITEMS_FASTA,
         .may_be_fasta = options->form == ATTN_ITEMS_BY_NAME,
-        .separator = options->inputs || items->names ? '\0' : find_separator(options),
+        .separator = options->inputs ? '\0' : find_separator(options),
         .max_line = options->max_line > 0 ? options->max_line : ATTN_MAX_LINE,
         .shard = options->shard,
-        .n_shard = items->names ? options->n_shard : 0,
         .stop = {options->cancel, &items->is_unwanted},
         .read = &items->read,
     };
@@ -591,7 +620,9 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
         lines.path = items->path;
     }
     items->options.max_line = lines.max_line;
-    items->csv.separator = lines.separator;
+    items->csv = (struct attn_csv_reader){.separator = lines.separator, .names = items->names};
+    items->has_numbers = lines.separator; /* all records before the shard are read */
+    lines.n_shard = are_lines(items) ? options->n_shard : 0;
     items->line_number = 1;
     items->limit = UINT64_MAX;
     attn_sha256_init(&items->read);

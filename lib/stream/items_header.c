@@ -20,7 +20,7 @@ static enum attn_status read_names(struct attn_csv_reader *csv, const char *text
     for (size_t c = 0; c < csv->n_column; c++) {
         struct attn_csv_column *column = &csv->columns[c];
 
-        attn_record_find_key(NULL, column->name, strlen(column->name), &column->key);
+        attn_record_find_key(csv->names, column->name, strlen(column->name), &column->key);
         *has_input = *has_input || column->key.traits & ATTN_KEY_IS_INPUT;
     }
     return ATTN_OK;
@@ -47,18 +47,20 @@ static enum attn_status find_names(struct attn_csv_reader *csv, const char *text
     return read_names(csv, text, size, usual, has_input, err);
 }
 
-/* Returns the key that WORD [size] of the header probably means, or NULL. */
-static const char *find_meant(const char *word, size_t size)
+/* Returns the key that WORD [size] of the header probably means, or NULL. Records have the first
+ * N_KEY of both lists. */
+static const char *find_meant(bool is_record, const char *word, size_t size)
 {
+    enum { N_KEY = 3 };
     static const char *const names[] = {"text", "ids", "image", "clean", "a", "good"};
     static const char *const others[][2] = {
         {"sentence", "text"},  {"prompt", "text"}, {"input", "text"},    {"answer", "target"},
         {"correct", "target"}, {"wrong", "foil"},  {"incorrect", "foil"}};
 
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < (is_record ? N_KEY : sizeof others / sizeof *others); i++)
         if (strlen(others[i][0]) == size && strncasecmp(word, others[i][0], size) == 0)
             return others[i][1];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < (is_record ? N_KEY : sizeof names / sizeof *names); i++)
         if (strlen(names[i]) == size && strncasecmp(word, names[i], size) == 0)
             return memcmp(word, names[i], size) == 0 ? NULL : names[i];
     return NULL;
@@ -66,26 +68,27 @@ static const char *find_meant(const char *word, size_t size)
 
 /* Sets the error that the header TEXT has no inputs. The hint names the columns that probably have
  * them, and their targets. */
-static enum attn_status refuse_names(const char *name, const char *text, size_t size,
-                                     struct attn_error *err)
+static enum attn_status refuse_names(const struct attn_csv_reader *csv, const char *name,
+                                     const char *text, size_t size, struct attn_error *err)
 {
+    const char *key = csv->names && csv->names->text ? csv->names->text : "text";
     char hint[ATTN_ERROR_HINT_SIZE] = "";
     size_t n, used = 0;
 
     size -= size > 0 && text[size - 1] == '\r';
-    attn_error_set(err, ATTN_FORMAT,
-                   "the first line of '%s' is '%s', expected a header with 'text', 'ids', "
-                   "'image', 'clean', 'a' or 'good'",
-                   attn_quote_string(name).text, attn_quote(text, size).text);
+    attn_error_set(
+        err, ATTN_FORMAT, "the first line of '%s' is '%s', expected a header with '%s', 'ids'%s",
+        attn_quote_string(name).text, attn_quote(text, size).text, attn_quote_string(key).text,
+        csv->names ? " or 'image'" : ", 'image', 'clean', 'a' or 'good'");
     for (size_t at = 0; at < size; at += n + 1) {
         for (n = 0; at + n < size && !strchr(",;\t\r\"", text[at + n]);)
             n++;
-        const char *meant = find_meant(text + at, n);
+        const char *meant = find_meant(csv->names, text + at, n);
 
         if (meant)
-            attn_fixed_text_append(hint, sizeof hint, &used, "%s'%s' to '%s'",
-                                   used > 0 ? ", " : "rename the column ",
-                                   attn_quote(text + at, n).text, meant);
+            attn_fixed_text_append(
+                hint, sizeof hint, &used, "%s'%s' to '%s'", used > 0 ? ", " : "rename the column ",
+                attn_quote(text + at, n).text, strcmp(meant, "text") == 0 ? key : meant);
     }
     if (used > 0)
         attn_error_hint(err, "%s", hint);
@@ -99,7 +102,7 @@ enum attn_status attn_items_read_header(struct attn_csv_reader *csv, const char 
     bool has_input;
 
     if (find_names(csv, text, size, &has_input, &why) == ATTN_OK)
-        return has_input ? ATTN_OK : refuse_names(name, text, size, err);
+        return has_input ? ATTN_OK : refuse_names(csv, name, text, size, err);
     if (why.status == ATTN_NO_MEMORY)
         return attn_error_copy(err, &why);
     attn_error_set(err, ATTN_FORMAT, "the header of '%s': %s", attn_quote_string(name).text,

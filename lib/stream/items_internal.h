@@ -14,7 +14,8 @@ struct attn_csv_reader; /* csv_reader.h */
 /* Opens the records of a batch, whose keys and labels are NAMES, borrowed. They differ from items:
  * blank lines count; messages do not name the line, whose number is 0; only the part of a shard is
  * read, so that the records before it are counted when the first record needs its number; a cancel
- * ends them. */
+ * ends them. Rows of CSV are records, too: blank lines do not count, messages name the line, and
+ * the rows before a shard are read. */
 enum attn_status attn_items_open_records(const struct attn_items_options *given,
                                          const struct attn_record_names *names,
                                          struct attn_items **items, struct attn_error *err);

@@ -57,7 +57,7 @@ static const struct attn_record_key keys[] = {
     /* in files of BLiMP */
     TEXT_KEY("sentence_good", GOOD_BAD, 0),
     TEXT_KEY("sentence_bad", GOOD_BAD, 1),
-    VALUE_KEY("image", PLAIN, RECORDS, images[0]),
+    VALUE_KEY("image", PLAIN, RECORDS | INPUT, images[0]),
     VALUE_KEY("image", PLAIN_LABEL, ITEMS | INPUT, images[0]),
     VALUE_KEY("corrupted_image", PLAIN_LABEL, ITEMS | INPUT, images[1]),
     VALUE_KEY("answer", PLAIN, RECORDS, answer_text),

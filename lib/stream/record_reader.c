@@ -217,6 +217,23 @@ static enum attn_status read_members(struct line_reading *reading, struct attn_e
 
 /* --- Lines ------------------------------------------------------------------------------------ */
 
+/* Checks a record after its values were read. */
+static void finish_record(struct line_reading *reading)
+{
+    const struct attn_record_names *names = reading->names;
+    struct attn_item *item = reading->item;
+
+    if (!names)
+        return;
+    check_input(item, names->text ? names->text : "text");
+    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
+        item->n_label = 0;
+    if (item->failure != ATTN_RECORD_FAILURE_NONE || reading->failure.status == ATTN_OK)
+        return;
+    item->failure = ATTN_RECORD_FAILURE_BAD_VALUE;
+    item->err = reading->failure;
+}
+
 enum attn_status attn_item_read_line(const char *line, size_t size,
                                      const struct attn_record_names *names, struct attn_item *item,
                                      struct attn_error *err)
@@ -230,37 +247,38 @@ enum attn_status attn_item_read_line(const char *line, size_t size,
 
     if (read_members(&reading, &failure) != ATTN_OK)
         return attn_error_copy(err, &failure);
-    if (!names)
-        return ATTN_OK;
-    check_input(item, names->text ? names->text : "text");
-    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
-        item->n_label = 0;
-    if (item->failure != ATTN_RECORD_FAILURE_NONE || reading.failure.status == ATTN_OK)
-        return ATTN_OK;
-    item->failure = ATTN_RECORD_FAILURE_BAD_VALUE;
-    item->err = reading.failure;
+    finish_record(&reading);
     return ATTN_OK;
 }
 
 enum attn_status attn_item_read_fields(const struct attn_csv_reader *csv, struct attn_item *item,
                                        struct attn_error *err)
 {
+    struct line_reading reading = {.item = item, .names = csv->names};
+
     for (size_t i = 0; i < csv->n_column; i++) {
         const struct attn_csv_column *column = &csv->columns[i];
+        const struct attn_json_token name = {
+            .type = ATTN_JSON_KEY, .text = column->name, .size = strlen(column->name)};
         struct attn_record_key key = column->key;
-        struct attn_record_value value;
+        struct attn_record_value value = attn_record_field(&key, column->text, column->size);
 
-        if (column->size == 0) {
+        if (column->size == 0)
+            value.token.type = ATTN_JSON_NULL;
+        ATTN_TRY(read_label(&reading, &name,
+                            key.kind != ATTN_KEY_PLAIN && key.kind != ATTN_KEY_LABEL, &value.token,
+                            err));
+        if (column->size == 0)
             item->has_empty_text |= strcmp(column->name, "text") == 0;
+        if (column->size == 0 || (csv->names && key.kind == ATTN_KEY_LABEL))
             continue;
-        }
-        value = attn_record_field(&key, column->text, column->size);
         if (!key.name)
-            key.name = attn_store_copy(&item->store, column->name, strlen(column->name), err);
+            key.name = attn_store_copy(&item->store, name.text, name.size, err);
         if (!key.name)
             return ATTN_NO_MEMORY;
         ATTN_TRY(attn_record_set(item, &key, &value, err));
     }
     check_values(item);
+    finish_record(&reading);
     return ATTN_OK;
 }

@@ -77,8 +77,8 @@ def run_batch(model: Model, path, output, *, items_format: str = "auto", csv=Non
     path        a file with a record per line, or a pipe
     items_format
                 "jsonl": objects with `text`, `ids` or `image`, and `id`, and `next`, continuations of their own instead
-                of those of all; "lines": a text per line; "fasta": proteins; "auto": jsonl, or fasta by the file's name
-                or its first byte
+                of those of all; "csv", "tsv": rows of these keys below a header; "lines": a text per line; "fasta":
+                proteins; "auto": by the file's name, else jsonl, or fasta by its first byte
     tower       of a model with two, as CLIP is, the one that the records are for: "text" or "image"
     output      a file for a line of JSON per record; beside it lies OUTPUT.run.json, which says how it was made
     csv, npy, edges, npz
