@@ -101,8 +101,8 @@ static enum attn_status describe_options(struct attn_ledger *ledger, struct attn
     return attn_buffer_check(out, err);
 }
 
-/* Notes the first other shard whose manifest is of another input. */
-static void note_shards(const struct attn_ledger *ledger)
+/* Notes the first other shard whose manifest is of an input of another SIZE. */
+static void note_shards(const struct attn_ledger *ledger, const uint64_t *size)
 {
     bool is_same = true;
 
@@ -112,7 +112,7 @@ static void note_shards(const struct attn_ledger *ledger)
         attn_ledger_append_path(&other, ledger->whole, i, ledger->n_shard);
         attn_buffer_append_string(&other, ".run.json");
         is_same = i == ledger->shard || !attn_buffer_string(&other) ||
-                  attn_ledger_manifest_is_of(other.data, ledger->identity.input);
+                  attn_ledger_manifest_is_of(other.data, size);
         if (!is_same)
             attn_note(ledger->notes.on_note, ledger->notes.user, ATTN_NOTE_OTHER_SHARD,
                       "'%s' is of another input: these shards are not parts of one file",
@@ -169,7 +169,7 @@ enum attn_status attn_ledger_name(struct attn_ledger *ledger,
         return ATTN_INVALID;
     ATTN_TRY(describe_options(ledger, err));
     ATTN_TRY(describe_input(ledger, input_size, err));
-    note_shards(ledger);
+    note_shards(ledger, input_size);
     return ATTN_OK;
 }
 
@@ -209,24 +209,23 @@ static bool is_empty(const struct attn_records *records)
     return true;
 }
 
-enum attn_status attn_ledger_find(struct attn_ledger *ledger, struct attn_ledger_made *made,
-                                  struct attn_error *err)
+enum attn_status attn_ledger_find(struct attn_ledger *ledger, struct attn_error *err)
 {
     ATTN_TRY(attn_model_files_wait(ledger->model, &ledger->identity.model, err));
     if (is_empty(ledger->records) && access(ledger->name, F_OK) == 0)
-        ATTN_TRY(attn_ledger_manifest_read(ledger, made, err));
-    if (made->is_there)
-        return attn_ledger_manifest_compare(ledger, made, err);
-    ATTN_TRY(attn_error_at(attn_ledger_journal_resume(ledger, err), ATTN_STAGE_OUTPUT, err));
-    attn_ledger_parts_rewind(ledger->parts);
-    if (ledger->journal < 0) {
-        ledger->done = (struct attn_ledger_done){0};
-        attn_digest_bytes("", 0, ledger->done.input);
+        ATTN_TRY(attn_ledger_manifest_read(ledger, err));
+    if (!ledger->is_whole) {
+        ATTN_TRY(attn_error_at(attn_ledger_journal_resume(ledger, err), ATTN_STAGE_OUTPUT, err));
+        attn_ledger_parts_rewind(ledger->parts);
+        if (ledger->journal < 0) {
+            ledger->done = (struct attn_ledger_done){0};
+            attn_digest_bytes("", 0, ledger->done.input);
+        }
+        ledger->milliseconds_before = ledger->done.milliseconds;
     }
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
         ledger->n_failed += ledger->done.failures[i];
-    ledger->milliseconds_before = ledger->done.milliseconds;
-    return ATTN_OK;
+    return ledger->is_whole ? attn_ledger_manifest_compare(ledger, err) : ATTN_OK;
 }
 
 enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *err)
@@ -246,7 +245,7 @@ enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *
                                 is_resumed ? sizes : NULL, ledger->n_file, err);
     attn_free(sizes);
     ATTN_TRY(status);
-    ledger->has_checkpoint = is_resumed;
+    ledger->n_checked = is_resumed ? ledger->done.n_record : 0;
     ledger->done.n_restart += is_resumed;
     damaged = attn_ledger_parts_damaged(ledger->parts, &size);
     if (damaged)
@@ -284,24 +283,19 @@ static enum attn_status measure(struct attn_ledger *ledger, bool *is_ready, stru
  * are known. */
 static enum attn_status checkpoint(struct attn_ledger *ledger, struct attn_error *err)
 {
-    const bool is_synced = ledger->options->is_synced;
     bool is_ready;
 
-    ATTN_TRY(attn_records_flush(ledger->records, is_synced, err));
+    ATTN_TRY(attn_records_flush(ledger->records, ledger->options->is_synced, err));
     ATTN_TRY(measure(ledger, &is_ready, err));
-    if (!ledger->name || !is_ready ||
+    if (!ledger->name || !is_ready || ledger->done.n_record == ledger->n_checked ||
         (ledger->journal < 0 && !attn_model_files_are_ready(ledger->model)))
         return ATTN_OK; /* nothing can be resumed without the digests of the model's files */
-    if (ledger->journal < 0) {
+    if (ledger->journal < 0)
         ATTN_TRY(attn_model_files_wait(ledger->model, &ledger->identity.model, err));
-        ATTN_TRY(attn_ledger_journal_create(ledger, err));
-        if (is_synced)
-            ATTN_TRY(attn_sink_sync_name(ledger->journal_path.data, err));
-    }
     ATTN_TRY(
         attn_ledger_parts_measure(ledger->parts, ledger->records, false, ledger->extents, err));
     ATTN_TRY(attn_ledger_journal_append(ledger, err));
-    ledger->has_checkpoint = true;
+    ledger->n_checked = ledger->done.n_record;
     return ATTN_OK;
 }
 
@@ -339,7 +333,7 @@ enum attn_status attn_ledger_finish(struct attn_ledger *ledger, const struct att
 {
     bool is_ready;
 
-    if (ledger->has_checkpoint)
+    if (ledger->n_checked > 0)
         ATTN_TRY(checkpoint(ledger, err));
     ledger->is_finishing = true;
     ATTN_TRY(attn_records_finish(ledger->records, ledger->options->is_synced, err));
@@ -389,9 +383,9 @@ bool attn_ledger_keep(struct attn_ledger *ledger, const struct attn_error *err)
             attn_model_files_wait(ledger->model, &model, NULL);
         checkpoint(ledger, NULL);
     }
-    if (!ledger->has_checkpoint)
+    if (ledger->n_checked == 0)
         remove_parts(ledger);
-    return ledger->has_checkpoint;
+    return ledger->n_checked > 0;
 }
 
 void attn_ledger_release(struct attn_ledger *ledger)

@@ -13,9 +13,10 @@
  *
  *     ledger.c           names, checkpoints, the end
  *     ledger_resume.c    passes on or skips the items of earlier runs
- *     ledger_journal.c   a line for each checkpoint, from which a killed process is resumed
- *     ledger_manifest.c  FILE.run.json: tool, model, options, input, counts and outputs of the
- *                        results, with the SHA-256 of each file
+ *     ledger_text.c      tool, model, options, input, counts and outputs of the results, with the
+ *                        SHA-256 of each file, as an object of JSON
+ *     ledger_files.c     FILE.journal, a line with that object for each checkpoint, from which a
+ *                        killed process is resumed; FILE.run.json, the object of complete results
  */
 #ifndef ATTN_STREAM_LEDGER_INTERNAL_H
 #define ATTN_STREAM_LEDGER_INTERNAL_H
@@ -93,9 +94,9 @@ struct attn_ledger {
     /* [n_file] owns: sizes and digests of these files at `done` */
     struct attn_ledger_extent *extents;
     size_t n_file;
-    int journal;         /* owns; file descriptor; -1: not begun */
-    bool has_checkpoint; /* the journal has a checkpoint */
-    bool is_finishing;   /* the ends of the outputs are written, so they cannot be resumed */
+    int journal;        /* owns; file descriptor; -1: not begun */
+    uint64_t n_checked; /* number of records at the last checkpoint; 0: there is none */
+    bool is_finishing;  /* the ends of the outputs are written, so they cannot be resumed */
 
     double begun; /* start of computing, as a clock time in seconds; set by the owner; 0: not yet */
     double checked;               /* last checkpoint, in seconds since `begun` */
@@ -105,24 +106,9 @@ struct attn_ledger {
     bool has_read;
     struct attn_ledger_done done; /* state after all results so far */
     uint64_t n_failed;            /* failed records among them */
-    bool has_failed;              /* failures cause an exit code; set by the owner */
+    bool has_failed;              /* failures cause an exit code; set by the owner, or read */
+    bool is_whole;                /* a manifest of complete results was read */
 };
-
-/* Complete results, as described in their manifest. Initialize with = {0}; end with
- * attn_ledger_made_release. */
-struct attn_ledger_made {
-    bool is_there; /* a manifest was found; otherwise all fields are 0 */
-    bool has_failed;
-    uint64_t n_record, n_failed;
-    uint64_t begin, end;    /* range of the input, in bytes */
-    uint64_t n_line_before; /* number of lines before the range, if records needed their numbers */
-    char input[ATTN_DIGEST_HEX_SIZE]; /* SHA-256 of that range */
-    /* [n_output] owns; sizes and digests in the order of attn_records_part */
-    struct attn_ledger_extent *outputs;
-    size_t n_output;
-};
-
-void attn_ledger_made_release(struct attn_ledger_made *made);
 
 /* --- Beginning -------------------------------------------------------------------------------- */
 
@@ -146,12 +132,11 @@ enum attn_status attn_ledger_name(struct attn_ledger *ledger,
 enum attn_status attn_ledger_open(struct attn_ledger *ledger, const struct attn_records_form *form,
                                   struct attn_host *host, struct attn_error *err);
 
-/* Finds earlier results to resume. If they are complete, sets *MADE and compares their files with
- * it; otherwise sets ledger->done to the last checkpoint that the parts contain, or to zeros.
- * ATTN_INVALID at the stage of the options if they belong to another model or input, or were
- * changed. The owner then compares the input up to that checkpoint. */
-enum attn_status attn_ledger_find(struct attn_ledger *ledger, struct attn_ledger_made *made,
-                                  struct attn_error *err);
+/* Finds earlier results to resume. If they are complete, sets is_whole and ledger->done, and
+ * compares their files with the manifest; otherwise sets ledger->done to the last checkpoint that
+ * the parts contain, or to zeros. ATTN_INVALID at the stage of the options if they belong to
+ * another model or input, or were changed. The owner then compares the input up to there. */
+enum attn_status attn_ledger_find(struct attn_ledger *ledger, struct attn_error *err);
 
 /* Truncates the outputs to ledger->done, and sends a note about what is resumed. */
 enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *err);
@@ -193,14 +178,31 @@ void attn_ledger_remove_empty(const struct attn_ledger *ledger);
 
 void attn_ledger_release(struct attn_ledger *ledger);
 
+/* --- Texts ------------------------------------------------------------------------------------ */
+
+enum attn_ledger_form {
+    ATTN_LEDGER_MANIFEST, /* complete results, with a line for each member */
+    ATTN_LEDGER_FIRST,    /* the first line of a journal */
+    ATTN_LEDGER_LINE      /* a later line, without the identity */
+};
+
+/* Appends ledger->done with its extents and the state in FORM. HOST is read for a manifest.
+ * Manifests with the same identity only differ in times, threads and paths. */
+void attn_ledger_text_append(const struct attn_ledger *ledger, enum attn_ledger_form form,
+                             const struct attn_host *host, struct attn_buffer *out);
+
+/* Reads TEXT [size] into ledger->done, the extents and the state. ATTN_FORMAT, without a message,
+ * if it is incomplete, was changed or is malformed. *OTHER is what differs from the identity,
+ * "another model", or NULL. */
+enum attn_status attn_ledger_text_read(struct attn_ledger *ledger, enum attn_ledger_form form,
+                                       const char *text, size_t size, const char **other,
+                                       struct attn_error *err);
+
 /* --- The journal ------------------------------------------------------------------------------ */
 
-/* Creates the journal, replacing an old one. */
-enum attn_status attn_ledger_journal_create(struct attn_ledger *ledger, struct attn_error *err);
-
-/* Appends ledger->done with its extents and the state; syncs to disk if is_synced. */
-enum attn_status attn_ledger_journal_append(const struct attn_ledger *ledger,
-                                            struct attn_error *err);
+/* Appends a line; syncs to disk if is_synced. Without an open journal creates it, replacing an old
+ * one. */
+enum attn_status attn_ledger_journal_append(struct attn_ledger *ledger, struct attn_error *err);
 
 /* Opens the journal to resume: sets ledger->done to the last checkpoint that the parts contain, and
  * truncates the journal after it. Without such a checkpoint ledger->journal stays -1. ATTN_INVALID
@@ -209,24 +211,20 @@ enum attn_status attn_ledger_journal_resume(struct attn_ledger *ledger, struct a
 
 /* --- The manifest ----------------------------------------------------------------------------- */
 
-/* Writes the manifest of finished outputs. Manifests with the same identity only differ in times,
- * threads and paths. The last member is the SHA-256 of everything before it, which reveals
- * changes. */
+/* Writes the manifest of finished outputs. */
 enum attn_status attn_ledger_manifest_write(struct attn_ledger *ledger,
                                             const struct attn_host *host, struct attn_error *err);
 
-/* Whether the manifest PATH is absent, or has the input INPUT. */
-bool attn_ledger_manifest_is_of(const char *path, const char *input);
+/* Whether the manifest PATH is absent, or is of an input of INPUT_SIZE bytes; NULL: not known. */
+bool attn_ledger_manifest_is_of(const char *path, const uint64_t *input_size);
 
-/* Reads the manifest, if it exists, and restores the state in the ledger. ATTN_INVALID at
- * the stage of the options if it has another identity, or was changed. */
-enum attn_status attn_ledger_manifest_read(struct attn_ledger *ledger,
-                                           struct attn_ledger_made *made, struct attn_error *err);
+/* Reads the manifest, if it exists, and sets is_whole. ATTN_INVALID at the stage of the options if
+ * it has another identity, or was changed. */
+enum attn_status attn_ledger_manifest_read(struct attn_ledger *ledger, struct attn_error *err);
 
-/* Compares the outputs, under their final names, with MADE by reading them completely. ATTN_INVALID
- * at the stage of the options if one differs. */
+/* Compares the outputs, under their final names, with the manifest that was read, by reading them
+ * completely. ATTN_INVALID at the stage of the options if one differs. */
 enum attn_status attn_ledger_manifest_compare(const struct attn_ledger *ledger,
-                                              const struct attn_ledger_made *made,
                                               struct attn_error *err);
 
 #endif

@@ -15,15 +15,14 @@ struct resuming {
     struct attn_ledger *ledger;
     struct attn_items *items;
     attn_record_take_fn load;
-    void *user;                   /* passed to `load` */
-    struct attn_ledger_made made; /* owns */
+    void *user; /* passed to `load` */
 };
 
 /* Returns the journal or the manifest, which names the state to restore. */
 static const char *told_by(const struct resuming *resuming)
 {
-    return resuming->made.is_there ? resuming->ledger->manifest_path.data
-                                   : resuming->ledger->journal_path.data;
+    return resuming->ledger->is_whole ? resuming->ledger->manifest_path.data
+                                      : resuming->ledger->journal_path.data;
 }
 
 /* Sets the error that the input differs from the recorded one. WHAT is the difference. */
@@ -61,24 +60,25 @@ static enum attn_status load_next(const struct resuming *resuming, char hex[ATTN
 static enum attn_status compare_kept(const struct resuming *resuming, struct attn_error *err)
 {
     struct attn_ledger *ledger = resuming->ledger;
-    const struct attn_ledger_made *made = &resuming->made;
-    const struct attn_ledger_extent *extents = made->is_there ? made->outputs : ledger->extents;
-    const size_t n = made->is_there ? made->n_output : ledger->n_file;
+    const struct attn_ledger_extent *extents = ledger->extents;
     struct attn_buffer state = {0};
+    enum attn_status status;
     bool is_same = true;
 
-    for (size_t i = 0; is_same && i < n; i++) {
+    for (size_t i = 0; is_same && i < ledger->n_file; i++) {
         char hex[ATTN_DIGEST_HEX_SIZE];
         uint64_t size = 0;
 
-        ATTN_TRY(attn_records_replayed(ledger->records, i, made->is_there, &size, hex, err));
+        ATTN_TRY(attn_records_replayed(ledger->records, i, ledger->is_whole, &size, hex, err));
         is_same = hex[0] != '\0' && size == extents[i].size && strcmp(hex, extents[i].hex) == 0;
     }
-    is_same = attn_records_save(ledger->records, &state) && is_same && !state.has_failed &&
-              strcmp(attn_buffer_string(&state), attn_buffer_string(&ledger->state)) == 0;
+    is_same = attn_records_save(ledger->records, &state) && is_same;
+    status = attn_buffer_string(&state) ? ATTN_OK : attn_error_no_memory(err);
+    is_same =
+        is_same && status == ATTN_OK && strcmp(state.data, attn_buffer_string(&ledger->state)) == 0;
     attn_buffer_release(&state);
-    if (is_same)
-        return ATTN_OK;
+    if (is_same || status != ATTN_OK)
+        return status;
     attn_error_set(err, ATTN_INVALID,
                    "'%s' and the rows of its run do not agree, expected all as they were written",
                    attn_quote_string(told_by(resuming)).text);
@@ -123,7 +123,7 @@ static enum attn_status skip_over(const struct resuming *resuming, struct attn_e
     uint64_t begin, end, n_before = done->n_line_before;
 
     ATTN_TRY(attn_items_skip(items, (size_t)done->n_record,
-                             resuming->made.is_there ? done->end : done->begin, done->end,
+                             resuming->ledger->is_whole ? done->end : done->begin, done->end,
                              (uint32_t)done->crc, err));
     attn_items_digest(items, found);
     attn_batch_lines_range(attn_items_lines(items), &begin, &end);
@@ -150,42 +150,27 @@ static enum attn_status check_end(const struct resuming *resuming, struct attn_e
                         resuming->ledger->skips_lines ? "has more lines" : "has more items", err);
 }
 
-/* Takes over the counts of complete results. */
-static void take_made(struct attn_ledger *ledger, const struct attn_ledger_made *made)
-{
-    struct attn_ledger_done *done = &ledger->done;
-
-    done->n_record = made->n_record;
-    done->end = made->end;
-    done->n_line_before = made->n_line_before;
-    memcpy(done->input, made->input, sizeof done->input);
-    ledger->n_failed = made->n_failed;
-}
-
-static enum attn_status resume(struct resuming *resuming, struct attn_each_result *result,
+static enum attn_status resume(const struct resuming *resuming, struct attn_each_result *result,
                                struct attn_error *err)
 {
     struct attn_ledger *ledger = resuming->ledger;
-    const struct attn_ledger_made *made = &resuming->made;
     enum attn_status status = ATTN_OK;
 
-    ATTN_TRY(attn_ledger_find(ledger, &resuming->made, err));
-    result->is_complete = made->is_there;
-    result->has_failed = made->has_failed;
-    if (made->is_there)
-        take_made(ledger, made);
-    if (!made->is_there && !ledger->skips_lines) /* rows are read from what is cut */
+    ATTN_TRY(attn_ledger_find(ledger, err));
+    result->is_complete = ledger->is_whole;
+    result->has_failed = ledger->has_failed;
+    if (!ledger->is_whole && !ledger->skips_lines) /* rows are read from what is cut */
         ATTN_TRY(attn_error_at(attn_ledger_cut(ledger, err), ATTN_STAGE_OUTPUT, err));
-    if (ledger->done.n_record > 0 || made->is_there)
+    if (ledger->done.n_record > 0 || ledger->is_whole)
         status = ledger->skips_lines ? skip_over(resuming, err) : replay(resuming, err);
     ATTN_TRY(status);
     result->n_item = result->n_before = ledger->done.n_record;
     result->n_failed = ledger->n_failed;
-    if (made->is_there)
+    if (ledger->is_whole)
         ATTN_TRY(check_end(resuming, err));
     else if (ledger->skips_lines)
         ATTN_TRY(attn_error_at(attn_ledger_cut(ledger, err), ATTN_STAGE_OUTPUT, err));
-    if (made->is_there)
+    if (ledger->is_whole)
         attn_note(ledger->notes.on_note, ledger->notes.user, ATTN_NOTE_COMPLETE, "'%s' is complete",
                   attn_quote_string(ledger->name).text);
     return ATTN_OK;
@@ -195,11 +180,7 @@ enum attn_status attn_ledger_resume(struct attn_ledger *ledger, struct attn_item
                                     attn_record_take_fn load, void *user,
                                     struct attn_each_result *result, struct attn_error *err)
 {
-    struct resuming resuming = {.ledger = ledger, .items = items, .load = load, .user = user};
-    enum attn_status status = ATTN_OK;
+    const struct resuming resuming = {.ledger = ledger, .items = items, .load = load, .user = user};
 
-    if (ledger->options->is_resumed)
-        status = resume(&resuming, result, err);
-    attn_ledger_made_release(&resuming.made);
-    return status;
+    return ledger->options->is_resumed ? resume(&resuming, result, err) : ATTN_OK;
 }

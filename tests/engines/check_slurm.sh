@@ -81,8 +81,8 @@ is_over() {
     local left
     left=$(squeue -h 2>/dev/null) && [ -z "$left" ] # a controller that does not answer has jobs, too
 }
-# A line of the journal that begins with a number is a checkpoint.
-is_at_work() { grep -qsE '^[1-9]' results-00003-of-00008.jsonl.journal; }
+# Each line of the journal is a checkpoint.
+is_at_work() { grep -qs sha256 results-00003-of-00008.jsonl.journal; }
 is_at_work_or_done() { is_at_work || [ -e results-00003-of-00008.jsonl ]; }
 
 # A task takes several times the second after which the tool writes its first checkpoint.

@@ -51,28 +51,27 @@ def sha256(data):
 
 
 def unsign(journal):
-    return [line.rsplit(b"\t", 1)[0] for line in journal.splitlines()]
+    return [line.rsplit(b',"manifest_sha256"', 1)[0] for line in journal.splitlines()]
 
 
 def sign(lines):
-    return b"".join(line + b"\t%08x\n" % zlib.crc32(line) for line in lines)
+    return b"".join(b'%s,"manifest_sha256":"%s"}\n' % (line, sha256(line)) for line in lines)
+
+
+def describe(text, files, names):
+    """The sizes and digests of FILES in TEXT, made anew."""
+    for name in names:
+        text = re.sub(rb'("path": ?"%s", ?"bytes": ?)\d+(, ?"sha256": ?")\w+' % re.escape(name.encode()),
+                      lambda m: m[1] + b"%d" % len(files[name]) + m[2] + sha256(files[name]), text)
+    return text
 
 
 def sign_journal(files):
-    lines = unsign(files[JOURNAL])
-    columns = lines[-1].split(b"\t")
-    digests = [i for i, column in enumerate(columns) if len(column) == 64]
-    for name, i in zip((KEPT_PART, PART), digests[1:]):
-        columns[i - 1 : i + 1] = [b"%d" % len(files[name]), sha256(files[name])]
-    return files | {JOURNAL: sign(lines[:-1] + [b"\t".join(columns)])}
+    return files | {JOURNAL: sign([describe(line, files, (KEPT_PART, PART)) for line in unsign(files[JOURNAL])])}
 
 
 def sign_manifest(files):
-    text = files[MANIFEST]
-    for name in (KEPT, ROWS):
-        path = b'{"path": "%s", ' % name.encode()
-        text = re.sub(re.escape(path) + rb'"bytes": \d+, "sha256": "\w+"',
-                      path + b'"bytes": %d, "sha256": "%s"' % (len(files[name]), sha256(files[name])), text)
+    text = describe(files[MANIFEST], files, (KEPT, ROWS))
     text = text[: text.rindex(b',\n"manifest_sha256"')]
     return files | {MANIFEST: text + b',\n"manifest_sha256": "%s"\n}\n' % sha256(text)}
 
@@ -116,33 +115,35 @@ def other_kept(data):
         at += len(item)
 
 
+def other_texts(text):
+    """Of a line of the journal or a manifest: other numbers, digests and states."""
+    for found in re.finditer(rb'(?<=[ :,[])\d+(?=[,}\]])|(?<=")[0-9a-f]{64}(?=")|(?<="state":")[^"]*|(?<="state": ")[^"]*', text):
+        others = [b"0" * 64] if len(found[0]) == 64 else other_states(found[0])
+        if found[0].isdigit() and len(found[0]) < 20:
+            others = [b"%d" % n for n in other_counts(int(found[0]))]
+        for other in others:
+            yield f"has {other} at {found.start()}", text[: found.start()] + other + text[found.end() :]
+
+
 def changes(ended, made):
     lines = unsign(ended[JOURNAL])
-    columns = lines[-1].split(b"\t")
-    for i in range(len(lines)):
+    for i, line in enumerate(lines):
         yield f"journal lacks line {i}", ended | {JOURNAL: sign(lines[:i] + lines[i + 1 :])}
         yield f"journal repeats line {i}", ended | {JOURNAL: sign(lines[: i + 1] + lines[i:])}
-    for i, column in enumerate(columns):
-        others = [b"0" * 64] if len(column) == 64 else other_states(column)
-        if column.isdigit() and len(column) < 20:
-            others = [b"%d" % n for n in other_counts(int(column))]
-        for other in others:
-            line = b"\t".join(columns[:i] + [other] + columns[i + 1 :])
-            yield f"journal has {other} for {column}", ended | {JOURNAL: sign(lines[:-1] + [line])}
+        for what, other in other_texts(line):
+            yield f"journal {what}", ended | {JOURNAL: sign(lines[:i] + [other] + lines[i + 1 :])}
+    members = re.split(rb',(?=")', lines[-1])
+    for i in range(1, len(members)):
+        for other in members[:i] + members[i + 1 :], members[: i + 1] + members[i:]:
+            yield f"journal lacks or repeats {members[i]}", ended | {JOURNAL: sign(lines[:-1] + [b",".join(other)])}
     for files, rows, kept, resign in (ended, PART, KEPT_PART, sign_journal), (made, ROWS, KEPT, sign_manifest):
         for n, change in enumerate(other_rows(files[rows])):
             yield f"change {n} of {rows}", resign(files | {rows: change})
         for n, change in enumerate(other_kept(files[kept])):
             yield f"change {n} of {kept}", resign(files | {kept: change})
-    text = made[MANIFEST]
-    for found in re.finditer(rb"(?<=[ [])\d+(?=[,}\]])", text):
-        for n in other_counts(int(found[0])):
-            change = text[: found.start()] + b"%d" % n + text[found.end() :]
-            yield f"manifest has {n} at {found.start()}", sign_manifest(made | {MANIFEST: change})
-    state = re.search(rb'(?<="state": ")[^"]*', text)[0]
-    for other in other_states(state):
-        yield f"manifest has {other}", sign_manifest(made | {MANIFEST: text.replace(state, other)})
-    lines = text.splitlines(keepends=True)
+    for what, other in other_texts(made[MANIFEST]):
+        yield f"manifest {what}", sign_manifest(made | {MANIFEST: other})
+    lines = made[MANIFEST].splitlines(keepends=True)
     for i in range(1, len(lines) - 2):
         yield f"manifest lacks {lines[i]}", sign_manifest(made | {MANIFEST: b"".join(lines[:i] + lines[i + 1 :])})
         yield f"manifest repeats {lines[i]}", sign_manifest(made | {MANIFEST: b"".join(lines[:i] + lines[i - 1 :])})
