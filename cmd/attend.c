@@ -302,8 +302,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (listed)
         ATTN_TRY(check_measures(listed, question->call, &measures, err));
     if (!asked->is_compared && !measures)
-        ATTN_TRY(outputs_check_tables(&asked->tables.output, "`measures` and `compare` make tables",
-                                      err));
+        ATTN_TRY(outputs_check_tables(&asked->tables.output, "`measures` makes tables", err));
     ATTN_TRY(model_host_open(NULL, &none, &asked->running, false, &question->host, err));
     ATTN_TRY(read_arrays(&args->arrays, arrays, &question->request.input, err));
     ATTN_TRY(read_labels(args->labels.queries, &arrays->query_labels,

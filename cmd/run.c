@@ -322,8 +322,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (question->is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));
     if (!is_predicting(args) && !args->is_compared)
-        ATTN_TRY(outputs_check_tables(
-            output, "`top`, `next`, `target`, `label` and `compare` make tables", err));
+        ATTN_TRY(outputs_check_tables(output, "`top`, `next` and `target` make tables", err));
     ATTN_TRY(live_check(question, err));
     /* a live page of a text measures heads on texts that the model writes */
     question->reuse =

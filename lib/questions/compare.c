@@ -509,8 +509,8 @@ static enum attn_status check(const struct comparing *comparing, struct attn_err
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "the attention of every layer is exact, there is nothing to compare it with");
-    return attn_error_hint(err, "choose another, as with `attention window:64`, `masking zero` or "
-                                "`algorithm blockwise`");
+    return attn_error_hint(
+        err, "choose another, as with `attention window:64` or `algorithm blockwise`");
 }
 
 /* Sets the chosen attention, and the exact attention with the same scores. */

@@ -54,9 +54,6 @@ EXCUSED = (
     ("is an option", "the value is wrong, too"),
     ("with --grad it has gradients", "beside --top"),
     ("makes a run of each", "instead of the picture and its text"),
-    ("`masking zero` or", "without a mask"),
-    ("--attention masking=zero or", "without a mask"),
-    ("and --compare make tables", "beside --npz"),
 )
 
 
