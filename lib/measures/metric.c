@@ -282,8 +282,8 @@ void attn_measurements_add(struct attn_measurement *const *items, size_t n,
     }
 }
 
-bool attn_measurement_row(const struct attn_measurement *measurement,
-                          const struct attn_trace_event *event, size_t r, double *terms)
+bool attn_measurement_add_row(struct attn_measurement *measurement,
+                              const struct attn_trace_event *event, size_t r, double *terms)
 {
     const struct attn_metric *metric = measurement->metric;
     struct attn_metric_row row = row_of(measurement, event);
@@ -291,7 +291,10 @@ bool attn_measurement_row(const struct attn_measurement *measurement,
     row.query = event->row0 + r + event->ahead;
     row.cells = attn_event_row(event, r);
     memset(terms, 0, metric->n_term * sizeof *terms);
-    return metric->row(&row, terms);
+    if (!metric->row(&row, terms))
+        return false;
+    add(metric, sums_of(measurement, &event->at, event->at.head), terms);
+    return true;
 }
 
 void attn_measurement_find(const struct attn_measurement *measurement,

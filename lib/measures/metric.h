@@ -163,9 +163,9 @@ void attn_measurement_add(struct attn_measurement *measurement,
 void attn_measurements_add(struct attn_measurement *const *items, size_t n,
                            const struct attn_trace_event *event);
 
-/* Computes the TERMS [n_term] of row R of EVENT, and adds nothing. Whether the row counts. */
-bool attn_measurement_row(const struct attn_measurement *measurement,
-                          const struct attn_trace_event *event, size_t r, double *terms);
+/* Adds row R of EVENT, and sets TERMS [n_term] to its terms. Whether the row counts. */
+bool attn_measurement_add_row(struct attn_measurement *measurement,
+                              const struct attn_trace_event *event, size_t r, double *terms);
 
 /* Computes VALUES [n_value] of the head AT; its site is ignored. ATTN_ALL_HEADS: of all selected
  * heads of its layer; ATTN_ALL_LAYERS: of all selected heads. */

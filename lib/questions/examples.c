@@ -1,6 +1,7 @@
 /* examples.c - see examples.h. The first pass asks about each item like any other procedure: the
- * rows of an item have the value of each head. Instead of means, all values are gathered. Then the
- * shown texts are chosen, and a second pass runs these to find their tokens and weights. */
+ * rows of an item have the value of each head, and the row and key where it was found. Instead of
+ * means, all of these are gathered. Then the shown texts are chosen, and a second pass reads their
+ * tokens. For a page it also runs them, up to the last of the heads, to keep their weights. */
 #include "questions/examples_internal.h"
 
 #include "base/escape.h"
@@ -70,7 +71,6 @@ enum {
     DEFAULT_TOP = 3,
     MOST_BINS = 1000,
     MOST_TOP = 1000,
-    MOST_ROWS = 1024, /* maximum rows of a long text per feed */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -215,111 +215,81 @@ static const struct attn_metric weight_metric = {.name = "weight",
 
 /* --- One text --------------------------------------------------------------------------------- */
 
-/* What is found about a head in one text. */
-struct found {
-    double best; /* the largest value of a row; NaN without one */
-    size_t query, key;
-    double weight;
-    struct attn_example *example; /* receives the cells of all rows; or NULL */
-};
-
-/* A pass over one text. */
-struct reading {
-    const struct attn_run *run;
+struct examples {
+    struct attn_frame frame;
     const struct attn_metric *metric;
     int which;                            /* index of the value of the metric */
     bool is_limited;                      /* the key is neither a park nor the query itself */
     struct attn_metric_settings settings; /* with the parks if is_limited */
     struct attn_parks *parks[2];          /* own; if is_limited; or NULL */
     struct attn_measurement *measurement; /* owns */
-    struct found *found;                  /* [n_block, n_head] owns */
-    size_t n_found;
-    bool is_mean;
+    struct attn_example_value *found;     /* [n_block, n_head] of the largest rows */
 };
 
-static void release_reading(struct reading *reading)
+static enum attn_status create_measurement(struct examples *examples, struct attn_error *err)
 {
-    for (int i = 0; i < 2; i++)
-        attn_parks_free(reading->parks[i]);
-    attn_measurement_free(reading->measurement);
-    attn_free(reading->found);
+    return attn_measurement_create(examples->metric, &examples->settings,
+                                   examples->frame.run->selection, NULL, &examples->measurement,
+                                   err);
 }
 
-static enum attn_status create_measurement(struct reading *reading, struct attn_error *err)
+/* Prepares for the rows of the text. */
+static enum attn_status begin_text(struct examples *examples, struct attn_error *err)
 {
-    return attn_measurement_create(reading->metric, &reading->settings, reading->run->selection,
-                                   NULL, &reading->measurement, err);
-}
-
-/* Begins a pass over RUN, as ARGS specify. Release READING after a failure, too. */
-static enum attn_status begin_reading(struct reading *reading, const struct attn_run *run,
-                                      const struct attn_examples_args *args, struct attn_error *err)
-{
-    const struct attn_config *config = attn_model_config(run->model);
+    struct attn_frame *frame = &examples->frame;
+    const size_t n_head = frame->config->n_layer * frame->config->n_head;
     enum attn_measure measure;
 
-    *reading = (struct reading){.run = run,
-                                .settings = attn_run_metric_settings(run),
-                                .metric = &weight_metric,
-                                .is_limited = is_weight(args),
-                                .is_mean = args->over == ATTN_EXAMPLES_MEAN,
-                                .n_found = config->n_layer * config->n_head};
-    if (!is_weight(args)) {
-        ATTN_TRY(find_measure(args, &measure, err));
-        reading->metric = attn_measure_metric(measure, &reading->which);
+    examples->settings = attn_run_metric_settings(frame->run);
+    examples->is_limited = is_weight(frame->args);
+    examples->metric = &weight_metric;
+    if (!examples->is_limited) {
+        ATTN_TRY(find_measure(frame->args, &measure, err));
+        examples->metric = attn_measure_metric(measure, &examples->which);
     }
-    ATTN_TRY(ATTN_ALLOC(reading->found, reading->n_found, err));
-    for (size_t i = 0; i < reading->n_found; i++)
-        reading->found[i].best = (double)NAN;
-    return reading->is_limited ? ATTN_OK : create_measurement(reading, err);
+    examples->found = attn_frame_alloc(frame, n_head, sizeof *examples->found);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    for (size_t i = 0; i < n_head; i++)
+        examples->found[i] = (struct attn_example_value){.value = NAN, .weight = NAN};
+    return examples->is_limited ? ATTN_OK : create_measurement(examples, err);
 }
 
-static size_t index_of(const struct reading *reading, const struct attn_location *at)
+static struct attn_example_value *found_of(const struct examples *examples,
+                                           const struct attn_location *at)
 {
-    return attn_head_index(attn_selection_dims(reading->run->selection), at);
+    return &examples
+                ->found[attn_head_index(attn_selection_dims(examples->frame.run->selection), at)];
 }
 
-/* Adds the largest weights of ROW to EXAMPLE. */
-static enum attn_status keep_row(struct attn_example *example, struct attn_row row,
-                                 struct attn_error *err)
+static bool is_cross_at(const struct examples *examples, const struct attn_location *at)
 {
-    const size_t begin = example->n_cell;
-
-    ATTN_TRY(
-        attn_grow(&example->cells, &example->capacity, begin + row.n, sizeof *example->cells, err));
-    example->n_cell = begin + attn_card_keys_read(row, ATTN_EXAMPLE_KEYS, example->cells + begin);
-    example->ends[example->n_row++] = (uint32_t)example->n_cell;
-    return ATTN_OK;
+    return attn_location_is_cross(attn_selection_dims(examples->frame.run->selection), at);
 }
 
 /* Reads the rows of an event of the pattern (attn_trace_fn). */
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
-    struct reading *reading = user;
-    struct found *found = &reading->found[index_of(reading, &event->at)];
-    struct attn_metric_row place = {.settings = &reading->settings,
-                                    .is_cross = attn_location_is_cross(
-                                        attn_selection_dims(reading->run->selection), &event->at)};
+    struct examples *examples = user;
+    struct attn_example_value *found = found_of(examples, &event->at);
+    struct attn_metric_row row = {.settings = &examples->settings,
+                                  .is_cross = is_cross_at(examples, &event->at)};
     double terms[ATTN_METRIC_MOST], values[ATTN_METRIC_MOST];
+    size_t key = 0;
 
-    if (reading->is_mean)
-        attn_measurement_add(reading->measurement, event, NULL);
+    (void)err;
     for (size_t r = 0; r < event->n_row; r++) {
-        const struct attn_row row = attn_event_row(event, r);
-
-        if (found->example)
-            ATTN_TRY(keep_row(found->example, row, err));
-        if (!attn_measurement_row(reading->measurement, event, r, terms))
+        if (!attn_measurement_add_row(examples->measurement, event, r, terms))
             continue;
-        reading->metric->finish(terms, values);
-        if (isnan(values[reading->which]) || values[reading->which] <= found->best)
+        examples->metric->finish(terms, values);
+        if (isnan(values[examples->which]) || values[examples->which] <= found->value)
             continue;
-        found->best = values[reading->which];
-        found->query = event->row0 + r;
-        place.query = found->query;
-        place.cells = row;
-        found->weight = attn_metric_find_key(&place, reading->is_limited, &found->key);
+        row.query = event->row0 + r;
+        row.cells = attn_event_row(event, r);
+        found->value = values[examples->which];
+        found->weight = (float)attn_metric_find_key(&row, examples->is_limited, &key);
+        found->query = (uint32_t)row.query;
+        found->key = (uint32_t)key;
     }
     return ATTN_OK;
 }
@@ -327,44 +297,23 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 /* Takes the parks, before the first rows. */
 static enum attn_status on_parks(void *user, struct attn_error *err)
 {
-    struct reading *reading = user;
+    struct examples *examples = user;
 
-    reading->settings.is_parked = attn_parks_find(reading->parks[0]);
-    return create_measurement(reading, err);
-}
-
-static enum attn_status read_text(struct reading *reading, struct attn_error *err)
-{
-    struct attn_watch watch = {.selection = reading->run->selection,
-                               .n_piece = MOST_ROWS,
-                               .on_event = on_rows,
-                               .user = reading};
-
-    if (reading->is_limited) {
-        watch.parks = reading->parks;
-        watch.on_parks = on_parks;
-    }
-
-    return attn_watch(reading->run, &watch, err);
+    examples->settings.is_parked = attn_parks_find(examples->parks[0]);
+    return create_measurement(examples, err);
 }
 
 /* Returns the value of the text for the head AT; NaN without one. */
-static double value_of(const struct reading *reading, const struct attn_location *at)
+static double value_of(const struct examples *examples, const struct attn_location *at)
 {
+    const struct attn_examples_args *args = examples->frame.args;
     double values[ATTN_METRIC_MOST];
 
-    if (!reading->is_mean)
-        return reading->found[index_of(reading, at)].best;
-    attn_measurement_find(reading->measurement, at, values);
-    return values[reading->which];
+    if (args->over != ATTN_EXAMPLES_MEAN)
+        return found_of(examples, at)->value;
+    attn_measurement_find(examples->measurement, at, values);
+    return values[examples->which];
 }
-
-/* --- The first pass --------------------------------------------------------------------------- */
-
-struct examples {
-    struct attn_frame frame;
-    struct reading reading; /* owns */
-};
 
 /* Checks the heads before the first item. */
 static enum attn_status check_heads(const struct attn_config *config, const char *heads,
@@ -394,31 +343,25 @@ static enum attn_status choose(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Returns a missing cell for tokens without text. KEY is a position of the source if IS_CROSS. */
-static struct attn_cell token_cell(const struct attn_run *run, bool is_cross, size_t position)
-{
-    return attn_cell_position(is_cross ? &run->source.tokens : &run->text.tokens, position);
-}
-
 /* Appends the row of the head AT of an item. */
 static enum attn_status append_head(struct examples *examples, const struct attn_location *at,
                                     struct attn_error *err)
 {
-    const struct reading *reading = &examples->reading;
-    const struct found *found = &reading->found[index_of(reading, at)];
-    const bool is_cross = attn_location_is_cross(attn_selection_dims(reading->run->selection), at);
-    const double value = value_of(reading, at);
+    const struct attn_run *run = examples->frame.run;
+    const struct attn_example_value *found = found_of(examples, at);
+    const double value = value_of(examples, at);
     struct attn_cell row[N_COLUMN] = {[HEAD] = attn_cell_integer(at->head)};
 
     attn_location_put(at, &row[STACK]);
     if (!isnan(value))
         row[VALUE] = attn_cell_real(value);
-    if (!isnan(found->best) && !isnan(found->weight)) {
-        row[QUERY] = attn_cell_integer((int64_t)found->query);
-        row[QUERY_TOKEN] = token_cell(reading->run, false, found->query);
-        row[KEY] = attn_cell_integer((int64_t)found->key);
-        row[KEY_TOKEN] = token_cell(reading->run, is_cross, found->key);
-        row[WEIGHT] = attn_cell_real(found->weight);
+    if (!isnan(found->weight)) {
+        row[QUERY] = attn_cell_integer(found->query);
+        row[QUERY_TOKEN] = attn_cell_position(&run->text.tokens, found->query);
+        row[KEY] = attn_cell_integer(found->key);
+        row[KEY_TOKEN] = attn_cell_position(
+            is_cross_at(examples, at) ? &run->source.tokens : &run->text.tokens, found->key);
+        row[WEIGHT] = attn_cell_real((double)found->weight);
     }
     return attn_frame_append(&examples->frame, row, err);
 }
@@ -426,21 +369,31 @@ static enum attn_status append_head(struct examples *examples, const struct attn
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct examples *examples = state;
-    struct attn_frame *frame = &examples->frame;
-    const struct attn_examples_args *args = frame->args;
-    const struct attn_selection *selection = frame->run->selection;
+    const struct attn_run *run = examples->frame.run;
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+    struct attn_watch watch = {.selection = run->selection,
+                               .n_piece = ATTN_EXAMPLE_ROWS,
+                               .on_event = on_rows,
+                               .user = examples};
 
-    ATTN_TRY(begin_reading(&examples->reading, frame->run, args, err));
-    ATTN_TRY(read_text(&examples->reading, err));
-    while (attn_selection_next_head(selection, &at))
+    ATTN_TRY(begin_text(examples, err));
+    if (examples->is_limited) {
+        watch.parks = examples->parks;
+        watch.on_parks = on_parks;
+    }
+    ATTN_TRY(attn_watch(run, &watch, err));
+    while (attn_selection_next_head(run->selection, &at))
         ATTN_TRY(append_head(examples, &at, err));
     return ATTN_OK;
 }
 
 static void release(void *state)
 {
-    release_reading(&((struct examples *)state)->reading);
+    struct examples *examples = state;
+
+    for (int i = 0; i < 2; i++)
+        attn_parks_free(examples->parks[i]);
+    attn_measurement_free(examples->measurement);
 }
 
 static void draw(const void *given, struct attn_drawn *drawn)
@@ -452,16 +405,6 @@ static void draw(const void *given, struct attn_drawn *drawn)
 
 /* --- The values of all texts ------------------------------------------------------------------ */
 
-struct corpus {
-    const struct attn_procedure_call *call;
-    struct attn_example_set set;
-};
-
-static const struct attn_examples_args *args_of(const struct corpus *corpus)
-{
-    return corpus->call->args;
-}
-
 /* Whether a model with CONFIG has the head AT, which may come from a forged file. */
 static bool is_in(const struct attn_config *config, const struct attn_location *at)
 {
@@ -471,13 +414,14 @@ static bool is_in(const struct attn_config *config, const struct attn_location *
 }
 
 /* Creates the heads, which are the rows of TABLE, the answer about the first item. */
-static enum attn_status begin_heads(struct corpus *corpus, const struct attn_table *table,
+static enum attn_status begin_heads(struct attn_example_set *set, const struct attn_table *table,
                                     struct attn_error *err)
 {
-    struct attn_example_set *set = &corpus->set;
-    const struct attn_config *config = attn_model_config(attn_host_model(corpus->call->host));
+    const struct attn_config *config = attn_model_config(attn_host_model(set->call->host));
+    const struct attn_dims dims = attn_config_dims(config, 1);
     char size[ATTN_QUANTITY_SIZE];
 
+    set->config = config;
     if (attn_table_n_row(table) == 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`heads` are of an encoder, whose heads are left out");
@@ -489,11 +433,39 @@ static enum attn_status begin_heads(struct corpus *corpus, const struct attn_tab
         if (!attn_table_read_head(table, i, at) || !is_in(config, at))
             return ATTN_FORMAT;
         at->site = ATTN_SITE_PATTERN;
+        set->heads[i].is_cross = attn_location_is_cross(&dims, at);
     }
     attn_quantity_bytes(set->n_head * sizeof(struct attn_example_value), size);
-    attn_note(corpus->call->request->on_note, corpus->call->request->user, ATTN_NOTE_MEMORY,
+    attn_note(set->call->request->on_note, set->call->request->user, ATTN_NOTE_MEMORY,
               "the values of %zu head%s take %s of memory for each text", set->n_head,
               set->n_head == 1 ? "" : "s", size);
+    return ATTN_OK;
+}
+
+/* Adds row I of RESULT to HEAD, unless it has no value. AT has the columns of value, query, key and
+ * weight. */
+static enum attn_status add_value(struct attn_example_head *head,
+                                  const struct attn_item_result *result, size_t i,
+                                  const size_t at[4], struct attn_error *err)
+{
+    struct attn_example_value *value;
+    struct attn_cell cells[4];
+
+    for (int c = 0; c < 4; c++)
+        cells[c] = attn_table_cell(result->rows, i, at[c]);
+    if (cells[0].type == ATTN_VALUE_MISSING)
+        return ATTN_OK;
+    ATTN_TRY(attn_grow(&head->values, &head->capacity, head->n + 1, sizeof *head->values, err));
+    value = &head->values[head->n++];
+    *value = (struct attn_example_value){cells[0].real, result->item->number, 0, 0, NAN};
+    if (cells[3].type == ATTN_VALUE_MISSING)
+        return ATTN_OK;
+    if (cells[1].integer < 0 || cells[1].integer > UINT32_MAX || cells[2].integer < 0 ||
+        cells[2].integer > UINT32_MAX)
+        return ATTN_FORMAT;
+    value->query = (uint32_t)cells[1].integer;
+    value->key = (uint32_t)cells[2].integer;
+    value->weight = (float)cells[3].real;
     return ATTN_OK;
 }
 
@@ -501,26 +473,22 @@ static enum attn_status begin_heads(struct corpus *corpus, const struct attn_tab
 static enum attn_status add(void *user, const struct attn_item_result *result,
                             struct attn_error *err)
 {
-    struct corpus *corpus = user;
-    struct attn_example_set *set = &corpus->set;
-    const size_t value = attn_table_find(result->rows, "value");
+    static const int kept[4] = {VALUE, QUERY, KEY, WEIGHT};
+    struct attn_example_set *set = user;
+    size_t at[4];
 
-    if (value == SIZE_MAX)
-        return ATTN_FORMAT;
+    for (int c = 0; c < 4; c++) {
+        at[c] = attn_table_find(result->rows, columns[kept[c]].name);
+        if (at[c] == SIZE_MAX)
+            return ATTN_FORMAT;
+    }
     if (!set->heads)
-        ATTN_TRY(begin_heads(corpus, result->rows, err));
+        ATTN_TRY(begin_heads(set, result->rows, err));
     if (attn_table_n_row(result->rows) != set->n_head || result->n_beside > 0)
         return attn_error_set(err, ATTN_FORMAT, "%zu rows, the first item has %zu",
                               attn_table_n_row(result->rows), set->n_head);
-    for (size_t i = 0; i < set->n_head; i++) {
-        const struct attn_cell cell = attn_table_cell(result->rows, i, value);
-        struct attn_example_head *head = &set->heads[i];
-
-        if (cell.type == ATTN_VALUE_MISSING)
-            continue;
-        ATTN_TRY(attn_grow(&head->values, &head->capacity, head->n + 1, sizeof *head->values, err));
-        head->values[head->n++] = (struct attn_example_value){cell.real, result->item->number};
-    }
+    for (size_t i = 0; i < set->n_head; i++)
+        ATTN_TRY(add_value(&set->heads[i], result, i, at, err));
     return ATTN_OK;
 }
 
@@ -534,24 +502,20 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Chooses the texts that are shown of BIN, from 1, of head INDEX. */
-static void choose_of_bin(struct corpus *corpus, size_t index, size_t bin)
+static void choose_of_bin(struct attn_example_set *set, size_t index, size_t bin)
 {
-    struct attn_example_set *set = &corpus->set;
     const struct attn_example_head *head = &set->heads[index];
-    const size_t n_bin = n_bin_of(args_of(corpus));
+    const size_t n_bin = n_bin_of(set->args);
     const size_t first = (bin - 1) * head->n / n_bin, size = bin * head->n / n_bin - first;
-    const size_t n_top = n_top_of(args_of(corpus)), n = size < n_top ? size : n_top;
+    const size_t n_top = n_top_of(set->args), n = size < n_top ? size : n_top;
 
     for (size_t place = 1; place <= n; place++) {
         const size_t k = n - place; /* counted from the smallest */
         const size_t at = bin == n_bin ? size - place : (2 * k + 1) * size / (2 * n);
         const struct attn_example_value *value = &head->values[first + at];
 
-        set->examples[set->n_example++] = (struct attn_example){.head = index,
-                                                                .bin = bin,
-                                                                .place = place,
-                                                                .number = value->number,
-                                                                .value = value->value};
+        set->examples[set->n_example++] =
+            (struct attn_example){.head = index, .bin = bin, .place = place, .found = *value};
     }
 }
 
@@ -569,10 +533,9 @@ static size_t find_tie(const struct attn_example_head *head, size_t n_bin)
 }
 
 /* Notes heads in which texts of different bins have one value. */
-static void note_ties(const struct corpus *corpus)
+static void note_ties(const struct attn_example_set *set)
 {
-    const struct attn_example_set *set = &corpus->set;
-    const size_t n_bin = n_bin_of(args_of(corpus));
+    const size_t n_bin = n_bin_of(set->args);
     size_t n = 0, first = 0;
 
     for (size_t i = set->n_head; i-- > 0;)
@@ -583,7 +546,7 @@ static void note_ties(const struct corpus *corpus)
     const struct attn_example_head *head = &set->heads[first];
     const size_t bin = find_tie(head, n_bin);
 
-    attn_note(corpus->call->request->on_note, corpus->call->request->user, ATTN_NOTE_TIE,
+    attn_note(set->call->request->on_note, set->call->request->user, ATTN_NOTE_TIE,
               "in %zu of %zu heads texts with equal values are in different bins by their order "
               "in the file, first in bins %zu and %zu of %d.%d, at %.6g",
               n, set->n_head, bin - 1, bin, head->at.layer, head->at.head,
@@ -591,10 +554,9 @@ static void note_ties(const struct corpus *corpus)
 }
 
 /* Sorts the texts of each head, and chooses those that are shown. */
-static enum attn_status choose_texts(struct corpus *corpus, struct attn_error *err)
+static enum attn_status choose_texts(struct attn_example_set *set, struct attn_error *err)
 {
-    struct attn_example_set *set = &corpus->set;
-    const size_t n_bin = n_bin_of(args_of(corpus)), n_top = n_top_of(args_of(corpus));
+    const size_t n_bin = n_bin_of(set->args), n_top = n_top_of(set->args);
     size_t most = 0, n = 0;
 
     for (size_t i = 0; i < set->n_head; i++) {
@@ -612,135 +574,10 @@ static enum attn_status choose_texts(struct corpus *corpus, struct attn_error *e
     for (size_t i = 0; i < set->n_head; i++) {
         qsort(set->heads[i].values, set->heads[i].n, sizeof *set->heads[i].values, by_value);
         for (size_t bin = 1; bin <= n_bin; bin++)
-            choose_of_bin(corpus, i, bin);
+            choose_of_bin(set, i, bin);
     }
-    note_ties(corpus);
+    note_ties(set);
     return ATTN_OK;
-}
-
-/* --- The second pass -------------------------------------------------------------------------- */
-
-static int by_number(const void *a, const void *b)
-{
-    const struct attn_example *x = *(const struct attn_example *const *)a;
-    const struct attn_example *y = *(const struct attn_example *const *)b;
-
-    return x->number != y->number ? (x->number > y->number) - (x->number < y->number)
-                                  : (x->head > y->head) - (x->head < y->head);
-}
-
-/* Copies what READING found to EXAMPLES [n], which are all of one text. */
-static void take_found(const struct corpus *corpus, const struct reading *reading,
-                       struct attn_example *const *examples, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const struct attn_location *at = &corpus->set.heads[examples[i]->head].at;
-        const struct found *found = &reading->found[index_of(reading, at)];
-
-        examples[i]->query = found->query;
-        examples[i]->key = found->key;
-        examples[i]->weight = isnan(found->best) ? (double)NAN : found->weight;
-        examples[i]->is_cross =
-            attn_location_is_cross(attn_selection_dims(reading->run->selection), at);
-    }
-}
-
-/* Runs the text of RUN, and fills EXAMPLES [n]. */
-static enum attn_status read_examples(const struct corpus *corpus, const struct attn_run *run,
-                                      struct attn_example *const *examples, size_t n,
-                                      struct attn_error *err)
-{
-    const struct attn_examples_args *args = args_of(corpus);
-    struct reading reading;
-    enum attn_status status = begin_reading(&reading, run, args, err);
-
-    for (size_t i = 0; status == ATTN_OK && args->keeps_rows && i < n; i++) {
-        const struct attn_location *at = &corpus->set.heads[examples[i]->head].at;
-
-        status = ATTN_ALLOC(examples[i]->ends, run->text.n, err);
-        reading.found[index_of(&reading, at)].example = examples[i];
-    }
-    if (status == ATTN_OK)
-        status = read_text(&reading, err);
-    if (status == ATTN_OK)
-        take_found(corpus, &reading, examples, n);
-    release_reading(&reading);
-    return status;
-}
-
-/* Runs ITEM again, of which EXAMPLES [n] are shown. */
-static enum attn_status read_again(struct corpus *corpus, struct attn_stream *stream,
-                                   const struct attn_item *item,
-                                   struct attn_example *const *examples, size_t n,
-                                   struct attn_error *err)
-{
-    struct attn_example_set *set = &corpus->set;
-    struct attn_request request = *corpus->call->request;
-    struct attn_host *host = corpus->call->host;
-    const char *heads = request.selection.heads;
-    struct attn_run *run = NULL;
-    enum attn_status status;
-
-    attn_frame_choose_nothing(&request);
-    request.selection.sites = "pattern";
-    request.selection.heads = heads;
-    attn_stream_fill_request(stream, item, &request);
-    request.on_note = NULL; /* the first pass has sent the notes */
-    status = attn_run_prepare(host, &request, &run, err);
-    if (status == ATTN_OK)
-        status = attn_card_text_read(run, item, false, &set->texts[set->n_text], err);
-    if (status == ATTN_OK)
-        status = read_examples(corpus, run, examples, n, err);
-    for (size_t i = 0; i < n; i++)
-        examples[i]->text = set->n_text;
-    set->n_text++;
-    attn_run_free(run);
-    return status;
-}
-
-/* Reads the items again up to the last of SHOWN [n], sorted by number, and runs these. */
-static enum attn_status read_shown(struct corpus *corpus, struct attn_stream *stream,
-                                   struct attn_example *const *shown, size_t n,
-                                   struct attn_error *err)
-{
-    struct attn_item *item = NULL;
-    size_t first = 0, end;
-
-    ATTN_TRY(attn_stream_rewind(stream, err));
-    while (first < n) {
-        enum attn_status status;
-
-        ATTN_TRY(attn_stream_again(stream, &item, err));
-        if (!item)
-            return attn_refuse(err, ATTN_STAGE_INPUT, "the items changed while they were read");
-        for (end = first; end < n && shown[end]->number == item->number;)
-            end++;
-        status = end > first ? read_again(corpus, stream, item, shown + first, end - first, err)
-                             : ATTN_OK;
-        attn_item_free(item);
-        ATTN_TRY(status);
-        ATTN_TRY(attn_host_check_canceled(corpus->call->host, err));
-        first = end;
-    }
-    return ATTN_OK;
-}
-
-static enum attn_status read_texts(struct corpus *corpus, struct attn_stream *stream,
-                                   struct attn_error *err)
-{
-    struct attn_example_set *set = &corpus->set;
-    struct attn_example **shown;
-    enum attn_status status;
-
-    ATTN_TRY(ATTN_ALLOC(shown, set->n_example, err));
-    for (size_t i = 0; i < set->n_example; i++)
-        shown[i] = &set->examples[i];
-    qsort(shown, set->n_example, sizeof(struct attn_example *), by_number);
-    status = ATTN_ALLOC(set->texts, set->n_example, err);
-    if (status == ATTN_OK)
-        status = read_shown(corpus, stream, shown, set->n_example, err);
-    attn_free(shown);
-    return status;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
@@ -760,23 +597,23 @@ static enum attn_status append_example(const struct attn_rows *rows,
 {
     const struct attn_example_head *head = &set->heads[example->head];
     const struct attn_card_text *text = &set->texts[example->text];
-    const size_t key = example->key + (example->is_cross ? text->n_token : 0);
+    const struct attn_example_value *found = &example->found;
     struct attn_cell row[N_COLUMN] = {
         [HEAD] = attn_cell_integer(head->at.head),
         [BIN] = attn_cell_integer((int64_t)example->bin),
         [PLACE] = attn_cell_integer((int64_t)example->place),
-        [VALUE] = attn_cell_real(example->value),
+        [VALUE] = attn_cell_real(found->value),
         [ID] = attn_cell_text(text->id.data, text->id.size),
     };
 
     attn_location_put(&head->at, &row[STACK]);
-    if (isnan(example->weight))
+    if (isnan(found->weight))
         return attn_rows_append(rows, row, err);
-    row[QUERY] = attn_cell_integer((int64_t)example->query);
-    row[QUERY_TOKEN] = token_of(text, example->query);
-    row[KEY] = attn_cell_integer((int64_t)example->key);
-    row[KEY_TOKEN] = token_of(text, key);
-    row[WEIGHT] = attn_cell_real(example->weight);
+    row[QUERY] = attn_cell_integer(found->query);
+    row[QUERY_TOKEN] = token_of(text, found->query);
+    row[KEY] = attn_cell_integer(found->key);
+    row[KEY_TOKEN] = token_of(text, found->key + (head->is_cross ? text->n_token : 0));
+    row[WEIGHT] = attn_cell_real((double)found->weight);
     return attn_rows_append(rows, row, err);
 }
 
@@ -799,15 +636,12 @@ static enum attn_status add_page(const struct attn_example_set *set, struct attn
 static enum attn_status tabulate(void *user, struct attn_stream *stream, struct attn_table **table,
                                  struct attn_error *err)
 {
-    struct corpus *corpus = user;
-    struct attn_example_set *set = &corpus->set;
+    struct attn_example_set *set = user;
     struct attn_rows rows = {.columns = columns, .n = N_COLUMN};
     enum attn_status status;
 
-    set->args = args_of(corpus);
-    set->config = attn_model_config(attn_host_model(corpus->call->host));
-    ATTN_TRY(choose_texts(corpus, err));
-    ATTN_TRY(read_texts(corpus, stream, err));
+    ATTN_TRY(choose_texts(set, err));
+    ATTN_TRY(attn_examples_read_texts(set, stream, err));
     attn_rows_hide_stacks(columns, N_COLUMN, rows.hidden, set->config->stack.has_encoder);
     ATTN_TRY(attn_rows_create(&rows, "examples", err));
     status = ATTN_OK;
@@ -858,17 +692,17 @@ static const struct attn_procedure procedure = {
     .release = release,
 };
 
-/* Performs CALL with a corpus that gathers the values of all items. */
+/* Performs CALL with a set that gathers the values of all items. */
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
 {
-    struct corpus corpus = {.call = call};
-    const struct attn_study_gather gather = {add, tabulate, &corpus};
+    struct attn_example_set set = {.call = call, .args = call->args};
+    const struct attn_study_gather gather = {add, tabulate, &set};
     struct attn_procedure own = procedure;
     enum attn_status status;
 
     own.items.gather = &gather;
     status = attn_procedure_perform(&own, call, err);
-    release_set(&corpus.set);
+    release_set(&set);
     return status;
 }
 

@@ -19,8 +19,9 @@
  *     key, key_token, weight     the key with the largest weight of this row
  *
  * In the last bin the texts with the largest values are shown, in each other bin texts at equal
- * distances. The items are read twice: 16 bytes for each text and head are kept between. The heads
- * of an encoder beside a decoder are left out.
+ * distances. The items are read twice, and run once, or with `keeps_rows` those that are shown
+ * twice: 32 bytes for each text and head are kept between. The heads of an encoder beside a decoder
+ * are left out.
  */
 #ifndef ATTN_QUESTIONS_EXAMPLES_H
 #define ATTN_QUESTIONS_EXAMPLES_H

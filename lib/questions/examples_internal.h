@@ -1,5 +1,5 @@
 /* examples_internal.h - the examples of heads with their weights: examples.c finds them,
- * examples_page.c writes them. */
+ * examples_texts.c reads their texts, examples_page.c writes them. */
 #ifndef ATTN_QUESTIONS_EXAMPLES_INTERNAL_H
 #define ATTN_QUESTIONS_EXAMPLES_INTERNAL_H
 
@@ -8,29 +8,28 @@
 #include "measures/head_cards_internal.h"
 #include "model/config_fields.h"
 #include "questions/examples.h"
-#include "questions/rows.h"
+#include "questions/frame.h"
 #include "run/item.h"
-#include "run/run_internal.h"
 
-/* The value of one text. */
+/* The value of one text, and its row with the largest value. */
 struct attn_example_value {
     double value;
-    uint64_t number; /* number of the item */
+    uint64_t number;     /* number of the item */
+    uint32_t query, key; /* the row, and the key with its largest weight */
+    float weight;        /* NaN if no row has a value */
 };
 
-enum { ATTN_EXAMPLE_KEYS = 32 }; /* the largest weights of a row that are kept */
+enum {
+    ATTN_EXAMPLE_KEYS = 32,   /* the largest weights of a row that are kept */
+    ATTN_EXAMPLE_ROWS = 1024, /* maximum rows of a long text per feed */
+};
 
 /* A text that is shown of a head. */
 struct attn_example {
     size_t head;       /* index of the head */
     size_t bin, place; /* from 1 */
-    uint64_t number;   /* number of the item */
-    double value;
+    struct attn_example_value found;
     size_t text; /* index of the text */
-    /* the marked row and its key; `weight` is NaN if no row has a value */
-    size_t query, key;
-    double weight;
-    bool is_cross; /* keys are positions of the source */
     /* of each row: index after its last cell; empty unless rows are kept */
     uint32_t *ends; /* [n_row] owns */
     size_t n_row;
@@ -41,13 +40,15 @@ struct attn_example {
 /* A head and the values of all texts. */
 struct attn_example_head {
     struct attn_location at;
+    bool is_cross;                     /* keys are positions of the source */
     struct attn_example_value *values; /* [n] owns; after all texts in ascending order */
     size_t n, capacity;
 };
 
 /* All examples, sorted by head, bin and place. */
 struct attn_example_set {
-    const struct attn_examples_args *args; /* borrowed, complete */
+    const struct attn_procedure_call *call; /* borrowed */
+    const struct attn_examples_args *args;  /* borrowed, complete */
     const struct attn_config *config;
     struct attn_example_head *heads; /* [n_head] owns */
     size_t n_head;
@@ -56,6 +57,10 @@ struct attn_example_set {
     struct attn_card_text *texts; /* [n_text] owns */
     size_t n_text;
 };
+
+/* Reads the texts of the examples from STREAM, from its first item on. */
+enum attn_status attn_examples_read_texts(struct attn_example_set *set, struct attn_stream *stream,
+                                          struct attn_error *err);
 
 /* Appends the examples as the JSON object that the page shows (page/examples.js). */
 void attn_examples_append_page(const struct attn_example_set *set, struct attn_buffer *out);

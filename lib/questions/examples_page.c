@@ -65,21 +65,24 @@ static void push_rows(struct attn_json_writer *json, const struct attn_example *
     attn_json_end(json);
 }
 
-static void push_example(struct attn_json_writer *json, const struct attn_example *example)
+static void push_example(struct attn_json_writer *json, const struct attn_example_set *set,
+                         const struct attn_example *example)
 {
+    const struct attn_example_value *found = &example->found;
+
     attn_json_line(json);
     attn_json_begin(json, '{');
     attn_json_size(attn_json_key(json, "head"), example->head);
     attn_json_size(attn_json_key(json, "bin"), example->bin);
     attn_json_size(attn_json_key(json, "place"), example->place);
-    push_number(attn_json_key(json, "value"), example->value);
+    push_number(attn_json_key(json, "value"), found->value);
     attn_json_size(attn_json_key(json, "text"), example->text);
-    if (!isnan(example->weight)) {
-        attn_json_size(attn_json_key(json, "query"), example->query);
-        attn_json_size(attn_json_key(json, "key"), example->key);
-        push_number(attn_json_key(json, "weight"), example->weight);
+    if (!isnan(found->weight)) {
+        attn_json_size(attn_json_key(json, "query"), found->query);
+        attn_json_size(attn_json_key(json, "key"), found->key);
+        push_number(attn_json_key(json, "weight"), (double)found->weight);
     }
-    if (example->is_cross)
+    if (set->heads[example->head].is_cross)
         attn_json_bool(attn_json_key(json, "is_cross"), true);
     push_rows(json, example);
     attn_json_end(json);
@@ -101,7 +104,7 @@ void attn_examples_append_page(const struct attn_example_set *set, struct attn_b
     attn_json_end(&json);
     attn_json_begin(attn_json_key(&json, "examples"), '[');
     for (size_t i = 0; i < set->n_example; i++)
-        push_example(&json, &set->examples[i]);
+        push_example(&json, set, &set->examples[i]);
     attn_json_end(&json);
     attn_json_end(&json);
 }

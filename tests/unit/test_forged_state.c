@@ -342,4 +342,42 @@ START_TEST(forged_values_stay_inside)
 }
 END_TEST
 
-ATTN_SUITE("forged_state", other_rows_and_numbers_are_refused, forged_values_stay_inside)
+/* --- Items that change ------------------------------------------------------------------------ */
+
+/* Makes the first of the items USER shorter, after it was measured and before it is read again. */
+static void shorten(void *user, enum attn_note code, const char *message)
+{
+    static const char text[] = "{\"text\":\"The\"}";
+
+    (void)message;
+    if (code != ATTN_NOTE_TIE)
+        return;
+    memset(user, ' ', strcspn(user, "\n"));
+    memcpy(user, text, sizeof text - 1);
+}
+
+START_TEST(rows_of_examples_are_in_their_texts)
+{
+    static char items[] = "{\"text\":\"The cat near the dog\"}\n"
+                          "{\"text\":\"The cat near the dog\"}\n";
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_examples_args args = ATTN_EXAMPLES_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_error err = {0};
+    struct attn_table *table = NULL;
+
+    host = attn_open_host("models/fable", NULL);
+    options.path = "in.jsonl", options.data = items, options.n_data = sizeof items - 1;
+    ck_assert_int_eq(attn_items_open(&options, &study.items, &err), ATTN_OK);
+    args.study = &study, args.n_bin = 2;
+    request.on_note = shorten, request.user = items;
+    ck_assert_int_eq(attn_examples(host, &request, &args, &table, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "the items changed while they were read");
+    attn_items_free(study.items);
+    attn_host_free(host);
+}
+END_TEST
+
+ATTN_SUITE("forged_state", other_rows_and_numbers_are_refused, forged_values_stay_inside,
+           rows_of_examples_are_in_their_texts)
