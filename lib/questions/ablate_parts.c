@@ -1,0 +1,284 @@
+/* ablate_parts.c - what `ablate` switches off: parts, their tensors, and what is in their place. */
+#include "questions/ablate_internal.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/thread.h"
+#include "trace/places_internal.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+/* --- Parts and tensors ------------------------------------------------------------------------ */
+
+/* Appends the parts of SITE in STACK. LIST chooses heads. */
+static enum attn_status list_stack(const struct attn_ablation *ablation,
+                                   enum attn_model_stack stack, enum attn_site site,
+                                   const struct attn_head_list *list, struct attn_parts *parts,
+                                   struct attn_error *err)
+{
+    const struct attn_location of = {.stack = stack,
+                                     .site = site,
+                                     .layer = ablation->args->by == ATTN_ABLATE_BY_NEURON &&
+                                                      site == ATTN_SITE_MLP_POST
+                                                  ? ablation->args->layer
+                                                  : ATTN_ALL_LAYERS};
+    const struct attn_run *run = ablation->frame.run;
+    struct attn_selection *selection;
+    enum attn_status status = ATTN_OK;
+
+    ATTN_TRY(stack == ATTN_STACK_TOWER
+                 ? attn_select_heads(list, &run->encoder_dims, &selection, err)
+                 : attn_edit_select_heads(list, stack == ATTN_STACK_ENCODER,
+                                          attn_selection_dims(run->selection), &selection, err));
+    if (selection)
+        status = attn_selection_set_sites(selection, ATTN_SITES(site), err);
+    if (status == ATTN_OK)
+        status = attn_parts_list(selection, &of, 0, parts, err);
+    attn_selection_free(selection);
+    return status;
+}
+
+bool attn_ablate_names_encoder(const struct attn_head_list *heads)
+{
+    for (size_t i = 0; i < heads->n; i++)
+        if (heads->items[i].stack == ATTN_STACK_ENCODER)
+            return true;
+    return heads->n == 0 && attn_model_stack_is_listed(heads->text, false);
+}
+
+enum attn_status attn_ablate_list(const struct attn_ablation *ablation, enum attn_site site,
+                                  const struct attn_head_list *heads, struct attn_parts *parts,
+                                  struct attn_error *err)
+{
+    if (attn_ablate_is_of_tower(ablation))
+        return list_stack(ablation, ATTN_STACK_TOWER, site, heads, parts, err);
+    if (!ablation->has_encoder && ablation->frame.run->model->encoder &&
+        attn_ablate_names_encoder(heads))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' names heads of the encoder, and the references have the same "
+                              "source: expected zero, mean or uniform in their place",
+                              attn_head_list_quote(heads).text);
+    if (ablation->has_encoder)
+        ATTN_TRY(list_stack(ablation, ATTN_STACK_ENCODER, site, heads, parts, err));
+    return ablation->args->by == ATTN_ABLATE_BY_NEURON && ablation->args->is_of_encoder
+               ? ATTN_OK
+               : list_stack(ablation, ATTN_STACK_DECODER, site, heads, parts, err);
+}
+
+/* Finds the sites of a part. */
+static void find_sites(struct attn_ablation *ablation)
+{
+    static const enum attn_site sites[][2] = {
+        [ATTN_ABLATE_BY_HEAD] = {ATTN_SITE_Z},
+        [ATTN_ABLATE_BY_ATTN] = {ATTN_SITE_ATTN_OUT},
+        [ATTN_ABLATE_BY_MLP] = {ATTN_SITE_MLP_OUT},
+        [ATTN_ABLATE_BY_LAYER] = {ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT},
+        [ATTN_ABLATE_BY_NEURON] = {ATTN_SITE_MLP_POST},
+    };
+    const enum attn_ablate_by by = ablation->args->by;
+
+    ablation->sites = sites[by];
+    ablation->n_site = by == ATTN_ABLATE_BY_LAYER && (attn_ablate_is_of_tower(ablation) ||
+                                                      ablation->frame.config->d_mlp > 0)
+                           ? 2
+                           : 1;
+    ablation->first =
+        ablation->args->with == ATTN_ABLATE_WITH_UNIFORM ? ATTN_SITE_QK : sites[by][0];
+}
+
+enum attn_status attn_ablate_list_tensors(struct attn_ablation *ablation, struct attn_error *err)
+{
+    static const struct attn_head_list all;
+    const struct attn_ablate_args *args = ablation->args;
+    struct attn_parts *tensors = &ablation->tensors;
+
+    find_sites(ablation);
+    ablation->has_encoder =
+        attn_model_before(ablation->frame.run->model) &&
+        (ablation->frame.run->model->encoder || attn_ablate_is_of_tower(ablation)) &&
+        args->with != ATTN_ABLATE_WITH_RESAMPLE &&
+        (args->by != ATTN_ABLATE_BY_NEURON || args->is_of_encoder ||
+         attn_ablate_is_of_tower(ablation));
+    for (size_t i = 0; i < ablation->n_site; i++)
+        ATTN_TRY(attn_ablate_list(ablation, ablation->sites[i], &all, tensors, err));
+    if (args->by == ATTN_ABLATE_BY_NEURON) { /* one tensor has all neurons */
+        tensors->n = 1;
+        tensors->items[0].neuron = -1;
+    }
+    ablation->n_own = tensors->n;
+    if (args->n_control > 0 && args->by != ATTN_ABLATE_BY_HEAD)
+        ATTN_TRY(attn_ablate_list(ablation, ATTN_SITE_Z, &all, tensors, err));
+    ablation->edits = attn_frame_alloc(&ablation->frame, tensors->n, sizeof *ablation->edits);
+    ATTN_TRY(attn_frame_memory(&ablation->frame, err));
+    for (size_t i = 0; i < tensors->n; i++) {
+        struct attn_edit *edit = &ablation->edits[i];
+
+        *edit = ATTN_EDIT_DEFAULT;
+        edit->at = tensors->items[i].at;
+        if (args->with == ATTN_ABLATE_WITH_UNIFORM)
+            attn_edit_make_uniform(attn_ablate_config(ablation, edit->at.stack), edit);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_ablate_list_parts(struct attn_ablation *ablation, struct attn_error *err)
+{
+    const struct attn_ablate_args *args = ablation->args;
+    struct attn_parts *parts = &ablation->parts;
+    size_t n = 0;
+
+    if (!attn_ablate_has_sets(ablation))
+        ATTN_TRY(attn_error_at(attn_error_in(attn_ablate_list(ablation, ablation->sites[0],
+                                                              &ablation->heads, parts, err),
+                                             "heads", err),
+                               ATTN_STAGE_OPTIONS, err));
+    for (size_t i = 0; i < parts->n; i++) /* the layers of a decoder have both attentions */
+        if (args->by != ATTN_ABLATE_BY_LAYER || parts->items[i].at.stack != ATTN_STACK_CROSS)
+            parts->items[n++] = parts->items[i];
+    parts->n = n;
+    ablation->n_row = attn_ablate_has_sets(ablation) ? args->n_set : n;
+    ablation->n_head = attn_frame_alloc(&ablation->frame, args->n_set, sizeof *ablation->n_head);
+    ablation->order =
+        attn_frame_alloc(&ablation->frame, ablation->tensors.n, sizeof *ablation->order);
+    ablation->outcomes =
+        attn_frame_alloc(&ablation->frame, ablation->n_row, sizeof *ablation->outcomes);
+    ablation->drawn = attn_frame_alloc(&ablation->frame, args->n_control, sizeof *ablation->drawn);
+    ablation->estimates =
+        attn_frame_alloc(&ablation->frame, ablation->n_row, sizeof *ablation->estimates);
+    return attn_frame_memory(&ablation->frame, err);
+}
+
+/* --- Replacements ----------------------------------------------------------------------------- */
+
+static enum attn_status add_means(struct attn_ablation *ablation, const struct attn_run *run,
+                                  struct attn_error *err)
+{
+    const struct attn_watch watch = {.of = attn_ablate_is_of_tower(ablation) ? ATTN_WATCH_ENCODER
+                                           : ablation->has_encoder           ? ATTN_WATCH_BOTH
+                                                                             : ATTN_WATCH_TEXT,
+                                     .edits = ablation->edits,
+                                     .n_edit = ablation->tensors.n,
+                                     .is_silent = true,
+                                     .on_event = attn_edit_means_add,
+                                     .user = &ablation->means};
+
+    return attn_watch(run, &watch, err);
+}
+
+/* Lets the edits write the tensors of RUN at the positions of the text. */
+static enum attn_status keep_tensors(struct attn_ablation *ablation, const struct attn_run *run,
+                                     struct attn_error *err)
+{
+    const size_t n_row = ablation->frame.run->text.n;
+    struct attn_capture **capture = &ablation->frame.capture;
+    const struct attn_watch watch = {.edits = ablation->edits,
+                                     .n_edit = ablation->tensors.n,
+                                     .n_query = n_row,
+                                     .is_silent = true,
+                                     .capture = capture};
+
+    ATTN_TRY(attn_watch(run, &watch, err));
+    for (size_t i = 0; i < ablation->tensors.n; i++) {
+        struct attn_edit *edit = &ablation->edits[i];
+
+        edit->op = ATTN_EDIT_REPLACE;
+        edit->row1 = n_row;
+        edit->col1 = edit->ld = attn_site_width(edit->at.site, attn_selection_dims(run->selection));
+        edit->data = edit->at.head == ATTN_ALL_HEADS ? attn_capture_tensor(*capture, &edit->at)
+                                                     : attn_capture_head(*capture, &edit->at);
+    }
+    return ATTN_OK;
+}
+
+/* Reads reference I. *is_short: it has too few rows and is skipped. */
+static enum attn_status read_reference(struct attn_ablation *ablation, size_t i, bool *is_short,
+                                       struct attn_error *err)
+{
+    struct attn_frame *frame = &ablation->frame;
+    const bool is_mean = ablation->args->with == ATTN_ABLATE_WITH_MEAN;
+    struct attn_run *run;
+    enum attn_status status = ATTN_OK;
+
+    frame->request.input = ablation->args->references[i];
+    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
+    *is_short = !is_mean && run->text.n < frame->run->text.n;
+    if (!*is_short)
+        status = is_mean ? add_means(ablation, run, err) : keep_tensors(ablation, run, err);
+    attn_run_free(run);
+    return status;
+}
+
+/* Lets the edits write the means over all references or, without any, over the text. */
+static enum attn_status find_means(struct attn_ablation *ablation, struct attn_error *err)
+{
+    const struct attn_run *run = ablation->frame.run;
+    bool is_short;
+
+    ablation->means = (struct attn_edit_means){.edits = ablation->edits, .n = ablation->tensors.n};
+    ATTN_TRY(attn_edit_means_begin(&ablation->means,
+                                   attn_ablate_is_of_tower(ablation)
+                                       ? &run->encoder_dims
+                                       : attn_selection_dims(run->selection),
+                                   err));
+    if (ablation->args->n_reference == 0)
+        ATTN_TRY(add_means(ablation, run, err));
+    for (size_t i = 0; i < ablation->args->n_reference; i++)
+        ATTN_TRY(read_reference(ablation, i, &is_short, err));
+    attn_edit_means_finish(&ablation->means);
+    return ATTN_OK;
+}
+
+/* Finds the means over all references, which are the same for all items without a source. */
+static enum attn_status share_means(struct attn_ablation *ablation, struct attn_error *err)
+{
+    const struct attn_ablate_plan *plan = ablation->frame.plan;
+    const struct attn_request *request = &ablation->frame.request;
+    const bool has_own_places = /* positions in the references' edits depend on the item */
+        request->reading.places && attn_edits_name_positions(&request->edits);
+    const size_t n = ablation->tensors.n;
+    struct attn_ablate_found *found = plan->found;
+    enum attn_status status = ATTN_OK;
+
+    if (!found || ablation->frame.run->source.n > 0 || has_own_places)
+        return find_means(ablation, err);
+    attn_monitor_enter(found->monitor);
+    if (!found->edits) {
+        status = find_means(ablation, err);
+        if (status == ATTN_OK)
+            status = ATTN_ALLOC(found->edits, n, err);
+        if (status == ATTN_OK) {
+            memcpy(found->edits, ablation->edits, n * sizeof *found->edits);
+            found->means = ablation->means;
+            ablation->means = (struct attn_edit_means){.n = 0};
+        }
+    }
+    if (status == ATTN_OK)
+        memcpy(ablation->edits, found->edits, n * sizeof *found->edits);
+    attn_monitor_leave(found->monitor);
+    return status;
+}
+
+enum attn_status attn_ablate_find_values(struct attn_ablation *ablation, struct attn_error *err)
+{
+    const size_t n = ablation->args->n_reference;
+    bool is_short = true;
+
+    if (ablation->args->with == ATTN_ABLATE_WITH_MEAN) {
+        const enum attn_status status = share_means(ablation, err);
+
+        if (status != ATTN_OK && n > 0 && ablation->frame.answer)
+            ablation->frame.answer->is_general = true;
+        return status;
+    }
+    if (ablation->args->with != ATTN_ABLATE_WITH_RESAMPLE)
+        return ATTN_OK;
+    const double drawn = attn_random_double(&ablation->random) * (double)n;
+
+    for (size_t i = 0; is_short && i < n; i++)
+        ATTN_TRY(read_reference(ablation, ((size_t)drawn + i) % n, &is_short, err));
+    return is_short ? attn_refuse(err, ATTN_STAGE_INPUT,
+                                  "no text of the references has as many tokens as the text, %zu",
+                                  ablation->frame.run->text.n)
+                    : ATTN_OK;
+}
