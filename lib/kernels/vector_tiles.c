@@ -81,17 +81,60 @@ static inline void fill_q4_k(struct source s, struct attn_tile *t)
         copy(s, 16 + 16 * i, i, t);
 }
 
-/* A block is d, and N_PART times q[16]: 1 with codes of four bits, 2 with signed bytes. */
+/* Reads the first 16 bytes of block I, at BLOCK, into HEAD. It begins with d, and with m if the
+ * tile has offsets. */
+static inline void read_head(struct source s, size_t block, size_t i, struct attn_tile *t,
+                             vi head[4])
+{
+    v_turn_columns(s.columns, block, head);
+    v_store(&t->scale[i][s.at], half(head[0], 0));
+    if (t->has_offset)
+        v_store(&t->offset[i][s.at], half(head[0], 16));
+}
+
+/* A block is d, m if the tile has offsets, and N_PART times q[16]: 1 with codes of four bits, 2
+ * with signed bytes. */
 static inline void fill_32(struct source s, size_t n, size_t n_part, struct attn_tile *t)
 {
+    const size_t n_head = t->has_offset ? 4 : 2;
+
     for (size_t i = 0; i < n / 32; i++) {
-        const size_t block = (2 + 16 * n_part) * i;
+        const size_t block = (n_head + 16 * n_part) * i;
         vi head[4];
 
-        v_turn_columns(s.columns, block, head);
-        v_store(&t->scale[i][s.at], half(head[0], 0));
+        read_head(s, block, i, t, head);
         for (size_t part = 0; part < n_part; part++)
-            copy(s, block + 2 + 16 * part, n_part * i + part, t);
+            copy(s, block + n_head + 16 * part, n_part * i + part, t);
+    }
+}
+
+/* Joins four low bits in each byte and, in byte B, bit FROM + B of HIGH. Subtracts ZERO. */
+static inline vi join_five(vi low, vi high, int from, uint8_t zero)
+{
+    const vi fifth = (high >> from & 15) * 0x00204081 & 0x01010101;
+
+    return (vi)((vb)((low & 0x0f0f0f0f) | fifth << 4) - zero);
+}
+
+/* A block is d, m if the tile has offsets, h[4], q[16]. */
+static inline void fill_fives(struct source s, size_t n, struct attn_tile *t)
+{
+    const size_t n_head = t->has_offset ? 8 : 6;
+
+    for (size_t i = 0; i < n / 32; i++) {
+        const size_t block = (n_head + 16) * i;
+        vi head[4], words[4], low[4], high[4], h;
+
+        read_head(s, block, i, t, head);
+        h = t->has_offset ? head[1] : (head[0] >> 16 & 0xffff) | head[1] << 16;
+        v_turn_columns(s.columns, block + n_head, words);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++) {
+            low[j] = join_five(words[j], h, 4 * j, s.zero);
+            high[j] = join_five(words[j] >> 4, h, 16 + 4 * j, s.zero);
+        }
+        put(low, 8 * i, s, t);
+        put(high, 8 * i + 4, s, t);
     }
 }
 
@@ -178,19 +221,23 @@ static __attribute__((noinline)) void fill_any(const unsigned char *const *colum
 void ATTN_FOR_ISA(attn_vector_fill_tile)(const unsigned char *const *columns, enum attn_dtype dtype,
                                          size_t n, struct attn_tile *t)
 {
-    const size_t run = dtype == ATTN_DTYPE_Q4_K ? 32 : dtype == ATTN_DTYPE_Q4_0 ? 16 : 0;
-    const uint8_t zero = dtype == ATTN_DTYPE_Q4_0 ? 8 : 0;
+    const bool has_fours = dtype == ATTN_DTYPE_Q4_0 || dtype == ATTN_DTYPE_Q4_1;
+    const size_t run = dtype == ATTN_DTYPE_Q4_K ? 32 : has_fours ? 16 : 0;
+    const uint8_t zero = dtype == ATTN_DTYPE_Q4_0 ? 8 : dtype == ATTN_DTYPE_Q5_0 ? 16 : 0;
 
     t->group = dtype == ATTN_DTYPE_Q6_K ? 16 : 32;
-    t->has_offset = dtype == ATTN_DTYPE_Q4_K;
+    t->has_offset =
+        dtype == ATTN_DTYPE_Q4_K || dtype == ATTN_DTYPE_Q4_1 || dtype == ATTN_DTYPE_Q5_1;
     set_fours(run, zero, t);
     for (size_t at = 0; at < ATTN_TILE; at += LANES) {
         const struct source s = {columns + at, at, run, zero};
 
         if (dtype == ATTN_DTYPE_Q4_K)
             fill_q4_k(s, t);
-        else if (dtype == ATTN_DTYPE_Q4_0)
+        else if (has_fours)
             fill_32(s, n, 1, t);
+        else if (dtype == ATTN_DTYPE_Q5_0 || dtype == ATTN_DTYPE_Q5_1)
+            fill_fives(s, n, t);
         else if (dtype == ATTN_DTYPE_Q8_0)
             fill_32(s, n, 2, t);
         else if (dtype == ATTN_DTYPE_Q6_K)
