@@ -1,7 +1,6 @@
 /* digest.c - see digest.h. */
 #include "stream/digest.h"
 
-#include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
 
@@ -10,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 18 };
+enum { PIECE = 1 << 16 };
 
 bool attn_must_stop(const struct attn_stop *stop)
 {
@@ -40,34 +39,42 @@ void attn_digest_bytes(const void *bytes, size_t size, char hex[ATTN_DIGEST_HEX_
     attn_digest_hex(&context, hex);
 }
 
+enum attn_status attn_digest_read(int descriptor, const char *path, uint64_t until,
+                                  const struct attn_stop *stop, struct attn_digest *digest,
+                                  struct attn_error *err)
+{
+    unsigned char piece[PIECE];
+    ssize_t n = 1;
+
+    while (digest->size < until && n != 0) {
+        const uint64_t left = until - digest->size;
+
+        if (stop && attn_must_stop(stop))
+            return attn_report_stopped(err);
+        n = pread(descriptor, piece, left < PIECE ? (size_t)left : PIECE, (off_t)digest->size);
+        if (n < 0 && errno != EINTR)
+            return attn_error_errno(err, "read", path, errno);
+        if (n <= 0)
+            continue;
+        attn_sha256_update(&digest->context, piece, (size_t)n);
+        digest->size += (uint64_t)n;
+    }
+    return ATTN_OK;
+}
+
 enum attn_status attn_digest_file(const char *path, const struct attn_stop *stop, uint64_t *n_byte,
                                   char hex[ATTN_DIGEST_HEX_SIZE], struct attn_error *err)
 {
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    uint8_t *piece = NULL;
-    struct attn_sha256 context;
+    struct attn_digest digest = {.size = 0};
     enum attn_status status;
-    ssize_t n = 1;
 
     if (descriptor < 0)
         return attn_error_errno(err, "read", path, errno);
-    piece = attn_alloc_uninitialized(PIECE, 1, err);
-    status = piece ? ATTN_OK : ATTN_NO_MEMORY;
-    *n_byte = 0;
-    attn_sha256_init(&context);
-    while (status == ATTN_OK && n != 0) {
-        n = pread(descriptor, piece, PIECE, (off_t)*n_byte);
-        if (n > 0) {
-            attn_sha256_update(&context, piece, (size_t)n);
-            *n_byte += (uint64_t)n;
-        }
-        if (n < 0 && errno != EINTR)
-            status = attn_error_errno(err, "read", path, errno);
-        else if (attn_must_stop(stop)) /* the bytes may be incomplete */
-            status = attn_report_stopped(err);
-    }
-    attn_digest_hex(&context, hex);
-    attn_free(piece);
+    attn_sha256_init(&digest.context);
+    status = attn_digest_read(descriptor, path, UINT64_MAX, stop, &digest, err);
+    attn_digest_hex(&digest.context, hex);
+    *n_byte = digest.size;
     close(descriptor);
     return status;
 }

@@ -29,6 +29,18 @@ bool attn_must_stop(const struct attn_stop *stop);
 /* Sets and returns ATTN_CANCELED. */
 enum attn_status attn_report_stopped(struct attn_error *err);
 
+/* How far a file was read. Initialize the context with attn_sha256_init. */
+struct attn_digest {
+    uint64_t size;              /* bytes, including those that were left out */
+    struct attn_sha256 context; /* of the other bytes */
+};
+
+/* Reads the file PATH by DESCRIPTOR from digest->size up to UNTIL, or to its end if it is shorter.
+ * ATTN_CANCELED if STOP, which may be NULL, ended it. */
+enum attn_status attn_digest_read(int descriptor, const char *path, uint64_t until,
+                                  const struct attn_stop *stop, struct attn_digest *digest,
+                                  struct attn_error *err);
+
 /* Computes the digest of the file PATH, which has *N_BYTE bytes. ATTN_CANCELED if STOP ended it. */
 enum attn_status attn_digest_file(const char *path, const struct attn_stop *stop, uint64_t *n_byte,
                                   char hex[ATTN_DIGEST_HEX_SIZE], struct attn_error *err);

@@ -11,25 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 18 };
-
-/* How far a file was read and hashed. */
-struct progress {
-    uint64_t size; /* bytes, including those that are left out */
-    struct attn_sha256 context;
-};
-
 struct part {
     char *path;     /* owns */
     int descriptor; /* owns */
     uint64_t begin; /* bytes at the beginning that are left out */
-    struct progress now, held;
+    struct attn_digest now, held;
 };
 
 struct attn_ledger_parts {
     struct part *items; /* [n] owns */
     size_t n;
-    uint8_t *piece; /* [PIECE] owns */
     struct attn_stop stop;
     size_t damaged;        /* index of the damaged part; n: none */
     uint64_t damaged_size; /* the damaged part differs within so many bytes */
@@ -44,8 +35,7 @@ static enum attn_status open_all(struct attn_ledger_parts *parts,
     while (attn_records_part(records, n, &of))
         n++;
     parts->items = attn_alloc(n, sizeof *parts->items, err);
-    parts->piece = attn_alloc_uninitialized(PIECE, 1, err);
-    if (!parts->items || !parts->piece)
+    if (!parts->items)
         return ATTN_NO_MEMORY;
     parts->damaged = n;
     while (parts->n < n && attn_records_part(records, parts->n, &of)) {
@@ -92,39 +82,12 @@ void attn_ledger_parts_free(struct attn_ledger_parts *parts)
             close(parts->items[i].descriptor);
     }
     attn_free(parts->items);
-    attn_free(parts->piece);
     attn_free(parts);
 }
 
 size_t attn_ledger_parts_n(const struct attn_ledger_parts *parts)
 {
     return parts->n;
-}
-
-/* Reads and hashes a part up to SIZE bytes, unless STOP, which may be NULL, ends it. *HAS_ALL is
- * false if the file is shorter. */
-static enum attn_status advance(struct attn_ledger_parts *parts, struct part *part, uint64_t size,
-                                const struct attn_stop *stop, bool *has_all, struct attn_error *err)
-{
-    struct progress *now = &part->now;
-    ssize_t n = 1;
-
-    while (now->size < size && n != 0) {
-        const uint64_t left = size - now->size;
-
-        if (stop && attn_must_stop(stop))
-            return attn_report_stopped(err);
-        n = pread(part->descriptor, parts->piece, left < PIECE ? (size_t)left : PIECE,
-                  (off_t)now->size);
-        if (n < 0 && errno != EINTR)
-            return attn_error_errno(err, "read", part->path, errno);
-        if (n <= 0)
-            continue;
-        attn_sha256_update(&now->context, parts->piece, (size_t)n);
-        now->size += (uint64_t)n;
-    }
-    *has_all = now->size >= size;
-    return ATTN_OK;
 }
 
 enum attn_status attn_ledger_parts_hold(struct attn_ledger_parts *parts,
@@ -136,10 +99,10 @@ enum attn_status attn_ledger_parts_hold(struct attn_ledger_parts *parts,
         struct part *part = &parts->items[i];
         char hex[ATTN_DIGEST_HEX_SIZE];
 
-        ATTN_TRY(advance(parts, part, extents[i].size, &parts->stop, is_held, err));
+        ATTN_TRY(attn_digest_read(part->descriptor, part->path, extents[i].size, &parts->stop,
+                                  &part->now, err));
         attn_digest_hex(&part->now.context, hex);
-        *is_held =
-            *is_held && part->now.size == extents[i].size && strcmp(hex, extents[i].hex) == 0;
+        *is_held = part->now.size == extents[i].size && strcmp(hex, extents[i].hex) == 0;
         if (!*is_held) {
             parts->damaged = i;
             parts->damaged_size = extents[i].size;
@@ -172,15 +135,14 @@ enum attn_status attn_ledger_parts_measure(struct attn_ledger_parts *parts,
 
     for (size_t i = 0; i < parts->n && attn_records_part(records, i, &of); i++) {
         struct part *part = &parts->items[i];
-        bool has_all = true;
 
         if (are_finished && part->begin > 0) { /* bytes that were left out are now hashed, too */
             part->begin = 0;
             part->now.size = 0;
             attn_sha256_init(&part->now.context);
         }
-        ATTN_TRY(advance(parts, part, of.size, stop, &has_all, err));
-        if (!has_all)
+        ATTN_TRY(attn_digest_read(part->descriptor, part->path, of.size, stop, &part->now, err));
+        if (part->now.size < of.size)
             return attn_error_set(err, ATTN_IO, "'%s' lost its end while it was written",
                                   attn_quote_string(part->path).text);
         extents[i].size = of.size;
