@@ -235,10 +235,9 @@ static enum attn_status knock_out(struct knockouts *knockouts, struct score_row 
     if (n_lost == 0)
         return ATTN_OK;
     if (n_lost == row->n_kept)
-        return attn_error_set(
-            err, ATTN_INVALID, "the knockout leaves query %zu of head %s%s%d.%d no key to look at",
-            row->query, attn_model_stack_name(row->at.stack),
-            row->at.stack != ATTN_STACK_ONLY ? ":" : "", row->at.layer, row->at.head);
+        return attn_error_set(err, ATTN_INVALID,
+                              "the knockout leaves query %zu of head %s no key to look at",
+                              row->query, attn_location_name(&row->at).text);
     return edit_row(knockouts, row, err);
 }
 

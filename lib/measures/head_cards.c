@@ -111,12 +111,6 @@ size_t attn_head_cards_find(const struct attn_head_cards *cards, const struct at
     return SIZE_MAX;
 }
 
-void attn_card_append_name(const struct attn_location *at, struct attn_buffer *out)
-{
-    attn_buffer_append_format(out, "%s%s%d.%d", attn_model_stack_name(at->stack),
-                              at->stack == ATTN_STACK_ONLY ? "" : ":", at->layer, at->head);
-}
-
 /* --- A reading ------------------------------------------------------------------------------ */
 
 /* Rows of v of one layer and key/value head. */

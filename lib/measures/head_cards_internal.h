@@ -161,9 +161,6 @@ void attn_head_cards_choose(struct attn_head_cards *cards);
 /* Returns the index in CARDS of the head that AT names, or SIZE_MAX if CARDS lacks it. */
 size_t attn_head_cards_find(const struct attn_head_cards *cards, const struct attn_location *at);
 
-/* Appends the name of a head as in lists of heads: "2.5", "encoder:1.0". */
-void attn_card_append_name(const struct attn_location *at, struct attn_buffer *out);
-
 /* Returns the mean weight of a cell of the pattern; NaN if it is masked in all texts. */
 float attn_card_cell(const struct attn_card_head *head, size_t query, size_t key);
 

@@ -162,12 +162,10 @@ static enum attn_status push_head(struct attn_json_writer *json, const struct at
                                   const struct texts *texts, struct attn_error *err)
 {
     const struct attn_head_kind *kind = cells->kinds ? cells->kinds[row] : NULL;
-    struct attn_buffer name = {0};
 
-    attn_card_append_name(&head->at, &name);
     attn_json_line(json);
     attn_json_begin(json, '{');
-    attn_json_buffer(attn_json_key(json, "name"), &name);
+    attn_json_text(attn_json_key(json, "name"), attn_location_name(&head->at).text);
     if (kind)
         attn_json_size(attn_json_key(json, "kind"), (size_t)(kind - attn_head_kind_at(0)));
     if (kind && cells->shares)

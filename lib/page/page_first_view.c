@@ -170,11 +170,11 @@ static void append_words(const struct attn_page *page, struct attn_buffer *out)
 
 void attn_page_head_append_place(struct attn_buffer *out, const struct attn_page_head *head)
 {
-    const bool is_of_stack = head->at.stack != ATTN_STACK_ONLY;
+    struct attn_location at = {head->at.stack, head->at.layer, head->number, head->at.site};
 
-    attn_buffer_append_format(out, "%s%s%d.%d", attn_model_stack_name(head->at.stack),
-                              is_of_stack ? ":" : "", is_of_stack ? head->at.layer : head->group,
-                              head->number);
+    if (at.stack == ATTN_STACK_ONLY)
+        at.layer = head->group;
+    attn_buffer_append_string(out, attn_location_name(&at).text);
 }
 
 /* Writes the whole view. PICTURE must be empty; the caller releases it. */

@@ -282,9 +282,9 @@ static enum attn_status check_cells(struct attn_pair_split *split, struct attn_e
             last = split->is_seen[q * n + j] && j > last ? j : last;
             if (split->is_key[j] && !split->is_seen[q * n + j])
                 return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                                   "`score` has the cell %zu>%zu, which head %d.%d does not see: "
-                                   "%s",
-                                   i, j, split->at.layer, split->at.head, find_reason(split, i, j));
+                                   "`score` has the cell %zu>%zu, which head %s does not see: %s",
+                                   i, j, attn_location_name(&split->at).text,
+                                   find_reason(split, i, j));
         }
     for (size_t j = 0; j <= last; j++)
         split->keys.rows[j] = j;

@@ -548,8 +548,8 @@ static void note_ties(const struct attn_example_set *set)
 
     attn_note(set->call->request->on_note, set->call->request->user, ATTN_NOTE_TIE,
               "in %zu of %zu heads texts with equal values are in different bins by their order "
-              "in the file, first in bins %zu and %zu of %d.%d, at %.6g",
-              n, set->n_head, bin - 1, bin, head->at.layer, head->at.head,
+              "in the file, first in bins %zu and %zu of %s, at %.6g",
+              n, set->n_head, bin - 1, bin, attn_location_name(&head->at).text,
               head->values[(bin - 1) * head->n / n_bin].value);
 }
 

@@ -166,14 +166,14 @@ static struct chosen_row find_row(const struct attn_selection *selection)
 static void hint_at_row(const struct attn_dims *dims, const struct chosen_row *chosen,
                         bool is_array, struct attn_error *err)
 {
-    char head[64], of_layer[64] = "", query[32] = "-1", which[32] = "the last query";
+    char of_layer[64] = "", query[32] = "-1", which[32] = "the last query";
+    struct attn_head_name head = attn_location_name(&chosen->at);
     const struct attn_location *at = &chosen->at;
     const char *stack = attn_model_stack_name(at->stack);
 
     if (is_array) {
-        snprintf(head, sizeof head, "%d", at->head);
+        snprintf(head.text, sizeof head.text, "%d", at->head);
     } else {
-        snprintf(head, sizeof head, "%s%s%d.%d", stack, stack[0] ? ":" : "", at->layer, at->head);
         snprintf(of_layer, sizeof of_layer, " of %s%slayer %d", stack, stack[0] ? " " : "",
                  at->layer);
     }
@@ -181,8 +181,8 @@ static void hint_at_row(const struct attn_dims *dims, const struct chosen_row *c
         snprintf(query, sizeof query, "%zu", chosen->query);
         snprintf(which, sizeof which, "query %zu", chosen->query);
     }
-    attn_error_hint(err, "`heads %s` `queries %s` chooses head %d%s and %s", head, query, at->head,
-                    of_layer, which);
+    attn_error_hint(err, "`heads %s` `queries %s` chooses head %d%s and %s", head.text, query,
+                    at->head, of_layer, which);
 }
 
 /* Refuses edits of the head AT, after which its numbers do not follow from each other. Knockouts
@@ -200,11 +200,9 @@ static enum attn_status check_edits(const struct attn_explain_args *args,
         if (edit->op != ATTN_EDIT_MASK && is_of_row(at, &edit->at) &&
             (edit->at.head == at->head ||
              (edit->at.head == ATTN_ALL_HEADS && attn_sites_have(later, edit->at.site))))
-            return attn_error_set(err, ATTN_INVALID, "'`explain`' shows head %s%s%d.%d, %s",
-                                  attn_model_stack_name(at->stack),
-                                  at->stack != ATTN_STACK_ONLY ? ":" : "", at->layer, at->head,
-                                  edit->op == ATTN_EDIT_ZERO ? "which is ablated"
-                                                             : "which is edited");
+            return attn_error_set(
+                err, ATTN_INVALID, "'`explain`' shows head %s, %s", attn_location_name(at).text,
+                edit->op == ATTN_EDIT_ZERO ? "which is ablated" : "which is edited");
     }
     return ATTN_OK;
 }

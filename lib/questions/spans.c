@@ -580,8 +580,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
         struct attn_location at;
 
         attn_table_read_head(table, n - 1, &at);
-        attn_drawn_ask(drawn, "in head %s%s%d.%d at each step", attn_model_stack_name(at.stack),
-                       at.stack == ATTN_STACK_ONLY ? "" : ":", at.layer, at.head);
+        attn_drawn_ask(drawn, "in head %s at each step", attn_location_name(&at).text);
     }
 }
 

@@ -246,15 +246,16 @@ static enum attn_status end_next(struct screen_writer *w, const struct attn_leve
     const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
     const int n_head = (int)dims->n_head, step = n_head > 2 ? 2 : 1;
     const int n_layer = (int)attn_dims_n_whole_layer(dims);
-    const char *stack = attn_model_stack_name(matrix->at.stack);
-    const char *gap = dims->n_layer > 10 || n_head > 10 || stack[0] ? "  " : "   ";
+    const bool has_stack = matrix->at.stack != ATTN_STACK_ONLY;
+    const char *gap = dims->n_layer > 10 || n_head > 10 || has_stack ? "  " : "   ";
+    struct attn_location next = matrix->at;
 
+    next.layer = (next.layer + (n_head == 1)) % n_layer;
+    next.head = (next.head + step) % n_head;
     if (w->levels->n > 1)
-        attn_buffer_append_format(&w->map.label, "`heads %s%s%d.%d`: %s%s", stack,
-                                  stack[0] ? ":" : "", (matrix->at.layer + (n_head == 1)) % n_layer,
-                                  (matrix->at.head + step) % n_head,
+        attn_buffer_append_format(&w->map.label, "`heads %s`: %s%s", attn_location_name(&next).text,
                                   has_all_heads(w) ? "one head"
-                                  : stack[0]       ? "another"
+                                  : has_stack      ? "another"
                                                    : "another head",
                                   gap);
     attn_buffer_append_format(&w->map.label, "`html FILE`: all, in a browser%s`csv DIR`: numbers",

@@ -6,6 +6,8 @@
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"
 
+#include <stdio.h>
+
 struct attn_location attn_location_of_block(const struct attn_dims *dims, enum attn_site site,
                                             int block, int head)
 {
@@ -58,6 +60,17 @@ bool attn_location_read(const struct attn_table *table, size_t row, size_t colum
         at->stack = (enum attn_model_stack)(1 + attn_cell_word(&stack, ATTN_STACK_WORDS));
     }
     return true;
+}
+
+struct attn_head_name attn_location_name(const struct attn_location *at)
+{
+    struct attn_head_name name;
+    const int n = snprintf(name.text, sizeof name.text, "%s%s%d.", attn_model_stack_name(at->stack),
+                           at->stack == ATTN_STACK_ONLY ? "" : ":", at->layer);
+
+    snprintf(name.text + n, sizeof name.text - (size_t)n, at->head == ATTN_ALL_HEADS ? "*" : "%d",
+             at->head);
+    return name;
 }
 
 int attn_location_order(const struct attn_location *a, const struct attn_location *b)

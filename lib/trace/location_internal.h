@@ -28,6 +28,13 @@ void attn_location_put(const struct attn_location *at, struct attn_cell *cells);
 bool attn_location_read(const struct attn_table *table, size_t row, size_t column,
                         struct attn_location *at);
 
+/* The name of a head as in lists of heads: "2.5", "encoder:1.0"; of all heads of a layer "2.*". */
+struct attn_head_name {
+    char text[40]; /* terminated */
+};
+
+struct attn_head_name attn_location_name(const struct attn_location *at);
+
 /* Returns a number below, equal to or above 0. Compares first the stack (encoder, decoder, cross),
  * then the layer, then the head. */
 int attn_location_compare(const struct attn_location *a, const struct attn_location *b);

@@ -787,13 +787,9 @@ struct attn_quote attn_head_list_quote(const struct attn_head_list *list)
     struct attn_quote quote = attn_quote_string(list->n == 0 ? list->text : "");
     size_t used = 0;
 
-    for (size_t i = 0; i < list->n; i++) {
-        const struct attn_location *at = &list->items[i];
-        const char *stack = attn_model_stack_name(at->stack);
-
-        attn_fixed_text_append(quote.text, sizeof quote.text, &used, "%s%s%s%d.%d",
-                               i > 0 ? "," : "", stack, *stack ? ":" : "", at->layer, at->head);
-    }
+    for (size_t i = 0; i < list->n; i++)
+        attn_fixed_text_append(quote.text, sizeof quote.text, &used, "%s%s", i > 0 ? "," : "",
+                               attn_location_name(&list->items[i]).text);
     return quote;
 }
 
