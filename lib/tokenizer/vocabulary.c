@@ -160,16 +160,27 @@ static bool is_key(const struct attn_vocabulary *vocabulary,
     return entry->size == size && memcmp(vocabulary->keys.data + entry->begin, key, size) == 0;
 }
 
-/* Returns the slot of KEY, or the free slot where it would be. */
-static size_t find_slot(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
+/* Returns the id of SLOT, or -1 if it is free. */
+static int32_t id_of(uint64_t slot)
 {
-    const int32_t *slots = vocabulary->slots;
-    size_t mask = vocabulary->n_slot - 1;
-    size_t slot = (size_t)attn_hash_bytes(vocabulary->seed, key, size) & mask;
+    return slot == UINT64_MAX ? -1 : (int32_t)(uint32_t)slot;
+}
 
-    while (slots[slot] >= 0 && !is_key(vocabulary, &vocabulary->entries[slots[slot]], key, size))
-        slot = (slot + 1) & mask;
-    return slot;
+/* Returns the slot of KEY, or the free slot where it would be. *mark is the upper half of its hash.
+ */
+static uint64_t *find_slot(const struct attn_vocabulary *vocabulary, const char *key, size_t size,
+                           uint64_t *mark)
+{
+    const size_t mask = vocabulary->n_slot - 1;
+    const uint64_t hash = attn_hash_bytes(vocabulary->seed, key, size);
+    size_t i = (size_t)hash & mask;
+
+    *mark = hash >> 32 << 32;
+    for (uint64_t slot; (slot = vocabulary->slots[i]) != UINT64_MAX; i = (i + 1) & mask)
+        if ((slot ^ hash) >> 32 == 0 &&
+            is_key(vocabulary, &vocabulary->entries[id_of(slot)], key, size))
+            break;
+    return &vocabulary->slots[i];
 }
 
 static void drop_index(struct attn_vocabulary *vocabulary)
@@ -190,24 +201,25 @@ enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const
     vocabulary->slots = attn_alloc_large(n_slot, sizeof *vocabulary->slots, err);
     if (!vocabulary->slots)
         return ATTN_NO_MEMORY;
-    memset(vocabulary->slots, 0xff, n_slot * sizeof *vocabulary->slots); /* -1 */
+    memset(vocabulary->slots, 0xff, n_slot * sizeof *vocabulary->slots); /* UINT64_MAX */
     vocabulary->n_slot = n_slot;
     vocabulary->seed = attn_hash_seed();
     for (size_t i = 0; i < vocabulary->n; i++) {
-        size_t size, slot;
+        size_t size;
         const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+        uint64_t *slot, mark;
 
         if (vocabulary->entries[i].id < 0)
             continue;
-        slot = find_slot(vocabulary, key, size);
-        if (vocabulary->slots[slot] >= 0) {
+        slot = find_slot(vocabulary, key, size, &mark);
+        if (id_of(*slot) >= 0) {
             attn_error_set(err, ATTN_FORMAT, "'%s' is in '%s' twice, with ids %d and %zu",
                            attn_quote(key, size).text, attn_quote_string(name).text,
-                           (int)vocabulary->slots[slot], i);
+                           (int)id_of(*slot), i);
             drop_index(vocabulary);
             return ATTN_FORMAT;
         }
-        vocabulary->slots[slot] = (int32_t)i;
+        *slot = mark | i;
     }
     return ATTN_OK;
 }
@@ -257,10 +269,21 @@ void attn_vocabulary_release(struct attn_vocabulary *vocabulary)
     *vocabulary = (struct attn_vocabulary){0};
 }
 
+void attn_vocabulary_prefetch(const struct attn_vocabulary *vocabulary, const char *key,
+                              size_t size)
+{
+    const uint64_t hash = attn_hash_bytes(vocabulary->seed, key, size);
+
+    if (vocabulary->slots)
+        __builtin_prefetch(&vocabulary->slots[(size_t)hash & (vocabulary->n_slot - 1)]);
+}
+
 int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
 {
+    uint64_t mark;
+
     if (vocabulary->slots)
-        return vocabulary->slots[find_slot(vocabulary, key, size)];
+        return id_of(*find_slot(vocabulary, key, size, &mark));
     for (size_t i = 0; i < vocabulary->n_finished; i++)
         if (vocabulary->entries[i].id >= 0 &&
             is_key(vocabulary, &vocabulary->entries[i], key, size))

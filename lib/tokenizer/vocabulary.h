@@ -28,9 +28,11 @@ struct attn_vocabulary {
     size_t n_key;      /* number of ids that have a key */
     size_t n_finished; /* number of sorted entries; later entries are not found */
     size_t capacity;
-    int32_t *slots; /* owns; [n_slot] hash table of ids by key, -1: free; NULL: not indexed */
-    size_t n_slot;  /* power of two, at least 2 n */
-    uint64_t seed;  /* seed of the hash function */
+    /* owns; [n_slot] hash table of ids by key: the id, and above it the upper half of the key's
+     * hash, so that few other keys are compared; UINT64_MAX: free; NULL: not indexed */
+    uint64_t *slots;
+    size_t n_slot; /* power of two, at least 2 n */
+    uint64_t seed; /* seed of the hash function */
 };
 
 /* Adds the members of FILE, a JSON object {"key": id}. */
@@ -54,6 +56,10 @@ enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, cons
 /* Indexes the keys of a finished vocabulary, if not done. NAME is the file, for messages. */
 enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const char *name,
                                        struct attn_error *err);
+
+/* Prefetches the slot of KEY, if the keys are indexed. */
+void attn_vocabulary_prefetch(const struct attn_vocabulary *vocabulary, const char *key,
+                              size_t size);
 
 void attn_vocabulary_release(struct attn_vocabulary *vocabulary);
 

@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+enum { MOST_PREFETCHED = 64 }; /* bytes of a token whose parts are prefetched */
+
 static int compare_scored(const void *a, const void *b)
 {
     const struct attn_scored_token *x = a, *y = b;
@@ -37,13 +39,14 @@ static int compare_code_points(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Sorts the tokens, and collects those of their characters that are not tokens. */
-static enum attn_status find_characters(struct scoring *scoring, struct attn_error *err)
+/* Collects those characters of tokens that are not tokens. IS_SEEN has a bit for each code point.
+ */
+static enum attn_status find_characters(struct scoring *scoring, uint8_t *is_seen,
+                                        struct attn_error *err)
 {
     struct attn_bpe_model *model = scoring->model;
     size_t size, n_character = 0;
 
-    qsort(scoring->tokens, scoring->n, sizeof *scoring->tokens, compare_scored);
     for (size_t i = 0; i < scoring->n; i++) {
         const char *key = attn_vocabulary_key(model->vocabulary, scoring->tokens[i].id, &size);
 
@@ -53,6 +56,9 @@ static enum attn_status find_characters(struct scoring *scoring, struct attn_err
             length = attn_utf8_decode(key + at, size - at, &code_point);
             if (length == 0)
                 break; /* not UTF-8: no text contains this token */
+            if (is_seen[code_point / 8] >> code_point % 8 & 1)
+                continue;
+            is_seen[code_point / 8] |= (uint8_t)(1 << code_point % 8);
             if (attn_bpe_model_symbol(model, key + at, length) >= 0)
                 continue;
             ATTN_TRY(attn_grow(&model->characters, &scoring->character_capacity, n_character + 1,
@@ -62,9 +68,7 @@ static enum attn_status find_characters(struct scoring *scoring, struct attn_err
     }
     if (n_character > 0)
         qsort(model->characters, n_character, sizeof *model->characters, compare_code_points);
-    for (size_t i = 0; i < n_character; i++)
-        if (i == 0 || model->characters[i] != model->characters[i - 1])
-            model->characters[model->n_character++] = model->characters[i];
+    model->n_character = n_character;
     return ATTN_OK;
 }
 
@@ -77,6 +81,11 @@ static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint3
     const char *key = attn_vocabulary_key(model->vocabulary, token, &size);
     uint32_t code_point;
 
+    for (size_t at = 1; at < size && size <= MOST_PREFETCHED; at++)
+        if ((key[at] & 0xC0) != 0x80) {
+            attn_vocabulary_prefetch(model->vocabulary, key, at);
+            attn_vocabulary_prefetch(model->vocabulary, key + at, size - at);
+        }
     for (size_t at = attn_utf8_decode(key, size, &code_point), length; at > 0 && at < size;
          at += length) {
         struct attn_merge merge = {.merged = token};
@@ -89,12 +98,14 @@ static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint3
         if (attn_is_canceled(scoring->unread->cancel))
             return attn_error_set(err, ATTN_CANCELED, "canceled");
         scoring->budget -= size;
-        merge.left = attn_bpe_model_symbol(model, key, at);
-        merge.right = attn_bpe_model_symbol(model, key + at, size - at);
         length = attn_utf8_decode(key + at, size - at, &code_point);
         if (length == 0)
             return ATTN_OK;
-        if (merge.left < 0 || merge.right < 0)
+        merge.left = attn_bpe_model_symbol(model, key, at);
+        if (merge.left < 0)
+            continue;
+        merge.right = attn_bpe_model_symbol(model, key + at, size - at);
+        if (merge.right < 0)
             continue;
         ATTN_TRY(attn_grow(&scoring->merges, &scoring->merge_capacity, scoring->n_merge + 1,
                            sizeof *scoring->merges, err));
@@ -109,9 +120,16 @@ static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint3
 static enum attn_status make_merges(struct scoring *scoring, struct attn_error *err)
 {
     struct attn_merges *merges = &scoring->model->merges;
+    uint8_t *is_seen = attn_alloc(0x110000 / 8, 1, err);
     uint32_t order = 0;
+    enum attn_status status;
 
-    ATTN_TRY(find_characters(scoring, err));
+    if (!is_seen)
+        return ATTN_NO_MEMORY;
+    status = find_characters(scoring, is_seen, err);
+    attn_free(is_seen);
+    ATTN_TRY(status);
+    qsort(scoring->tokens, scoring->n, sizeof *scoring->tokens, compare_scored);
     for (size_t i = 0; i < scoring->n; i++) {
         order += i > 0 && scoring->tokens[i].score < scoring->tokens[i - 1].score;
         ATTN_TRY(add_splits(scoring, scoring->tokens[i].id, order, err));

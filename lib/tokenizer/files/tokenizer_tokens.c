@@ -65,7 +65,7 @@ static void find_block(const struct attn_tokenizer *tokenizer, size_t block)
 /* Appends the text of a single token KEY: the key itself, or the result of the decoder's steps. */
 static void append_bytes(const struct attn_tokenizer *tokenizer,
                          const struct attn_alphabet *alphabet, const char *key, size_t size,
-                         struct attn_strings *one, struct attn_buffer *out)
+                         struct attn_strings one[2], struct attn_buffer *out)
 {
     const struct attn_decode_steps *decoder = &tokenizer->decoder;
     size_t n;
@@ -85,14 +85,14 @@ static void append_bytes(const struct attn_tokenizer *tokenizer,
 
         step.start = 0; /* decode it like a token that is not the first */
         if (step.run == attn_decode_replace && attn_strings_check(one, NULL) == ATTN_OK)
-            attn_decode_run_step(&step, one);
+            attn_decode_run_step(&step, &one[0], &one[1]);
     }
     attn_buffer_append(out, one->bytes.data, one->bytes.size);
 }
 
 /* Appends the texts of all tokens to OUT. ONE is scratch. */
 static enum attn_status append_all(const struct attn_tokenizer *tokenizer, size_t *begin,
-                                   struct attn_strings *one, struct attn_buffer *out,
+                                   struct attn_strings one[2], struct attn_buffer *out,
                                    struct attn_error *err)
 {
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
@@ -122,14 +122,15 @@ static enum attn_status find_all(struct attn_decoded *decoded,
     struct attn_buffer all = {0};
     /* The results of the steps have a common limit for all tokens. Steps that never lengthen a
      * token cannot reach it, because there are fewer than 64. */
-    struct attn_strings one = {.n_left = attn_layer_limit(vocabulary->keys.size)};
+    struct attn_strings one[2] = {{.n_left = attn_layer_limit(vocabulary->keys.size)}};
     enum attn_status status;
 
     decoded->begin = attn_alloc_uninitialized(vocabulary->n + 1, sizeof *decoded->begin, err);
     if (!decoded->begin)
         return ATTN_NO_MEMORY;
-    status = append_all(tokenizer, decoded->begin, &one, &all, err);
-    attn_strings_release(&one);
+    status = append_all(tokenizer, decoded->begin, one, &all, err);
+    attn_strings_release(&one[0]);
+    attn_strings_release(&one[1]);
     decoded->bytes = all.data; /* takes over the buffer's memory */
     return status;
 }

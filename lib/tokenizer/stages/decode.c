@@ -81,26 +81,34 @@ void attn_decode_release(struct attn_decode_steps *decoder)
     *decoder = (struct attn_decode_steps){0};
 }
 
-void attn_decode_run_step(const struct attn_decode_step *step, struct attn_strings *strings)
+void attn_decode_run_step(const struct attn_decode_step *step, struct attn_strings *strings,
+                          struct attn_strings *spare)
 {
-    struct attn_strings out = {.n_left = strings->n_left};
+    const struct attn_strings in = *strings;
 
-    step->run(step, strings, &out);
-    attn_strings_release(strings);
-    *strings = out;
+    attn_buffer_reset(&spare->bytes);
+    spare->n = 0;
+    spare->n_left = in.n_left;
+    spare->has_failed = spare->is_too_long = false;
+    step->run(step, &in, spare);
+    *strings = *spare;
+    *spare = in;
 }
 
 enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
                                  struct attn_strings *strings, struct attn_error *err)
 {
     const size_t limit = attn_layer_limit(strings->bytes.size);
+    struct attn_strings spare = {0};
+    enum attn_status status = attn_strings_check(strings, err);
 
-    for (size_t i = 0; i < decoder->n; i++) {
-        ATTN_TRY(attn_strings_check(strings, err));
+    for (size_t i = 0; i < decoder->n && status == ATTN_OK; i++) {
         strings->n_left = limit;
-        attn_decode_run_step(&decoder->steps[i], strings);
+        attn_decode_run_step(&decoder->steps[i], strings, &spare);
+        status = attn_strings_check(strings, err);
     }
-    return attn_strings_check(strings, err);
+    attn_strings_release(&spare);
+    return status;
 }
 
 /* --- The steps -------------------------------------------------------------------------------- */
@@ -127,7 +135,7 @@ void attn_decode_replace(const struct attn_decode_step *step, const struct attn_
         const char *text = string_at(in, i, &size);
 
         for (size_t at = 0; at + n <= size && !out->is_too_long; at++) {
-            if (memcmp(text + at, step->a, n) != 0)
+            if (text[at] != step->a[0] || memcmp(text + at, step->a, n) != 0)
                 continue;
             put(out, text + kept, at - kept);
             put(out, step->b, n_b);

@@ -236,8 +236,10 @@ enum attn_status attn_decode_add(struct attn_decode_steps *decoder, struct attn_
                                  const char *a, const char *b, struct attn_error *err);
 void attn_decode_release(struct attn_decode_steps *decoder);
 
-/* Applies STEP to STRINGS. Inserted bytes are limited to `n_left`, and subtracted from it. */
-void attn_decode_run_step(const struct attn_decode_step *step, struct attn_strings *strings);
+/* Applies STEP to STRINGS. Inserted bytes are limited to `n_left`, and subtracted from it. SPARE is
+ * scratch, = {0} at first, which the caller releases. */
+void attn_decode_run_step(const struct attn_decode_step *step, struct attn_strings *strings,
+                          struct attn_strings *spare);
 
 /* Applies all steps to STRINGS. The limit for inserted bytes is that of a stage (pipeline.h). */
 enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
