@@ -54,7 +54,6 @@
 #include "questions/study.h"
 #include "measures/difference.h"
 #include "questions/compare.h"
-#include "questions/comparison.h"
 #include "questions/ablate.h"
 #include "questions/align.h"
 #include "questions/attribute.h"

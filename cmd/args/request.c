@@ -250,7 +250,7 @@ static enum attn_status write_comparison(const struct attn_compared_run *compari
         else
             ATTN_TRY(attn_comparison_write(comparison, &walk.output, (int)args.precision, err));
     }
-    ATTN_TRY(attn_compared_tabulate(comparison, ATTN_COMPARED_ERRORS, &heads, err));
+    ATTN_TRY(attn_compared_tabulate(comparison, ATTN_COMPARISON_HEADS, &heads, err));
     status = outputs_write_tables(&args, &heads, 1, &picture, out, err);
     attn_table_free(heads);
     return status;
@@ -266,7 +266,8 @@ static enum attn_status compare(struct question *question, struct attn_error *er
         .attention = attn_run_attention(question->run),
         .n_recalled = N_RECALLED,
         .cancel = interrupt_flag(),
-        .style = {.width = terminal_room(args->tables.picture.options.width),
+        .style = {.precision = -1,
+                  .width = terminal_room(args->tables.picture.options.width),
                   .elsewhere = "--csv DIR"},
         .order = args->tables.order};
     struct attn_comparison *found = NULL;

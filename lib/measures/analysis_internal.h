@@ -50,11 +50,6 @@ const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *wh
 
 int attn_measures_count(attn_measure_set set); /* the number of measures in SET */
 
-/* The columns of a table that holds a difference, and their cells. NaN becomes a missing value. */
-void attn_difference_columns(struct attn_column columns[ATTN_N_DIFFERENCE]);
-void attn_difference_cells(const struct attn_difference *difference,
-                           struct attn_cell cells[ATTN_N_DIFFERENCE]);
-
 /* Returns KL(p || q) in nats of two distributions, given as logits EXACT and OTHER [n]. */
 double attn_logits_kl(const float *exact, const float *other, size_t n);
 

@@ -188,41 +188,6 @@ const struct attn_metric attn_metric_difference = {
     .finish = find_values,
 };
 
-static bool is_count(int value)
-{
-    return value == ATTN_DIFFERENCE_ROWS || value == ATTN_DIFFERENCE_ROWS_KL_INFINITE;
-}
-
-void attn_difference_columns(struct attn_column columns[ATTN_N_DIFFERENCE])
-{
-    static const struct attn_column names[ATTN_N_DIFFERENCE] = {
-#define NAME(id, number, label, of) [number] = {.name = (label), .unit = (of)},
-        ATTN_DIFFERENCE_MAP(NAME)
-#undef NAME
-    };
-
-    for (int i = 0; i < ATTN_N_DIFFERENCE; i++) {
-        columns[i] = names[i];
-        columns[i].type = is_count(i) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL;
-        columns[i].notation = ATTN_NOTATION_FIXED;
-        columns[i].digits = 4;
-        columns[i].width = 7;
-    }
-}
-
-void attn_difference_cells(const struct attn_difference *difference,
-                           struct attn_cell cells[ATTN_N_DIFFERENCE])
-{
-    for (int i = 0; i < ATTN_N_DIFFERENCE; i++) {
-        const double value = difference->values[i];
-
-        if (isnan(value))
-            cells[i] = attn_cell_missing();
-        else
-            cells[i] = is_count(i) ? attn_cell_integer((int64_t)value) : attn_cell_real(value);
-    }
-}
-
 double attn_logits_kl(const float *exact, const float *other, size_t n)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);

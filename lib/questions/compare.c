@@ -23,7 +23,7 @@
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "predict/prediction.h"
-#include "questions/comparison_internal.h"
+#include "questions/compare_internal.h"
 #include "run/run_internal.h"
 #include "tensors/outputs_internal.h"
 #include "tensors/writer.h"
@@ -382,10 +382,9 @@ static enum attn_status find_cost(const struct comparing *comparing, const struc
 
 /* --- Next tokens ------------------------------------------------------------------------------ */
 
-/* A block of consecutive positions, and the logits of both runs at them. */
+/* Some consecutive positions, and the logits of both runs at them. */
 struct block {
-    struct attn_logit_rows exact;
-    float *chosen; /* [exact.n, n_vocab] owns */
+    struct attn_logit_rows exact, chosen;
     size_t n_vocab;
     struct attn_compared_logits *logits; /* [exact.n] */
 };
@@ -394,7 +393,7 @@ static void compare_row(void *context, size_t task, int worker)
 {
     const struct block *block = context;
     const float *exact = block->exact.logits + task * block->n_vocab;
-    const float *chosen = block->chosen + task * block->n_vocab;
+    const float *chosen = block->chosen.logits + task * block->n_vocab;
 
     (void)worker;
     block->logits[task] = (struct attn_compared_logits){
@@ -405,19 +404,6 @@ static void compare_row(void *context, size_t task, int worker)
     };
 }
 
-static enum attn_status compare_block(const struct comparing *comparing, struct block *block,
-                                      struct attn_error *err)
-{
-    const struct attn_logit_rows *exact = &block->exact;
-
-    ATTN_TRY(attn_host_check_canceled(comparing->run->host, err));
-    ATTN_TRY(
-        attn_session_logits_at(comparing->chosen_run, exact->first, exact->n, block->chosen, err));
-    attn_pool_run(comparing->run->host->pool, exact->n, compare_row, block);
-    block->logits += exact->n;
-    return ATTN_OK;
-}
-
 /* Compares the logits of the two runs after the selected queries. LOGITS has one row per query; for
  * a classifier of pictures, one row for the picture. */
 static enum attn_status compare_logits(struct comparing *comparing,
@@ -425,20 +411,21 @@ static enum attn_status compare_logits(struct comparing *comparing,
 {
     const struct attn_run *run = comparing->run;
     const bool is_classifier = attn_model_is_classifier(run->model);
-    const size_t n = is_classifier ? 1 : run->text.n, n_vocab = comparing->config->n_vocab;
-    struct block block = {.exact = {.session = comparing->exact_run,
-                                    .selection = is_classifier ? NULL : run->selection,
-                                    .end = n},
-                          .n_vocab = n_vocab,
-                          .logits = logits};
+    const struct attn_logit_rows all = {.session = comparing->exact_run,
+                                        .selection = is_classifier ? NULL : run->selection,
+                                        .end = is_classifier ? 1 : run->text.n};
+    struct block block = {all, all, comparing->config->n_vocab, logits};
 
-    block.chosen =
-        attn_alloc_uninitialized(attn_logit_rows_at_once(n_vocab, n) * n_vocab, sizeof(float), err);
-    if (!block.chosen)
-        return ATTN_NO_MEMORY;
-    while (attn_logit_rows_next(&block.exact, err))
-        block.exact.status = compare_block(comparing, &block, err);
-    attn_free(block.chosen);
+    block.chosen.session = comparing->chosen_run;
+    while (attn_logit_rows_next(&block.exact, err)) {
+        enum attn_status status = attn_host_check_canceled(run->host, err);
+
+        if (status == ATTN_OK && attn_logit_rows_next(&block.chosen, err))
+            attn_pool_run(run->host->pool, block.exact.n, compare_row, &block);
+        block.logits += block.exact.n;
+        block.exact.status = status == ATTN_OK ? block.chosen.status : status;
+    }
+    attn_logit_rows_end(&block.chosen);
     return attn_logit_rows_end(&block.exact);
 }
 
@@ -456,26 +443,6 @@ static struct attn_attention find_exact_kind(const struct comparing *comparing, 
     return own.kind == ATTN_ATTENTION_BLOCK || own.kind == ATTN_ATTENTION_WINDOW
                ? own
                : ATTN_ATTENTION_DEFAULT;
-}
-
-/* Returns true if any layer differs from exact attention with the same scores. */
-static bool is_other(const struct comparing *comparing)
-{
-    if (comparing->config && attn_model_compute(comparing->run->model) != ATTN_COMPUTE_F32)
-        return true;
-    for (size_t layer = 0; layer < comparing->dims.n_layer; layer++) {
-        const struct attn_attention *own = &comparing->attention[layer];
-        const struct attn_attention exact = find_exact_kind(comparing, layer);
-
-        if (own->kind != exact.kind ||
-            (own->kind == ATTN_ATTENTION_WINDOW && own->window != exact.window) ||
-            (own->kind == ATTN_ATTENTION_BLOCK &&
-             (own->count != exact.count || own->stride != exact.stride)) ||
-            own->masking != ATTN_MASKING_INF || own->algorithm == ATTN_ALGORITHM_BLOCKWISE ||
-            own->dropout > 0 || own->dropout_mask.cells)
-            return true;
-    }
-    return false;
 }
 
 static enum attn_status check(const struct comparing *comparing, struct attn_error *err)
@@ -505,22 +472,29 @@ static enum attn_status check(const struct comparing *comparing, struct attn_err
         return attn_error_set(err, ATTN_INVALID,
                               "'`compare`' computes attention again from q and k, without "
                               "`key_mask`");
-    if (is_other(comparing))
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "the attention of every layer is exact, there is nothing to compare it with");
-    return attn_error_hint(
-        err, "choose another, as with `attention window:64` or `algorithm blockwise`");
+    return ATTN_OK;
 }
 
-/* Sets the chosen attention, and the exact attention with the same scores. */
-static enum attn_status prepare(struct comparing *comparing, struct attn_error *err)
+/* Returns true if CHOSEN attention differs from EXACT attention with the same scores. */
+static bool is_other(const struct attn_attention *chosen, const struct attn_attention *exact)
+{
+    return chosen->kind != exact->kind ||
+           (chosen->kind == ATTN_ATTENTION_WINDOW && chosen->window != exact->window) ||
+           (chosen->kind == ATTN_ATTENTION_BLOCK &&
+            (chosen->count != exact->count || chosen->stride != exact->stride)) ||
+           chosen->masking != ATTN_MASKING_INF || chosen->algorithm == ATTN_ALGORITHM_BLOCKWISE ||
+           chosen->dropout > 0 || chosen->dropout_mask.cells;
+}
+
+/* Sets the chosen attention of each layer, and the exact attention with the same scores, one of
+ * which must differ. */
+static enum attn_status find_attention(struct comparing *comparing, struct attn_error *err)
 {
     const size_t n_layer = comparing->dims.n_layer;
-    const struct attn_metric *metric = attn_metric_find("difference");
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+    bool has_other =
+        comparing->config && attn_model_compute(comparing->run->model) != ATTN_COMPUTE_F32;
 
-    ATTN_TRY(attn_error_at(check(comparing, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(ATTN_ALLOC(comparing->chosen, n_layer, err));
     ATTN_TRY(ATTN_ALLOC(comparing->exact, n_layer, err));
     while (attn_dims_next_layer(&comparing->dims, &at)) {
@@ -541,14 +515,18 @@ static enum attn_status prepare(struct comparing *comparing, struct attn_error *
         exact->masking = ATTN_MASKING_INF;
         exact->dropout = 0;
         exact->dropout_mask = (struct attn_mask_matrix){0};
+        has_other = has_other || is_other(chosen, exact);
     }
-    ATTN_TRY(attn_measurement_create(metric, &comparing->settings, comparing->run->selection,
-                                     comparing->run->host->pool, &comparing->local, err));
-    return attn_measurement_create(metric, &comparing->settings, comparing->run->selection,
-                                   comparing->run->host->pool, &comparing->propagated, err);
+    if (has_other)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "the attention of every layer is exact, there is nothing to compare it with");
+    return attn_error_hint(
+        err, "choose another, as with `attention window:64` or `algorithm blockwise`");
 }
 
-/* Feeds a new session with the chosen or the exact attention. */
+/* Feeds a new session with the chosen or the exact attention. TRACE must live as long, since the
+ * session keeps one layer's keys and values and asks it which rows were computed to their end. */
 static enum attn_status feed(const struct comparing *comparing, bool is_chosen,
                              const struct attn_trace *trace, struct attn_session **session,
                              struct attn_error *err)
@@ -638,16 +616,62 @@ static enum attn_status compare_arrays(struct comparing *comparing,
     return compare_layers(comparing, comparison, err);
 }
 
-/* --- Outputs ---------------------------------------------------------------------------------- */
+/* --- The comparison --------------------------------------------------------------------------- */
+
+/* Allocates the rows of C, and names them. */
+static enum attn_status list_rows(const struct attn_selection *selection, struct attn_comparison *c,
+                                  struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    const struct attn_location before = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+    struct attn_compared_row *head, *layer;
+
+    for (struct attn_location at = before; attn_selection_next_head(selection, &at);)
+        c->n_head++;
+    for (struct attn_location at = before; attn_dims_next_layer(dims, &at);)
+        c->n_layer += attn_selection_count_heads(selection, &at) > 0;
+    ATTN_TRY(ATTN_ALLOC(c->heads, c->n_head + c->n_layer + 1, err));
+    ATTN_TRY(ATTN_ALLOC(c->logits, attn_selection_n_query(selection), err));
+    head = c->heads;
+    layer = c->layers = c->heads + c->n_head;
+    c->all = c->layers + c->n_layer;
+    for (struct attn_location at = before; attn_selection_next_head(selection, &at);)
+        *head++ = (struct attn_compared_row){.at = at, .n = 1};
+    for (struct attn_location at = before; attn_dims_next_layer(dims, &at);)
+        if (attn_selection_count_heads(selection, &at) > 0)
+            *layer++ = (struct attn_compared_row){.at = at,
+                                                  .n = attn_selection_count_heads(selection, &at)};
+    *c->all = (struct attn_compared_row){.at = {.layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS},
+                                         .n = c->n_layer};
+    return ATTN_OK;
+}
+
+void attn_comparison_free(struct attn_comparison *comparison)
+{
+    if (!comparison)
+        return;
+    attn_free(comparison->heads);
+    attn_free(comparison->logits);
+    attn_free(comparison);
+}
 
 /* Fills *COMPARISON, which the caller owns even after a failure. */
 static enum attn_status work(struct comparing *comparing, struct attn_comparison **comparison,
                              struct attn_error *err)
 {
-    ATTN_TRY(prepare(comparing, err));
-    ATTN_TRY(attn_comparison_create(comparing->run->selection, comparison, err));
-    ATTN_TRY(comparing->run->model ? compare_run(comparing, *comparison, err)
-                                   : compare_arrays(comparing, *comparison, err));
+    const struct attn_metric *metric = attn_metric_find("difference");
+    const struct attn_run *run = comparing->run;
+
+    ATTN_TRY(attn_error_at(check(comparing, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(find_attention(comparing, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_measurement_create(metric, &comparing->settings, run->selection, run->host->pool,
+                                     &comparing->local, err));
+    ATTN_TRY(attn_measurement_create(metric, &comparing->settings, run->selection, run->host->pool,
+                                     &comparing->propagated, err));
+    ATTN_TRY(ATTN_ALLOC(*comparison, 1, err));
+    ATTN_TRY(list_rows(run->selection, *comparison, err));
+    ATTN_TRY(run->model ? compare_run(comparing, *comparison, err)
+                        : compare_arrays(comparing, *comparison, err));
     for (struct attn_compared_row *row = (*comparison)->heads; row <= (*comparison)->all; row++) {
         attn_measurement_find(comparing->local, &row->at, row->local.values);
         attn_measurement_find(comparing->propagated, &row->at, row->propagated.values);
@@ -694,14 +718,18 @@ static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
     return attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
 }
 
-/* Opens the outputs for LABELS, compares, and draws the differences. */
-static enum attn_status compare_into(const struct attn_run *run, size_t n_recalled,
-                                     const struct attn_labels *labels,
-                                     struct attn_comparison **comparison, struct attn_error *err)
+/* Opens the outputs of RUN, whose labels select only PATTERNS, compares, and draws the
+ * differences. */
+static enum attn_status compare_and_draw(const struct attn_run *run, size_t n_recalled,
+                                         struct attn_selection *patterns,
+                                         struct attn_comparison **comparison,
+                                         struct attn_error *err)
 {
+    const struct attn_request_outputs *asked = &run->request.outputs;
     struct attn_picture_options picture =
-        run->request.outputs.picture ? *run->request.outputs.picture : ATTN_PICTURE_OPTIONS_DEFAULT;
+        asked->picture ? *asked->picture : ATTN_PICTURE_OPTIONS_DEFAULT;
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    struct attn_labels labels = *attn_run_labels(run);
     struct attn_outputs *outputs;
     struct attn_error failure = {0};
     bool is_abandoned;
@@ -710,8 +738,9 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
     picture.is_difference = true;
     options.cancel = run->host->options.cancel;
     options.picture = &picture;
-    ATTN_TRY(attn_outputs_create(run->request.outputs.items, run->request.outputs.n, labels,
-                                 &options, &outputs, err));
+    labels.selection = patterns;
+    ATTN_TRY(attn_selection_set_sites(patterns, ATTN_SITES(ATTN_SITE_PATTERN), err));
+    ATTN_TRY(attn_outputs_create(asked->items, asked->n, &labels, &options, &outputs, err));
     status = compare(run, n_recalled, outputs, comparison, &failure);
     if (status == ATTN_OK)
         status = attn_outputs_finish(outputs, &failure);
@@ -720,45 +749,45 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
     return status == ATTN_OK || is_abandoned ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
-/* Compares, and draws the differences with labels that select only the patterns of RUN. */
-static enum attn_status compare_and_draw(const struct attn_run *run, size_t n_recalled,
-                                         struct attn_comparison **comparison,
-                                         struct attn_error *err)
-{
-    struct attn_labels labels = *attn_run_labels(run);
-    struct attn_selection *patterns;
-    enum attn_status status;
-
-    if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN)) {
-        attn_error_set(err, ATTN_INVALID, "there are no patterns, whose difference could be drawn");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    ATTN_TRY(attn_selection_copy(run->selection, &patterns, err));
-    labels.selection = patterns;
-    status = attn_selection_set_sites(patterns, ATTN_SITES(ATTN_SITE_PATTERN), err);
-    if (status == ATTN_OK)
-        status = compare_into(run, n_recalled, &labels, comparison, err);
-    attn_selection_free(patterns);
-    return status;
-}
-
 enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
                               struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_comparison *found = NULL;
+    struct attn_selection *patterns;
     enum attn_status status;
 
     if (!attn_is_given(run, "run", err) || !attn_is_given(comparison, "comparison", err))
         return ATTN_INVALID;
     if (run->edits.n_part > 0)
-        return attn_error_at(
-            attn_error_set(err, ATTN_INVALID, "a comparison is that of a run without edits"),
-            ATTN_STAGE_OPTIONS, err);
-    status = run->request.outputs.n > 0 ? compare_and_draw(run, n_recalled, &found, err)
-                                        : compare(run, n_recalled, NULL, &found, err);
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "a comparison is that of a run without edits");
+    if (run->request.outputs.n == 0) {
+        status = compare(run, n_recalled, NULL, &found, err);
+    } else if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN)) {
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "there are no patterns, whose difference could be drawn");
+    } else {
+        ATTN_TRY(attn_selection_copy(run->selection, &patterns, err));
+        status = compare_and_draw(run, n_recalled, patterns, &found, err);
+        attn_selection_free(patterns);
+    }
     if (status == ATTN_OK)
         *comparison = found;
     else
         attn_comparison_free(found);
     return status;
+}
+
+enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparison,
+                                          enum attn_comparison_part part,
+                                          const struct attn_labels *labels,
+                                          const struct attn_tokenizer *tokenizer,
+                                          struct attn_table **table, struct attn_error *err)
+{
+    if (!attn_is_given(comparison, "comparison", err) || !attn_is_given(labels, "labels", err) ||
+        !attn_is_given(table, "table", err) ||
+        !attn_is_choice(part, ATTN_COMPARISON_LOGITS + 1, "part", err))
+        return ATTN_INVALID;
+    return attn_compared_tabulate(
+        &(struct attn_compared_run){.found = comparison, .labels = labels, .tokenizer = tokenizer},
+        part, table, err);
 }

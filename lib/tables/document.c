@@ -12,15 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum block_kind { WORDS, GRID, VALUE, JSON, BEGIN, END, TABLE };
+enum block_kind { WORDS, VALUE, BEGIN, END, TABLE };
 
 struct attn_document_block {
     struct attn_document_block *next;
     enum block_kind kind;
-    const char *name;            /* JSON: the member's name */
-    struct attn_buffer words;    /* owned; the text of WORDS, or the JSON of the value */
-    struct attn_text_table grid; /* owns */
-    struct attn_cell cell;       /* the value of VALUE */
+    const char *name;         /* JSON: the member's name */
+    struct attn_buffer words; /* owned; the text of WORDS, or the JSON of the value */
+    struct attn_cell cell;    /* the value of VALUE */
     const struct attn_table *table;
     struct attn_document_view view;
 };
@@ -55,7 +54,7 @@ static struct attn_buffer *words_of(struct attn_document *document)
 
     if (!block || block->kind != WORDS)
         block = add(document, WORDS, NULL);
-    return block ? &block->words : &document->spare.text;
+    return block ? &block->words : &document->spare;
 }
 
 void attn_document_text_list(struct attn_document *document, const char *format, va_list arguments)
@@ -89,36 +88,12 @@ void attn_document_escaped(struct attn_document *document, const char *text, siz
     attn_escape_append(words_of(document), text, size);
 }
 
-void attn_document_cell(struct attn_document *document, const struct attn_column *column,
-                        struct attn_cell cell)
-{
-    attn_table_append_cell(words_of(document), -1, column, &cell);
-}
-
-struct attn_text_table *attn_document_grid(struct attn_document *document, size_t n_column,
-                                           size_t indent)
-{
-    struct attn_document_block *block = add(document, GRID, NULL);
-    struct attn_text_table *grid = block ? &block->grid : &document->spare;
-
-    attn_text_table_begin(grid, n_column);
-    grid->indent = indent;
-    return grid;
-}
-
 void attn_document_value(struct attn_document *document, const char *name, struct attn_cell cell)
 {
     struct attn_document_block *block = add(document, VALUE, name);
 
     if (block)
         block->cell = cell;
-}
-
-struct attn_buffer *attn_document_json(struct attn_document *document, const char *name)
-{
-    struct attn_document_block *block = add(document, JSON, name);
-
-    return block ? &block->words : &document->spare.text;
 }
 
 void attn_document_begin(struct attn_document *document, const char *name)
@@ -149,10 +124,9 @@ void attn_document_release(struct attn_document *document)
     for (struct attn_document_block *block = document->first; block; block = next) {
         next = block->next;
         attn_buffer_release(&block->words);
-        attn_text_table_release(&block->grid);
         attn_free(block);
     }
-    attn_text_table_release(&document->spare);
+    attn_buffer_release(&document->spare);
     *document = (struct attn_document){0};
 }
 
@@ -419,19 +393,14 @@ static enum attn_status write_columns(struct attn_text_table *lines, const struc
     return status;
 }
 
-static enum attn_status write_table(const struct attn_document_block *block,
-                                    const struct attn_table_style *style, struct attn_sink *sink,
+static enum attn_status write_table(const struct attn_document_block *block, struct attn_sink *sink,
                                     struct attn_error *err)
 {
-    struct attn_table_style aligned = *style;
     struct attn_text_table lines = {.indent = 2};
     enum attn_status status;
 
-    aligned.precision = -1;
     if (!block->table || block->view.text == ATTN_TEXT_NOTHING)
         return ATTN_OK;
-    if (block->view.text == ATTN_TEXT_ALIGNED)
-        return attn_table_write_styled(block->table, &aligned, sink, err);
     if (block->view.text == ATTN_TEXT_COLUMNS) {
         status = write_columns(&lines, block->table, &block->view, sink, err);
     } else {
@@ -450,10 +419,8 @@ static enum attn_status write_text(struct attn_document *document, struct attn_s
         if (block->kind == WORDS) {
             ATTN_TRY(attn_buffer_check(&block->words, err));
             attn_sink_write(sink, block->words.data, block->words.size);
-        } else if (block->kind == GRID) {
-            ATTN_TRY(attn_text_table_write(&block->grid, sink, err));
         } else if (block->kind == TABLE) {
-            ATTN_TRY(write_table(block, &document->style, sink, err));
+            ATTN_TRY(write_table(block, sink, err));
         }
     }
     return ATTN_OK;
@@ -467,7 +434,6 @@ struct json_form {
     struct attn_buffer text; /* the bytes that wait for the sink, which gets them after each row */
     struct attn_json_writer json; /* writes to `text` */
     int margin;                   /* indentation of the line that was begun last */
-    int precision;                /* digits of reals */
 };
 
 /* Begins the member NAME: on a line of its own, or on the current line if IS_JOINED. */
@@ -480,58 +446,13 @@ static void push_name(struct json_form *form, const char *name, bool is_joined)
     attn_json_key(&form->json, name);
 }
 
-/* Returns the name that COLUMN has as a member of OBJECT, which is the rest of its name after
- * "OBJECT_"; NULL if it is not a member. */
-static const char *member_of(const char *object, const struct attn_column *column)
-{
-    const size_t size = strlen(object);
-
-    return strncmp(column->name, object, size) == 0 && column->name[size] == '_'
-               ? column->name + size + 1
-               : NULL;
-}
-
-/* Writes those cells of ROW that belong to no object. */
-static void push_plain(struct json_form *form, const struct attn_document_block *block, size_t row)
-{
-    for (size_t c = 0; c < attn_table_n_column(block->table); c++) {
-        const struct attn_column *column = attn_table_column(block->table, c);
-        const struct attn_cell cell = attn_table_cell(block->table, row, c);
-        size_t i = 0;
-
-        while (i < block->view.n_object && !member_of(block->view.objects[i], column))
-            i++;
-        if (i == block->view.n_object)
-            attn_table_push_cells(&form->json, column, &cell, 1, form->precision);
-    }
-}
-
 static void push_members(struct json_form *form, const struct attn_document_block *block,
                          size_t row)
 {
-    char line[64];
+    for (size_t c = 0; c < attn_table_n_column(block->table); c++) {
+        const struct attn_cell cell = attn_table_cell(block->table, row, c);
 
-    push_plain(form, block, row);
-    snprintf(line, sizeof line, ",\n%*s", form->margin + 1, "");
-    for (size_t i = 0; i < block->view.n_object; i++) {
-        bool is_there = false;
-
-        form->json.comma = line;
-        attn_json_key(&form->json, block->view.objects[i]);
-        form->json.comma = NULL;
-        for (size_t c = 0; c < attn_table_n_column(block->table); c++) {
-            const struct attn_column *column = attn_table_column(block->table, c);
-            const struct attn_cell cell = attn_table_cell(block->table, row, c);
-            const char *name = member_of(block->view.objects[i], column);
-
-            if (name && !is_there)
-                attn_json_begin(&form->json, '{');
-            is_there |= name != NULL;
-            if (name)
-                attn_table_push_cell(attn_json_key(&form->json, name), column, &cell,
-                                     form->precision);
-        }
-        (is_there ? attn_json_end : attn_json_null)(&form->json);
+        attn_table_push_cells(&form->json, attn_table_column(block->table, c), &cell, 1, -1);
     }
 }
 
@@ -591,11 +512,7 @@ static void push_document(struct json_form *form, const struct attn_document *do
 
             if (form->json.depth == 1)
                 attn_json_line(&form->json);
-            attn_table_push_cells(&form->json, &column, &block->cell, 1, form->precision);
-        } else if (block->kind == JSON) {
-            push_name(form, block->name, false);
-            attn_buffer_append(attn_json_value(&form->json), block->words.data, block->words.size);
-            form->text.has_failed |= block->words.has_failed;
+            attn_table_push_cells(&form->json, &column, &block->cell, 1, -1);
         } else if (block->kind == BEGIN) {
             push_name(form, block->name, false);
             attn_json_begin(&form->json, '{');
@@ -613,9 +530,7 @@ static void push_document(struct json_form *form, const struct attn_document *do
 static enum attn_status write_json(const struct attn_document *document, struct attn_sink *sink,
                                    struct attn_error *err)
 {
-    struct json_form form = {.sink = sink,
-                             .json.indent = document->is_flush ? 0 : 2,
-                             .precision = document->has_precision ? document->style.precision : -1};
+    struct json_form form = {.sink = sink, .json.indent = 2};
     enum attn_status status;
 
     form.json.out = &form.text;

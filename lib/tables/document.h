@@ -29,7 +29,6 @@ enum attn_document_form { ATTN_FORM_TEXT, ATTN_FORM_JSON };
 /* How text shows a table. */
 enum attn_text_layout {
     ATTN_TEXT_NOTHING,
-    ATTN_TEXT_ALIGNED,  /* like attn_table_write */
     ATTN_TEXT_COLUMNS,  /* the columns that the view lists */
     ATTN_TEXT_SETTINGS, /* of a table with one row: a line per column, its name and its value */
     /* like SETTINGS, with values flush right, and shares of the last column if that is `total` */
@@ -81,12 +80,6 @@ struct attn_document_view {
     const char *const *labels;
     const struct attn_document_column *columns; /* [n_column] */
     size_t n_column;
-    /* [n_object] JSON objects that each group the columns whose names begin with its name: the
-     * columns `exact_pairs` and `exact_bytes` become the members "pairs" and "bytes" of the object
-     * "exact", which is null if the table has no such columns. Objects come after the other members
-     * of a row, on lines of their own. */
-    const char *const *objects;
-    size_t n_object;
     size_t indent;     /* blanks before the columns, in addition to two */
     bool has_headings; /* has a line of headings above the columns */
     bool is_joined;    /* JSON: this member is on the same line as the one before */
@@ -107,32 +100,21 @@ bool attn_slot_next(struct attn_slot *slot);
 /* Initialize with = {0}; free with attn_document_release. */
 struct attn_document {
     struct attn_document_block *first, *last; /* owned */
-    /* returned in place of a table if there is no memory for a block */
-    struct attn_text_table spare;
-    struct attn_table_style style; /* style of aligned tables */
-    bool has_precision;            /* `style.precision` applies to JSON, too */
-    bool is_flush;                 /* lines of JSON are not indented */
+    /* returned in place of words if there is no memory for a block */
+    struct attn_buffer spare;
     bool has_failed;
 };
 
 /* These add words to the text form: a format, which may be part of a line; a text from outside,
- * which is made printable; a value as aligned tables show it. */
+ * which is made printable. */
 void attn_document_text(struct attn_document *document, const char *format, ...) ATTN_PRINTF(2, 3);
 void attn_document_text_list(struct attn_document *document, const char *format, va_list arguments)
     ATTN_PRINTF(2, 0);
 void attn_document_escaped(struct attn_document *document, const char *text, size_t size);
-void attn_document_cell(struct attn_document *document, const struct attn_column *column,
-                        struct attn_cell cell);
 
-/* Adds rows of N_COLUMN columns to the text form, indented by INDENT blanks. The caller fills the
- * table that is returned. */
-struct attn_text_table *attn_document_grid(struct attn_document *document, size_t n_column,
-                                           size_t indent);
-
-/* Functions that add a member NAME to the JSON form: a cell; a value that the caller appends to the
- * returned buffer; an object, which holds all members up to attn_document_end. */
+/* Functions that add a member NAME to the JSON form: a cell; an object, which holds all members up
+ * to attn_document_end. */
 void attn_document_value(struct attn_document *document, const char *name, struct attn_cell cell);
-struct attn_buffer *attn_document_json(struct attn_document *document, const char *name);
 void attn_document_begin(struct attn_document *document, const char *name);
 void attn_document_end(struct attn_document *document);
 
