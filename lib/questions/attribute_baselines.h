@@ -5,6 +5,14 @@
 
 #include "questions/attribute_internal.h"
 
+/* What is added to the embeddings of tokens, and what that contributes. */
+struct attn_attribution_places {
+    float *typed, *placed; /* [n, d] e plus types, and e plus types and positions */
+    float *mapped;         /* [n, D] positions that are added to the mapped embedding; or NULL */
+    double *sums;          /* [n_block] sum of `mapped` times their gradient, for each target */
+    double pos, types;     /* the parts of positions and of types */
+};
+
 struct attn_attribution {
     struct attn_frame frame; /* its capture has the relevance */
     const struct attn_attribute_args *args;
@@ -15,11 +23,9 @@ struct attn_attribution {
     size_t n, d;      /* n: number of tokens of the text and of the source; d: De */
     size_t n_text;    /* number of tokens of the text */
     float *e, *b, *x; /* [n, d] embeddings: of the text, of the baseline, of a point between them */
-    float *typed, *placed; /* [n, d] e plus types, and e plus types and positions */
-    float *places;         /* [n, D] positions that are added to the mapped embedding; or NULL */
-    double *place_sums;    /* [n_block] sum of `places` times their gradient, for each target */
-    double *weights;       /* [n] weights of the rows that the answer reads */
-    unsigned char *kept;   /* [n] positions that keep their embedding in the baseline */
+    struct attn_attribution_places places;
+    double *weights;     /* [n] weights of the rows that the answer reads */
+    unsigned char *kept; /* [n] positions that keep their embedding in the baseline */
     /* number of targets, and of targets processed together; 1 and 1 for one answer */
     size_t n_goal, n_block;
     double *gradient;    /* [n_block, n, d] gradient of one pass, or mean over passes */
@@ -27,7 +33,6 @@ struct attn_attribution {
     bool *begins;        /* [n] true where a word begins */
     double *model;       /* [n_block] the metric; for ig minus the metric at the baseline */
     double *baseline;    /* [n_block] */
-    double pos, types;
 };
 
 enum { ATTN_BASELINE_MOST = 36 }; /* maximum bytes of a baseline's text in a title */

@@ -144,11 +144,11 @@ static void take_head(struct attn_pair_split *split, const struct attn_location 
     split->at = *at;
     split->at.site = ATTN_SITE_PATTERN;
     split->layer = attn_location_index(at);
-    split->model = is_encoder ? run->model->encoder : run->model;
-    split->config = &split->model->config;
-    split->dims = is_encoder ? &run->encoder_dims : attn_selection_dims(run->selection);
-    split->text = is_encoder ? &run->source : &run->text;
-    split->layers = is_encoder ? split->config->attention : run->attention.layers;
+    split->stack.model = is_encoder ? run->model->encoder : run->model;
+    split->stack.config = &split->stack.model->config;
+    split->stack.dims = is_encoder ? &run->encoder_dims : attn_selection_dims(run->selection);
+    split->stack.text = is_encoder ? &run->source : &run->text;
+    split->stack.layers = is_encoder ? split->stack.config->attention : run->attention.layers;
 }
 
 /* Finds the only head that the list of heads in `score` names. */
@@ -158,12 +158,12 @@ static enum attn_status find_head(struct attn_pair_split *split, struct attn_err
     struct attn_parts heads = {.n = 0};
     enum attn_status status;
 
-    ATTN_TRY(attn_select_heads(&split->of_heads, attn_selection_dims(split->frame.run->selection),
-                               &chosen, err));
+    ATTN_TRY(attn_select_heads(&split->names.heads,
+                               attn_selection_dims(split->frame.run->selection), &chosen, err));
     status = attn_parts_list(chosen, ATTN_ALL_OF(ONLY, ATTN_SITE_Z), 0, &heads, err);
     if (status == ATTN_OK && heads.n != 1)
         status = attn_error_set(err, ATTN_INVALID, "'%s' are %zu heads, expected one head",
-                                attn_head_list_quote(&split->of_heads).text, heads.n);
+                                attn_head_list_quote(&split->names.heads).text, heads.n);
     if (status == ATTN_OK)
         take_head(split, &heads.items[0].at);
     attn_selection_free(chosen);
@@ -177,12 +177,12 @@ static enum attn_status cut_score(struct attn_pair_split *split, const char *tex
 {
     const size_t size = strlen(text) + 1;
 
-    split->spec = attn_frame_alloc(&split->frame, size, 1);
+    split->names.spec = attn_frame_alloc(&split->frame, size, 1);
     ATTN_TRY(attn_frame_memory(&split->frame, err));
-    memcpy(split->spec, text, size);
-    if (attn_knockout_cut(split->spec, &split->of_queries.text, &split->of_keys.text,
-                          &split->of_heads.text) &&
-        split->of_heads.text)
+    memcpy(split->names.spec, text, size);
+    if (attn_knockout_cut(split->names.spec, &split->names.queries.text, &split->names.keys.text,
+                          &split->names.heads.text) &&
+        split->names.heads.text)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "`score` is '%s', expected QUERY>KEY@LAYER.HEAD",
                    attn_quote_string(text).text);
@@ -222,9 +222,9 @@ static enum attn_status read_score(struct attn_pair_split *split, struct attn_er
                                   "`%s` and `score` do not go together: a score is no answer of "
                                   "the model",
                                   find_of_answer(split->args));
-        split->of_queries = score->queries;
-        split->of_keys = score->keys;
-        split->of_heads = score->head;
+        split->names.queries = score->queries;
+        split->names.keys = score->keys;
+        split->names.heads = score->head;
     }
     return attn_error_in(find_head(split, err), "score", err);
 }
@@ -233,8 +233,8 @@ static enum attn_status read_score(struct attn_pair_split *split, struct attn_er
 static enum attn_status find_cells(struct attn_pair_split *split, struct attn_error *err)
 {
     struct attn_frame *frame = &split->frame;
-    const struct attn_sequence *text = split->text;
-    const bool is_cross = attn_location_is_cross(split->dims, &split->at);
+    const struct attn_sequence *text = split->stack.text;
+    const bool is_cross = attn_location_is_cross(split->stack.dims, &split->at);
     const struct attn_sequence *of_keys = is_cross ? &frame->run->source : text;
     const size_t n_all = text->n + of_keys->n;
 
@@ -246,8 +246,8 @@ static enum attn_status find_cells(struct attn_pair_split *split, struct attn_er
     ATTN_TRY(attn_frame_memory(frame, err));
     split->is_key = split->is_query + text->n;
     split->keys.rows = split->queries.rows + text->n;
-    ATTN_TRY(attn_positions_find(text, &split->of_queries, split->is_query, err));
-    ATTN_TRY(attn_positions_find(of_keys, &split->of_keys, split->is_key, err));
+    ATTN_TRY(attn_positions_find(text, &split->names.queries, split->is_query, err));
+    ATTN_TRY(attn_positions_find(of_keys, &split->names.keys, split->is_key, err));
     split->queries.n = 0;
     for (size_t i = 0; i < split->queries.n_row; i++)
         if (split->is_query[i])
@@ -258,9 +258,9 @@ static enum attn_status find_cells(struct attn_pair_split *split, struct attn_er
 /* Returns why query I of the text does not see key J. */
 static const char *find_reason(const struct attn_pair_split *split, size_t i, size_t j)
 {
-    const struct attn_attention *attention = &split->layers[split->layer];
+    const struct attn_attention *attention = &split->stack.layers[split->layer];
     const struct attn_sequence *source = &split->frame.run->source;
-    const int32_t *mask = (split->keys.is_of_source ? source : split->text)->key_mask;
+    const int32_t *mask = (split->keys.is_of_source ? source : split->stack.text)->key_mask;
 
     return j >= attn_keys_ahead(attention, i, SIZE_MAX) ? "the key comes later"
            : mask && mask[j] == 0                       ? "the key is masked"
@@ -336,9 +336,9 @@ static enum attn_status watch(struct attn_pair_split *split, struct attn_error *
                                .on_event = on_score,
                                .user = split};
 
-    if (!attn_sites_are_empty(attn_sites_without(scores, split->dims->sites)))
+    if (!attn_sites_are_empty(attn_sites_without(scores, split->stack.dims->sites)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "this attention has no scores to split");
-    if (split->config->norm_place == ATTN_NORM_SUM)
+    if (split->stack.config->norm_place == ATTN_NORM_SUM)
         attn_sites_extend(&sites, ATTN_SITES(ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST));
     split->products = attn_frame_alloc(frame, (split->queries.n + 1) * n, sizeof(float));
     split->is_seen = attn_frame_alloc(frame, split->queries.n * n, 1);
@@ -352,7 +352,7 @@ static enum attn_status prepare_cells(struct attn_pair_split *split, struct attn
     const char *obstacle;
 
     ATTN_TRY(read_score(split, err));
-    obstacle = find_obstacle(split->config);
+    obstacle = find_obstacle(split->stack.config);
     if (obstacle)
         return attn_error_set(
             err, ATTN_INVALID, "'%s' %s, so its scores are no sums over pairs of writers",
@@ -377,7 +377,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
  * key, and adds the size of their terms to split->size. */
 static void find_pair(struct attn_pair_split *split, size_t a, size_t b, double c[2])
 {
-    const size_t width = split->config->d_head, n = split->queries.n;
+    const size_t width = split->stack.config->d_head, n = split->queries.n;
     const double *near = split->near + b * width;
 
     c[0] = c[1] = 0;
@@ -400,7 +400,7 @@ static void find_pair(struct attn_pair_split *split, size_t a, size_t b, double 
 /* Returns what is added to the score of query I and key J for their positions. */
 static double position_bias(const struct attn_pair_split *split, size_t i, size_t j)
 {
-    const struct attn_attention *attention = &split->layers[split->layer];
+    const struct attn_attention *attention = &split->stack.layers[split->layer];
     const struct attn_score_bias *bias = attention->bias;
     const double found =
         bias
@@ -447,7 +447,7 @@ static void put_writer(const struct attn_pair_split *split, const struct attn_pa
 {
     const bool is_mlp = strcmp(writer->part, "mlp") == 0 || writer->part == attn_pair_mlp_norm_bias;
     const struct attn_location at =
-        attn_location_in(split->dims, &writer->at, is_mlp ? ATTN_SITE_MLP_OUT : ATTN_SITE_Z);
+        attn_location_in(split->stack.dims, &writer->at, is_mlp ? ATTN_SITE_MLP_OUT : ATTN_SITE_Z);
 
     part[0] = attn_cell_string(writer->part);
     if (at.layer != ATTN_NO_LAYER)
@@ -517,7 +517,7 @@ static enum attn_status append_pairs(struct attn_pair_split *split, struct attn_
 static enum attn_status check_sums(const struct attn_pair_split *split, const double c[2],
                                    struct attn_error *err)
 {
-    const struct attn_config *config = split->config;
+    const struct attn_config *config = split->stack.config;
 
     for (int i = 0; i < 2; i++)
         ATTN_TRY(attn_sum_check(
@@ -525,7 +525,7 @@ static enum attn_status check_sums(const struct attn_pair_split *split, const do
                                .size = split->size,
                                .n_rounded = (double)(config->d_model + config->d_head +
                                                      2 * split->layer + split->keys.n),
-                               .compute = attn_model_compute(split->model)},
+                               .compute = attn_model_compute(split->stack.model)},
             i > 0 ? "relative scores" : "scores", c[i], err));
     return ATTN_OK;
 }
@@ -533,12 +533,12 @@ static enum attn_status check_sums(const struct attn_pair_split *split, const do
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct attn_pair_split *split = state;
-    const struct attn_config *config = split->config;
-    const struct attn_attention *attention = &split->layers[split->layer];
+    const struct attn_config *config = split->stack.config;
+    const struct attn_attention *attention = &split->stack.layers[split->layer];
     const size_t per_key_head = config->n_head / config->n_kv_head;
     double c[2];
 
-    split->weights = attn_block_at(&split->model->weights, &split->at);
+    split->weights = attn_block_at(&split->stack.model->weights, &split->at);
     split->queries.map = &split->weights->q, split->keys.map = &split->weights->k;
     split->queries.norm = &split->weights->q_norm, split->keys.norm = &split->weights->k_norm;
     split->queries.site = ATTN_SITE_Q, split->keys.site = ATTN_SITE_K;

@@ -31,7 +31,7 @@ static const float *kept(const struct attn_pair_split *split, enum attn_site sit
 {
     struct attn_location own;
 
-    return attn_location_find(split->dims, at, site, &own)
+    return attn_location_find(split->stack.dims, at, site, &own)
                ? attn_capture_tensor(split->frame.capture, &own)
                : NULL;
 }
@@ -60,7 +60,7 @@ static void multiply(const double *a, const double *b, size_t m, size_t k, size_
 /* Reads the map of SIDE's head, W [D, E], into side->stream. ROW [D] is scratch. */
 static void read_map(const struct attn_pair_split *split, struct attn_pair_side *side, double *row)
 {
-    const size_t d = split->config->d_model, width = split->config->d_head;
+    const size_t d = split->stack.config->d_model, width = split->stack.config->d_head;
 
     for (size_t e = 0; e < width; e++) {
         const size_t column = side->head * width + e;
@@ -76,7 +76,7 @@ static void read_map(const struct attn_pair_split *split, struct attn_pair_side 
 static void copy_heads(const struct attn_pair_split *split, const struct attn_pair_side *side,
                        enum attn_site site, size_t r, size_t n_head, double *x)
 {
-    const size_t width = split->config->d_head;
+    const size_t width = split->stack.config->d_head;
     const float *found = kept(split, site, &split->at);
 
     for (size_t i = 0; i < n_head * width; i++)
@@ -114,7 +114,7 @@ static double length_of(const double *x, size_t n)
 static void find_scales(const struct attn_pair_split *split, struct attn_pair_side *side,
                         size_t n_head, double *x)
 {
-    const struct attn_config *config = split->config;
+    const struct attn_config *config = split->stack.config;
     const size_t width = config->d_head, d = config->d_model;
     const bool is_joint = config->qk_norm == ATTN_QK_NORM_ALL_HEADS;
     const bool has_norm = split->weights->ln1.w.data && !side->is_of_source;
@@ -134,7 +134,7 @@ static void find_scales(const struct attn_pair_split *split, struct attn_pair_si
                                                        is_joint ? n_head * width : width)
                                   : 1;
         side->length[r] = 1;
-        if (split->layers[split->layer].similarity == ATTN_SIMILARITY_DOT)
+        if (split->stack.layers[split->layer].similarity == ATTN_SIMILARITY_DOT)
             continue;
         copy_heads(split, side, side->rotated, r, n_head, x);
         side->length[r] = length_of(head, width);
@@ -145,7 +145,7 @@ static void find_scales(const struct attn_pair_split *split, struct attn_pair_si
 static void add_mapped(const struct attn_pair_split *split, const double *v, const double *map,
                        double *x)
 {
-    const size_t d = split->config->d_model, width = split->config->d_head;
+    const size_t d = split->stack.config->d_model, width = split->stack.config->d_head;
 
     for (size_t i = 0; i < d; i++)
         for (size_t e = 0; e < width; e++)
@@ -156,7 +156,7 @@ static void add_mapped(const struct attn_pair_split *split, const double *v, con
  * scratch. */
 static void read_maps(const struct attn_pair_split *split, struct attn_pair_side *side, double *row)
 {
-    const struct attn_config *config = split->config;
+    const struct attn_config *config = split->stack.config;
     const struct attn_norm_weights *before = &split->weights->ln1;
     const size_t width = config->d_head, first = side->head * width, d = config->d_model;
     const size_t of_norm = config->qk_norm == ATTN_QK_NORM_PER_HEAD ? 0 : first;
@@ -180,12 +180,12 @@ static void read_maps(const struct attn_pair_split *split, struct attn_pair_side
  * alone: after a norm or a map, and in encoders of sound, which have no embedding. */
 static bool begins_late(const struct attn_pair_split *split)
 {
-    return attn_backward_reads_embeddings(split->model) || !kept_embeddings(split);
+    return attn_backward_reads_embeddings(split->stack.model) || !kept_embeddings(split);
 }
 
 static void list_writers(const struct attn_pair_split *split, struct attn_pair_side *side)
 {
-    const struct attn_config *config = split->config;
+    const struct attn_config *config = split->stack.config;
     const bool is_sum = config->norm_place == ATTN_NORM_SUM;
     const struct attn_location outside = {
         .layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS, .site = ATTN_SITE_Z};
@@ -195,9 +195,9 @@ static void list_writers(const struct attn_pair_split *split, struct attn_pair_s
     *to++ = (struct attn_pair_writer){side->is_of_source ? "source" : "embed", outside};
     if (!side->is_of_source && config->positions == ATTN_POSITIONS_LEARNED && !begins_late(split))
         *to++ = (struct attn_pair_writer){"pos", outside};
-    while (!side->is_of_source && attn_dims_next_layer(split->dims, &at) &&
+    while (!side->is_of_source && attn_dims_next_layer(split->stack.dims, &at) &&
            attn_location_index(&at) < split->layer) {
-        const struct attn_block_weights *w = attn_block_at(&split->model->weights, &at);
+        const struct attn_block_weights *w = attn_block_at(&split->stack.model->weights, &at);
 
         for (at.head = 0; at.head < (int)config->n_head; at.head++)
             *to++ = (struct attn_pair_writer){"head", at};
@@ -225,7 +225,7 @@ static enum attn_status prepare_side(struct attn_pair_split *split, struct attn_
                                      size_t n_head, struct attn_error *err)
 {
     struct attn_frame *frame = &split->frame;
-    const struct attn_config *config = split->config;
+    const struct attn_config *config = split->stack.config;
     const size_t d = config->d_model, width = config->d_head, n = side->n;
     const size_t n_most = split->layer * (config->n_head + 4) + 4;
     double *row = attn_frame_alloc(frame, d + n_head * width, sizeof *row);
@@ -255,8 +255,8 @@ static enum attn_status prepare_side(struct attn_pair_split *split, struct attn_
 /* Adds to SIDE's bias what clipping after a norm over all heads changes. */
 static void add_clipped(const struct attn_pair_split *split, struct attn_pair_side *side, size_t r)
 {
-    const double most = split->config->qkv_clip;
-    const size_t width = split->config->d_head;
+    const double most = split->stack.config->qkv_clip;
+    const size_t width = split->stack.config->d_head;
     const float *x =
         kept(split, side->site, &split->at) + (side->head * side->n_row + side->rows[r]) * width;
 
@@ -271,7 +271,7 @@ static void add_clipped(const struct attn_pair_split *split, struct attn_pair_si
 static void normalize(const struct attn_pair_split *split, struct attn_pair_side *side, size_t r,
                       bool is_bias)
 {
-    const struct attn_config *config = split->config;
+    const struct attn_config *config = split->stack.config;
     const size_t width = config->d_head;
     double *x = side->x + r * width, mean = 0;
 
@@ -288,7 +288,7 @@ static void normalize(const struct attn_pair_split *split, struct attn_pair_side
 static void finish_rows(const struct attn_pair_split *split, struct attn_pair_side *side,
                         bool is_bias)
 {
-    const struct attn_config *config = split->config;
+    const struct attn_config *config = split->stack.config;
     const size_t width = config->d_head;
     const bool is_late = config->qk_norm_is_late;
 
@@ -313,7 +313,7 @@ static void finish_rows(const struct attn_pair_split *split, struct attn_pair_si
  * of the score and over the keys that each query sees. */
 static void store_rows(struct attn_pair_split *split, struct attn_pair_side *side, size_t index)
 {
-    const size_t width = split->config->d_head, n = split->keys.n_row;
+    const size_t width = split->stack.config->d_head, n = split->keys.n_row;
     const size_t n_query = split->queries.n, size = n_query * width;
 
     if (side == &split->queries) {
@@ -342,13 +342,13 @@ static void store_rows(struct attn_pair_split *split, struct attn_pair_side *sid
 static void read_wide(const struct attn_pair_split *split, struct attn_pair_side *side,
                       const struct attn_pair_writer *writer, size_t position)
 {
-    const size_t d = split->config->d_model, n_front = split->text->grid.n_front;
+    const size_t d = split->stack.config->d_model, n_front = split->stack.text->grid.n_front;
     const bool is_pos = strcmp(writer->part, "pos") == 0;
     const bool is_all = begins_late(split);
     const bool has_embed = !is_all && position >= n_front; /* [CLS] of a picture has no patch */
     const float *embed = has_embed ? kept_embeddings(split) + (position - n_front) * d : NULL;
     const bool is_mlp = writer->at.layer != ATTN_NO_LAYER;
-    const struct attn_location first = attn_layer_at(split->dims, ATTN_SITE_RESID_PRE, 0);
+    const struct attn_location first = attn_layer_at(split->stack.dims, ATTN_SITE_RESID_PRE, 0);
     const float *x = is_mlp ? kept(split, ATTN_SITE_MLP_OUT, &writer->at)
                             : kept(split, ATTN_SITE_RESID_PRE, &first);
 
@@ -364,7 +364,7 @@ static void read_wide(const struct attn_pair_split *split, struct attn_pair_side
 static void map_wide(const struct attn_pair_split *split, struct attn_pair_side *side,
                      const struct attn_pair_writer *writer)
 {
-    const size_t width = split->config->d_head;
+    const size_t width = split->stack.config->d_head;
 
     memset(side->x, 0, side->n * width * sizeof *side->x);
     for (size_t r = 0; r < side->n; r++) {
@@ -378,7 +378,7 @@ static void map_wide(const struct attn_pair_split *split, struct attn_pair_side 
 /* Sets side->x to what the rows of the source have written: the keys less the bias of their map. */
 static void map_source(const struct attn_pair_split *split, struct attn_pair_side *side)
 {
-    const size_t width = split->config->d_head;
+    const size_t width = split->stack.config->d_head;
 
     for (size_t r = 0; r < side->n; r++) {
         const float *k = kept(split, side->site, &split->at) +
@@ -392,7 +392,7 @@ static void map_source(const struct attn_pair_split *split, struct attn_pair_sid
 /* Sets side->x to the bias of the norm before the layer. */
 static void map_norm_bias(const struct attn_pair_split *split, struct attn_pair_side *side)
 {
-    const size_t width = split->config->d_head;
+    const size_t width = split->stack.config->d_head;
 
     for (size_t i = 0; i < side->n * width; i++)
         side->x[i] = side->bias[2 * width + i % width];
@@ -401,7 +401,7 @@ static void map_norm_bias(const struct attn_pair_split *split, struct attn_pair_
 /* Sets side->x to the bias of the map. With clipping it is what the stream has not written. */
 static void map_bias(const struct attn_pair_split *split, struct attn_pair_side *side)
 {
-    const struct attn_config *config = split->config;
+    const struct attn_config *config = split->stack.config;
     const size_t width = config->d_head, d = config->d_model, n = side->n_row;
     const bool is_clipped = config->qkv_clip > 0 && config->qk_norm != ATTN_QK_NORM_ALL_HEADS;
     const float *stream = kept(split, ATTN_SITE_RESID_PRE, &split->at);
@@ -427,8 +427,8 @@ static void map_bias(const struct attn_pair_split *split, struct attn_pair_side 
 static void go_before_sum_norm(const struct attn_pair_split *split, struct attn_pair_side *side,
                                const struct attn_pair_writer *writer)
 {
-    const struct attn_config *config = split->config;
-    const struct attn_block_weights *w = attn_block_at(&split->model->weights, &writer->at);
+    const struct attn_config *config = split->stack.config;
+    const struct attn_block_weights *w = attn_block_at(&split->stack.model->weights, &writer->at);
     const bool is_mlp = writer->part == attn_pair_mlp_norm_bias;
     const struct attn_norm_weights *norm = is_mlp ? &w->end_norm : &w->mid_norm;
     const float *sum =
@@ -456,8 +456,9 @@ static void go_before_sum_norm(const struct attn_pair_split *split, struct attn_
  * and the biases of their layer. */
 static void read_branch(const struct attn_pair_split *split, struct attn_pair_side *side)
 {
-    const struct attn_config *config = split->config;
-    const struct attn_block_weights *w = attn_block_at(&split->model->weights, &split->current);
+    const struct attn_config *config = split->stack.config;
+    const struct attn_block_weights *w =
+        attn_block_at(&split->stack.model->weights, &split->current);
     const size_t d = config->d_model, width = config->d_head;
     const double factor = config->residual_scale > 0 ? config->residual_scale : 1;
     double *vector = side->wide;
@@ -487,9 +488,9 @@ static void map_head(void *context, size_t head, int worker)
 {
     const struct attn_pair_split *split = context;
     const struct attn_pair_side *side = split->side;
-    const struct attn_config *config = split->config;
+    const struct attn_config *config = split->stack.config;
     const struct attn_matrix *out =
-        &attn_block_at(&split->model->weights, &split->current)->out.weight;
+        &attn_block_at(&split->stack.model->weights, &split->current)->out.weight;
     const size_t d = config->d_model, width = config->d_head, of_z = config->d_value;
     const float *found = kept(split, ATTN_SITE_Z, &split->current) + head * side->n_row * of_z;
     double *block = split->scratch + (size_t)worker * split->n_scratch;
@@ -516,10 +517,11 @@ static void map_head(void *context, size_t head, int worker)
  * their sum, mapped, is larger than the output of their layer's attention, mapped. */
 static void find_branch_scale(const struct attn_pair_split *split, struct attn_pair_side *side)
 {
-    const struct attn_config *config = split->config;
+    const struct attn_config *config = split->stack.config;
     const size_t width = config->d_head, d = config->d_model;
     const float *out = kept(split, ATTN_SITE_ATTN_OUT, &split->current);
-    const bool has_norm = attn_block_at(&split->model->weights, &split->current)->ln1_post.w.data;
+    const bool has_norm =
+        attn_block_at(&split->stack.model->weights, &split->current)->ln1_post.w.data;
 
     for (size_t r = 0; r < side->n; r++) {
         double product = 0, square = 0, *after = side->x;
@@ -551,7 +553,7 @@ static void map_layer(struct attn_pair_split *split, struct attn_pair_side *side
     split->side = side;
     split->current = *at;
     read_branch(split, side);
-    attn_pool_run(split->frame.run->host->pool, split->config->n_head, map_head, split);
+    attn_pool_run(split->frame.run->host->pool, split->stack.config->n_head, map_head, split);
     find_branch_scale(split, side);
 }
 
@@ -559,7 +561,7 @@ static void map_layer(struct attn_pair_split *split, struct attn_pair_side *side
  * after its heads. */
 static void take_branch(const struct attn_pair_split *split, struct attn_pair_side *side, int head)
 {
-    const size_t width = split->config->d_head;
+    const size_t width = split->stack.config->d_head;
 
     for (size_t i = 0; i < side->n * width; i++) {
         const size_t r = i / width, e = i % width;
@@ -611,15 +613,15 @@ static enum attn_status prepare_rotary(struct attn_pair_split *split, struct att
 {
     struct attn_frame *frame = &split->frame;
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const size_t n = split->text->n;
+    const size_t n = split->stack.text->n;
     struct attn_rotary *rotary = &split->rotary;
     size_t n_pair;
 
     rotary->positions = attn_run_positions(frame->run, split->at.stack);
-    if (split->config->positions != ATTN_POSITIONS_ROTARY ||
-        split->config->rope[split->layer].d_rotary == 0)
+    if (split->stack.config->positions != ATTN_POSITIONS_ROTARY ||
+        split->stack.config->rope[split->layer].d_rotary == 0)
         return ATTN_OK;
-    rotary->rope = &split->config->rope[split->layer];
+    rotary->rope = &split->stack.config->rope[split->layer];
     n_pair = rotary->rope->d_rotary / 2;
     rotary->frequencies = attn_frame_alloc(frame, 2 * n + 2, n_pair * sizeof(float));
     ATTN_TRY(attn_frame_memory(frame, err));
@@ -634,7 +636,7 @@ static enum attn_status prepare_rotary(struct attn_pair_split *split, struct att
 enum attn_status attn_pair_writers_prepare(struct attn_pair_split *split, struct attn_error *err)
 {
     struct attn_frame *frame = &split->frame;
-    const struct attn_config *config = split->config;
+    const struct attn_config *config = split->stack.config;
     const size_t d = config->d_model, width = config->d_head, of_z = config->d_value;
     const size_t n_query = split->queries.n, n_key = split->keys.n;
     const size_t n_most = n_query > n_key ? n_query : n_key;

@@ -44,23 +44,33 @@ struct attn_pair_side {
     size_t n_writer;
 };
 
+/* The parts of `score`. */
+struct attn_pair_names {
+    char *spec; /* owned by the frame; a copy of `score`, which the lists borrow */
+    struct attn_number_list queries, keys;
+    struct attn_head_list heads;
+};
+
+/* The model of the run, or its encoder. Borrowed. */
+struct attn_pair_stack {
+    const struct attn_model *model;
+    const struct attn_config *config;
+    const struct attn_dims *dims;
+    const struct attn_sequence *text;    /* which it reads */
+    const struct attn_attention *layers; /* [n_layer] */
+};
+
 struct attn_pair_split {
     struct attn_frame frame; /* its capture has the writers */
     const struct attn_attribute_args *args;
     const struct attn_block_weights *weights; /* of the layer of the score */
-    char *spec;                               /* owned by the frame; the copy of `score` */
-    struct attn_number_list of_queries, of_keys;
-    struct attn_head_list of_heads;
-    struct attn_location at;             /* the head */
-    size_t layer;                        /* the index of its layer of attention */
-    const struct attn_model *model;      /* that of the run, or its encoder, which has the head */
-    const struct attn_config *config;    /* of that model */
-    const struct attn_dims *dims;        /* of that model; borrowed from the run */
-    const struct attn_sequence *text;    /* which it reads */
-    const struct attn_attention *layers; /* [n_layer] its attention */
-    unsigned char *is_query, *is_key;    /* [T], [S]; S is keys.n_row */
-    float *products;                     /* [n_query, S] q k^T of the queries */
-    unsigned char *is_seen;              /* [n_query, S] keys that a query sees */
+    struct attn_pair_names names;
+    struct attn_location at;          /* the head */
+    size_t layer;                     /* the index of its layer of attention */
+    struct attn_pair_stack stack;     /* which has the head */
+    unsigned char *is_query, *is_key; /* [T], [S]; S is keys.n_row */
+    float *products;                  /* [n_query, S] q k^T of the queries */
+    unsigned char *is_seen;           /* [n_query, S] keys that a query sees */
     struct attn_pair_side queries, keys;
     struct attn_rotary rotary; /* its tables are owned by the frame */
     double factor;             /* factor of the scores */

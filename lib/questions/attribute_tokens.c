@@ -83,7 +83,7 @@ static double sum_places(const struct attn_attribution *a, const float *d)
     double sum = 0;
 
     for (size_t i = 0; i < n_token_of(a) * a->frame.config->d_model; i++)
-        sum += (double)a->places[i] * (double)d[i];
+        sum += (double)a->places.mapped[i] * (double)d[i];
     return sum;
 }
 
@@ -96,8 +96,8 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     (void)err;
     if (event->at.site == ATTN_SITE_PATTERN_X_GRAD)
         attn_relevance_add(a->relevance, event);
-    else if (a->places)
-        a->pos = sum_places(a, event->data);
+    else if (a->places.mapped)
+        a->places.pos = sum_places(a, event->data);
     return ATTN_OK;
 }
 
@@ -146,7 +146,7 @@ static enum attn_status add_gradients(struct attn_attribution *a, const float *x
         if (weight == 0)
             continue;
         ATTN_TRY(attn_derivative_backward(a->derivative, err));
-        a->place_sums[i] = a->pos;
+        a->places.sums[i] = a->places.pos;
         found = attn_derivative_embedding(a->derivative);
         for (size_t k = 0; k < size; k++)
             a->gradient[i * size + k] += weight * (double)found[k];
@@ -188,8 +188,8 @@ static void multiply(struct attn_attribution *a, size_t goal)
     const bool is_ig = a->args->method == ATTN_ATTRIBUTE_IG;
     const bool is_length = a->args->method == ATTN_ATTRIBUTE_SALIENCY;
 
-    a->pos = a->places ? a->place_sums[goal] : 0;
-    a->types = 0;
+    a->places.pos = a->places.mapped ? a->places.sums[goal] : 0;
+    a->places.types = 0;
     memset(a->attribution, 0, a->n * sizeof *a->attribution);
     for (size_t i = 0; i < a->n; i++) {
         double sum = 0;
@@ -200,8 +200,9 @@ static void multiply(struct attn_attribution *a, size_t goal)
             const double e = (double)a->e[j] - (is_ig ? (double)a->b[j] : 0);
 
             sum += is_length ? gradient[j] * gradient[j] : e * gradient[j];
-            a->pos += ((double)a->placed[j] - (double)a->typed[j]) * gradient[j];
-            a->types += ((double)a->typed[j] - (double)a->e[j]) * gradient[j];
+            a->places.pos +=
+                ((double)a->places.placed[j] - (double)a->places.typed[j]) * gradient[j];
+            a->places.types += ((double)a->places.typed[j] - (double)a->e[j]) * gradient[j];
         }
         a->attribution[i] = is_length ? sqrt(sum) : sum;
     }
@@ -302,16 +303,16 @@ static enum attn_status append_sums(struct attn_attribution *a, double model,
     const bool has_pos = !is_ig && a->frame.config->positions == ATTN_POSITIONS_LEARNED;
     const bool has_types = !is_ig && a->frame.config->n_type > 0;
     const struct attn_weights *weights = &a->frame.run->model->weights;
-    double sum = (has_pos ? a->pos : 0) + (has_types ? a->types : 0);
+    double sum = (has_pos ? a->places.pos : 0) + (has_types ? a->places.types : 0);
 
     if (!has_sum[a->args->method])
         return ATTN_OK;
     for (size_t i = 0; i < a->n; i++)
         sum += a->attribution[i];
     if (has_pos)
-        ATTN_TRY(append_part(a, "pos", a->pos, err));
+        ATTN_TRY(append_part(a, "pos", a->places.pos, err));
     if (has_types)
-        ATTN_TRY(append_part(a, "types", a->types, err));
+        ATTN_TRY(append_part(a, "types", a->places.types, err));
     ATTN_TRY(append_part(a, "sum", sum, err));
     ATTN_TRY(append_part(a, "model", model, err));
     if (a->frame.item || a->args->n_target > 0) /* the table shows the difference instead */
@@ -456,19 +457,19 @@ static enum attn_status embed(struct attn_attribution *a, const struct attn_sequ
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const struct attn_embedding_rows rows = attn_sequence_rows(sequence, model);
     const size_t n_byte = sequence->n * a->d * sizeof *a->e, first = at * a->d;
-    const size_t d_row = a->places ? a->frame.config->d_model : a->d;
+    const size_t d_row = a->places.mapped ? a->frame.config->d_model : a->d;
     float *row = attn_frame_alloc(&a->frame, 2, d_row * sizeof *row);
 
     ATTN_TRY(attn_frame_memory(&a->frame, err));
     ATTN_TRY(attn_error_at(attn_sequence_embed(sequence, model, a->e + first, err),
                            ATTN_STAGE_MODEL, err));
-    memcpy(a->typed + first, a->e + first, n_byte);
+    memcpy(a->places.typed + first, a->e + first, n_byte);
     if (sequence != &a->frame.run->source)
-        attn_model_add_types(model, kernels, &rows, row, a->typed + first);
-    memcpy(a->placed + first, a->typed + first, n_byte);
+        attn_model_add_types(model, kernels, &rows, row, a->places.typed + first);
+    memcpy(a->places.placed + first, a->places.typed + first, n_byte);
     if (sequence != &a->frame.run->source)
         attn_model_add_positions(model, kernels, &rows, row,
-                                 a->places ? a->places : a->placed + first);
+                                 a->places.mapped ? a->places.mapped : a->places.placed + first);
     return ATTN_OK;
 }
 
@@ -504,11 +505,12 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->e = attn_frame_alloc(frame, a->n, a->d * sizeof *a->e);
     a->b = attn_frame_alloc(frame, a->n, a->d * sizeof *a->b);
     a->x = attn_frame_alloc(frame, a->n, a->d * sizeof *a->x);
-    a->typed = attn_frame_alloc(frame, a->n, a->d * sizeof *a->typed);
-    a->placed = attn_frame_alloc(frame, a->n, a->d * sizeof *a->placed);
+    a->places.typed = attn_frame_alloc(frame, a->n, a->d * sizeof *a->places.typed);
+    a->places.placed = attn_frame_alloc(frame, a->n, a->d * sizeof *a->places.placed);
     if (attn_model_maps_first(run->model))
-        a->places = attn_frame_alloc(frame, a->n, frame->config->d_model * sizeof *a->places);
-    a->place_sums = attn_frame_alloc(frame, a->n_block, sizeof *a->place_sums);
+        a->places.mapped =
+            attn_frame_alloc(frame, a->n, frame->config->d_model * sizeof *a->places.mapped);
+    a->places.sums = attn_frame_alloc(frame, a->n_block, sizeof *a->places.sums);
     a->gradient = attn_frame_alloc(frame, a->n_block * a->n, a->d * sizeof *a->gradient);
     a->model = attn_frame_alloc(frame, a->n_block, sizeof *a->model);
     a->baseline = attn_frame_alloc(frame, a->n_block, sizeof *a->baseline);

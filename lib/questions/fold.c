@@ -237,11 +237,12 @@ enum attn_status attn_fold_check_kept(const struct attn_fold *fold,
 
 int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
 {
-    const struct attn_item_label *label = fold->pair ? attn_item_label(item, fold->pair) : NULL;
+    const struct attn_item_label *label =
+        fold->pairing.label ? attn_item_label(item, fold->pairing.label) : NULL;
 
     for (int side = 0; label && side < 2; side++)
-        if (attn_fold_label_size(label) == strlen(fold->sides[side]) &&
-            strcmp(label->text, fold->sides[side]) == 0)
+        if (attn_fold_label_size(label) == strlen(fold->pairing.sides[side]) &&
+            strcmp(label->text, fold->pairing.sides[side]) == 0)
             return side;
     return -1;
 }
@@ -249,7 +250,7 @@ int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_result *result,
                                struct attn_error *err)
 {
-    const int side = fold->pair ? attn_fold_side(fold, result->item) : 0;
+    const int side = fold->pairing.label ? attn_fold_side(fold, result->item) : 0;
     struct attn_fold_label *labels;
     enum attn_status status;
 
@@ -258,7 +259,7 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_re
     if (!fold->first)
         ATTN_TRY(begin(fold, result, err));
     assert(result->n_beside == fold->n_more);
-    if (fold->pair)
+    if (fold->pairing.label)
         return attn_fold_pairs_add(fold, result, side == 1, err);
     labels = attn_fold_labels_copy(fold, result->item, err);
     if (!labels)
@@ -272,8 +273,8 @@ void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, s
 {
     sum->n_group = fold->n_label > 0 ? fold->n_group : 0;
     sum->n_label = fold->n_label;
-    sum->n_pair = fold->n_pair;
-    *n_single = fold->n_single;
+    sum->n_pair = fold->pairing.n_pair;
+    *n_single = fold->pairing.n_single;
 }
 
 /* Appends the rows of SAMPLE to TABLE. SAMPLE must be {0}. */

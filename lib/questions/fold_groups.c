@@ -227,7 +227,7 @@ enum attn_status attn_fold_group_derive(const struct attn_fold *fold,
                                           .n_more = fold->n_more,
                                           .n_item = group->n,
                                           .is_resample = is_resample,
-                                          .is_paired = fold->pair != NULL};
+                                          .is_paired = fold->pairing.label != NULL};
 
     return fold->form.derive ? fold->form.derive(fold->form.args, &means, err) : ATTN_OK;
 }

@@ -67,6 +67,14 @@ struct attn_fold_group {
 
 struct attn_fold_waiting;
 
+/* The items of `paired`, which wait for their partners (fold_pairs.c). */
+struct attn_fold_pairing {
+    char *label;          /* owns; the text of `paired`, with a NUL after the label and each side */
+    const char *sides[2]; /* A and B, inside `label` */
+    struct attn_fold_waiting **lists; /* owns */
+    size_t n_pair, n_single;
+};
+
 struct attn_fold {
     struct attn_fold_form form;
     const struct attn_study_args *study;
@@ -74,10 +82,7 @@ struct attn_fold {
     /* [n_label] names in `names`, followed by the label of clusters */
     const char *labels[ATTN_FOLD_MOST_LABELS + 1];
     size_t n_label, n_copied; /* n_copied also counts the label of clusters */
-    char *pair;           /* owns; the text of `paired`, with a NUL after the label and each side */
-    const char *sides[2]; /* A and B, inside `pair` */
-    struct attn_fold_waiting **lists; /* owns; see fold_pairs.c */
-    size_t n_pair, n_single;
+    struct attn_fold_pairing pairing;
 
     struct attn_table *first;         /* owns; table of the first item */
     struct attn_fold_column *columns; /* [n_column] owns */

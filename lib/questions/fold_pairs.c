@@ -29,25 +29,26 @@ enum attn_status attn_fold_pairs_read(struct attn_fold *fold, struct attn_error 
 
     if (!pair)
         return ATTN_OK;
-    fold->pair = attn_strndup(pair, strlen(pair), err);
-    fold->lists = attn_alloc(N_LIST, sizeof *fold->lists, err);
-    if (!fold->pair || !fold->lists)
+    fold->pairing.label = attn_strndup(pair, strlen(pair), err);
+    fold->pairing.lists = attn_alloc(N_LIST, sizeof *fold->pairing.lists, err);
+    if (!fold->pairing.label || !fold->pairing.lists)
         return ATTN_NO_MEMORY;
-    a = strchr(fold->pair, '=');
+    a = strchr(fold->pairing.label, '=');
     b = a ? strchr(a + 1, ':') : NULL;
     if (b)
         *a++ = *b++ = '\0';
-    if (!b || *fold->pair == '\0' || *a == '\0' || *b == '\0' || strcmp(a, b) == 0)
+    if (!b || *fold->pairing.label == '\0' || *a == '\0' || *b == '\0' || strcmp(a, b) == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "`paired` is '%s', expected LABEL=A:B, a label and two of its values",
                               attn_quote_string(pair).text);
-    fold->sides[0] = a;
-    fold->sides[1] = b;
+    fold->pairing.sides[0] = a;
+    fold->pairing.sides[1] = b;
     for (size_t i = 0; i < fold->n_copied; i++)
-        if (strcmp(fold->labels[i], fold->pair) == 0)
-            return attn_error_set(
-                err, ATTN_INVALID, "'%s' cannot be in `%s` and in `paired`, expected one",
-                attn_quote_string(fold->pair).text, i < fold->n_label ? "group_by" : "cluster");
+        if (strcmp(fold->labels[i], fold->pairing.label) == 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' cannot be in `%s` and in `paired`, expected one",
+                                  attn_quote_string(fold->pairing.label).text,
+                                  i < fold->n_label ? "group_by" : "cluster");
     return ATTN_OK;
 }
 
@@ -89,19 +90,19 @@ static void free_waiting(struct attn_fold_waiting *waiting, size_t n_label)
 
 void attn_fold_pairs_release(struct attn_fold *fold)
 {
-    for (size_t i = 0; fold->lists && i < N_LIST; i++)
-        for (struct attn_fold_waiting *at = fold->lists[i], *next; at; at = next) {
+    for (size_t i = 0; fold->pairing.lists && i < N_LIST; i++)
+        for (struct attn_fold_waiting *at = fold->pairing.lists[i], *next; at; at = next) {
             next = at->next;
             free_waiting(at, fold->n_copied);
         }
-    attn_free(fold->lists);
-    attn_free(fold->pair);
+    attn_free(fold->pairing.lists);
+    attn_free(fold->pairing.label);
 }
 
 /* Returns the list that may contain items with ID. */
 static struct attn_fold_waiting **list_of(const struct attn_fold *fold, const char *id, size_t size)
 {
-    return &fold->lists[attn_hash_bytes(0, id, size) % N_LIST];
+    return &fold->pairing.lists[attn_hash_bytes(0, id, size) % N_LIST];
 }
 
 /* Removes and returns the oldest waiting partner of ITEM; NULL if there is none. */
@@ -152,7 +153,7 @@ static enum attn_status wait_for_partner(struct attn_fold *fold,
     while (*at)
         at = &(*at)->next;
     *at = made;
-    fold->n_single++;
+    fold->pairing.n_single++;
     return ATTN_OK;
 }
 
@@ -172,8 +173,8 @@ enum attn_status attn_fold_pairs_add(struct attn_fold *fold, const struct attn_i
         attn_fold_labels_free(labels, fold->n_copied);
         return status;
     }
-    fold->n_single--;
-    fold->n_pair++;
+    fold->pairing.n_single--;
+    fold->pairing.n_pair++;
     other.rows = partner->table;
     other.beside = partner->more;
     status = is_b ? attn_fold_group_add(fold, &partner->labels, &other, result, err)

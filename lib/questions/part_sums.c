@@ -30,6 +30,23 @@ struct store {
 };
 
 /* State of the computation; its memory is freed at the end. */
+/* The heads whose softmax is computed again with other queries or keys. */
+struct swaps {
+    struct attn_heads_swap *items; /* [n_layer] owns */
+    size_t n_variant;
+    double *sums; /* [n_layer, n_variant, n_head, n] owns */
+    /* [2, n_layer, n_variant, n] owns; factors of the changed head, and of the others; NULL: all
+     * are 1 */
+    float *factors;
+};
+
+/* Embeddings [n, De] of the current point, of the base, of the other run; after those of a text the
+ * ones of its source. Owns them. */
+struct points {
+    float *x, *from, *to;
+    size_t n;
+};
+
 struct summing {
     struct attn_part_sums_options options;
     const struct attn_config *config;
@@ -46,16 +63,9 @@ struct summing {
     bool is_stored; /* the current feed is one of both texts, not a point of ig */
     struct attn_derivative *derivative; /* owns */
 
-    struct attn_heads_swap *swaps; /* [n_layer] owns */
-    size_t n_variant;
-    double *swap_sums; /* [n_layer, n_variant, n_head, n] owns */
-    /* [2, n_layer, n_variant, n] owns; factors of the changed head, and of the others; NULL: all
-     * are 1 */
-    float *factors;
-    /* [n_x, De] own; embeddings of the current point, of the base, of the other run; after those of
-     * a text the ones of its source */
-    float *x, *from, *to;
-    size_t n_x, n_feed;
+    struct swaps swaps;
+    struct points points;
+    size_t n_feed;
 
     /* the site in the encoder of the base [0] and of the other run [1], own; or NULL */
     struct attn_capture *encoder[2];
@@ -281,12 +291,12 @@ static void take_swapped(struct summing *s)
 
     for (size_t layer = 0; layer < s->n_layer; layer++)
         for (size_t unit = 0; unit < s->n_unit; unit++) {
-            const bool is_alone = s->n_variant == 1;
+            const bool is_alone = s->swaps.n_variant == 1;
             const size_t variant = is_alone ? 0 : unit;
             const size_t first = is_alone ? unit * n_group : 0;
             const size_t n_head = is_alone ? n_group : s->n_head;
             const double *found =
-                s->swap_sums + ((layer * s->n_variant + variant) * s->n_head + first) * s->n;
+                s->swaps.sums + ((layer * s->swaps.n_variant + variant) * s->n_head + first) * s->n;
             double *sums = sums_of(s, layer, unit);
 
             for (size_t h = 0; h < n_head; h++)
@@ -327,7 +337,8 @@ static void add_squares(const struct summing *s, const float *row, double *squar
  * a head that is taken from the source, and the other heads beside it. */
 static enum attn_status find_factors(struct summing *s, struct attn_error *err)
 {
-    const size_t n_factor = s->n_layer * s->n_variant * s->n, width = s->n_unit * s->dims.d_head;
+    const size_t n_factor = s->n_layer * s->swaps.n_variant * s->n,
+                 width = s->n_unit * s->dims.d_head;
     /* first row that is computed in the last layer */
     const size_t first = attn_answer_goal(s->options.answer).first;
     double *squares, *others;
@@ -341,9 +352,9 @@ static enum attn_status find_factors(struct summing *s, struct attn_error *err)
             continue; /* earlier rows are not stored, because their gradients are 0 */
         add_squares(s, find_rows(s, s->options.site, false, layer) + row * width, squares);
         add_squares(s, find_rows(s, s->options.site, true, layer) + row * width, others);
-        for (size_t h = 0; h < s->n_variant; h++) {
+        for (size_t h = 0; h < s->swaps.n_variant; h++) {
             const double now = scale_of(s, squares, s->n_unit, h, others);
-            float *own = s->factors + (layer * s->n_variant + h) * s->n + row;
+            float *own = s->swaps.factors + (layer * s->swaps.n_variant + h) * s->n + row;
 
             own[0] = (float)(now / scale_of(s, others, s->n_unit, SIZE_MAX, NULL));
             own[n_factor] = (float)(now / scale_of(s, squares, s->n_unit, SIZE_MAX, NULL));
@@ -358,23 +369,23 @@ static void fill_swaps(struct summing *s)
     const enum attn_site q = attn_site_of_scores(&s->dims, ATTN_LAYOUT_QUERY);
     const enum attn_site k = attn_site_of_scores(&s->dims, ATTN_LAYOUT_KEY);
     const bool is_key = is_of_keys(s);
-    const size_t n_each = s->n_variant * s->n;
+    const size_t n_each = s->swaps.n_variant * s->n;
 
     for (size_t layer = 0; layer < s->n_layer; layer++) {
-        float *own = s->factors ? s->factors + layer * n_each : NULL;
+        float *own = s->swaps.factors ? s->swaps.factors + layer * n_each : NULL;
 
-        s->swaps[layer] = (struct attn_heads_swap){
+        s->swaps.items[layer] = (struct attn_heads_swap){
             .q = is_key ? NULL : find_rows(s, q, true, layer),
             .k = s->options.site == ATTN_SITE_Q ? NULL : find_rows(s, k, true, layer),
             .is_each = s->options.is_each,
             .keys = is_key && !s->options.is_each ? s->options.rows : NULL,
-            .n_variant = s->n_variant,
+            .n_variant = s->swaps.n_variant,
             .own = own,
             .scale = own ? own + s->n_layer * n_each : NULL,
-            .sums = s->swap_sums + layer * n_each * s->n_head};
+            .sums = s->swaps.sums + layer * n_each * s->n_head};
         if (s->options.method == ATTN_PATCH_IG) {
-            s->swaps[layer].base_q = find_rows(s, q, false, layer);
-            s->swaps[layer].base_k = find_rows(s, k, false, layer);
+            s->swaps.items[layer].base_q = find_rows(s, q, false, layer);
+            s->swaps.items[layer].base_k = find_rows(s, k, false, layer);
         }
     }
 }
@@ -387,7 +398,7 @@ static enum attn_status plan_swaps(struct summing *s, struct attn_error *err)
     const bool is_joined =
         s->config->qk_norm == ATTN_QK_NORM_ALL_HEADS && s->options.site != ATTN_SITE_PATTERN;
 
-    s->n_variant = is_joined ? s->n_unit : 1;
+    s->swaps.n_variant = is_joined ? s->n_unit : 1;
     if (s->options.site != ATTN_SITE_Q)
         add_store(s, k, true, false);
     if (!is_of_keys(s))
@@ -399,12 +410,14 @@ static enum attn_status plan_swaps(struct summing *s, struct attn_error *err)
     if (is_joined) {
         add_store(s, s->options.site, true, false);
         add_store(s, s->options.site, false, true);
-        s->factors = attn_alloc(2 * s->n_layer, s->n_variant * s->n * sizeof *s->factors, err);
+        s->swaps.factors =
+            attn_alloc(2 * s->n_layer, s->swaps.n_variant * s->n * sizeof *s->swaps.factors, err);
     }
-    s->swaps = attn_alloc(s->n_layer, sizeof *s->swaps, err);
-    s->swap_sums =
-        attn_alloc(s->n_layer, s->n_variant * s->n_head * s->n * sizeof *s->swap_sums, err);
-    return s->swaps && s->swap_sums && (s->factors || !is_joined) ? ATTN_OK : ATTN_NO_MEMORY;
+    s->swaps.items = attn_alloc(s->n_layer, sizeof *s->swaps.items, err);
+    s->swaps.sums =
+        attn_alloc(s->n_layer, s->swaps.n_variant * s->n_head * s->n * sizeof *s->swaps.sums, err);
+    return s->swaps.items && s->swaps.sums && (s->swaps.factors || !is_joined) ? ATTN_OK
+                                                                               : ATTN_NO_MEMORY;
 }
 
 /* --- Feeds ------------------------------------------------------------------------------------ */
@@ -424,8 +437,8 @@ static enum attn_status run_backward(struct summing *s, double weight, struct at
 {
     s->weight = weight;
     if (s->is_swapped)
-        memset(s->swap_sums, 0,
-               s->n_layer * s->n_variant * s->n_head * s->n * sizeof *s->swap_sums);
+        memset(s->swaps.sums, 0,
+               s->n_layer * s->swaps.n_variant * s->n_head * s->n * sizeof *s->swaps.sums);
     ATTN_TRY(attn_derivative_backward(s->derivative, err));
     if (s->is_swapped)
         take_swapped(s);
@@ -436,11 +449,12 @@ static enum attn_status run_backward(struct summing *s, double weight, struct at
 static enum attn_status integrate(struct summing *s, struct attn_error *err)
 {
     for (size_t i = 0; i < s->options.n_point; i++) {
-        const double weight = attn_derivative_place(i, s->options.n_point, s->from, s->to,
-                                                    s->n_x * s->config->d_embed, s->x);
+        const double weight =
+            attn_derivative_place(i, s->options.n_point, s->points.from, s->points.to,
+                                  s->points.n * s->config->d_embed, s->points.x);
         double value;
 
-        ATTN_TRY(attn_derivative_feed(s->derivative, s->x, &value, err));
+        ATTN_TRY(attn_derivative_feed(s->derivative, s->points.x, &value, err));
         ATTN_TRY(run_backward(s, weight, err));
         note_feed(s);
     }
@@ -454,12 +468,13 @@ static enum attn_status feed_texts(struct summing *s, struct attn_error *err)
     double value;
 
     if (!s->options.source) {
-        ATTN_TRY(attn_derivative_feed(s->derivative, s->from, &value, err));
+        ATTN_TRY(attn_derivative_feed(s->derivative, s->points.from, &value, err));
         s->replies[1] = *attn_derivative_reply(s->derivative);
         return ATTN_OK;
     }
     source.of = attn_run_answer_scope(s->options.source);
-    ATTN_TRY(attn_derivative_feed_both(s->derivative, &source, s->to, s->from, s->replies, err));
+    ATTN_TRY(attn_derivative_feed_both(s->derivative, &source, s->points.to, s->points.from,
+                                       s->replies, err));
     note_feed(s);
     return ATTN_OK;
 }
@@ -470,7 +485,7 @@ static enum attn_status feed_all(struct summing *s, struct attn_error *err)
     ATTN_TRY(feed_texts(s, err));
     s->is_stored = false;
     note_feed(s);
-    if (s->factors)
+    if (s->swaps.factors)
         ATTN_TRY(find_factors(s, err));
     return s->options.method == ATTN_PATCH_IG ? integrate(s, err) : run_backward(s, 1, err);
 }
@@ -491,10 +506,10 @@ static enum attn_status allocate(struct summing *s, struct attn_error *err)
             return ATTN_NO_MEMORY;
     }
     s->sums = attn_alloc(s->n_layer * s->n_unit, s->n_row * sizeof *s->sums, err);
-    s->from = attn_alloc_uninitialized(s->n_x, row, err);
-    s->to = attn_alloc_uninitialized(s->n_x, row, err);
-    s->x = attn_alloc_uninitialized(is_ig ? s->n_x : 1, row, err);
-    return s->sums && s->from && s->to && s->x ? ATTN_OK : ATTN_NO_MEMORY;
+    s->points.from = attn_alloc_uninitialized(s->points.n, row, err);
+    s->points.to = attn_alloc_uninitialized(s->points.n, row, err);
+    s->points.x = attn_alloc_uninitialized(is_ig ? s->points.n : 1, row, err);
+    return s->sums && s->points.from && s->points.to && s->points.x ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* Fills the store of the site with the values of the edits; tensors without values are zeros. */
@@ -572,9 +587,9 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
     ATTN_TRY(allocate(s, err));
     if (s->is_swapped)
         fill_swaps(s);
-    ATTN_TRY(embed(s, run, s->from, err));
+    ATTN_TRY(embed(s, run, s->points.from, err));
     if (s->options.source)
-        ATTN_TRY(embed(s, s->options.source, s->to, err));
+        ATTN_TRY(embed(s, s->options.source, s->points.to, err));
     else
         fill_from_edits(s);
     ATTN_TRY(watch_encoder(s, err));
@@ -590,7 +605,7 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
     options.gradients.sites = s->is_swapped ? ATTN_SITES(ATTN_SITE_RESID_POST_GRAD)
                                             : attn_sites_gradients_of(ATTN_SITES(s->options.site));
     options.other = s->options.source;
-    options.swaps = s->swaps;
+    options.swaps = s->swaps.items;
     return attn_derivative_create(run, s->options.answer, &options, &s->derivative, err);
 }
 
@@ -599,15 +614,15 @@ static void release(struct summing *s)
     attn_derivative_free(s->derivative);
     for (size_t i = 0; i < s->n_store; i++)
         attn_free(s->stores[i].rows);
-    attn_free(s->swaps);
-    attn_free(s->swap_sums);
-    attn_free(s->factors);
+    attn_free(s->swaps.items);
+    attn_free(s->swaps.sums);
+    attn_free(s->swaps.factors);
     for (size_t i = 0; i < 2; i++)
         attn_capture_free(s->encoder[i]);
     attn_free(s->encoder_sums);
-    attn_free(s->x);
-    attn_free(s->from);
-    attn_free(s->to);
+    attn_free(s->points.x);
+    attn_free(s->points.from);
+    attn_free(s->points.to);
     attn_free(s->sums);
 }
 
@@ -621,7 +636,7 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
 
     s.pool = attn_host_pool(run->host, 1e9);
     s.n = run->text.n;
-    s.n_x = s.n + run->source.n;
+    s.points.n = s.n + run->source.n;
     s.dims = attn_config_dims(s.config, s.n);
     s.dims.n_source = run->source.n;
     s.dims.lacking = NULL; /* selects scores with and without rotation, whichever the model has */

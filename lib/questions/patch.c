@@ -623,7 +623,7 @@ static enum attn_status append_rows(struct attn_patching *patch, struct attn_err
 {
     const size_t n_most = patch->args->n_most > 0 ? patch->args->n_most : (size_t)DEFAULT_MOST;
     const bool is_ranked = attn_patch_shows_largest(patch);
-    const size_t n_first = n_most > patch->n_top ? n_most : patch->n_top;
+    const size_t n_first = n_most > patch->estimates.n_top ? n_most : patch->estimates.n_top;
     const size_t n = patch->n_part, n_control = patch->can_restore ? patch->args->n_control : 0;
     double *effects = attn_frame_alloc(&patch->frame, n, sizeof *effects);
     double *drawn = attn_frame_alloc(&patch->frame, n_control, sizeof *drawn);
@@ -638,7 +638,8 @@ static enum attn_status append_rows(struct attn_patching *patch, struct attn_err
     ATTN_TRY(append_run(patch, "base", &patch->base_reply, err));
     ATTN_TRY(append_run(patch, "source", &patch->source_reply, err));
     for (size_t i = 0; i < n; i++) {
-        const struct attn_patch_part *part = &patch->parts[is_ranked ? patch->order[i] : i];
+        const struct attn_patch_part *part =
+            &patch->parts[is_ranked ? patch->estimates.order[i] : i];
 
         if (!is_ranked || i < n_first || part->trial == ATTN_PART_RANDOM)
             ATTN_TRY(append_part(patch, part, drawn, err));
@@ -671,12 +672,13 @@ static enum attn_status ask(void *state, struct attn_error *err)
     } else {
         ATTN_TRY(attn_patch_list_parts(patch, err));
     }
-    if (!patch->is_estimated || patch->n_top > 0)
+    if (!patch->is_estimated || patch->estimates.n_top > 0)
         ATTN_TRY(attn_patch_try(patch, err));
     sum->clean = (is_to_noise ? &patch->base_reply : &patch->source_reply)->value;
     sum->corrupted = (is_to_noise ? &patch->source_reply : &patch->base_reply)->value;
     sum->n_part = patch->n_part;
-    sum->n_feed = patch->frame.trials.n_feed + (patch->is_estimated ? patch->sums.n_feed : 1);
+    sum->n_feed =
+        patch->frame.trials.n_feed + (patch->is_estimated ? patch->estimates.sums.n_feed : 1);
     ATTN_TRY(attn_patch_compare(patch, err));
     ATTN_TRY(append_rows(patch, err));
     report_clean(patch);
@@ -687,8 +689,8 @@ static void release(void *state)
 {
     struct attn_patching *patch = state;
 
-    attn_free(patch->sums.values);
-    attn_free(patch->sums.encoder);
+    attn_free(patch->estimates.sums.values);
+    attn_free(patch->estimates.sums.encoder);
 }
 
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);

@@ -93,7 +93,7 @@ static void on_progress(void *user, size_t n_done, size_t n_total)
  * patched positions. */
 static double sum_rows(const struct attn_patching *patch, const struct attn_patch_part *part)
 {
-    const struct attn_part_sums *sums = &patch->sums;
+    const struct attn_part_sums *sums = &patch->estimates.sums;
     const size_t layer = attn_location_index(&part->of.at), unit = attn_patch_unit(part);
     const double *rows = sums->values + (layer * sums->n_unit + unit) * sums->n_row;
     double sum = 0;
@@ -139,9 +139,9 @@ enum attn_status attn_patch_find_estimates(struct attn_patching *patch, struct a
                                                    .user = patch};
     double whole;
 
-    ATTN_TRY(attn_part_sums_find(&options, &patch->sums, err));
-    patch->base_reply = patch->sums.base;
-    patch->source_reply = patch->sums.source;
+    ATTN_TRY(attn_part_sums_find(&options, &patch->estimates.sums, err));
+    patch->base_reply = patch->estimates.sums.base;
+    patch->source_reply = patch->estimates.sums.source;
     whole = patch->source_reply.value - patch->base_reply.value;
     ATTN_TRY(attn_patch_check_difference(patch, err));
     ATTN_TRY(attn_patch_list_parts(patch, err));
@@ -179,13 +179,14 @@ static enum attn_status rank(struct attn_patching *patch, struct attn_error *err
 {
     struct ranked *ranked = attn_frame_alloc(&patch->frame, patch->n_part, sizeof *ranked);
 
-    patch->order = attn_frame_alloc(&patch->frame, patch->n_part, sizeof *patch->order);
+    patch->estimates.order =
+        attn_frame_alloc(&patch->frame, patch->n_part, sizeof *patch->estimates.order);
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
     for (size_t i = 0; i < patch->n_part; i++)
         ranked[i] = (struct ranked){fabs(patch->parts[i].estimate), i};
     qsort(ranked, patch->n_part, sizeof *ranked, by_size);
     for (size_t i = 0; i < patch->n_part; i++)
-        patch->order[i] = ranked[i].at;
+        patch->estimates.order[i] = ranked[i].at;
     return ATTN_OK;
 }
 
@@ -198,16 +199,17 @@ static enum attn_status draw(struct attn_patching *patch, struct attn_error *err
     struct attn_random random;
 
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
-    patch->n_top = k < patch->n_part ? k : patch->n_part;
-    patch->n_random = k < patch->n_part - patch->n_top ? k : patch->n_part - patch->n_top;
-    for (size_t i = 0; i < patch->n_top; i++)
-        patch->parts[patch->order[i]].trial = ATTN_PART_TOP;
+    patch->estimates.n_top = k < patch->n_part ? k : patch->n_part;
+    patch->estimates.n_random =
+        k < patch->n_part - patch->estimates.n_top ? k : patch->n_part - patch->estimates.n_top;
+    for (size_t i = 0; i < patch->estimates.n_top; i++)
+        patch->parts[patch->estimates.order[i]].trial = ATTN_PART_TOP;
     for (size_t i = 0; i < patch->n_part; i++)
         if (patch->parts[i].trial == ATTN_PART_UNTRIED)
             rest[n_rest++] = i;
     attn_random_seed(&random, patch->args->seed);
     attn_random_permutation(&random, drawn, n_rest);
-    for (size_t i = 0; i < patch->n_random; i++)
+    for (size_t i = 0; i < patch->estimates.n_random; i++)
         patch->parts[rest[drawn[i]]].trial = ATTN_PART_RANDOM;
     return ATTN_OK;
 }
@@ -309,8 +311,8 @@ enum attn_status attn_patch_compare(struct attn_patching *patch, struct attn_err
     struct attn_patch_sum *sum = patch->frame.sum;
 
     sum->random_most = sum->least = sum->most_missed = (double)NAN;
-    ATTN_TRY(compare(patch, ATTN_PART_TOP, patch->n_top, &sum->top, err));
-    ATTN_TRY(compare(patch, ATTN_PART_RANDOM, patch->n_random, &sum->random, err));
+    ATTN_TRY(compare(patch, ATTN_PART_TOP, patch->estimates.n_top, &sum->top, err));
+    ATTN_TRY(compare(patch, ATTN_PART_RANDOM, patch->estimates.n_random, &sum->random, err));
     for (size_t i = 0; i < patch->n_part; i++)
         if (patch->parts[i].trial == ATTN_PART_TOP)
             sum->least = fmin(sum->least, fabs(patch->parts[i].effect));
@@ -319,10 +321,10 @@ enum attn_status attn_patch_compare(struct attn_patching *patch, struct attn_err
             sum->random_most = fmax(sum->random_most, fabs(patch->parts[i].effect));
             sum->n_above += fabs(patch->parts[i].effect) > sum->least;
         }
-    if (patch->n_random > 0)
-        sum->most_missed = patch->n_top + patch->n_random == patch->n_part
-                               ? (double)sum->n_above / (double)patch->n_random
-                               : bound_share(sum->n_above, patch->n_random);
+    if (patch->estimates.n_random > 0)
+        sum->most_missed = patch->estimates.n_top + patch->estimates.n_random == patch->n_part
+                               ? (double)sum->n_above / (double)patch->estimates.n_random
+                               : bound_share(sum->n_above, patch->estimates.n_random);
     return ATTN_OK;
 }
 
@@ -399,8 +401,9 @@ static void note_checks(const struct attn_patching *patch)
               "their largest effect is %.3g; %zu of %zu have more than %.3g, the least effect "
               "of the largest estimates, and %s %.0f %% of all others do",
               sum->random_most, sum->n_above, sum->random.n, sum->least,
-              patch->n_top + patch->n_random == patch->n_part ? "exactly"
-                                                              : "with 95 % confidence at most",
+              patch->estimates.n_top + patch->estimates.n_random == patch->n_part
+                  ? "exactly"
+                  : "with 95 % confidence at most",
               100 * sum->most_missed);
 }
 

@@ -29,6 +29,13 @@ struct attn_patch_places {
     size_t n;
 };
 
+/* The estimates of all parts, and which parts are patched beside them. */
+struct attn_patch_estimates {
+    struct attn_part_sums sums; /* owns their values */
+    size_t *order; /* [n_part] owned by the frame; parts by |estimate|, descending; or NULL */
+    size_t n_top, n_random; /* how many of `order` are patched, and how many drawn parts */
+};
+
 struct attn_patching {
     /* run: the clean text; other: the corrupted text; capture: the site in the source */
     struct attn_frame frame;
@@ -50,10 +57,7 @@ struct attn_patching {
     size_t n_part;
     struct attn_patch_part **tried; /* [n_tried] owned by the frame; those that are patched */
     size_t n_tried;
-    /* The following fields are for estimates. */
-    struct attn_part_sums sums; /* owns their values */
-    size_t *order; /* [n_part] owned by the frame; parts by |estimate|, descending; or NULL */
-    size_t n_top, n_random; /* how many of `order` are patched, and how many drawn parts */
+    struct attn_patch_estimates estimates;
 };
 
 /* --- patch_parts.c ---------------------------------------------------------------------------- */
