@@ -272,8 +272,8 @@ static enum attn_status measure(struct question *question, attn_measure_set meas
 
     question->request.selection.sites = "pattern";
     question->request.outputs.n = 0; /* no tensors are written */
-    ATTN_TRY(attn_run_prepare(question->host, &question->request, &question->run, err));
-    ATTN_TRY(attn_head_measures(question->run, measures, &table, err));
+    ATTN_TRY(attn_run_prepare(question->host, &question->request, &question->tensors.run, err));
+    ATTN_TRY(attn_head_measures(question->tensors.run, measures, &table, err));
     status = tables_sort(tables, &table, err);
     if (status == ATTN_OK)
         status = tables_write(tables, table, &(struct attn_table_picture){.model = NULL}, 0,
@@ -294,7 +294,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(check_arrays(&args->arrays, err));
     ATTN_TRY(check_use(question->call, err));
     if (listed)
-        question->shown = ATTN_MEDIUM_TABLE;
+        question->tensors.shown = ATTN_MEDIUM_TABLE;
     ATTN_TRY(request_check(question, err));
     if (!listed && !asked->is_compared && tables_are_chosen(&asked->tables))
         return refuse(err, NULL,

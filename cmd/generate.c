@@ -182,7 +182,7 @@ static enum attn_status write_json(const char *path, struct question *question,
 static enum attn_status make_text(struct question *question, struct attn_generation *made,
                                   struct attn_error *err)
 {
-    struct stream stream = {.out = question->is_standard_used ? NULL : question->call->out,
+    struct stream stream = {.out = question->tensors.is_standard_used ? NULL : question->call->out,
                             .is_terminal = isatty(STDOUT_FILENO)};
     struct attn_generate_args *how = question->call->how;
 
@@ -250,6 +250,6 @@ static enum attn_status ask(struct question *question, struct attn_error *err)
     struct attn_generation *made = question->own;
 
     *made = ATTN_GENERATION_DEFAULT;
-    question->shown = ATTN_MEDIUM_CONTINUATION;
+    question->tensors.shown = ATTN_MEDIUM_CONTINUATION;
     return (question->args->items.asked.items.path ? continue_items : work)(question, err);
 }

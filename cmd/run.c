@@ -185,7 +185,7 @@ static enum attn_status write_predictions(struct attn_table *const tables[N_TABL
     struct attn_sink *out = question->call->out;
     bool has_printed = false;
 
-    for (size_t i = 0; !question->is_standard_used && i < N_TABLE; i++) {
+    for (size_t i = 0; !question->tensors.is_standard_used && i < N_TABLE; i++) {
         if (!tables[i])
             continue;
         if (has_printed)
@@ -200,10 +200,11 @@ static enum attn_status write_predictions(struct attn_table *const tables[N_TABL
 static enum attn_status predict(const struct question *question, struct attn_error *err)
 {
     struct attn_table *tables[N_TABLE] = {NULL};
-    enum attn_status status = attn_result_tables(&question->result, &tables[0], &tables[1], err);
+    enum attn_status status =
+        attn_result_tables(&question->tensors.result, &tables[0], &tables[1], err);
 
     if (status == ATTN_OK)
-        status = attn_result_metric(&question->result, &tables[2], err);
+        status = attn_result_metric(&question->tensors.result, &tables[2], err);
     at_stage(ATTN_STAGE_NONE, status, err);
     if (status == ATTN_OK)
         status = write_predictions(tables, question, err);
@@ -313,13 +314,13 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         return refuse(err, NULL, "`tower` image reads a picture, and no `image` is given");
     ATTN_TRY(check_gradient(args, err));
     if (is_predicting(args))
-        question->shown = ATTN_MEDIUM_PREDICTIONS;
+        question->tensors.shown = ATTN_MEDIUM_PREDICTIONS;
     ATTN_TRY(find_table_csv(args, err));
     ATTN_TRY(request_check(question, err));
     if (args->prompt.asked.selection.has_gradients &&
         !args->prompt.asked.selection.sites) /* draw both, as if they were given */
-        question->look.sites = ATTN_SITES(ATTN_SITE_PATTERN);
-    if (question->is_standard_used && is_predicting(args))
+        question->tensors.look.sites = ATTN_SITES(ATTN_SITE_PATTERN);
+    if (question->tensors.is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));
     if (!is_predicting(args) && !args->is_compared)
         ATTN_TRY(outputs_check_tables(output, "`top`, `next` and `target` make tables", err));
@@ -346,6 +347,6 @@ static enum attn_status ask(struct question *question, struct attn_error *err)
 {
     if (question->args->items.asked.items.path)
         return collect(question, err);
-    question->has_first_screen = !question->args->prompt.asked.selection.has_gradients;
+    question->tensors.has_first_screen = !question->args->prompt.asked.selection.has_gradients;
     return work(question, err);
 }

@@ -197,8 +197,8 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
     ATTN_TRY(attn_live_open(&made, question->host, &live->files, err));
     ATTN_TRY(open_kinds(question, live, err));
     attn_live_put_heads(live->files, live->heads, live->probes);
-    question->look.live = attn_live_of(live->files);
-    if (question->look.live->n_file == 0)
+    question->tensors.look.live = attn_live_of(live->files);
+    if (question->tensors.look.live->n_file == 0)
         note("the model has %.1f MiB, more than the %lld of --live-limit: the page asks for its "
              "files",
              (double)attn_live_n_byte(live->files) / (1 << 20), (long long)limit);

@@ -57,10 +57,10 @@ static void release(struct question *question)
     attn_table_free(question->table);
     attn_table_free(question->unsorted);
     attn_table_free(question->drawn);
-    attn_result_release(&question->result);
-    attn_run_free(question->run);
-    free(question->options);
-    free(question->outputs);
+    attn_result_release(&question->tensors.result);
+    attn_run_free(question->tensors.run);
+    free(question->tensors.options);
+    free(question->tensors.outputs);
     text_release(&question->text);
     items_close(&question->items);
     if (command->release)
@@ -90,7 +90,7 @@ enum attn_status question_answer(struct call *call, struct attn_error *err)
     prompt_fill(&args->prompt, &question.request);
     if (row && (row->procedure || row->choose))
         question.name = row->name;
-    stopwatch_note(&question.watch, &args->running, NULL);
+    stopwatch_note(&question.tensors.watch, &args->running, NULL);
     if (command->print_sites && help_is_asked(args->prompt.asked.selection.sites))
         command->print_sites(call->out);
     else if (help_is_asked(args->attention.kind))

@@ -102,6 +102,21 @@ extern const struct attn_param_part question_parts[QUESTION_N_PART];
 
 enum { QUESTION_EXAMPLE_SIZE = 160 };
 
+/* What commands that write the tensors of a run have (request.h). */
+struct tensor_run {
+    bool has_first_screen; /* prints the first screen if no output is given */
+    unsigned shown;        /* enum attn_medium that is printed instead of tensors; 0: tensors */
+    bool is_standard_used; /* data are written to standard output, and nothing else may be */
+    struct attn_option *options; /* owned; the given options that change the run */
+    /* owned; [request.n_output] followed by `n_figure` outputs that draw an explanation */
+    struct attn_output *outputs;
+    size_t n_figure;
+    struct attn_picture_options look; /* of the outputs */
+    struct attn_run *run;             /* owned */
+    struct attn_result result;        /* owned */
+    struct stopwatch watch;
+};
+
 struct question {
     struct call *call;
     const struct question_args *args; /* the command's arguments begin with these */
@@ -131,19 +146,8 @@ struct question {
     struct attn_table *table;    /* owned; the answer */
     struct attn_table *drawn;    /* owned; the table that pictures show instead; or NULL */
     struct attn_table *unsorted; /* owned; the answer before it was sorted */
-    /* Of commands that write the tensors of a run (request.h): */
-    bool has_first_screen; /* prints the first screen if no output is given */
-    unsigned shown;        /* enum attn_medium that is printed instead of tensors; 0: tensors */
-    bool is_counting;      /* on_progress counts runs or items */
-    bool is_standard_used; /* data are written to standard output, and nothing else may be */
-    struct attn_option *options; /* owned; the given options that change the run */
-    /* owned; [request.n_output] followed by `n_figure` outputs that draw an explanation */
-    struct attn_output *outputs;
-    size_t n_figure;
-    struct attn_picture_options look; /* of the outputs */
-    struct attn_run *run;             /* owned */
-    struct attn_result result;        /* owned */
-    struct stopwatch watch;
+    bool is_counting;            /* on_progress counts runs or items */
+    struct tensor_run tensors;
 };
 
 /* Asks the question of CALL, whose command has `ask`. If an option has the value `help`, prints its

@@ -76,7 +76,7 @@ static bool may_have_first_screen(const struct question *question)
 {
     const struct attn_request_selection *asked = &question->args->prompt.asked.selection;
 
-    return question->has_first_screen && !question->args->tables.picture.options.is_full &&
+    return question->tensors.has_first_screen && !question->args->tables.picture.options.is_full &&
            !asked->sites && !asked->layers && !asked->heads &&
            !attn_number_list_is_given(&asked->queries);
 }
@@ -85,7 +85,7 @@ static bool may_have_first_screen(const struct question *question)
 static enum attn_status check_effects(const struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
-    unsigned shown = question->shown;
+    unsigned shown = question->tensors.shown;
 
     if (args->is_compared)
         shown |= ATTN_MEDIUM_COMPARISON;
@@ -103,7 +103,7 @@ static bool has_colors(const struct question *question)
     const struct question_args *args = question->args;
 
     return args->tables.picture.is_heatmap ||
-           (question->shown == 0 && !args->is_compared && !args->is_explained &&
+           (question->tensors.shown == 0 && !args->is_compared && !args->is_explained &&
             !outputs_are_wanted(&args->tables.output));
 }
 
@@ -112,12 +112,14 @@ enum attn_status request_check(struct question *question, struct attn_error *err
     const struct question_args *args = question->args;
 
     ATTN_TRY(places_check(question->call, err));
-    ATTN_TRY(outputs_check(&args->tables.output, &question->is_standard_used, err));
+    ATTN_TRY(outputs_check(&args->tables.output, &question->tensors.is_standard_used, err));
     ATTN_TRY(check_effects(question, err));
-    ATTN_TRY(picture_find(&args->tables.picture, has_colors(question), &question->look, err));
+    ATTN_TRY(
+        picture_find(&args->tables.picture, has_colors(question), &question->tensors.look, err));
     if (question->args->prompt.asked.selection.sites) /* an invalid list is refused later */
-        attn_sites_parse(question->args->prompt.asked.selection.sites, &question->look.sites, NULL);
-    if (args->is_explained && question->is_standard_used)
+        attn_sites_parse(question->args->prompt.asked.selection.sites,
+                         &question->tensors.look.sites, NULL);
+    if (args->is_explained && question->tensors.is_standard_used)
         return refuse(err, "write the data into a file",
                       "`explain` prints on standard output, which holds data");
     if (args->is_compared)
@@ -163,7 +165,8 @@ static enum attn_status list_outputs(struct question *question, struct attn_erro
     struct attn_request *request = &question->request;
 
     ATTN_TRY(outputs_list(&args->tables.output, args->is_compared ? draws_differences : has_tensors,
-                          question->call->out, &question->outputs, &request->outputs.n, err));
+                          question->call->out, &question->tensors.outputs, &request->outputs.n,
+                          err));
     if (request->outputs.n == 0 && !args->is_compared && !args->is_explained &&
         request->predict.top == 0 && request->predict.n_next == 0 &&
         request->predict.n_label == 0 &&
@@ -172,10 +175,10 @@ static enum attn_status list_outputs(struct question *question, struct attn_erro
         !request->predict.answer)
         text = text ? text : "text";
     if (text)
-        question->outputs[request->outputs.n++] =
+        question->tensors.outputs[request->outputs.n++] =
             output_of(&args->tables.output, attn_format_find(text), question->call->out);
     if (args->is_explained)
-        question->n_figure = take_figures(question->outputs, &request->outputs.n);
+        question->tensors.n_figure = take_figures(question->tensors.outputs, &request->outputs.n);
     return ATTN_OK;
 }
 
@@ -189,12 +192,12 @@ static enum attn_status list_options(struct question *question, struct attn_erro
         ATTN_PARAM_SHAPES_TENSORS | (has_gradients ? ATTN_PARAM_SHAPES_GRADIENTS : 0U);
     const struct call *call = question->call;
 
-    ATTN_TRY(ALLOCATE(question->options, options_count(call->command), err));
+    ATTN_TRY(ALLOCATE(question->tensors.options, options_count(call->command), err));
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *value = call->given[walk.n - 1];
 
         if (value && (walk.param->traits & listed) != 0)
-            question->options[question->request.outputs.n_option++] =
+            question->tensors.options[question->request.outputs.n_option++] =
                 (struct attn_option){walk.name, value};
     }
     return ATTN_OK;
@@ -212,14 +215,14 @@ enum attn_status request_fill(struct question *question, struct attn_error *err)
     request->attention.change = &question->attention.change;
     if (args->is_explained && !attn_number_list_is_given(&request->selection.queries))
         request->selection.queries.text = "-1";
-    request->outputs.options = question->options;
-    request->outputs.items = question->outputs;
+    request->outputs.options = question->tensors.options;
+    request->outputs.items = question->tensors.outputs;
     request->outputs.precision = (int)args->tables.output.precision;
-    request->outputs.picture = &question->look;
+    request->outputs.picture = &question->tensors.look;
     request->on_note = args->running.is_quiet ? NULL : note_message;
-    question->look.on_note = request->on_note;
+    question->tensors.look.on_note = request->on_note;
     progress_begin(args->running.is_quiet);
-    if (!question->is_standard_used && !args->items.asked.items.path)
+    if (!question->tensors.is_standard_used && !args->items.asked.items.path)
         request->on_part = question_on_part;
     request->user = question;
     return ATTN_OK;
@@ -259,11 +262,11 @@ static enum attn_status write_comparison(const struct attn_compared_run *compari
 static enum attn_status compare(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
-    const struct attn_labels *labels = attn_run_labels(question->run);
+    const struct attn_labels *labels = attn_run_labels(question->tensors.run);
     struct attn_compared_run comparison = {
         .labels = labels,
         .n = attn_selection_dims(labels->selection)->n_position,
-        .attention = attn_run_attention(question->run),
+        .attention = attn_run_attention(question->tensors.run),
         .n_recalled = N_RECALLED,
         .cancel = interrupt_flag(),
         .style = {.precision = -1,
@@ -275,8 +278,8 @@ static enum attn_status compare(struct question *question, struct attn_error *er
 
     attn_host_tokenizer(question->host, &comparison.tokenizer, NULL);
     interrupt_catch();
-    status = attn_compare(question->run, N_RECALLED, &found, err);
-    stopwatch_note(&question->watch, &args->running, "compared");
+    status = attn_compare(question->tensors.run, N_RECALLED, &found, err);
+    stopwatch_note(&question->tensors.watch, &args->running, "compared");
     comparison.found = found;
     /* a heat map is drawn instead of the text */
     if (status == ATTN_OK && found &&
@@ -290,8 +293,8 @@ static enum attn_status compare(struct question *question, struct attn_error *er
 
 static void note_work(const struct question *question)
 {
-    const struct attn_result *result = &question->result;
-    const struct attn_attend_args *arrays = attn_run_arrays(question->run);
+    const struct attn_result *result = &question->tensors.result;
+    const struct attn_attend_args *arrays = attn_run_arrays(question->tensors.run);
     const char *threads = result->n_thread == 1 ? "" : "s";
     const char *isa = attn_isa_name(attn_isa_detect());
     bool uses_amx;
@@ -310,22 +313,22 @@ static void note_work(const struct question *question)
 static enum attn_status start_explanation(const struct question *question,
                                           struct attn_explainer **explainer, struct attn_error *err)
 {
-    const struct attn_model *model = attn_run_model(question->run);
+    const struct attn_model *model = attn_run_model(question->tensors.run);
     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
     enum attn_model_stack stack;
 
-    args.selection = attn_run_labels(question->run)->selection;
+    args.selection = attn_run_labels(question->tensors.run)->selection;
     stack = attn_selection_is_of_encoder(args.selection) ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
-    args.attention = attn_run_attention(question->run);
-    args.arrays = attn_run_arrays(question->run);
-    args.edits = attn_run_edits(question->run, stack, &args.n_edit);
+    args.attention = attn_run_attention(question->tensors.run);
+    args.arrays = attn_run_arrays(question->tensors.run);
+    args.edits = attn_run_edits(question->tensors.run, stack, &args.n_edit);
     args.key_mask = question->request.input.key_mask;
     args.source_mask = question->request.source.key_mask;
     if (model) {
         args.config = attn_model_config(model);
         args.compute = attn_model_compute(model);
     }
-    args.positions = attn_run_positions(question->run, stack);
+    args.positions = attn_run_positions(question->tensors.run, stack);
     if (stack == ATTN_STACK_ENCODER) {
         args.attention = NULL; /* the config's */
         args.key_mask = args.source_mask;
@@ -358,26 +361,27 @@ static enum attn_status write_explained_page(const struct question *question,
 /* Returns true if OUTPUT is a page of heads of a model, and not a figure of a single row. */
 static bool is_explained_page(const struct question *question, const struct attn_output *output)
 {
-    return output->format == attn_format_find("html") && !attn_run_arrays(question->run);
+    return output->format == attn_format_find("html") && !attn_run_arrays(question->tensors.run);
 }
 
 static enum attn_status print_explanation(const struct question *question,
                                           struct attn_explainer *explainer, struct attn_error *err)
 {
-    const struct attn_model *model = attn_run_model(question->run);
+    const struct attn_model *model = attn_run_model(question->tensors.run);
     const struct attn_explained_run run = {.config = model ? attn_model_config(model) : NULL,
-                                           .arrays = attn_run_arrays(question->run),
-                                           .labels = attn_run_labels(question->run)};
+                                           .arrays = attn_run_arrays(question->tensors.run),
+                                           .labels = attn_run_labels(question->tensors.run)};
     const struct attn_explanation *row;
 
     ATTN_TRY(attn_explainer_finish(explainer, &row, err));
-    for (size_t i = 0; i < question->n_figure; i++) {
-        const struct attn_output *output = &question->outputs[question->request.outputs.n + i];
+    for (size_t i = 0; i < question->tensors.n_figure; i++) {
+        const struct attn_output *output =
+            &question->tensors.outputs[question->request.outputs.n + i];
 
         if (is_explained_page(question, output))
             ATTN_TRY(write_explained_page(question, output, err));
         else
-            ATTN_TRY(attn_explanation_draw(row, run.labels, &question->look, output, err));
+            ATTN_TRY(attn_explanation_draw(row, run.labels, &question->tensors.look, output, err));
     }
     return attn_explanation_print(row, &run, question->call->out, err);
 }
@@ -387,11 +391,12 @@ static enum attn_status perform(struct question *question, struct attn_explainer
                                 struct attn_error *err)
 {
     interrupt_catch();
-    ATTN_TRY(attn_run_perform(question->run, explainer ? attn_explainer_trace(explainer) : NULL,
-                              &question->result, err));
+    ATTN_TRY(attn_run_perform(question->tensors.run,
+                              explainer ? attn_explainer_trace(explainer) : NULL,
+                              &question->tensors.result, err));
     if (question->args->running.is_verbose)
         note_work(question);
-    stopwatch_note(&question->watch, &question->args->running, "ran");
+    stopwatch_note(&question->tensors.watch, &question->args->running, "ran");
     return explainer ? print_explanation(question, explainer, err) : ATTN_OK;
 }
 
@@ -400,8 +405,8 @@ static bool is_page_alone(const struct question *question)
 {
     const struct attn_request_selection *asked = &question->args->prompt.asked.selection;
 
-    return question->request.outputs.n == 0 && question->n_figure == 1 &&
-           is_explained_page(question, &question->outputs[0]) && !asked->queries.text;
+    return question->request.outputs.n == 0 && question->tensors.n_figure == 1 &&
+           is_explained_page(question, &question->tensors.outputs[0]) && !asked->queries.text;
 }
 
 static enum attn_status explain(struct question *question, struct attn_error *err)
@@ -411,7 +416,7 @@ static enum attn_status explain(struct question *question, struct attn_error *er
     enum attn_status status;
 
     if (is_page_alone(question) && start_explanation(question, &explainer, &unseen) != ATTN_OK)
-        return write_explained_page(question, &question->outputs[0],
+        return write_explained_page(question, &question->tensors.outputs[0],
                                     err); /* a page of several heads */
     status = explainer ? ATTN_OK : start_explanation(question, &explainer, err);
     if (status == ATTN_OK)
@@ -428,22 +433,22 @@ static bool is_whole(const struct question *question, const struct attn_dims *di
     const size_t n = dims->n_source > dims->n_position ? dims->n_source : dims->n_position;
 
     return dims->n_layer * dims->n_head <= MOST_HEADS && n <= MOST_TOKENS &&
-           LABELS + n * NUMBER <= question->look.width;
+           LABELS + n * NUMBER <= question->tensors.look.width;
 }
 
 /* Replaces the output as text by the first screen, if that shows all that the options ask for. */
 static void choose_first_screen(struct question *question)
 {
-    const struct attn_labels *labels = attn_run_labels(question->run);
+    const struct attn_labels *labels = attn_run_labels(question->tensors.run);
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
     size_t n_split;
 
     if (!may_have_first_screen(question) || question->request.outputs.n != 1 ||
-        question->outputs[0].format != attn_format_find("text") ||
+        question->tensors.outputs[0].format != attn_format_find("text") ||
         question->request.selection.queries.text ||
         !attn_selection_has_site(labels->selection, ATTN_SITE_PATTERN) || is_whole(question, dims))
         return;
-    question->outputs[0].format = attn_format_find("screen");
+    question->tensors.outputs[0].format = attn_format_find("screen");
     n_split = attn_token_labels_n_split(labels);
     if (n_split > 0)
         note("the vocabulary has no tokens for %zu character%s of the text, and spells %s in "
@@ -459,7 +464,7 @@ static void ask_for_next(struct question *question)
     const struct attn_model *model = attn_host_model(question->host);
 
     if (may_have_first_screen(question) && question->request.outputs.n == 1 &&
-        question->outputs[0].format == attn_format_find("text") && model &&
+        question->tensors.outputs[0].format == attn_format_find("text") && model &&
         attn_predicts_next(attn_model_config(model)))
         question->request.predict.top = MOST_NEXT;
 }
@@ -469,9 +474,9 @@ enum attn_status request_serve(struct question *question, struct attn_error *err
     ATTN_TRY(interrupt_check(err));
     ask_for_next(question);
     question->request.is_once = !question->args->is_compared;
-    ATTN_TRY(attn_run_prepare(question->host, &question->request, &question->run, err));
+    ATTN_TRY(attn_run_prepare(question->host, &question->request, &question->tensors.run, err));
     choose_first_screen(question);
-    stopwatch_note(&question->watch, &question->args->running, "opened");
+    stopwatch_note(&question->tensors.watch, &question->args->running, "opened");
     ATTN_TRY(interrupt_check(err));
     if (question->args->is_compared)
         return compare(question, err);
