@@ -187,33 +187,21 @@ static enum attn_status read_runs(struct manifest *manifest, const struct attn_f
     return ATTN_OK;
 }
 
-static enum attn_status read_target(struct manifest *manifest, const struct attn_target *target,
-                                    struct attn_error *err)
-{
-    struct attn_file file = {0};
-    struct attn_json *json = NULL;
-    enum attn_status status;
-
-    if (target->info.st_size > MANIFEST_MAX)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has %lld bytes, expected at most %d",
-                              attn_quote_string(target->path).text, (long long)target->info.st_size,
-                              MANIFEST_MAX);
-    ATTN_TRY(attn_file_open_regular(target->path, ATTN_READ, &file, err));
-    status = read_runs(manifest, &file, &json, err);
-    attn_json_free(json);
-    attn_file_release(&file);
-    return status;
-}
-
 static enum attn_status read_manifest(struct manifest *manifest, const char *directory,
                                       struct attn_error *err)
 {
     struct attn_target target;
+    struct attn_file file = {0};
+    struct attn_json *json = NULL;
     enum attn_status status = ATTN_OK;
 
     ATTN_TRY(attn_target_find_in(directory, MANIFEST_NAME, &target, err));
     if (target.exists)
-        status = read_target(manifest, &target, err);
+        status = attn_file_read_regular(target.path, MANIFEST_MAX, &file, err);
+    if (target.exists && status == ATTN_OK)
+        status = read_runs(manifest, &file, &json, err);
+    attn_json_free(json);
+    attn_file_release(&file);
     attn_target_release(&target);
     if (status == ATTN_FORMAT)
         attn_error_hint(err, "choose another directory, or move that file away");
