@@ -685,7 +685,8 @@ static enum attn_status read_file(struct json_reader *reading, const struct attn
     ATTN_TRY(read_top(reading, err));
     if (reading->added.text)
         ATTN_TRY(attn_added_read_json(tokenizer, reading->added.text, reading->added.size, err));
-    if (found->name || found->config || attn_source_has_part(source, "added_tokens.json"))
+    if (found->name || found->config || attn_source_has_part(source, "added_tokens.json") ||
+        attn_source_has_part(source, "special_tokens_map.json"))
         ATTN_TRY(attn_tokenizer_read_beside(tokenizer, source, found->config, roles,
                                             ATTN_CLASS_N_ROLE, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
