@@ -60,7 +60,7 @@ uint32_t attn_crc32_piece(const struct attn_crc32 *crc, const void *bytes, size_
                           uint64_t n_after);
 
 /* The header of an array in NPY format 1.0 (numpy.lib.format). */
-enum { ATTN_NPY_HEADER_SIZE = 192, ATTN_NPY_RANK_MAX = 4 };
+enum { ATTN_NPY_HEADER_SIZE = 256, ATTN_NPY_RANK_MAX = 5 };
 
 /* Writes to OUT the header of an array in C order with DTYPE ("<f4") and shape [rank]. Returns its
  * length, a multiple of 64 and at least LEAST: a caller that will know the shape later can so

@@ -78,13 +78,11 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Checks that the rows of one position of the selected sites have the same shape in all items. */
+/* Checks that the rows of one position of the selected sites, and maps of pictures, have the same
+ * shape in all items. */
 static enum attn_status check_sites(const struct collecting *collecting, struct attn_error *err)
 {
     const char *list = collecting->frame.request.selection.sites, *array = collecting->args->array;
-    const struct attn_site_set of_pictures =
-        ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_IMAGE_FEATURES,
-                   ATTN_SITE_PIXEL_VALUES);
     struct attn_site_set sites = {0};
     size_t n = 0;
 
@@ -100,14 +98,8 @@ static enum attn_status check_sites(const struct collecting *collecting, struct 
         if (!attn_sites_have(sites, site))
             continue;
         n++;
-        if (attn_sites_have(of_pictures, site))
-            return attn_error_of(attn_error_set(err, ATTN_INVALID,
-                                                "'%s' is of the picture, and has no row for each "
-                                                "position",
-                                                attn_site_name((enum attn_site)site)),
-                                 "sites", err);
         if (layout != ATTN_LAYOUT_VECTOR && layout != ATTN_LAYOUT_QUERY &&
-            layout != ATTN_LAYOUT_KEY)
+            layout != ATTN_LAYOUT_KEY && !attn_site_has_own_rows((enum attn_site)site))
             return attn_error_of(
                 attn_error_set(err, ATTN_INVALID,
                                "'%s' has a column for each key, and texts of different lengths "

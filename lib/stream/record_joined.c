@@ -1,9 +1,10 @@
 /* record_joined.c - one array over all items for each selected site, with ids and labels beside it.
  *
- * `resid_pre` is [N, n], with several layers [N, L, n]; sites with heads are [N, L, H, n]. Rows are
- * appended to FILE.rows.part, and copied into the file when their number is known, so that only ids
- * and labels need memory that grows with the items. For means only the sums of groups are stored,
- * in double precision, added in the order of the items. */
+ * `resid_pre` is [N, n], with several layers [N, L, n]; sites with heads are [N, L, H, n], and maps
+ * of a picture [N, L, H, down, across]. Rows are appended to FILE.rows.part, and copied into the
+ * file when their number is known, so that only ids and labels need memory that grows with the
+ * items. For means only the sums of groups are stored, in double precision, added in the order of
+ * the items. */
 #include "stream/records_internal.h"
 
 #include "base/escape.h"
@@ -25,11 +26,14 @@
 enum { TARGET, ROWS }; /* indices of the parts */
 enum { BLOCK = 1 << 16, MOST_GROUPS = 1000 };
 
-/* A site: each row has numbers [n_layer, n_head, n]. */
+/* A site: the numbers of an item are [n_layer, shape]. */
 struct site_rows {
     enum attn_site site;
-    size_t n_layer, n_head, n;
-    int rank; /* rank of its shape in one layer */
+    size_t n_layer;
+    bool is_whole;   /* all rows, those of a picture; otherwise the row at the item's position */
+    size_t shape[3]; /* [rank] in one layer: [n_head, n] or [n] of a row */
+    int rank;
+    size_t n; /* numbers of one layer */
 };
 
 /* Columns of values beside the rows: stacks; layers; ids (or the values of `mean_by`); then labels
@@ -199,6 +203,7 @@ static enum attn_status find_sites(struct joined_writer *arrays,
         const bool is_in_layer = attn_site_is_in_layer(site);
         struct attn_location at = {.site = site, .layer = ATTN_NO_LAYER};
         size_t shape[3];
+        int rank;
 
         if (!attn_selection_has_site(selection, site))
             continue;
@@ -208,15 +213,33 @@ static enum attn_status find_sites(struct joined_writer *arrays,
         has_layers = has_layers || is_in_layer;
         kept->site = site;
         at = at_of(arrays, site, 0);
-        kept->rank = attn_selection_shape(selection, &at, shape);
+        rank = attn_selection_shape(selection, &at, shape);
         kept->n_layer = is_in_layer ? arrays->n_layer : 1;
-        kept->n_head = kept->rank == 3 ? shape[1] : 1;
-        kept->n = shape[kept->rank - 1];
-        arrays->n_number += kept->n_layer * kept->n_head * kept->n;
+        kept->is_whole = attn_site_has_own_rows(site);
+        kept->rank = rank - !kept->is_whole;
+        kept->n = 1;
+        for (int d = 0; d < kept->rank; d++)
+            kept->n *= kept->shape[d] = shape[d + !kept->is_whole];
+        arrays->n_number += kept->n_layer * kept->n;
         arrays->n_site++;
     }
     ATTN_TRY(make_columns(arrays, err));
     return ATTN_ALLOC(arrays->row, arrays->n_number, err);
+}
+
+/* Copies the numbers of KEPT in one layer from the tensor FROM, which has N_ROW rows. */
+static float *copy_rows(const struct site_rows *kept, const struct attn_item_result *result,
+                        const float *from, size_t n_row, float *to)
+{
+    const size_t n_head = kept->rank == 2 ? kept->shape[0] : 1, n = kept->n / n_head;
+    /* the result has all rows, or only this one */
+    const size_t at = n_row == result->n_token ? result->position : n_row - 1;
+
+    if (kept->is_whole)
+        memcpy(to, from, kept->n * sizeof *to);
+    for (size_t head = 0; head < n_head && !kept->is_whole; head++)
+        memcpy(to + head * n, from + (head * n_row + at) * n, n * sizeof *to);
+    return to + kept->n;
 }
 
 /* Copies the tensors of RESULT at its position into the row. */
@@ -230,19 +253,19 @@ static enum attn_status fill_row(struct joined_writer *arrays,
             const struct site_rows *kept = &arrays->sites[i];
             const struct attn_location place = at_of(arrays, kept->site, k);
             const float *from = attn_capture_tensor(result->capture, &place);
-            size_t shape[3] = {0}, at;
+            size_t shape[3] = {0};
             const int rank = attn_selection_shape(result->labels->selection, &place, shape);
 
-            if (!from || rank != kept->rank || shape[0] == 0 || shape[rank - 1] != kept->n ||
-                (rank == 3 && shape[1] != kept->n_head))
-                return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                                   "'%s' does not have the same layers and heads as other sites "
-                                   "and layers: give `layers`",
-                                   attn_site_name(kept->site));
-            /* the result has all rows, or only this one */
-            at = shape[0] == result->n_token ? result->position : shape[0] - 1;
-            for (size_t head = 0; head < kept->n_head; head++, to += kept->n)
-                memcpy(to, from + (head * shape[0] + at) * kept->n, kept->n * sizeof *to);
+            if (!from || rank - !kept->is_whole != kept->rank || shape[0] == 0 ||
+                memcmp(shape + !kept->is_whole, kept->shape, (size_t)kept->rank * sizeof *shape) !=
+                    0)
+                return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' %s", attn_site_name(kept->site),
+                                   kept->is_whole
+                                       ? "has another shape than in the first item, and an array "
+                                         "needs pictures with the same number of cells"
+                                       : "does not have the same layers and heads as other sites "
+                                         "and layers: give `layers`");
+            to = copy_rows(kept, result, from, shape[0], to);
         }
     return ATTN_OK;
 }
@@ -392,9 +415,8 @@ static enum attn_status write_site(struct joined_writer *arrays, const struct si
         array->shape[array->rank++] = arrays->n_row;
     if (kept->n_layer > 1)
         array->shape[array->rank++] = kept->n_layer;
-    if (kept->rank == 3)
-        array->shape[array->rank++] = kept->n_head;
-    array->shape[array->rank++] = kept->n;
+    for (int d = 0; d < kept->rank; d++)
+        array->shape[array->rank++] = kept->shape[d];
     ATTN_TRY(ATTN_ALLOC(block, n_most * arrays->n_number, err));
     status = begin_array(arrays, "<f4", sizeof *block, err);
     for (size_t at = 0; status == ATTN_OK && at < arrays->n_row; at += n_row) {
@@ -403,7 +425,7 @@ static enum attn_status write_site(struct joined_writer *arrays, const struct si
                                    n_row * row_size, err);
         for (size_t r = 0; status == ATTN_OK && r < n_row; r++)
             put(arrays, block + r * arrays->n_number + first,
-                kept->n_layer * kept->n_head * kept->n * sizeof *block);
+                kept->n_layer * kept->n * sizeof *block);
     }
     attn_free(block);
     if (status == ATTN_OK)
@@ -496,7 +518,7 @@ static enum attn_status write_arrays(struct joined_writer *arrays, struct attn_e
         const struct site_rows *kept = &arrays->sites[i];
 
         ATTN_TRY(write_site(arrays, kept, first, err));
-        first += kept->n_layer * kept->n_head * kept->n;
+        first += kept->n_layer * kept->n;
     }
     for (size_t i = 0; i < arrays->n_column && arrays->is_archive; i++) {
         ATTN_TRY(attn_buffer_check(&arrays->columns[i].values, err));
