@@ -66,8 +66,9 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
     return item->pools ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Stores the type of row I of CELLS in *TYPE. Of texts, whose type was stored before that of a
- * probe, what is parked and the shares stay. */
+/* Stores the type of row I of CELLS in *TYPE. Heads that the probe of random tokens finds come here
+ * twice, first with their type on texts: the second call replaces the kind and its weight, and
+ * keeps the park and the shares of the texts. */
 static void put_type(struct attn_head_type *type, const struct attn_table_cells *cells, size_t i)
 {
     const bool is_first = !type->kind;

@@ -62,7 +62,7 @@ static enum attn_status end_legend(const struct attn_head_map *heads, struct att
             continue;
         attn_buffer_append_format(label, "  %c %s", kind->letter, kind->name);
     }
-    attn_buffer_append_string(label, "  bar: what is not parked");
+    attn_buffer_append_string(label, "  bar height: weight not parked");
     return attn_heatmap_end_text(heads->map, 2, err);
 }
 
