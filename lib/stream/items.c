@@ -298,7 +298,8 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
             return ATTN_OK;
         is_of_shard = items->line.begin >= items->from;
         if (!is_of_shard && items->has_labels) {
-            *(items->names ? &items->number_before : &items->n_read) += 1;
+            items->number_before += items->names != NULL;
+            items->n_read += items->names == NULL;
             continue;
         }
         ATTN_TRY(make_item(items, &made, err));
