@@ -18,9 +18,22 @@ struct top {
     } keys[ATTN_MOST_RECALLED];
 };
 
-static size_t key_of(const struct attn_row *row, size_t i)
+/* Returns the key of the first cell of ROW that was not read; SIZE_MAX after the last one. */
+static size_t next_key(const struct attn_row *row)
 {
-    return row->keys ? (size_t)row->keys[i] : i;
+    return row->at == row->n ? SIZE_MAX : row->keys ? (size_t)row->keys[row->at] : row->at;
+}
+
+bool attn_difference_next(struct attn_row *exact, struct attn_row *other,
+                          struct attn_compared_key *found)
+{
+    const size_t key = next_key(exact), other_key = next_key(other);
+
+    found->key = key < other_key ? key : other_key;
+    found->is_lost = key < other_key;
+    found->exact = key == found->key && key < SIZE_MAX ? exact->values[exact->at++] : 0;
+    found->other = other_key == found->key && other_key < SIZE_MAX ? other->values[other->at++] : 0;
+    return found->key < SIZE_MAX;
 }
 
 static void add_to_top(struct top *top, size_t key, float weight)
@@ -88,22 +101,17 @@ static bool compare_pattern(const struct attn_row *exact, const struct attn_row 
                             double *terms)
 {
     struct top top = {.n_most = k}, other_top = {.n_most = k};
-    size_t i = 0, j = 0;
+    struct attn_row rest = *exact, other_rest = *other;
+    struct attn_compared_key next;
 
     assert(k >= 1 && k <= ATTN_MOST_RECALLED);
-    while (i < exact->n || j < other->n) {
-        const size_t key = i < exact->n ? key_of(exact, i) : SIZE_MAX;
-        const size_t other_key = j < other->n ? key_of(other, j) : SIZE_MAX;
-        const float a = key <= other_key ? exact->values[i] : 0;
-        const float b = other_key <= key ? other->values[j] : 0;
-
-        add_key(terms, (double)a, (double)b);
-        if (key < other_key)
-            terms[MASS_LOST] += (double)a;
-        add_to_top(&top, key, a); /* keys with weight 0 and keys that a row lacks are not added */
-        add_to_top(&other_top, other_key, b);
-        i += key <= other_key;
-        j += other_key <= key;
+    while (attn_difference_next(&rest, &other_rest, &next)) {
+        add_key(terms, (double)next.exact, (double)next.other);
+        if (next.is_lost)
+            terms[MASS_LOST] += (double)next.exact;
+        /* keys with weight 0 and keys that a row lacks are not added */
+        add_to_top(&top, next.key, next.exact);
+        add_to_top(&other_top, next.key, next.other);
     }
     if (top.n == 0)
         return false;

@@ -155,31 +155,6 @@ struct rows {
     struct attn_outputs *outputs; /* receive chosen and exact rows; or NULL */
 };
 
-static size_t key_of(const struct attn_row *row, size_t i)
-{
-    return row->keys ? (size_t)row->keys[i] : i;
-}
-
-/* Subtracts two rows by key into VALUES and KEYS. Returns the number of cells. */
-static size_t subtract(const struct attn_row *chosen, const struct attn_row *exact, float *values,
-                       int32_t *keys)
-{
-    size_t i = 0, j = 0, n = 0;
-
-    while (i < chosen->n || j < exact->n) {
-        const size_t chosen_key = i < chosen->n ? key_of(chosen, i) : SIZE_MAX;
-        const size_t exact_key = j < exact->n ? key_of(exact, j) : SIZE_MAX;
-        const float a = chosen_key <= exact_key ? chosen->values[i] : 0;
-        const float b = exact_key <= chosen_key ? exact->values[j] : 0;
-
-        keys[n] = (int32_t)(chosen_key < exact_key ? chosen_key : exact_key);
-        values[n++] = a - b;
-        i += chosen_key <= exact_key;
-        j += exact_key <= chosen_key;
-    }
-    return n;
-}
-
 /* Passes the rows CHOSEN and the same rows of EXACT attention, and their difference (chosen minus
  * exact), to OUTPUTS. A cell that only one of them has counts as 0 in the other. */
 static enum attn_status draw(struct attn_outputs *outputs, const struct attn_trace_event *chosen,
@@ -199,10 +174,13 @@ static enum attn_status draw(struct attn_outputs *outputs, const struct attn_tra
     n_kept = attn_alloc(n_row, sizeof *n_kept, err);
     if (values && keys && n_kept) {
         for (size_t r = 0; r < n_row; r++) {
-            const struct attn_row row = attn_event_row(chosen, r);
-            const struct attn_row exact_row = attn_event_row(exact, r);
+            struct attn_row row = attn_event_row(chosen, r), exact_row = attn_event_row(exact, r);
+            struct attn_compared_key next;
 
-            n_kept[r] = subtract(&row, &exact_row, values + r * ld, keys + r * ld);
+            for (; attn_difference_next(&exact_row, &row, &next); n_kept[r]++) {
+                keys[r * ld + n_kept[r]] = (int32_t)next.key;
+                values[r * ld + n_kept[r]] = next.other - next.exact;
+            }
         }
         event.n_col = event.ld = ld;
         event.data = values;

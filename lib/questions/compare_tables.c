@@ -18,7 +18,6 @@
 #include "tensors/format_internal.h"
 #include "tensors/labels_json.h"
 #include "tensors/outputs_internal.h"
-#include "trace/model_stack.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -45,7 +44,7 @@ enum form {
 };
 
 enum { NAME, STACK, LAYER, BATCH, HEAD, ERROR, VALUES, FIRST_COST = VALUES + ATTN_N_DIFFERENCE };
-enum { N_COLUMN = FIRST_COST + 6, NAME_SIZE = 32 };
+enum { N_COLUMN = FIRST_COST + 6, NAME_SIZE = 40 };
 
 #define VALUE(id, at, label, of)                                                                   \
     [VALUES + (at)] = {.name = (label),                                                            \
@@ -104,14 +103,11 @@ static void write_name(const struct attn_compared_row *row, const struct attn_la
                        char name[NAME_SIZE])
 {
     const div_t batch = batch_of(row, labels);
-    const char *stack = attn_model_stack_name(row->at.stack), *colon = stack[0] ? ":" : "";
 
     if (row->at.head == ATTN_ALL_HEADS && (labels->axes || row->at.layer == ATTN_ALL_LAYERS))
         snprintf(name, NAME_SIZE, "all");
-    else if (row->at.head == ATTN_ALL_HEADS)
-        snprintf(name, NAME_SIZE, "%s%s%d.*", stack, colon, row->at.layer);
     else if (!labels->axes)
-        snprintf(name, NAME_SIZE, "%s%s%d.%d", stack, colon, row->at.layer, row->at.head);
+        snprintf(name, NAME_SIZE, "%s", attn_location_name(&row->at).text);
     else if (labels->axes->rank < 4)
         snprintf(name, NAME_SIZE, "%d", batch.rem);
     else
