@@ -740,7 +740,8 @@ enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "a comparison is that of a run without edits");
     if (run->request.outputs.n == 0) {
         status = compare(run, n_recalled, NULL, &found, err);
-    } else if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN)) {
+    } else if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN) ||
+               !attn_sites_have(attn_selection_dims(run->selection)->sites, ATTN_SITE_PATTERN)) {
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "there are no patterns, whose difference could be drawn");
     } else {
