@@ -54,7 +54,7 @@ static double find_rest(const struct attn_metric_row *row)
 {
     double rest = 1;
 
-    for (size_t i = 0; i < row->cells.n; i++)
+    for (size_t i = 0; row->settings->has_sinks && i < row->cells.n; i++)
         rest -= (double)row->cells.values[i];
     return row->settings->has_sinks && rest > 1e-6 ? rest : 0; /* a smaller rest is rounding */
 }
