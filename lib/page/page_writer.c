@@ -751,6 +751,7 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
 {
     struct attn_page *w = (struct attn_page *)writer;
     const enum attn_figure figure = writer->options.picture->figure;
+    const unsigned traits = attn_figure_traits(figure);
     const struct attn_site_set sites = attn_selection_sites(writer->labels.selection);
 
     if (writer->options.table) {
@@ -758,11 +759,10 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
                                          writer->options.table_picture, writer->options.picture,
                                          err));
         w->has_question = true;
-    } else if (figure == ATTN_FIGURE_POINTS ||
-               (figure == ATTN_FIGURE_HEADS && !writer->options.picture->live) ||
-               attn_sites_are_equal(sites, ATTN_SITES(ATTN_SITE_CONTACTS)) ||
-               figure == ATTN_FIGURE_TILES ||
-               (figure == ATTN_FIGURE_PATCHES &&
+    } else if (attn_sites_are_equal(sites, ATTN_SITES(ATTN_SITE_CONTACTS)) ||
+               ((traits & ATTN_FIGURE_NO_PAGE) &&
+                !((traits & ATTN_FIGURE_ON_LIVE) && writer->options.picture->live)) ||
+               ((traits & ATTN_FIGURE_OVER_IMAGE) &&
                 (writer->options.picture->n_patch_row > 0 || !writer->labels.backdrop))) {
         if (is_comparison(w))
             return attn_error_set(err, ATTN_INVALID, "a page of a comparison shows no '%s'",

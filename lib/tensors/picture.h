@@ -17,41 +17,48 @@
 #include "tables/colormap.h"
 #include "trace/site.h"
 
-/* What a kind of figure draws, and which options have no effect on it. */
+/* What a kind of figure draws, where, and which options have no effect on it. */
 enum attn_figure_trait {
     ATTN_FIGURE_OF_RUN = 1,
     ATTN_FIGURE_OF_TABLE = 2,
     ATTN_FIGURE_NO_SCALE = 4, /* of colors */
     ATTN_FIGURE_NO_OTHER_SCALE = 8,
     ATTN_FIGURE_NO_NUMBERS = 16,
-    ATTN_FIGURE_NO_CELLS = 32
+    ATTN_FIGURE_NO_CELLS = 32,
+    ATTN_FIGURE_AS_TEXT = 64,    /* the terminal draws it, of a run */
+    ATTN_FIGURE_NO_PAGE = 128,   /* a page shows it as SVG */
+    ATTN_FIGURE_ON_LIVE = 256,   /* but for a live page, which draws it */
+    ATTN_FIGURE_OVER_IMAGE = 512 /* over the picture of the run; a page without it shows SVG */
 };
 
 /* The kinds of figures: X(NAME, number, name, file, traits, words of the help, with fields in
  * backquotes). lib/pictures/figure_FILE.c draws it, by attn_figure_draw_FILE. */
 /* clang-format off */
 #define ATTN_FIGURE_MAP(X)                                                                         \
-    X(MATRIX, 1, "matrix", matrix, ATTN_FIGURE_OF_RUN,                                             \
+    X(MATRIX, 1, "matrix", matrix, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_AS_TEXT,                       \
       "one head with its tokens; the default for one head. Of `attn-cli diff` three: one head in " \
       "both runs, and the difference")                                                             \
-    X(GRID, 2, "grid", grid, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE,                            \
+    X(GRID, 2, "grid", grid,                                                                       \
+      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_AS_TEXT,                             \
       "all heads as thumbnails, a row for each layer; the default for several heads and for "      \
       "tables")                                                                                    \
-    X(HEADS, 13, "heads", matrix, ATTN_FIGURE_OF_RUN,                                              \
+    X(HEADS, 13, "heads", matrix,                                                                  \
+      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_PAGE | ATTN_FIGURE_ON_LIVE,                              \
       "one query in all heads: a row for each head, a column for each word")                       \
     X(LINES, 3, "lines", lines, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                         \
       "two columns of tokens, and lines from each query to its three strongest keys")              \
     X(ARCS, 12, "arcs", arcs, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                           \
       "the text, and arcs from one query to its keys, as wide as the weights")                     \
     X(TOKENS, 4, "tokens", tokens,                                                                 \
-      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_CELLS,                            \
+      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_AS_TEXT,      \
       "the text, each token on the color of its weight in one row (`queries`), or of its "         \
       "value in a table of tokens")                                                                \
-    X(POINTS, 5, "points", points, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                      \
+    X(POINTS, 5, "points", points,                                                                 \
+      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_NO_PAGE,                             \
       "the rows of a site on their first two principal components")                                \
-    X(TILES, 15, "tiles", patches, ATTN_FIGURE_OF_RUN,                                             \
+    X(TILES, 15, "tiles", patches, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_PAGE,                       \
       "the grid of all tiles of a picture beside a text, a cell for each position")                \
-    X(PATCHES, 6, "patches", patches, ATTN_FIGURE_OF_RUN,                                          \
+    X(PATCHES, 6, "patches", patches, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OVER_IMAGE,                 \
       "heads over the picture of `image`, a cell for each patch; the default for `image`. "        \
       "patches:RxC lays out keys as an image of R rows and C columns")                             \
     X(BARS, 7, "bars", plot, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS,   \

@@ -48,11 +48,10 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
         w->figure = ATTN_FIGURE_PATCHES;
         return ATTN_OK;
     }
-    if (figure != ATTN_FIGURE_MATRIX && figure != ATTN_FIGURE_GRID && !is_tokens) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'`figure %s`' is not drawn as text, expected matrix, grid "
-                       "or tokens",
-                       attn_figure_name(figure));
+    if (!(attn_figure_traits(figure) & ATTN_FIGURE_AS_TEXT)) {
+        attn_error_set(err, ATTN_INVALID, "'`figure %s`' is not drawn as text, expected %s",
+                       attn_figure_name(figure),
+                       attn_figure_names(ATTN_FIGURE_AS_TEXT, " or ").text);
         return attn_error_hint(err, "`svg FILE` draws it");
     }
     w->levels->leaves_out_first = true;
