@@ -194,7 +194,7 @@ static enum attn_status push_head(struct attn_json_writer *json, const struct at
 /* The name of each part, and which texts it has, of a head that looks at its text or at a source.
  */
 static const char *const parts[ATTN_CARD_N_PART][3] = {
-    {"Strongest", "the texts with the largest weight on another token than the first",
+    {"Strongest", "the texts with the largest weight on a token where heads do not park",
      "the texts with the largest weight on a token of the source between its first and its last"},
     {"Middle", "the texts around the median of this weight",
      "the texts around the median of this weight"},

@@ -191,10 +191,10 @@ const struct attn_question attn_question_heads = {
         "the parked part pale. Heads that share keys and values stand together.\n"
         "\n"
         "`html` over `items` is an atlas: points by any two measures, which open cards:\n"
-        "five texts in which a head looks most strongly at another token than the first,\n"
-        "five in the middle and five drawn by chance, distances, and the tokens that it\n"
-        "writes. All heads share one pass over the texts. Only `effect` costs more there:\n"
-        "a run for each head and text.\n",
+        "five texts in which a head looks most strongly at a token where heads do not\n"
+        "park, five in the middle and five drawn by chance, distances, and the tokens\n"
+        "that it writes. All heads share one pass over the texts. Only `effect` costs\n"
+        "more there: a run for each head and text.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_heads_args, .size = sizeof(struct attn_heads_args)),
     .procedure = &procedure,

@@ -287,7 +287,7 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     share keys and values stand together.
 
     `html` over `items` is an atlas: points by any two measures, which open cards: five texts in which a head looks most
-    strongly at another token than the first, five in the middle and five drawn by chance, distances, and the tokens
+    strongly at a token where heads do not park, five in the middle and five drawn by chance, distances, and the tokens
     that it writes. All heads share one pass over the texts. Only `effect` costs more there: a run for each head and
     text.
 
