@@ -29,7 +29,7 @@ static size_t longest_run(const void *table, size_t n, bool (*is_free)(const voi
 
 static bool is_free_of_token(const void *table, size_t i)
 {
-    return ((const struct attn_vocabulary *)table)->slots[i] < 0;
+    return ((const struct attn_vocabulary *)table)->slots[i] == UINT64_MAX;
 }
 
 START_TEST(tokens_that_were_made_to_collide_do_not)
