@@ -250,8 +250,7 @@ static enum attn_status begin_text(struct examples *examples, struct attn_error 
     examples->found = attn_frame_alloc(frame, n_head, sizeof *examples->found);
     ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = 0; i < n_head; i++)
-        examples->found[i] =
-            (struct attn_example_value){.value = (double)NAN, .weight = (double)NAN};
+        examples->found[i] = (struct attn_example_value){.value = (double)NAN, .weight = NAN};
     return examples->is_limited ? ATTN_OK : create_measurement(examples, err);
 }
 
@@ -458,7 +457,7 @@ static enum attn_status add_value(struct attn_example_head *head,
         return ATTN_OK;
     ATTN_TRY(attn_grow(&head->values, &head->capacity, head->n + 1, sizeof *head->values, err));
     value = &head->values[head->n++];
-    *value = (struct attn_example_value){cells[0].real, result->item->number, 0, 0, (double)NAN};
+    *value = (struct attn_example_value){cells[0].real, result->item->number, 0, 0, NAN};
     if (cells[3].type == ATTN_VALUE_MISSING)
         return ATTN_OK;
     if (cells[1].integer < 0 || cells[1].integer > UINT32_MAX || cells[2].integer < 0 ||
