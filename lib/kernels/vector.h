@@ -28,27 +28,24 @@ ATTN_VECTOR_MAP(ATTN_VECTOR_DECLARE)
 #undef ATTN_VECTOR_DECLARE
 
 /* Up to 256 values of blocks, split into codes and scales. Value i is scale[i / group] * code i +
- * offset[i / group]. If `run` is 0, the codes are the bytes n[i]. Otherwise each byte of n holds
- * two codes of four bits, from which `zero` must be subtracted, and each `run` bytes hold first all
- * their low halves, then all their high halves. */
+ * offset[i / group]. */
 enum { ATTN_MOST_CODES = 256, ATTN_MOST_SCALES = 16 };
 struct attn_codes {
     _Alignas(64) int8_t n[ATTN_MOST_CODES];
     float scale[ATTN_MOST_SCALES], offset[ATTN_MOST_SCALES];
-    size_t group; /* number of values with the same scale: 16 or 32 */
-    size_t run;   /* 16 or 32; 0: codes have 8 bits */
-    uint8_t zero;
+    size_t group;    /* number of values with the same scale: 16 or 32 */
     bool has_offset; /* otherwise all offsets are 0, and `offset` is not written */
 };
 
-/* The same for 16 adjacent columns: a word holds four bytes of `n` of one column. */
+/* The same for 16 adjacent columns: a word holds four bytes of one column. If `run` is 0, each byte
+ * is a code. Otherwise, with V_LOOKS_UP alone, it holds two codes of four bits, and each `run`
+ * bytes hold first all their low halves, then all their high halves. */
 enum { ATTN_TILE = 16 };
 struct attn_tile {
     _Alignas(64) float words[ATTN_MOST_CODES / 4][ATTN_TILE];
     float scale[ATTN_MOST_SCALES][ATTN_TILE], offset[ATTN_MOST_SCALES][ATTN_TILE];
-    float fours[16]; /* the values of codes of four bits, if run > 0 */
-    /* As in struct attn_codes. Without V_LOOKS_UP all codes are unpacked to bytes, and run is 0. */
-    size_t group, run;
+    float fours[16];   /* the values of codes of four bits, if run > 0 */
+    size_t group, run; /* group is as in struct attn_codes; run is 0, 16 or 32 */
     bool has_offset;
 };
 

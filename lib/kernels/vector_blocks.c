@@ -93,7 +93,7 @@ static void split_q4_0(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < n_block; i++, b += 18) {
         c->scale[i] = half(b);
-        memcpy(c->n + 16 * i, b + 2, 16);
+        split_halves(b + 2, 8, c->n + 32 * i);
     }
 }
 
@@ -103,7 +103,7 @@ static void split_q4_1(bytes b, size_t n_block, struct attn_codes *c)
     for (size_t i = 0; i < n_block; i++, b += 20) {
         c->scale[i] = half(b);
         c->offset[i] = half(b + 2);
-        memcpy(c->n + 16 * i, b + 4, 16);
+        split_halves(b + 4, 0, c->n + 32 * i);
     }
 }
 
@@ -279,7 +279,7 @@ static inline void split_sixes(bytes b, struct attn_codes *c)
 static void split_q4_k(bytes b, size_t n_block, struct attn_codes *c)
 {
     (void)n_block;
-    memcpy(c->n, b + 16, 128);
+    split_fours(b + 16, 32, c->n);
     split_sixes(b, c);
 }
 
@@ -561,64 +561,40 @@ void ATTN_FOR_ISA(attn_vector_split)(const void *blocks, enum attn_dtype dtype, 
         void (*split)(bytes block, size_t n_block, struct attn_codes *codes);
         size_t n_value, group;
         bool has_offset;
-        size_t run;
-        uint8_t zero;
     } types[ATTN_N_DTYPE] = {
 #define TYPE_ROW(splitter, type, values, ...)                                                      \
     [ATTN_DTYPE_##type] = {split_##splitter, values, __VA_ARGS__}
-        TYPE_ROW(q4_0, Q4_0, 32, 32, false, 16, 8),
-        TYPE_ROW(q4_1, Q4_1, 32, 32, true, 16, 0),
-        TYPE_ROW(q5_0, Q5_0, 32, 32, false, 0, 0),
-        TYPE_ROW(q5_1, Q5_1, 32, 32, true, 0, 0),
-        TYPE_ROW(q8_0, Q8_0, 32, 32, false, 0, 0),
-        TYPE_ROW(q2_k, Q2_K, 256, 16, true, 0, 0),
-        TYPE_ROW(q3_k, Q3_K, 256, 16, false, 0, 0),
-        TYPE_ROW(q4_k, Q4_K, 256, 32, true, 32, 0),
-        TYPE_ROW(q5_k, Q5_K, 256, 32, true, 0, 0),
-        TYPE_ROW(q6_k, Q6_K, 256, 16, false, 0, 0),
-        TYPE_ROW(iq4_nl, IQ4_NL, 32, 32, false, 0, 0),
-        TYPE_ROW(iq4_xs, IQ4_XS, 256, 32, false, 0, 0),
-        TYPE_ROW(mxfp4, MXFP4, 32, 32, false, 0, 0),
-        TYPE_ROW(iq2_xxs, IQ2_XXS, 256, 32, false, 0, 0),
-        TYPE_ROW(iq2_xs, IQ2_XS, 256, 16, false, 0, 0),
-        TYPE_ROW(iq2_s, IQ2_S, 256, 16, false, 0, 0),
-        TYPE_ROW(iq3_xxs, IQ3_XXS, 256, 32, false, 0, 0),
-        TYPE_ROW(iq3_s, IQ3_S, 256, 32, false, 0, 0),
-        TYPE_ROW(iq1_s, IQ1_S, 256, 32, false, 0, 0),
-        TYPE_ROW(iq1_m, IQ1_M, 256, 16, false, 0, 0),
-        TYPE_ROW(tq1_0, TQ1_0, 256, 32, false, 0, 0),
-        TYPE_ROW(tq2_0, TQ2_0, 256, 32, false, 0, 0),
-        TYPE_ROW(nvfp4, NVFP4, 64, 16, false, 0, 0),
+        TYPE_ROW(q4_0, Q4_0, 32, 32, false),        TYPE_ROW(q4_1, Q4_1, 32, 32, true),
+        TYPE_ROW(q5_0, Q5_0, 32, 32, false),        TYPE_ROW(q5_1, Q5_1, 32, 32, true),
+        TYPE_ROW(q8_0, Q8_0, 32, 32, false),        TYPE_ROW(q2_k, Q2_K, 256, 16, true),
+        TYPE_ROW(q3_k, Q3_K, 256, 16, false),       TYPE_ROW(q4_k, Q4_K, 256, 32, true),
+        TYPE_ROW(q5_k, Q5_K, 256, 32, true),        TYPE_ROW(q6_k, Q6_K, 256, 16, false),
+        TYPE_ROW(iq4_nl, IQ4_NL, 32, 32, false),    TYPE_ROW(iq4_xs, IQ4_XS, 256, 32, false),
+        TYPE_ROW(mxfp4, MXFP4, 32, 32, false),      TYPE_ROW(iq2_xxs, IQ2_XXS, 256, 32, false),
+        TYPE_ROW(iq2_xs, IQ2_XS, 256, 16, false),   TYPE_ROW(iq2_s, IQ2_S, 256, 16, false),
+        TYPE_ROW(iq3_xxs, IQ3_XXS, 256, 32, false), TYPE_ROW(iq3_s, IQ3_S, 256, 32, false),
+        TYPE_ROW(iq1_s, IQ1_S, 256, 32, false),     TYPE_ROW(iq1_m, IQ1_M, 256, 16, false),
+        TYPE_ROW(tq1_0, TQ1_0, 256, 32, false),     TYPE_ROW(tq2_0, TQ2_0, 256, 32, false),
+        TYPE_ROW(nvfp4, NVFP4, 64, 16, false),
 #undef TYPE_ROW
     };
 
     assert(types[dtype].n_value > 0);
     codes->group = types[dtype].group;
     codes->has_offset = types[dtype].has_offset;
-    codes->run = types[dtype].run;
-    codes->zero = types[dtype].zero;
     types[dtype].split(blocks, (n + types[dtype].n_value - 1) / types[dtype].n_value, codes);
 }
 
 /* y [n] = the values of CODES. */
 static void join(const struct attn_codes *restrict codes, size_t n, float *restrict y)
 {
-    int8_t unfolded[ATTN_MOST_CODES];
-    const int8_t *values = codes->n;
-
-    if (codes->run > 0) {
-        split_fours((bytes)codes->n, (int)codes->run, unfolded);
-        for (int i = 0; i < ATTN_MOST_CODES; i++)
-            unfolded[i] = (int8_t)(unfolded[i] - codes->zero);
-        values = unfolded;
-    }
     for (size_t i = 0; i < n; i += LANES) { /* one register has values of one group only */
         const float offset = codes->has_offset ? codes->offset[i / codes->group] : -0.0F;
 
         /* Without an offset adds -0, because x + -0 is x for either sign of zero. */
         v_store_some(y + i,
-                     v_exact_fma(v_load_bytes(values + i), v_splat(codes->scale[i / codes->group]),
-                                 v_splat(offset)),
+                     v_exact_fma(v_load_bytes(codes->n + i),
+                                 v_splat(codes->scale[i / codes->group]), v_splat(offset)),
                      n - i);
     }
 }

@@ -8,7 +8,7 @@
 #include "kernels/vector.h"
 
 /* The addresses of LANES columns of blocks, and the column of the tile that gets the first one. RUN
- * and ZERO are as in struct attn_codes. */
+ * is as in struct attn_tile; ZERO must be subtracted from each code. */
 struct source {
     const unsigned char *const *columns;
     size_t at, run;
@@ -201,11 +201,10 @@ static __attribute__((noinline)) void fill_any(const unsigned char *const *colum
     }
     t->group = codes->group;
     t->has_offset = codes->has_offset;
-    set_fours(codes->run, codes->zero, t);
     for (size_t at = 0; at < ATTN_TILE; at += LANES) {
-        const struct source s = {parts[0] + at, at, codes->run, codes->zero};
+        const struct source s = {.columns = parts[0] + at, .at = at};
 
-        for (size_t i = 0; i < n / (codes->run > 0 ? 32 : 16); i++)
+        for (size_t i = 0; i < n / 16; i++)
             copy(s, 16 * i, i, t);
         for (size_t part = 1; part < 2 + (size_t)t->has_offset; part++)
             for (size_t g = 0; g < n / t->group; g += 4) {
