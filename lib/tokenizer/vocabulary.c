@@ -272,10 +272,9 @@ void attn_vocabulary_release(struct attn_vocabulary *vocabulary)
 void attn_vocabulary_prefetch(const struct attn_vocabulary *vocabulary, const char *key,
                               size_t size)
 {
-    const uint64_t hash = attn_hash_bytes(vocabulary->seed, key, size);
-
     if (vocabulary->slots)
-        __builtin_prefetch(&vocabulary->slots[(size_t)hash & (vocabulary->n_slot - 1)]);
+        __builtin_prefetch(&vocabulary->slots[(size_t)attn_hash_bytes(vocabulary->seed, key, size) &
+                                              (vocabulary->n_slot - 1)]);
 }
 
 int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
