@@ -1,6 +1,7 @@
-/* ablate_internal.h - the parts of `ablate`. The two procedures, that of heads, MLPs, layers and
- * neurons (ablate.c), and that of a picture (ablate_pictures.c), share columns. ablate_parts.c
- * lists what is switched off, ablate_runs.c runs without it, ablate_table.c has the rows. */
+/* ablate_internal.h - shared by the files of `ablate`. Two procedures share the columns: ablate.c
+ * for heads, MLPs, layers and neurons, ablate_pictures.c for pictures. ablate_parts.c lists the
+ * tensors that are switched off, ablate_runs.c runs the model without them, ablate_table.c makes
+ * the table. */
 #ifndef ATTN_QUESTIONS_ABLATE_INTERNAL_H
 #define ATTN_QUESTIONS_ABLATE_INTERNAL_H
 
@@ -66,7 +67,7 @@ struct attn_ablation {
                                 */
     size_t n_own;              /* number of tensors of parts */
     struct attn_edit *edits;   /* [tensors.n] each switches off a tensor */
-    struct attn_edit_means means; /* owns; what they write, unless all items share it */
+    struct attn_edit_means means; /* owns; what edits write, if items do not share it */
     size_t n_row;                 /* number of parts or sets */
     size_t *n_head;               /* [n_set] number of heads of each set */
     bool adds_up;                 /* a part is switched off with all parts before it */

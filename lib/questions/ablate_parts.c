@@ -1,4 +1,4 @@
-/* ablate_parts.c - what `ablate` switches off: parts, their tensors, and what is in their place. */
+/* ablate_parts.c - lists the parts that `ablate` switches off, their tensors and replacements. */
 #include "questions/ablate_internal.h"
 
 #include "base/memory.h"

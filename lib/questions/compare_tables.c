@@ -187,7 +187,7 @@ static enum attn_status sort_heads(const struct attn_compared_run *comparison,
 
 /* Makes *TABLE, the rows of the text: the heads of a layer and their mean; if heads are sorted, all
  * heads and then all means. A mean over a single row is left out. The caller owns *TABLE even after
- * a failure; likewise of the following functions. */
+ * a failure, here and in the following functions. */
 static enum attn_status tabulate_text(const struct attn_compared_run *comparison, bool is_local,
                                       struct attn_table **table, struct attn_error *err)
 {
@@ -429,15 +429,14 @@ struct json_form {
     int precision;
 };
 
-/* Begins the member NAME on a line of its own. Returns the writer. */
+/* Begins member NAME on a new line. Returns the writer. */
 static struct attn_json_writer *push_name(struct json_form *form, const char *name)
 {
     attn_json_line(&form->json);
     return attn_json_key(&form->json, name);
 }
 
-/* Begins the member NAME on a line of its own: an object, or null if not IS_THERE. Returns
- * IS_THERE. */
+/* Begins member NAME on a new line: an object, or null if not IS_THERE. Returns IS_THERE. */
 static bool begin_object(struct json_form *form, const char *name, bool is_there)
 {
     form->json.comma = ",\n ";

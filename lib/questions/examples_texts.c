@@ -70,7 +70,7 @@ static enum attn_status keep_rows(const struct attn_run *run, struct shown *show
     return attn_watch(run, &watch, err);
 }
 
-/* Returns an error if what was found is not in TEXT: it may come from a forged file. */
+/* Fails if a position from the first pass is outside TEXT, as one from a forged file may be. */
 static enum attn_status check_found(const struct shown *shown, const struct attn_card_text *text,
                                     struct attn_error *err)
 {

@@ -36,7 +36,7 @@ enum {
     ATTN_HEAD_KEPT,
     ATTN_HEAD_RANK,
     ATTN_HEAD_SELECTED,
-    ATTN_HEAD_MOST, /* the class of the largest share of what is not parked */
+    ATTN_HEAD_MOST, /* the class with the largest share of the weight that is not parked */
     ATTN_HEAD_SHARE,
     ATTN_HEAD_PARK,
     ATTN_HEAD_REST, /* with has_shares, for each class of enum attn_mix_class */

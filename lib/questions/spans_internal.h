@@ -47,7 +47,7 @@ struct attn_span_numbers {
 struct attn_span_keys {
     size_t n;
     unsigned char *rest;    /* tokens in no span, without parked ones */
-    unsigned char *parked;  /* parked positions that have a row of their own */
+    unsigned char *parked;  /* parked positions, which have their own row in the table */
     size_t n_parked;        /* their number */
     unsigned char *is_seen; /* keys that some row sees */
     float *row;

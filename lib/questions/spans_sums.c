@@ -276,7 +276,7 @@ struct neutral {
     struct attn_run *run;    /* owns */
     struct attn_buffer text; /* owns */
     int32_t *ids;            /* owns */
-    float *row;              /* [n_key] of its own run; owns */
+    float *row;              /* owns; [n_key] a row of this run's pattern */
     size_t n_key;
     size_t first, last;
 };

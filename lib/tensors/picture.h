@@ -25,10 +25,10 @@ enum attn_figure_trait {
     ATTN_FIGURE_NO_OTHER_SCALE = 8,
     ATTN_FIGURE_NO_NUMBERS = 16,
     ATTN_FIGURE_NO_CELLS = 32,
-    ATTN_FIGURE_AS_TEXT = 64,    /* the terminal draws it, of a run */
-    ATTN_FIGURE_NO_PAGE = 128,   /* a page shows it as SVG */
-    ATTN_FIGURE_ON_LIVE = 256,   /* but for a live page, which draws it */
-    ATTN_FIGURE_OVER_IMAGE = 512 /* over the picture of the run; a page without it shows SVG */
+    ATTN_FIGURE_AS_TEXT = 64,    /* the terminal draws it for a run */
+    ATTN_FIGURE_NO_PAGE = 128,   /* a page contains its SVG */
+    ATTN_FIGURE_ON_LIVE = 256,   /* a live page draws it, despite NO_PAGE */
+    ATTN_FIGURE_OVER_IMAGE = 512 /* over the picture of the run, which a page needs */
 };
 
 /* The kinds of figures: X(NAME, number, name, file, traits, words of the help, with fields in
