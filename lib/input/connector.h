@@ -1,0 +1,13 @@
+/* connector.h - makes the rows of a decoder from the final rows of its tower. */
+#ifndef ATTN_INPUT_CONNECTOR_H
+#define ATTN_INPUT_CONNECTOR_H
+
+#include "input/encoder.h"
+
+/* Computes ROWS [cells, d_feature] from the final rows Y [patches, D of TOWER] of PICTURE, with its
+ * pool and kernels. Y and JOINED [patches, D] are scratch afterwards. */
+enum attn_status attn_connector_run(const struct attn_model *tower,
+                                    const struct attn_sequence *picture, float *y, float *joined,
+                                    float *rows, struct attn_error *err);
+
+#endif
