@@ -7,6 +7,7 @@
 #include "input/pixels_internal.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"
+#include "model/vision_family.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,10 +32,10 @@ static enum attn_status check_prompt(const struct attn_request_reading *reading,
                                      const struct attn_input *input, const struct attn_model *model,
                                      struct attn_error *err)
 {
-    const enum attn_vision family = attn_model_config(model)->vision.family;
+    const struct attn_vision_family *family = attn_model_config(model)->vision.family;
     const struct attn_quote name = attn_quote_string(attn_model_name(model));
 
-    if (!attn_input_is_picture(input) && family == ATTN_VISION_PALIGEMMA)
+    if (!attn_input_is_picture(input) && family->needs_picture)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "'%s' reads a picture with each text, and no `image` is given",
                            name.text);
@@ -55,7 +56,7 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
                                         const struct attn_model *model, struct attn_error *err)
 {
     const struct attn_quote name = attn_quote_string(attn_model_name(model));
-    const enum attn_vision family = attn_model_config(model)->vision.family;
+    const bool reads_both = attn_model_config(model)->vision.family;
     const bool is_picture = attn_input_is_picture(input);
     const char *of_text = input->pair       ? "pair"
                           : input->types    ? "types"
@@ -79,11 +80,11 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
         return hears ? attn_error_hint(err, "`source_file speech.wav` gives it a sound")
                      : ATTN_INVALID;
     }
-    if (is_picture && ((attn_input_is_given(input) && family == ATTN_VISION_NONE) ||
-                       (input->image && input->pixels)))
+    if (is_picture &&
+        ((attn_input_is_given(input) && !reads_both) || (input->image && input->pixels)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image` is given beside another input, expected one of them");
-    if ((!is_picture || family == ATTN_VISION_NONE) &&
+    if ((!is_picture || !reads_both) &&
         (has_answer(input) || (is_picture && reading->chat != ATTN_CHAT_ON) ||
          reading->image_tiles != ATTN_IMAGE_TILES_ON))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` goes with a picture%s",
@@ -95,7 +96,7 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
     if (is_picture && of_text)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`%s` goes with a text, and `image` gives a picture", of_text);
-    if (family != ATTN_VISION_NONE)
+    if (reads_both)
         return check_prompt(reading, input, model, err);
     if (is_picture || !attn_model_reads_pictures(model))
         return ATTN_OK;
@@ -156,7 +157,7 @@ enum attn_status attn_image_input_pixels(const struct attn_pixel_maker *maker,
             "'%s' has no preprocessor_config.json: the picture becomes %zu x %zu pixels, as is "
             "usual for '%s'",
             attn_quote_string(attn_model_name(maker->model)).text, found->width, found->height,
-            config->vision.type ? config->vision.type : config->model_type);
+            config->vision.family ? config->vision.family->part.type : config->model_type);
     *pixels = found;
     return ATTN_OK;
 }

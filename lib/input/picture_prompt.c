@@ -9,70 +9,11 @@
 #include "input/pixel_steps.h"
 #include "input/pixels_internal.h"
 #include "model/model_internal.h"
+#include "model/vision_family.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* How a type writes a picture into a text. */
-static const struct form {
-    const char *type, *name;           /* in config.json, and for people */
-    const char *placeholder, *bare;    /* bare: around it if the text is no conversation */
-    const char *before, *cell, *after; /* what replaces it: the cell is repeated */
-    const char *chat[2];               /* what stands before and after a question */
-    const char *end;                   /* is added to the text */
-    bool is_plain;                     /* the tokenizer adds no special tokens to any text */
-} forms[] = {
-#define FAKE "<fake_token_around_image>"
-    {"smolvlm",
-     "SmolVLM",
-     "<image>",
-     "<image>",
-     FAKE "<global-img>",
-     "<image>",
-     FAKE,
-     {"<|im_start|>User:<image>", "<end_of_utterance>\nAssistant:"},
-     "",
-     false},
-    {"idefics3",
-     "Idefics3",
-     "<image>",
-     "<image>",
-     FAKE "<global-img>",
-     "<image>",
-     FAKE,
-     {"<|begin_of_text|>User:<image>", "<end_of_utterance>\nAssistant:"},
-     "",
-     false},
-    {"gemma3",
-     "Gemma 3",
-     "<start_of_image>",
-     "<start_of_image>",
-     "\n\n<start_of_image>",
-     "<image_soft_token>",
-     "<end_of_image>\n\n",
-     {"<bos><start_of_turn>user\n<start_of_image>", "<end_of_turn>\n<start_of_turn>model\n"},
-     "",
-     false},
-    {"paligemma",
-     "PaliGemma",
-     "<image>",
-     "<image>",
-     "",
-     "<image>",
-     "<bos>",
-     {"<image>", ""},
-     "\n",
-     true},
-#define QWEN                                                                                       \
-    "<|image_pad|>", "<|vision_start|><|image_pad|><|vision_end|>", "", "<|image_pad|>", "",       \
-        {"<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n"          \
-         "<|vision_start|><|image_pad|><|vision_end|>",                                            \
-         "<|im_end|>\n<|im_start|>assistant\n"},                                                   \
-        "", false
-    {"qwen2_vl", "Qwen2-VL", QWEN},
-    {"qwen2_5_vl", "Qwen2.5-VL", QWEN},
-};
 
 static const char *const region_names[] = {
 #define REGION_NAME(id, number, name) [(number)] = (name),
@@ -92,7 +33,7 @@ struct reading {
     struct attn_chat_text *written;
     const struct attn_model *model;
     const struct attn_tokenizer *tokenizer;
-    const struct form *form;
+    const struct attn_vision_family *family;
     struct attn_notes notes;
     struct attn_input *input;
     struct attn_sequence *sequence;
@@ -103,12 +44,19 @@ struct reading {
 
 /* --- The text --------------------------------------------------------------------------------- */
 
+/* Appends STRING, or nothing if it is NULL. */
+static void append(struct reading *reading, const char *string)
+{
+    if (string)
+        attn_buffer_append_string(&reading->text, string);
+}
+
 static void append_cells(struct reading *reading)
 {
     const struct attn_picture_prompt *seen = &reading->sequence->seen;
 
     for (size_t i = 0; i < seen->rows * seen->columns; i++)
-        attn_buffer_append_string(&reading->text, reading->form->cell);
+        attn_buffer_append_string(&reading->text, reading->family->text.cell);
 }
 
 /* Appends what replaces the placeholder: the tiles, row by row, then the whole picture. */
@@ -120,16 +68,17 @@ static void append_picture(struct reading *reading)
     reading->picture_begin = text->size;
     for (size_t row = 1; row <= seen->tile_rows; row++) {
         for (size_t column = 1; column <= seen->tile_cols; column++) {
-            attn_buffer_append_format(text, FAKE "<row_%zu_col_%zu>", row, column);
+            attn_buffer_append_format(text, "%s<row_%zu_col_%zu>", reading->family->text.tile, row,
+                                      column);
             append_cells(reading);
         }
         attn_buffer_append_char(text, '\n');
     }
     if (seen->tile_rows > 0)
         attn_buffer_append_char(text, '\n');
-    attn_buffer_append_string(text, reading->form->before);
+    append(reading, reading->family->text.before);
     append_cells(reading);
-    attn_buffer_append_string(text, reading->form->after);
+    append(reading, reading->family->text.after);
     reading->picture_end = text->size;
 }
 
@@ -144,7 +93,7 @@ static bool is_plain(const struct reading *reading)
 static const char *find_mark(const struct reading *reading, const char *text, size_t size,
                              size_t from, const size_t plain[2])
 {
-    const char *mark = reading->form->placeholder, *at = text + from;
+    const char *mark = reading->family->text.placeholder, *at = text + from;
 
     while ((at = memmem(at, size - (size_t)(at - text), mark, strlen(mark))) &&
            (size_t)(at - text) >= plain[0] && (size_t)(at - text) < plain[1])
@@ -156,7 +105,7 @@ static const char *find_mark(const struct reading *reading, const char *text, si
 static void append_replaced(struct reading *reading, const char *text, size_t size,
                             const size_t plain[2])
 {
-    const size_t skipped = strlen(reading->form->placeholder);
+    const size_t skipped = strlen(reading->family->text.placeholder);
     const char *at = find_mark(reading, text, size, 0, plain);
     const size_t n = at ? (size_t)(at - text) : size;
 
@@ -171,7 +120,7 @@ static void append_replaced(struct reading *reading, const char *text, size_t si
 static enum attn_status write_talk(struct reading *reading, struct attn_error *err)
 {
     const struct attn_input *input = reading->input;
-    const char *mark = reading->form->placeholder;
+    const char *mark = reading->family->text.placeholder;
     struct attn_chat_text *written = reading->written;
     size_t before, plain[2] = {0};
     struct attn_talk_span user;
@@ -209,7 +158,7 @@ static enum attn_status write_talk(struct reading *reading, struct attn_error *e
 static void write_form(struct reading *reading, bool has_mark, bool is_chat)
 {
     const struct attn_input *input = reading->input;
-    const struct form *form = reading->form;
+    const struct attn_vision_text *form = &reading->family->text;
     const char *front = is_chat ? form->chat[0] : form->bare;
     const size_t plain[2] = {0, is_plain(reading) ? input->n_text : 0}, none[2] = {0};
 
@@ -220,11 +169,11 @@ static void write_form(struct reading *reading, bool has_mark, bool is_chat)
     reading->given_end = reading->text.size;
     if (is_chat)
         attn_buffer_append_string(&reading->text, form->chat[1]);
-    attn_buffer_append_string(&reading->text, form->end);
+    append(reading, form->end);
     if (is_chat && form->chat[1][0] != '\0')
         attn_note(reading->notes.on_note, reading->notes.user, ATTN_NOTE_CHAT,
                   "the text stands in the form of %s: '%s' TEXT '%s'; `chat off` leaves it out",
-                  form->name, attn_quote_string(form->chat[0]).text,
+                  reading->family->name, attn_quote_string(form->chat[0]).text,
                   attn_quote_string(form->chat[1]).text);
 }
 
@@ -232,7 +181,7 @@ static void write_form(struct reading *reading, bool has_mark, bool is_chat)
 static enum attn_status write_text(struct reading *reading, struct attn_error *err)
 {
     const struct attn_input *input = reading->input;
-    const char *mark = reading->form->placeholder;
+    const char *mark = reading->family->text.placeholder;
     const size_t n = strlen(mark);
     const char *at = is_plain(reading) ? NULL : memmem(input->text, input->n_text, mark, n);
     const char *rest = at ? at + n : NULL;
@@ -291,7 +240,8 @@ static enum attn_status encode(struct reading *reading, struct attn_error *err)
     const struct attn_encoding *encoding = &sequence->encoding;
     const struct attn_input whole = {.text = reading->text.data, .n_text = reading->text.size};
 
-    if (reading->form->is_plain || reading->written->text) /* a template writes all of them */
+    if (reading->family->text.is_plain ||
+        reading->written->text) /* a template writes all of them */
         asked.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     if (is_plain(reading)) {
         asked.special = ATTN_SPECIAL_PARSE;
@@ -429,19 +379,19 @@ static enum attn_status set_regions(const struct reading *reading, struct attn_e
                           (int)image_id, expected);
 }
 
-/* Numbers the positions. A picture of Qwen has one time, and advances the number by its longer
- * side; others count all tokens, PaliGemma from 1. */
+/* Numbers the positions. With grid positions a picture has one time, and advances the number by its
+ * longer side; without them all tokens are counted. */
 static enum attn_status set_positions(const struct reading *reading, struct attn_error *err)
 {
     struct attn_sequence *sequence = reading->sequence;
     struct attn_picture_prompt *seen = &sequence->seen;
-    const enum attn_vision family = reading->model->config.vision.family;
+    const struct attn_vision_family *family = reading->family;
     const size_t n = sequence->n, n_cell = seen->rows * seen->columns;
-    size_t number = family == ATTN_VISION_PALIGEMMA, cell = 0;
+    size_t number = family->first_position, cell = 0;
 
     ATTN_TRY(ATTN_ALLOC(seen->positions, 3 * n, err));
     for (size_t i = 0; i < n; i++) {
-        const bool is_cell = family == ATTN_VISION_QWEN && seen->region[i] == ATTN_REGION_PICTURE;
+        const bool is_cell = family->has_grid_positions && seen->region[i] == ATTN_REGION_PICTURE;
 
         seen->positions[i] = (int32_t)number;
         seen->positions[n + i] = (int32_t)(number + (is_cell ? cell / seen->columns : 0));
@@ -455,17 +405,15 @@ static enum attn_status set_positions(const struct reading *reading, struct attn
     return ATTN_OK;
 }
 
-/* Sets which positions see each other: in PaliGemma those of the prompt, also across windows, in
- * Gemma 3 the cells. */
+/* Sets which positions see each other: those of the prompt, the cells, or none. */
 static enum attn_status set_block(const struct reading *reading, struct attn_error *err)
 {
-    const enum attn_vision family = reading->model->config.vision.family;
     struct attn_picture_prompt *seen = &reading->sequence->seen;
     size_t first;
 
-    if (family == ATTN_VISION_PALIGEMMA)
+    if (reading->family->part.sees_prompt)
         seen->block = (struct attn_mask_block){0, seen->n_prompt, true};
-    if (family != ATTN_VISION_GEMMA3)
+    if (!reading->family->opens_cells)
         return ATTN_OK;
     first = attn_picture_prompt_next(reading->sequence, 0);
     seen->block = (struct attn_mask_block){first, first + seen->rows * seen->columns, false};
@@ -595,14 +543,12 @@ enum attn_status attn_picture_prompt_read(const struct attn_picture_reading *of,
                               .written = of->written,
                               .model = maker->model,
                               .tokenizer = of->tokenizer,
-                              .form = forms,
+                              .family = maker->model->config.vision.family,
                               .notes = of->notes,
                               .input = of->input,
                               .sequence = of->sequence};
     enum attn_status status;
 
-    while (strcmp(reading.form->type, maker->model->config.vision.type) != 0)
-        reading.form++;
     status = read_all(maker, &reading, err);
     attn_buffer_release(&reading.text);
     return status;

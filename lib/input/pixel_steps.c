@@ -4,9 +4,11 @@
 
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/json.h"
+#include "model/vision_family.h"
 
 #include <float.h>
 #include <math.h>
@@ -17,83 +19,113 @@
 
 enum { SIZE_MAX_SIDE = 1 << 16, N_CHANNEL = 3 };
 
+/* How the size of a picture is chosen. */
+enum sizing {
+    SIZED_BY_SIDES, /* both sides are given */
+    SIZED_BY_CROP,  /* the shorter side is given, and the middle is kept */
+    SIZED_BY_TILES, /* the longer side is given, and tiles are cut from the picture */
+    SIZED_BY_AREA   /* a number of pixels, in the proportions of the picture */
+};
+
 /* An image processor of transformers, which wrote a file. */
 static const struct processor {
-    const char *names[6];    /* its classes, without endings; ended by NULL */
-    enum attn_vision family; /* of the models that it prepares pictures for; NONE: encoders */
+    const char *names[4]; /* its classes, without endings; ended by NULL */
     enum attn_image_filter filter;
-    bool has_crop;
+    enum sizing sizing;
+    bool is_square;       /* a number for `size` means both sides */
     bool has_clip_values; /* the mean and the deviation of CLIP's pictures, else 0.5 */
 } processors[] = {
-    {{"ViTImageProcessor", "ViTFeatureExtractor"}, ATTN_VISION_NONE, ATTN_IMAGE_BILINEAR, 0, 0},
-    {{"CLIPImageProcessor", "BitImageProcessor", "CLIPFeatureExtractor"},
-     ATTN_VISION_NONE,
-     ATTN_IMAGE_BICUBIC,
+    {{"ViTImageProcessor", "ViTFeatureExtractor"},
+     ATTN_IMAGE_BILINEAR,
+     SIZED_BY_SIDES,
      true,
+     false},
+    {{"CLIPImageProcessor", "BitImageProcessor", "CLIPFeatureExtractor"},
+     ATTN_IMAGE_BICUBIC,
+     SIZED_BY_CROP,
+     false,
      true},
     {{"Idefics3ImageProcessor", "SmolVLMImageProcessor"},
-     ATTN_VISION_SMOLVLM,
      ATTN_IMAGE_LANCZOS,
+     SIZED_BY_TILES,
      false,
      false},
-    {{"Gemma3ImageProcessor"}, ATTN_VISION_GEMMA3, ATTN_IMAGE_BILINEAR, false, false},
-    {{"SiglipImageProcessor"}, ATTN_VISION_PALIGEMMA, ATTN_IMAGE_BICUBIC, false, false},
+    {{"Gemma3ImageProcessor"}, ATTN_IMAGE_BILINEAR, SIZED_BY_SIDES, true, false},
+    {{"SiglipImageProcessor"}, ATTN_IMAGE_BICUBIC, SIZED_BY_SIDES, false, false},
     {{"Qwen2VLImageProcessor", "Qwen2_5_VLImageProcessor"},
-     ATTN_VISION_QWEN,
      ATTN_IMAGE_BICUBIC,
+     SIZED_BY_AREA,
      false,
      true},
 };
 
-enum {
-    PROCESSOR_VIT = 0,
-    PROCESSOR_CLIP = 1,
-    N_PROCESSOR = sizeof processors / sizeof *processors
-};
+enum { PROCESSOR_VIT = 0, N_PROCESSOR = sizeof processors / sizeof *processors };
+
+/* The classes of encoders that read pictures alone. */
+static const char *const of_encoders[] = {"ViTImageProcessor", "CLIPImageProcessor",
+                                          "BitImageProcessor", NULL};
 
 /* Returns the steps of PROCESSOR for pictures of HEIGHT x WIDTH. */
 static struct attn_pixel_steps make_defaults(const struct processor *processor, size_t height,
                                              size_t width)
 {
-    struct attn_pixel_steps steps = {.family = processor->family,
-                                     .lays_on_white = processor != &processors[PROCESSOR_VIT],
+    struct attn_pixel_steps steps = {.lays_on_white = processor != &processors[PROCESSOR_VIT],
                                      .has_resize = true,
                                      .has_rescale = true,
                                      .has_normalize = true,
                                      .height = height,
                                      .width = width,
                                      .filter = processor->filter,
-                                     .has_crop = processor->has_crop,
+                                     .has_crop = processor->sizing == SIZED_BY_CROP,
                                      .crop_height = height,
                                      .crop_width = width,
                                      .factor = 1.0 / 255,
                                      .mean = {0.5F, 0.5F, 0.5F},
                                      .std = {0.5F, 0.5F, 0.5F}};
 
-    if (processor->has_crop)
+    if (steps.has_crop)
         steps.shortest_edge = height < width ? height : width;
     if (processor->has_clip_values) {
         memcpy(steps.mean, (float[]){0.48145466F, 0.4578275F, 0.40821073F}, sizeof steps.mean);
         memcpy(steps.std, (float[]){0.26862954F, 0.26130258F, 0.27577711F}, sizeof steps.std);
     }
-    if (processor->family == ATTN_VISION_SMOLVLM) {
+    if (processor->sizing == SIZED_BY_TILES) {
         steps.longest_edge = 4 * width;
         steps.has_tiles = true;
     }
-    if (processor->family == ATTN_VISION_QWEN)
+    if (processor->sizing == SIZED_BY_AREA)
         steps.limits = (struct attn_picture_limits){28, 56 * 56, 28 * 28 * 1280};
     return steps;
+}
+
+/* Whether TYPE is the class NAME, or one of its variants. */
+static bool is_class(const char *type, const char *name)
+{
+    const size_t n = strlen(name);
+
+    return strncmp(type, name, n) == 0 &&
+           (type[n] == '\0' || strcmp(type + n, "Fast") == 0 || strcmp(type + n, "Pil") == 0);
+}
+
+/* Returns the processor that has the class TYPE, or a variant of it; NULL if none has. */
+static const struct processor *find_class(const char *type)
+{
+    for (size_t i = 0; i < N_PROCESSOR; i++)
+        for (const char *const *name = processors[i].names; *name; name++)
+            if (is_class(type, *name))
+                return &processors[i];
+    return NULL;
 }
 
 /* Returns the image processor that models of this family were trained with. */
 static const struct processor *processor_of(const struct attn_model *model)
 {
     const struct attn_config *config = attn_model_config(model);
+    const struct attn_vision_family *family = config->vision.family;
 
-    for (size_t i = 0; config->vision.family != ATTN_VISION_NONE && i < N_PROCESSOR; i++)
-        if (processors[i].family == config->vision.family)
-            return &processors[i];
-    return &processors[strcmp(config->model_type, "vit") == 0 ? PROCESSOR_VIT : PROCESSOR_CLIP];
+    return find_class(family                                   ? family->processors[0]
+                      : strcmp(config->model_type, "vit") == 0 ? of_encoders[0]
+                                                               : of_encoders[1]);
 }
 
 /* The file that is being read. */
@@ -118,42 +150,36 @@ static const struct attn_node *find(const struct steps_reading *reading, const c
     return node && !attn_node_is_null(node) ? node : NULL;
 }
 
-/* Whether TYPE is the class NAME, or one of its variants. */
-static bool is_class(const char *type, const char *name)
-{
-    const size_t n = strlen(name);
-
-    return strncmp(type, name, n) == 0 &&
-           (type[n] == '\0' || strcmp(type + n, "Fast") == 0 || strcmp(type + n, "Pil") == 0);
-}
-
 /* Finds which image processor wrote the file. *processor stays if the file does not say. */
 static enum attn_status read_processor(const struct steps_reading *reading,
                                        const struct processor **processor)
 {
     const char *key =
         find(reading, "image_processor_type") ? "image_processor_type" : "feature_extractor_type";
+    const struct attn_vision_family *family = reading->vision->family;
+    const char *const *names = family ? family->processors : of_encoders;
+    const struct processor *found;
     const char *type = NULL;
+    char expected[200] = "";
+    size_t used = 0;
 
     ATTN_TRY(attn_json_get_string(reading->json, reading->root, key, &type, reading->err));
     if (!type)
         return ATTN_OK;
-    for (size_t i = 0; i < N_PROCESSOR; i++)
-        for (const char *const *name = processors[i].names;
-             *name && processors[i].family == reading->vision->family; name++)
-            if (is_class(type, *name)) {
-                *processor = &processors[i];
-                return ATTN_OK;
-            }
-    return attn_json_refuse(
-        reading->json, reading->err, ATTN_UNSUPPORTED, key, "is '%s', expected %s%s%s",
-        attn_quote_string(type).text,
-        reading->vision->family == ATTN_VISION_NONE ? "ViTImageProcessor, CLIPImageProcessor"
-                                                    : (*processor)->names[0],
-        reading->vision->family == ATTN_VISION_NONE || (*processor)->names[1] ? " or " : "",
-        reading->vision->family == ATTN_VISION_NONE ? "BitImageProcessor"
-        : (*processor)->names[1]                    ? (*processor)->names[1]
-                                                    : "");
+    found = find_class(type);
+    for (size_t i = 0; names[i]; i++)
+        if (found && find_class(names[i]) == found) {
+            *processor = found;
+            return ATTN_OK;
+        }
+    for (size_t i = 0; names[i]; i++)
+        attn_fixed_text_append(expected, sizeof expected, &used, "%s%s",
+                               i == 0         ? ""
+                               : names[i + 1] ? ", "
+                                              : " or ",
+                               names[i]);
+    return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, key,
+                            "is '%s', expected %s", attn_quote_string(type).text, expected);
 }
 
 /* Reads a flag. Null means off, as in the image processors. */
@@ -357,13 +383,14 @@ static enum attn_status read_steps(const struct steps_reading *reading,
 {
     enum { SIZE = 224 }; /* does not depend on the model */
     const struct processor *processor = processor_of(model);
-    const bool is_in_prompt = reading->vision->family != ATTN_VISION_NONE;
+    const bool is_in_prompt = reading->vision->family;
     bool is_square, has_padding = false;
 
     ATTN_TRY(read_processor(reading, &processor));
     *steps = make_defaults(processor, SIZE, SIZE);
     steps->is_given = true;
-    is_square = processor == &processors[PROCESSOR_VIT] || processor->family == ATTN_VISION_GEMMA3;
+    steps->is_in_prompt = is_in_prompt;
+    is_square = processor->is_square;
     ATTN_TRY(read_flag(reading, "do_pad", &has_padding));
     if (has_padding && !steps->has_tiles) /* tiles have one size: there is nothing to pad */
         return refuse(reading, "do_pad", "true", "false");
@@ -445,13 +472,14 @@ enum attn_status attn_pixel_steps_create(const struct attn_source *source,
 {
     const struct attn_config *config = attn_model_config(model);
     const struct attn_vision_config *vision = &config->vision;
-    const bool is_in_prompt = vision->family != ATTN_VISION_NONE;
+    const bool is_in_prompt = vision->family;
     struct attn_pixel_steps found =
         make_defaults(processor_of(model), is_in_prompt ? vision->side : config->image.height,
                       is_in_prompt ? vision->side : config->image.width);
     struct attn_pixel_steps *made;
 
-    if (vision->family == ATTN_VISION_QWEN)
+    found.is_in_prompt = is_in_prompt;
+    if (found.limits.factor > 0)
         found.limits.factor = vision->patch * vision->merge;
     if (attn_source_has_part(source, JOINT_NAME))
         ATTN_TRY(read_file(source, JOINT_NAME, true, model, &found, err));
@@ -713,9 +741,9 @@ enum attn_status attn_pixel_steps_do(const struct attn_pixel_steps *steps, bool 
 {
     struct attn_pixels made = {0};
     struct canvas canvas = {.steps = steps, .image = image};
-    const enum attn_status status = steps->family == ATTN_VISION_NONE
-                                        ? do_steps(&canvas, name, &made, err)
-                                        : do_prompt_steps(&canvas, lacks_tiles, name, &made, err);
+    const enum attn_status status = steps->is_in_prompt
+                                        ? do_prompt_steps(&canvas, lacks_tiles, name, &made, err)
+                                        : do_steps(&canvas, name, &made, err);
 
     attn_image_release(&canvas.made);
     if (status != ATTN_OK) {

@@ -15,9 +15,9 @@
 
 /* The steps, in the order in which they are done. */
 struct attn_pixel_steps {
-    bool is_given;           /* read from a file; else the usual steps of the model's family */
-    enum attn_vision family; /* of the model, if it reads pictures in prompts */
-    bool lays_on_white;      /* transparent pixels are laid on white; else alpha is dropped */
+    bool is_given;      /* read from a file; else the usual steps of the model's family */
+    bool is_in_prompt;  /* the model reads a picture beside a text */
+    bool lays_on_white; /* transparent pixels are laid on white; else alpha is dropped */
     bool has_resize, has_crop, has_rescale, has_normalize;
     size_t shortest_edge; /* the shorter side gets this size, the longer one in proportion; 0: see
                              the next two */

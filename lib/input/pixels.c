@@ -23,7 +23,7 @@ static enum attn_status check_channels(const struct attn_pixel_maker *maker, con
 {
     const size_t n_channel = attn_model_config(maker->model)->image.n_channel;
 
-    if (n_channel == 3 || maker->steps->family != ATTN_VISION_NONE)
+    if (n_channel == 3 || maker->steps->is_in_prompt)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' reads %zu channel%s, and '%s' has red, green and blue",
                    attn_quote_string(attn_model_name(maker->model)).text, n_channel,
@@ -106,7 +106,7 @@ enum attn_status attn_pixel_maker_check(const struct attn_pixel_maker *maker, co
                                         struct attn_pixels *pixels, struct attn_error *err)
 {
     ATTN_TRY(attn_pixel_maker_check_steps(maker, err));
-    if (maker->steps->family == ATTN_VISION_NONE)
+    if (!maker->steps->is_in_prompt)
         return ATTN_OK;
     if (pixels->n_channel != 3)
         return attn_error_set(err, ATTN_INVALID, "'%s' has %zu channel%s, expected 3",

@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
-#include "model/config_internal.h"
+#include "model/vision_family.h"
 #include "tables/table_internal.h"
 
 #include <math.h>
@@ -451,11 +451,6 @@ static void add_image(struct difference_list *list)
 /* Adds what a decoder makes of the picture in a prompt. */
 static void add_pictures(struct difference_list *list)
 {
-    static const char *const connectors[] = {
-        [ATTN_VISION_SMOLVLM] = "a linear map of the patches of a cell",
-        [ATTN_VISION_GEMMA3] = "a linear map of the normalized mean of the patches of a cell",
-        [ATTN_VISION_PALIGEMMA] = "a linear map of each patch",
-        [ATTN_VISION_QWEN] = "an MLP over the normalized patches of a cell"};
     const struct attn_vision_config *vision = &list->config->vision;
     char size[64] = "of any size";
 
@@ -463,7 +458,7 @@ static void add_pictures(struct difference_list *list)
         snprintf(size, sizeof size, "of %zu x %zu pixels", vision->side, vision->side);
     add(list, true, "pictures", "%s, in cells of %zu x %zu patches of %zu x %zu pixels", size,
         vision->merge, vision->merge, vision->patch, vision->patch);
-    add(list, true, "connector", "%s makes its row in the stream", connectors[vision->family]);
+    add(list, true, "connector", "%s makes its row in the stream", vision->family->connector);
 }
 
 /* Adds the slopes of the first heads, "1/4 1/16". */
@@ -503,10 +498,10 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
                                          struct attn_error *err)
 {
     struct difference_list list = {.config = config, .table = table, .err = err};
-    const enum attn_vision family = config->is_encoder ? ATTN_VISION_NONE : config->vision.family;
+    const struct attn_vision_family *family = config->is_encoder ? NULL : config->vision.family;
 
     add_image(&list);
-    if (family != ATTN_VISION_NONE)
+    if (family)
         add_pictures(&list);
     add(&list, config->embed_scale > 0, "embedding", "rows times %.6g", config->embed_scale);
     add(&list, config->has_embed_norm, "embedding", "normalized, after positions%s were added",
@@ -530,9 +525,10 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
     add_by_layer(&list, "attention", describe_keys);
     add(&list, config->stack.has_encoder, "attention",
         "each layer then attends to the source, which the encoder reads");
-    add(&list, family == ATTN_VISION_GEMMA3, "attention", "the cells of a picture see each other");
-    add(&list, family == ATTN_VISION_PALIGEMMA, "attention",
-        "all tokens before the answer see each other, and are counted from 1 on");
+    add(&list, family && family->opens_cells, "attention", "the cells of a picture see each other");
+    add(&list, family && family->part.sees_prompt, "attention",
+        "all tokens before the answer see each other, and are counted from %zu on",
+        family ? family->first_position : 0);
     add_by_layer(&list, "scores", describe_scores);
     add_biases(&list);
     add_block(&list);

@@ -462,11 +462,4 @@ enum attn_status attn_config_read_labels(const struct attn_json *json, struct at
 enum attn_status attn_config_read_kind(const struct attn_json *json, struct attn_config *config,
                                        struct attn_error *err);
 
-/* Reads CONFIG->vision from the config of a model of TYPE, whose decoder was read, and the sections
- * of its rotary positions. TEXT is the object of the decoder, or NULL. CONFIG is unchanged if
- * models of that type read no pictures here. */
-enum attn_status attn_vision_config_read(const struct attn_json *json, const char *type,
-                                         const struct attn_node *text, struct attn_config *config,
-                                         struct attn_config_layers *layers, struct attn_error *err);
-
 #endif

@@ -4,6 +4,7 @@
 #include "base/edit_distance.h"
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
+#include "model/vision_family.h"
 
 #include <string.h>
 
@@ -146,17 +147,11 @@ const char *const attn_family_config_keys[] = {"alignment_heads",
                                                "vision_config_dict",
                                                NULL};
 
-extern const struct attn_family attn_family_smolvlm_vision, attn_family_gemma3_vision,
-    attn_family_paligemma_vision, attn_family_qwen2_vl_vision, attn_family_qwen2_5_vl_vision;
-
+/* Types whose encoders are not read; those whose pictures are read are rows of vision_family.c. */
 static const struct attn_decoder_part text_parts[] = {
-    {"gemma3", "gemma3_text", "pictures are", false, false, ATTN_TIES, &attn_family_gemma3_vision},
-    {"paligemma", "gemma", "pictures are", false, true, ATTN_TIES, &attn_family_paligemma_vision},
     {"shieldgemma2", "gemma3_text", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
     {"mistral3", "mistral", "pictures are", false, false, ATTN_TIES, NULL},
     {"idefics2", "mistral", "pictures are", false, false, ATTN_TIES_NOT, NULL},
-    {"smolvlm", "llama", "pictures are", false, false, ATTN_TIES_NOT, &attn_family_smolvlm_vision},
-    {"idefics3", "llama", "pictures are", false, false, ATTN_TIES_NOT, &attn_family_smolvlm_vision},
     {"llava", "llama", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
     {"vipllava", "llama", "pictures are", false, false, ATTN_TIES_NOT, NULL},
     {"llava_next", "llama", "pictures are", false, false, ATTN_TIES_NOT, NULL},
@@ -165,10 +160,6 @@ static const struct attn_decoder_part text_parts[] = {
     {"llava_onevision", "qwen2", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
     {"internvl", "qwen2", "pictures are", false, false, ATTN_TIES, NULL},
     {"ovis2", "qwen2", "pictures are", false, false, ATTN_TIES, NULL},
-    {"qwen2_vl", "qwen2_vl_text", "pictures are", true, false, ATTN_TIES_AS_TEXT,
-     &attn_family_qwen2_vl_vision},
-    {"qwen2_5_vl", "qwen2_5_vl_text", "pictures are", true, false, ATTN_TIES_AS_TEXT,
-     &attn_family_qwen2_5_vl_vision},
     {"qwen3_vl", "qwen3_vl_text", "pictures are", false, false, ATTN_TIES_NOT, NULL},
     {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false, false, ATTN_TIES_NOT, NULL},
     {"aya_vision", "cohere2", "pictures are", false, false, ATTN_TIES, NULL},
@@ -177,6 +168,17 @@ static const struct attn_decoder_part text_parts[] = {
     {"qwen2_audio", "qwen2", "sound is", false, false, ATTN_TIES_AS_TEXT, NULL},
     {"granite_speech", "granite", "sound is", false, false, ATTN_TIES, NULL},
 };
+
+/* Returns part number I of all decoders beside encoders; NULL after the last. */
+static const struct attn_decoder_part *part_at(size_t i)
+{
+    size_t n = 0;
+
+    for (; attn_vision_family_at(n); n++)
+        if (n == i)
+            return &attn_vision_family_at(n)->part;
+    return i - n < sizeof text_parts / sizeof *text_parts ? &text_parts[i - n] : NULL;
+}
 
 /* Model types that are not supported, with the reason, and the nearest type that is. */
 static const struct refused_type {
@@ -352,9 +354,9 @@ static enum attn_status refuse_type(const struct attn_json *json, const char *ty
     for (size_t i = 0; !refused && i < n_family; i++)
         if (strncmp(type, families[i]->model_type, 3) == 0)
             attn_typo_try(&typo, families[i]->model_type);
-    for (size_t i = 0; !refused && i < sizeof text_parts / sizeof *text_parts; i++)
-        if (strncmp(type, text_parts[i].type, 3) == 0)
-            attn_typo_try(&typo, text_parts[i].type);
+    for (size_t i = 0; !refused && part_at(i); i++)
+        if (strncmp(type, part_at(i)->type, 3) == 0)
+            attn_typo_try(&typo, part_at(i)->type);
     if (!refused) {
         made.reason = find_reason(json, type);
         made.nearest = is_in_section ? NULL : attn_typo_meant(&typo);
@@ -393,10 +395,12 @@ static enum attn_status read_tower(const struct attn_json *json, const struct at
 
 const struct attn_decoder_part *attn_family_find_part(const char *model_type)
 {
-    for (size_t i = 0; i < sizeof text_parts / sizeof *text_parts; i++)
-        if (strcmp(text_parts[i].type, model_type) == 0)
-            return &text_parts[i];
-    return NULL;
+    const struct attn_decoder_part *part;
+
+    for (size_t i = 0; (part = part_at(i)); i++)
+        if (strcmp(part->type, model_type) == 0)
+            break;
+    return part;
 }
 
 /* Reads the config of the decoder of a text PART. Its keys are in an object, or, in files of
@@ -441,7 +445,7 @@ static enum attn_status read_part(struct attn_json *json, const struct attn_deco
         is_tied = true;
     if (config->output != ATTN_OUTPUT_NONE)
         config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;
-    return attn_vision_config_read(json, part->type, section, config, layers, err);
+    return attn_vision_family_read(json, part->type, section, config, layers, err);
 }
 
 /* Finds the object of a two-tower config that describes TOWER. Old files may have a second object,

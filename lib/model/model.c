@@ -19,6 +19,7 @@
 #include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "model/tensor_names.h"
+#include "model/vision_family.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -533,8 +534,8 @@ static enum attn_status read_safetensors(const struct attn_source *source,
         m->tower = NULL;
         m->config.vision = (struct attn_vision_config){0};
     }
-    if (m->config.vision.family == ATTN_VISION_GEMMA3)
-        m->config.logits_cap = 0; /* is not applied beside a tower */
+    if (m->config.vision.family && m->config.vision.family->drops_logits_cap)
+        m->config.logits_cap = 0;
     other = m->naming->other_names;
     if (other && !attn_weights_are_named(m->naming, "", m->st) &&
         attn_weights_are_named(other, "", m->st)) {

@@ -486,7 +486,7 @@ static enum attn_status list_heads(struct attn_heads_run *heads, struct attn_err
 /* Whether the input, or the first item, has a picture beside the text. */
 static bool is_about_picture(const struct attn_heads_run *heads)
 {
-    return heads->frame.config->vision.family != ATTN_VISION_NONE &&
+    return heads->frame.config->vision.family &&
            attn_heads_have_picture(&heads->frame.request.input);
 }
 
@@ -646,7 +646,7 @@ static bool is_packed(const struct attn_heads_args *args, const struct attn_host
 
     return args->study && !attn_heads_have_answer(args) && !args->pattern && !args->cards &&
            !args->renormalizes && model && !model->encoder &&
-           attn_model_config(model)->vision.family == ATTN_VISION_NONE;
+           !attn_model_config(model)->vision.family;
 }
 
 /* Performs CALL, whose arguments are ARGS. PROBES receives the probes. */

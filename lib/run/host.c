@@ -158,7 +158,7 @@ static enum attn_status open_pictures(struct attn_host *host, const struct attn_
 {
     const struct attn_config *config = attn_model_config(host->model);
     struct attn_pixel_maker *maker = &host->pictures;
-    const bool reads_texts = config->vision.family != ATTN_VISION_NONE;
+    const bool reads_texts = config->vision.family;
     enum attn_status status;
 
     if (config->image.patch_height == 0 && !reads_texts)

@@ -140,8 +140,7 @@ void attn_item_see(const struct attn_item *item, const struct attn_model *model,
         input->answer = given->answer;
         input->n_answer = given->n_answer;
     }
-    if (!model || attn_model_config(model)->vision.family == ATTN_VISION_NONE ||
-        !attn_input_is_given(input))
+    if (!model || !attn_model_config(model)->vision.family || !attn_input_is_given(input))
         return;
     if (item->images[0])
         input->image = item->images[is_second];

@@ -244,7 +244,7 @@ enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_h
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "a live page holds a whole model and no `adapter`, expected a model "
                            "that peft has merged");
-    if (args->image && attn_model_config(attn_host_model(host))->vision.family != ATTN_VISION_NONE)
+    if (args->image && attn_model_config(attn_host_model(host))->vision.family)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "a live page runs a text without its picture, and `image` gives one");
     made = attn_alloc(1, sizeof *made, err);

@@ -182,8 +182,7 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     ATTN_TRY(put_into_chat(run, err));
     ATTN_TRY(attn_sequence_put_prompt(&request->reading, run->model, &run->request.input,
                                       &run->text, err));
-    if (attn_input_is_picture(&request->input) &&
-        attn_model_config(run->model)->vision.family != ATTN_VISION_NONE)
+    if (attn_input_is_picture(&request->input) && attn_model_config(run->model)->vision.family)
         ATTN_TRY(attn_picture_prompt_read(
             &(const struct attn_picture_reading){.asked = &request->reading,
                                                  .chat = &request->chat,

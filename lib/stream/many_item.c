@@ -14,6 +14,7 @@
 #include "measures/edges.h"
 #include "measures/head_mix.h"
 #include "model/model_internal.h"
+#include "model/vision_family.h"
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
@@ -152,14 +153,14 @@ static bool names_site(const struct attn_many_task *task, struct attn_site_set s
  */
 static bool needs_pictures(const struct attn_many_task *task)
 {
-    const enum attn_vision family = attn_model_config(task->host->model)->vision.family;
+    const struct attn_vision_family *family = attn_model_config(task->host->model)->vision.family;
     const struct attn_request *request = &task->request;
 
-    return family == ATTN_VISION_PALIGEMMA ||
-           (family != ATTN_VISION_NONE &&
-            (request->input.answer || request->reading.image_tiles != ATTN_IMAGE_TILES_ON ||
-             names_site(task, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES,
-                                         ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES))));
+    return family &&
+           (family->needs_picture || request->input.answer ||
+            request->reading.image_tiles != ATTN_IMAGE_TILES_ON ||
+            names_site(task, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES,
+                                        ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES)));
 }
 
 /* Prepares a run of the longest text that may share a session, without options that name positions.

@@ -1,0 +1,231 @@
+/* vision_family.c - see vision_family.h: the rows of all families, and the readers of their keys in
+ * config.json. Texts are those of the processors of transformers 5.23. */
+#include "model/vision_family.h"
+
+#include "base/status_internal.h"
+
+#include <string.h>
+
+/* Reads the sizes of pictures and patches. */
+static enum attn_status read_sizes(const struct attn_vision_reading *reading)
+{
+    struct attn_vision_config *vision = &reading->config->vision;
+
+    ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "image_size", 1, ATTN_MAX_WIDTH,
+                                &vision->side, reading->err));
+    ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "patch_size", 1, ATTN_MAX_WIDTH,
+                                &vision->patch, reading->err));
+    if (vision->patch > vision->side)
+        return attn_json_refuse(reading->json, reading->err, ATTN_FORMAT, "patch_size",
+                                "is %zu, larger than 'image_size', %zu", vision->patch,
+                                vision->side);
+    return ATTN_OK;
+}
+
+static enum attn_status read_smolvlm(const struct attn_vision_reading *reading)
+{
+    struct attn_vision_config *vision = &reading->config->vision;
+
+    ATTN_TRY(read_sizes(reading));
+    ATTN_TRY(attn_config_get_width(reading->json, "scale_factor", &vision->merge, reading->err));
+    if (vision->side / vision->patch % vision->merge == 0)
+        return ATTN_OK;
+    return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, "scale_factor",
+                            "is %zu, expected a divisor of %zu patches a side", vision->merge,
+                            vision->side / vision->patch);
+}
+
+/* The config has the number of cells, not their size. */
+static enum attn_status read_gemma3(const struct attn_vision_reading *reading)
+{
+    /* with these transformers masks cells in another way than the text */
+    static const struct attn_config_extra both_ways[] = {
+        {"is_causal", ATTN_WISH_FALSE},
+        {"use_bidirectional_attention", ATTN_WISH_TRUE},
+        {.key = NULL}};
+    const struct attn_json *json = reading->json;
+    struct attn_vision_config *vision = &reading->config->vision;
+    size_t n_cell = 256, side = 1, n;
+
+    ATTN_TRY(read_sizes(reading));
+    n = vision->side / vision->patch;
+    ATTN_TRY(attn_config_refuse(json, reading->text, both_ways, reading->err));
+    ATTN_TRY(attn_config_get_width(json, "mm_tokens_per_image", &n_cell, reading->err));
+    while (side * side < n_cell)
+        side++;
+    if (side * side != n_cell || side > n || n % side != 0)
+        return attn_json_refuse(json, reading->err, ATTN_UNSUPPORTED, "mm_tokens_per_image",
+                                "is %zu, expected a square whose root divides %zu patches a side",
+                                n_cell, n);
+    vision->merge = n / side;
+    return ATTN_OK;
+}
+
+static enum attn_status read_paligemma(const struct attn_vision_reading *reading)
+{
+    /* also with Gemma 1, which has no cap alone */
+    static const struct attn_config_switch caps[] = {
+        ATTN_FACTOR("final_logit_softcapping", logits_cap), {.key = NULL}};
+
+    ATTN_TRY(read_sizes(reading));
+    return attn_config_read_switches(reading->json, reading->text, caps, reading->config,
+                                     reading->err);
+}
+
+/* Reads `mrope_section` of the decoder: how many frequencies turn by time, row and column. */
+static enum attn_status read_sections(const struct attn_vision_reading *reading)
+{
+    const struct attn_json *json = reading->json;
+    const struct attn_node *text = reading->text ? reading->text : attn_json_root(json);
+    const struct attn_config *config = reading->config;
+    struct attn_error *err = reading->err;
+    const struct attn_node *rope, *list, *at;
+    size_t sections[3] = {16, 24, 24}, sum = 0, n = 0;
+    bool has_windows = false;
+    int64_t number;
+
+    ATTN_TRY(attn_json_get_bool(json, text, "use_sliding_window", &has_windows, err));
+    if (has_windows)
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "use_sliding_window",
+                                "is true, expected false");
+    ATTN_TRY(attn_config_find_rope(json, text, &rope, err));
+    list = attn_node_find(rope, "mrope_section");
+    at = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
+    for (; at; at = attn_node_next(at), n++) {
+        if (n == 3 || !attn_node_int(at, &number) || number < 0 || number > ATTN_MAX_LAYER)
+            return attn_json_refuse(json, err, ATTN_FORMAT, "mrope_section",
+                                    "is not understood, expected three numbers");
+        sections[n] = (size_t)number;
+    }
+    for (size_t i = 0; i < 3; i++)
+        sum += sections[i];
+    if (sum != config->rope[0].d_rotary / 2 || n % 3 != 0)
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "mrope_section",
+                                "adds up to %zu, expected %zu, half of the width of a head", sum,
+                                config->rope[0].d_rotary / 2);
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        memcpy(reading->layers->rope[layer].sections, sections, sizeof sections);
+    return ATTN_OK;
+}
+
+static enum attn_status read_qwen(const struct attn_vision_reading *reading)
+{
+    struct attn_vision_config *vision = &reading->config->vision;
+
+    ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "patch_size", 1, ATTN_MAX_WIDTH,
+                                &vision->patch, reading->err));
+    ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "spatial_merge_size", 1,
+                                ATTN_MAX_LAYER, &vision->merge, reading->err));
+    return read_sections(reading);
+}
+
+/* --- the rows --------------------------------------------------------------------------------- */
+
+extern const struct attn_family attn_family_smolvlm_vision, attn_family_gemma3_vision,
+    attn_family_paligemma_vision, attn_family_qwen2_vl_vision, attn_family_qwen2_5_vl_vision;
+
+/* clang-format off */
+#define PROCESSORS(...) .processors = (const char *const[]){__VA_ARGS__, NULL}
+/* clang-format on */
+#define PART(type, decoder, lacks_section, sees_prompt, ties, tower)                               \
+    .part = {type, decoder, "pictures are", lacks_section, sees_prompt, ties, &(tower)}
+
+#define FAKE "<fake_token_around_image>"
+#define SMOLVLM(type, begin)                                                                       \
+    PART(type, "llama", false, false, ATTN_TIES_NOT, attn_family_smolvlm_vision),                  \
+        .usual = {.image_id = 128257, .side = 224, .patch = 32, .merge = 2}, .bare_patch = 32,     \
+        .image_key = "image_token_id", .read = read_smolvlm,                                       \
+        PROCESSORS("Idefics3ImageProcessor", "SmolVLMImageProcessor"),                             \
+        .text = {.placeholder = "<image>",                                                         \
+                 .bare = "<image>",                                                                \
+                 .before = FAKE "<global-img>",                                                    \
+                 .cell = "<image>",                                                                \
+                 .after = FAKE,                                                                    \
+                 .tile = FAKE,                                                                     \
+                 .chat = {begin "User:<image>", "<end_of_utterance>\nAssistant:"}},                \
+        .connector = "a linear map of the patches of a cell"
+
+#define OF_GEMMA(token)                                                                            \
+    .usual = {.image_id = (token), .side = 224, .patch = 16, .merge = 1},                          \
+    .image_key = "image_token_index"
+
+#define QWEN_MARK "<|vision_start|><|image_pad|><|vision_end|>"
+#define QWEN(type, tower)                                                                          \
+    PART(type, type "_text", true, false, ATTN_TIES_AS_TEXT, tower),                               \
+        .usual = {.image_id = 151655, .patch = 14, .merge = 2}, .bare_patch = 14,                  \
+        .image_key = "image_token_id", .read = read_qwen,                                          \
+        PROCESSORS("Qwen2VLImageProcessor", "Qwen2_5_VLImageProcessor"),                           \
+        .text = {.placeholder = "<|image_pad|>",                                                   \
+                 .bare = QWEN_MARK,                                                                \
+                 .cell = "<|image_pad|>",                                                          \
+                 .chat = {"<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"           \
+                          "<|im_start|>user\n" QWEN_MARK,                                          \
+                          "<|im_end|>\n<|im_start|>assistant\n"}},                                 \
+        .has_grid_positions = true, .connector = "an MLP over the normalized patches of a cell"
+
+static const struct attn_vision_family families[] = {
+    {PART("gemma3", "gemma3_text", false, false, ATTN_TIES, attn_family_gemma3_vision),
+     .name = "Gemma 3", OF_GEMMA(262144), .bare_patch = 16, .read = read_gemma3,
+     PROCESSORS("Gemma3ImageProcessor"),
+     .text = {.placeholder = "<start_of_image>",
+              .bare = "<start_of_image>",
+              .before = "\n\n<start_of_image>",
+              .cell = "<image_soft_token>",
+              .after = "<end_of_image>\n\n",
+              .chat = {"<bos><start_of_turn>user\n<start_of_image>",
+                       "<end_of_turn>\n<start_of_turn>model\n"}},
+     .opens_cells = true, .drops_logits_cap = true,
+     .connector = "a linear map of the normalized mean of the patches of a cell"},
+    {PART("paligemma", "gemma", false, true, ATTN_TIES, attn_family_paligemma_vision),
+     .name = "PaliGemma", OF_GEMMA(256000), .bare_patch = 14, .read = read_paligemma,
+     PROCESSORS("SiglipImageProcessor"),
+     .text = {.placeholder = "<image>",
+              .bare = "<image>",
+              .cell = "<image>",
+              .after = "<bos>",
+              .chat = {"<image>", ""},
+              .end = "\n",
+              .is_plain = true},
+     .needs_picture = true, .first_position = 1, .connector = "a linear map of each patch"},
+    {SMOLVLM("smolvlm", "<|im_start|>"), .name = "SmolVLM"},
+    {SMOLVLM("idefics3", "<|begin_of_text|>"), .name = "Idefics3"},
+    {QWEN("qwen2_vl", attn_family_qwen2_vl_vision), .name = "Qwen2-VL"},
+    {QWEN("qwen2_5_vl", attn_family_qwen2_5_vl_vision), .name = "Qwen2.5-VL"},
+};
+
+const struct attn_vision_family *attn_vision_family_at(size_t i)
+{
+    return i < sizeof families / sizeof *families ? &families[i] : NULL;
+}
+
+enum attn_status attn_vision_family_read(const struct attn_json *json, const char *type,
+                                         const struct attn_node *text, struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    struct attn_vision_reading reading = {
+        .json = json, .text = text, .config = config, .layers = layers, .err = err};
+    struct attn_vision_config *vision = &config->vision;
+    const struct attn_vision_family *family;
+    int64_t image_id;
+    const char *key;
+
+    for (size_t i = 0; (family = attn_vision_family_at(i)); i++)
+        if (strcmp(family->part.type, type) == 0)
+            break;
+    if (!family)
+        return ATTN_OK;
+    *vision = family->usual;
+    vision->family = family;
+    image_id = vision->image_id;
+    ATTN_TRY(attn_config_find_object(json, root, "vision_config", &reading.vision, err));
+    if (!reading.vision)
+        vision->patch = family->bare_patch;
+    key = family->image_key;
+    ATTN_TRY(attn_config_check_alias(json, key, "image_token_id", err));
+    if (!attn_config_find_given(root, key))
+        key = "image_token_id";
+    ATTN_TRY(attn_json_get_int(json, root, key, 0, INT32_MAX, &image_id, err));
+    vision->image_id = (int32_t)image_id;
+    return family->read(&reading);
+}

@@ -1,0 +1,66 @@
+/* vision_family.h - families of models that read a picture and a text. A family is a row, which has
+ * what all rooms need to know of it. The tensors of its tower are a table in model/families. */
+#ifndef ATTN_MODEL_VISION_FAMILY_H
+#define ATTN_MODEL_VISION_FAMILY_H
+
+#include "model/config_internal.h"
+#include "model/family.h"
+
+/* How a family writes a picture into a text (input/picture_prompt.c). A text that is NULL is empty.
+ */
+struct attn_vision_text {
+    const char *placeholder;           /* stands for the picture in the text of a user */
+    const char *bare;                  /* the placeholder, if the text is no conversation */
+    const char *before, *cell, *after; /* what replaces the placeholder; `cell` is repeated */
+    const char *tile;    /* stands before `<row_1_col_1>`, the name of a tile; NULL: tiles have
+                            no names */
+    const char *chat[2]; /* what stands before and after a question */
+    const char *end;     /* is added to the text */
+    bool is_plain;       /* the tokenizer adds no special tokens to any text */
+};
+
+/* What the reader of a family's config gets. */
+struct attn_vision_reading {
+    const struct attn_json *json;
+    const struct attn_node *vision, *text; /* the objects of the tower and the decoder, or NULL */
+    struct attn_config *config;            /* of the decoder */
+    struct attn_config_layers *layers;
+    struct attn_error *err;
+};
+
+struct attn_vision_family {
+    struct attn_decoder_part part; /* the `model_type`, the decoder, and the tower */
+    const char *name;              /* for people */
+
+    /* config.json */
+    struct attn_vision_config usual; /* the values of absent keys */
+    size_t bare_patch;               /* the side of a patch if `vision_config` is missing */
+    const char *image_key;           /* of image_id */
+    enum attn_status (*read)(const struct attn_vision_reading *reading); /* reads all other keys */
+
+    /* The classes of its image processors, whose steps are rows of input/pixel_steps.c. The first
+     * is the usual one. Ends with NULL. */
+    const char *const *processors;
+    struct attn_vision_text text;
+
+    /* The decoder */
+    bool needs_picture;      /* it reads no text without a picture */
+    size_t first_position;   /* the number of the first position */
+    bool has_grid_positions; /* cells are numbered by row and column; the text goes on after the
+                                longer side of the picture */
+    bool opens_cells;        /* the cells of a picture see each other; `part.sees_prompt`: so do all
+                                positions of the prompt, also across windows */
+    bool drops_logits_cap;   /* beside a tower, logits are not capped */
+    const char *connector;   /* what makes the row of a cell, for people */
+};
+
+/* Returns family number I; NULL after the last. */
+const struct attn_vision_family *attn_vision_family_at(size_t i);
+
+/* Reads CONFIG->vision from the config of a model of TYPE, whose decoder was read. TEXT is the
+ * object of the decoder, or NULL. CONFIG is unchanged if models of that type read no pictures. */
+enum attn_status attn_vision_family_read(const struct attn_json *json, const char *type,
+                                         const struct attn_node *text, struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err);
+
+#endif
