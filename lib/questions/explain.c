@@ -20,20 +20,6 @@
 
 ATTN_DEFAULTS(attn_explain_args, .size = sizeof(struct attn_explain_args))
 
-/* The sites of a row, as far as the run has them. */
-static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE,
-                                       ATTN_SITE_Q,
-                                       ATTN_SITE_K,
-                                       ATTN_SITE_V,
-                                       ATTN_SITE_ROT_Q,
-                                       ATTN_SITE_ROT_K,
-                                       ATTN_SITE_QK,
-                                       ATTN_SITE_ATTN_SCORES,
-                                       ATTN_SITE_PATTERN,
-                                       ATTN_SITE_Z,
-                                       ATTN_SITE_PATTERN_DROPPED,
-                                       ATTN_SITE_ATTN_OUT};
-
 struct attn_explainer {
     struct attn_explanation row;
     struct attn_attention attention;     /* attention of the layer */
@@ -237,11 +223,13 @@ static enum attn_status select_row(struct attn_explainer *explainer,
     struct attn_dims seen = *attn_selection_dims(of_run);
     const struct attn_explanation *row = &explainer->row;
     const enum attn_model_stack stack = find_stack(of_run);
+    const struct attn_site_set sites =
+        ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_V, ATTN_SITE_ROT_Q,
+                   ATTN_SITE_ROT_K, ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
+                   ATTN_SITE_Z, ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_ATTN_OUT);
     struct attn_site_set wanted = attn_selection_sites(of_run);
 
-    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        if (attn_sites_have(attn_dims_of(&seen, stack)->sites, sites[i]))
-            attn_sites_add(&wanted, sites[i]);
+    attn_sites_extend(&wanted, attn_sites_common(sites, attn_dims_of(&seen, stack)->sites));
     seen.lacking = NULL; /* allows scores with and without rotation, whichever the model has */
     ATTN_TRY(attn_selection_create(&seen, &explainer->selection, err));
     explainer->trace = (struct attn_trace){

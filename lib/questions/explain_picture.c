@@ -6,6 +6,7 @@
 #include "formats/float_text.h"
 #include "pictures/grid.h"
 #include "pictures/table_picture.h"
+#include "tables/table_internal.h"
 #include "tables/text_table.h"
 #include "tensors/format_internal.h"
 #include "tensors/token_text.h"
@@ -77,10 +78,11 @@ static enum attn_status write_picture(const struct attn_explanation *row,
     append_title(&title, row, labels);
     status = append_note(&note, row, labels, err);
     if (status == ATTN_OK && attn_buffer_string(&title) && attn_buffer_string(&note)) {
+        const size_t marks = attn_table_find(table, "mark");
         const struct attn_table_picture picture = {.view = {.rows = ATTN_TABLE_COLUMN(0),
                                                             .texts = ATTN_TABLE_COLUMN(1),
-                                                            .marks = ATTN_TABLE_COLUMN(2),
-                                                            .values = ATTN_TABLE_COLUMN(3),
+                                                            .marks = ATTN_TABLE_COLUMN(marks),
+                                                            .values = ATTN_TABLE_COLUMN(2),
                                                             .traits = ATTN_VIEW_PARTS,
                                                             .quantity = title.data},
                                                    .note = note.data,
@@ -106,9 +108,8 @@ enum attn_status attn_explanation_draw(const struct attn_explanation *row,
                                        const struct attn_output *output, struct attn_error *err)
 {
     struct attn_labels of_stack = attn_labels_of_stack(labels);
-    const struct attn_explained_run run = {.labels = &of_stack};
     struct attn_selection *stack;
-    struct attn_explained_grid grid = {0};
+    struct attn_table *table = NULL;
     enum attn_status status;
 
     if (row->n_cell > MOST_KEYS) {
@@ -119,10 +120,10 @@ enum attn_status attn_explanation_draw(const struct attn_explanation *row,
     }
     ATTN_TRY(attn_selection_copy_stack(labels->selection, row->at.stack, &stack, err));
     of_stack.selection = stack;
-    status = attn_explanation_tabulate(row, &run, ATTN_EXPLAINED_ROW, MOST_KEYS, &grid, err);
+    status = attn_explanation_tabulate(row, &of_stack, &table, err);
     if (status == ATTN_OK)
-        status = write_picture(row, &of_stack, grid.table, options, output, err);
-    attn_table_free(grid.table);
+        status = write_picture(row, &of_stack, table, options, output, err);
+    attn_table_free(table);
     attn_selection_free(stack);
     return status;
 }
