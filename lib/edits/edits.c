@@ -218,7 +218,7 @@ enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct att
         attn_edit_parts_note_hidden(scope->notes, list->parts + range.first,
                                     range.end - range.first, 0);
     }
-    return attn_edits_split(scope->model, list, err);
+    return attn_edits_split(scope->before, list, err);
 }
 
 /* Whether SELECTION has heads besides those of the encoder. */
@@ -284,15 +284,15 @@ static enum attn_status check_sketches(const struct attn_edit_scope *scope,
                                        const struct attn_attention *layers,
                                        struct attn_edit_list *list, struct attn_error *err)
 {
-    const struct attn_model *encoder = attn_model_before(scope->model);
+    const struct attn_before *before = scope->before;
 
     drop_text(list);
-    ATTN_TRY(attn_edits_split(scope->model, list, err));
+    ATTN_TRY(attn_edits_split(scope->before, list, err));
     ATTN_TRY(attn_session_check_edits(layers, scope->dims, list->items, list->n, err));
-    if (list->n_encoder == 0)
+    if (before->n_edit == 0)
         return ATTN_OK;
-    return attn_session_check_edits(attn_model_config(encoder)->attention, scope->dims->encoder,
-                                    attn_edits_of_encoder(list), list->n_encoder, err);
+    return attn_session_check_edits(attn_model_config(before->model)->attention,
+                                    scope->dims->encoder, before->edits, before->n_edit, err);
 }
 
 enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
@@ -300,18 +300,19 @@ enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
                                         const struct attn_attention *layers, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(model);
-    const struct attn_model *encoder = attn_model_before(model);
-    struct attn_dims dims = attn_config_dims(config, 1), encoder_dims;
-    const struct attn_edit_scope scope = {.edits = edits, .model = model, .dims = &dims};
+    struct attn_before before = {.model = attn_model_before(model)};
+    struct attn_dims dims = attn_config_dims(config, 1);
+    const struct attn_edit_scope scope = {
+        .edits = edits, .model = model, .dims = &dims, .before = &before};
     struct attn_edit_list list = {0};
     enum attn_status status = attn_edits_check_given(edits, err);
 
     layers = layers ? layers : config->attention;
     attn_attention_set_dims(layers, &dims);
-    if (encoder) {
-        encoder_dims = attn_config_dims(attn_model_config(encoder), 1);
-        attn_attention_set_dims(attn_model_config(encoder)->attention, &encoder_dims);
-        dims.encoder = &encoder_dims;
+    if (before.model) {
+        before.dims = attn_config_dims(attn_model_config(before.model), 1);
+        attn_attention_set_dims(attn_model_config(before.model)->attention, &before.dims);
+        dims.encoder = &before.dims;
     }
     if (status == ATTN_OK)
         status = attn_edit_parts_create(edits, &list.parts, &list.n_part, err);
@@ -320,6 +321,7 @@ enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
     if (status == ATTN_OK)
         status = check_sketches(&scope, layers, &list, err);
     attn_edits_release(&list);
+    attn_before_release(&before);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
@@ -329,7 +331,6 @@ void attn_edits_release(struct attn_edit_list *list)
     attn_free(list->parts);
     attn_free(list->links);
     attn_edit_means_release(&list->means);
-    attn_free(list->has_encoder_effect);
     *list = (struct attn_edit_list){0};
 }
 
@@ -342,7 +343,7 @@ void attn_edits_find_effects(const struct attn_edit_list *list, const struct att
         const size_t edit = list->links[i].edit;
 
         if (edit < list->n ? attn_session_edit_has_effect(session, sequence, edit)
-                           : list->has_encoder_effect[edit - list->n])
+                           : list->before->has_effect[edit - list->n])
             list->parts[list->links[i].part].n_idle = 0;
     }
 }

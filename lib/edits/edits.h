@@ -15,8 +15,7 @@
 #include "base/status_internal.h"
 #include "edits/intervention.h"
 #include "forward/session.h"
-#include "input/sequence.h"
-#include "input/tower.h"
+#include "input/before.h"
 
 /* The field of a request (struct attn_request_edits) that produced an edit. */
 enum attn_edit_option {
@@ -60,18 +59,16 @@ struct attn_edit_means {
 
 /* Initialize with = {0}; end with attn_edits_release. */
 struct attn_edit_list {
-    /* [n + n_encoder] owns; first the edits of the model that is fed the text, then those of its
-     * encoder, which name it */
+    /* [n] owns; of the model that is fed the text. Those of the model before it follow, which name
+     * it, and which before->edits are. */
     struct attn_edit *items;
-    size_t n, n_encoder, capacity;
-    struct attn_edit_part *parts; /* [n_part] owns */
+    size_t n, capacity;
+    const struct attn_before *before; /* borrowed; NULL: there are no edits of one */
+    struct attn_edit_part *parts;     /* [n_part] owns */
     size_t n_part;
     struct attn_edit_link *links; /* [n_link] owns */
     size_t n_link, link_capacity;
     struct attn_edit_means means; /* owns; the means that edits write */
-    /* [n_encoder] owns; the edits of the encoder that changed a value in its run; NULL: none */
-    bool *has_encoder_effect;
-    size_t n_encoder_row; /* number of rows that the edits of the encoder changed */
 };
 
 /* The run whose tensors the edits change. Everything is borrowed. */
@@ -81,20 +78,14 @@ struct attn_edit_scope {
     const struct attn_model *model;
     const struct attn_dims *dims; /* with the sizes of the encoder, if the model has one */
     const struct attn_sequence *text, *source;
-    const struct attn_tower_pass *tower; /* of the pictures of the text, without edits; or NULL */
-    const struct attn_sequence *tile;    /* one of these pictures */
+    struct attn_before *before; /* receives the edits of its model */
+    struct attn_feed_progress progress;
     const struct attn_session_options *session; /* options for a run without edits, with the
                                                    attention of this run; its pool computes means */
 };
 
-/* Returns the edits of the encoder, list->n_encoder of them. */
-static inline const struct attn_edit *attn_edits_of_encoder(const struct attn_edit_list *list)
-{
-    return list->items + list->n;
-}
-
 /* Fills LIST, which is {0}, with the edits of SCOPE. If means are needed, runs the text once
- * without edits, and its encoder, which fills source->embedded. Errors have a stage. */
+ * without edits, after the rows before it are made. Errors have a stage. */
 enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct attn_edit_list *list,
                                  struct attn_error *err);
 void attn_edits_release(struct attn_edit_list *list);

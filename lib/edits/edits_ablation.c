@@ -11,7 +11,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "input/encoder.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -279,34 +278,31 @@ static bool has_stack(const struct attn_edit_means *means, bool is_of_encoder)
     return i < means->n;
 }
 
-/* Runs the stacks that MEANS are of, without edits, and adds their values to MEANS. If
- * source.is_later, a decoder's means need a run of the encoder, too. */
+/* Runs the stacks that MEANS are of, without edits, and adds their values to MEANS. Makes the rows
+ * before the text, if they are due. */
 static enum attn_status run_text(const struct attn_edit_scope *scope, struct attn_edit_means *means,
                                  struct attn_error *err)
 {
-    struct attn_sequence source = *scope->source;
-    struct attn_encoder_rows made = {.final = source.embedded};
-    struct attn_pass pass = {
-        .model = scope->model, .text = scope->text, .source = &source, .options = *scope->session};
-    struct attn_pass of_encoder = attn_encoder_pass_of(scope->model, scope->source, scope->session);
+    struct attn_before *before = scope->before;
+    struct attn_before_pass first = attn_before_pass_of(before, scope->session);
+    struct attn_pass pass = {.model = scope->model,
+                             .text = scope->text,
+                             .source = scope->source,
+                             .options = *scope->session};
     struct attn_selection *selection;
     struct attn_trace trace = {.on_event = attn_edit_means_add, .user = means};
     enum attn_status status = ATTN_OK;
 
     ATTN_TRY(attn_edits_select(means->edits, means->n, scope->dims, &selection, err));
     trace.selection = selection;
-    pass.options.trace = of_encoder.options.trace = &trace;
+    pass.options.trace = &trace;
     pass.options.cache = ATTN_CACHE_ONE_LAYER;
-    if (scope->tower && has_stack(means, true)) {
-        struct attn_tower_pass tower = *scope->tower;
-
-        tower.options.trace = &trace;
-        tower.n_watched = tower.n_tile;
-        status = attn_tower_watch(&tower, err);
-    } else if (has_stack(means, true) || source.is_later) {
-        status = attn_encoder_run(&of_encoder, &made, err);
-    }
-    source.is_later = false;
+    first.progress = scope->progress;
+    first.options.trace = has_stack(means, true) ? &trace : NULL;
+    first.n_shown = before->n_chosen;
+    if (first.options.trace || before->is_due)
+        status = attn_before_run(&first, before->is_due ? before->reader->embedded : NULL, err);
+    before->is_due &= status != ATTN_OK;
     if (status == ATTN_OK && has_stack(means, false))
         status = attn_pass_run(&pass, NULL, err);
     attn_selection_free(selection);
@@ -322,12 +318,14 @@ enum attn_status attn_edits_add_means(const struct attn_edit_scope *scope,
     ATTN_TRY(attn_edits_add_ablations(scope, list, range, err));
     list->means = (struct attn_edit_means){.edits = list->items + first, .n = list->n - first};
     ATTN_TRY(attn_edit_means_begin(&list->means, scope->dims, err));
-    for (size_t i = 0; scope->tower && scope->tower->n_tile > 1 && i < list->means.n; i++)
+    const size_t n_picture = attn_before_n_picture(scope->before);
+
+    for (size_t i = 0; n_picture > 1 && i < list->means.n; i++)
         if (list->means.edits[i].at.stack == ATTN_STACK_TOWER && !list->means.items[i].sums)
             return attn_refuse(err, ATTN_STAGE_OPTIONS,
                                "`ablate`: the mean of '%s' is of one picture, and %zu are edited: "
                                "expected one in `tiles`",
-                               attn_site_name(list->means.edits[i].at.site), scope->tower->n_tile);
+                               attn_site_name(list->means.edits[i].at.site), n_picture);
     ATTN_TRY(run_text(scope, &list->means, err));
     attn_edit_means_finish(&list->means);
     return ATTN_OK;

@@ -16,8 +16,9 @@ enum attn_status attn_edits_append(struct attn_edit_list *list, const struct att
 enum attn_status attn_edits_link(struct attn_edit_list *list, size_t edit, size_t part,
                                  struct attn_error *err);
 
-/* Moves the edits of MODEL's encoder behind the others, when all edits are in LIST. */
-enum attn_status attn_edits_split(const struct attn_model *model, struct attn_edit_list *list,
+/* Moves the edits of the model of BEFORE, which receives them, behind the others, when all edits
+ * are in LIST. */
+enum attn_status attn_edits_split(struct attn_before *before, struct attn_edit_list *list,
                                   struct attn_error *err);
 
 /* Parts FIRST .. END-1 of the list, all of one option. */

@@ -17,47 +17,50 @@ struct attn_edit_scope attn_edit_scope_at(const struct attn_edit_scope *scope,
         return of_stack;
     of_stack.model = attn_model_before(scope->model);
     of_stack.dims = scope->dims->encoder;
-    of_stack.text = scope->tower ? scope->tile : scope->source;
+    of_stack.text = attn_before_input(scope->before);
     of_stack.source = &no_source;
     return of_stack;
 }
 
-/* Moves the edits of the encoder behind the others, in their order. MOVED [list->n] is scratch for
+/* Moves the edits of BEFORE behind the others, in their order. MOVED [list->n] is scratch for
  * edits, NUMBERS [list->n] for their new numbers. */
-static void split(struct attn_edit_list *list, struct attn_edit *moved, size_t *numbers)
+static void split(struct attn_before *before, struct attn_edit_list *list, struct attn_edit *moved,
+                  size_t *numbers)
 {
     const size_t n = list->n;
     size_t n_own = 0;
 
     for (size_t i = 0; i < n; i++)
         n_own += !attn_stack_is_encoder(list->items[i].at.stack);
-    list->n = list->n_encoder = 0;
+    list->n = before->n_edit = 0;
     for (size_t i = 0; i < n; i++) {
         const bool is_own = !attn_stack_is_encoder(list->items[i].at.stack);
 
-        numbers[i] = is_own ? list->n++ : n_own + list->n_encoder++;
+        numbers[i] = is_own ? list->n++ : n_own + before->n_edit++;
         moved[numbers[i]] = list->items[i];
     }
     memcpy(list->items, moved, n * sizeof *moved);
+    before->edits = list->items + n_own;
     for (size_t i = 0; i < list->n_link; i++)
         list->links[i].edit = numbers[list->links[i].edit];
 }
 
-enum attn_status attn_edits_split(const struct attn_model *model, struct attn_edit_list *list,
+enum attn_status attn_edits_split(struct attn_before *before, struct attn_edit_list *list,
                                   struct attn_error *err)
 {
     struct attn_edit *moved;
     size_t *numbers;
     bool has_memory;
 
-    if (list->n == 0 || !attn_model_before(model))
+    if (list->n == 0 || !before->model)
         return ATTN_OK;
     moved = attn_alloc(list->n, sizeof *moved, err);
     numbers = attn_alloc(list->n, sizeof *numbers, err);
-    list->has_encoder_effect = attn_alloc(list->n, sizeof *list->has_encoder_effect, err);
-    has_memory = moved && numbers && list->has_encoder_effect;
+    before->has_effect = attn_alloc(list->n, sizeof *before->has_effect, err);
+    has_memory = moved && numbers && before->has_effect;
+    list->before = before;
     if (has_memory)
-        split(list, moved, numbers);
+        split(before, list, moved, numbers);
     attn_free(moved);
     attn_free(numbers);
     return has_memory ? ATTN_OK : ATTN_NO_MEMORY;

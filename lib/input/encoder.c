@@ -116,47 +116,6 @@ enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struc
     return status;
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
-
-/* The user data of `store_final_rows`: where the final rows go, and the trace that the events are
- * forwarded to. */
-struct keeping {
-    struct attn_trace trace; /* its selection may be NULL: no events are forwarded */
-    struct attn_location at; /* the final rows */
-    float *rows;             /* or NULL */
-};
-
-static enum attn_status store_final_rows(void *user, const struct attn_trace_event *event,
-                                         struct attn_error *err)
-{
-    const struct keeping *keeping = user;
-
-    if (keeping->rows && event->at.site == keeping->at.site && event->at.layer == keeping->at.layer)
-        attn_trace_keep_rows(event, NULL, event->n_col, keeping->rows);
-    return keeping->trace.selection ? attn_trace_hand_on(&keeping->trace, event, err) : ATTN_OK;
-}
-
-/* Creates a selection of the tensors that the trace wants and of the final rows. All rows and heads
- * are computed if they are needed for these, or if edits are counted in them. */
-static enum attn_status select_tensors(const struct attn_dims *dims, const struct keeping *keeping,
-                                       bool has_edits, struct attn_selection **chosen,
-                                       struct attn_error *err)
-{
-    const struct attn_selection *selection = keeping->trace.selection;
-    struct attn_site_set sites =
-        keeping->rows ? ATTN_SITES(keeping->at.site) : (struct attn_site_set){0};
-
-    ATTN_TRY(selection && !keeping->rows && !has_edits
-                 ? attn_selection_copy_stack(selection, ATTN_STACK_ENCODER, chosen, err)
-                 : attn_selection_create(dims, chosen, err));
-    if (selection) /* the other sites are derived, not computed by the encoder */
-        attn_sites_extend(
-            &sites,
-            attn_sites_common(attn_selection_sites_of(selection, ATTN_STACK_ENCODER), dims->sites));
-    attn_selection_clear_sites(*chosen);
-    return attn_sites_are_empty(sites) ? ATTN_OK : attn_selection_set_sites(*chosen, sites, err);
-}
-
 struct attn_sequence attn_encoder_input(const struct attn_sequence *source)
 {
     return (struct attn_sequence){.n = source->n,
@@ -166,59 +125,4 @@ struct attn_sequence attn_encoder_input(const struct attn_sequence *source)
                                   .pixels = source->pixels,
                                   .grid = source->grid,
                                   .numbers = source->numbers};
-}
-
-struct attn_pass attn_encoder_pass_of(const struct attn_model *model,
-                                      const struct attn_sequence *source,
-                                      const struct attn_session_options *options)
-{
-    struct attn_session_options own = ATTN_SESSION_OPTIONS_DEFAULT;
-
-    own.n_max = source->n;
-    own.cache = ATTN_CACHE_ONE_LAYER;
-    own.pool = options->pool;
-    own.cancel = options->cancel;
-    own.isa = options->isa;
-    own.gemm = options->gemm;
-    own.needs_float32 = options->needs_float32;
-    own.key_mask = source->key_mask;
-    own.n_key_mask = source->n;
-    own.embeddings_name = source->name;
-    own.positions = source->numbers;
-    own.reads_once = options->reads_once;
-    return (struct attn_pass){
-        .model = model->encoder ? model->encoder : model->tower, .text = source, .options = own};
-}
-
-enum attn_status attn_encoder_run(const struct attn_pass *pass, struct attn_encoder_rows *made,
-                                  struct attn_error *err)
-{
-    const struct attn_config *config = attn_model_config(pass->model);
-    const struct attn_dims dims = attn_config_dims(config, pass->text->n);
-    const struct attn_sequence text = attn_encoder_input(pass->text);
-    const bool is_at_end = config->has_final_norm;
-    const struct attn_trace none = {0}, given = pass->options.trace ? *pass->options.trace : none;
-    struct keeping keeping = {given,
-                              {.site = is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
-                               .layer = is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1},
-                              made ? made->final : NULL};
-    struct attn_trace all = {.on_event = store_final_rows, .user = &keeping};
-    struct attn_pass own = *pass;
-    struct attn_session *session = NULL;
-    struct attn_selection *chosen = NULL;
-    enum attn_status status =
-        select_tensors(&dims, &keeping, pass->options.n_edit > 0, &chosen, err);
-
-    all.selection = chosen;
-    own.text = &text;
-    own.options.trace = &all;
-    if (status == ATTN_OK)
-        status = attn_pass_run(&own, &session, err);
-    if (status == ATTN_OK && made)
-        made->n_edited = attn_session_n_edited_row(session);
-    for (size_t i = 0; status == ATTN_OK && made && made->has_effect && i < own.options.n_edit; i++)
-        made->has_effect[i] |= attn_session_edit_has_effect(session, 0, i);
-    attn_session_free(session);
-    attn_selection_free(chosen);
-    return status;
 }

@@ -23,7 +23,7 @@ static enum attn_status set_source(const struct attn_pass *pass, struct attn_ses
     const struct attn_sequence *source = pass->source;
     const bool has_source = source && source->n > 0;
 
-    if ((pass->text && pass->text->is_later) || (has_source && source->is_later))
+    if (pass->is_early)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`is_once` is set, and more is asked of the run");
     if (!has_source)

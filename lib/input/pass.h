@@ -18,7 +18,8 @@
 struct attn_pass {
     const struct attn_model *model;
     const struct attn_sequence *text;
-    const struct attn_sequence *source;  /* its rows are the source, if it has some; or NULL */
+    const struct attn_sequence *source; /* its rows are the source, if it has some; or NULL */
+    bool is_early; /* the rows of text or source were not made yet (before.h): it is refused */
     struct attn_session_options options; /* with trace and edits */
     size_t n_uncounted; /* number of edits, from the first on, whose changed rows are not counted */
     struct attn_feed_progress progress;

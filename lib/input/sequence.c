@@ -9,6 +9,7 @@
 #include "formats/tensor_files_internal.h"
 #include "input/encoder.h"
 #include "input/log_mel.h"
+#include "input/pass.h"
 #include "input/pixels_internal.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"
@@ -557,7 +558,6 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
     sequence->fed = sequence->rows;
     ATTN_TRY(ATTN_ALLOC(sequence->embedded, sequence->n * reader->config.d_model, err));
     sequence->rows = sequence->embedded;
-    sequence->is_later = encoder;
     return encoder ? ATTN_OK
                    : attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
 }

@@ -35,15 +35,14 @@ struct attn_sequence {
     const float *rows;       /* [n, d] rows of the input, or `embedded`; NULL for ids */
     const char *name; /* the array of the rows, for messages; NULL: the model computes them */
     struct attn_encoding encoding; /* of a text: its tokens and their offsets */
-    float *embedded;               /* owns; the embeddings of a source that is a text, or the final
-                                      rows of an encoder */
+    float *embedded;               /* owns; the embeddings of a source that is a text, or the rows
+                                      that are made before the decoder runs (before.h) */
     /* [n, d] the rows that an encoder reads instead of ids: from the input, or in `heard`. */
     const float *fed;
     float *heard;           /* owns; rows made from sound */
     struct attn_pool *pool; /* set before a source is read, for an encoder; or NULL */
     enum attn_gemm gemm;    /* set before; how the convolutions over sound are multiplied */
     enum attn_isa isa;      /* set before; the best instruction set to use for them */
-    bool is_later;          /* the caller runs the encoder (encoder.h), which fills `embedded` */
     /* The pixels of a picture, from the input or in `made`; NULL for other inputs. */
     const struct attn_pixels *pixels;
     struct attn_pixels made;         /* owns; the pixels, if they were read from a file */

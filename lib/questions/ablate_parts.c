@@ -28,7 +28,7 @@ static enum attn_status list_stack(const struct attn_ablation *ablation,
     enum attn_status status = ATTN_OK;
 
     ATTN_TRY(stack == ATTN_STACK_TOWER
-                 ? attn_select_heads(list, &run->encoder_dims, &selection, err)
+                 ? attn_select_heads(list, &run->before.dims, &selection, err)
                  : attn_edit_select_heads(list, stack == ATTN_STACK_ENCODER,
                                           attn_selection_dims(run->selection), &selection, err));
     if (selection)
@@ -216,11 +216,10 @@ static enum attn_status find_means(struct attn_ablation *ablation, struct attn_e
     bool is_short;
 
     ablation->means = (struct attn_edit_means){.edits = ablation->edits, .n = ablation->tensors.n};
-    ATTN_TRY(attn_edit_means_begin(&ablation->means,
-                                   attn_ablate_is_of_tower(ablation)
-                                       ? &run->encoder_dims
-                                       : attn_selection_dims(run->selection),
-                                   err));
+    ATTN_TRY(attn_edit_means_begin(
+        &ablation->means,
+        attn_ablate_is_of_tower(ablation) ? &run->before.dims : attn_selection_dims(run->selection),
+        err));
     if (ablation->args->n_reference == 0)
         ATTN_TRY(add_means(ablation, run, err));
     for (size_t i = 0; i < ablation->args->n_reference; i++)

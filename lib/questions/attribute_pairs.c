@@ -102,12 +102,11 @@ static enum attn_status check_edits(const struct attn_pair_split *split, struct 
                    ATTN_SITE_NORMALIZED_RESID_MID, ATTN_SITE_NORMALIZED_RESID_POST);
     const struct attn_site_set of_score =
         ATTN_SITES(ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K, ATTN_SITE_QK);
-    const struct attn_edit_list *list = &split->frame.run->edits;
-    const bool is_of_encoder = split->at.stack == ATTN_STACK_ENCODER;
-    const struct attn_edit *edits = is_of_encoder ? attn_edits_of_encoder(list) : list->items;
-    const size_t n = is_of_encoder ? list->n_encoder : list->n;
+    const struct attn_run *run = split->frame.run;
+    size_t n;
+    const struct attn_edit *edits = attn_run_edits(run, split->at.stack, &n);
 
-    if (is_of_encoder && n == 0 && list->n > 0)
+    if (split->at.stack == ATTN_STACK_ENCODER && n == 0 && run->edits.n > 0)
         return attn_error_set(
             err, ATTN_INVALID,
             "all edits are of the decoder, and the score of a head of the encoder "
@@ -146,7 +145,7 @@ static void take_head(struct attn_pair_split *split, const struct attn_location 
     split->layer = attn_location_index(at);
     split->stack.model = is_encoder ? run->model->encoder : run->model;
     split->stack.config = &split->stack.model->config;
-    split->stack.dims = is_encoder ? &run->encoder_dims : attn_selection_dims(run->selection);
+    split->stack.dims = is_encoder ? &run->before.dims : attn_selection_dims(run->selection);
     split->stack.text = is_encoder ? &run->source : &run->text;
     split->stack.layers = is_encoder ? split->stack.config->attention : run->attention.layers;
 }

@@ -123,8 +123,8 @@ static enum attn_status add_encoder(struct attn_derivative *made,
     const struct attn_backward_options options = {
         .trace = wanted->on_event ? &made->encoder_gradients : &made->gradients,
         .text = &made->read_rows,
-        .edits = attn_edits_of_encoder(&run->edits),
-        .n_edit = run->edits.n_encoder};
+        .edits = run->before.edits,
+        .n_edit = run->before.n_edit};
 
     made->read = attn_encoder_input(&run->source);
     made->read_rows = attn_sequence_rows(&made->read, encoder);

@@ -47,8 +47,8 @@ static enum attn_status check_source(const struct attn_patching *patch, struct a
                               "estimates for '%s' are those of keys of one text, and layers of "
                               "'%s' attend to a source: expected z or a site without heads",
                               name, attn_quote_string(attn_model_name(run->model)).text);
-    for (size_t i = 0; i < run->edits.n_encoder; i++)
-        if (attn_edits_of_encoder(&run->edits)[i].data)
+    for (size_t i = 0; i < run->before.n_edit; i++)
+        if (run->before.edits[i].data)
             return attn_error_set(err, ATTN_INVALID,
                                   "estimates over two sources, and an edit of the encoder has "
                                   "values of one of them: expected one that zeroes or scales");
@@ -99,7 +99,7 @@ static double sum_rows(const struct attn_patching *patch, const struct attn_patc
     double sum = 0;
 
     if (part->of.at.stack == ATTN_STACK_ENCODER)
-        return 0 + sums->encoder[layer * patch->base->encoder_dims.n_head + unit];
+        return 0 + sums->encoder[layer * patch->base->before.dims.n_head + unit];
     if (patch->is_by_row && patch->places.n == 0)
         return 0 + rows[part->of.row]; /* turns -0 into 0 */
     for (size_t row = 0; row < sums->n_row; row++)

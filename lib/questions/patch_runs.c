@@ -195,7 +195,7 @@ static struct attn_edit make_edit(const struct attn_patching *patch,
 {
     const struct attn_location *at = &part->of.at;
     const struct attn_dims *dims = at->stack == ATTN_STACK_ENCODER
-                                       ? &patch->base->encoder_dims
+                                       ? &patch->base->before.dims
                                        : attn_selection_dims(patch->base->selection);
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 

@@ -23,13 +23,11 @@ static enum attn_status check_derived(const struct attn_run *run, enum attn_mode
                                       struct attn_site_set sites, struct attn_error *err)
 {
     const struct attn_model *encoder = run->model ? run->model->encoder : NULL;
-    const bool is_of_encoder = stack == ATTN_STACK_ENCODER && encoder;
 
-    return attn_error_of(
-        attn_derived_check(is_of_encoder ? encoder : run->model,
-                           is_of_encoder ? encoder->config.attention : run->attention.layers, sites,
-                           err),
-        "sites", err);
+    return attn_error_of(stack == ATTN_STACK_ENCODER && encoder
+                             ? attn_derived_check(encoder, encoder->config.attention, sites, err)
+                             : attn_derived_check(run->model, run->attention.layers, sites, err),
+                         "sites", err);
 }
 
 /* Selects the sites of LIST. Items may name a stack. A glob selects the sites that the model has; a
@@ -153,7 +151,7 @@ static enum attn_status find_gradients(struct attn_run *run, struct attn_dims *d
     if (!run->asked.has_goal)
         return ATTN_OK;
     attn_sites_extend(&dims->sites, attn_gradient_sites_of(dims->sites));
-    attn_sites_extend(&run->encoder_dims.sites, attn_gradient_sites_of(run->encoder_dims.sites));
+    attn_sites_extend(&run->before.dims.sites, attn_gradient_sites_of(run->before.dims.sites));
     return check_gradients(run, sites, err);
 }
 
@@ -296,13 +294,11 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
 {
     struct attn_request_selection *asked = &run->request.selection;
     const struct attn_request_outputs *outputs = &run->request.outputs;
-    const bool is_of_encoder =
+    const bool is_before =
         !attn_predict_is_asked(&run->request.predict) && attn_selection_is_of_encoder(run->chosen);
-    const struct attn_sequence *text = !is_of_encoder       ? &run->text
-                                       : run->n_watched > 0 ? &run->tile.sequence
-                                                            : &run->source;
-    const enum attn_model_stack stack = is_of_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
-    const bool has_queries = is_of_encoder && attn_number_list_is_given(&asked->queries);
+    const struct attn_sequence *text = is_before ? attn_before_input(&run->before) : &run->text;
+    const enum attn_model_stack stack = is_before ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
+    const bool has_queries = is_before && attn_number_list_is_given(&asked->queries);
 
     for (size_t i = 0; has_queries && i < outputs->n; i++)
         if (outputs->items[i].format->holds_stacks)
@@ -317,36 +313,36 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
                           "queries", err));
         ATTN_TRY(narrow(run->chosen, asked, err));
     }
-    if (is_of_encoder)
+    if (is_before)
         asked->queries = (struct attn_number_list){0}; /* selects all rows of the decoder */
     return merges_words(run) && text->words ? attn_words_widen(text->words, run->chosen, stack, err)
                                             : ATTN_OK;
 }
 
-/* Numbers the pictures of LIST. */
-static enum attn_status number_tiles(struct attn_run *run, const struct attn_number_list *list,
-                                     struct attn_error *err)
+/* Chooses the pictures of LIST; all, if it is not given. */
+static enum attn_status choose_pictures(struct attn_run *run, const struct attn_number_list *list,
+                                        struct attn_error *err)
 {
     const struct attn_dims dims = {.n_position = run->text.seen.n_picture};
     struct attn_selection *chosen;
     enum attn_status status;
 
-    ATTN_TRY(ATTN_ALLOC(run->tiles, dims.n_position, err));
     ATTN_TRY(attn_selection_create(&dims, &chosen, err));
     status = attn_number_list_is_given(list)
                  ? attn_selection_choose_queries(chosen, ATTN_STACK_ONLY, list, err)
                  : ATTN_OK;
     for (size_t i = 0; status == ATTN_OK && i < dims.n_position; i++)
         if (attn_selection_has_query(chosen, ATTN_STACK_ONLY, i))
-            run->tiles[run->n_tile++] = i;
+            run->before.chosen[run->before.n_chosen++] = i;
     attn_selection_free(chosen);
     return status;
 }
 
-enum attn_status attn_run_find_tiles(struct attn_run *run, struct attn_error *err)
+enum attn_status attn_run_choose_pictures(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request_selection *asked = &run->request.selection;
     const struct attn_request_outputs *outputs = &run->request.outputs;
+    struct attn_before *before = &run->before;
     const bool is_watched = attn_list_names_tower(asked->sites);
     const bool is_named =
         is_watched || (run->model->tower && attn_edits_name_tower(&run->request.edits));
@@ -362,14 +358,14 @@ enum attn_status attn_run_find_tiles(struct attn_run *run, struct attn_error *er
                               "edit names 'tower:'");
     if (!is_named)
         return ATTN_OK;
-    ATTN_TRY(attn_error_in(number_tiles(run, &asked->tiles, err), "tiles", err));
-    run->n_watched = !is_watched ? 0 : has_tiles ? run->n_tile : 1;
-    for (size_t i = 0; run->n_watched > 1 && i < outputs->n; i++)
+    ATTN_TRY(attn_error_in(choose_pictures(run, &asked->tiles, err), "tiles", err));
+    before->n_shown = !is_watched ? 0 : has_tiles ? before->n_chosen : 1;
+    for (size_t i = 0; before->n_shown > 1 && i < outputs->n; i++)
         if (!outputs->items[i].format->holds_arrays)
             return attn_error_set(err, ATTN_INVALID,
                                   "`%s` shows one picture of the tower, and `tiles` chooses %zu",
-                                  outputs->items[i].format->name, run->n_watched);
-    return attn_tower_take(run->model, &run->text, run->tiles[0], &run->tile, err);
+                                  outputs->items[i].format->name, before->n_shown);
+    return ATTN_OK;
 }
 
 enum attn_status attn_run_choose(struct attn_run *run, struct attn_dims *dims, size_t n_batch,

@@ -2,9 +2,9 @@
 #ifndef ATTN_RUN_HOST_INTERNAL_H
 #define ATTN_RUN_HOST_INTERNAL_H
 
+#include "input/before.h"
 #include "input/input.h"
 #include "input/pixels_internal.h"
-#include "input/tower.h"
 #include "predict/answer.h"
 #include "run/run_extra.h"
 #include "tensors/outputs.h"

@@ -9,7 +9,6 @@
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
-#include "input/encoder.h"
 #include "input/pixels_internal.h"
 #include "inspect/cost.h"
 #include "measures/head_mix.h"
@@ -89,10 +88,11 @@ static const struct attn_backdrop *find_tile(struct attn_run *run)
 {
     const struct attn_picture_prompt *seen = &run->text.seen;
     const struct attn_pixels *pixels = seen->pixels;
-    const bool is_whole = run->tiles[0] + 1 == seen->n_picture;
+    const struct attn_image_grid *grid = &attn_before_input(&run->before)->grid;
+    const size_t tile = run->before.chosen[0];
+    const bool is_whole = tile + 1 == seen->n_picture;
     const size_t n_down = is_whole ? 1 : seen->tile_rows, n_across = is_whole ? 1 : seen->tile_cols;
-    const size_t down = is_whole ? 0 : run->tiles[0] / n_across;
-    const size_t across = is_whole ? 0 : run->tiles[0] % n_across;
+    const size_t down = is_whole ? 0 : tile / n_across, across = is_whole ? 0 : tile % n_across;
     const size_t height = pixels->shown_height / n_down, width = pixels->shown_width / n_across;
 
     if (!pixels->shown || height == 0 || width == 0)
@@ -102,15 +102,15 @@ static const struct attn_backdrop *find_tile(struct attn_run *run)
         .height = height,
         .width = width,
         .stride = pixels->shown_width,
-        .n_row = run->tile.sequence.grid.n_row,
-        .n_col = run->tile.sequence.grid.n_col};
+        .n_row = grid->n_row,
+        .n_col = grid->n_col};
     return &run->backdrop;
 }
 
 static void set_labels(struct attn_run *run)
 {
-    const bool is_of_tower =
-        run->selection && run->n_watched > 0 && attn_selection_is_of_encoder(run->selection);
+    const bool is_of_picture = run->selection && attn_before_n_picture(&run->before) > 0 &&
+                               attn_selection_is_of_encoder(run->selection);
     const struct attn_request_reading *reading = &run->request.reading;
 
     run->labels = (struct attn_labels){
@@ -135,9 +135,9 @@ static void set_labels(struct attn_run *run)
         .n_back = run->text.encoding.n_back,
         .texts =
             run->request.input.pair && run->text.encoding.n > 0 ? run->text.encoding.texts : NULL,
-        .backdrop = is_of_tower ? find_tile(run) : find_backdrop(run),
+        .backdrop = is_of_picture ? find_tile(run) : find_backdrop(run),
         .region = run->text.seen.region,
-        .seen = is_of_tower ? NULL : find_seen(run),
+        .seen = is_of_picture ? NULL : find_seen(run),
         .pixels = run->text.seen.n_picture > 0 ? run->text.seen.pixels : NULL,
         .maps = run->text.seen.n_picture > 0 ? run->maps : NULL,
     };
@@ -186,87 +186,69 @@ enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
     enum attn_status status =
         attn_backward_check_edits(run->model, run->edits.items, run->edits.n, err);
 
-    if (status == ATTN_OK && run->edits.n_encoder > 0)
-        status = attn_backward_check_edits(attn_model_before(run->model),
-                                           attn_edits_of_encoder(&run->edits), run->edits.n_encoder,
+    if (status == ATTN_OK && run->before.n_edit > 0)
+        status = attn_backward_check_edits(run->before.model, run->before.edits, run->before.n_edit,
                                            err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Encodes the pictures in the text of RUN, with the edits that are known, unless that was done or
- * only tensors of the tower are needed. TRACE, which may be NULL, gets those. */
-static enum attn_status see_pictures(struct attn_run *run, const struct attn_trace *trace,
-                                     struct attn_pool *pool, struct attn_error *err)
+static struct attn_feed_progress progress_of(const struct attn_run *run)
 {
-    struct attn_tower_pass tower = attn_run_tower_pass(run);
-    const bool is_alone = trace && run->n_watched > 0 &&
-                          attn_selection_is_of_encoder(trace->selection) &&
-                          !attn_predict_is_asked(&run->request.predict);
-    enum attn_status status;
-
-    tower.options.pool = pool;
-    tower.options.trace = trace;
-    if (!run->text.is_later || is_alone) {
-        status = attn_tower_watch(&tower, err);
-    } else {
-        status = attn_tower_see(&tower, run->text.embedded, err);
-        run->edits.n_encoder_row = tower.n_edited;
-    }
-    run->text.is_later &= status != ATTN_OK;
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+    return (struct attn_feed_progress){.on_part = run->request.on_part, .user = run->request.user};
 }
 
-/* Runs the encoder, with the edits that are known, if TRACE selects its tensors, or if the source
- * has not been encoded yet. */
-static enum attn_status encode_source(struct attn_run *run, const struct attn_trace *trace,
-                                      struct attn_pool *pool, struct attn_error *err)
+/* Makes the rows before the text, with the edits that are known, if they are due, or runs what
+ * TRACE selects of their model. Of pictures, only those are encoded that TRACE gets if nothing else
+ * is needed. */
+static enum attn_status make_rows(struct attn_run *run, const struct attn_trace *trace,
+                                  struct attn_pool *pool, struct attn_error *err)
 {
     const struct attn_site_set sites =
         trace ? attn_selection_sites_of(trace->selection, ATTN_STACK_ENCODER)
               : (struct attn_site_set){0};
     const struct attn_sequence none = {0};
-    struct attn_derived_scope derived = {
-        .model = run->model->encoder, .text = &none, .source = &none};
-    struct attn_pass pass = attn_run_encoder_pass(run);
-    struct attn_encoder_rows made = {run->source.is_later ? run->source.embedded : NULL,
-                                     run->edits.has_encoder_effect, 0};
+    struct attn_before *before = &run->before;
+    struct attn_before_pass pass = attn_run_before(run);
+    struct attn_derived_scope derived = {.model = before->model, .text = &none, .source = &none};
+    const bool is_watched = before->n_shown > 0 && !attn_sites_are_empty(sites);
+    const bool is_alone = before->pictures && is_watched &&
+                          attn_selection_is_of_encoder(trace->selection) &&
+                          !attn_predict_is_asked(&run->request.predict);
+    float *rows = before->is_due && !is_alone ? before->reader->embedded : NULL;
     struct attn_trace own = trace ? *trace : (struct attn_trace){0};
     struct attn_selection *chosen = NULL;
     struct attn_derivation *derivation = NULL;
     enum attn_status status = ATTN_OK;
 
-    if (run->text.seen.n_picture > 0)
-        return see_pictures(run, trace, pool, err);
-    if (attn_sites_are_empty(sites) && !run->source.is_later)
+    if (!is_watched && !rows)
         return ATTN_OK;
     pass.options.pool = pool;
-    derived.session = pass.options;
-    derived.session.attention = run->model->encoder->config.attention;
+    derived.session = attn_before_session(&pass, 0);
+    derived.session.attention = before->model->config.attention;
     if (trace && attn_derived_is_wanted(trace->selection, ATTN_STACK_ENCODER)) {
         status = attn_selection_copy_stack(trace->selection, ATTN_STACK_ENCODER, &chosen, err);
         own.selection = chosen;
         if (status == ATTN_OK)
             status = attn_derivation_create(&derived, &own, pool, &derivation, err);
     }
-    pass.options.trace = attn_sites_are_empty(sites) ? NULL
-                         : derivation                ? attn_derivation_trace(derivation)
-                                                     : trace;
+    pass.options.trace = !is_watched  ? NULL
+                         : derivation ? attn_derivation_trace(derivation)
+                                      : trace;
     if (status == ATTN_OK)
-        status = attn_encoder_run(&pass, &made, err);
-    run->edits.n_encoder_row = made.n_edited;
-    run->source.is_later &= status != ATTN_OK;
+        status = attn_before_run(&pass, rows, err);
+    if (rows)
+        before->n_edited = pass.n_edited;
+    before->is_due &= status != ATTN_OK;
     attn_derivation_free(derivation);
     attn_selection_free(chosen);
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    return attn_error_at(status, before->pictures ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
 /* Finds the edits. */
 static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
 {
-    const bool needs_means = attn_edits_need_means(&run->request.edits);
     struct attn_session_options session = attn_run_session_options(run);
     struct attn_dims dims = *attn_selection_dims(run->selection);
-    struct attn_tower_pass tower = attn_run_tower_pass(run);
     const struct attn_edit_scope scope = {.edits = &run->request.edits,
                                           .notes = run->like ? (struct attn_notes){0}
                                                              : attn_request_notes(&run->request),
@@ -274,24 +256,20 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
                                           .dims = &dims,
                                           .text = &run->text,
                                           .source = &run->source,
-                                          .tower = run->n_tile > 0 ? &tower : NULL,
-                                          .tile = &run->tile.sequence,
+                                          .before = &run->before,
+                                          .progress = progress_of(run),
                                           .session = &session};
 
     if (run->like && (run->like->text.n != run->text.n || run->like->source.n != run->source.n))
         return ATTN_OK;
-    if (run->model->encoder || run->n_tile > 0)
-        dims.encoder = &run->encoder_dims;
+    if (run->before.n_chosen > 0)
+        dims.encoder = &run->before.dims;
     run->text.words_of = run->like ? &run->like->text : NULL;
     run->source.words_of = run->like ? &run->like->source : NULL;
-    if (needs_means) {
-        session.pool = tower.options.pool = attn_host_pool(run->host, (double)INFINITY);
-        if (run->text.is_later)
-            ATTN_TRY(see_pictures(run, NULL, run->text.pool, err));
-    }
+    if (attn_edits_need_means(&run->request.edits))
+        session.pool = attn_host_pool(run->host, (double)INFINITY);
     ATTN_TRY(attn_edits_find(&scope, &run->edits, err));
-    run->text.is_later |= run->text.seen.n_picture > 0 && run->edits.n_encoder > 0;
-    run->source.is_later &= !needs_means || run->edits.n_encoder > 0; /* encoded with means */
+    run->before.is_due |= run->before.n_edit > 0; /* even if they were made for means */
     return run->asked.has_goal ? attn_run_check_gradients_of_edits(run, err) : ATTN_OK;
 }
 
@@ -334,7 +312,7 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
                                        struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(run->model);
-    const struct attn_model *encoder = run->model->encoder;
+    struct attn_before *before = &run->before;
 
     ATTN_TRY(attn_layer_attention_find(&run->request.attention, config, run->text.n, run->source.n,
                                        &run->attention, err));
@@ -348,20 +326,15 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
     *dims = stack_dims(run->model, run->attention.layers, run->text.n, run->source.n);
     dims->picture = picture_dims(&run->text);
     attn_sites_extend(&dims->sites, attn_derived_sites_of_picture(&dims->picture));
-    if (run->n_tile > 0) {
-        struct attn_picture_dims *picture = &run->encoder_dims.picture;
-
-        run->encoder_dims = stack_dims(run->model->tower, run->model->tower->config.attention,
-                                       run->tile.sequence.n, 0);
-        run->encoder_dims.sites = attn_sites_without(run->encoder_dims.sites, attn_sites_derived());
-        *picture = dims->picture;
-        picture->n_chosen = (uint32_t)run->n_watched;
-        dims->encoder = run->n_watched > 0 ? &run->encoder_dims : NULL;
+    if (before->n_chosen > 0)
+        before->dims = stack_dims(before->model, before->model->config.attention,
+                                  attn_before_input(before)->n, 0);
+    if (attn_before_n_picture(before) > 0) {
+        before->dims.sites = attn_sites_without(before->dims.sites, attn_sites_derived());
+        before->dims.picture = dims->picture;
+        before->dims.picture.n_chosen = (uint32_t)before->n_shown;
     }
-    if (encoder) {
-        run->encoder_dims = stack_dims(encoder, encoder->config.attention, run->source.n, 0);
-        dims->encoder = &run->encoder_dims;
-    }
+    dims->encoder = before->n_shown > 0 ? &before->dims : NULL;
     return ATTN_OK;
 }
 
@@ -395,7 +368,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     struct attn_dims dims;
 
     ATTN_TRY(attn_run_read_input(run, err));
-    ATTN_TRY(attn_error_at(attn_run_find_tiles(run, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(attn_run_choose_pictures(run, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(find_attention(run, &dims, err));
     ATTN_TRY(attn_error_at(attn_run_choose(run, &dims, 1, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(check_maps(run, err));
@@ -549,7 +522,7 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
     ATTN_TRY(prepare_sequence(run, err));
     return request->is_once && !attn_edits_are_given(&request->edits)
                ? ATTN_OK
-               : encode_source(run, NULL, run->source.pool, err);
+               : make_rows(run, NULL, run->source.pool, err);
 }
 
 static enum attn_status prepare_for(struct attn_host *host, const struct attn_run *like,
@@ -615,7 +588,7 @@ void attn_run_free(struct attn_run *run)
         return;
     attn_free(run->queries);
     attn_free(run->query_numbers);
-    attn_free(run->tiles);
+    attn_before_release(&run->before);
     attn_edits_release(&run->edits);
     attn_selection_free(run->chosen);
     attn_layer_attention_release(&run->attention);
@@ -661,8 +634,8 @@ const struct attn_attend_args *attn_run_arrays(const struct attn_run *run)
 const struct attn_edit *attn_run_edits(const struct attn_run *run, enum attn_model_stack stack,
                                        size_t *n)
 {
-    *n = stack == ATTN_STACK_ENCODER ? run->edits.n_encoder : run->edits.n;
-    return stack == ATTN_STACK_ENCODER ? attn_edits_of_encoder(&run->edits) : run->edits.items;
+    *n = stack == ATTN_STACK_ENCODER ? run->before.n_edit : run->edits.n;
+    return stack == ATTN_STACK_ENCODER ? run->before.edits : run->edits.items;
 }
 
 /* --- Performing ------------------------------------------------------------------------------ */
@@ -709,7 +682,7 @@ struct attn_position_numbers attn_run_positions(const struct attn_run *run,
                                                 enum attn_model_stack stack)
 {
     if (stack == ATTN_STACK_ENCODER)
-        return run->n_tile > 0 ? run->tile.sequence.numbers : run->source.numbers;
+        return attn_before_input(&run->before)->numbers;
     return run->text.numbers.n > 0 ? run->text.numbers : attn_picture_prompt_positions(&run->text);
 }
 
@@ -743,16 +716,12 @@ struct attn_masked_scope attn_run_masked_scope(const struct attn_run *run)
                                       .session = attn_run_session_options(run)};
 }
 
-static struct attn_feed_progress progress_of(const struct attn_run *run)
-{
-    return (struct attn_feed_progress){.on_part = run->request.on_part, .user = run->request.user};
-}
-
 struct attn_pass attn_run_pass(const struct attn_run *run)
 {
     struct attn_pass pass = {.model = run->model,
                              .text = &run->text,
                              .source = &run->source,
+                             .is_early = run->before.is_due,
                              .progress = progress_of(run),
                              .options = attn_run_session_options(run)};
 
@@ -761,33 +730,15 @@ struct attn_pass attn_run_pass(const struct attn_run *run)
     return pass;
 }
 
-struct attn_tower_pass attn_run_tower_pass(const struct attn_run *run)
+struct attn_before_pass attn_run_before(const struct attn_run *run)
 {
     struct attn_session_options options = attn_run_session_options(run);
+    struct attn_before_pass pass;
 
-    /* The weights serve all tiles. */
+    /* The weights serve all pictures. */
     options.reads_once = run->text.seen.n_picture == 1 && !run->host->options.reuse;
-    return (struct attn_tower_pass){.model = run->model,
-                                    .text = &run->text,
-                                    .store = &run->host->features,
-                                    .options = options,
-                                    .progress = progress_of(run),
-                                    .edits = attn_edits_of_encoder(&run->edits),
-                                    .n_edit = run->edits.n_encoder,
-                                    .tiles = run->tiles,
-                                    .n_tile = run->n_tile,
-                                    .n_watched = run->n_watched,
-                                    .has_effect = run->edits.has_encoder_effect};
-}
-
-struct attn_pass attn_run_encoder_pass(const struct attn_run *run)
-{
-    const struct attn_session_options options = attn_run_session_options(run);
-    struct attn_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
-
+    pass = attn_before_pass_of(&run->before, &options);
     pass.progress = progress_of(run);
-    pass.options.edits = attn_edits_of_encoder(&run->edits);
-    pass.options.n_edit = run->edits.n_encoder;
     return pass;
 }
 
@@ -954,8 +905,8 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
                                            .source = &run->source,
                                            .session = derived.session,
                                            .reads_once = !run->host->options.reuse,
-                                           .encoder_edits = attn_edits_of_encoder(&run->edits),
-                                           .n_encoder_edit = run->edits.n_encoder};
+                                           .encoder_edits = run->before.edits,
+                                           .n_encoder_edit = run->before.n_edit};
 
     derived.session.n_max += run->asked.continuations.n_more;
     derived.session.edits = gradient.session.edits = run->edits.items;
@@ -973,7 +924,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     }
     ATTN_TRY(feed(run, trace, pool, &feeding->session, err));
     result->n_token = result->n_key = run->text.n;
-    result->n_edited_row = attn_session_n_edited_row(feeding->session) + run->edits.n_encoder_row;
+    result->n_edited_row = attn_session_n_edited_row(feeding->session) + run->before.n_edited;
     ATTN_TRY(predict(run, feeding->session, result, err)); /* edits may change predictions, too */
     attn_edits_find_effects(&run->edits, feeding->session, 0);
     attn_edits_note(&run->edits, attn_request_notes(&run->request), result->n_edited_row);
@@ -1070,7 +1021,7 @@ static enum attn_status begin_mixes(struct attn_run *run, struct attn_error *err
 
     for (size_t i = 0; i < outputs->n; i++)
         is_shown |= outputs->items[i].format->shows_types;
-    if (!is_shown || !run->model || run->n_tile > 0 ||
+    if (!is_shown || !run->model || attn_before_n_picture(&run->before) > 0 ||
         attn_selection_is_of_encoder(run->selection) || !attn_sites_have(sites, ATTN_SITE_PATTERN))
         return ATTN_OK;
     ATTN_TRY(attn_selection_copy(run->selection, &run->watched, err));
@@ -1094,7 +1045,8 @@ static bool needs_parks(const struct attn_run *run)
     const struct attn_request_outputs *outputs = &run->request.outputs;
 
     return outputs->n > 0 && outputs->picture && outputs->picture->hides == ATTN_HIDDEN_SINKS &&
-           run->model && run->n_tile == 0 && !attn_selection_is_of_encoder(run->selection);
+           run->model && attn_before_n_picture(&run->before) == 0 &&
+           !attn_selection_is_of_encoder(run->selection);
 }
 
 /* Makes the pass of RUN. */
@@ -1105,7 +1057,7 @@ static enum attn_status compute(struct attn_run *run, const struct attn_trace *t
     result->n_thread = pool ? attn_pool_n_thread(pool) : 1;
     if (!run->model)
         return perform_arrays(run, trace, pool, result, err);
-    ATTN_TRY(encode_source(run, trace, pool, err));
+    ATTN_TRY(make_rows(run, trace, pool, err));
     return attn_run_feed(run, trace, pool, result, err);
 }
 

@@ -198,8 +198,8 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     else
         ATTN_TRY(attn_sequence_read(&request->reading, &request->input, run->model, run->tokenizer,
                                     &run->text, err));
-    if (run->text.seen.n_picture > 0)
-        ATTN_TRY(attn_tower_prepare(run->model, &run->text, err));
+    ATTN_TRY(attn_before_prepare(&run->before, run->model, &run->text, &run->source,
+                                 &run->host->features, err));
     note_chat(run);
     user = attn_input_is_picture(&request->input)
                ? (struct attn_talk_span){.end = request->input.n_text}

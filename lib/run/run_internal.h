@@ -8,10 +8,10 @@
 #include "edits/edits_internal.h"
 #include "formats/json.h"
 #include "input/arrays_input.h"
+#include "input/before.h"
 #include "input/chat.h"
 #include "input/pass.h"
 #include "input/position.h"
-#include "input/tower.h"
 #include "measures/metric.h"
 #include "measures/parking.h"
 #include "predict/masked_copies.h"
@@ -39,14 +39,11 @@ struct attn_run {
     /* input: tokenizers are borrowed from the host, or NULL */
     const struct attn_tokenizer *tokenizer, *source_tokenizer;
     struct attn_sequence text, source;
-    struct attn_chat_text chat;     /* if the text is a conversation: its messages and places */
-    struct attn_tower_picture tile; /* one of the pictures of the text, whose tower is watched */
-    /* [n_tile] owns; the pictures whose tower is edited, of which the first are watched; none if
-     * nothing of the tower is named */
-    size_t *tiles;
-    size_t n_tile, n_watched;
-    struct attn_layer_attention attention; /* attention: of layers, and sizes of an encoder */
-    struct attn_dims encoder_dims;
+    struct attn_chat_text chat; /* if the text is a conversation: its messages and places */
+    /* The encoder of the source, or the tower of the pictures. Of these, those are chosen whose
+     * tower is named by a site or an edit. */
+    struct attn_before before;
+    struct attn_layer_attention attention;  /* attention: of layers */
     const struct attn_selection *selection; /* selection: the request's, or `chosen` */
     struct attn_selection *chosen;          /* owns, or NULL */
     /* Own; the queries of the request without words, or those that it does not name; or NULL. */
@@ -82,8 +79,8 @@ enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *er
 enum attn_status attn_run_refuse_picture(const struct attn_run *run, const char *what,
                                          struct attn_error *err);
 
-/* Finds the pictures whose tower is watched or edited. */
-enum attn_status attn_run_find_tiles(struct attn_run *run, struct attn_error *err);
+/* Chooses the pictures whose tower is watched or edited. */
+enum attn_status attn_run_choose_pictures(struct attn_run *run, struct attn_error *err);
 
 /* Selects the tensors. DIMS are the sizes; sites of gradients are added if the request needs them.
  * Heads of arrays are those of one of N_BATCH batches, in all of which they are selected. */
@@ -139,11 +136,10 @@ struct attn_position_numbers attn_run_positions(const struct attn_run *run,
  * without a trace. */
 struct attn_session_options attn_run_session_options(const struct attn_run *run);
 
-/* Return a pass over the text of RUN, and one of its encoder or of its tower, with its edits.
- * Borrow from RUN. */
+/* Return a pass over the text of RUN, and one of what runs before it, with its edits. Borrow from
+ * RUN. */
 struct attn_pass attn_run_pass(const struct attn_run *run);
-struct attn_pass attn_run_encoder_pass(const struct attn_run *run);
-struct attn_tower_pass attn_run_tower_pass(const struct attn_run *run);
+struct attn_before_pass attn_run_before(const struct attn_run *run);
 
 /* Returns the scope for questions about tokens. Borrows from RUN. */
 struct attn_answer_scope attn_run_answer_scope(const struct attn_run *run);

@@ -8,7 +8,6 @@
 #include "base/status_internal.h"
 #include "edits/edits_internal.h"
 #include "forward/session_internal.h"
-#include "input/encoder.h"
 #include "model/config_internal.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
@@ -35,7 +34,7 @@ struct trial {
     const float *resid;              /* [T, D] resid_pre of that layer, or NULL */
     struct attn_location encoder_at; /* the same for the encoder, if `edits` has edits of it */
     const float *encoder_resid;
-    size_t n_encoder_row; /* becomes the number of rows of the encoder that `edits` changed */
+    size_t n_row_before; /* becomes the number of rows that `edits` changed before the text */
 };
 
 enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn_error *err)
@@ -58,18 +57,16 @@ static bool is_to_come(const struct beginning_place *place, enum attn_site site)
     return attn_site_is_before(place->has_z ? ATTN_SITE_Z : ATTN_SITE_RESID_PRE, site);
 }
 
-/* Copies those edits of RUN, or of its encoder (IS_OF_ENCODER), that a pass from PLACE on still
- * applies to EDITS (NULL: only counts them). Returns their number. Edits before PLACE are already
- * contained in the tensors with which the pass begins. */
-static size_t copy_edits_of(const struct attn_run *run, bool is_of_encoder,
+/* Copies those edits of STACK of RUN that a pass from PLACE on still applies to EDITS (NULL: only
+ * counts them). Returns their number. Edits before PLACE are already contained in the tensors with
+ * which the pass begins. */
+static size_t copy_edits_of(const struct attn_run *run, enum attn_model_stack stack,
                             const struct beginning_place *place, struct attn_edit *edits)
 {
-    const struct attn_model *model = is_of_encoder ? run->model->encoder : run->model;
+    const struct attn_model *model = stack == ATTN_STACK_ENCODER ? run->before.model : run->model;
     const struct attn_dims dims = attn_config_dims(attn_model_config(model), 1);
-    const struct attn_edit *items =
-        is_of_encoder ? attn_edits_of_encoder(&run->edits) : run->edits.items;
-    const size_t n_item = is_of_encoder ? run->edits.n_encoder : run->edits.n;
-    size_t n = 0;
+    size_t n_item, n = 0;
+    const struct attn_edit *items = attn_run_edits(run, stack, &n_item);
 
     for (size_t i = 0; i < n_item; i++) {
         struct attn_edit edit = items[i];
@@ -103,18 +100,18 @@ static size_t copy_edits_of(const struct attn_run *run, bool is_of_encoder,
 static size_t copy_edits(const struct attn_run *run, const struct beginning_place *place,
                          struct attn_edit *edits)
 {
-    return copy_edits_of(run, false, place, edits);
+    return copy_edits_of(run, ATTN_STACK_ONLY, place, edits);
 }
 
-/* Copies those of CHANGES [n] that are of the encoder (IS_OF_ENCODER), or all others, to EDITS.
+/* Copies those of CHANGES [n] that are made before the text (IS_BEFORE), or all others, to EDITS.
  * Returns their number. */
-static size_t copy_changes(const struct attn_edit *changes, size_t n, bool is_of_encoder,
+static size_t copy_changes(const struct attn_edit *changes, size_t n, bool is_before,
                            struct attn_edit *edits)
 {
     size_t n_copied = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (attn_stack_is_encoder(changes[i].at.stack) == is_of_encoder)
+        if (attn_stack_is_encoder(changes[i].at.stack) == is_before)
             edits[n_copied++] = changes[i];
     return n_copied;
 }
@@ -142,7 +139,7 @@ static enum attn_status select_tensors(const struct attn_run *run, const struct 
                                        struct attn_selection **selection, struct attn_error *err)
 {
     struct attn_dims dims =
-        watch->of == ATTN_WATCH_ENCODER ? run->encoder_dims : *attn_selection_dims(run->selection);
+        watch->of == ATTN_WATCH_ENCODER ? run->before.dims : *attn_selection_dims(run->selection);
     struct attn_selection *made;
 
     if (!watch->capture) /* layers without rotation also emit what others store in rot_q, rot_k */
@@ -196,20 +193,12 @@ static enum attn_status watch_text(const struct attn_run *run, const struct attn
 static enum attn_status watch_encoder(const struct attn_run *run, const struct attn_trace *trace,
                                       struct attn_error *err)
 {
-    struct attn_pass pass;
+    struct attn_before_pass pass = attn_run_before(run);
 
-    if (run->n_tile > 0) {
-        struct attn_tower_pass tower = attn_run_tower_pass(run);
-
-        tower.options.pool = run->host->pool;
-        tower.options.trace = trace;
-        tower.n_watched = tower.n_tile;
-        return attn_tower_watch(&tower, err);
-    }
-    pass = attn_run_encoder_pass(run);
     pass.options.pool = run->host->pool;
     pass.options.trace = trace;
-    return attn_encoder_run(&pass, NULL, err);
+    pass.n_shown = run->before.n_chosen;
+    return attn_before_run(&pass, NULL, err);
 }
 
 /* The two receivers of the events of a pass. */
@@ -308,11 +297,11 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
 
     /* A pass may begin at a later layer, unless the run has edits of logits, which need rows that
      * would be missing, or dropout, whose random numbers are drawn layer by layer, or the tower is
-     * changed. */
+     * shown. */
     *trials = (struct attn_trials){.run = run,
                                    .answer = answer,
                                    .can_skip =
-                                       run->n_watched == 0 &&
+                                       (!run->before.pictures || run->before.n_shown == 0) &&
                                        !attn_edits_touch(run->edits.items, run->edits.n, &logits)};
     for (size_t layer = 0; layer < n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
@@ -425,7 +414,7 @@ static struct attn_location first_layer(const struct attn_run *run, const struct
 /* Begins TRIAL at the first layer of the encoder that its edits change, if there is one. */
 static void skip_encoder(const struct attn_trials *trials, struct trial *trial)
 {
-    const struct attn_location end = attn_dims_end(&trials->run->encoder_dims);
+    const struct attn_location end = attn_dims_end(&trials->run->before.dims);
     struct attn_location first = end;
 
     for (size_t i = 0; i < trial->n_edit; i++) {
@@ -440,50 +429,32 @@ static void skip_encoder(const struct attn_trials *trials, struct trial *trial)
     trial->encoder_resid = attn_capture_tensor(trials->encoder_capture, &first);
 }
 
-/* Runs the encoder with the edits of run and trial, for which EDITS has room. ROWS receives its
- * final rows. */
-static enum attn_status encode(struct trial *trial, struct attn_edit *edits, float *rows,
-                               struct attn_error *err)
+/* Makes the rows before the text with the edits of run and trial, for which EDITS has room. ROWS, a
+ * copy of those of the run, receives them. */
+static enum attn_status make_rows(struct trial *trial, struct attn_edit *edits, float *rows,
+                                  struct attn_error *err)
 {
     const struct attn_run *run = trial->run;
     const struct beginning_place place = {trial->encoder_at, false};
-    struct attn_pass pass = attn_run_encoder_pass(run);
-    struct attn_encoder_rows made = {.final = rows};
+    struct attn_before_pass pass = attn_run_before(run);
 
     pass.progress.on_part = NULL;
-    pass.n_uncounted = copy_edits_of(run, true, &place, edits);
-    pass.options.edits = edits;
-    pass.options.n_edit = pass.n_uncounted +
-                          copy_changes(trial->edits, trial->n_edit, true, edits + pass.n_uncounted);
+    pass.n_uncounted = copy_edits_of(run, ATTN_STACK_ENCODER, &place, edits);
+    pass.edits = edits;
+    pass.n_edit = pass.n_uncounted +
+                  copy_changes(trial->edits, trial->n_edit, true, edits + pass.n_uncounted);
+    pass.has_effect = NULL;
     pass.at = trial->encoder_at;
     pass.resid = trial->encoder_resid;
-    ATTN_TRY(attn_encoder_run(&pass, &made, err));
-    trial->n_encoder_row = made.n_edited;
+    ATTN_TRY(attn_before_run(&pass, rows, err));
+    trial->n_row_before = pass.n_edited;
     return ATTN_OK;
 }
 
-/* Encodes the pictures with the edits of run and trial, for which EDITS has room. ROWS, a copy of
- * those of the text, receives their features. */
-static enum attn_status see(struct trial *trial, struct attn_edit *edits, float *rows,
-                            struct attn_error *err)
-{
-    struct attn_tower_pass tower = attn_run_tower_pass(trial->run);
-
-    tower.progress.on_part = NULL;
-    tower.n_uncounted = tower.n_edit;
-    if (tower.n_edit > 0)
-        memcpy(edits, tower.edits, tower.n_edit * sizeof *edits);
-    tower.n_edit += copy_changes(trial->edits, trial->n_edit, true, edits + tower.n_edit);
-    tower.edits = edits;
-    tower.has_effect = NULL;
-    ATTN_TRY(attn_tower_see(&tower, rows, err));
-    trial->n_encoder_row = tower.n_edited;
-    return ATTN_OK;
-}
-
-/* Runs the text of TRIAL with ENCODED, its source or the text with other pictures, unless it is
- * NULL. EDITS has room for the edits of run and trial. The threads of the host run other trials. */
-static enum attn_status run_text(const struct trial *trial, const struct attn_sequence *encoded,
+/* Runs the text of TRIAL with READ instead of its source, or of the text if that has pictures,
+ * unless it is NULL. EDITS has room for the edits of run and trial. The threads of the host run
+ * other trials. */
+static enum attn_status run_text(const struct trial *trial, const struct attn_sequence *read,
                                  struct attn_edit *edits, struct attn_session **session,
                                  struct attn_error *err)
 {
@@ -491,10 +462,8 @@ static enum attn_status run_text(const struct trial *trial, const struct attn_se
     const size_t n_run = copy_edits(trial->run, &place, edits);
     struct attn_pass pass = attn_run_pass(trial->run);
 
-    if (encoded && trial->run->model->encoder)
-        pass.source = encoded;
-    else if (encoded)
-        pass.text = encoded;
+    if (read)
+        *(trial->run->before.pictures ? &pass.text : &pass.source) = read;
     pass.progress.on_part = NULL;
     pass.options.has_logits = true;
     pass.options.edits = edits;
@@ -511,25 +480,25 @@ static enum attn_status run_trial(struct trial *trial, struct attn_session **ses
 {
     const struct attn_run *run = trial->run;
     const size_t n_run = copy_edits(run, &(struct beginning_place){trial->at, false}, NULL);
-    const struct attn_model *encoder = run->model->encoder;
-    struct attn_sequence encoded = encoder ? (struct attn_sequence){.n = run->source.n} : run->text;
-    const size_t n_float =
-        encoded.n * (encoder ? encoder->config.d_model : run->model->config.d_embed);
+    struct attn_sequence read;
     float *rows = NULL;
     struct attn_edit *edits;
     enum attn_status status = ATTN_OK;
 
-    ATTN_TRY(ATTN_ALLOC(edits, n_run + run->edits.n_encoder + trial->n_edit, err));
+    ATTN_TRY(ATTN_ALLOC(edits, n_run + run->before.n_edit + trial->n_edit, err));
     if (copy_changes(trial->edits, trial->n_edit, true, edits) > 0) {
-        status = ATTN_ALLOC(rows, n_float, err);
-        if (status == ATTN_OK && !encoder)
-            memcpy(rows, run->text.rows, n_float * sizeof *rows);
-        if (status == ATTN_OK)
-            status = encoder ? encode(trial, edits, rows, err) : see(trial, edits, rows, err);
-        encoded.rows = rows;
+        const size_t n = attn_before_n_float(&run->before);
+
+        read = *run->before.reader;
+        status = ATTN_ALLOC(rows, n, err);
+        if (status == ATTN_OK) {
+            memcpy(rows, read.rows, n * sizeof *rows);
+            status = make_rows(trial, edits, rows, err);
+        }
+        read.rows = rows;
     }
     if (status == ATTN_OK)
-        status = run_text(trial, rows ? &encoded : NULL, edits, session, err);
+        status = run_text(trial, rows ? &read : NULL, edits, session, err);
     attn_free(edits); /* the session has copies */
     attn_free(rows);
     return status;
@@ -604,7 +573,7 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     status = run_trial(&trial, &session, err);
     if (status == ATTN_OK) {
         outcome->n_row =
-            trial.n_edit > 0 ? attn_session_n_edited_row(session) + trial.n_encoder_row : 0;
+            trial.n_edit > 0 ? attn_session_n_edited_row(session) + trial.n_row_before : 0;
         status = attn_answer_read(trials->answer, session, &reading, err);
     }
     attn_session_free(session);

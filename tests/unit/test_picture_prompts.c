@@ -341,12 +341,12 @@ static void check_seen(struct asking *askings, size_t n, size_t n_seen)
         attn_thread_join(&threads[i]);
     for (size_t i = 0; i < n; i++) {
         const struct attn_sequence *text = &askings[i].run->text, *first = &askings[0].run->text;
-        const struct attn_session_options options = attn_run_tower_pass(askings[i].run).options;
+        const struct attn_before_pass pass = attn_run_before(askings[i].run);
         size_t at = attn_picture_prompt_next(text, 0), to = attn_picture_prompt_next(first, 0);
 
         ck_assert_msg(askings[i].status == ATTN_OK, "%s", askings[i].err.message);
         /* weights that are used once are not mapped */
-        ck_assert(attn_encoder_pass_of(askings[i].host->model, text, &options).options.reads_once);
+        ck_assert(attn_before_session(&pass, 0).reads_once);
         for (; at < text->n; at = attn_picture_prompt_next(text, at + 1)) {
             const size_t d = askings[i].host->model->config.d_embed;
 

@@ -1,0 +1,434 @@
+/* before.c - see before.h. */
+#include "input/before.h"
+
+#include "base/memory.h"
+#include "base/thread.h"
+#include "forward/session_internal.h"
+#include "input/connector.h"
+#include "input/encoder.h"
+#include "input/picture_prompt.h"
+#include "kernels/sha256.h"
+#include "model/image_patches.h"
+#include "model/model_internal.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+/* --- what is made ----------------------------------------------------------------------------- */
+
+/* Computes the embeddings of the tokens of SEQUENCE that are no cells, whose ids need no row. */
+static enum attn_status embed_text(const struct attn_model *model,
+                                   const struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+
+    for (size_t i = 0; i < sequence->n; i++) {
+        if (sequence->seen.region[i] == ATTN_REGION_PICTURE)
+            continue;
+        ATTN_TRY(attn_model_check_ids(model, &sequence->ids[i], 1, i, err));
+        attn_model_row(model, kernels, sequence->ids[i],
+                       sequence->embedded + i * model->config.d_embed);
+    }
+    return ATTN_OK;
+}
+
+/* Makes an input of each picture in TEXT. */
+static enum attn_status take_pictures(struct attn_before *before, struct attn_sequence *text,
+                                      struct attn_error *err)
+{
+    const size_t merge = before->model->config.vision.merge;
+    struct attn_picture_prompt *seen = &text->seen;
+    const struct attn_pixels *all = seen->pixels;
+    const struct attn_image_grid grid = {0, seen->rows * merge, seen->columns * merge};
+
+    ATTN_TRY(attn_model_place_patches(before->model, &grid, &seen->patches, err));
+    before->n = seen->n_picture;
+    ATTN_TRY(ATTN_ALLOC(before->pictures, before->n, err));
+    ATTN_TRY(ATTN_ALLOC(before->pixels, before->n, err));
+    before->inputs = before->pictures;
+    for (size_t i = 0; i < before->n; i++) {
+        struct attn_sequence *picture = &before->pictures[i];
+
+        before->pixels[i] = *all;
+        before->pixels[i].values += i * all->n_channel * all->height * all->width;
+        picture->pixels = &before->pixels[i];
+        ATTN_TRY(
+            attn_model_image_grid(before->model, all->height, all->width, &picture->grid, err));
+        picture->n = picture->grid.n_row * picture->grid.n_col;
+        if (seen->patches)
+            picture->numbers = (struct attn_position_numbers){seen->patches, picture->n, 0};
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_before_prepare(struct attn_before *before, const struct attn_model *model,
+                                     struct attn_sequence *text, struct attn_sequence *source,
+                                     struct attn_feature_store *store, struct attn_error *err)
+{
+    if (!model->encoder && text->seen.n_picture == 0)
+        return ATTN_OK;
+    before->model = attn_model_before(model);
+    before->decoder = model;
+    before->is_due = true;
+    if (model->encoder) {
+        before->reader = source;
+        before->inputs = source;
+        before->n = before->n_chosen = before->n_shown = 1;
+        return ATTN_ALLOC(before->chosen, 1, err);
+    }
+    before->reader = text;
+    before->store = store;
+    ATTN_TRY(ATTN_ALLOC(text->embedded, text->n * model->config.d_embed, err));
+    text->rows = text->embedded;
+    ATTN_TRY(embed_text(model, text, err));
+    ATTN_TRY(take_pictures(before, text, err));
+    return ATTN_ALLOC(before->chosen, before->n, err);
+}
+
+void attn_before_release(struct attn_before *before)
+{
+    attn_free(before->pictures);
+    attn_free(before->pixels);
+    attn_free(before->chosen);
+    attn_free(before->has_effect);
+}
+
+size_t attn_before_n_float(const struct attn_before *before)
+{
+    const struct attn_config *config = &before->decoder->config;
+
+    return before->reader->n * (before->pictures ? config->d_embed : before->model->config.d_model);
+}
+
+struct attn_before_pass attn_before_pass_of(const struct attn_before *before,
+                                            const struct attn_session_options *options)
+{
+    return (struct attn_before_pass){.before = before,
+                                     .options = *options,
+                                     .edits = before->edits,
+                                     .n_edit = before->n_edit,
+                                     .n_shown = before->n_shown,
+                                     .has_effect = before->has_effect};
+}
+
+/* Returns the number of input I among those that are chosen; n_chosen if it is none of them. */
+static size_t number_of(const struct attn_before *before, size_t i)
+{
+    size_t number = 0;
+
+    while (number < before->n_chosen && before->chosen[number] != i)
+        number++;
+    return number;
+}
+
+/* --- one input -------------------------------------------------------------------------------- */
+
+/* The user data of `store_final_rows`: where the final rows go, and the trace that the events are
+ * forwarded to. */
+struct keeping {
+    struct attn_trace trace; /* its selection may be NULL: no events are forwarded */
+    struct attn_location at; /* the final rows */
+    float *rows;             /* or NULL */
+    size_t number;           /* of the input, among those that are chosen */
+};
+
+static enum attn_status store_final_rows(void *user, const struct attn_trace_event *event,
+                                         struct attn_error *err)
+{
+    const struct keeping *keeping = user;
+    struct attn_trace_event numbered = *event;
+
+    if (keeping->rows && event->at.site == keeping->at.site && event->at.layer == keeping->at.layer)
+        attn_trace_keep_rows(event, NULL, event->n_col, keeping->rows);
+    numbered.sequence = keeping->number;
+    return keeping->trace.selection ? attn_trace_hand_on(&keeping->trace, &numbered, err) : ATTN_OK;
+}
+
+/* Creates a selection of the tensors that the trace wants and of the final rows. All rows and heads
+ * are computed if they are needed for these, or if edits are counted in them. */
+static enum attn_status select_tensors(const struct attn_dims *dims, const struct keeping *keeping,
+                                       bool has_edits, struct attn_selection **chosen,
+                                       struct attn_error *err)
+{
+    const struct attn_selection *selection = keeping->trace.selection;
+    struct attn_site_set sites =
+        keeping->rows ? ATTN_SITES(keeping->at.site) : (struct attn_site_set){0};
+
+    ATTN_TRY(selection && !keeping->rows && !has_edits
+                 ? attn_selection_copy_stack(selection, ATTN_STACK_ENCODER, chosen, err)
+                 : attn_selection_create(dims, chosen, err));
+    if (selection) /* the other sites are derived, not computed by the encoder */
+        attn_sites_extend(
+            &sites,
+            attn_sites_common(attn_selection_sites_of(selection, ATTN_STACK_ENCODER), dims->sites));
+    attn_selection_clear_sites(*chosen);
+    return attn_sites_are_empty(sites) ? ATTN_OK : attn_selection_set_sites(*chosen, sites, err);
+}
+
+struct attn_session_options attn_before_session(const struct attn_before_pass *pass, size_t i)
+{
+    const struct attn_session_options *given = &pass->options;
+    const struct attn_before *before = pass->before;
+    const struct attn_sequence *input = &before->inputs[i];
+    struct attn_session_options own = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    own.n_max = own.n_key_mask = input->n;
+    own.cache = ATTN_CACHE_ONE_LAYER;
+    own.pool = given->pool;
+    own.cancel = given->cancel;
+    own.isa = given->isa;
+    own.gemm = given->gemm;
+    own.needs_float32 = given->needs_float32;
+    own.key_mask = input->key_mask;
+    own.embeddings_name = input->name;
+    own.positions = input->numbers;
+    own.reads_once = given->reads_once;
+    if (number_of(before, i) < before->n_chosen) {
+        own.edits = pass->edits;
+        own.n_edit = pass->n_edit;
+    }
+    return own;
+}
+
+/* Runs the model of PASS over input number I. FINAL [n, d_model] receives the final rows; or NULL.
+ */
+static enum attn_status run_input(struct attn_before_pass *pass, size_t i, float *final,
+                                  struct attn_error *err)
+{
+    const struct attn_before *before = pass->before;
+    const struct attn_config *config = attn_model_config(before->model);
+    const struct attn_sequence text = attn_encoder_input(&before->inputs[i]);
+    const struct attn_dims dims = attn_config_dims(config, text.n);
+    const bool is_at_end = config->has_final_norm;
+    struct keeping keeping = {
+        .at = {.site = is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
+               .layer = is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1},
+        .rows = final,
+        .number = number_of(before, i)};
+    struct attn_pass own = {.model = before->model,
+                            .text = &text,
+                            .options = attn_before_session(pass, i),
+                            .n_uncounted = pass->n_uncounted,
+                            .progress = pass->progress,
+                            .resid = pass->resid,
+                            .at = pass->at};
+    struct attn_trace all = {.on_event = store_final_rows, .user = &keeping};
+    struct attn_session *session = NULL;
+    struct attn_selection *chosen = NULL;
+    enum attn_status status;
+
+    if (pass->options.trace && keeping.number < pass->n_shown)
+        keeping.trace = *pass->options.trace;
+    if (before->store) {
+        attn_monitor_enter(before->store->monitor);
+        before->store->n_picture++;
+        attn_monitor_leave(before->store->monitor);
+    }
+    status = select_tensors(&dims, &keeping, own.options.n_edit > 0, &chosen, err);
+    all.selection = chosen;
+    own.options.trace = &all;
+    if (status == ATTN_OK)
+        status = attn_pass_run(&own, &session, err);
+    if (status == ATTN_OK)
+        pass->n_edited += attn_session_n_edited_row(session);
+    for (size_t k = 0; status == ATTN_OK && pass->has_effect && k < own.options.n_edit; k++)
+        pass->has_effect[k] |= attn_session_edit_has_effect(session, 0, k);
+    attn_session_free(session);
+    attn_selection_free(chosen);
+    return status;
+}
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+/* Computes the features of picture number I: FEATURES [cells, d_feature]. FINAL and JOINED
+ * [patches, D of the tower] are scratch. */
+static enum attn_status see(struct attn_before_pass *pass, size_t i, float *const scratch[2],
+                            float *features, struct attn_error *err)
+{
+    struct attn_sequence picture = pass->before->inputs[i];
+
+    picture.pool = pass->options.pool;
+    picture.gemm = pass->options.gemm;
+    picture.isa = pass->options.isa;
+    ATTN_TRY(run_input(pass, i, scratch[0], err));
+    return attn_connector_run(pass->before->model, &picture, scratch[0], scratch[1], features, err);
+}
+
+/* Returns the number of cells of picture number I. */
+static size_t n_cell(const struct attn_before *before, size_t i)
+{
+    const size_t merge = before->model->config.vision.merge;
+
+    return before->inputs[i].n / (merge * merge);
+}
+
+/* Returns the number of cells of all pictures. MOST becomes the number of patches of the largest.
+ */
+static size_t count_cells(const struct attn_before *before, size_t *most)
+{
+    size_t n = 0;
+
+    *most = 0;
+    for (size_t i = 0; i < before->n; n += n_cell(before, i++))
+        if (before->inputs[i].n > *most)
+            *most = before->inputs[i].n;
+    return n;
+}
+
+/* Computes the features of all pictures of PASS, one after the other: FEATURES [cells of all
+ * pictures, d_embed]. A picture has at most N_PATCH patches. */
+static enum attn_status see_all(struct attn_before_pass *pass, size_t n_patch, float *features,
+                                struct attn_error *err)
+{
+    const struct attn_before *before = pass->before;
+    const size_t size = before->model->config.d_model * sizeof(float);
+    float *const scratch[] = {attn_alloc(n_patch, size, err), attn_alloc(n_patch, size, err)};
+    enum attn_status status = scratch[0] && scratch[1] ? ATTN_OK : ATTN_NO_MEMORY;
+
+    pass->progress.n = before->n;
+    for (size_t i = 0; i < before->n && status == ATTN_OK; i++) {
+        pass->progress.n_before = i;
+        status = see(pass, i, scratch, features, err);
+        features += n_cell(before, i) * before->decoder->config.d_embed;
+    }
+    attn_free(scratch[0]);
+    attn_free(scratch[1]);
+    return status;
+}
+
+/* Runs the chosen inputs of PASS that its trace gets, if it has one. */
+static enum attn_status watch(struct attn_before_pass *pass, struct attn_error *err)
+{
+    const struct attn_before *before = pass->before;
+
+    pass->progress.n = before->pictures ? pass->n_shown : 0;
+    for (size_t i = 0; pass->options.trace && i < pass->n_shown; i++) {
+        pass->progress.n_before = i;
+        ATTN_TRY(run_input(pass, before->chosen[i], NULL, err));
+    }
+    return ATTN_OK;
+}
+
+/* --- features that serve several texts -------------------------------------------------------- */
+
+struct attn_features {
+    uint8_t key[ATTN_SHA256_SIZE]; /* of the sizes and the values of the pixels */
+    size_t n_user;                 /* the store, and the threads in attn_before_run */
+    bool is_over, has_failed;      /* the features were computed, or could not be */
+    float *rows;                   /* [cells of all pictures, d_embed] owns */
+};
+
+enum attn_status attn_feature_store_create(struct attn_feature_store *store, struct attn_error *err)
+{
+    return attn_monitor_create(1, &store->monitor, err);
+}
+
+/* Ends a use of FEATURES, in the monitor of their store. */
+static void drop(struct attn_features *features)
+{
+    if (!features || --features->n_user > 0)
+        return;
+    attn_free(features->rows);
+    attn_free(features);
+}
+
+void attn_feature_store_release(struct attn_feature_store *store)
+{
+    drop(store->last);
+    attn_monitor_free(store->monitor);
+}
+
+/* Sets the key of FEATURES to that of the pictures of BEFORE. */
+static void set_key(const struct attn_before *before, struct attn_features *features)
+{
+    struct attn_sha256 hash;
+
+    attn_sha256_init(&hash);
+    for (size_t i = 0; i < before->n; i++) {
+        const struct attn_pixels *pixels = &before->pixels[i];
+        const size_t sizes[] = {pixels->n_channel, pixels->height, pixels->width};
+
+        attn_sha256_update(&hash, sizes, sizeof sizes);
+        attn_sha256_update(&hash, pixels->values,
+                           sizes[0] * sizes[1] * sizes[2] * sizeof *pixels->values);
+    }
+    attn_sha256_digest(&hash, features->key);
+}
+
+/* Returns the features in STORE that have the key of MADE, once they are computed; or MADE, whose
+ * features the caller computes, while others wait for them. To be dropped. */
+static struct attn_features *find_features(struct attn_feature_store *store,
+                                           struct attn_features *made)
+{
+    attn_monitor_enter(store->monitor);
+    for (struct attn_features *found = store->last;
+         found && !found->has_failed && memcmp(found->key, made->key, sizeof made->key) == 0;
+         found = store->last) {
+        found->n_user++;
+        while (!found->is_over)
+            attn_monitor_wait(store->monitor, 0);
+        if (!found->has_failed) {
+            attn_monitor_leave(store->monitor);
+            drop(made);
+            return found;
+        }
+        drop(found);
+    }
+    drop(store->last);
+    store->last = made;
+    made->n_user++;
+    attn_monitor_leave(store->monitor);
+    return made;
+}
+
+/* Computes FEATURES of the pictures of PASS, which may be in its store. */
+static enum attn_status compute(struct attn_before_pass *pass, struct attn_features *features,
+                                struct attn_error *err)
+{
+    const struct attn_before *before = pass->before;
+    struct attn_monitor *monitor = before->store->monitor;
+    size_t n_patch;
+    const size_t n = count_cells(before, &n_patch);
+    enum attn_status status;
+
+    features->rows = attn_alloc(n, before->decoder->config.d_embed * sizeof *features->rows, err);
+    status = features->rows ? see_all(pass, n_patch, features->rows, err) : ATTN_NO_MEMORY;
+    attn_monitor_enter(monitor);
+    features->is_over = true;
+    features->has_failed = status != ATTN_OK;
+    attn_monitor_wake(monitor, 0);
+    attn_monitor_leave(monitor);
+    return status;
+}
+
+/* Writes the features of all pictures of PASS to their cells in ROWS. */
+static enum attn_status see_into(struct attn_before_pass *pass, float *rows, struct attn_error *err)
+{
+    const struct attn_before *before = pass->before;
+    const struct attn_sequence *text = before->reader;
+    const size_t d = before->decoder->config.d_embed;
+    struct attn_features *features;
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(features, 1, err));
+    features->n_user = 1;
+    if (pass->n_edit == 0) {
+        set_key(before, features);
+        features = find_features(before->store, features);
+    }
+    status = features->is_over ? watch(pass, err) : compute(pass, features, err);
+    for (size_t at = attn_picture_prompt_next(text, 0), i = 0; at < text->n && status == ATTN_OK;
+         at = attn_picture_prompt_next(text, at + 1))
+        memcpy(rows + at * d, features->rows + i++ * d, d * sizeof *rows);
+    attn_monitor_enter(before->store->monitor);
+    drop(features);
+    attn_monitor_leave(before->store->monitor);
+    return status;
+}
+
+enum attn_status attn_before_run(struct attn_before_pass *pass, float *rows, struct attn_error *err)
+{
+    if (!rows)
+        return watch(pass, err);
+    return pass->before->pictures ? see_into(pass, rows, err) : run_input(pass, 0, rows, err);
+}

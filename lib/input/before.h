@@ -1,0 +1,96 @@
+/* before.h - the rows that are made before the decoder runs. An encoder makes those of the source.
+ * A tower and its connector make those of the pictures in a prompt, which take the place of the
+ * embeddings of the tokens that stand for their cells. */
+#ifndef ATTN_INPUT_BEFORE_H
+#define ATTN_INPUT_BEFORE_H
+
+#include "input/pass.h"
+
+/* Keeps the features of the last pictures for further texts about them. Threads share it: one
+ * computes them, and the others wait. Begins as {0}; end with attn_feature_store_release. */
+struct attn_feature_store {
+    struct attn_monitor *monitor; /* owns */
+    struct attn_features *last;   /* shared with attn_before_run; or NULL */
+    size_t n_picture;             /* number of pictures, tiles included, that were encoded for it */
+};
+
+enum attn_status attn_feature_store_create(struct attn_feature_store *store,
+                                           struct attn_error *err);
+void attn_feature_store_release(struct attn_feature_store *store);
+
+/* Initialize with = {0}, which makes no rows; end with attn_before_release. */
+struct attn_before {
+    const struct attn_model *model; /* borrowed; the encoder or the tower; NULL: no rows are made */
+    const struct attn_model *decoder;   /* borrowed */
+    const struct attn_sequence *inputs; /* [n] what MODEL reads: the source, or the `pictures` */
+    size_t n;
+    /* [n] own; pictures: tiles, row by row, and last the whole one. NULL: the input is a source. */
+    struct attn_sequence *pictures;
+    struct attn_pixels *pixels;
+    /* [n_chosen] owns; the inputs that edits change. A trace gets the tensors of the first n_shown,
+     * whose numbers in this list are the sequences of its events. Of a source: it. */
+    size_t *chosen;
+    size_t n_chosen, n_shown;
+    struct attn_dims dims;        /* of a chosen input; set by the caller */
+    struct attn_sequence *reader; /* borrowed; the source, or the text: `embedded` has the rows */
+    bool is_due;                  /* the rows must be made, or made again, with the edits */
+    struct attn_feature_store *store; /* borrowed; of pictures */
+    const struct attn_edit *edits;    /* [n_edit] borrowed; of MODEL */
+    size_t n_edit;
+    bool *has_effect; /* [n_edit] owns; the edits that changed a value; or NULL */
+    size_t n_edited;  /* number of rows that edits changed when the rows were made */
+};
+
+/* Finds what is made for the decoder MODEL, whose TEXT and SOURCE were read: sets the rows of TEXT
+ * if it has pictures, with room for their features. Borrows all of them, and STORE. */
+enum attn_status attn_before_prepare(struct attn_before *before, const struct attn_model *model,
+                                     struct attn_sequence *text, struct attn_sequence *source,
+                                     struct attn_feature_store *store, struct attn_error *err);
+void attn_before_release(struct attn_before *before);
+
+/* Returns the first chosen input; NULL if none is chosen. */
+static inline const struct attn_sequence *attn_before_input(const struct attn_before *before)
+{
+    return before->n_chosen > 0 ? &before->inputs[before->chosen[0]] : NULL;
+}
+
+/* Returns the number of chosen pictures, which is 0 for a source. */
+static inline size_t attn_before_n_picture(const struct attn_before *before)
+{
+    return before->pictures ? before->n_chosen : 0;
+}
+
+/* Returns the number of floats of the rows that the decoder reads: of the source, or of the whole
+ * text. */
+size_t attn_before_n_float(const struct attn_before *before);
+
+/* A pass of the model before the decoder over its inputs. All pointers are borrowed. */
+struct attn_before_pass {
+    const struct attn_before *before;
+    struct attn_session_options options; /* its pool, cancel flag, kernels and trace are used */
+    struct attn_feed_progress progress;
+    const struct attn_edit *edits; /* [n_edit] of the chosen inputs */
+    size_t n_edit;
+    size_t n_uncounted; /* the first edits, which do not count for n_edited */
+    size_t n_shown;     /* number of chosen inputs that the trace gets */
+    bool *has_effect;   /* [n_edit] becomes true for edits that changed a value; or NULL */
+    size_t n_edited;    /* becomes the number of rows that edits changed */
+    const float *resid; /* of a source: where the pass begins, as in struct attn_pass; or NULL */
+    struct attn_location at;
+};
+
+/* Returns a pass with the edits of BEFORE, without a trace, with the pool, the cancel flag and the
+ * kernels of OPTIONS, the options of the decoder's session. */
+struct attn_before_pass attn_before_pass_of(const struct attn_before *before,
+                                            const struct attn_session_options *options);
+
+/* Returns the options of the session in which PASS runs input number I, without a trace. */
+struct attn_session_options attn_before_session(const struct attn_before_pass *pass, size_t i);
+
+/* Writes what PASS makes of all inputs to ROWS, which has the form of the rows of the reader.
+ * Without edits, the features of pictures are kept in the store, or found there. ROWS may be NULL:
+ * runs only what the trace gets. The selection of the trace is of this model, or of both. */
+enum attn_status attn_before_run(struct attn_before_pass *pass, float *rows,
+                                 struct attn_error *err);
+
+#endif
