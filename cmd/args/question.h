@@ -21,7 +21,6 @@
 #ifndef CMD_QUESTION_H
 #define CMD_QUESTION_H
 
-#include "cmd/args/attention.h"
 #include "cmd/args/items.h"
 #include "cmd/args/model.h"
 #include "cmd/args/outputs.h"

@@ -1,4 +1,5 @@
-/* selection.h - checks of named positions, edits as they are typed, and the list of sites. */
+/* selection.h - checks of named positions, edits as they are typed, and the lists of sites and of
+ * kinds of attention. */
 #ifndef CMD_SELECTION_ARGS_H
 #define CMD_SELECTION_ARGS_H
 
@@ -15,7 +16,8 @@ enum attn_status edits_read(struct attn_edit_texts *edits, const struct attn_pla
                             const struct attn_host *host, struct attn_request *request,
                             struct attn_error *err);
 
-/* Prints the table of --sites help. */
+/* Print the tables of --sites help and of --attention help. */
 void sites_print(struct attn_sink *out);
+void attention_kinds_print(struct attn_sink *out);
 
 #endif
