@@ -51,12 +51,12 @@ static const struct attn_param param_rows[] = {
         "context, all tokens):2:0. A model whose texts begin with a token such as <bos> gets "
         "it in front of them; `special_tokens off` leaves it out",
         .words = "induction", .read = attn_probes_read),
-    ATTN_PARAM(COUNT, "repeats", "N", struct attn_heads_args, probe_repeats,
+    ATTN_PARAM(COUNT, "repeats", "N", struct attn_heads_args, probe.repeats,
                "repeat the tokens of `probe` N times; default: 2", .least = 2,
                .traits = ATTN_PARAM_NO_OPTION),
-    ATTN_PARAM(SEED, "seed", "SEED", struct attn_heads_args, probe_seed, "of the tokens of `probe`",
+    ATTN_PARAM(SEED, "seed", "SEED", struct attn_heads_args, probe.seed, "of the tokens of `probe`",
                .traits = ATTN_PARAM_NO_OPTION),
-    ATTN_PARAM(COUNT, "runs", "N", struct attn_heads_args, n_probe,
+    ATTN_PARAM(COUNT, "runs", "N", struct attn_heads_args, probe.n,
                "make N probes with consecutive seeds, and print means and standard deviations",
                .least = 1, .most = INT32_MAX),
     ATTN_PARAM(
@@ -663,7 +663,7 @@ static enum attn_status perform_with(const struct attn_procedure_call *call,
         attn_error_at(attn_options_read(call->request, &request, err), ATTN_STAGE_OPTIONS, err));
     if (args->has_probe)
         ATTN_TRY(attn_probes_open(call->host, &request, args, probes, err));
-    if (args->has_probe && args->n_probe > 0) {
+    if (args->has_probe && args->probe.n > 0) {
         args->study = &probes->study;
     } else if (args->has_probe) { /* the table of one text has no deviations */
         ATTN_TRY(attn_items_next(probes->items, &probes->first, err));

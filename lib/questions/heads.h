@@ -44,7 +44,7 @@
  * the text: with them the encoder is left out.
  *
  * Over items, each counted once, every measure is a mean, and numbers of rows are added up. With
- * `n_probe` the probes are items.
+ * `probe.n` the probes are items.
  */
 #ifndef ATTN_QUESTIONS_HEADS_H
 #define ATTN_QUESTIONS_HEADS_H
@@ -70,16 +70,19 @@ enum attn_heads_effect {
 
 enum attn_heads_by { ATTN_HEADS_BY_HEAD = 0, ATTN_HEADS_BY_LAYER = 1 };
 
-struct attn_heads_args {
-    size_t size; /* size of this struct */
-    /* measures a probe instead of the request's input: ids drawn without replacement, without
-     * special tokens, and repeated */
-    bool has_probe;
-    size_t probe_length;  /* ids before repetition; 0: min(50, n_ctx / 2, number of ids) */
-    size_t probe_repeats; /* number of repetitions; 0: 2 */
-    uint64_t probe_seed;
+/* Ids drawn without replacement, without special tokens, and repeated. */
+struct attn_heads_probe {
+    size_t length;  /* ids before repetition; 0: min(50, n_ctx / 2, number of ids) */
+    size_t repeats; /* number of repetitions; 0: 2 */
+    uint64_t seed;
     /* number of probes, which use this seed and the following ones; 0: one, without NAME_sd */
-    size_t n_probe;
+    size_t n;
+};
+
+struct attn_heads_args {
+    size_t size;    /* size of this struct */
+    bool has_probe; /* measures `probe` instead of the request's input */
+    struct attn_heads_probe probe;
     attn_measure_set measures; /* ATTN_MEASURE_BIT of the columns; 0: ATTN_MEASURES_DEFAULT */
     double threshold;          /* share above which one class names a head; 0: 0.5 */
     const struct attn_ndarray *pattern; /* [T, T] the pattern P; or NULL */

@@ -45,9 +45,9 @@ enum attn_status attn_probes_read(const struct attn_param *param, void *home, co
                                  "induction[:LEN[:REPEATS[:SEED]]], with LEN from 1 and REPEATS "
                                  "from 2");
     args->has_probe = true;
-    args->probe_length = (size_t)length;
-    args->probe_repeats = (size_t)repeats;
-    args->probe_seed = (uint64_t)seed;
+    args->probe.length = (size_t)length;
+    args->probe.repeats = (size_t)repeats;
+    args->probe.seed = (uint64_t)seed;
     return ATTN_OK;
 }
 
@@ -107,12 +107,12 @@ static enum attn_status begin_probes(struct attn_host *host, const struct attn_r
         if (!tokenizer || (id < attn_tokenizer_n_vocab(tokenizer) &&
                            !attn_tokenizer_is_special(tokenizer, (int32_t)id)))
             probes->ids[probes->n_id++] = (int32_t)id;
-    probes->seed = args->probe_seed;
+    probes->seed = args->probe.seed;
     most = probes->n_id > 0 && probes->n_id < half ? probes->n_id : half;
-    probes->length = args->probe_length > 0  ? args->probe_length
+    probes->length = args->probe.length > 0  ? args->probe.length
                      : most < DEFAULT_LENGTH ? most
                                              : DEFAULT_LENGTH;
-    probes->repeats = args->probe_repeats > 0 ? args->probe_repeats : 2;
+    probes->repeats = args->probe.repeats > 0 ? args->probe.repeats : 2;
     if (probes->length > probes->n_id)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "a probe draws %zu different tokens, '%s' has %zu", probes->length,
@@ -154,7 +154,7 @@ enum attn_status attn_probes_open(struct attn_host *host, const struct attn_requ
     ATTN_TRY(attn_host_check_model(host, err));
     ATTN_TRY(begin_probes(host, request, args, probes, err));
     options.inputs = &nothing;
-    options.n_input = args->n_probe > 0 ? args->n_probe : 1;
+    options.n_input = args->probe.n > 0 ? args->probe.n : 1;
     ATTN_TRY(attn_items_open(&options, &probes->items, err));
     attn_items_make(probes->items, draw_probe, probes);
     probes->study = ATTN_STUDY_ARGS_DEFAULT;

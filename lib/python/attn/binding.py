@@ -1140,6 +1140,10 @@ class attn_spans_args(Structure):
     pass
 
 
+class attn_heads_probe(Structure):
+    pass
+
+
 class attn_heads_args(Structure):
     pass
 
@@ -2475,13 +2479,16 @@ attn_spans_args._fields_ = [
     ("parked", c_int),
     ("study", POINTER(attn_study_args)),
 ]
+attn_heads_probe._fields_ = [
+    ("length", c_size_t),
+    ("repeats", c_size_t),
+    ("seed", c_uint64),
+    ("n", c_size_t),
+]
 attn_heads_args._fields_ = [
     ("size", c_size_t),
     ("has_probe", c_bool),
-    ("probe_length", c_size_t),
-    ("probe_repeats", c_size_t),
-    ("probe_seed", c_uint64),
-    ("n_probe", c_size_t),
+    ("probe", attn_heads_probe),
     ("measures", c_uint64),
     ("threshold", c_double),
     ("pattern", POINTER(attn_ndarray)),
