@@ -95,11 +95,6 @@ size_t attn_fold_label_size(const struct attn_item_label *label)
     return label->value.type == ATTN_VALUE_TEXT ? label->value.size : strlen(label->text);
 }
 
-static bool is_text(const struct attn_buffer *buffer, const char *text)
-{
-    return buffer->size == strlen(text) && memcmp(buffer->data, text, buffer->size) == 0;
-}
-
 /* Finds the column type that preserves the text of LABEL. *TYPE is TEXT for numbers that tables
  * would write differently, such as 1e5, and for integers of more than 64 bits. */
 static enum attn_status find_type(const struct attn_item_label *label, enum attn_value_type *type,
@@ -117,7 +112,8 @@ static enum attn_status find_type(const struct attn_item_label *label, enum attn
     else
         attn_double_append(&number, value->real);
     status = attn_buffer_check(&number, err);
-    if (status == ATTN_OK && !is_text(&number, label->text))
+    if (status == ATTN_OK &&
+        (number.size != strlen(label->text) || memcmp(number.data, label->text, number.size) != 0))
         *type = ATTN_VALUE_TEXT;
     attn_buffer_release(&number);
     return status;

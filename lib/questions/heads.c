@@ -483,13 +483,6 @@ static enum attn_status list_heads(struct attn_heads_run *heads, struct attn_err
     return status;
 }
 
-/* Whether the input, or the first item, has a picture beside the text. */
-static bool is_about_picture(const struct attn_heads_run *heads)
-{
-    return heads->frame.config->vision.family &&
-           attn_heads_have_picture(&heads->frame.request.input);
-}
-
 /* PROMPT has a picture beside its text, or is NULL: items have what the first one has. */
 static attn_measure_set find_shown(const struct attn_heads_args *args,
                                    const struct attn_config *config,
@@ -549,7 +542,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
     const struct attn_heads_args *args = frame->args;
     const struct attn_model *model = attn_host_model(frame->host);
     const char *chosen = frame->request.selection.heads;
-    const bool has_prompt = is_about_picture(heads);
+    const bool has_prompt = /* the input, or the first item, has a picture beside the text */
+        frame->config->vision.family && attn_heads_have_picture(&frame->request.input);
 
     heads->args = args;
     ATTN_TRY(check_picture(args, frame, has_prompt, err));

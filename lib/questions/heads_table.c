@@ -109,15 +109,12 @@ const int attn_head_column_of[ATTN_N_MEASURE] = {
 #undef COLUMN_OF
 };
 
-/* Whether only `weight` is measured, which saves the time for measures and percentiles. */
-static bool is_weight(const struct attn_heads_args *args)
-{
-    return args->effects == ATTN_HEADS_WEIGHT && args->measures == 0;
-}
-
 bool attn_heads_have_types(const struct attn_heads_args *args)
 {
-    return !is_weight(args) && !args->is_localized && args->by != ATTN_HEADS_BY_LAYER &&
+    /* `weight` alone saves the time for measures and percentiles */
+    const bool is_weight = args->effects == ATTN_HEADS_WEIGHT && args->measures == 0;
+
+    return !is_weight && !args->is_localized && args->by != ATTN_HEADS_BY_LAYER &&
            !args->renormalizes;
 }
 

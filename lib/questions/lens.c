@@ -130,13 +130,6 @@ const struct attn_question attn_question_lens = {
 
 /* --- The run ---------------------------------------------------------------------------------- */
 
-/* Returns true if the tokens determine which row a classifier reads. */
-static bool reads_by_token(const struct attn_config *config)
-{
-    return config->pooling == ATTN_POOLING_LAST ||
-           (config->pooling == ATTN_POOLING_PROJECTED && config->n_token > 0);
-}
-
 /* Reads the sites of the request, which must be sites of the stream. */
 static enum attn_status choose_sites(struct attn_lens_run *lens, struct attn_error *err)
 {
@@ -175,9 +168,12 @@ static enum attn_status choose(void *state, struct attn_error *err)
     const bool is_given = attn_number_list_is_given(&request->selection.queries);
     const bool has_queries =
         is_given || (lens->frame.item && attn_number_list_is_given(&lens->frame.item->queries));
+    /* the tokens determine which row a classifier reads */
+    const bool is_by_token = config->pooling == ATTN_POOLING_LAST ||
+                             (config->pooling == ATTN_POOLING_PROJECTED && config->n_token > 0);
 
     lens->args = lens->frame.args;
-    lens->is_whole = attn_lens_reads_mean(config) || (reads_by_token(config) && !has_queries);
+    lens->is_whole = attn_lens_reads_mean(config) || (is_by_token && !has_queries);
     if (config->task == ATTN_TASK_SPANS)
         return attn_error_set(
             err, ATTN_INVALID, "a lens reads one row at a time, and '%s' answers with spans of two",

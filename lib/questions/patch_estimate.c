@@ -28,11 +28,6 @@ static bool has_edit_of(const struct attn_run *run, enum attn_site site)
     return has_one;
 }
 
-static bool remakes_softmax(const struct attn_patching *patch)
-{
-    return patch->site == ATTN_SITE_K;
-}
-
 /* Checks that estimates are computed where layers attend to a source. */
 static enum attn_status check_source(const struct attn_patching *patch, struct attn_error *err)
 {
@@ -66,7 +61,7 @@ enum attn_status attn_patch_check_gradients(const struct attn_patching *patch,
                               attn_quote_string(attn_model_name(run->model)).text,
                               attn_site_name(patch->site));
     ATTN_TRY(check_source(patch, err));
-    if (remakes_softmax(patch) &&
+    if (patch->site == ATTN_SITE_K && /* its estimates make the softmax again */
         (has_edit_of(run, ATTN_SITE_QK) || has_edit_of(run, ATTN_SITE_ATTN_SCORES)))
         return attn_error_set(
             err, ATTN_INVALID,

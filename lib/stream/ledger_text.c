@@ -25,11 +25,6 @@ enum {
     N_SPACE = 3 /* the white space in it */
 };
 
-static size_t seal_size(enum attn_ledger_form form)
-{
-    return SEAL_SIZE - (form == ATTN_LEDGER_MANIFEST ? 0 : N_SPACE);
-}
-
 /* Writes what ends TEXT [size] to SEAL. */
 static void make_seal(const char *text, size_t size, enum attn_ledger_form form,
                       char seal[SEAL_SIZE + 1])
@@ -314,7 +309,7 @@ enum attn_status attn_ledger_text_read(struct attn_ledger *ledger, enum attn_led
                                        const char *text, size_t size, const char **other,
                                        struct attn_error *err)
 {
-    const size_t n_seal = seal_size(form);
+    const size_t n_seal = SEAL_SIZE - (form == ATTN_LEDGER_MANIFEST ? 0 : N_SPACE);
     char name[] = "ledger", seal[SEAL_SIZE + 1] = "";
     const struct attn_file file = {.path = name, .data = (const unsigned char *)text, .size = size};
     struct attn_json *json;

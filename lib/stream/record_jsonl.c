@@ -125,19 +125,13 @@ static void push_error(struct attn_json_writer *json, const struct attn_item_res
     attn_json_end(json);
 }
 
-/* Returns the fields of a line: the common ones, and predictions if this record requests some. */
-static attn_record_field_set fields_of(const struct attn_records_form *form,
-                                       const struct attn_item_result *result)
-{
-    const bool is_added = form->adds_predictions && result->predictions.n_next > 0;
-
-    return form->fields | (is_added ? ATTN_RECORD_FIELD_BIT(PREDICTIONS) : 0);
-}
-
 static enum attn_status write_jsonl(struct attn_record_writer *writer,
                                     const struct attn_item_result *result, struct attn_error *err)
 {
     struct attn_json_writer json = {.out = &writer->text, .comma = ",", .colon = ":"};
+    const bool is_added = writer->form->adds_predictions && result->predictions.n_next > 0;
+    const attn_record_field_set fields =
+        writer->form->fields | (is_added ? ATTN_RECORD_FIELD_BIT(PREDICTIONS) : 0);
 
     attn_json_begin(&json, '{');
     attn_record_id_push(attn_json_key(&json, "id"), result);
@@ -150,7 +144,7 @@ static enum attn_status write_jsonl(struct attn_record_writer *writer,
     for (int f = 0; f < ATTN_N_RECORD_FIELD && !result->failure; f++) {
         const enum attn_record_field field = (enum attn_record_field)f;
 
-        if (fields_of(writer->form, result) & UINT64_C(1) << f)
+        if (fields & UINT64_C(1) << f)
             ATTN_TRY(push_field(attn_json_key(&json, attn_record_field_name(field)), writer->form,
                                 field, result, err));
     }

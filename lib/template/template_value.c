@@ -444,19 +444,15 @@ int attn_value_compare(struct attn_machine *machine, struct attn_value a, struct
     return 0;
 }
 
-static bool has_part(struct attn_machine *machine, struct attn_value whole, struct attn_value part)
-{
-    attn_machine_spend(machine, whole.size / 16);
-    return part.size == 0 ||
-           (whole.size >= part.size && memmem(whole.text, whole.size, part.text, part.size));
-}
-
 bool attn_value_contains(struct attn_machine *machine, struct attn_value whole,
                          struct attn_value part)
 {
     if (whole.kind == ATTN_IS_STRING) {
-        if (part.kind == ATTN_IS_STRING)
-            return has_part(machine, whole, part);
+        if (part.kind == ATTN_IS_STRING) {
+            attn_machine_spend(machine, whole.size / 16);
+            return part.size == 0 || (whole.size >= part.size &&
+                                      memmem(whole.text, whole.size, part.text, part.size));
+        }
         attn_machine_fail(machine, "'in <string>' requires string as left operand, not %s",
                           attn_value_type(part));
         return false;

@@ -31,11 +31,6 @@ static struct attn_head_type type_of(const struct attn_head_map *heads,
     return type;
 }
 
-static bool is_short(const struct attn_head_map *heads)
-{
-    return attn_selection_dims(heads->selection)->n_position < ATTN_HEAD_TYPE_TOKENS;
-}
-
 /* Lists the kinds that occur in *occurs; all while lines are counted. */
 static enum attn_status end_legend(const struct attn_head_map *heads, struct attn_error *err)
 {
@@ -52,7 +47,7 @@ static enum attn_status end_legend(const struct attn_head_map *heads, struct att
         if (type.kind)
             occurs[type.kind - attn_head_kind_at(0)] = true;
     }
-    attn_buffer_append_string(label, is_short(heads)
+    attn_buffer_append_string(label, dims->n_position < ATTN_HEAD_TYPE_TOKENS
                                          ? "largest share beside parks (types need 30 tokens):"
                                          : "type of the weight beside parks:");
     for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++) {
