@@ -134,7 +134,7 @@ static enum attn_status keep_source(struct attn_host *host, const struct attn_so
     struct attn_kept_source *kept = &host->kept;
     const size_t n = source->n_override;
 
-    if (!has_other(host) || host->is_later)
+    if (!has_other(host) || host->first)
         return ATTN_OK;
     ATTN_TRY(attn_monitor_create(1, &host->lock, err));
     kept->source = *source;
@@ -258,8 +258,7 @@ void attn_host_free(struct attn_host *host)
 {
     if (!host)
         return;
-    if (!host->is_later)
-        attn_host_free(host->other);
+    attn_host_free(host->other);
     attn_monitor_free(host->lock);
     for (size_t i = 0; i < host->kept.n_text; i++)
         attn_free(host->kept.texts[i]);
@@ -271,7 +270,7 @@ void attn_host_free(struct attn_host *host)
         attn_free(host->pictures.steps);
         attn_monitor_free(host->pictures.large);
     }
-    if (!host->is_later)
+    if (!host->first)
         attn_pool_free(host->pool);
     attn_feature_store_release(&host->features);
     attn_spare_drop(host->spare);
@@ -300,8 +299,7 @@ static enum attn_status open_other(struct attn_host *host, struct attn_error *er
     made->options.tower =
         host->options.tower == ATTN_TOWER_TEXT ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
     made->pool = host->pool;
-    made->is_later = true;
-    made->other = host;
+    made->first = host;
     status = open_source(made, &host->kept.source, err);
     if (status == ATTN_OK)
         host->other = made;
@@ -321,13 +319,13 @@ enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,
     *found = host;
     if (!has_other(host) || host->options.tower == tower)
         return ATTN_OK;
-    if (!host->is_later) {
+    if (!host->first) {
         attn_monitor_enter(host->lock);
         status = host->other ? ATTN_OK : open_other(host, err);
         attn_monitor_leave(host->lock);
     }
     if (status == ATTN_OK)
-        *found = host->other;
+        *found = host->first ? host->first : host->other;
     return status;
 }
 
@@ -384,5 +382,6 @@ enum attn_status attn_host_check_canceled(const struct attn_host *host, struct a
 bool attn_host_owns_address(const struct attn_host *host, const void *address)
 {
     return attn_model_owns_address(host->model, address) ||
-           (host->other && attn_model_owns_address(host->other->model, address));
+           (host->other && attn_model_owns_address(host->other->model, address)) ||
+           (host->first && attn_model_owns_address(host->first->model, address));
 }

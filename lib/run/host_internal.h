@@ -33,7 +33,7 @@ struct attn_host {
     /* Owns its parts, unless is_labelled; {0} if the model reads no pictures. */
     struct attn_pixel_maker pictures;
     struct attn_feature_store features; /* of a decoder with a tower; else {0} */
-    struct attn_pool *pool;             /* owns, unless is_later */
+    struct attn_pool *pool;             /* owns, unless there is a `first` */
     struct attn_file_identity *files;   /* [n_file] owns; the files that the model was read from */
     size_t n_file;
     /* Shared; memory of captures for further runs; NULL: it is not reused. */
@@ -42,9 +42,10 @@ struct attn_host {
     /* For a directory with two towers: */
     struct attn_kept_source kept;
     struct attn_monitor *lock; /* owns; guards `other` */
-    /* Owns, unless is_later; the host of the other tower; NULL: not opened yet. */
-    struct attn_host *other;
-    bool is_later;    /* it was made from another host and uses the threads of that one */
+    struct attn_host *other;   /* owns; the host of the other tower; NULL: not opened yet */
+    /* Borrowed; the host from which this one was made, of the other tower, whose threads it uses;
+     * or NULL. */
+    struct attn_host *first;
     bool is_labelled; /* it was made from another host, as a classifier of pictures whose labels a
                          request names (host_internal.h) */
 };

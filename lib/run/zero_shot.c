@@ -211,8 +211,8 @@ static enum attn_status make_host(const struct labelling *labelling, struct attn
     made->tokenizer_failure = host->tokenizer_failure;
     made->pictures = host->pictures;
     made->pool = host->pool;
-    made->is_later = made->is_labelled = true;
-    made->other = labelling->labels;
+    made->is_labelled = true;
+    made->first = labelling->labels;
     *labelled = made;
     return ATTN_OK;
 }
