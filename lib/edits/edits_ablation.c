@@ -43,19 +43,19 @@ static enum attn_status add_head(const struct item *item, struct attn_location a
     return attn_edits_append(item->list, &edit, item->part, err);
 }
 
-/* Appends an edit for each head of HEADS in the encoder (IS_OF_ENCODER), or in all other stacks. */
+/* Appends an edit for each head of HEADS in the stacks that go together with STACK. */
 static enum attn_status add_stack(const struct item *item, const struct attn_head_list *heads,
-                                  bool is_of_encoder, struct attn_error *err)
+                                  enum attn_model_stack stack, struct attn_error *err)
 {
-    struct attn_location at = {
-        .stack = is_of_encoder ? attn_dims_own_stack(item->scope->dims->encoder) : ATTN_STACK_ONLY,
-        .site = item->given->op == ATTN_EDIT_UNIFORM ? ATTN_SITE_QK : ATTN_SITE_Z,
-        .layer = ATTN_NO_LAYER};
+    struct attn_location at = {.stack = stack,
+                               .site = item->given->op == ATTN_EDIT_UNIFORM ? ATTN_SITE_QK
+                                                                            : ATTN_SITE_Z,
+                               .layer = ATTN_NO_LAYER};
     const struct attn_dims *dims = attn_edit_scope_at(item->scope, &at).dims;
     struct attn_selection *chosen;
     enum attn_status status = ATTN_OK;
 
-    ATTN_TRY(attn_edit_select_heads(heads, is_of_encoder, item->scope->dims, &chosen, err));
+    ATTN_TRY(attn_edit_select_heads(heads, stack, item->scope->dims, &chosen, err));
     while (status == ATTN_OK && chosen && attn_dims_next_head(dims, &at))
         if (attn_selection_has_head(chosen, &at))
             status = add_head(item, at, at.head, err);
@@ -71,8 +71,10 @@ static enum attn_status add_heads(const struct item *item, const struct attn_hea
     if (heads->n == 0)
         ATTN_TRY(attn_edit_stack_check(attn_model_stack_find(heads->text, &n_stack),
                                        item->scope->model, heads->text, err));
-    ATTN_TRY(add_stack(item, heads, false, err));
-    return item->scope->dims->encoder ? add_stack(item, heads, true, err) : ATTN_OK;
+    const struct attn_dims *encoder = item->scope->dims->encoder;
+
+    ATTN_TRY(add_stack(item, heads, ATTN_STACK_ONLY, err));
+    return encoder ? add_stack(item, heads, attn_dims_own_stack(encoder), err) : ATTN_OK;
 }
 
 /* Appends the edits of an ablation of the tensor `at`: one for each head of the tensor that is
@@ -268,12 +270,12 @@ enum attn_status attn_edits_select(const struct attn_edit *edits, size_t n,
                      selection, made, attn_selection_free);
 }
 
-/* Whether one of MEANS is of the encoder (IS_OF_ENCODER), or of another stack. */
-static bool has_stack(const struct attn_edit_means *means, bool is_of_encoder)
+/* Whether one of MEANS is of a stack that goes together with STACK. */
+static bool has_stack(const struct attn_edit_means *means, enum attn_model_stack stack)
 {
     size_t i = 0;
 
-    while (i < means->n && attn_stack_is_encoder(means->edits[i].at.stack) != is_of_encoder)
+    while (i < means->n && !attn_stacks_go_together(means->edits[i].at.stack, stack))
         i++;
     return i < means->n;
 }
@@ -298,12 +300,12 @@ static enum attn_status run_text(const struct attn_edit_scope *scope, struct att
     pass.options.trace = &trace;
     pass.options.cache = ATTN_CACHE_ONE_LAYER;
     first.progress = scope->progress;
-    first.options.trace = has_stack(means, true) ? &trace : NULL;
+    first.options.trace = has_stack(means, ATTN_STACK_ENCODER) ? &trace : NULL;
     first.n_shown = before->n_chosen;
     if (first.options.trace || before->is_due)
         status = attn_before_run(&first, before->is_due ? before->reader->embedded : NULL, err);
     before->is_due &= status != ATTN_OK;
-    if (status == ATTN_OK && has_stack(means, false))
+    if (status == ATTN_OK && has_stack(means, ATTN_STACK_ONLY))
         status = attn_pass_run(&pass, NULL, err);
     attn_selection_free(selection);
     return status;

@@ -98,12 +98,12 @@ enum attn_status attn_edit_stack_check(enum attn_model_stack stack, const struct
 enum attn_status attn_edit_place_check(const struct attn_intervention *place,
                                        const struct attn_model *model, struct attn_error *err);
 
-/* Selects the heads that LIST names in the encoder (IS_OF_ENCODER), which must be named, or in all
- * other stacks. A list that is not given names all heads. DIMS has the sizes of all stacks. *heads
- * is NULL if LIST names none; the caller frees it. ATTN_INVALID, without a stage. */
-enum attn_status attn_edit_select_heads(const struct attn_head_list *list, bool is_of_encoder,
-                                        const struct attn_dims *dims, struct attn_selection **heads,
-                                        struct attn_error *err);
+/* Selects the heads that LIST names in the stacks that go together with STACK; an encoder must be
+ * named. A list that is not given names all heads. DIMS has the sizes of all stacks. *heads is NULL
+ * if LIST names none; the caller frees it. ATTN_INVALID, without a stage. */
+enum attn_status attn_edit_select_heads(const struct attn_head_list *list,
+                                        enum attn_model_stack stack, const struct attn_dims *dims,
+                                        struct attn_selection **heads, struct attn_error *err);
 
 /* Lets EDIT, which is of a layer of a model with CONFIG, give all visible keys equal weights: their
  * scores become 0, by products of 0, or where a bias is added to the products by scores of 0.

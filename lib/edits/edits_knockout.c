@@ -33,7 +33,7 @@ struct knockouts {
     const struct attn_edit_scope *scope;    /* of the stack */
     const struct attn_dims *all;            /* the sizes of all stacks */
     const struct attn_attention *attention; /* [n_layer] */
-    bool is_of_encoder;
+    enum attn_model_stack stack;
     struct attn_edit_list *list;
     struct knockout *items; /* [n] owns */
     size_t n;
@@ -56,12 +56,11 @@ struct score_row {
 static enum attn_status read_heads(const struct knockouts *knockouts, struct knockout *item,
                                    struct attn_error *err)
 {
-    const bool is_of_encoder = knockouts->is_of_encoder;
+    const enum attn_model_stack stack = knockouts->stack;
 
-    if (!attn_head_list_is_given(&item->given->heads) && is_of_encoder)
+    if (!attn_head_list_is_given(&item->given->heads) && attn_stack_is_encoder(stack))
         return ATTN_OK;
-    return attn_edit_select_heads(&item->given->heads, is_of_encoder, knockouts->all, &item->heads,
-                                  err);
+    return attn_edit_select_heads(&item->given->heads, stack, knockouts->all, &item->heads, err);
 }
 
 /* Finds the positions and heads that ITEM's knockout names. */
@@ -308,20 +307,19 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Appends the edits of the knockouts of RANGE in one stack. */
-static enum attn_status add_stack(const struct attn_edit_scope *scope, bool is_of_encoder,
+/* Appends the edits of the knockouts of RANGE in STACK. */
+static enum attn_status add_stack(const struct attn_edit_scope *scope, enum attn_model_stack stack,
                                   struct attn_edit_list *list, struct attn_edit_range range,
                                   struct attn_error *err)
 {
-    const struct attn_location any = {
-        .stack = is_of_encoder ? attn_dims_own_stack(scope->dims->encoder) : ATTN_STACK_ONLY};
-    const struct attn_edit_scope own = attn_edit_scope_at(scope, &any);
+    const struct attn_edit_scope own =
+        attn_edit_scope_at(scope, &(struct attn_location){.stack = stack});
     struct knockouts knockouts = {.scope = &own,
                                   .all = scope->dims,
-                                  .attention = is_of_encoder
+                                  .attention = attn_stack_is_encoder(stack)
                                                    ? attn_model_config(own.model)->attention
                                                    : own.session->attention,
-                                  .is_of_encoder = is_of_encoder,
+                                  .stack = stack,
                                   .list = list,
                                   .n = range.end - range.first,
                                   .parts = list->parts + range.first,
@@ -347,6 +345,8 @@ enum attn_status attn_edits_add_knockouts(const struct attn_edit_scope *scope,
     /* Set to 0 when a query is found that sees one of its keys. */
     for (size_t i = range.first; i < range.end; i++)
         list->parts[i].n_hidden = 1;
-    ATTN_TRY(add_stack(scope, false, list, range, err));
-    return scope->dims->encoder ? add_stack(scope, true, list, range, err) : ATTN_OK;
+    ATTN_TRY(add_stack(scope, ATTN_STACK_ONLY, list, range, err));
+    return scope->dims->encoder
+               ? add_stack(scope, attn_dims_own_stack(scope->dims->encoder), list, range, err)
+               : ATTN_OK;
 }

@@ -221,16 +221,15 @@ enum attn_status attn_edit_place_check(const struct attn_intervention *place,
     return ATTN_OK;
 }
 
-/* Copies the items of the list SPEC that are of the encoder (IS_OF_ENCODER), or all others. NULL:
- * no memory. */
-static char *copy_items(const char *spec, bool is_of_encoder, struct attn_error *err)
+/* Copies the items of the list SPEC whose stack goes together with STACK. NULL: no memory. */
+static char *copy_items(const char *spec, enum attn_model_stack stack, struct attn_error *err)
 {
     char *copy = attn_alloc(strlen(spec) + 2, 1, err);
     size_t n = 0, n_stack, size;
 
     for (const char *item = spec; copy && *item != '\0'; item += size + (item[size] == ',')) {
         size = strcspn(item, ",");
-        if (attn_stack_is_encoder(attn_model_stack_find(item, &n_stack)) != is_of_encoder)
+        if (!attn_stacks_go_together(attn_model_stack_find(item, &n_stack), stack))
             continue;
         memcpy(copy + n, item, size);
         n += size;
@@ -241,9 +240,9 @@ static char *copy_items(const char *spec, bool is_of_encoder, struct attn_error 
     return copy;
 }
 
-enum attn_status attn_edit_select_heads(const struct attn_head_list *list, bool is_of_encoder,
-                                        const struct attn_dims *dims, struct attn_selection **heads,
-                                        struct attn_error *err)
+enum attn_status attn_edit_select_heads(const struct attn_head_list *list,
+                                        enum attn_model_stack stack, const struct attn_dims *dims,
+                                        struct attn_selection **heads, struct attn_error *err)
 {
     struct attn_head_list of_stack = *list;
     bool has_any = !dims->encoder || !attn_head_list_is_given(list);
@@ -252,9 +251,9 @@ enum attn_status attn_edit_select_heads(const struct attn_head_list *list, bool 
 
     *heads = NULL;
     for (size_t i = 0; i < list->n; i++)
-        has_any |= attn_stack_is_encoder(list->items[i].stack) == is_of_encoder;
+        has_any |= attn_stacks_go_together(list->items[i].stack, stack);
     if (list->n == 0 && !has_any) {
-        of_stack.text = own = copy_items(list->text, is_of_encoder, err);
+        of_stack.text = own = copy_items(list->text, stack, err);
         if (!own)
             return ATTN_NO_MEMORY;
         has_any = *own != '\0' || *list->text == '\0';

@@ -29,8 +29,8 @@ static enum attn_status list_stack(const struct attn_ablation *ablation,
 
     ATTN_TRY(stack == ATTN_STACK_TOWER
                  ? attn_select_heads(list, &run->before.dims, &selection, err)
-                 : attn_edit_select_heads(list, stack == ATTN_STACK_ENCODER,
-                                          attn_selection_dims(run->selection), &selection, err));
+                 : attn_edit_select_heads(list, stack, attn_selection_dims(run->selection),
+                                          &selection, err));
     if (selection)
         status = attn_selection_set_sites(selection, ATTN_SITES(site), err);
     if (status == ATTN_OK)

@@ -14,18 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_of_encoder(const struct attn_part *part)
-{
-    return attn_stack_is_encoder(part->at.stack);
-}
-
 /* Whether PART has the tensor AT: a layer has all tensors of its stack that have its number. */
 static bool has_tensor(const struct attn_ablation *ablation, const struct attn_location *part,
                        const struct attn_location *at)
 {
     return ablation->args->by == ATTN_ABLATE_BY_LAYER
-               ? part->layer == at->layer &&
-                     attn_stack_is_encoder(part->stack) == attn_stack_is_encoder(at->stack)
+               ? part->layer == at->layer && attn_stacks_go_together(part->stack, at->stack)
                : attn_location_compare(part, at) == 0;
 }
 
@@ -170,19 +164,22 @@ struct draw {
     size_t n_all, first, n, n_head;
 };
 
-/* Returns a draw among the heads of an encoder or of the text; with IS_OF_ALL among both. */
-static struct draw draw_of(struct attn_ablation *ablation, bool is_of_encoder, bool is_of_all)
+/* Returns a draw among the heads of the stacks that go together with STACK; with IS_OF_ALL among
+ * all. */
+static struct draw draw_of(struct attn_ablation *ablation, enum attn_model_stack stack,
+                           bool is_of_all)
 {
     const size_t first = ablation->args->by == ATTN_ABLATE_BY_HEAD ? 0 : ablation->n_own;
     struct draw draw = {.ablation = ablation,
                         .heads = ablation->edits + first,
                         .n_all = ablation->tensors.n - first};
+    const bool is_before = attn_stack_is_encoder(stack);
     size_t n_encoder = 0;
 
     while (n_encoder < draw.n_all && attn_stack_is_encoder(draw.heads[n_encoder].at.stack))
         n_encoder++;
-    draw.first = is_of_encoder && !is_of_all ? 0 : n_encoder;
-    draw.n = is_of_all ? draw.n_all : is_of_encoder ? n_encoder : draw.n_all - n_encoder;
+    draw.first = is_before && !is_of_all ? 0 : n_encoder;
+    draw.n = is_of_all ? draw.n_all : is_before ? n_encoder : draw.n_all - n_encoder;
     return draw;
 }
 
@@ -214,12 +211,10 @@ static enum attn_status try_control(struct draw *draw, double *changes, struct a
     return ATTN_OK;
 }
 
-/* Returns the number of heads in a part of the encoder or of the text; controls draw equally
- * many. */
-static size_t n_heads_of_part(const struct attn_ablation *ablation, bool is_of_encoder)
+/* Returns the number of heads in a part of STACK; controls draw equally many. */
+static size_t n_heads_of_part(const struct attn_ablation *ablation, enum attn_model_stack stack)
 {
-    const struct attn_config *config =
-        attn_ablate_config(ablation, is_of_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY);
+    const struct attn_config *config = attn_ablate_config(ablation, stack);
     const enum attn_ablate_by by = ablation->args->by;
 
     return by == ATTN_ABLATE_BY_HEAD
@@ -238,25 +233,27 @@ enum attn_status attn_ablate_try_controls(struct attn_ablation *ablation, bool h
         const bool is_mixed =
             args->is_cumulative ||
             (attn_ablate_has_sets(ablation) && attn_ablate_names_encoder(&args->sets[i].heads));
-        struct draw draw = draw_of(
-            ablation, !attn_ablate_has_sets(ablation) && is_of_encoder(&ablation->parts.items[i]),
-            ablation->has_encoder && is_mixed);
+        const bool has_sets = attn_ablate_has_sets(ablation);
+        struct draw draw =
+            draw_of(ablation, has_sets ? ATTN_STACK_ONLY : ablation->parts.items[i].at.stack,
+                    ablation->has_encoder && is_mixed);
 
-        draw.n_head = attn_ablate_has_sets(ablation) ? ablation->n_head[i]
-                                                     : (i + 1) * n_heads_of_part(ablation, false);
+        draw.n_head =
+            has_sets ? ablation->n_head[i] : (i + 1) * n_heads_of_part(ablation, ATTN_STACK_ONLY);
         ATTN_TRY(try_control(&draw, changes + i * n_control, err));
     }
     if (n_control == 0 || has_own_control || n == 0)
         return ATTN_OK;
-    while (n_encoder < n && is_of_encoder(&ablation->parts.items[n_encoder]))
+    while (n_encoder < n && attn_stack_is_encoder(ablation->parts.items[n_encoder].at.stack))
         n_encoder++;
     /* parts of one stack share a control; that of the text's model is drawn first */
     for (int side = 0; side < (ablation->has_encoder ? 2 : 1); side++) {
         const size_t first = side == 0 ? n_encoder : 0, end = side == 0 ? n : n_encoder;
         double *own = changes + first * n_control;
-        struct draw draw = draw_of(ablation, side > 0, false);
+        const enum attn_model_stack stack = side > 0 ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
+        struct draw draw = draw_of(ablation, stack, false);
 
-        draw.n_head = n_heads_of_part(ablation, side > 0);
+        draw.n_head = n_heads_of_part(ablation, stack);
         if (first == end)
             continue;
         ATTN_TRY(try_control(&draw, own, err));

@@ -655,10 +655,9 @@ static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *e
 
     if (!attn_selection_dims(selection)->encoder || w->format->holds_stacks || is_joined)
         return ATTN_OK;
-    ATTN_TRY(attn_selection_copy_stack(
-        selection, is_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_DECODER, &w->stack, err));
+    w->shown = is_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_DECODER;
+    ATTN_TRY(attn_selection_copy_stack(selection, w->shown, &w->stack, err));
     if (is_encoder) {
-        w->is_of_encoder = true;
         w->labels = attn_labels_of_stack(&w->labels);
     } else if (has_both && w->format->is_picture && strcmp(w->format->name, "screen") != 0) {
         attn_note(w->options.on_note, w->options.user, ATTN_NOTE_PAGE_OMITS,
@@ -769,7 +768,7 @@ enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn
                                    struct attn_error *err)
 {
     ATTN_TRY(repeat_failure(writer, err));
-    if (writer->stack && attn_stack_is_encoder(event->at.stack) != writer->is_of_encoder)
+    if (writer->stack && !attn_stacks_go_together(event->at.stack, writer->shown))
         return ATTN_OK; /* of the stack that is not shown */
     return keep_failure(writer, emit_event(writer, event, NULL, err), err);
 }

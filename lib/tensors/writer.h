@@ -187,8 +187,8 @@ struct attn_writer {
     /* Owns; for a format that shows one stack: the selection of that stack; NULL: all stacks are
      * shown. */
     struct attn_selection *stack;
-    bool is_of_encoder;
-    struct attn_sink *sink; /* NULL if the target is a directory */
+    enum attn_model_stack shown; /* of these */
+    struct attn_sink *sink;      /* NULL if the target is a directory */
     bool owns_sink;
     struct attn_directory *directory; /* NULL if the target is a sink */
     bool owns_directory;

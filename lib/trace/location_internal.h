@@ -11,6 +11,12 @@ static inline bool attn_stack_is_encoder(enum attn_model_stack stack)
     return stack == ATTN_STACK_ENCODER || stack == ATTN_STACK_TOWER;
 }
 
+/* Whether A and B are stacks of one model: both of the one before the decoder, or neither. */
+static inline bool attn_stacks_go_together(enum attn_model_stack a, enum attn_model_stack b)
+{
+    return attn_stack_is_encoder(a) == attn_stack_is_encoder(b);
+}
+
 /* Whether AT is attention to a source, so that its keys are rows of the source. */
 bool attn_location_is_cross(const struct attn_dims *dims, const struct attn_location *at);
 
