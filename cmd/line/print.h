@@ -22,10 +22,6 @@ void print(struct attn_sink *out, const char *format, ...) ATTN_PRINTF(2, 3);
 /* Prints a string of any length as it is. */
 void print_text(struct attn_sink *out, const char *text);
 
-/* Prints the escaped form of a token (base/escape.h). */
-enum attn_status print_escaped(struct attn_sink *out, const char *text, size_t size,
-                               struct attn_error *err);
-
 /* Prints a text of several lines for a terminal. Line ends, tabs and backslashes are not changed;
  * other characters are made printable. */
 enum attn_status print_lines(struct attn_sink *out, const char *text, size_t size,

@@ -72,8 +72,10 @@ enum attn_status attn_param_refuse(struct attn_error *err, const char *label, co
                        attn_quote_string(text).text, expected);
 }
 
-enum attn_status attn_param_hint_word(const char *words, const char *meant, const char *text,
-                                      size_t size, struct attn_error *err)
+/* Adds a hint about the word of WORDS, "sum|token", that TEXT [size] probably means. MEANT has
+ * other names for words, "nll=ce", or is NULL. Returns ATTN_INVALID. */
+static enum attn_status hint_word(const char *words, const char *meant, const char *text,
+                                  size_t size, struct attn_error *err)
 {
     struct attn_typo typo = {.typed = text, .size = size};
     char names[768], *rest = names;
@@ -193,7 +195,7 @@ static enum attn_status read_method(const struct attn_param *param, char *home, 
     list_methods(param->words, list, sizeof list);
     attn_refuse(err, ATTN_STAGE_OPTIONS, "unknown %s '%s', expected %s", label,
                 attn_quote_string(text).text, list);
-    return attn_param_hint_word(param->words, param->meant, text, size, err);
+    return hint_word(param->words, param->meant, text, size, err);
 }
 
 static enum attn_status read_word(const struct attn_param *param, char *home, const char *label,
@@ -203,7 +205,7 @@ static enum attn_status read_word(const struct attn_param *param, char *home, co
 
     if (word < 0) {
         attn_param_refuse(err, label, text, "%s", param->words);
-        return attn_param_hint_word(param->words, param->meant, text, strlen(text), err);
+        return hint_word(param->words, param->meant, text, strlen(text), err);
     }
     if (param->home != ATTN_PARAM_OF_CALLER)
         set_choice(param, home, word);

@@ -20,11 +20,6 @@ bool attn_param_is_set(const struct attn_param *param, const void *home, const v
 /* Returns the index of WORD [size] in LIST, "sum|token", or -1. */
 int attn_param_find_word(const char *list, const char *word, size_t size);
 
-/* Adds a hint about the word of WORDS, "sum|token", that TEXT [size] probably means. MEANT has
- * other names for words, "nll=ce", or is NULL. Returns ATTN_INVALID. */
-enum attn_status attn_param_hint_word(const char *words, const char *meant, const char *text,
-                                      size_t size, struct attn_error *err);
-
 int attn_param_n_word(const char *list);
 
 #endif

@@ -555,21 +555,16 @@ double attn_items_share_at(const struct attn_items *items, uint64_t at)
     return at >= size ? 1 : (double)(at - from) / (double)(size - from);
 }
 
-char attn_items_separator_of(const char *path)
-{
-    const size_t n = strlen(path);
-
-    if (n >= 4 && strcmp(path + n - 4, ".csv") == 0)
-        return ',';
-    return n >= 4 && strcmp(path + n - 4, ".tsv") == 0 ? '\t' : '\0';
-}
-
-/* Returns the default separator of the form; 0 for JSON Lines. */
+/* Returns the default separator of the form or, by name, of the file; 0 for JSON Lines. */
 static char find_separator(const struct attn_items_options *options)
 {
-    if (options->form == ATTN_ITEMS_BY_NAME)
-        return attn_items_separator_of(options->path ? options->path : "");
-    return options->form == ATTN_ITEMS_CSV ? ',' : options->form == ATTN_ITEMS_TSV ? '\t' : '\0';
+    const char *path = options->form == ATTN_ITEMS_BY_NAME && options->path ? options->path : "";
+    const size_t n = strlen(path);
+
+    if (options->form == ATTN_ITEMS_CSV || (n >= 4 && strcmp(path + n - 4, ".csv") == 0))
+        return ',';
+    return options->form == ATTN_ITEMS_TSV || (n >= 4 && strcmp(path + n - 4, ".tsv") == 0) ? '\t'
+                                                                                            : '\0';
 }
 
 static enum attn_status cut_shard(struct attn_items *items, struct attn_error *err)

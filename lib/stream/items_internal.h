@@ -72,9 +72,6 @@ bool attn_items_are_of_path(const struct attn_items *items, const char *path);
 /* Returns the shard and the number of shards; 0 without shards, or if ITEMS is NULL. */
 void attn_items_shard(const struct attn_items *items, size_t *shard, size_t *n);
 
-/* Returns the default separator for this file name: ',' for .csv, a tab for .tsv, otherwise 0. */
-char attn_items_separator_of(const char *path);
-
 /* Returns true if a header names all labels. */
 bool attn_items_have_header(const struct attn_items *items);
 

@@ -192,8 +192,6 @@ struct attn_value attn_value_word(const char *text); /* a constant */
 struct attn_value attn_value_int(int64_t integer);
 struct attn_value attn_value_bool(bool is_true);
 struct attn_value attn_value_none(void);
-/* Copies the text to the pool. */
-struct attn_value attn_value_copy(struct attn_machine *machine, const char *text, size_t size);
 /* Copies TEXT to the pool and empties it. */
 struct attn_value attn_value_of_buffer(struct attn_machine *machine, struct attn_buffer *text);
 struct attn_value attn_value_list_of(struct attn_machine *machine, enum attn_value_kind kind);

@@ -134,22 +134,18 @@ struct attn_value attn_value_none(void)
     return (struct attn_value){.kind = ATTN_IS_NONE};
 }
 
-struct attn_value attn_value_copy(struct attn_machine *machine, const char *text, size_t size)
-{
-    char *copy = attn_machine_take(machine, size, 1);
-
-    if (copy && size > 0 && attn_machine_spend(machine, size / 64))
-        memcpy(copy, text, size);
-    return copy ? attn_value_string(copy, size) : (struct attn_value){0};
-}
-
 struct attn_value attn_value_of_buffer(struct attn_machine *machine, struct attn_buffer *text)
 {
     struct attn_value value = {0};
+    char *copy;
 
     if (attn_machine_is_alive(machine) && text->has_failed)
         machine->status = attn_buffer_check(text, machine->err);
-    value = attn_value_copy(machine, text->data, text->size);
+    copy = attn_machine_take(machine, text->size, 1);
+    if (copy && text->size > 0 && attn_machine_spend(machine, text->size / 64))
+        memcpy(copy, text->data, text->size);
+    if (copy)
+        value = attn_value_string(copy, text->size);
     attn_buffer_release(text);
     return value;
 }

@@ -58,10 +58,10 @@ static const char *shade(const struct attn_heatmap *map, int step)
     return map->picture->is_plain ? plain[step] : shades[step];
 }
 
-/* Returns the shade of a number at PLACE; signed numbers are shaded by magnitude. Numbers below a
- * hundredth of the largest are blank. */
-const char *attn_heatmap_shade(const struct attn_heatmap *map,
-                               const struct attn_heatmap_colors *colors, double place)
+/* Returns the shade of a number at PLACE, for output without colors; signed numbers are shaded by
+ * magnitude. Numbers below a hundredth of the largest are blank. */
+static const char *find_shade(const struct attn_heatmap *map,
+                              const struct attn_heatmap_colors *colors, double place)
 {
     const bool is_signed = colors->scale.is_signed;
     const double small = attn_color_place(&colors->scale, colors->range, 0.01 * colors->range.high);
@@ -110,7 +110,7 @@ void attn_heatmap_put_cell(struct attn_heatmap *map, const struct attn_heatmap_c
 
     if (cell.kind == ATTN_CELL_VALUE && used == 0 && depth == ATTN_DEPTH_NONE)
         for (; used < 2; used++)
-            attn_buffer_append_string(&map->label, attn_heatmap_shade(map, colors, cell.place));
+            attn_buffer_append_string(&map->label, find_shade(map, colors, cell.place));
     attn_color_line_paint(&map->line, attn_heatmap_paint(colors, cell, depth));
     attn_color_line_blanks(&map->line, used < width ? width - used : 0);
     attn_heatmap_put_label(map);
@@ -132,7 +132,7 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
     } else if (!has_value && upper.kind == ATTN_CELL_HIDDEN) {
         text = "-";
     } else if (!is_colored && has_value) {
-        text = attn_heatmap_shade(map, colors, (is_lower ? lower : upper).place);
+        text = find_shade(map, colors, (is_lower ? lower : upper).place);
     } else if (map->picture->is_plain || (!has_value && inks[0].is_set && inks[1].is_set)) {
         /* without half blocks: the color of the larger value */
         paint.ground = inks[is_lower || !inks[0].is_set];

@@ -147,10 +147,6 @@ void attn_heatmap_put_cell(struct attn_heatmap *map, const struct attn_heatmap_c
 void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap_colors *colors,
                              struct attn_heatmap_cell upper, struct attn_heatmap_cell lower);
 
-/* Returns the shade of a number, for output without colors. */
-const char *attn_heatmap_shade(const struct attn_heatmap *map,
-                               const struct attn_heatmap_colors *colors, double place);
-
 /* Ends the legend: prints the label and the scale, "0 to 1, square root" around colors or shades,
  * on one or two lines. */
 enum attn_status attn_heatmap_end_legend(struct attn_heatmap *map,
