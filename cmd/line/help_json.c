@@ -188,6 +188,8 @@ static const char *const roles[] = {
     [ATTN_ROLE_STACK] = "stack of the layer: encoder, decoder or cross",
     [ATTN_ROLE_ROW_TYPE] = "data, reference, total or difference; only data belong into a mean",
     [ATTN_ROLE_OTHER_PART] = "part of the second side",
+    [ATTN_ROLE_PICTURE_ROW] = "row of the cell or tile of the picture, from 0",
+    [ATTN_ROLE_PICTURE_COLUMN] = "column of the cell or tile of the picture, from 0",
 };
 
 /* Returns the help of COLUMN: that of a measure in tables of `heads`, of its role, or its quantity.

@@ -129,10 +129,11 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
 {
     static const char *const types[] = {"", "integer", "real", "text", "boolean", "list"};
     static const char *const roles[] = {
-        "value", "layer", "head",   "kv_head",     "neuron",     "position",
-        "query", "key",   "place",  "token",       "id",         "site",
-        "part",  "set",   "number", "other_layer", "other_head", "other_number",
-        "count", "total", "stack",  "row_type",    "other_part"};
+        "value",       "layer",      "head",         "kv_head",     "neuron",
+        "position",    "query",      "key",          "place",       "token",
+        "id",          "site",       "part",         "set",         "number",
+        "other_layer", "other_head", "other_number", "count",       "total",
+        "stack",       "row_type",   "other_part",   "picture_row", "picture_column"};
     const struct attn_page_rule whole = {.digits = {0}};
     const size_t values = attn_table_view_find(drawing->table, drawing->picture->view.values);
 

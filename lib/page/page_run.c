@@ -109,12 +109,15 @@ static void push_look(struct run_json *to)
     struct attn_picture_options patterns = ATTN_PICTURE_OPTIONS_DEFAULT;
     const struct attn_picture_options *picture = to->page->has_question ? &patterns : given;
     const struct attn_color_scale *scale = &picture->color_scale;
-    bool is_open;
+    const struct attn_backdrop *backdrop = to->page->picture;
+    const char *figure = attn_figure_name(given->figure);
 
     patterns.theme = given->theme;
-    patterns.figure = to->page->picture && to->page->picture->is_in_text ? ATTN_FIGURE_TOKENS
-                                                                         : ATTN_FIGURE_MATRIX;
-    is_open = picture->figure == ATTN_FIGURE_DEFAULT || picture->figure == ATTN_FIGURE_PATCHES;
+    if (to->page->has_question)
+        figure = backdrop && backdrop->is_in_text ? "tokens" : "matrix";
+    else if (given->figure == ATTN_FIGURE_DEFAULT ||
+             (attn_figure_traits(given->figure) & ATTN_FIGURE_OVER_IMAGE))
+        figure = backdrop && to->page->heads.n == 1 ? "tokens" : NULL;
     attn_json_text(push_key(to, "colormap"),
                    picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
     attn_json_text(push_key(to, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
@@ -129,10 +132,7 @@ static void push_look(struct run_json *to)
     attn_page_push_scales(&to->json, scale);
     attn_json_text(push_key(to, "values"), values[picture->values]);
     attn_json_size(push_key(to, "cell"), picture->cell);
-    attn_json_text(push_key(to, "figure"), to->page->picture && to->page->heads.n == 1 && is_open
-                                               ? "tokens"
-                                           : is_open ? NULL
-                                                     : attn_figure_name(picture->figure));
+    attn_json_text(push_key(to, "figure"), figure);
     attn_json_bool(push_key(to, "hides_first"), attn_view_hides(picture));
     if (attn_json_begin_list(push_key(to, "hidden"), picture->hides == ATTN_HIDDEN_SINKS)) {
         for (size_t i = 0; i < to->page->base.n_position; i++)

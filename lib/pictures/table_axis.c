@@ -73,6 +73,29 @@ struct attn_view_columns attn_view_columns_find(const struct attn_table *table,
                                       .marks = attn_table_view_find(table, view->marks)};
 }
 
+enum attn_figure attn_view_figure(const struct attn_table_view *view,
+                                  const struct attn_column *columns, size_t n, bool is_of_items)
+{
+    const unsigned first = ATTN_TABLE_COLUMN(0);
+    const unsigned role =
+        view->columns < first ? view->columns : (unsigned)columns[view->columns - first].role;
+    bool has_queries = false;
+
+    for (size_t i = 0; i < n; i++)
+        has_queries |= columns[i].role == ATTN_ROLE_QUERY;
+    if (view->figure != ATTN_FIGURE_DEFAULT)
+        return view->figure;
+    if ((view->traits & ATTN_VIEW_SEQUENCE) != 0)
+        return ATTN_FIGURE_CURVE;
+    if (view->rows > 0 && view->rows == view->columns) /* rows of the table are a list */
+        return view->texts > 0 && !is_of_items ? ATTN_FIGURE_TOKENS : ATTN_FIGURE_BARS;
+    if (role == ATTN_ROLE_PART || role == ATTN_ROLE_NEURON) /* few of many */
+        return ATTN_FIGURE_BARS;
+    if (role == ATTN_ROLE_PICTURE_COLUMN)
+        return ATTN_FIGURE_PATCHES;
+    return role == ATTN_ROLE_KEY && has_queries ? ATTN_FIGURE_CAUSES : ATTN_FIGURE_DEFAULT;
+}
+
 static enum attn_status check_sides(const struct attn_view_columns *of, struct attn_error *err)
 {
     return of->rows < SIZE_MAX && of->columns < SIZE_MAX

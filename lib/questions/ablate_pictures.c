@@ -16,8 +16,10 @@ enum { PART, ROW, COLUMN, VALUE, CHANGE, KL, SAME_TOP, RIGHT, ROW_TYPE, N_COLUMN
 enum { SHOW_RIGHT = 2 };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [PART] = ATTN_COLUMN_PART("base"),         [ROW] = ATTN_COLUMN("row", INTEGER),
-    [COLUMN] = ATTN_COLUMN("column", INTEGER), ATTN_COLUMNS_ABLATED(VALUE, 0, SHOW_RIGHT),
+    [PART] = ATTN_COLUMN_PART("base"),
+    [ROW] = ATTN_COLUMN_OF(PICTURE_ROW, "row", INTEGER),
+    [COLUMN] = ATTN_COLUMN_OF(PICTURE_COLUMN, "column", INTEGER),
+    ATTN_COLUMNS_ABLATED(VALUE, 0, SHOW_RIGHT),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -206,12 +208,7 @@ static uint64_t shows(const void *state)
 }
 
 static const struct attn_table_view views[] = {
-    {.rows = ATTN_TABLE_COLUMN(ROW),
-     .columns = ATTN_TABLE_COLUMN(COLUMN),
-     .values = ATTN_TABLE_COLUMN(CHANGE),
-     .figure = ATTN_FIGURE_PATCHES,
-     .traits = ATTN_VIEW_TOKENS,
-     .only = "cell"},
+    {ATTN_VIEW_OF(PICTURE_ROW, PICTURE_COLUMN, CHANGE), .traits = ATTN_VIEW_TOKENS, .only = "cell"},
 };
 
 static void draw(const void *given, struct attn_drawn *drawn)

@@ -63,9 +63,9 @@ enum { OF_HEADS, OF_NEURONS, OF_LAYERS, OF_SETS };
 
 const struct attn_table_view attn_ablate_views[ATTN_ABLATE_N_VIEW] = {
     [OF_HEADS] = {ATTN_VIEW_OF(LAYER, HEAD, CHANGE)},
-    [OF_NEURONS] = {ATTN_VIEW_OF(LAYER, NEURON, CHANGE), .figure = ATTN_FIGURE_BARS},
-    [OF_LAYERS] = {ATTN_VIEW_OF(LAYER, PART, CHANGE), .figure = ATTN_FIGURE_BARS},
-    [OF_SETS] = {ATTN_VIEW_OF(SET, SET, CHANGE), .figure = ATTN_FIGURE_BARS},
+    [OF_NEURONS] = {ATTN_VIEW_OF(LAYER, NEURON, CHANGE)},
+    [OF_LAYERS] = {ATTN_VIEW_OF(LAYER, PART, CHANGE)},
+    [OF_SETS] = {ATTN_VIEW_OF(SET, SET, CHANGE)},
 };
 
 /* Returns the last words of the title, which describe the replacement. */
@@ -99,10 +99,8 @@ void attn_ablate_draw(const void *given, struct attn_drawn *drawn)
     view->asked = drawn->table ? find_words(args) : NULL;
     if (args->is_estimated)
         view->values = ATTN_TABLE_COLUMN(ESTIMATE);
-    if (!args->is_cumulative)
-        return;
-    view->figure = ATTN_FIGURE_CURVE;
-    view->traits = ATTN_VIEW_SEQUENCE;
+    if (args->is_cumulative)
+        view->traits = ATTN_VIEW_SEQUENCE;
 }
 
 uint64_t attn_ablate_shows(const void *state)

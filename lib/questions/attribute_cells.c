@@ -327,11 +327,10 @@ static void release(void *state)
 
 static const struct attn_table_view views[] = {
     {ATTN_VIEW_OF(LAYER, KEY, ATTRIBUTION), .detail = ATTN_ROLE_HEAD, .texts = ATTN_ROLE_TOKEN,
-     .figure = ATTN_FIGURE_CAUSES, .quantity = "part of @",
-     .asked = "in the largest cells and MLPs", .traits = ATTN_VIEW_TOKENS},
+     .quantity = "part of @", .asked = "in the largest cells and MLPs", .traits = ATTN_VIEW_TOKENS},
     {ATTN_VIEW_OF(LAYER, KEY, ATTN_X_GRAD), .detail = ATTN_ROLE_HEAD, .texts = ATTN_ROLE_TOKEN,
-     .figure = ATTN_FIGURE_CAUSES, .quantity = "weight times the gradient of @",
-     .asked = "in the largest cells", .traits = ATTN_VIEW_TOKENS},
+     .quantity = "weight times the gradient of @", .asked = "in the largest cells",
+     .traits = ATTN_VIEW_TOKENS},
 };
 
 static uint64_t shows(const void *state)

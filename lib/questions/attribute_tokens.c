@@ -576,8 +576,7 @@ static const struct attn_table_view views[] = {
      .columns = ATTN_ROLE_POSITION,
      .texts = ATTN_ROLE_TOKEN,
      .values = ATTN_TABLE_COLUMN(ATTRIBUTION)},
-    {ATTN_VIEW_OF(POSITION, POSITION, ATTRIBUTION), .texts = ATTN_ROLE_TOKEN,
-     .figure = ATTN_FIGURE_TOKENS},
+    {ATTN_VIEW_OF(POSITION, POSITION, ATTRIBUTION), .texts = ATTN_ROLE_TOKEN},
 };
 
 /* Returns true if TABLE is about a picture: its tokens, [CLS] and patches, have no ids. */
@@ -618,8 +617,6 @@ static void draw(const void *given, struct attn_drawn *drawn)
 
     if (!drawn->table && args->n_target == 0)
         *view = views[1]; /* view of the table of a single answer */
-    if (args->study)      /* tokens of items may differ */
-        view->figure = ATTN_FIGURE_BARS;
     if (!drawn->table)
         return;
     attn_attribute_label(drawn);

@@ -42,15 +42,9 @@ static const struct attn_column columns[N_COLUMN] = {
 };
 
 static const struct attn_table_view views[] = {
-    {ATTN_VIEW_OF(LAYER, SITE, NORM), .traits = ATTN_VIEW_STREAM,
+    {ATTN_VIEW_OF(LAYER, SITE, NORM), .figure = ATTN_FIGURE_CURVE, .traits = ATTN_VIEW_STREAM,
      .asked = "from each layer to the last"},
 };
-
-static void draw(const void *args, struct attn_drawn *drawn)
-{
-    (void)args;
-    drawn->picture->view.figure = ATTN_FIGURE_CURVE;
-}
 
 /* --- One text --------------------------------------------------------------------------------- */
 
@@ -443,7 +437,6 @@ const struct attn_procedure attn_lens_fit = {
     .items.study = offsetof(struct attn_lens_args, study),
     .items.is_listed = true,
     .items.is_ragged = true,
-    .draw = draw,
     .perform = perform,
     .check = check,
     .choose = choose,

@@ -1,6 +1,6 @@
 /*
  * life.h - the life of a position: what each layer knows of its answer, and what heads and MLPs add
- * to it there. Data of ATTN_FIGURE_LIFE.
+ * to it there. Data of `figure life`.
  *
  *     struct attn_table *tokens, *parts;
  *     attn_life(host, &request, NULL, &tokens, &parts, &err);

@@ -44,8 +44,7 @@ static const struct attn_column map_columns[] = {
     [MAP_WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 6, NULL, SIGNED, "weight"),
 };
 
-const struct attn_table_view attn_pair_map_view = {.figure = ATTN_FIGURE_MATRIX,
-                                                   .rows = ATTN_ROLE_QUERY,
+const struct attn_table_view attn_pair_map_view = {.rows = ATTN_ROLE_QUERY,
                                                    .columns = ATTN_ROLE_KEY,
                                                    .values = ATTN_TABLE_COLUMN(MAP_WEIGHT),
                                                    .traits =

@@ -1,6 +1,6 @@
 /*
  * pair.h - two texts and one head: where a query of each looks, and what comes next, data of
- * ATTN_FIGURE_PAIR; or where all queries look, data of ATTN_FIGURE_MATRIX.
+ * `figure pair`; or where all queries look, data of `figure matrix`.
  */
 #ifndef ATTN_QUESTIONS_PAIR_H
 #define ATTN_QUESTIONS_PAIR_H

@@ -513,7 +513,7 @@ static const struct attn_table_view views[] = {
     {ATTN_VIEW_OF(LAYER, POSITION, EFFECT), .traits = ATTN_VIEW_STREAM},
     {ATTN_VIEW_OF(LAYER, HEAD, EFFECT)},
     {ATTN_VIEW_OF(LAYER, KV_HEAD, EFFECT)},
-    {ATTN_VIEW_OF(LAYER, NEURON, EFFECT)},
+    {ATTN_VIEW_OF(LAYER, NEURON, EFFECT), .figure = ATTN_FIGURE_GRID}, /* of all layers */
 };
 
 /* Describes the picture. Over items there is no single pair of texts, and tokens are shown only if

@@ -479,8 +479,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 }
 
 static const struct attn_table_view views[] = {
-    {ATTN_VIEW_OF(POSITION, POSITION, BITS), .texts = ATTN_ROLE_TOKEN,
-     .figure = ATTN_FIGURE_TOKENS},
+    {ATTN_VIEW_OF(POSITION, POSITION, BITS), .texts = ATTN_ROLE_TOKEN},
 };
 
 static void draw(const void *given, struct attn_drawn *drawn)

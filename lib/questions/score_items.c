@@ -458,9 +458,8 @@ static unsigned pairs_of_items(const void *args)
 
 /* One bar per group: how often the model is right; without targets, the surprisal. */
 static const struct attn_table_view item_views[] = {
-    {ATTN_VIEW_OF(COUNT, COUNT, ITEM_RIGHT), .figure = ATTN_FIGURE_BARS,
-     .traits = ATTN_VIEW_GROUPS},
-    {ATTN_VIEW_OF(COUNT, COUNT, ITEM_BITS), .figure = ATTN_FIGURE_BARS, .traits = ATTN_VIEW_GROUPS},
+    {ATTN_VIEW_OF(COUNT, COUNT, ITEM_RIGHT), .traits = ATTN_VIEW_GROUPS},
+    {ATTN_VIEW_OF(COUNT, COUNT, ITEM_BITS), .traits = ATTN_VIEW_GROUPS},
 };
 
 static uint64_t shows_of_items(const void *state)

@@ -524,7 +524,6 @@ static const struct attn_table_view span_views[] = {
      .columns = ATTN_TABLE_COLUMN(SPAN),
      .texts = ATTN_TABLE_COLUMN(POSITIONS),
      .values = ATTN_TABLE_COLUMN(SHARE),
-     .figure = ATTN_FIGURE_TOKENS,
      .traits = ATTN_VIEW_TOKENS | ATTN_VIEW_SPANS},
 };
 
@@ -567,8 +566,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
             drawn->picture->view = (struct attn_table_view){
                 .rows = ATTN_TABLE_COLUMN(SPAN),
                 .columns = ATTN_TABLE_COLUMN(SPAN),
-                .values = ATTN_TABLE_COLUMN(args->has_effect ? CHANGE : SHARE),
-                .figure = ATTN_FIGURE_BARS};
+                .values = ATTN_TABLE_COLUMN(args->has_effect ? CHANGE : SHARE)};
         attn_drawn_ask(drawn, "%s %s%s",
                        args->has_effect && !has_text ? "without each span in" : "on each span in",
                        heads                       ? "the heads "

@@ -69,8 +69,10 @@ enum attn_column_role {
     ATTN_ROLE_TOTAL = 19, /* sum of the columns before it */
     /* text: "cross", for example, the stack of the layers in the next column */
     ATTN_ROLE_STACK = 20,
-    ATTN_ROLE_ROW_TYPE = 21,  /* text: ATTN_ROW_DATA, or the kind of another row */
-    ATTN_ROLE_OTHER_PART = 22 /* in a pair, the part of the second side */
+    ATTN_ROLE_ROW_TYPE = 21,    /* text: ATTN_ROW_DATA, or the kind of another row */
+    ATTN_ROLE_OTHER_PART = 22,  /* in a pair, the part of the second side */
+    ATTN_ROLE_PICTURE_ROW = 23, /* row and column of a cell or of a tile of a picture */
+    ATTN_ROLE_PICTURE_COLUMN = 24
 };
 
 /* Bits: how the values of a column are combined over items, and what describes their

@@ -115,8 +115,7 @@ struct attn_picture_options {
     /* The sites to draw, with their selected gradients; empty: the pattern if it is
      * selected, otherwise all sites. */
     struct attn_site_set sites;
-    size_t n_patch_row,
-        n_patch_column; /* for ATTN_FIGURE_PATCHES: R x C; 0: over the picture of the run */
+    size_t n_patch_row, n_patch_column; /* for patches: R x C; 0: over the picture of the run */
 
     const struct attn_colormap *colormap; /* NULL: the default for the theme and the numbers */
     struct attn_color_scale color_scale;  /* may have default fields: see attn_color_scale_of */
