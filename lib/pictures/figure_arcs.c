@@ -53,11 +53,22 @@ struct arcs_layout {
     double most;           /* largest probability of a next word */
 };
 
-static struct attn_cell cell_of(const struct attn_figure_pen *pen, size_t row, const char *column)
+static struct attn_cell cell_of(const struct attn_figure_pen *pen, size_t row,
+                                enum attn_column_role role)
+{
+    return attn_table_role_cell(pen->content->table, row, role);
+}
+
+/* Returns a value after the weights in ROW: the probability of the next word, or if IS_LAST whether
+ * the other text lacks the word. */
+static struct attn_cell next_value(const struct attn_figure_pen *pen, size_t row, bool is_last)
 {
     const struct attn_table *table = pen->content->table;
+    size_t column = attn_table_view_find(table, pen->content->of->view.values);
 
-    return attn_table_cell(table, row, attn_table_find(table, column));
+    for (int i = 0; i <= is_last; i++)
+        column = attn_table_next_value(table, column);
+    return attn_table_cell(table, row, column);
 }
 
 /* Finds the texts of a table, and where their rows are. */
@@ -72,17 +83,17 @@ static void find_sides(const struct attn_figure_pen *pen, struct arcs_layout *la
         return;
     }
     for (size_t row = 0; row < attn_table_n_row(pen->content->table); row++) {
-        const struct attn_cell part = cell_of(pen, row, "part");
+        const struct attn_cell part = cell_of(pen, row, ATTN_ROLE_PART);
         struct side *side = &layout->sides[attn_cell_word(&part, "a b") % 2];
 
         if (side->row_end == 0)
             *side = (struct side){
-                .query = (size_t)cell_of(pen, row, "query").integer, .from = n, .row = row};
+                .query = (size_t)cell_of(pen, row, ATTN_ROLE_QUERY).integer, .from = n, .row = row};
         side->row_end = row + 1;
-        if (cell_of(pen, row, "key").type == ATTN_VALUE_INTEGER)
+        if (cell_of(pen, row, ATTN_ROLE_KEY).type == ATTN_VALUE_INTEGER)
             side->end = ++n;
         else
-            layout->most = fmax(layout->most, cell_of(pen, row, "prob").real);
+            layout->most = fmax(layout->most, next_value(pen, row, false).real);
     }
     layout->n_side = 2;
     for (size_t i = 0; i < 2; i++) {
@@ -96,7 +107,7 @@ static void find_sides(const struct attn_figure_pen *pen, struct arcs_layout *la
 /* Returns true if ROW of a table is about what the two texts do not share. */
 static bool differs(const struct attn_figure_pen *pen, size_t row)
 {
-    return pen->content->table && cell_of(pen, row, "differs").integer;
+    return pen->content->table && next_value(pen, row, true).integer;
 }
 
 /* Marks a word from X on that the other text does not have. */
@@ -291,8 +302,8 @@ static void add_bars(struct attn_figure_pen *pen, const struct arcs_layout *layo
 
     for (size_t row = first; row < side->row_end; row++) {
         const double y = layout->top + WORD + BELOW + 4 + BAR * (double)(row - first);
-        const struct attn_cell token = cell_of(pen, row, "token");
-        const double prob = cell_of(pen, row, "prob").real, width = LONG * prob / layout->most;
+        const struct attn_cell token = cell_of(pen, row, ATTN_ROLE_TOKEN);
+        const double prob = next_value(pen, row, false).real, width = LONG * prob / layout->most;
         struct attn_shape_text text = {
             .x = ATTN_FIGURE_PAD, .y = y + 10, .size = ATTN_FIGURE_SMALL, .color = pen->ink};
         struct attn_buffer *label = &pen->scratch;

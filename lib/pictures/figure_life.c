@@ -78,13 +78,13 @@ static void add_row(struct life_layout *layout, size_t row, bool for_rest)
     const struct attn_table *parts = layout->given->life;
     const struct attn_cell part = attn_table_role_cell(parts, row, ATTN_ROLE_PART);
     const struct attn_cell layer = attn_table_role_cell(parts, row, ATTN_ROLE_LAYER);
-    const size_t before = attn_table_find(parts, "unchanged");
-    struct ribbon ribbon = {
-        .layer = layer.type == ATTN_VALUE_INTEGER ? layer.integer : NOT_PLACED,
-        .head = attn_table_role_cell(parts, row, ATTN_ROLE_HEAD).integer,
-        .place =
-            attn_streams_place(&layout->streams, attn_table_role_cell(parts, row, ATTN_ROLE_KEY)),
-        .value = attn_table_cell(parts, row, attn_table_find(parts, "value")).real};
+    const size_t value = attn_table_next_value(parts, SIZE_MAX);
+    const size_t before = attn_table_next_value(parts, value);
+    struct ribbon ribbon = {.layer = layer.type == ATTN_VALUE_INTEGER ? layer.integer : NOT_PLACED,
+                            .head = attn_table_role_cell(parts, row, ATTN_ROLE_HEAD).integer,
+                            .place = attn_streams_place(
+                                &layout->streams, attn_table_role_cell(parts, row, ATTN_ROLE_KEY)),
+                            .value = attn_table_cell(parts, row, value).real};
 
     layout->has_edits = before < SIZE_MAX;
     ribbon.before = layout->has_edits ? attn_table_cell(parts, row, before).real : ribbon.value;

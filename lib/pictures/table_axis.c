@@ -37,6 +37,14 @@ size_t attn_table_view_find(const struct attn_table *table, unsigned column)
     return column - first < attn_table_n_column(table) ? column - first : SIZE_MAX;
 }
 
+size_t attn_table_next_value(const struct attn_table *table, size_t column)
+{
+    for (size_t i = column + 1; i < attn_table_n_column(table); i++)
+        if (attn_table_has_role(table, i, ATTN_ROLE_VALUE))
+            return i;
+    return SIZE_MAX;
+}
+
 size_t attn_table_count(const struct attn_table *table, enum attn_column_role role)
 {
     const size_t column = attn_table_find_role(table, role);

@@ -51,6 +51,10 @@ static inline struct attn_cell attn_table_role_cell(const struct attn_table *tab
     return attn_table_cell(table, row, attn_table_find_role(table, role));
 }
 
+/* Returns the first column after COLUMN, or if that is SIZE_MAX of all, without another role than
+ * to have values; SIZE_MAX if there is none. */
+size_t attn_table_next_value(const struct attn_table *table, size_t column);
+
 /* Returns 1 + the largest number in the column with ROLE; 0 without numbers. */
 size_t attn_table_count(const struct attn_table *table, enum attn_column_role role);
 

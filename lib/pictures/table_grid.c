@@ -594,7 +594,7 @@ static void add_sizes(const struct attn_table *parts, double *sizes, struct attn
 {
     const size_t keys = attn_table_find_role(parts, ATTN_ROLE_KEY);
     const size_t texts = attn_table_find_role(parts, ATTN_ROLE_TOKEN);
-    const size_t values = attn_table_find(parts, "value");
+    const size_t values = attn_table_next_value(parts, SIZE_MAX);
 
     for (size_t i = 0; i < attn_table_n_row(parts); i++) {
         const struct attn_cell key = attn_table_cell(parts, i, keys);
@@ -831,7 +831,9 @@ static enum attn_status read_kind(const struct attn_table *table,
     const struct attn_view_columns *of = &cells->of;
     const bool is_pairs = (picture->view.traits & ATTN_VIEW_PAIRS) != 0;
 
-    if (kind == ATTN_FIGURE_PAIR && attn_table_find(table, "differs") == SIZE_MAX)
+    if (kind == ATTN_FIGURE_PAIR &&
+        (of->rows != of->columns || !attn_table_has_role(table, of->rows, ATTN_ROLE_KEY) ||
+         attn_table_find_role(table, ATTN_ROLE_PART) == SIZE_MAX))
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure pair`' draws two texts of the question diff");
     if (kind == ATTN_FIGURE_TOKENS && attn_table_has_spans(picture))
@@ -933,8 +935,9 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
         of->values < SIZE_MAX ? attn_table_column_name(table, of->values) : "", err));
     ATTN_TRY(read_kind(table, picture, kind, cells, err));
     ATTN_TRY(join_texts(picture, cells, err));
-    column = is_life ? attn_table_column(picture->life, attn_table_find(picture->life, "value"))
-                     : attn_table_column(table, of->values);
+    column = is_life
+                 ? attn_table_column(picture->life, attn_table_next_value(picture->life, SIZE_MAX))
+                 : attn_table_column(table, of->values);
     figure->matrices = &cells->matrix;
     figure->n = 1;
     figure->rows =
