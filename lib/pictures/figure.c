@@ -232,9 +232,8 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
     const enum attn_figure kind = pen->content->kind;
-    const bool has_cells = kind == ATTN_FIGURE_MATRIX || kind == ATTN_FIGURE_GRID ||
-                           kind == ATTN_FIGURE_PATCHES || kind == ATTN_FIGURE_TILES ||
-                           kind == ATTN_FIGURE_HEADS;
+    const bool has_cells = (attn_figure_traits(kind) &
+                            (ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS)) == ATTN_FIGURE_OF_RUN;
     size_t n = 0;
 
     if (attn_figure_is_plot(kind) && pen->content->grid->run) {

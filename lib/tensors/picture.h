@@ -28,7 +28,7 @@ enum attn_figure_trait {
     ATTN_FIGURE_AS_TEXT = 64,    /* the terminal draws it for a run */
     ATTN_FIGURE_NO_PAGE = 128,   /* a page contains its SVG */
     ATTN_FIGURE_ON_LIVE = 256,   /* a live page draws it, despite NO_PAGE */
-    ATTN_FIGURE_OVER_IMAGE = 512 /* over the picture of the run, which a page needs */
+    ATTN_FIGURE_OVER_IMAGE = 512 /* over the picture of the run, without which no page draws it */
 };
 
 /* The kinds of figures: X(NAME, number, name, file, traits, words of the help, with fields in
@@ -56,7 +56,8 @@ enum attn_figure_trait {
     X(POINTS, 5, "points", points,                                                                 \
       ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_NO_PAGE,                             \
       "the rows of a site on their first two principal components")                                \
-    X(TILES, 15, "tiles", patches, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_PAGE,                       \
+    X(TILES, 15, "tiles", patches,                                                                 \
+      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_PAGE | ATTN_FIGURE_OVER_IMAGE,                           \
       "the grid of all tiles of a picture beside a text, a cell for each position")                \
     X(PATCHES, 6, "patches", patches, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OVER_IMAGE,                 \
       "heads over the picture of `image`, a cell for each patch; the default for `image`. "        \
