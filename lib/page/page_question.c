@@ -51,22 +51,22 @@ static void push_question(struct attn_json_writer *json, const struct attn_table
     attn_json_integer(attn_page_push_key(json, "schema"), ATTN_JSON_SCHEMA);
     attn_json_text(attn_page_push_key(json, "version"), ATTN_VERSION);
     attn_json_text(attn_page_push_key(json, "kind"), attn_table_name(drawing->table));
-    attn_json_text(attn_page_push_key(json, "title"), drawing->figure->title);
-    attn_json_text(attn_page_push_key(json, "note"), drawing->figure->note);
+    attn_json_text(attn_page_push_key(json, "title"), drawing->cells.grid.title);
+    attn_json_text(attn_page_push_key(json, "note"), drawing->cells.grid.note);
     attn_json_string(attn_page_push_key(json, "model"), model, n_model);
     attn_json_text(attn_page_push_key(json, "asked"), picture->view.asked);
     attn_json_text(attn_page_push_key(json, "answer"), picture->answer[0] ? picture->answer : NULL);
     attn_json_text(attn_page_push_key(json, "metric"), picture->metric);
     attn_json_text(attn_page_push_key(json, "target"), picture->target);
     attn_json_text(attn_page_push_key(json, "foil"), picture->foil);
-    push_texts(json, drawing->figure);
+    push_texts(json, &drawing->cells.grid);
 }
 
 /* Returns true if ROW of the table has a cell in the map. */
 static bool is_on_map(const struct attn_table_drawing *drawing, size_t row)
 {
-    return !drawing->is_figure && drawing->rows[row] != SIZE_MAX &&
-           drawing->columns[row] != SIZE_MAX;
+    return !drawing->is_figure && drawing->cells.rows.of_rows[row] != SIZE_MAX &&
+           drawing->cells.columns.of_rows[row] != SIZE_MAX;
 }
 
 /* Writes the scale of column C in the map with its ticks, and the rule for numbers in cells. */
@@ -82,7 +82,7 @@ static void push_scale(struct attn_json_writer *json, const struct attn_table_dr
     };
     const struct attn_column *column = attn_table_column(drawing->table, c);
     const bool is_share = column->range == ATTN_RANGE_SHARE;
-    const struct attn_grid_axis *columns = drawing->figure->columns;
+    const struct attn_grid_axis *columns = drawing->cells.grid.columns;
     struct attn_page_rule rule = {.factor = is_share ? 100 : 0};
     double least = HUGE_VAL, most = -HUGE_VAL;
     struct attn_column drawn = *column;
@@ -294,7 +294,7 @@ static void push_axis(struct attn_json_writer *json, const char *name,
  * recorded in `gaps`. */
 static void push_text(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
-    const struct attn_grid_axis *axis = drawing->figure->columns;
+    const struct attn_grid_axis *axis = drawing->cells.grid.columns;
     const size_t position = attn_table_find_role(drawing->table, ATTN_ROLE_POSITION);
     const size_t n_row = position != SIZE_MAX ? attn_table_n_row(drawing->table) : 0;
     size_t n, row = 0;
@@ -321,9 +321,9 @@ static void push_text(struct attn_json_writer *json, const struct attn_table_dra
         const char *text = attn_grid_text(axis, i, &n);
         struct attn_buffer name = {0};
 
-        for (size_t k = 0; k < n_row && drawing->columns[row] != i; k++)
+        for (size_t k = 0; k < n_row && drawing->cells.columns.of_rows[row] != i; k++)
             row = row + 1 < n_row ? row + 1 : 0;
-        if (row < n_row && drawing->columns[row] == i) {
+        if (row < n_row && drawing->cells.columns.of_rows[row] == i) {
             attn_buffer_append_string(&name, "position ");
             attn_grid_append_cell(&name, drawing->table, row, position);
         }
@@ -415,35 +415,33 @@ static const char *name_of(const struct attn_table *table, size_t column)
 static void push_map(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
     const struct attn_table_view *view = &drawing->picture->view;
-    const bool is_plot = drawing->is_figure;
+    const bool is_plot = drawing->is_figure, is_text = drawing->is_text;
     const size_t cells =
-        drawing->figure->cells ? attn_table_view_find(drawing->table, view->cells) : SIZE_MAX;
+        drawing->cells.grid.cells ? attn_table_view_find(drawing->table, view->cells) : SIZE_MAX;
 
     attn_json_size(attn_page_push_key(json, "n_label"), drawing->picture->n_label);
     attn_json_text(attn_page_push_key(json, "value"),
                    name_of(drawing->table, attn_table_view_find(drawing->table, view->values)));
     attn_json_begin(attn_page_push_key(json, "map"), '{');
-    attn_json_text(attn_json_key(json, "kind"), is_plot                               ? "figure"
-                                                : drawing->kind == ATTN_FIGURE_TOKENS ? "tokens"
-                                                                                      : "grid");
+    attn_json_text(attn_json_key(json, "kind"), is_plot ? "figure" : is_text ? "tokens" : "grid");
     attn_json_bool(attn_json_key(json, "is_pairs"), (view->traits & ATTN_VIEW_PAIRS) != 0);
     attn_json_text(attn_json_key(json, "cell"), name_of(drawing->table, cells));
     attn_json_bool(attn_json_key(json, "is_ranked"),
                    (view->traits & ATTN_VIEW_SEQUENCE) == 0 &&
                        attn_table_find_role(drawing->table, ATTN_ROLE_SITE) == SIZE_MAX &&
                        cells == SIZE_MAX);
-    if (!is_plot && drawing->kind == ATTN_FIGURE_TOKENS)
+    if (!is_plot && is_text)
         push_text(json, drawing);
     else if (!is_plot) {
-        push_axis(json, "rows", drawing->figure->rows);
-        push_axis(json, "columns", drawing->figure->columns);
+        push_axis(json, "rows", drawing->cells.grid.rows);
+        push_axis(json, "columns", drawing->cells.grid.columns);
     }
     if (attn_json_begin_list(attn_json_key(json, "at"), !is_plot)) {
         for (size_t i = 0; i < attn_table_n_row(drawing->table); i++) {
             const bool is_there = is_on_map(drawing, i);
 
-            attn_json_integer(json, is_there ? (int64_t)drawing->rows[i] : -1);
-            attn_json_integer(json, is_there ? (int64_t)drawing->columns[i] : -1);
+            attn_json_integer(json, is_there ? (int64_t)drawing->cells.rows.of_rows[i] : -1);
+            attn_json_integer(json, is_there ? (int64_t)drawing->cells.columns.of_rows[i] : -1);
         }
         attn_json_end(json);
     }
@@ -463,19 +461,18 @@ static void push_look(struct attn_json_writer *json, const struct attn_picture_o
     attn_json_end(json);
 }
 
-static void push_all(struct attn_buffer *out, const struct attn_table_drawing *drawing,
-                     const struct attn_picture_options *picture)
+static void push_all(struct attn_buffer *out, const struct attn_table_drawing *drawing)
 {
     struct attn_json_writer json = {.out = out, .comma = ","};
 
     attn_json_begin(&json, '{');
     push_question(&json, drawing);
-    push_columns(&json, drawing, picture->color_scale);
+    push_columns(&json, drawing, drawing->options->color_scale);
     push_map(&json, drawing);
     push_rows(&json, drawing->table);
     push_cells(&json, drawing->table);
     push_row_names(&json, drawing);
-    push_look(&json, picture);
+    push_look(&json, drawing->options);
     attn_page_push_colors(&json);
     attn_json_line(&json);
     attn_json_end(&json);
@@ -581,10 +578,10 @@ static enum attn_status append_figure(struct attn_buffer *out,
     const char *bytes;
     enum attn_status status;
 
-    if (!drawing->shapes)
+    if (!drawing->has_shapes)
         return ATTN_OK;
     ATTN_TRY(attn_sink_create_memory(&svg, err));
-    status = attn_figure_svg_write(drawing->shapes, svg, &n_unknown, err);
+    status = attn_figure_svg_write(&drawing->shapes, svg, &n_unknown, err);
     if (status == ATTN_OK)
         status = attn_sink_check(svg, err);
     if (status == ATTN_OK) {
@@ -618,19 +615,12 @@ static void find_head(struct attn_page_question *question, const struct attn_tab
 
 /* --- All of it ------------------------------------------------------------------------------- */
 
-struct making {
-    struct attn_page_question *question;
-    const struct attn_picture_options *picture;
-};
-
-/* Fills the question from a drawing (attn_table_drawing_fn). */
-static enum attn_status make(void *user, const struct attn_table_drawing *drawing,
-                             struct attn_error *err)
+/* Fills QUESTION from DRAWING. */
+static enum attn_status fill(struct attn_page_question *question,
+                             const struct attn_table_drawing *drawing, struct attn_error *err)
 {
-    const struct making *making = user;
-    struct attn_page_question *question = making->question;
-    const char *title = making->picture->title;
-    const struct attn_grid *figure = drawing->figure;
+    const char *title = drawing->options->title;
+    const struct attn_grid *figure = &drawing->cells.grid;
     const bool is_atlas = drawing->picture->cards && drawing->picture->n_label == 0;
     const char *examples;
     size_t n_example;
@@ -643,7 +633,7 @@ static enum attn_status make(void *user, const struct attn_table_drawing *drawin
         attn_buffer_append_format(&question->title, "%s%s%s", figure->model ? figure->model : "",
                                   figure->model ? ": " : "", figure->name);
     append_about(&question->about, figure);
-    push_all(&question->json, drawing, making->picture);
+    push_all(&question->json, drawing);
     examples = attn_table_page(drawing->table, &n_example);
     attn_buffer_append(&question->examples, examples, n_example);
     if (is_atlas)
@@ -665,9 +655,13 @@ enum attn_status attn_page_question_init(struct attn_page_question *question,
                                          const struct attn_picture_options *picture,
                                          struct attn_error *err)
 {
-    struct making making = {question, picture};
+    struct attn_table_drawing drawing = {0};
+    enum attn_status status = attn_table_drawing_create(&drawing, table, drawn, picture, err);
 
-    return attn_table_drawing_use(table, drawn, picture, make, &making, err);
+    if (status == ATTN_OK)
+        status = fill(question, &drawing, err);
+    attn_table_drawing_release(&drawing);
+    return status;
 }
 
 void attn_page_question_release(struct attn_page_question *question)

@@ -65,16 +65,6 @@ enum attn_status attn_table_picture_check(const struct attn_output *output, stru
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
-struct table_picture {
-    struct attn_picture_options options;
-    const struct attn_output *output;
-    struct attn_table_cells cells;
-    struct attn_backdrop tiles;
-    struct attn_shapes shapes; /* empty if the format draws the cells without shapes */
-    const struct attn_table *table;
-    const struct attn_table_picture *of;
-};
-
 /* Returns true if OF is drawn as parts, which is a figure in every format. */
 static bool has_parts(const struct attn_table_picture *of)
 {
@@ -97,204 +87,186 @@ static bool is_of_patches(const struct attn_table *table, const struct attn_tabl
                                ATTN_ROLE_POSITION);
 }
 
-/* Returns the picture behind the numbers of OF, which is of patches. OWN is room for its tiles. */
-static const struct attn_backdrop *find_backdrop(const struct attn_table_picture *of,
-                                                 struct attn_backdrop *own)
+/* Returns the picture behind the numbers of DRAWING, which is of patches. */
+static const struct attn_backdrop *find_backdrop(struct attn_table_drawing *drawing)
 {
-    if (!of->run->seen || !of->view.only || strcmp(of->view.only, "tile") != 0)
-        return of->run->seen ? of->run->seen : of->run->backdrop;
-    *own = *of->run->seen;
-    own->n_row = of->run->pixels->tile_rows;
-    own->n_col = of->run->pixels->tile_cols;
-    return own;
+    const struct attn_labels *run = drawing->of.run;
+    const char *only = drawing->of.view.only;
+
+    if (!run->seen || !only || strcmp(only, "tile") != 0)
+        return run->seen ? run->seen : run->backdrop;
+    drawing->tiles = *run->seen;
+    drawing->tiles.n_row = run->pixels->tile_rows;
+    drawing->tiles.n_col = run->pixels->tile_cols;
+    return &drawing->tiles;
 }
 
-/* Returns OF; or if its tokens are patches of a picture, fills *PATCHES with a map over that
- * picture and returns it. */
-static const struct attn_table_picture *over_picture(const struct attn_table *table,
-                                                     const struct attn_table_picture *of,
-                                                     struct attn_table_picture *patches)
+/* Decides what is drawn: the figure that the user chose, otherwise the usual one. Tokens that are
+ * patches of a picture are a map over it, unless another figure is chosen. A heat map (IS_TEXT)
+ * draws no plots and maps, a page no maps of groups. */
+static void decide(struct attn_table_drawing *drawing, bool is_text)
 {
-    if (of->view.figure != ATTN_FIGURE_TOKENS || !is_of_patches(table, of))
-        return of;
-    *patches = *of;
-    patches->view.figure = ATTN_FIGURE_PATCHES;
-    patches->view.rows = ATTN_ROLE_PART;
-    return patches;
+    struct attn_table_picture *of = &drawing->of;
+    struct attn_table_view *view = &of->view;
+    enum attn_figure kind = drawing->options->figure;
+    const bool is_over = is_of_patches(drawing->table, drawing->picture);
+    const bool takes_map = kind == ATTN_FIGURE_DEFAULT || kind == ATTN_FIGURE_MATRIX ||
+                           kind == ATTN_FIGURE_GRID || kind == ATTN_FIGURE_PATCHES;
+
+    *of = *drawing->picture;
+    if ((view->traits & ATTN_VIEW_SPANS) != 0 && !attn_table_has_spans(of)) /* without a text */
+        view->figure = ATTN_FIGURE_BARS;
+    if (view->figure == ATTN_FIGURE_TOKENS && is_over && takes_map && of->n_label == 0) {
+        view->figure = ATTN_FIGURE_PATCHES;
+        view->rows = ATTN_ROLE_PART;
+    }
+    if (kind == ATTN_FIGURE_DEFAULT && !(is_text && needs_shapes(view->figure)) &&
+        (is_over || view->figure != ATTN_FIGURE_PATCHES))
+        kind = view->figure;
+    if (has_parts(of) || kind == ATTN_FIGURE_DEFAULT || kind == ATTN_FIGURE_GRID ||
+        (kind == ATTN_FIGURE_PATCHES && is_over && drawing->is_page && of->n_label > 0))
+        kind = ATTN_FIGURE_MATRIX;
+    drawing->kind = kind;
+    drawing->is_over = is_over;
+    if (drawing->is_page && !attn_figure_is_plot(kind))
+        of->n_label = 0; /* all groups share rows and columns */
 }
 
-/* Returns the kind of figure to draw: ASKED if the user chose one, otherwise the default of OF.
- * Plots and maps are not drawn in a terminal, and maps of groups not in a page (OUTPUT NULL). */
-static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table *table,
-                                const struct attn_table_picture *of,
-                                const struct attn_output *output)
+/* Returns ATTN_INVALID if DRAWING cannot be drawn, or as a heat map, FORMAT (otherwise NULL). */
+static enum attn_status check(const struct attn_table_drawing *drawing,
+                              const struct attn_format *format, struct attn_error *err)
 {
-    const bool lacks_text = (of->view.traits & ATTN_VIEW_SPANS) != 0 && !attn_table_has_spans(of);
-    const enum attn_figure usual = lacks_text ? ATTN_FIGURE_BARS : of->view.figure;
-    const bool is_of_positions = is_of_patches(table, of);
-    const bool is_drawn =
-        !output || (output->format && output->format->tensors &&
-                    (!needs_shapes(usual) || !output->format->tensors->draw_grid));
+    const enum attn_figure kind = drawing->kind;
+    const bool is_map = kind == ATTN_FIGURE_PATCHES && drawing->is_over;
 
-    if (has_parts(of))
-        return ATTN_FIGURE_MATRIX;
-    if (asked == ATTN_FIGURE_DEFAULT && is_drawn)
-        asked = usual == ATTN_FIGURE_PATCHES && !is_of_positions ? asked : usual;
-    if (asked == ATTN_FIGURE_PATCHES && (!output ? of->n_label > 0 || !is_of_positions
-                                                 : output->format && output->format->tensors &&
-                                                       output->format->tensors->draw_table))
-        asked = ATTN_FIGURE_GRID;
-    return asked == ATTN_FIGURE_DEFAULT || asked == ATTN_FIGURE_GRID ? ATTN_FIGURE_MATRIX : asked;
-}
-
-/* Returns ATTN_INVALID if KIND draws no table. IS_MAP: it draws one over the picture of the run. */
-static enum attn_status check_figure(enum attn_figure kind, bool is_map, struct attn_error *err)
-{
-    if (kind == ATTN_FIGURE_MATRIX || kind == ATTN_FIGURE_TOKENS || attn_figure_is_plot(kind) ||
-        is_map)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws no table, expected %s",
-                          attn_figure_name(kind),
-                          attn_figure_names(ATTN_FIGURE_OF_TABLE, " or ").text);
-}
-
-/* Returns ATTN_INVALID if the format cannot draw PICTURE as KIND. */
-static enum attn_status check_kind(enum attn_figure kind, const struct table_picture *picture,
-                                   struct attn_error *err)
-{
-    const struct attn_format *format = picture->output->format;
-    const bool is_map = kind == ATTN_FIGURE_PATCHES && is_of_patches(picture->table, picture->of);
-
-    ATTN_TRY(check_figure(kind, is_map, err));
-    if (is_map && picture->options.n_patch_row > 0)
+    if (kind != ATTN_FIGURE_MATRIX && kind != ATTN_FIGURE_TOKENS && !attn_figure_is_plot(kind) &&
+        !is_map)
+        return attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws no table, expected %s",
+                              attn_figure_name(kind),
+                              attn_figure_names(ATTN_FIGURE_OF_TABLE, " or ").text);
+    if (is_map && drawing->options->n_patch_row > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure patches`' of a table is over its picture, and takes no "
                               "rows and columns");
-    if (picture->of->n_label > 0 && format->tensors->draw_grid)
+    if (format && drawing->of.n_label > 0)
         return attn_table_refuse_groups("a heat map", err);
-    if (needs_shapes(kind) && format->tensors->draw_grid)
+    if (format && needs_shapes(kind))
         return attn_error_set(err, ATTN_INVALID, "'`%s`' draws no '`figure %s`'", format->name,
                               attn_figure_name(kind));
     return ATTN_OK;
 }
 
-static enum attn_status draw(struct table_picture *picture, struct attn_error *err)
+/* Decides what DRAWING shows, and lays out its numbers: as a heat map, FORMAT, or if this is NULL
+ * for shapes. */
+static enum attn_status lay_out(struct attn_table_drawing *drawing,
+                                const struct attn_format *format, struct attn_error *err)
 {
-    const struct attn_table_picture *of = picture->of;
-    const struct attn_output *output = picture->output;
-    const enum attn_figure kind = kind_of(picture->options.figure, picture->table, of, output);
-    struct attn_grid *figure = &picture->cells.grid;
-    struct attn_figure_content content = {.kind = kind,
-                                          .grid = figure,
-                                          .picture = &picture->options,
-                                          .is_in_points = attn_figure_is_in_points(output->format),
-                                          .table = picture->table,
-                                          .of = of};
+    struct attn_grid *grid = &drawing->cells.grid;
 
-    ATTN_TRY(attn_table_picture_check(output, err));
-    if (!attn_output_is_given(output, err))
-        return ATTN_INVALID;
-    ATTN_TRY(check_kind(kind, picture, err));
-    /* the format lays out the table itself */
-    if (output->format->tensors->draw_table && !has_parts(of))
-        return ATTN_OK;
-    ATTN_TRY(
-        attn_table_cells_read(picture->table, of, kind, &picture->options, &picture->cells, err));
-    if (output->format->tensors->draw_grid) /* the format writes the numbers without a figure */
-        return ATTN_OK;
-    if (kind == ATTN_FIGURE_PATCHES) {
-        figure->backdrop = find_backdrop(of, &picture->tiles);
-        if (picture->options.figure == ATTN_FIGURE_DEFAULT &&
-            !attn_grid_fits_backdrop(figure->backdrop, figure->matrices))
-            content.kind = ATTN_FIGURE_MATRIX; /* not all positions: drawn as a matrix */
+    decide(drawing, format != NULL);
+    ATTN_TRY(check(drawing, format, err));
+    ATTN_TRY(attn_table_cells_read(drawing->table, &drawing->of, drawing->kind, drawing->options,
+                                   &drawing->cells, err));
+    if (drawing->kind == ATTN_FIGURE_PATCHES) {
+        grid->backdrop = find_backdrop(drawing);
+        if ((drawing->is_page || drawing->options->figure == ATTN_FIGURE_DEFAULT) &&
+            !attn_grid_fits_backdrop(grid->backdrop, grid->matrices))
+            drawing->kind = ATTN_FIGURE_MATRIX; /* not all positions: drawn as a matrix */
     }
-    ATTN_TRY(attn_figure_measure(&content, err));
-    ATTN_TRY(attn_figure_draw(&content, &picture->shapes, err));
-    attn_figure_note_size(&picture->shapes, &picture->options, !content.is_in_points,
-                          picture->options.on_note, picture->options.user);
-    attn_figure_note_caption(&picture->shapes, picture->options.on_note, picture->options.user);
+    drawing->is_text = drawing->kind == ATTN_FIGURE_TOKENS;
+    drawing->is_figure =
+        needs_shapes(drawing->kind) || (drawing->is_text && attn_table_has_spans(&drawing->of));
+    return ATTN_OK;
+}
+
+/* Adds the shapes of the figure. If it is too large, and not MUST be drawn, there are none. */
+static enum attn_status add_shapes(struct attn_table_drawing *drawing, bool is_in_points, bool must,
+                                   struct attn_error *err)
+{
+    const struct attn_figure_content content = {.kind = drawing->kind,
+                                                .grid = &drawing->cells.grid,
+                                                .picture = drawing->options,
+                                                .is_in_points = is_in_points,
+                                                .table = drawing->table,
+                                                .of = &drawing->of};
+    struct attn_error unseen = {0};
+    const enum attn_status status = attn_figure_measure(&content, &unseen);
+
+    drawing->has_shapes = status == ATTN_OK;
+    if (status == ATTN_OK)
+        return attn_figure_draw(&content, &drawing->shapes, err);
+    return must || status == ATTN_NO_MEMORY ? attn_error_copy(err, &unseen) : ATTN_OK;
+}
+
+enum attn_status attn_table_drawing_create(struct attn_table_drawing *drawing,
+                                           const struct attn_table *table,
+                                           const struct attn_table_picture *picture,
+                                           const struct attn_picture_options *options,
+                                           struct attn_error *err)
+{
+    enum attn_status status;
+
+    drawing->table = table;
+    drawing->picture = picture;
+    drawing->options = options;
+    drawing->is_page = true;
+    status = lay_out(drawing, NULL, err);
+    if (status == ATTN_OK && (drawing->is_figure || picture->n_label == 0))
+        status = add_shapes(drawing, true, drawing->is_figure, err);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+void attn_table_drawing_release(struct attn_table_drawing *drawing)
+{
+    attn_table_cells_release(&drawing->cells);
+    attn_shapes_release(&drawing->shapes);
+}
+
+/* A file of a drawing. Formats that lay out the table themselves need no drawing. */
+struct file {
+    const struct attn_output *output;
+    struct attn_table_drawing drawing;
+    bool is_laid_out;
+};
+
+static enum attn_status draw(struct file *file, struct attn_error *err)
+{
+    struct attn_table_drawing *drawing = &file->drawing;
+    const struct attn_picture_options *options = drawing->options;
+    const struct attn_format *format = file->output->format;
+    const bool is_in_points = attn_figure_is_in_points(format);
+
+    ATTN_TRY(attn_table_picture_check(file->output, err));
+    if (!attn_output_is_given(file->output, err))
+        return ATTN_INVALID;
+    drawing->is_page = format->tensors->draw_table && !has_parts(drawing->picture);
+    if (drawing->is_page) {
+        decide(drawing, false);
+        return check(drawing, NULL, err);
+    }
+    ATTN_TRY(lay_out(drawing, format->tensors->draw_grid ? format : NULL, err));
+    if (format->tensors->draw_grid) /* the format writes the numbers without a figure */
+        return ATTN_OK;
+    ATTN_TRY(add_shapes(drawing, is_in_points, true, err));
+    attn_figure_note_size(&drawing->shapes, options, !is_in_points, options->on_note,
+                          options->user);
+    attn_figure_note_caption(&drawing->shapes, options->on_note, options->user);
     return ATTN_OK;
 }
 
 /* Writes the picture (attn_output_fn). */
 static enum attn_status write_picture(void *user, struct attn_sink *sink, struct attn_error *err)
 {
-    const struct table_picture *picture = user;
-    const struct attn_writer_ops *ops = picture->output->format->tensors;
+    const struct file *file = user;
+    const struct attn_table_drawing *drawing = &file->drawing;
+    const struct attn_writer_ops *ops = file->output->format->tensors;
     size_t n_unknown;
 
-    if (ops->draw_table && !has_parts(picture->of))
-        return ops->draw_table(picture->table, picture->of, &picture->options, sink, err);
+    if (drawing->is_page)
+        return ops->draw_table(drawing->table, drawing->picture, drawing->options, sink, err);
     if (ops->draw_grid)
-        return ops->draw_grid(&picture->cells.grid, &picture->options, sink, err);
-    return ops->draw(&picture->shapes, sink, &n_unknown, err);
-}
-
-enum attn_status attn_table_drawing_use(const struct attn_table *table,
-                                        const struct attn_table_picture *picture,
-                                        const struct attn_picture_options *options,
-                                        attn_table_drawing_fn use, void *user,
-                                        struct attn_error *err)
-{
-    struct attn_table_cells cells = {.note = ""};
-    struct attn_backdrop tiles;
-    struct attn_shapes shapes = {0};
-    const bool is_asked =
-        options->figure == ATTN_FIGURE_DEFAULT || options->figure == ATTN_FIGURE_PATCHES;
-    struct attn_table_picture patches;
-    struct attn_table_picture whole =
-        is_asked && picture->n_label == 0 ? *over_picture(table, picture, &patches) : *picture;
-    struct attn_table_drawing drawing = {.table = table,
-                                         .picture = picture,
-                                         .kind = kind_of(options->figure, table, &whole, NULL),
-                                         .figure = &cells.grid};
-    struct attn_figure_content content = {.grid = &cells.grid,
-                                          .picture = options,
-                                          .is_in_points = true,
-                                          .table = table,
-                                          .of = &whole};
-    const bool is_plot = attn_figure_is_plot(drawing.kind);
-    bool needs_figure;
-    /* discarded: without a figure, the page shows the table alone */
-    struct attn_error unseen = {0};
-    enum attn_status status;
-
-    /* otherwise all groups share rows and columns */
-    whole.n_label = is_plot ? picture->n_label : 0;
-    if (options->figure == ATTN_FIGURE_PATCHES && !is_of_patches(table, &whole))
-        status = check_figure(ATTN_FIGURE_PATCHES, false, err); /* it would have no effect */
-    else
-        status = check_figure(drawing.kind, drawing.kind == ATTN_FIGURE_PATCHES, err);
-    if (status == ATTN_OK)
-        status = attn_table_cells_read(table, &whole, drawing.kind, options, &cells, err);
-    if (status == ATTN_OK && drawing.kind == ATTN_FIGURE_PATCHES) {
-        cells.grid.backdrop = find_backdrop(&whole, &tiles);
-        if (!attn_grid_fits_backdrop(cells.grid.backdrop, cells.grid.matrices))
-            drawing.kind = ATTN_FIGURE_MATRIX; /* not all positions: drawn as a matrix */
-    }
-    content.kind = drawing.kind;
-    drawing.is_figure = needs_figure =
-        needs_shapes(drawing.kind) ||
-        (drawing.kind == ATTN_FIGURE_TOKENS && attn_table_has_spans(&whole));
-    if (status == ATTN_OK && (needs_figure || picture->n_label == 0)) {
-        status = attn_figure_measure(&content, &unseen);
-        if (status == ATTN_OK) {
-            status = attn_figure_draw(&content, &shapes, err);
-            drawing.shapes = &shapes;
-        } else if (needs_figure || status == ATTN_NO_MEMORY) {
-            status = attn_error_copy(err, &unseen);
-        } else {
-            status = ATTN_OK;
-        }
-    }
-    attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-    drawing.rows = cells.rows.of_rows;
-    drawing.columns = cells.columns.of_rows;
-    if (status == ATTN_OK)
-        status = use(user, &drawing, err);
-    attn_table_cells_release(&cells);
-    attn_shapes_release(&shapes);
-    return status;
+        return ops->draw_grid(&drawing->cells.grid, drawing->options, sink, err);
+    return ops->draw(&drawing->shapes, sink, &n_unknown, err);
 }
 
 enum attn_status attn_table_picture_write(const struct attn_table *table,
@@ -302,9 +274,9 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
                                           const struct attn_picture_options *options,
                                           const struct attn_output *output, struct attn_error *err)
 {
-    struct attn_table_picture patches;
-    struct table_picture made = {
-        .options = ATTN_PICTURE_OPTIONS_DEFAULT, .output = output, .table = table, .of = picture};
+    struct attn_picture_options read = ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct file file = {.output = output,
+                        .drawing = {.table = table, .picture = picture, .options = &read}};
     enum attn_status status;
 
     if (!attn_is_given(table, "table", err) || !attn_is_given(picture, "picture", err) ||
@@ -313,15 +285,13 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
         !attn_is_given(picture->view.columns > 0 || has_parts(picture), "columns", err) ||
         !attn_is_given(picture->view.values > 0, "values", err))
         return ATTN_INVALID;
-    status = attn_picture_options_read(options, &made.options, err);
-    made.of = over_picture(table, picture, &patches);
+    status = attn_picture_options_read(options, &read, err);
     if (status == ATTN_OK)
-        status = draw(&made, err);
+        status = draw(&file, err);
     attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     if (status == ATTN_OK)
-        status = attn_output_write(output, write_picture, &made, err);
-    attn_table_cells_release(&made.cells);
-    attn_shapes_release(&made.shapes);
+        status = attn_output_write(output, write_picture, &file, err);
+    attn_table_drawing_release(&file.drawing);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
