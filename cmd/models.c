@@ -57,10 +57,10 @@ const struct command command_models = {
         "blenderbot, whisper; vit, dinov2, dinov2_with_registers, clip, clip_text_model,\n"
         "clip_vision_model; attn; qwen2_vl_text, qwen2_5_vl_text, qwen3_vl_text,\n"
         "qwen3_vl_moe_text; with pictures beside texts smolvlm, idefics3, gemma3,\n"
-        "paligemma, qwen2_vl, qwen2_5_vl. Of others that read pictures or sound, the part\n"
-        "that reads texts: shieldgemma2, mistral3, idefics2, llava, vipllava, llava_next,\n"
-        "llava_next_video, llava_onevision, video_llava, internvl, ovis2, qwen3_vl,\n"
-        "qwen3_vl_moe, aya_vision, cohere2_vision, voxtral, qwen2_audio,\n"
+        "paligemma, qwen2_vl, qwen2_5_vl, llava. Of others that read pictures or sound,\n"
+        "the part that reads texts: shieldgemma2, mistral3, idefics2, vipllava,\n"
+        "llava_next, llava_next_video, llava_onevision, video_llava, internvl, ovis2,\n"
+        "qwen3_vl, qwen3_vl_moe, aya_vision, cohere2_vision, voxtral, qwen2_audio,\n"
         "granite_speech.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",

@@ -54,7 +54,7 @@ static enum attn_status take_pictures(struct attn_before *before, struct attn_se
         picture->pixels = &before->pixels[i];
         ATTN_TRY(
             attn_model_image_grid(before->model, all->height, all->width, &picture->grid, err));
-        picture->n = picture->grid.n_row * picture->grid.n_col;
+        picture->n = picture->grid.n_front + picture->grid.n_row * picture->grid.n_col;
         if (seen->patches)
             picture->numbers = (struct attn_position_numbers){seen->patches, picture->n, 0};
     }
@@ -200,9 +200,13 @@ static enum attn_status run_input(struct attn_before_pass *pass, size_t i, float
     const struct attn_sequence text = attn_encoder_input(&before->inputs[i]);
     const struct attn_dims dims = attn_config_dims(config, text.n);
     const bool is_at_end = config->has_final_norm;
+    /* hidden state 0 is the input of the first layer */
+    const size_t state = config->n_layer - config->vision.n_above;
     struct keeping keeping = {
-        .at = {.site = is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
-               .layer = is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1},
+        .at = {.site = is_at_end   ? ATTN_SITE_LN_FINAL
+                       : state > 0 ? attn_site_of_output(&dims)
+                                   : ATTN_SITE_RESID_PRE,
+               .layer = is_at_end ? ATTN_NO_LAYER : (int)(state > 0 ? state - 1 : 0)},
         .rows = final,
         .number = number_of(before, i)};
     struct attn_pass own = {.model = before->model,
@@ -240,8 +244,8 @@ static enum attn_status run_input(struct attn_before_pass *pass, size_t i, float
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-/* Computes the features of picture number I: FEATURES [cells, d_feature]. FINAL and JOINED
- * [patches, D of the tower] are scratch. */
+/* Computes the features of picture number I: FEATURES [cells, d_feature]. SCRATCH is
+ * as for attn_connector_run. */
 static enum attn_status see(struct attn_before_pass *pass, size_t i, float *const scratch[2],
                             float *features, struct attn_error *err)
 {
@@ -259,11 +263,11 @@ static size_t n_cell(const struct attn_before *before, size_t i)
 {
     const size_t merge = before->model->config.vision.merge;
 
-    return before->inputs[i].n / (merge * merge);
+    return (before->inputs[i].n - before->inputs[i].grid.n_front) / (merge * merge);
 }
 
-/* Returns the number of cells of all pictures. MOST becomes the number of patches of the largest.
- */
+/* Returns the number of cells of all pictures. MOST becomes the number of positions of the
+ * largest. */
 static size_t count_cells(const struct attn_before *before, size_t *most)
 {
     size_t n = 0;
@@ -276,13 +280,16 @@ static size_t count_cells(const struct attn_before *before, size_t *most)
 }
 
 /* Computes the features of all pictures of PASS, one after the other: FEATURES [cells of all
- * pictures, d_embed]. A picture has at most N_PATCH patches. */
-static enum attn_status see_all(struct attn_before_pass *pass, size_t n_patch, float *features,
+ * pictures, d_embed]. A picture has at most N positions in the tower. */
+static enum attn_status see_all(struct attn_before_pass *pass, size_t n, float *features,
                                 struct attn_error *err)
 {
     const struct attn_before *before = pass->before;
-    const size_t size = before->model->config.d_model * sizeof(float);
-    float *const scratch[] = {attn_alloc(n_patch, size, err), attn_alloc(n_patch, size, err)};
+    const struct attn_config *config = &before->model->config;
+    const size_t most =
+        config->d_model > config->vision.d_feature ? config->d_model : config->vision.d_feature;
+    float *const scratch[] = {attn_alloc(n, most * sizeof(float), err),
+                              attn_alloc(n, most * sizeof(float), err)};
     enum attn_status status = scratch[0] && scratch[1] ? ATTN_OK : ATTN_NO_MEMORY;
 
     pass->progress.n = before->n;
@@ -387,12 +394,12 @@ static enum attn_status compute(struct attn_before_pass *pass, struct attn_featu
 {
     const struct attn_before *before = pass->before;
     struct attn_monitor *monitor = before->store->monitor;
-    size_t n_patch;
-    const size_t n = count_cells(before, &n_patch);
+    size_t most;
+    const size_t n = count_cells(before, &most);
     enum attn_status status;
 
     features->rows = attn_alloc(n, before->decoder->config.d_embed * sizeof *features->rows, err);
-    status = features->rows ? see_all(pass, n_patch, features->rows, err) : ATTN_NO_MEMORY;
+    status = features->rows ? see_all(pass, most, features->rows, err) : ATTN_NO_MEMORY;
     attn_monitor_enter(monitor);
     features->is_over = true;
     features->has_failed = status != ATTN_OK;

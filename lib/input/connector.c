@@ -6,6 +6,7 @@
  *     SmolVLM, Idefics3: W [y of each patch, row by row]
  *     PaliGemma: W y + b, of cells of one patch
  *     Gemma 3: RMSNorm(the mean of y over the patches) W, the norm times 1 + w
+ *     LLaVA: W gelu(W_in y + b_in) + b, of cells of one patch, without the row of [CLS]
  *     Qwen: W gelu(W_in [y of each patch, row by row] + b_in) + b
  */
 #include "input/connector.h"
@@ -56,10 +57,12 @@ enum attn_status attn_connector_run(const struct attn_model *tower,
                                     float *rows, struct attn_error *err)
 {
     const struct attn_weights *w = &tower->weights;
-    const size_t merge = tower->config.vision.merge;
+    const size_t merge = tower->config.vision.merge, n_front = picture->grid.n_front;
+    const size_t n_patch = picture->n - n_front;
     struct attn_encoder_map map = {
-        .linear = &w->connector, .x = joined, .n = picture->n / (merge * merge), .y = rows};
+        .linear = &w->connector, .x = joined, .n = n_patch / (merge * merge), .y = rows};
 
+    y += n_front * tower->config.d_model;
     if (w->ln_connector.w.data)
         average_patches(tower, &picture->grid, y, joined);
     else

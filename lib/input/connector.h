@@ -4,8 +4,9 @@
 
 #include "input/encoder.h"
 
-/* Computes ROWS [cells, d_feature] from the final rows Y [patches, D of TOWER] of PICTURE, with its
- * pool and kernels. Y and JOINED [patches, D] are scratch afterwards. */
+/* Computes ROWS [cells, d_feature] from the final rows Y [positions, D of TOWER] of PICTURE, with
+ * its pool and kernels. Y and JOINED are scratch afterwards, with room for [positions, the larger
+ * of D and d_feature]. */
 enum attn_status attn_connector_run(const struct attn_model *tower,
                                     const struct attn_sequence *picture, float *y, float *joined,
                                     float *rows, struct attn_error *err);

@@ -34,29 +34,30 @@ static const struct processor {
     enum sizing sizing;
     bool is_square;       /* a number for `size` means both sides */
     bool has_clip_values; /* the mean and the deviation of CLIP's pictures, else 0.5 */
+    bool may_pad;         /* `do_pad` makes the picture a square */
 } processors[] = {
     {{"ViTImageProcessor", "ViTFeatureExtractor"},
      ATTN_IMAGE_BILINEAR,
      SIZED_BY_SIDES,
-     true,
-     false},
+     .is_square = true},
     {{"CLIPImageProcessor", "BitImageProcessor", "CLIPFeatureExtractor"},
      ATTN_IMAGE_BICUBIC,
      SIZED_BY_CROP,
-     false,
-     true},
+     .has_clip_values = true},
+    {{"LlavaImageProcessor"},
+     ATTN_IMAGE_BICUBIC,
+     SIZED_BY_CROP,
+     .has_clip_values = true,
+     .may_pad = true},
     {{"Idefics3ImageProcessor", "SmolVLMImageProcessor"},
      ATTN_IMAGE_LANCZOS,
-     SIZED_BY_TILES,
-     false,
-     false},
-    {{"Gemma3ImageProcessor"}, ATTN_IMAGE_BILINEAR, SIZED_BY_SIDES, true, false},
-    {{"SiglipImageProcessor"}, ATTN_IMAGE_BICUBIC, SIZED_BY_SIDES, false, false},
+     .sizing = SIZED_BY_TILES},
+    {{"Gemma3ImageProcessor"}, ATTN_IMAGE_BILINEAR, SIZED_BY_SIDES, .is_square = true},
+    {{"SiglipImageProcessor"}, ATTN_IMAGE_BICUBIC, .sizing = SIZED_BY_SIDES},
     {{"Qwen2VLImageProcessor", "Qwen2_5_VLImageProcessor"},
      ATTN_IMAGE_BICUBIC,
      SIZED_BY_AREA,
-     false,
-     true},
+     .has_clip_values = true},
 };
 
 enum { PROCESSOR_VIT = 0, N_PROCESSOR = sizeof processors / sizeof *processors };
@@ -339,23 +340,46 @@ static enum attn_status read_limits(const struct steps_reading *reading,
                             patch == vision->patch ? vision->merge : vision->patch);
 }
 
+/* Reads the size of the picture, and that of its middle. IS_SQUARE: as for read_size. */
+static enum attn_status read_crop(const struct steps_reading *reading, bool is_square,
+                                  struct attn_pixel_steps *steps)
+{
+    ATTN_TRY(read_flag(reading, "do_center_crop", &steps->has_crop));
+    ATTN_TRY(read_size(reading, "size", is_square, &steps->shortest_edge, &steps->height,
+                       &steps->width));
+    return read_size(reading, "crop_size", true, NULL, &steps->crop_height, &steps->crop_width);
+}
+
+/* Returns the size of a tile, or of a picture after the last step. */
+static struct attn_picture_size last_size(const struct attn_pixel_steps *steps)
+{
+    if (steps->has_crop)
+        return (struct attn_picture_size){steps->crop_height, steps->crop_width};
+    return (struct attn_picture_size){steps->height, steps->width};
+}
+
+static enum attn_status refuse_flag(const struct steps_reading *reading, const char *key)
+{
+    bool is_set = false;
+
+    ATTN_TRY(read_flag(reading, key, &is_set));
+    return is_set ? refuse(reading, key, "true", "false") : ATTN_OK;
+}
+
 /* Reads the sizes of pictures in prompts. They must be those of the model. IS_SQUARE: as for
  * read_size. */
 static enum attn_status read_prompt_sizes(const struct steps_reading *reading, bool is_square,
                                           struct attn_pixel_steps *steps)
 {
-    static const char *const refused[] = {"do_pan_and_scan", "do_center_crop"};
+    const bool may_crop = steps->has_crop;
+    struct attn_picture_size last;
     const struct attn_node *size = find(reading, "size");
     const size_t side = reading->vision->side;
     const bool has_tiles = steps->has_tiles;
 
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        bool is_set = false;
-
-        ATTN_TRY(read_flag(reading, refused[i], &is_set));
-        if (is_set)
-            return refuse(reading, refused[i], "true", "false");
-    }
+    ATTN_TRY(refuse_flag(reading, "do_pan_and_scan"));
+    if (!may_crop)
+        ATTN_TRY(refuse_flag(reading, "do_center_crop"));
     if (steps->limits.factor > 0)
         return read_limits(reading, &steps->limits);
     if (has_tiles) {
@@ -365,17 +389,22 @@ static enum attn_status read_prompt_sizes(const struct steps_reading *reading, b
         ATTN_TRY(read_edge(reading, "max_image_size", &steps->height));
         ATTN_TRY(read_flag(reading, "do_image_splitting", &steps->has_tiles));
         steps->width = steps->height;
+    } else if (may_crop) {
+        ATTN_TRY(read_crop(reading, is_square, steps));
     } else {
         ATTN_TRY(read_size(reading, "size", true, NULL, &steps->height, &steps->width));
         if (!is_square && size && !attn_node_is_object(size))
             return refuse(reading, "size", "a shortest edge", "height and width");
     }
-    if (steps->height == side && steps->width == side)
+    last = last_size(steps);
+    if (last.height == side && last.width == side)
         return ATTN_OK;
     return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED,
-                            has_tiles ? "max_image_size" : "size",
+                            has_tiles         ? "max_image_size"
+                            : steps->has_crop ? "crop_size"
+                                              : "size",
                             "is %zu x %zu, expected 'image_size' in config.json, %zu x %zu",
-                            steps->width, steps->height, side, side);
+                            last.width, last.height, side, side);
 }
 
 static enum attn_status read_steps(const struct steps_reading *reading,
@@ -392,7 +421,8 @@ static enum attn_status read_steps(const struct steps_reading *reading,
     steps->is_in_prompt = is_in_prompt;
     is_square = processor->is_square;
     ATTN_TRY(read_flag(reading, "do_pad", &has_padding));
-    if (has_padding && !steps->has_tiles) /* tiles have one size: there is nothing to pad */
+    steps->makes_square = has_padding && processor->may_pad;
+    if (has_padding && !steps->makes_square && !steps->has_tiles) /* tiles have one size */
         return refuse(reading, "do_pad", "true", "false");
     ATTN_TRY(read_flag(reading, "default_to_square", &is_square));
     ATTN_TRY(read_flag(reading, "do_convert_rgb", &steps->lays_on_white));
@@ -402,11 +432,7 @@ static enum attn_status read_steps(const struct steps_reading *reading,
     if (is_in_prompt) {
         ATTN_TRY(read_prompt_sizes(reading, is_square, steps));
     } else {
-        ATTN_TRY(read_flag(reading, "do_center_crop", &steps->has_crop));
-        ATTN_TRY(read_size(reading, "size", is_square, &steps->shortest_edge, &steps->height,
-                           &steps->width));
-        ATTN_TRY(
-            read_size(reading, "crop_size", true, NULL, &steps->crop_height, &steps->crop_width));
+        ATTN_TRY(read_crop(reading, is_square, steps));
     }
     ATTN_TRY(read_filter(reading, &steps->filter));
     ATTN_TRY(attn_json_get_double(reading->json, reading->root, "rescale_factor", -(double)FLT_MAX,
@@ -553,23 +579,30 @@ static ptrdiff_t find_shift(size_t n_in, size_t n_out)
     return n_in >= n_out ? (ptrdiff_t)((n_in - n_out) / 2) : -(ptrdiff_t)((n_out - n_in + 1) / 2);
 }
 
+/* Copies IMAGE onto ONTO, its first pixel to row TOP and column LEFT; leaves out what lies outside.
+ */
+static void lay(const struct attn_image *image, ptrdiff_t top, ptrdiff_t left,
+                const struct attn_image *onto)
+{
+    const size_t first = left > 0 ? (size_t)left : 0, skipped = left < 0 ? (size_t)-left : 0;
+    const size_t room = onto->width - first, n = image->width - skipped;
+
+    for (size_t y = 0; y < image->height; y++) {
+        const ptrdiff_t row = (ptrdiff_t)y + top;
+
+        if (row >= 0 && (size_t)row < onto->height)
+            memcpy(onto->rgb + ((size_t)row * onto->width + first) * 3,
+                   image->rgb + (y * image->width + skipped) * 3, (n < room ? n : room) * 3);
+    }
+}
+
 /* Copies the middle of IMAGE to RGB [crop_height, crop_width, 3]. Pixels outside IMAGE stay 0. */
 static void crop(const struct attn_pixel_steps *steps, const struct attn_image *image,
                  unsigned char *rgb)
 {
-    const ptrdiff_t top = find_shift(image->height, steps->crop_height);
-    const ptrdiff_t left = find_shift(image->width, steps->crop_width);
-    const size_t first = left < 0 ? (size_t)-left : 0;
-    const size_t n = steps->crop_width < image->width ? steps->crop_width : image->width;
-
-    for (size_t y = 0; y < image->height; y++) {
-        const ptrdiff_t row = (ptrdiff_t)y - top;
-        const size_t from = y * image->width + (left > 0 ? (size_t)left : 0);
-
-        if (row >= 0 && (size_t)row < steps->crop_height)
-            memcpy(rgb + ((size_t)row * steps->crop_width + first) * 3, image->rgb + from * 3,
-                   n * 3);
-    }
+    lay(image, -find_shift(image->height, steps->crop_height),
+        -find_shift(image->width, steps->crop_width),
+        &(struct attn_image){.height = steps->crop_height, .width = steps->crop_width, .rgb = rgb});
 }
 
 /* Computes VALUES [3, H, W] from the rows of RGB, which are STRIDE pixels long. */
@@ -612,6 +645,40 @@ static enum attn_status resize(struct canvas *canvas, struct attn_picture_size s
     return ATTN_OK;
 }
 
+/* Makes the picture NAME a square, with the mean color beside it. */
+static enum attn_status make_square(struct canvas *canvas, const char *name, struct attn_error *err)
+{
+    const struct attn_image *given = canvas->image;
+    const size_t side = given->height > given->width ? given->height : given->width;
+    struct attn_image next = {0};
+
+    ATTN_TRY(attn_image_allocate(name, side, side, 3, &next, err));
+    for (size_t i = 0; i < 3 * side * side; i++)
+        next.rgb[i] = (unsigned char)fmin(fmax(255 * (double)canvas->steps->mean[i % 3], 0), 255);
+    lay(given, (ptrdiff_t)((side - given->height) / 2), (ptrdiff_t)((side - given->width) / 2),
+        &next);
+    attn_image_release(&canvas->made);
+    canvas->made = next;
+    canvas->image = &canvas->made;
+    return ATTN_OK;
+}
+
+/* Keeps the middle of the picture. */
+static enum attn_status keep_middle(struct canvas *canvas, struct attn_error *err)
+{
+    const struct attn_pixel_steps *steps = canvas->steps;
+    struct attn_image next = {.height = steps->crop_height, .width = steps->crop_width};
+
+    next.rgb = attn_alloc(attn_size_mul(next.height, next.width), 3, err);
+    if (!next.rgb)
+        return ATTN_NO_MEMORY;
+    crop(steps, canvas->image, next.rgb);
+    attn_image_release(&canvas->made);
+    canvas->made = next;
+    canvas->image = &canvas->made;
+    return ATTN_OK;
+}
+
 static enum attn_status allocate_values(struct attn_pixels *pixels, struct attn_error *err)
 {
     const size_t n = attn_size_mul(attn_size_mul(pixels->height, pixels->width),
@@ -648,7 +715,7 @@ static enum attn_status do_steps(struct canvas *canvas, const char *name,
     return ATTN_OK;
 }
 
-/* Keeps the given IMAGE, reduced, to be shown. */
+/* Keeps IMAGE, reduced, to be shown. */
 static enum attn_status keep_shown(const struct attn_image *image, struct attn_pixels *pixels,
                                    struct attn_error *err)
 {
@@ -657,8 +724,6 @@ static enum attn_status keep_shown(const struct attn_image *image, struct attn_p
     const double scale = longer > MOST ? (double)MOST / (double)longer : 1;
     struct attn_image reduced = {0};
 
-    pixels->given_height = image->height;
-    pixels->given_width = image->width;
     ATTN_TRY(attn_image_resize(image, (size_t)fmax(1, (double)image->height * scale),
                                (size_t)fmax(1, (double)image->width * scale), ATTN_IMAGE_BILINEAR,
                                &reduced, err));
@@ -673,16 +738,17 @@ enum attn_status attn_pixel_steps_check_size(const struct attn_pixel_steps *step
 {
     const struct attn_quote quote = attn_quote_string(name);
     const size_t factor = steps->limits.factor;
+    const struct attn_picture_size last = last_size(steps);
 
     if (factor > 0 ? height % factor == 0 && width % factor == 0
-                   : height == steps->height && width == steps->width)
+                   : height == last.height && width == last.width)
         return ATTN_OK;
     if (factor > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' has %zu x %zu pixels, expected multiples of %zu", quote.text,
                               width, height, factor);
     return attn_error_set(err, ATTN_INVALID, "'%s' has %zu x %zu pixels, expected %zu x %zu",
-                          quote.text, width, height, steps->width, steps->height);
+                          quote.text, width, height, last.width, last.height);
 }
 
 bool attn_pixel_steps_cut(const struct attn_pixel_steps *steps)
@@ -700,10 +766,20 @@ static enum attn_status do_prompt_steps(struct canvas *canvas, bool lacks_tiles,
     struct attn_picture_size size = {canvas->image->height, canvas->image->width};
     size_t n_tile = 0, n_value;
 
-    ATTN_TRY(keep_shown(canvas->image, pixels, err));
+    pixels->given_height = size.height;
+    pixels->given_width = size.width;
+    if (!steps->has_crop)
+        ATTN_TRY(keep_shown(canvas->image, pixels, err));
+    if (steps->makes_square)
+        ATTN_TRY(make_square(canvas, name, err));
     if (steps->has_resize) {
         ATTN_TRY(find_size(steps, canvas->image, name, &size, err));
         ATTN_TRY(resize(canvas, size, err));
+    }
+    if (steps->has_crop) { /* cells are those of the middle, which is shown then */
+        ATTN_TRY(keep_middle(canvas, err));
+        ATTN_TRY(keep_shown(canvas->image, pixels, err));
+        size = last_size(steps);
     }
     if (steps->has_tiles && !lacks_tiles) {
         size = attn_picture_fill_tiles(size, side);

@@ -18,6 +18,7 @@ struct attn_pixel_steps {
     bool is_given;      /* read from a file; else the usual steps of the model's family */
     bool is_in_prompt;  /* the model reads a picture beside a text */
     bool lays_on_white; /* transparent pixels are laid on white; else alpha is dropped */
+    bool makes_square;  /* for pictures in prompts: first the mean color is put beside it */
     bool has_resize, has_crop, has_rescale, has_normalize;
     size_t shortest_edge; /* the shorter side gets this size, the longer one in proportion; 0: see
                              the next two */

@@ -152,7 +152,6 @@ static const struct attn_decoder_part text_parts[] = {
     {"shieldgemma2", "gemma3_text", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
     {"mistral3", "mistral", "pictures are", false, false, ATTN_TIES, NULL},
     {"idefics2", "mistral", "pictures are", false, false, ATTN_TIES_NOT, NULL},
-    {"llava", "llama", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
     {"vipllava", "llama", "pictures are", false, false, ATTN_TIES_NOT, NULL},
     {"llava_next", "llama", "pictures are", false, false, ATTN_TIES_NOT, NULL},
     {"llava_next_video", "llama", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
@@ -496,9 +495,7 @@ static enum attn_status read_of_two(struct attn_json *json, const struct attn_fa
     return status;
 }
 
-enum attn_status attn_family_read_tower(struct attn_json *json,
-                                        const struct attn_decoder_part *part,
-                                        const struct attn_config *decoder,
+enum attn_status attn_family_read_tower(struct attn_json *json, const struct attn_config *decoder,
                                         struct attn_config *config,
                                         struct attn_config_layers *layers, struct attn_error *err)
 {
@@ -507,7 +504,7 @@ enum attn_status attn_family_read_tower(struct attn_json *json,
 
     ATTN_TRY(attn_config_find_object(json, attn_json_root(json), "vision_config", &section, err));
     attn_json_enter(json, section);
-    status = read_tower(json, part->tower, config, layers, err);
+    status = read_tower(json, decoder->vision.tower, config, layers, err);
     attn_json_enter(json, NULL);
     config->vision = decoder->vision;
     config->vision.d_feature = decoder->d_model;

@@ -290,11 +290,8 @@ enum attn_status attn_family_read_encoder(const struct attn_json *json,
                                           struct attn_config_layers *layers,
                                           struct attn_error *err);
 
-/* Reads the config of the tower of PART, which has one, into CONFIG. DECODER is the config of the
- * decoder, which was read. */
-enum attn_status attn_family_read_tower(struct attn_json *json,
-                                        const struct attn_decoder_part *part,
-                                        const struct attn_config *decoder,
+/* Reads the config of the tower of DECODER, a config that was read and has one, into CONFIG. */
+enum attn_status attn_family_read_tower(struct attn_json *json, const struct attn_config *decoder,
                                         struct attn_config *config,
                                         struct attn_config_layers *layers, struct attn_error *err);
 

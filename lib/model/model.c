@@ -139,10 +139,10 @@ static enum attn_status read_files(const struct attn_source *source,
         model->config.n_source = encoder->config.n_ctx == SIZE_MAX ? 0 : encoder->config.n_ctx;
         read_median(json[0], model);
     }
-    if (model->part && model->part->tower) {
+    if (model->config.vision.tower) {
         ATTN_TRY(ATTN_ALLOC(model->tower, 1, err));
-        model->tower->naming = model->part->tower;
-        ATTN_TRY(attn_family_read_tower(json[0], model->part, &model->config, &model->tower->config,
+        model->tower->naming = model->config.vision.tower;
+        ATTN_TRY(attn_family_read_tower(json[0], &model->config, &model->tower->config,
                                         &model->tower->layers, err));
     }
     if (!attn_source_has_part(source, generation))
@@ -288,7 +288,7 @@ static enum attn_status read_checkpoint(struct attn_model *m, const struct attn_
     ATTN_TRY(status);
     m->naming = has_gguf_names ? attn_gguf_naming(m->st) : attn_family_find(m->config.model_type);
     return has_gguf_names ? ATTN_OK
-                          : attn_tensor_names_read(m->files, m->naming, NULL, options, err);
+                          : attn_tensor_names_read(m->files, m->naming, NULL, NULL, options, err);
 }
 
 /* Refuses a config or weights given in addition to a GGUF file or a checkpoint, which contain both,
@@ -527,7 +527,8 @@ static enum attn_status read_safetensors(const struct attn_source *source,
     m->naming = attn_family_find(m->config.model_type);
     ATTN_TRY(check_head(m, options, err));
     m->n_outside = attn_tensor_files_count(m->st);
-    ATTN_TRY(attn_tensor_names_read(m->files, m->naming, m->part, options, err));
+    ATTN_TRY(
+        attn_tensor_names_read(m->files, m->naming, m->part, m->config.vision.tower, options, err));
     m->n_outside -= attn_tensor_files_count(m->st);
     if (m->tower && !attn_weights_are_named(m->tower->naming, NULL, m->st)) {
         attn_model_free(m->tower); /* the file has the text part alone */

@@ -201,8 +201,8 @@ static void find_tower(const struct attn_tensor_files *files, const char *lead,
         names->parts[names->n++].renamed = connector;
 }
 
-static enum attn_status read_part(struct attn_tensor_files *files,
-                                  const struct attn_decoder_part *part, struct attn_error *err)
+static enum attn_status read_part(struct attn_tensor_files *files, const struct attn_family *tower,
+                                  struct attn_error *err)
 {
     static const char *const leads[] = {"", lightning};
     struct part_names names = {.n = 0};
@@ -216,8 +216,8 @@ static enum attn_status read_part(struct attn_tensor_files *files,
             of_head[0] = '\0';
         snprintf(of_head + strlen(of_head), sizeof head, "%s", head);
         names.parts[names.n++].renamed = head;
-        if (part->tower)
-            find_tower(files, leads[i], part->tower, &names);
+        if (tower)
+            find_tower(files, leads[i], tower, &names);
         memcpy(names.parts[names.n].prefix, prefix, sizeof prefix);
         names.parts[names.n++].renamed = ""; /* the last one: it may be empty, or "model." */
         return attn_tensor_files_rename(files, take_part, &names, err);
@@ -238,11 +238,10 @@ const char *attn_tensor_names_of_part(const char *name)
     return name + most;
 }
 
-enum attn_status attn_tensor_names_read(struct attn_tensor_files *files,
-                                        const struct attn_family *naming,
-                                        const struct attn_decoder_part *part,
-                                        const struct attn_model_options *options,
-                                        struct attn_error *err)
+enum attn_status
+attn_tensor_names_read(struct attn_tensor_files *files, const struct attn_family *naming,
+                       const struct attn_decoder_part *part, const struct attn_family *tower,
+                       const struct attn_model_options *options, struct attn_error *err)
 {
     bool found[N_WRAP] = {false}, has_lightning;
     char text[300];
@@ -262,5 +261,5 @@ enum attn_status attn_tensor_names_read(struct attn_tensor_files *files,
         attn_note(options->on_note, options->user, ATTN_NOTE_TENSOR_NAMES,
                   "left out of the names of tensors in '%s': %s",
                   attn_quote_string(attn_tensor_files_path(files, 0)).text, text);
-    return part ? read_part(files, part, err) : ATTN_OK;
+    return part ? read_part(files, tower, err) : ATTN_OK;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct attn_family;        /* Declared in model/family.h. */
 struct attn_vision_family; /* Declared in model/vision_family.h. */
 
 /* How pictures enter the prompts of a decoder. A tower, an encoder of patches, reads a picture; a
@@ -12,10 +13,12 @@ struct attn_vision_family; /* Declared in model/vision_family.h. */
  * of texts alone. */
 struct attn_vision_config {
     const struct attn_vision_family *family;
+    const struct attn_family *tower;
     int32_t image_id; /* the token that stands for a cell in the text */
     size_t side;      /* a picture has side x side pixels; 0: sizes vary */
     size_t patch;     /* pixels of a side of a patch */
     size_t merge;     /* patches of a side of a cell */
+    size_t n_above;   /* layers of the tower above the rows that the connector reads */
     size_t d_feature; /* width of the rows that the connector makes */
 };
 

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+extern const struct attn_family attn_family_smolvlm_vision, attn_family_gemma3_vision,
+    attn_family_paligemma_vision, attn_family_qwen2_vl_vision, attn_family_qwen2_5_vl_vision,
+    attn_family_llava_vision, attn_family_llava_clip_vision, attn_family_llava_siglip_vision;
+
 /* Reads the sizes of pictures and patches. */
 static enum attn_status read_sizes(const struct attn_vision_reading *reading)
 {
@@ -119,10 +123,80 @@ static enum attn_status read_qwen(const struct attn_vision_reading *reading)
     return read_sections(reading);
 }
 
-/* --- the rows --------------------------------------------------------------------------------- */
+/* Finds the tower by the `model_type` in `vision_config`. Without one, or without that object, it
+ * is CLIP's. Sets nothing if the tower is of another type, or several layers of it are read: then
+ * only texts are. */
+static enum attn_status read_llava_tower(const struct attn_vision_reading *reading, size_t *n_layer,
+                                         bool *has_class)
+{
+    static const struct {
+        const char *type;
+        const struct attn_family *tower;
+    } towers[] = {{"clip_vision_model", &attn_family_llava_clip_vision},
+                  {"siglip_vision_model", &attn_family_llava_siglip_vision}};
+    const struct attn_node *layers =
+        attn_node_find(attn_json_root(reading->json), "vision_feature_layer");
+    struct attn_vision_config *vision = &reading->config->vision;
+    const struct attn_config *usual;
+    const char *type = towers[0].type;
 
-extern const struct attn_family attn_family_smolvlm_vision, attn_family_gemma3_vision,
-    attn_family_paligemma_vision, attn_family_qwen2_vl_vision, attn_family_qwen2_5_vl_vision;
+    ATTN_TRY(
+        attn_json_get_string(reading->json, reading->vision, "model_type", &type, reading->err));
+    vision->tower = reading->vision ? NULL : vision->family->part.tower;
+    for (size_t i = 0; reading->vision && i < sizeof towers / sizeof *towers; i++)
+        if (strcmp(type, towers[i].type) == 0)
+            vision->tower = towers[i].tower;
+    if (layers && attn_node_is_array(layers))
+        vision->tower = NULL;
+    if (!vision->tower)
+        return ATTN_OK;
+    usual = &vision->tower->form.defaults;
+    vision->side = usual->image.height;
+    vision->patch = usual->image.patch_height;
+    *n_layer = usual->n_layer;
+    *has_class = !usual->image.lacks_class;
+    return attn_json_get_size(reading->json, reading->vision, "num_hidden_layers", 1,
+                              ATTN_MAX_LAYER, n_layer, reading->err);
+}
+
+static enum attn_status read_llava(const struct attn_vision_reading *reading)
+{
+    const struct attn_json *json = reading->json;
+    const struct attn_node *root = attn_json_root(json);
+    const char *rows = "default", *act_fn = "gelu", *expected;
+    struct attn_vision_config *vision = &reading->config->vision;
+    bool has_class = false, has_bias = true;
+    int64_t layer = -2;
+    size_t n_layer = 0;
+
+    ATTN_TRY(read_llava_tower(reading, &n_layer, &has_class));
+    if (!vision->tower) {
+        *vision = (struct attn_vision_config){0};
+        return ATTN_OK;
+    }
+    ATTN_TRY(read_sizes(reading));
+    ATTN_TRY(attn_json_get_int(json, root, "vision_feature_layer", -1 - (int64_t)n_layer,
+                               (int64_t)n_layer, &layer, reading->err));
+    vision->n_above = layer < 0 ? (size_t)(-1 - layer) : n_layer - (size_t)layer;
+    expected = has_class ? "default" : "full";
+    ATTN_TRY(
+        attn_json_get_string(json, root, "vision_feature_select_strategy", &rows, reading->err));
+    if (strcmp(rows, expected) != 0)
+        return attn_json_refuse(
+            json, reading->err, ATTN_UNSUPPORTED, "vision_feature_select_strategy",
+            "is '%s', expected '%s' for a tower %s [CLS]", attn_quote_string(rows).text, expected,
+            has_class ? "with" : "without");
+    ATTN_TRY(attn_json_get_string(json, root, "projector_hidden_act", &act_fn, reading->err));
+    if (strcmp(act_fn, "gelu") != 0)
+        return attn_json_refuse(json, reading->err, ATTN_UNSUPPORTED, "projector_hidden_act",
+                                "is '%s', expected 'gelu'", attn_quote_string(act_fn).text);
+    ATTN_TRY(attn_json_get_bool(json, root, "multimodal_projector_bias", &has_bias, reading->err));
+    return has_bias ? ATTN_OK
+                    : attn_json_refuse(json, reading->err, ATTN_UNSUPPORTED,
+                                       "multimodal_projector_bias", "is false, expected true");
+}
+
+/* --- the rows --------------------------------------------------------------------------------- */
 
 /* clang-format off */
 #define PROCESSORS(...) .processors = (const char *const[]){__VA_ARGS__, NULL}
@@ -163,6 +237,18 @@ extern const struct attn_family attn_family_smolvlm_vision, attn_family_gemma3_v
                           "<|im_end|>\n<|im_start|>assistant\n"}},                                 \
         .has_grid_positions = true, .connector = "an MLP over the normalized patches of a cell"
 
+/* A LLaVA whose decoder is of type DECODER, and the form of its conversations. */
+#define LLAVA(decoder, before, after)                                                              \
+    PART("llava", decoder, false, false, ATTN_TIES_AS_TEXT, attn_family_llava_vision),             \
+        .name = "LLaVA", .usual = {.image_id = 32000, .merge = 1},                                 \
+        .image_key = "image_token_index", .read = read_llava,                                      \
+        PROCESSORS("CLIPImageProcessor", "LlavaImageProcessor", "SiglipImageProcessor"),           \
+        .text = {.placeholder = "<image>",                                                         \
+                 .bare = "<image>",                                                                \
+                 .cell = "<image>",                                                                \
+                 .chat = {before "<image>\n", after}},                                             \
+        .connector = "an MLP over each patch"
+
 static const struct attn_vision_family families[] = {
     {PART("gemma3", "gemma3_text", false, false, ATTN_TIES, attn_family_gemma3_vision),
      .name = "Gemma 3", OF_GEMMA(262144), .bare_patch = 16, .read = read_gemma3,
@@ -191,6 +277,9 @@ static const struct attn_vision_family families[] = {
     {SMOLVLM("idefics3", "<|begin_of_text|>"), .name = "Idefics3"},
     {QWEN("qwen2_vl", attn_family_qwen2_vl_vision), .name = "Qwen2-VL"},
     {QWEN("qwen2_5_vl", attn_family_qwen2_5_vl_vision), .name = "Qwen2.5-VL"},
+    {LLAVA("llama", "USER: ", " ASSISTANT:")},
+    {LLAVA("qwen2", "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n")},
+    {LLAVA("mistral", "[INST] ", " [/INST]")},
 };
 
 const struct attn_vision_family *attn_vision_family_at(size_t i)
@@ -206,17 +295,20 @@ enum attn_status attn_vision_family_read(const struct attn_json *json, const cha
     struct attn_vision_reading reading = {
         .json = json, .text = text, .config = config, .layers = layers, .err = err};
     struct attn_vision_config *vision = &config->vision;
-    const struct attn_vision_family *family;
+    const struct attn_vision_family *family = NULL, *row;
     int64_t image_id;
     const char *key;
 
-    for (size_t i = 0; (family = attn_vision_family_at(i)); i++)
-        if (strcmp(family->part.type, type) == 0)
-            break;
+    for (size_t i = 0; (row = attn_vision_family_at(i));
+         i++) /* the first, or that of the decoder */
+        if (strcmp(row->part.type, type) == 0 &&
+            (!family || strcmp(row->part.text_type, config->model_type) == 0))
+            family = row;
     if (!family)
         return ATTN_OK;
     *vision = family->usual;
     vision->family = family;
+    vision->tower = family->part.tower;
     image_id = vision->image_id;
     ATTN_TRY(attn_config_find_object(json, root, "vision_config", &reading.vision, err));
     if (!reading.vision)

@@ -28,8 +28,10 @@ struct attn_vision_reading {
     struct attn_error *err;
 };
 
+/* A type has several rows if the form of conversations depends on the decoder, `part.text_type`;
+ * the first one counts for all others. */
 struct attn_vision_family {
-    struct attn_decoder_part part; /* the `model_type`, the decoder, and the tower */
+    struct attn_decoder_part part; /* the `model_type`, the decoder, and the usual tower */
     const char *name;              /* for people */
 
     /* config.json */

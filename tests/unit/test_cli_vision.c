@@ -21,7 +21,7 @@
 
 enum { PATH_SIZE = 4096, MOST_ARGS = 64 };
 
-static const char *const models[] = {"smolvlm",  "planted",   "qwen2_5_vl",
+static const char *const models[] = {"smolvlm",  "planted",   "qwen2_5_vl", "llava",
                                      "qwen2_vl", "paligemma", "gemma3"};
 
 static char folder[PATH_SIZE / 4], made[PATH_SIZE / 4]; /* fixtures, and what the tool writes */
@@ -245,9 +245,11 @@ static void compare_whole(const struct test_case *test, const char *archive, con
                           double yard)
 {
     struct attn_npy expected = read_array(archive, name), found = read_array(made_archive(), name);
+    size_t skipped; /* numbers of the first rows of logits, which some archives lack */
 
+    skipped = strcmp(name, "logits") == 0 && found.n > expected.n ? found.n - expected.n : 0;
     ck_assert_int_eq(found.rank, expected.rank);
-    compare(test, name, (struct part){found.values, found.n},
+    compare(test, name, (struct part){found.values + skipped, found.n - skipped},
             (struct part){expected.values, expected.n}, yard);
     attn_npy_release(&expected);
     attn_npy_release(&found);

@@ -110,12 +110,14 @@ static const struct attn_weight_rule registers_rules[] = {
     CLASSIFIER,
 };
 
+#define CLIP                                                                                       \
+    VECTOR("embeddings.class_embedding", "D", ATTN_PART_EMBEDDING, MODEL(cls)),                    \
+        PATCHES("embeddings.patch_embedding"),                                                     \
+        TABLE("embeddings.position_embedding.weight", "ID", ATTN_PART_POSITIONS, positions),       \
+        MODEL_NORM("pre_layrnorm", ATTN_PART_EMBED_NORM, ln_embed), LAYERS_OF_CLIP
+
 static const struct attn_weight_rule clip_rules[] = {
-    VECTOR("embeddings.class_embedding", "D", ATTN_PART_EMBEDDING, MODEL(cls)),
-    PATCHES("embeddings.patch_embedding"),
-    TABLE("embeddings.position_embedding.weight", "ID", ATTN_PART_POSITIONS, positions),
-    MODEL_NORM("pre_layrnorm", ATTN_PART_EMBED_NORM, ln_embed),
-    LAYERS_OF_CLIP,
+    CLIP,
     FINAL_LAYER_NORM("post_layernorm"),
     MATRIX("/visual_projection.weight", "MD", ATTN_PART_PROJECTION, projection),
     IGNORED("embeddings.position_ids"),
@@ -125,7 +127,8 @@ static const struct attn_weight_rule clip_rules[] = {
     PATCHES("embeddings.patch_embedding"),                                                         \
         VECTOR("embeddings.patch_embedding.bias", "D", ATTN_PART_EMBEDDING, MODEL(patches.bias)),  \
         TABLE("embeddings.position_embedding.weight", "ID", ATTN_PART_POSITIONS, positions),       \
-        LAYERS_OF_CLIP, FINAL_LAYER_NORM("post_layernorm"), IGNORED("embeddings.position_ids")
+        LAYERS_OF_CLIP
+#define WHOLE_SIGLIP SIGLIP, FINAL_LAYER_NORM("post_layernorm"), IGNORED("embeddings.position_ids")
 #define IGNORED_MAP(name) IGNORED(name ".weight"), IGNORED(name ".bias")
 /* The head of SigLIP alone, which pools a picture. */
 #define SIGLIP_HEAD                                                                                \
@@ -134,23 +137,42 @@ static const struct attn_weight_rule clip_rules[] = {
         IGNORED_MAP("head.layernorm"), IGNORED_MAP("head.mlp.fc1"), IGNORED_MAP("head.mlp.fc2")
 
 static const struct attn_weight_rule smolvlm_rules[] = {
-    SIGLIP,
+    WHOLE_SIGLIP,
     MATRIX("/connector.modality_projection.proj.weight", "ok", ATTN_PART_CONNECTOR, connector),
 };
 
 static const struct attn_weight_rule paligemma_rules[] = {
-    SIGLIP,
+    WHOLE_SIGLIP,
     SIGLIP_HEAD,
     MATRIX("/connector.linear.weight", "ok", ATTN_PART_CONNECTOR, connector),
     VECTOR("/connector.linear.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector.bias)),
 };
 
 static const struct attn_weight_rule gemma3_rules[] = {
-    SIGLIP,
+    WHOLE_SIGLIP,
     SIGLIP_HEAD,
     TENSOR("/connector.mm_input_projection_weight", "Do", ATTN_PART_CONNECTOR, ATTN_WEIGHT_IN_OUT,
            MODEL(connector.weight)),
     VECTOR("/connector.mm_soft_emb_norm.weight", "D", ATTN_PART_CONNECTOR, MODEL(ln_connector.w)),
+};
+
+/* The connector of LLaVA. */
+#define PROJECTOR                                                                                  \
+    MATRIX("/connector.linear_1.weight", "ok", ATTN_PART_CONNECTOR, connector_in),                 \
+        VECTOR("/connector.linear_1.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector_in.bias)),    \
+        MATRIX("/connector.linear_2.weight", "oo", ATTN_PART_CONNECTOR, connector),                \
+        VECTOR("/connector.linear_2.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector.bias))
+
+static const struct attn_weight_rule llava_clip_rules[] = {
+    CLIP,
+    IGNORED_MAP("post_layernorm"),
+    IGNORED("embeddings.position_ids"),
+    PROJECTOR,
+};
+
+static const struct attn_weight_rule llava_siglip_rules[] = {
+    SIGLIP,    IGNORED_MAP("post_layernorm"), IGNORED("embeddings.position_ids"), SIGLIP_HEAD,
+    PROJECTOR,
 };
 
 /* --- configs ---------------------------------------------------------------------------------- */
@@ -362,3 +384,35 @@ const struct attn_family attn_family_paligemma_vision = {
     FAMILY("paligemma_vision", NULL, "tower.", paligemma_rules), FORM_OF_GEMMA};
 const struct attn_family attn_family_gemma3_vision = {
     FAMILY("gemma3_vision", NULL, "tower.", gemma3_rules), FORM_OF_GEMMA};
+
+/* LLaVA reads the output of a layer, without the norm after the last one. */
+static enum attn_status read_llava_tower(ATTN_CONFIG_ARGS)
+{
+    ATTN_TRY(read_siglip(json, form, config, layers, err));
+    config->n_ctx += attn_image_n_front(&config->image);
+    config->has_final_norm = false;
+    return ATTN_OK;
+}
+
+#define LLAVA_CLIP(edge, patch)                                                                    \
+    BLOCK_OF_VIT, .has_embed_norm = true, .act_fn = "quick_gelu", .norm_eps = 1e-5F,               \
+                  .image = {.n_channel = 3,                                                        \
+                            .height = (edge),                                                      \
+                            .width = (edge),                                                       \
+                            .patch_height = (patch),                                               \
+                            .patch_width = (patch)}
+
+/* Without an object `vision_config`, and with one. */
+const struct attn_family attn_family_llava_vision = {
+    FAMILY("llava_vision", NULL, "tower.", llava_clip_rules), .read_config = read_llava_tower,
+    .form = {KEYS_OF_BERT, .names = &vit_names,
+             .defaults = {LLAVA_CLIP(336, 14), .d_model = 1024, .d_mlp = 4096, .n_layer = 24,
+                          .n_head = 16}}};
+const struct attn_family attn_family_llava_clip_vision = {
+    FAMILY("llava_clip_vision", NULL, "tower.", llava_clip_rules), .read_config = read_llava_tower,
+    .form = {KEYS_OF_BERT, .names = &vit_names,
+             .defaults = {LLAVA_CLIP(224, 32), BASE, .d_mlp = 3072}}};
+const struct attn_family attn_family_llava_siglip_vision = {
+    FAMILY("llava_siglip_vision", NULL, "tower.", llava_siglip_rules),
+    .read_config = read_llava_tower,
+    .form = {KEYS_OF_BERT, .names = &vit_names, .defaults = {A_SIGLIP(16), BASE, .d_mlp = 3072}}};
