@@ -321,6 +321,7 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
     session.n_source = options->n_source;
     session.source_mask = options->source_mask;
     session.n_source_mask = options->source_mask ? options->n_source : 0;
+    session.positions = options->positions;
     session.pool = options->pool;
     session.trace = &b->trace;
     session.attention = options->attention;

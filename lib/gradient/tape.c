@@ -14,6 +14,7 @@ struct attn_backward_options attn_tape_options(const struct attn_session_options
                                           .cancel = of->cancel,
                                           .key_mask = of->key_mask,
                                           .source_mask = of->source_mask,
+                                          .positions = of->positions,
                                           .gemm = of->gemm,
                                           .isa = of->isa,
                                           .edits = of->edits,

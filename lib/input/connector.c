@@ -11,45 +11,80 @@
  */
 #include "input/connector.h"
 
+#include "base/memory.h"
 #include "model/model_internal.h"
 
 #include <string.h>
 
 /* Writes the input of the connector's map for the patches Y [n_row, n_col, d] of a picture: X
- * [cells, merge * merge * d]. */
-static void join_patches(const struct attn_image_grid *grid, size_t merge, size_t d, const float *y,
-                         float *x)
+ * [cells, merge * merge * d]; or Y from X. */
+static void join_patches(const struct attn_image_grid *grid, size_t merge, size_t d, bool is_back,
+                         float *y, float *x)
 {
     for (size_t row = 0; row < grid->n_row; row += merge)
         for (size_t col = 0; col < grid->n_col; col += merge)
-            for (size_t i = 0; i < merge; i++, x += merge * d)
-                memcpy(x, y + ((row + i) * grid->n_col + col) * d, merge * d * sizeof *x);
+            for (size_t i = 0; i < merge; i++, x += merge * d) {
+                float *patch = y + ((row + i) * grid->n_col + col) * d;
+
+                memcpy(is_back ? patch : x, is_back ? x : patch, merge * d * sizeof *x);
+            }
 }
 
-/* Writes the normalized means X [cells, d] of the patches Y [n_row, n_col, d] of a picture. Y is
- * scratch afterwards. */
-static void average_patches(const struct attn_model *tower, const struct attn_image_grid *grid,
-                            float *y, float *x)
+/* The cells that are means of patches. */
+struct means {
+    const struct attn_kernels *kernels;
+    const struct attn_image_grid *grid;
+    size_t merge, d, n; /* patches of a side of a cell, width of a row, cells */
+};
+
+static struct means means_of(const struct attn_model *tower, const struct attn_image_grid *grid)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const size_t merge = tower->config.vision.merge;
+
+    return (struct means){.kernels = attn_kernels_find(ATTN_ISA_BEST),
+                          .grid = grid,
+                          .merge = merge,
+                          .d = tower->config.d_model,
+                          .n = grid->n_row / merge * (grid->n_col / merge)};
+}
+
+/* Returns the cell in X [cells, d] of patch number I. */
+static float *cell_of(const struct means *means, size_t i, float *x)
+{
+    const size_t n_col = means->grid->n_col, merge = means->merge;
+
+    return x + (i / n_col / merge * (n_col / merge) + i % n_col / merge) * means->d;
+}
+
+/* Writes the means X [cells, d] of the patches Y, and then the weight of their norm to Y [d]. */
+static void average_patches(const struct attn_model *tower, const struct means *means, float *y,
+                            float *x)
+{
     const struct attn_vector *w = &tower->weights.ln_connector.w;
-    const size_t merge = tower->config.vision.merge, d = tower->config.d_model;
-    const size_t n_col = grid->n_col / merge, n = grid->n_row / merge * n_col;
+    const size_t d = means->d;
 
-    memset(x, 0, n * d * sizeof *x);
-    for (size_t row = 0; row < grid->n_row; row++)
-        for (size_t col = 0; col < grid->n_col; col++) {
-            float *cell = x + (row / merge * n_col + col / merge) * d;
+    memset(x, 0, means->n * d * sizeof *x);
+    for (size_t i = 0; i < means->grid->n_row * means->grid->n_col; i++) {
+        float *cell = cell_of(means, i, x);
 
-            kernels->add(cell, y + (row * grid->n_col + col) * d, d, cell);
-        }
-    kernels->convert(w->data, w->dtype, d, y);
+        means->kernels->add(cell, y + i * d, d, cell);
+    }
+    for (size_t i = 0; i < means->n; i++)
+        means->kernels->scale(x + i * d, 1 / (float)(means->merge * means->merge), d, x + i * d);
+    means->kernels->convert(w->data, w->dtype, d, y);
     for (size_t i = 0; i < d; i++)
         y[i] += 1;
-    for (size_t i = 0; i < n; i++, x += d) {
-        kernels->scale(x, 1 / (float)(merge * merge), d, x);
-        kernels->rms_norm(x, y, d, tower->config.norm_eps, x);
-    }
+}
+
+/* Writes the normalized means X [cells, d] of the patches Y, which is scratch afterwards. */
+static void normalize_means(const struct attn_model *tower, const struct attn_image_grid *grid,
+                            float *y, float *x)
+{
+    const struct means means = means_of(tower, grid);
+
+    average_patches(tower, &means, y, x);
+    for (size_t i = 0; i < means.n; i++, x += means.d)
+        means.kernels->rms_norm(x, y, means.d, tower->config.norm_eps, x);
 }
 
 enum attn_status attn_connector_run(const struct attn_model *tower,
@@ -64,9 +99,9 @@ enum attn_status attn_connector_run(const struct attn_model *tower,
 
     y += n_front * tower->config.d_model;
     if (w->ln_connector.w.data)
-        average_patches(tower, &picture->grid, y, joined);
+        normalize_means(tower, &picture->grid, y, joined);
     else
-        join_patches(&picture->grid, merge, tower->config.d_model, y, joined);
+        join_patches(&picture->grid, merge, tower->config.d_model, false, y, joined);
     if (w->connector_in.weight.data) {
         const struct attn_encoder_map in = {
             .linear = &w->connector_in, .x = joined, .n = map.n, .y = y, .activation = "gelu"};
@@ -75,4 +110,89 @@ enum attn_status attn_connector_run(const struct attn_model *tower,
         map.x = y;
     }
     return attn_encoder_map(&map, picture, err);
+}
+
+/* --- going back ------------------------------------------------------------------------------- */
+
+/* The backward pass of normalize_means: D is the gradient of the normalized means. X [cells, d] is
+ * scratch. Each patch gets its share of its cell. */
+static void means_back(const struct attn_model *tower, const struct attn_image_grid *grid, float *y,
+                       float *x, float *d, float *dy)
+{
+    const struct means means = means_of(tower, grid);
+    struct attn_norm_back norm = {.w = y, .n = means.d, .eps = tower->config.norm_eps};
+    const float share = 1 / (float)(means.merge * means.merge);
+
+    average_patches(tower, &means, y, x);
+    for (size_t i = 0; i < means.n; i++) {
+        norm.x = x + i * means.d;
+        means.kernels->rms_norm_back(&norm, d + i * means.d, d + i * means.d);
+        means.kernels->scale(d + i * means.d, share, means.d, d + i * means.d);
+    }
+    for (size_t i = 0; i < grid->n_row * grid->n_col; i++)
+        memcpy(dy + i * means.d, cell_of(&means, i, d), means.d * sizeof *dy);
+}
+
+/* The backward pass of gelu(X W_in + b_in): D [cells, columns of W_in], the gradient of it, becomes
+ * that of X, in DX. HIDDEN [cells, columns of W_in] is scratch. */
+static enum attn_status hidden_back(const struct attn_linear *in,
+                                    const struct attn_sequence *picture, size_t n, const float *x,
+                                    float *hidden, float *d, float *dx, struct attn_error *err)
+{
+    const struct attn_encoder_map again = {.linear = in, .x = x, .n = n, .y = hidden};
+    const struct attn_encoder_map back = {
+        .linear = in, .x = d, .n = n, .y = dx, .is_transposed = true};
+    const struct attn_activation_back rows = {.x = hidden, .dy = d};
+
+    ATTN_TRY(attn_encoder_map(&again, picture, err));
+    attn_kernels_find(ATTN_ISA_BEST)
+        ->activate_back(attn_activation_find("gelu"), &rows, n * in->weight.n_col);
+    return attn_encoder_map(&back, picture, err);
+}
+
+/* As attn_connector_back. X [patches, D], D and HIDDEN [cells, the widest input of a map] are
+ * scratch. */
+static enum attn_status go_back(const struct attn_model *tower, const struct attn_sequence *picture,
+                                float *y, const float *d_rows, float *const scratch[3], float *dy,
+                                struct attn_error *err)
+{
+    const struct attn_weights *w = &tower->weights;
+    const size_t merge = tower->config.vision.merge, d_model = tower->config.d_model;
+    const struct attn_encoder_map map = {.linear = &w->connector,
+                                         .x = d_rows,
+                                         .n = picture->n / (merge * merge),
+                                         .y = scratch[1],
+                                         .is_transposed = true};
+    float *x = scratch[0], *d = scratch[1];
+
+    ATTN_TRY(attn_encoder_map(&map, picture, err));
+    if (w->ln_connector.w.data) {
+        means_back(tower, &picture->grid, y, x, d, dy);
+        return ATTN_OK;
+    }
+    join_patches(&picture->grid, merge, d_model, false, y, x);
+    if (w->connector_in.weight.data) {
+        ATTN_TRY(hidden_back(&w->connector_in, picture, map.n, x, scratch[2], d, y, err));
+        d = y;
+    }
+    join_patches(&picture->grid, merge, d_model, true, dy, d);
+    return ATTN_OK;
+}
+
+enum attn_status attn_connector_back(const struct attn_model *tower,
+                                     const struct attn_sequence *picture, float *y,
+                                     const float *d_rows, float *dy, struct attn_error *err)
+{
+    const size_t merge = tower->config.vision.merge, n_cell = picture->n / (merge * merge);
+    const size_t size = picture->n * tower->config.d_model * sizeof(float);
+    const size_t width = tower->weights.connector.weight.n_row * sizeof(float);
+    float *const scratch[] = {attn_alloc(1, size, err), attn_alloc(n_cell, width, err),
+                              attn_alloc(n_cell, width, err)};
+    enum attn_status status = scratch[0] && scratch[1] && scratch[2] ? ATTN_OK : ATTN_NO_MEMORY;
+
+    if (status == ATTN_OK)
+        status = go_back(tower, picture, y, d_rows, scratch, dy, err);
+    for (size_t i = 0; i < 3; i++)
+        attn_free(scratch[i]);
+    return status;
 }

@@ -1,4 +1,4 @@
-/* connector.h - makes the rows of a decoder from the final rows of its tower. */
+/* connector.h - makes the rows of a decoder from the final rows of its tower, and goes back. */
 #ifndef ATTN_INPUT_CONNECTOR_H
 #define ATTN_INPUT_CONNECTOR_H
 
@@ -10,5 +10,11 @@
 enum attn_status attn_connector_run(const struct attn_model *tower,
                                     const struct attn_sequence *picture, float *y, float *joined,
                                     float *rows, struct attn_error *err);
+
+/* Computes DY [patches, D of TOWER], the gradient of Y, from D_ROWS [cells, d_feature], that of the
+ * rows made from Y, which is scratch afterwards. */
+enum attn_status attn_connector_back(const struct attn_model *tower,
+                                     const struct attn_sequence *picture, float *y,
+                                     const float *d_rows, float *dy, struct attn_error *err);
 
 #endif

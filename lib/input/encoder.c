@@ -28,9 +28,13 @@ enum attn_status attn_encoder_map(const struct attn_encoder_map *map,
                                   const struct attn_sequence *sequence, struct attn_error *err)
 {
     const struct attn_linear *linear = map->linear;
-    const size_t n_in = linear->weight.n_row, n_out = linear->weight.n_col;
+    const bool is_back = map->is_transposed;
+    const size_t n_in = is_back ? linear->weight.n_col : linear->weight.n_row;
+    const size_t n_out = is_back ? linear->weight.n_row : linear->weight.n_col;
     const size_t n_thread = (size_t)attn_pool_n_thread(sequence->pool);
-    const size_t n_scratch = (attn_linear_scratch(linear) + 15) / 16 * 16; /* keeps them aligned */
+    const size_t n_needed =
+        is_back ? attn_linear_scratch_transposed(linear) : attn_linear_scratch(linear);
+    const size_t n_scratch = (n_needed + 15) / 16 * 16; /* keeps them aligned */
     const struct attn_gemm_engine engine = attn_gemm_engine_start(
         sequence->gemm, sequence->isa, (double)map->n * (double)n_in * (double)n_out);
     float *scratch = attn_alloc(n_thread, n_scratch * sizeof *scratch, err);
@@ -46,6 +50,7 @@ enum attn_status attn_encoder_map(const struct attn_encoder_map *map,
         .y = map->y,
         .ldy = n_out,
         .last_col = n_out,
+        .is_transposed = is_back,
         .has_activation = map->activation,
         .activation = map->activation ? attn_activation_find(map->activation) : ATTN_N_ACTIVATION};
 
@@ -65,8 +70,11 @@ static enum attn_status convolve(const struct convolution *convolution,
     const size_t n_in = convolution->linear->weight.n_row, c = n_in / KERNEL;
     const size_t n = convolution->n, stride = convolution->stride, n_out = n / stride;
     float *windows = attn_alloc(n_out, n_in * sizeof *windows, err);
-    const struct attn_encoder_map map = {convolution->linear, windows, n_out, convolution->y,
-                                         "gelu"};
+    const struct attn_encoder_map map = {.linear = convolution->linear,
+                                         .x = windows,
+                                         .n = n_out,
+                                         .y = convolution->y,
+                                         .activation = "gelu"};
     enum attn_status status = windows ? ATTN_OK : ATTN_NO_MEMORY;
 
     for (size_t t = 0; windows && t < n_out; t++)

@@ -10,13 +10,14 @@
 enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struct attn_ndarray *mel,
                                    struct attn_sequence *sequence, struct attn_error *err);
 
-/* Y = act(X W + b), outside of a session. */
+/* Y = act(X W + b), outside of a session; transposed, Y = X W^T. */
 struct attn_encoder_map {
     const struct attn_linear *linear;
-    const float *x; /* [n, rows of W] */
+    const float *x; /* [n, rows of W]; transposed: [n, columns of W] */
     size_t n;
-    float *y;               /* [n, columns of W] */
+    float *y;               /* [n, columns of W]; transposed: [n, rows of W] */
     const char *activation; /* its name; NULL: none */
+    bool is_transposed;
 };
 
 /* Computes MAP with the pool and the kernels of SEQUENCE. */

@@ -101,22 +101,49 @@ enum attn_status attn_image_find_grid(const struct attn_image_config *image, con
     return ATTN_OK;
 }
 
+/* Returns the number of planes of a patch: its channels, each once for every frame. */
+static size_t count_planes(const struct attn_image_config *image)
+{
+    return image->n_channel * (image->n_frame > 0 ? image->n_frame : 1);
+}
+
+/* Returns the number of lines of all patches of a picture, which follow each other in its rows. */
+static size_t count_lines(const struct attn_image_config *image, size_t height, size_t width)
+{
+    return height / image->patch_height * (width / image->patch_width) * count_planes(image) *
+           image->patch_height;
+}
+
+/* Returns where line number I of the patches begins in the pixels. */
+static size_t place_of_line(const struct attn_image_config *image, size_t height, size_t width,
+                            size_t i)
+{
+    const size_t n_col = width / image->patch_width, n_plane = count_planes(image);
+    const size_t y = i % image->patch_height, plane = i / image->patch_height % n_plane;
+    const size_t patch = i / image->patch_height / n_plane,
+                 channel = plane * image->n_channel / n_plane;
+
+    return (channel * height + patch / n_col * image->patch_height + y) * width +
+           patch % n_col * image->patch_width;
+}
+
 void attn_image_cut(const struct attn_image_config *image, const float *pixels, size_t height,
                     size_t width, float *rows)
 {
-    const size_t n_row = height / image->patch_height, n_col = width / image->patch_width;
-    const size_t n_frame = image->n_frame > 0 ? image->n_frame : 1;
+    for (size_t i = 0; i < count_lines(image, height, width); i++, rows += image->patch_width)
+        memcpy(rows, pixels + place_of_line(image, height, width, i),
+               image->patch_width * sizeof *rows);
+}
 
-    for (size_t row = 0; row < n_row; row++)
-        for (size_t col = 0; col < n_col; col++)
-            for (size_t i = 0; i < image->n_channel * n_frame; i++)
-                for (size_t y = 0; y < image->patch_height; y++) {
-                    const size_t line = i / n_frame * height + row * image->patch_height + y;
+void attn_image_add(const struct attn_image_config *image, const float *rows, size_t height,
+                    size_t width, float *pixels)
+{
+    for (size_t i = 0; i < count_lines(image, height, width); i++, rows += image->patch_width) {
+        float *line = pixels + place_of_line(image, height, width, i);
 
-                    memcpy(rows, pixels + line * width + col * image->patch_width,
-                           image->patch_width * sizeof *rows);
-                    rows += image->patch_width;
-                }
+        for (size_t x = 0; x < image->patch_width; x++)
+            line[x] += rows[x];
+    }
 }
 
 /* --- positions -------------------------------------------------------------------------------- */

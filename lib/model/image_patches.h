@@ -36,6 +36,11 @@ enum attn_status attn_image_find_grid(const struct attn_image_config *image, con
 void attn_image_cut(const struct attn_image_config *image, const float *pixels, size_t height,
                     size_t width, float *rows);
 
+/* Adds ROWS, as attn_image_cut writes them, to the PIXELS that they were cut from: those of several
+ * frames to the same. */
+void attn_image_add(const struct attn_image_config *image, const float *rows, size_t height,
+                    size_t width, float *pixels);
+
 /* The parameters for resampling learned positions to another grid. */
 struct attn_resampling {
     enum attn_resample resample;     /* must not be ATTN_RESAMPLE_NONE */

@@ -116,10 +116,6 @@ static const struct attn_param_rule rules[] = {
      .excludes = "score",
      .message = "@ part and token are of a logit, expected `by` pair, query or key with `score`",
      .time = ATTN_PARAM_GIVEN},
-    {.given = "generated|continuation",
-     .excludes = "image",
-     .message = "@ needs gradients, and a text beside `image` has none",
-     .hint = "`target ' TOKEN'`"},
     {.given = "generated|continuation|merge_words|baseline|baseline_text|baseline_ids|"
               "baseline_image|baseline_keep|metric",
      .needs = "method",

@@ -240,7 +240,6 @@ enum attn_status attn_derivative_create(const struct attn_run *run,
 {
     struct attn_derivative *made;
 
-    ATTN_TRY(attn_run_refuse_picture(run, "gradients", err));
     ATTN_TRY(attn_error_at(ATTN_ALLOC(made, 1, err), ATTN_STAGE_MODEL, err));
     made->run = run;
     made->answer = answer;

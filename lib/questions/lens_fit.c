@@ -107,12 +107,11 @@ static enum attn_status check_run(const struct attn_run *run, struct attn_error 
 {
     const struct attn_attention *layers = run->attention.layers;
 
-    ATTN_TRY(attn_run_refuse_picture(run, "gradients", err));
     ATTN_TRY(attn_error_at(attn_backward_check(run->model, layers, ATTN_BACKWARD_PLAIN, err),
                            ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_run_check_gradients_of_edits(run, err));
     for (size_t i = 0; i < attn_model_config(run->model)->n_layer; i++)
-        if (layers[i].mask != ATTN_MASK_CAUSAL)
+        if (layers[i].mask != ATTN_MASK_CAUSAL || layers[i].block.end > 0)
             return attn_refuse(err, ATTN_STAGE_OPTIONS,
                                "a Jacobian lens is of causal attention, and tokens of layer %zu "
                                "see later ones",

@@ -115,14 +115,6 @@ static struct attn_site_set listed_sites(const struct attn_request_selection *se
     return sites;
 }
 
-enum attn_status attn_run_refuse_picture(const struct attn_run *run, const char *what,
-                                         struct attn_error *err)
-{
-    return run->text.seen.n_picture == 0
-               ? ATTN_OK
-               : attn_refuse(err, ATTN_STAGE_OPTIONS, "a text with a picture has no %s", what);
-}
-
 static enum attn_status check_gradients(const struct attn_run *run, struct attn_site_set sites,
                                         struct attn_error *err)
 {
@@ -133,7 +125,6 @@ static enum attn_status check_gradients(const struct attn_run *run, struct attn_
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of a metric: they need `target`, and `foil` "
                               "for the difference of two logits");
-    ATTN_TRY(attn_run_refuse_picture(run, "gradients", err));
     if (run->request.selection.has_gradients && attn_sites_have(sites, ATTN_SITE_CONTACTS))
         return attn_error_set(err, ATTN_INVALID, "'contacts' has no gradient");
     return attn_gradient_check(run->model, run->attention.layers, sites, err);
@@ -146,12 +137,17 @@ static enum attn_status find_gradients(struct attn_run *run, struct attn_dims *d
 {
     const struct attn_request_selection *selection = &run->request.selection;
     const struct attn_site_set sites = listed_sites(selection);
+    struct attn_site_set of_before;
 
     run->asked.has_goal = selection->has_gradients || attn_sites_meet(sites, attn_gradient_sites());
     if (!run->asked.has_goal)
         return ATTN_OK;
     attn_sites_extend(&dims->sites, attn_gradient_sites_of(dims->sites));
-    attn_sites_extend(&run->before.dims.sites, attn_gradient_sites_of(run->before.dims.sites));
+    of_before = attn_gradient_sites_of(run->before.dims.sites);
+    if (run->before.pictures) /* relevance is followed through the layers of the decoder */
+        of_before = attn_sites_without(of_before,
+                                       ATTN_SITES(ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM));
+    attn_sites_extend(&run->before.dims.sites, of_before);
     return check_gradients(run, sites, err);
 }
 

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "gradient/tape.h"
+#include "input/before_backward.h"
 #include "input/encoder.h"
 #include "model/model_internal.h"
 #include "run/relevance.h"
@@ -27,6 +28,7 @@ struct attn_gradient {
     struct attn_embedding_rows rows; /* of the text */
     /* Own; of relevance and of relevance_norm; NULL: not wanted. */
     struct attn_relevance *relevances[2];
+    bool reads_pictures;               /* the passes go on through the pictures of the text */
     struct attn_selection *of_encoder; /* owns; what is wanted of the encoder; NULL: no gradient */
 };
 
@@ -95,6 +97,12 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 
+/* The gradients that follow from those of the embeddings, through the rows of pictures. */
+static struct attn_site_set picture_sites(void)
+{
+    return ATTN_SITES(ATTN_SITE_IMAGE_FEATURES_GRAD, ATTN_SITE_PIXEL_VALUES_GRAD);
+}
+
 /* Selects what the backward pass emits: the wanted gradients; and if relevance is wanted,
  * pattern_x_grad of all heads up to the last layer that is needed. */
 static enum attn_status choose_wanted(struct attn_gradient *gradient, struct attn_error *err)
@@ -107,7 +115,13 @@ static enum attn_status choose_wanted(struct attn_gradient *gradient, struct att
     struct attn_site_set sites =
         attn_sites_common(attn_selection_sites(asked), attn_gradient_sites());
 
-    if (has_encoder && !attn_sites_are_empty(of_encoder)) {
+    if (attn_sites_meet(sites, picture_sites()) ||
+        (gradient->of.before.before->pictures && !attn_sites_are_empty(of_encoder)))
+        gradient->reads_pictures = true;
+    if (gradient->reads_pictures)
+        attn_sites_add(&sites, ATTN_SITE_EMBED_GRAD);
+    sites = attn_sites_without(sites, picture_sites());
+    if (has_encoder && !gradient->of.before.before->pictures && !attn_sites_are_empty(of_encoder)) {
         ATTN_TRY(attn_selection_copy_stack(asked, ATTN_STACK_ENCODER, &gradient->of_encoder, err));
         ATTN_TRY(attn_selection_set_sites(gradient->of_encoder, of_encoder, err));
     }
@@ -231,8 +245,8 @@ static enum attn_status run_both(struct attn_gradient *gradient, struct attn_err
                                      .user = gradient->asked_by->user};
     const struct attn_backward_options options = {.trace = &trace,
                                                   .text = &rows,
-                                                  .edits = gradient->of.encoder_edits,
-                                                  .n_edit = gradient->of.n_encoder_edit};
+                                                  .edits = gradient->of.before.edits,
+                                                  .n_edit = gradient->of.before.n_edit};
     enum attn_status status;
     float *x;
 
@@ -248,9 +262,58 @@ static enum attn_status run_both(struct attn_gradient *gradient, struct attn_err
     return status;
 }
 
+/* Emits DATA [rows of its own, columns], the gradient SITE. */
+static enum attn_status emit_rows(const struct attn_gradient *gradient, enum attn_site site,
+                                  const float *data, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(gradient->asked_by->selection);
+    const size_t n_col = attn_site_width(site, dims);
+    const struct attn_trace_event event = {.at.site = site,
+                                           .at.layer = ATTN_NO_LAYER,
+                                           .at.head = ATTN_ALL_HEADS,
+                                           .n_row = attn_site_n_own_row(site, dims),
+                                           .n_col = n_col,
+                                           .ld = n_col,
+                                           .data = data};
+
+    return attn_trace_hand_on(gradient->asked_by, &event, err);
+}
+
+/* Runs the backward passes of the decoder, and of the tower for each picture. */
+static enum attn_status run_pictures(struct attn_gradient *gradient, struct attn_error *err)
+{
+    const struct attn_selection *asked = gradient->asked_by->selection;
+    const struct attn_dims *dims = attn_selection_dims(asked);
+    const bool has_pixels = attn_selection_has_site(asked, ATTN_SITE_PIXEL_VALUES_GRAD);
+    const size_t d = gradient->of.model->config.d_embed;
+    const size_t n_cell = attn_site_n_own_row(ATTN_SITE_IMAGE_FEATURES, dims);
+    const size_t n_pixel = attn_site_n_own_row(ATTN_SITE_PIXEL_VALUES, dims) * dims->picture.width;
+    struct attn_before_pass pass = gradient->of.before;
+    float *cells = attn_alloc(n_cell, d * sizeof *cells, err), *pixels = NULL;
+    enum attn_status status = cells ? run(gradient, err) : ATTN_NO_MEMORY;
+
+    pass.options.pool = gradient->pool;
+    pass.options.trace = gradient->asked_by;
+    if (status == ATTN_OK && has_pixels)
+        status = ATTN_ALLOC(pixels, n_pixel, err);
+    if (status == ATTN_OK) {
+        attn_before_gather(pass.before, attn_backward_embedding(gradient->tape.backward), cells);
+        status = emit_rows(gradient, ATTN_SITE_IMAGE_FEATURES_GRAD, cells, err);
+    }
+    if (status == ATTN_OK)
+        status = attn_before_back(&pass, cells, pixels, err);
+    if (status == ATTN_OK && has_pixels)
+        status = emit_rows(gradient, ATTN_SITE_PIXEL_VALUES_GRAD, pixels, err);
+    attn_free(cells);
+    attn_free(pixels);
+    return status;
+}
+
 enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_error *err)
 {
-    enum attn_status status = gradient->of_encoder ? run_both(gradient, err) : run(gradient, err);
+    enum attn_status status = gradient->reads_pictures ? run_pictures(gradient, err)
+                              : gradient->of_encoder   ? run_both(gradient, err)
+                                                       : run(gradient, err);
 
     for (size_t i = 0; i < 2 && status == ATTN_OK; i++)
         if (gradient->relevances[i])

@@ -16,6 +16,7 @@
 #define ATTN_RUN_GRADIENT_H
 
 #include "forward/session.h"
+#include "input/before.h"
 #include "predict/answer_internal.h"
 
 /* Returns all sites that need a backward pass: gradients, pattern_x_grad, relevance. */
@@ -42,9 +43,10 @@ struct attn_gradient_scope {
     const struct attn_sequence *source; /* its n is 0: there is no source */
     /* The options of the session of the text, not of the encoder. */
     struct attn_session_options session;
-    bool reads_once;                       /* the weights are not needed after this run */
-    const struct attn_edit *encoder_edits; /* [n_encoder_edit] edits of the encoder */
-    size_t n_encoder_edit;
+    bool reads_once; /* the weights are not needed after this run */
+    /* Of what runs before the text, whose model is NULL if nothing does. The pool and the trace are
+     * those of the gradients. */
+    struct attn_before_pass before;
 };
 
 /* Creates the gradients for one feed of the whole text of the run OF. TRACE and POOL are borrowed;

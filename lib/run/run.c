@@ -213,7 +213,7 @@ static enum attn_status make_rows(struct attn_run *run, const struct attn_trace 
     const bool is_watched = before->n_shown > 0 && !attn_sites_are_empty(sites);
     const bool is_alone = before->pictures && is_watched &&
                           attn_selection_is_of_encoder(trace->selection) &&
-                          !attn_predict_is_asked(&run->request.predict);
+                          !attn_predict_is_asked(&run->request.predict) && !run->asked.has_goal;
     float *rows = before->is_due && !is_alone ? before->reader->embedded : NULL;
     struct attn_trace own = trace ? *trace : (struct attn_trace){0};
     struct attn_selection *chosen = NULL;
@@ -905,8 +905,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
                                            .source = &run->source,
                                            .session = derived.session,
                                            .reads_once = !run->host->options.reuse,
-                                           .encoder_edits = run->before.edits,
-                                           .n_encoder_edit = run->before.n_edit};
+                                           .before = attn_run_before(run)};
 
     derived.session.n_max += run->asked.continuations.n_more;
     derived.session.edits = gradient.session.edits = run->edits.items;

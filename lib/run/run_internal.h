@@ -75,10 +75,6 @@ static inline struct attn_notes attn_request_notes(const struct attn_request *re
 /* Reads the text and the source. */
 enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *err);
 
-/* Refuses RUN if its text has a picture, at the stage of options. WHAT cannot be computed then. */
-enum attn_status attn_run_refuse_picture(const struct attn_run *run, const char *what,
-                                         struct attn_error *err);
-
 /* Chooses the pictures whose tower is watched or edited. */
 enum attn_status attn_run_choose_pictures(struct attn_run *run, struct attn_error *err);
 

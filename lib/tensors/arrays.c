@@ -244,7 +244,8 @@ static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_w
         array.is_of_heads = attn_site_layout(at->site) == ATTN_LAYOUT_HEADS;
         if (at->stack == ATTN_STACK_TOWER)
             add_axis(&array, attn_location_n_sequence(attn_selection_dims(selection), at));
-        if (at->site == ATTN_SITE_PIXEL_VALUES) { /* its rows are those of all channels */
+        if (at->site == ATTN_SITE_PIXEL_VALUES ||
+            at->site == ATTN_SITE_PIXEL_VALUES_GRAD) { /* its rows are those of all channels */
             array.shape[0] = ATTN_PICTURE_N_CHANNEL;
             array.shape[2] = array.shape[1];
             array.shape[1] = attn_selection_dims(selection)->picture.height;

@@ -28,6 +28,8 @@
     X(Y, RESID_POST, 44, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                    \
     X(Y, NORMALIZED_RESID_POST, 55, "normalized_resid_post", "hook_normalized_resid_post", LAYER,  \
       VECTOR, "T D")                                                                               \
+    X(Y, IMAGE_FEATURES, 72, "image_features", "image_features", MODEL, VECTOR, "P D")             \
+    X(Y, PIXEL_VALUES, 73, "pixel_values", "pixel_values", MODEL, VECTOR, "N 3 h w")               \
     X(Y, LN_FINAL, 45, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")               \
     X(Y, MLM_HEAD, 56, "mlm_head", "mlm_head.hook_normalized", MODEL, VECTOR, "T De")              \
     X(Y, POOLED, 57, "pooled", "head.hook_pooled", MODEL, VECTOR, "T L")                           \

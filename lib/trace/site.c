@@ -175,9 +175,11 @@ static bool find_picture_size(enum attn_site site, const struct attn_dims *dims,
         size[0] = picture->tile_rows * n_row, size[1] = picture->tile_cols * n_col;
         return true;
     case ATTN_SITE_IMAGE_FEATURES:
+    case ATTN_SITE_IMAGE_FEATURES_GRAD:
         size[0] = picture->n * n_row * n_col, size[1] = dims->d_model;
         return true;
     case ATTN_SITE_PIXEL_VALUES:
+    case ATTN_SITE_PIXEL_VALUES_GRAD:
         size[0] = (size_t)ATTN_PICTURE_N_CHANNEL * picture->n * picture->height;
         size[1] = picture->width;
         return true;

@@ -60,9 +60,10 @@ enum attn_site_layout {
  * protein touch (run/contacts.h); its rows and columns are the positions from 1 on.
  *
  * For a picture in a prompt, image_features are the rows that the connector makes from its cells,
- * and pixel_values the input of the tower. picture_map is the mean of the rows of the pattern, for
- * the cells of the whole picture, picture_map_tiles for those of all tiles
- * (measures/picture_maps.h). The sizes of these four are not those of the text (attn_picture_dims).
+ * as they lie in the stream, and pixel_values the input of the tower. picture_map is the mean of
+ * the rows of the pattern, for the cells of the whole picture, picture_map_tiles for those of all
+ * tiles (measures/picture_maps.h). The sizes of these four are not those of the text
+ * (attn_picture_dims).
  *
  * A session has no sites of scope DERIVED (run/derived.h), which are computed from others at
  * the end of a layer, or of the last one (DERIVED_OF_MODEL), and cannot be edited. The same holds

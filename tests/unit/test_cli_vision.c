@@ -1,6 +1,7 @@
 /*
  * test_cli_vision.c - models that read a picture beside a text, as a user runs them: each case of
- * `cases.json` of the models of tests/fixtures/vision.tar, whose README is part of PROVENANCE.md.
+ * `cases.json` of the models of tests/fixtures/vision.tar and sight.tar, whose README is part of
+ * PROVENANCE.md.
  * A number is good if it differs by at most 4 times the error of float32 there and 1e-6 of the
  * largest one.
  */
@@ -21,8 +22,9 @@
 
 enum { PATH_SIZE = 4096, MOST_ARGS = 64 };
 
-static const char *const models[] = {"smolvlm",  "planted",   "qwen2_5_vl", "llava",
-                                     "qwen2_vl", "paligemma", "gemma3"};
+static const char *const models[] = {
+    "smolvlm", "planted",       "qwen2_5_vl",   "llava",           "qwen2_vl",        "paligemma",
+    "gemma3",  "sight/smolvlm", "sight/gemma3", "sight/paligemma", "sight/qwen2_5_vl"};
 
 static char folder[PATH_SIZE / 4], made[PATH_SIZE / 4]; /* fixtures, and what the tool writes */
 
@@ -45,7 +47,9 @@ static void unpack(void)
 
     make_folder(folder, sizeof folder);
     make_folder(made, sizeof made);
-    snprintf(command, sizeof command, "tar -xf tests/fixtures/vision.tar -C '%s'", folder);
+    snprintf(command, sizeof command,
+             "for set in vision sight; do tar -xf tests/fixtures/$set.tar -C '%s' || exit; done",
+             folder);
     run_shell(command);
 }
 
@@ -538,6 +542,7 @@ SECTION(averages_shares_over_layers, "layers")
 SECTION(leaves_sinks_out, "sinks")
 SECTION(ranks_heads_that_point_at_a_place, "localize")
 SECTION(takes_parts_of_the_picture_away, "ablate")
+SECTION(goes_back_through_the_picture, "gradients")
 SECTION(draws_the_map_over_the_picture, "figures")
 SECTION(refuses_with_one_line, "refusals")
 
@@ -546,4 +551,5 @@ ATTN_SUITE("cli_vision", gemma_3_with_a_tower_has_no_cap_of_logits,
            reads_texts_alone, generates_greedily, maps_where_the_answer_looks,
            cuts_attention_to_cells, takes_a_neutral_question_away, shares_attention_among_regions,
            averages_shares_over_layers, leaves_sinks_out, ranks_heads_that_point_at_a_place,
-           takes_parts_of_the_picture_away, draws_the_map_over_the_picture, refuses_with_one_line)
+           takes_parts_of_the_picture_away, goes_back_through_the_picture,
+           draws_the_map_over_the_picture, refuses_with_one_line)

@@ -1,0 +1,188 @@
+/* before_backward.c - see before_backward.h. Pictures are encoded again, one after the other, so
+ * that memory does not grow with their number. */
+#include "input/before_backward.h"
+
+#include "base/memory.h"
+#include "gradient/tape.h"
+#include "input/connector.h"
+#include "input/picture_prompt.h"
+#include "model/model_internal.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+/* The backward pass of one picture, and what it needs memory for. */
+struct way_back {
+    const struct attn_before_pass *pass;
+    const struct attn_model *tower;
+    struct attn_sequence picture; /* borrows */
+    struct attn_embedding_rows rows;
+    size_t number; /* of the picture among those that are chosen, or n_chosen */
+    struct attn_trace trace;
+    struct attn_selection *wanted; /* owns; the gradients that the trace gets */
+    float *x, *final; /* [patches, De] the embeddings, and [patches, D] final rows; own */
+    float *d_final;   /* [patches, D] owns */
+    float *cut;       /* [patches, numbers of a patch] owns; or NULL */
+};
+
+void attn_before_gather(const struct attn_before *before, const float *rows, float *cells)
+{
+    const struct attn_sequence *text = before->reader;
+    const size_t d = before->decoder->config.d_embed;
+
+    for (size_t at = attn_picture_prompt_next(text, 0); at < text->n;
+         at = attn_picture_prompt_next(text, at + 1), cells += d)
+        memcpy(cells, rows + at * d, d * sizeof *cells);
+}
+
+/* Passes the gradients of a shown picture on, with its number (attn_trace_fn). */
+static enum attn_status on_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    const struct way_back *back = user;
+    const struct attn_trace *to = back->pass->options.trace;
+    struct attn_trace_event numbered = *event;
+
+    numbered.sequence = back->number;
+    return to && back->number < back->pass->n_shown ? attn_trace_hand_on(to, &numbered, err)
+                                                    : ATTN_OK;
+}
+
+/* Selects the gradients that the trace of the pass wants of the tower, and those of the embeddings
+ * if the pixels need them. */
+static enum attn_status select_gradients(struct way_back *back, bool has_pixels,
+                                         struct attn_error *err)
+{
+    const struct attn_trace *to = back->pass->options.trace;
+    const bool is_watched = to && attn_selection_dims(to->selection)->encoder;
+    struct attn_dims dims = attn_config_dims(&back->tower->config, back->picture.n);
+    struct attn_site_set sites = attn_sites_gradients_of(attn_sites_all());
+
+    attn_sites_add(&sites, ATTN_SITE_PATTERN_X_GRAD);
+    attn_sites_extend(&dims.sites, ATTN_SITES(ATTN_SITE_EMBED_GRAD));
+    ATTN_TRY(is_watched
+                 ? attn_selection_copy_stack(to->selection, ATTN_STACK_ENCODER, &back->wanted, err)
+                 : attn_selection_create(&dims, &back->wanted, err));
+    sites = attn_sites_common(sites, is_watched ? attn_selection_sites(back->wanted)
+                                                : (struct attn_site_set){0});
+    if (has_pixels)
+        attn_sites_add(&sites, ATTN_SITE_EMBED_GRAD);
+    attn_selection_clear_sites(back->wanted);
+    back->trace =
+        (struct attn_trace){.selection = back->wanted, .on_event = on_event, .user = back};
+    return attn_selection_set_sites(back->wanted, sites, err);
+}
+
+static struct attn_backward_options options_of(const struct way_back *back, size_t i)
+{
+    const struct attn_session_options session = attn_before_session(back->pass, i);
+    struct attn_backward_options options = attn_tape_options(&session);
+
+    options.attention = back->tower->config.attention;
+    options.trace = &back->trace;
+    options.text = &back->rows;
+    return options;
+}
+
+/* Writes the gradient of the pixels of the picture to D_PIXELS [channels, height, width], from D,
+ * of the embeddings. */
+static enum attn_status pixels_back(struct way_back *back, const float *d, float *d_pixels,
+                                    struct attn_error *err)
+{
+    const struct attn_linear *patches = &back->tower->weights.patches;
+    const struct attn_sequence *sequence = &back->picture;
+    const struct attn_pixels *pixels = sequence->pixels;
+    const size_t n_front = sequence->grid.n_front;
+    const struct attn_encoder_map map = {.linear = patches,
+                                         .x = d + n_front * patches->weight.n_col,
+                                         .n = sequence->n - n_front,
+                                         .y = back->cut,
+                                         .is_transposed = true};
+
+    ATTN_TRY(attn_encoder_map(&map, sequence, err));
+    memset(d_pixels, 0, pixels->n_channel * pixels->height * pixels->width * sizeof *d_pixels);
+    attn_image_add(&back->tower->config.image, back->cut, pixels->height, pixels->width, d_pixels);
+    return ATTN_OK;
+}
+
+/* Encodes the picture, and goes back from D_CELLS, of its cells. */
+static enum attn_status go_back(struct way_back *back, struct attn_backward *backward,
+                                const float *d_cells, float *d_pixels, struct attn_error *err)
+{
+    const struct attn_backward_goal goal = {.n = back->picture.n, .given = back->d_final};
+
+    ATTN_TRY(attn_sequence_embed(&back->picture, back->tower, back->x, err));
+    ATTN_TRY(attn_backward_feed(backward, back->x, back->final, err));
+    ATTN_TRY(
+        attn_connector_back(back->tower, &back->picture, back->final, d_cells, back->d_final, err));
+    ATTN_TRY(attn_backward_run(backward, NULL, &goal, err));
+    return d_pixels ? pixels_back(back, attn_backward_embedding(backward), d_pixels, err) : ATTN_OK;
+}
+
+static enum attn_status allocate(struct way_back *back, bool has_pixels, struct attn_error *err)
+{
+    const struct attn_config *config = &back->tower->config;
+    const size_t n = back->picture.n;
+
+    back->x = attn_alloc(n, config->d_embed * sizeof *back->x, err);
+    back->final = attn_alloc(n, config->d_model * sizeof *back->final, err);
+    back->d_final = attn_alloc(n, config->d_model * sizeof *back->d_final, err);
+    if (has_pixels)
+        back->cut = attn_alloc(n, back->tower->weights.patches.weight.n_row * sizeof(float), err);
+    return back->x && back->final && back->d_final && (back->cut || !has_pixels) ? ATTN_OK
+                                                                                 : ATTN_NO_MEMORY;
+}
+
+/* Goes back through picture number I. */
+static enum attn_status go_back_through(const struct attn_before_pass *pass, size_t i,
+                                        const float *d_cells, float *d_pixels,
+                                        struct attn_error *err)
+{
+    const struct attn_before *before = pass->before;
+    struct way_back back = {.pass = pass, .tower = before->model, .picture = before->inputs[i]};
+    struct attn_backward *backward = NULL;
+    struct attn_backward_options options;
+    enum attn_status status;
+
+    while (back.number < before->n_chosen && before->chosen[back.number] != i)
+        back.number++;
+    if (!d_pixels && (!pass->options.trace || back.number >= pass->n_shown))
+        return ATTN_OK;
+    back.picture.pool = pass->options.pool;
+    back.picture.gemm = pass->options.gemm;
+    back.picture.isa = pass->options.isa;
+    back.picture.cancel = pass->options.cancel;
+    back.rows = attn_sequence_rows(&back.picture, back.tower);
+    status = select_gradients(&back, d_pixels, err);
+    if (status == ATTN_OK)
+        status = allocate(&back, d_pixels, err);
+    options = options_of(&back, i);
+    if (status == ATTN_OK)
+        status = attn_backward_create(back.tower, &options, &backward, err);
+    if (status == ATTN_OK)
+        status = go_back(&back, backward, d_cells, d_pixels, err);
+    attn_backward_free(backward);
+    attn_selection_free(back.wanted);
+    attn_free(back.x);
+    attn_free(back.final);
+    attn_free(back.d_final);
+    attn_free(back.cut);
+    return status;
+}
+
+enum attn_status attn_before_back(const struct attn_before_pass *pass, const float *d_cells,
+                                  float *d_pixels, struct attn_error *err)
+{
+    const struct attn_before *before = pass->before;
+    const size_t merge = before->model->config.vision.merge, d = before->decoder->config.d_embed;
+
+    for (size_t i = 0; i < before->n; i++) {
+        const struct attn_pixels *pixels = &before->pixels[i];
+
+        ATTN_TRY(go_back_through(pass, i, d_cells, d_pixels, err));
+        d_cells += before->inputs[i].n / (merge * merge) * d;
+        if (d_pixels)
+            d_pixels += pixels->n_channel * pixels->height * pixels->width;
+    }
+    return ATTN_OK;
+}

@@ -1,0 +1,20 @@
+/* before_backward.h - the backward pass of what makes the rows of the pictures in a text: from the
+ * gradient of the rows that the decoder reads, through connector and tower, to that of the pixels.
+ */
+#ifndef ATTN_INPUT_BEFORE_BACKWARD_H
+#define ATTN_INPUT_BEFORE_BACKWARD_H
+
+#include "input/before.h"
+
+/* Copies the rows of the cells of the text that reads BEFORE from ROWS [T, d_embed] to CELLS [cells
+ * of all pictures, d_embed]. */
+void attn_before_gather(const struct attn_before *before, const float *rows, float *cells);
+
+/* Encodes each picture of PASS, with its edits, and goes back from D_CELLS [cells of all pictures,
+ * d_embed], the gradient of the rows that were made. The trace of PASS, if it has one, gets the
+ * gradients of the tower that it selects, of the shown pictures. D_PIXELS receives the gradient of
+ * the pixels of each picture, one after another; or NULL. */
+enum attn_status attn_before_back(const struct attn_before_pass *pass, const float *d_cells,
+                                  float *d_pixels, struct attn_error *err);
+
+#endif
