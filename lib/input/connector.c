@@ -133,49 +133,50 @@ static void means_back(const struct attn_model *tower, const struct attn_image_g
         memcpy(dy + i * means.d, cell_of(&means, i, d), means.d * sizeof *dy);
 }
 
-/* The backward pass of gelu(X W_in + b_in): D [cells, columns of W_in], the gradient of it, becomes
- * that of X, in DX. HIDDEN [cells, columns of W_in] is scratch. */
-static enum attn_status hidden_back(const struct attn_linear *in,
-                                    const struct attn_sequence *picture, size_t n, const float *x,
-                                    float *hidden, float *d, float *dx, struct attn_error *err)
-{
-    const struct attn_encoder_map again = {.linear = in, .x = x, .n = n, .y = hidden};
-    const struct attn_encoder_map back = {
-        .linear = in, .x = d, .n = n, .y = dx, .is_transposed = true};
-    const struct attn_activation_back rows = {.x = hidden, .dy = d};
+/* A way back through the connector of TOWER. The buffers are scratch. */
+struct way_back {
+    const struct attn_model *tower;
+    const struct attn_sequence *picture;
+    size_t n; /* cells */
+    float *y; /* [patches, D] the final rows of the tower */
+    /* [patches, D] the input of the first map, and [n, the input of the last map] twice */
+    float *x, *d, *hidden;
+};
 
-    ATTN_TRY(attn_encoder_map(&again, picture, err));
+/* The backward pass of h = gelu(X W_in + b_in): B->d, the gradient of h, becomes that of X in B->y.
+ */
+static enum attn_status hidden_back(const struct way_back *b, struct attn_error *err)
+{
+    const struct attn_linear *in = &b->tower->weights.connector_in;
+    const struct attn_encoder_map again = {.linear = in, .x = b->x, .n = b->n, .y = b->hidden};
+    const struct attn_encoder_map back = {
+        .linear = in, .x = b->d, .n = b->n, .y = b->y, .is_transposed = true};
+    const struct attn_activation_back rows = {.x = b->hidden, .dy = b->d};
+
+    ATTN_TRY(attn_encoder_map(&again, b->picture, err));
     attn_kernels_find(ATTN_ISA_BEST)
-        ->activate_back(attn_activation_find("gelu"), &rows, n * in->weight.n_col);
-    return attn_encoder_map(&back, picture, err);
+        ->activate_back(attn_activation_find("gelu"), &rows, b->n * in->weight.n_col);
+    return attn_encoder_map(&back, b->picture, err);
 }
 
-/* As attn_connector_back. X [patches, D], D and HIDDEN [cells, the widest input of a map] are
- * scratch. */
-static enum attn_status go_back(const struct attn_model *tower, const struct attn_sequence *picture,
-                                float *y, const float *d_rows, float *const scratch[3], float *dy,
+static enum attn_status go_back(const struct way_back *b, const float *d_rows, float *dy,
                                 struct attn_error *err)
 {
-    const struct attn_weights *w = &tower->weights;
-    const size_t merge = tower->config.vision.merge, d_model = tower->config.d_model;
-    const struct attn_encoder_map map = {.linear = &w->connector,
-                                         .x = d_rows,
-                                         .n = picture->n / (merge * merge),
-                                         .y = scratch[1],
-                                         .is_transposed = true};
-    float *x = scratch[0], *d = scratch[1];
+    const struct attn_weights *w = &b->tower->weights;
+    const size_t merge = b->tower->config.vision.merge, d_model = b->tower->config.d_model;
+    const struct attn_encoder_map map = {
+        .linear = &w->connector, .x = d_rows, .n = b->n, .y = b->d, .is_transposed = true};
+    const bool has_hidden = w->connector_in.weight.data;
 
-    ATTN_TRY(attn_encoder_map(&map, picture, err));
+    ATTN_TRY(attn_encoder_map(&map, b->picture, err));
     if (w->ln_connector.w.data) {
-        means_back(tower, &picture->grid, y, x, d, dy);
+        means_back(b->tower, &b->picture->grid, b->y, b->x, b->d, dy);
         return ATTN_OK;
     }
-    join_patches(&picture->grid, merge, d_model, false, y, x);
-    if (w->connector_in.weight.data) {
-        ATTN_TRY(hidden_back(&w->connector_in, picture, map.n, x, scratch[2], d, y, err));
-        d = y;
-    }
-    join_patches(&picture->grid, merge, d_model, true, dy, d);
+    join_patches(&b->picture->grid, merge, d_model, false, b->y, b->x);
+    if (has_hidden)
+        ATTN_TRY(hidden_back(b, err));
+    join_patches(&b->picture->grid, merge, d_model, true, dy, has_hidden ? b->y : b->d);
     return ATTN_OK;
 }
 
@@ -183,16 +184,22 @@ enum attn_status attn_connector_back(const struct attn_model *tower,
                                      const struct attn_sequence *picture, float *y,
                                      const float *d_rows, float *dy, struct attn_error *err)
 {
-    const size_t merge = tower->config.vision.merge, n_cell = picture->n / (merge * merge);
-    const size_t size = picture->n * tower->config.d_model * sizeof(float);
+    const size_t merge = tower->config.vision.merge, n = picture->n / (merge * merge);
     const size_t width = tower->weights.connector.weight.n_row * sizeof(float);
-    float *const scratch[] = {attn_alloc(1, size, err), attn_alloc(n_cell, width, err),
-                              attn_alloc(n_cell, width, err)};
-    enum attn_status status = scratch[0] && scratch[1] && scratch[2] ? ATTN_OK : ATTN_NO_MEMORY;
+    const struct way_back back = {
+        .tower = tower,
+        .picture = picture,
+        .n = n,
+        .y = y,
+        .x = attn_alloc(picture->n, tower->config.d_model * sizeof(float), err),
+        .d = attn_alloc(n, width, err),
+        .hidden = attn_alloc(n, width, err)};
+    enum attn_status status = back.x && back.d && back.hidden ? ATTN_OK : ATTN_NO_MEMORY;
 
     if (status == ATTN_OK)
-        status = go_back(tower, picture, y, d_rows, scratch, dy, err);
-    for (size_t i = 0; i < 3; i++)
-        attn_free(scratch[i]);
+        status = go_back(&back, d_rows, dy, err);
+    attn_free(back.x);
+    attn_free(back.d);
+    attn_free(back.hidden);
     return status;
 }

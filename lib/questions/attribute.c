@@ -21,8 +21,14 @@ static const struct attn_param param_rows[] = {
                "key that it read from, those with the 20 largest magnitudes, or as `sort` and "
                "`limit` have it. With `score`: pair (default), one row per writer of the query "
                "and writer of the key; query or key, one row per writer of that side, with the "
-               "sum over the other",
-               .words = "part|token|pair|query|key"),
+               "sum over the other. cell, with `method` grad_x_input, saliency or ig: one row per "
+               "cell of the picture beside the text, and sums over tiles, picture and text; for ig "
+               "from the mean of all cells",
+               .words = "part|token|pair|query|key|cell"),
+    ATTN_PARAM(SWITCH, "of", NULL, struct attn_attribute_args, is_of_pixels,
+               "of `by cell`: rows (default), which the decoder reads, or pixels, whose shares are "
+               "added up over each cell, with grad_x_input",
+               .words = "rows|pixels"),
     ATTN_PARAM(TEXT, "score", "QUERY>KEY@LAYER.HEAD", struct attn_attribute_args, score.text,
                "instead of a logit, split the score that this head at QUERY gives to KEY, before "
                "the softmax and a soft cap, into pairs of writers: a part of the model that wrote "
@@ -112,9 +118,11 @@ static const struct attn_param_rule rules[] = {
      .needs = "score",
      .message = "@ pair, query and key are of `score`",
      .time = ATTN_PARAM_GIVEN},
-    {.given = "by:part|by:token",
+    {.given = "of", .needs = "by:cell", .time = ATTN_PARAM_GIVEN},
+    {.given = "by:part|by:token|by:cell",
      .excludes = "score",
-     .message = "@ part and token are of a logit, expected `by` pair, query or key with `score`",
+     .message =
+         "@ part, token and cell are of a logit, expected `by` pair, query or key with `score`",
      .time = ATTN_PARAM_GIVEN},
     {.given = "generated|continuation|merge_words|baseline|baseline_text|baseline_ids|"
               "baseline_image|baseline_keep|metric",
@@ -122,9 +130,10 @@ static const struct attn_param_rule rules[] = {
      .message = "@ needs a `method` other than dla",
      .hint = "`method ig`"},
     {.given = "by",
+     .unless = "by:cell",
      .excludes = "method",
      .message = "@ and `method` do not go together: `by` is of dla",
-     .time = ATTN_PARAM_BOTH},
+     .time = ATTN_PARAM_GIVEN},
     {.given = "baseline_text",
      .excludes = "baseline|baseline_ids|baseline_image",
      .message = twice},
@@ -195,6 +204,11 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
         !attn_is_choice(args->by, ATTN_N_ATTRIBUTE_BY, "by", err) ||
         !attn_is_choice(args->baseline, ATTN_N_BASELINE, "baseline", err))
         return ATTN_INVALID;
+    if (args->by != ATTN_ATTRIBUTE_BY_PART && args->by != ATTN_ATTRIBUTE_BY_CELL && !is_dla)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`by` and `method` do not go together: `by` is of dla");
+    if (args->is_of_pixels && args->by != ATTN_ATTRIBUTE_BY_CELL)
+        return attn_error_set(err, ATTN_INVALID, "`of` needs `by cell`");
     if (args->study && attn_attribute_is_of_cells(args->method))
         return attn_error_set(
             err, ATTN_INVALID,
@@ -245,6 +259,7 @@ static const struct attn_procedure *choose_procedure(const void *given)
     const struct attn_attribute_args *args = given;
 
     return args->score.text || attn_score_has_lists(&args->score) ? &attn_attribute_pairs
+           : args->by == ATTN_ATTRIBUTE_BY_CELL                   ? &attn_attribute_picture
            : args->method == ATTN_ATTRIBUTE_DLA                   ? &attn_attribute_parts
            : attn_attribute_is_of_cells(args->method)             ? &attn_attribute_cells
                                                                   : &attn_attribute_tokens;

@@ -87,6 +87,20 @@
  *                        over the other keys, each counted by its weight, minus P dP. Missing
  *                        if the row has no other key
  *
+ * By cell, saliency, grad_x_input and ig are those of the picture in a prompt: e is the row of a
+ * cell in the stream, and b the mean of all cells, in
+ *
+ *     part, row, column, attribution
+ *
+ *     picture, tile    sums over all cells, and over those of each tile
+ *     cell             of the whole picture
+ *     text             the sum of all other positions, for grad_x_input
+ *     sum, model       picture and text; the metric, for ig minus that at the baseline, which is
+ *                      minus the change of `ablate` of the picture
+ *
+ * saliency has the cells alone. Of pixels, grad_x_input is the sum over the pixels of a cell of the
+ * value that the tower reads times its gradient, and picture that over all tiles.
+ *
  * causes gives the 30 largest of these cells, after a column part, "head", and with them the MLPs,
  * "mlp", whose output at a position `query` times its gradient, the attribution, is as large.
  */
@@ -147,6 +161,7 @@ struct attn_attribute_args {
      * the positions that an encoder's tokenizer added */
     struct attn_number_list baseline_keep;
     struct attn_score_cells score; /* if it is given, attributes these scores, and no answer */
+    bool is_of_pixels; /* by cell: attributes to the pixels of each cell instead of its row */
 };
 
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("attribute", attn_attribute_args)

@@ -8,10 +8,11 @@
 #include "questions/questions_internal.h"
 #include "trace/trace_internal.h"
 
-extern const struct attn_procedure attn_attribute_parts;  /* dla */
-extern const struct attn_procedure attn_attribute_tokens; /* methods with a row per token */
-extern const struct attn_procedure attn_attribute_cells;  /* attn_x_grad and causes */
-extern const struct attn_procedure attn_attribute_pairs;  /* of a score, with `score` */
+extern const struct attn_procedure attn_attribute_parts;   /* dla */
+extern const struct attn_procedure attn_attribute_tokens;  /* methods with a row per token */
+extern const struct attn_procedure attn_attribute_cells;   /* attn_x_grad and causes */
+extern const struct attn_procedure attn_attribute_picture; /* by cell of a picture */
+extern const struct attn_procedure attn_attribute_pairs;   /* of a score, with `score` */
 
 /* A cell of a pattern. With query 0 it is a key that a head reads; if at.head is
  * ATTN_ALL_HEADS, the MLP at position `query`. */

@@ -543,6 +543,7 @@ SECTION(leaves_sinks_out, "sinks")
 SECTION(ranks_heads_that_point_at_a_place, "localize")
 SECTION(takes_parts_of_the_picture_away, "ablate")
 SECTION(goes_back_through_the_picture, "gradients")
+SECTION(attributes_the_answer_to_cells, "attribute")
 SECTION(draws_the_map_over_the_picture, "figures")
 SECTION(refuses_with_one_line, "refusals")
 
@@ -552,4 +553,4 @@ ATTN_SUITE("cli_vision", gemma_3_with_a_tower_has_no_cap_of_logits,
            cuts_attention_to_cells, takes_a_neutral_question_away, shares_attention_among_regions,
            averages_shares_over_layers, leaves_sinks_out, ranks_heads_that_point_at_a_place,
            takes_parts_of_the_picture_away, goes_back_through_the_picture,
-           draws_the_map_over_the_picture, refuses_with_one_line)
+           attributes_the_answer_to_cells, draws_the_map_over_the_picture, refuses_with_one_line)

@@ -124,8 +124,8 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
 
 
 def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "part",
-              score=None, method: str = "dla", baseline: str = "auto", baseline_text=None, baseline_image=None,
-              baseline_keep=None, merge_words: bool = False, generated: int = 0, continuation=None,
+              of: str = "rows", score=None, method: str = "dla", baseline: str = "auto", baseline_text=None,
+              baseline_image=None, baseline_keep=None, merge_words: bool = False, generated: int = 0, continuation=None,
               sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """How much each part of the model adds to a logit.
 
@@ -158,7 +158,11 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     by          part (default): one row per part of the model. token: one row per head and key that it read from, those
                 with the 20 largest magnitudes, or as `sort` and `limit` have it. With `score`: pair (default), one row
                 per writer of the query and writer of the key; query or key, one row per writer of that side, with the
-                sum over the other (part, token, pair, query, key)
+                sum over the other. cell, with `method` grad_x_input, saliency or ig: one row per cell of the picture
+                beside the text, and sums over tiles, picture and text; for ig from the mean of all cells (part, token,
+                pair, query, key, cell)
+    of          of `by cell`: rows (default), which the decoder reads, or pixels, whose shares are added up over each
+                cell, with grad_x_input (rows, pixels)
     score       instead of a logit, split the score that this head at QUERY gives to KEY, before the softmax and a soft
                 cap, into pairs of writers: a part of the model that wrote the query, and one that wrote the key.
                 Positions or words; of several, the mean over the cells. relative is the score less its mean over all
