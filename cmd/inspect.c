@@ -234,7 +234,7 @@ static enum attn_status open_alone(const struct inspect_args *args, struct inspe
 
     if (status == ATTN_UNSUPPORTED)
         attn_error_hint(err, "'attn-cli inspect FILE' shows the tensors of any file");
-    if ((status == ATTN_UNSUPPORTED || status == ATTN_FORMAT) && !needs_model)
+    if (status != ATTN_IO && status != ATTN_NO_MEMORY && !needs_model)
         inspection->alone_gguf = open_gguf(args, &inspection->source.source);
     if (!inspection->alone_gguf ||
         (status != ATTN_UNSUPPORTED && !is_other(inspection->alone_gguf)))

@@ -41,6 +41,9 @@ static const struct attn_param weights_rows[] = {
     ATTN_PARAM(TEXT, "adapter", "DIR", struct model_args, adapter,
                "change the model by the LoRA adapter in DIR, as peft saves it: "
                "adapter_config.json and adapter_model.safetensors"),
+    ATTN_PARAM(TEXT, "mmproj", "FILE", struct model_args, mmproj,
+               "for a GGUF model: the file that reads pictures for it; default: the only one of "
+               "the architecture clip in its folder, as mmproj-F16.gguf"),
     ATTN_PARAM(CHOICE, "load", NULL, struct model_args, load,
                "map the files of weights (default), or read them into memory, where a change "
                "of the files does no harm",
@@ -332,7 +335,7 @@ static const char *hold_pipe(const char *name, const char *path, char held[32])
 static void add_override(struct model_source *found, const char *name, const char *path)
 {
     const size_t i = found->source.n_override;
-    const bool is_text = !text_ends_in(name, ".safetensors");
+    const bool is_text = !text_ends_in(name, ".safetensors") && !text_ends_in(name, ".gguf");
 
     if (!path)
         return;
@@ -394,6 +397,7 @@ enum attn_status model_source_find(const struct model_args *args,
     add_override(found, "config.json", args->config);
     add_override(found, tokenizer_part(args->vocab), args->vocab);
     add_override(found, "model.safetensors", args->weights);
+    add_override(found, ATTN_MMPROJ_PART, args->mmproj);
     return args->adapter ? add_adapter(args->adapter, found, err) : ATTN_OK;
 }
 

@@ -12,6 +12,7 @@ struct model_args {
     const char *name;                     /* directory or name; NULL: the built-in model */
     const char *config, *vocab, *weights; /* files that replace the model's own; or NULL */
     const char *adapter;                  /* folder of an adapter, or NULL */
+    const char *mmproj;                   /* what reads pictures for a GGUF file, or NULL */
     int load;                             /* enum attn_load */
     int compute;                          /* enum attn_compute */
     int tower; /* enum attn_tower; set by an option, or by the kind of input */
@@ -31,7 +32,7 @@ extern const struct attn_param_list tower_options;
         &compute_options, (at)                                                                     \
     }
 
-enum { MODEL_N_OVERRIDE = 6, MODEL_PATH_SIZE = 4096, MODEL_N_STORE = 2 };
+enum { MODEL_N_OVERRIDE = 8, MODEL_PATH_SIZE = 4096, MODEL_N_STORE = 2 };
 
 /* The places where models are searched for, and the memory that these borrow. */
 struct model_catalog {

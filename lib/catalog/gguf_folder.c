@@ -5,6 +5,7 @@
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
 #include "formats/gguf.h"
+#include "model/gguf_projector.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -215,23 +216,6 @@ void attn_gguf_folder_write_tag(const struct attn_gguf_folder *folder, size_t i,
         try_tag(folder, i, file, stem_size(file), tag);
 }
 
-/* Whether the file PATH holds weights that alone are no model, such as a vision projector. */
-static bool is_companion(const char *path)
-{
-    struct attn_file file = {0};
-    struct attn_gguf *gguf = NULL;
-    const char *text = NULL;
-    size_t size = 0;
-    bool is_clip = false;
-
-    if (attn_file_open_regular(path, ATTN_MAP, &file, NULL) == ATTN_OK &&
-        attn_gguf_take(&file, ATTN_MAP, &gguf, NULL) == ATTN_OK &&
-        attn_gguf_get_text(gguf, "general.architecture", &text, &size, NULL) == ATTN_OK)
-        is_clip = text && size == strlen("clip") && memcmp(text, "clip", size) == 0;
-    attn_gguf_free(gguf);
-    return is_clip;
-}
-
 /* Counts the files of FOLDER that are models, and stores the index of one in *chosen. */
 static size_t count_models(const struct attn_gguf_folder *folder, size_t *chosen)
 {
@@ -241,7 +225,7 @@ static size_t count_models(const struct attn_gguf_folder *folder, size_t *chosen
     *chosen = 0;
     for (size_t i = 0; i < folder->files.n; i++)
         if (folder->files.n == 1 || !attn_path_join(folder->path, folder->files.names[i], path) ||
-            !is_companion(path))
+            !attn_gguf_projector_is_file(path))
             n++, *chosen = i;
     return n;
 }

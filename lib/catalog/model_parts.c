@@ -86,6 +86,9 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
         ATTN_TRY(add_part(parts, source, of_adapter[i], err));
     if (is_microgpt)
         return ATTN_OK;
+    if (model->tower && model->tower->gguf)
+        ATTN_TRY(add(parts, ATTN_MMPROJ_PART, attn_tensor_files_path(model->tower->st, 0), NULL,
+                     false, err));
     if (attn_source_blob(source, WEIGHTS) && !attn_source_override(source, WEIGHTS))
         return add_part(parts, source, WEIGHTS, err);
     for (int i = 0; i < n; i++) {

@@ -31,6 +31,8 @@
 
 /* The part of a source that is a GGUF file, as model.safetensors is for the other format. */
 #define ATTN_GGUF_PART "model.gguf"
+/* The part that is a second one, which reads pictures for that model (model/gguf_projector.h). */
+#define ATTN_MMPROJ_PART "mmproj.gguf"
 
 /* Whether the model in SOURCE is a GGUF file: SOURCE has one, and has no safetensors. */
 bool attn_gguf_is_source(const struct attn_source *source);

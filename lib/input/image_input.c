@@ -72,6 +72,8 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
                        name.text, model->part->type);
         return attn_error_at(ATTN_UNSUPPORTED, ATTN_STAGE_MODEL, err);
     }
+    if (is_picture && !model->tower && model->no_tower.status != ATTN_OK)
+        return attn_error_at(attn_error_copy(err, &model->no_tower), ATTN_STAGE_MODEL, err);
     if (is_picture && !model->tower && !attn_model_reads_pictures(model)) {
         const bool hears = model->encoder && model->encoder->config.stack.n_mel > 0;
 

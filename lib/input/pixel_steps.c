@@ -8,6 +8,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/json.h"
+#include "model/gguf_projector.h"
+#include "model/model_internal.h"
 #include "model/vision_family.h"
 
 #include <float.h>
@@ -461,22 +463,17 @@ static bool has_real_filter(const struct attn_file *file)
     return false;
 }
 
-/* Reads STEPS from the file NAME, or from its object `image_processor` if IS_JOINT. Without such an
- * object STEPS stays as it is. */
-static enum attn_status read_file(const struct attn_source *source, const char *name, bool is_joint,
+/* Reads STEPS from FILE, or from its object `image_processor` if IS_JOINT. Without such an object
+ * STEPS stays as it is. */
+static enum attn_status read_file(const struct attn_file *file, bool is_joint,
                                   const struct attn_model *model, struct attn_pixel_steps *steps,
                                   struct attn_error *err)
 {
     struct steps_reading reading = {.vision = &attn_model_config(model)->vision, .err = err};
-    struct attn_file file = {0};
     struct attn_json *json = NULL;
-    enum attn_status status;
-    bool is_real;
+    enum attn_status status = attn_json_parse(file, &json, err);
+    const bool is_real = has_real_filter(file);
 
-    ATTN_TRY(attn_file_read_part(source, name, &file, err));
-    status = attn_json_parse(&file, &json, err);
-    is_real = has_real_filter(&file);
-    attn_file_release(&file);
     if (status == ATTN_OK) {
         reading.json = json;
         if (is_real)
@@ -489,6 +486,39 @@ static enum attn_status read_file(const struct attn_source *source, const char *
             status = read_steps(&reading, model, steps);
     }
     attn_json_free(json);
+    return status;
+}
+
+/* Reads STEPS from the file NAME of SOURCE, if it has one, as read_file does. */
+static enum attn_status read_part(const struct attn_source *source, const char *name, bool is_joint,
+                                  const struct attn_model *model, struct attn_pixel_steps *steps,
+                                  struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    if (!attn_source_has_part(source, name))
+        return ATTN_OK;
+    ATTN_TRY(attn_file_read_part(source, name, &file, err));
+    status = read_file(&file, is_joint, model, steps, err);
+    attn_file_release(&file);
+    return status;
+}
+
+/* Reads STEPS from the GGUF file of the tower of MODEL. */
+static enum attn_status read_gguf(const struct attn_model *model, struct attn_pixel_steps *steps,
+                                  struct attn_error *err)
+{
+    const struct attn_gguf *gguf = model->projector;
+    struct attn_file file = {.storage = ATTN_FILE_BORROWED};
+    struct attn_buffer json = {0};
+    enum attn_status status = attn_gguf_projector_write_steps(gguf, &json, err);
+
+    file.data = (const unsigned char *)json.data, file.size = json.size;
+    file.path = (char *)(uintptr_t)attn_tensor_files_path(attn_gguf_files(gguf), 0);
+    if (status == ATTN_OK)
+        status = read_file(&file, false, model, steps, err);
+    attn_buffer_release(&json);
     return status;
 }
 
@@ -507,10 +537,12 @@ enum attn_status attn_pixel_steps_create(const struct attn_source *source,
     found.is_in_prompt = is_in_prompt;
     if (found.limits.factor > 0)
         found.limits.factor = vision->patch * vision->merge;
-    if (attn_source_has_part(source, JOINT_NAME))
-        ATTN_TRY(read_file(source, JOINT_NAME, true, model, &found, err));
-    if (!found.is_given && attn_source_has_part(source, FILE_NAME))
-        ATTN_TRY(read_file(source, FILE_NAME, false, model, &found, err));
+    if (model->projector)
+        ATTN_TRY(read_gguf(model, &found, err));
+    if (!found.is_given)
+        ATTN_TRY(read_part(source, JOINT_NAME, true, model, &found, err));
+    if (!found.is_given)
+        ATTN_TRY(read_part(source, FILE_NAME, false, model, &found, err));
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     found.most_cell = config->n_ctx;
     *made = found;

@@ -517,19 +517,24 @@ static enum attn_status find_files(struct filling *to)
                                         "model.safetensors.index.json",
                                         "pytorch_model.bin.index.json"};
     static const char *const of_adapter[] = {ATTN_ADAPTER_CONFIG, ATTN_ADAPTER_WEIGHTS};
+    const struct attn_model *model = to->given.model;
     const struct attn_tensor_files *weights = to->given.weights;
+    const struct attn_tensor_files *tower = model && model->tower ? model->tower->st : weights;
     const struct attn_source *source = to->given.source;
     uint64_t size;
 
     for (size_t i = 0; source && i < N(parts); i++)
         if (find_part(source, parts[i], &size))
             ATTN_TRY(append(to, attn_cell_string(parts[i]), count_cell(size)));
-    for (size_t i = 0; to->given.model && attn_model_adapter(to->given.model) && i < 2; i++)
+    for (size_t i = 0; model && attn_model_adapter(model) && i < 2; i++)
         if (source && find_part(source, of_adapter[i], &size))
             ATTN_TRY(append(to, attn_cell_string(of_adapter[i]), count_cell(size)));
     for (int i = 0; i < attn_tensor_files_n_shard(weights); i++)
         ATTN_TRY(append(to, attn_cell_string(shard_name(weights, i)),
                         count_cell(attn_tensor_files_size(weights, i))));
+    for (int i = 0; tower != weights && i < attn_tensor_files_n_shard(tower); i++)
+        ATTN_TRY(append(to, attn_cell_string(shard_name(tower, i)),
+                        count_cell(attn_tensor_files_size(tower, i))));
     return ATTN_OK;
 }
 

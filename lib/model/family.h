@@ -125,7 +125,8 @@ enum attn_weight_kind {
     ATTN_WEIGHT_GATED_ROWS,   /* [out, in]: the gate, then mlp_in */
     ATTN_WEIGHT_GATED_MATRIX, /* [in, out]: the columns of the gate, then those of mlp_in */
     ATTN_WEIGHT_ALTERNATE_MATRIX, /* [in, out]: columns of the gate and of mlp_in alternate */
-    ATTN_WEIGHT_ALTERNATE_ROWS    /* [out, in]: rows of the gate and of mlp_in alternate */
+    ATTN_WEIGHT_ALTERNATE_ROWS,   /* [out, in]: rows of the gate and of mlp_in alternate */
+    ATTN_WEIGHT_FRAMES /* the patch map of one frame; NAME.1, ... are those of the others */
 };
 
 /* The rule for one tensor of a family. In its name, # stands for the number of the layer; < and >

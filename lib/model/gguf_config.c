@@ -12,125 +12,27 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/float_text.h"
-#include "model/family.h"
+#include "model/gguf_keys.h"
+#include "model/gguf_projector.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 static const double max_number = 1e30; /* as in config_rope.c */
 
-struct writing {
-    const struct attn_gguf *gguf;
-    const struct attn_family *family;
-    struct attn_buffer *json;
-    struct attn_error *err;
-    const char *path;        /* quoted, for messages */
-    enum attn_status status; /* of the first failure; the rest then has no effect */
-    size_t n_layer, d_model, d_mlp, n_head, n_kv_head, d_head, n_ctx;
-};
-
-/* --- Reading keys of the architecture --------------------------------------------------------- */
-
-/* The full name of a key in the file, such as "llama.block_count". */
-struct full_key {
-    char text[96];
-};
-
-static struct full_key full_key(const struct writing *w, const char *key)
-{
-    struct full_key full;
-
-    snprintf(full.text, sizeof full.text, "%s.%s", w->family->gguf.architecture, key);
-    return full;
-}
-
-static bool has_key(const struct writing *w, const char *key)
-{
-    return attn_gguf_find_pair(w->gguf, full_key(w, key).text, NULL);
-}
-
-static bool has_tensor(const struct writing *w, const char *name)
-{
-    return attn_tensor_files_find(attn_gguf_files(w->gguf), name, NULL);
-}
-
 /* Whether the file has lists of factors for rotary positions, or one of the two. */
-static bool has_lists(const struct writing *w)
+static bool has_lists(const struct attn_gguf_writing *w)
 {
-    return has_tensor(w, ATTN_ROPE_LONG) || has_tensor(w, ATTN_ROPE_SHORT);
+    return attn_gguf_has_tensor(w, ATTN_ROPE_LONG) || attn_gguf_has_tensor(w, ATTN_ROPE_SHORT);
 }
 
 #define NOT_SUPPORTED ", which this version does not support"
 
-/* Fails with STATUS and the message "'KEY' in 'FILE' " and FORMAT. */
-static ATTN_PRINTF(4, 5) void refuse(struct writing *w, enum attn_status status, const char *key,
-                                     const char *format, ...)
-{
-    char what[ATTN_ERROR_MESSAGE_SIZE];
-    va_list args;
-
-    if (w->status != ATTN_OK)
-        return;
-    va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
-    va_end(args);
-    w->status =
-        attn_error_set(w->err, status, "'%s' in '%s' %s", full_key(w, key).text, w->path, what);
-}
-
-/* Fails if KEY is missing. */
-static void require(struct writing *w, const char *key)
-{
-    if (w->status == ATTN_OK && !has_key(w, key))
-        w->status = attn_error_set(w->err, ATTN_FORMAT, "'%s' is missing in '%s'",
-                                   full_key(w, key).text, w->path);
-}
-
-/* The getters return USUAL if the key is absent. */
-static size_t get_count(struct writing *w, const char *key, size_t usual)
-{
-    if (w->status == ATTN_OK)
-        w->status = attn_gguf_get_size(w->gguf, full_key(w, key).text, &usual, w->err);
-    return usual;
-}
-
-/* Returns a size from 1 to MAX. USUAL 0: the key is required. */
-static size_t get_size(struct writing *w, const char *key, size_t max, size_t usual)
-{
-    const size_t n = get_count(w, key, usual);
-
-    if (n == 0)
-        require(w, key);
-    if (n < 1 || n > max)
-        refuse(w, ATTN_FORMAT, key, "is %zu, expected 1 to %zu", n, max);
-    return w->status == ATTN_OK ? n : 1;
-}
-
-static bool get_bool(struct writing *w, const char *key, bool usual)
-{
-    if (w->status == ATTN_OK)
-        w->status = attn_gguf_get_bool(w->gguf, full_key(w, key).text, &usual, w->err);
-    return usual;
-}
-
-/* Returns a number from LOW to HIGH. */
-static double get_real(struct writing *w, const char *key, double low, double high, double usual)
-{
-    double value = usual;
-
-    if (w->status == ATTN_OK)
-        w->status = attn_gguf_get_real(w->gguf, full_key(w, key).text, &value, w->err);
-    if (!(value >= low && value <= high) && has_key(w, key))
-        refuse(w, ATTN_FORMAT, key, "is %g, expected a number from %g to %g", value, low, high);
-    return w->status == ATTN_OK ? value : usual;
-}
-
 /* --- Refused keys ----------------------------------------------------------------------------- */
 
-static void refuse_extras(struct writing *w)
+static void refuse_extras(struct attn_gguf_writing *w)
 {
     const bool is_mixture = w->family->form.defaults.n_expert > 0;
     const bool is_of_granite = w->family->form.score_factor_key; /* attention_multiplier */
@@ -138,158 +40,130 @@ static void refuse_extras(struct writing *w)
                                   "leading_dense_block_count", is_mixture ? NULL : "expert_count"};
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i]; i++) {
-        const size_t n = get_count(w, counts[i], 0);
+        const size_t n = attn_gguf_key_count(w, counts[i], 0);
 
         if (n > 0)
-            refuse(w, ATTN_UNSUPPORTED, counts[i], "is %zu" NOT_SUPPORTED, n);
+            attn_gguf_refuse(w, ATTN_UNSUPPORTED, counts[i], "is %zu" NOT_SUPPORTED, n);
     }
-    if (get_count(w, "expert_gating_func", 1) != 1)
-        refuse(w, ATTN_UNSUPPORTED, "expert_gating_func",
-               "is another one than softmax" NOT_SUPPORTED);
-    if (w->status == ATTN_OK && is_mixture && has_tensor(w, "blk.0.ffn_gate.0.weight"))
+    if (attn_gguf_key_count(w, "expert_gating_func", 1) != 1)
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "expert_gating_func",
+                         "is another one than softmax" NOT_SUPPORTED);
+    if (w->status == ATTN_OK && is_mixture && attn_gguf_has_tensor(w, "blk.0.ffn_gate.0.weight"))
         w->status = attn_error_set(w->err, ATTN_UNSUPPORTED,
                                    "'%s' has a tensor for each expert, as files of 2023: convert "
                                    "the model anew",
                                    w->path);
-    if (!get_bool(w, "attention.causal", true))
-        refuse(w, ATTN_UNSUPPORTED, "attention.causal", "is false" NOT_SUPPORTED);
+    if (!attn_gguf_key_bool(w, "attention.causal", true))
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "attention.causal", "is false" NOT_SUPPORTED);
     /* Only Granite's code in llama.cpp leaves positions out then. */
-    if (is_of_granite && !get_bool(w, "rope.scaling.finetuned", true))
-        refuse(w, ATTN_UNSUPPORTED, "rope.scaling.finetuned", "is false" NOT_SUPPORTED);
+    if (is_of_granite && !attn_gguf_key_bool(w, "rope.scaling.finetuned", true))
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "rope.scaling.finetuned", "is false" NOT_SUPPORTED);
     if (w->status == ATTN_OK && !w->family->form.rope.has_longrope && has_lists(w))
         w->status = attn_error_set(
             w->err, ATTN_UNSUPPORTED, "'%s' has a tensor '%s'" NOT_SUPPORTED, w->path,
-            has_tensor(w, ATTN_ROPE_LONG) ? ATTN_ROPE_LONG : ATTN_ROPE_SHORT);
+            attn_gguf_has_tensor(w, ATTN_ROPE_LONG) ? ATTN_ROPE_LONG : ATTN_ROPE_SHORT);
 }
 
 /* --- Sizes ------------------------------------------------------------------------------------ */
 
-static void check_divides(struct writing *w, const char *key, size_t n, const char *whole_key,
-                          size_t whole)
+static void check_divides(struct attn_gguf_writing *w, const char *key, size_t n,
+                          const char *whole_key, size_t whole)
 {
     if (w->status == ATTN_OK && whole % n != 0)
-        w->status =
-            attn_error_set(w->err, ATTN_FORMAT, "'%s' %zu in '%s' does not divide '%s' %zu",
-                           full_key(w, key).text, n, w->path, full_key(w, whole_key).text, whole);
+        w->status = attn_error_set(w->err, ATTN_FORMAT, "'%s' %zu in '%s' does not divide '%s' %zu",
+                                   attn_gguf_full_key(w, key).text, n, w->path,
+                                   attn_gguf_full_key(w, whole_key).text, whole);
 }
 
-static void read_sizes(struct writing *w)
+static void read_sizes(struct attn_gguf_writing *w)
 {
     struct attn_tensor_entry up;
     size_t d_value;
 
-    w->n_layer = get_size(w, "block_count", ATTN_MAX_LAYER, 0);
-    w->n_ctx = get_size(w, "context_length", ATTN_MAX_CTX, 0);
-    w->d_model = get_size(w, "embedding_length", ATTN_MAX_WIDTH, 0);
-    w->n_head = get_size(w, "attention.head_count", ATTN_MAX_WIDTH, 0);
-    w->d_mlp = get_size(w, "feed_forward_length", ATTN_MAX_WIDTH, 0);
+    w->n_layer = attn_gguf_key_size(w, "block_count", ATTN_MAX_LAYER, 0);
+    w->n_ctx = attn_gguf_key_size(w, "context_length", ATTN_MAX_CTX, 0);
+    w->d_model = attn_gguf_key_size(w, "embedding_length", ATTN_MAX_WIDTH, 0);
+    w->n_head = attn_gguf_key_size(w, "attention.head_count", ATTN_MAX_WIDTH, 0);
+    w->d_mlp = attn_gguf_key_size(w, "feed_forward_length", ATTN_MAX_WIDTH, 0);
     /* GPT-2's converter always writes 4 D, so the shape of the tensor is used. */
     if (w->family->form.has_no_heads_keys &&
         attn_tensor_files_find(attn_gguf_files(w->gguf), "blk.0.ffn_up.weight", &up) &&
         up.tensor.rank == 2)
         w->d_mlp = up.tensor.shape[0];
-    w->n_kv_head = get_size(w, "attention.head_count_kv", ATTN_MAX_WIDTH, w->n_head);
+    w->n_kv_head = attn_gguf_key_size(w, "attention.head_count_kv", ATTN_MAX_WIDTH, w->n_head);
     check_divides(w, "attention.head_count_kv", w->n_kv_head, "attention.head_count", w->n_head);
-    if (!has_key(w, "attention.key_length"))
+    if (!attn_gguf_has_key(w, "attention.key_length"))
         check_divides(w, "attention.head_count", w->n_head, "embedding_length", w->d_model);
-    w->d_head = get_size(w, "attention.key_length", ATTN_MAX_WIDTH, w->d_model / w->n_head);
-    d_value = get_size(w, "attention.value_length", ATTN_MAX_WIDTH, w->d_head);
+    w->d_head =
+        attn_gguf_key_size(w, "attention.key_length", ATTN_MAX_WIDTH, w->d_model / w->n_head);
+    d_value = attn_gguf_key_size(w, "attention.value_length", ATTN_MAX_WIDTH, w->d_head);
     if (d_value != w->d_head)
-        refuse(w, ATTN_UNSUPPORTED, "attention.value_length",
-               "is %zu beside keys of %zu" NOT_SUPPORTED, d_value, w->d_head);
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "attention.value_length",
+                         "is %zu beside keys of %zu" NOT_SUPPORTED, d_value, w->d_head);
 }
 
 /* --- Members of the config -------------------------------------------------------------------- */
 
-/* Writes a size. If KEY is NULL, the config has no such key, and nothing is written. */
-static void put_size(const struct writing *w, const char *key, size_t n)
-{
-    if (key)
-        attn_buffer_append_format(w->json, ",\n\"%s\": %zu", key, n);
-}
-
-static void put_bool(const struct writing *w, const char *key, bool value)
-{
-    attn_buffer_append_format(w->json, ",\n\"%s\": %s", key, value ? "true" : "false");
-}
-
-/* Writes a number. A float32 is written as its shortest decimal, 0.1 say, as in a config.json. */
-static void put_real(const struct writing *w, const char *key, double value)
-{
-    const bool is_float = value == (double)(float)value;
-    char text[ATTN_FLOAT_TEXT_SIZE];
-    int size = (int)attn_format_float((float)value, text);
-
-    if (!is_float)
-        size = snprintf(text, sizeof text, "%.17g", value);
-    attn_buffer_append_format(w->json, ",\n\"%s\": %.*s", key, size, text);
-}
-
-static void put_sizes(const struct writing *w, size_t n_vocab)
+static void put_sizes(const struct attn_gguf_writing *w, size_t n_vocab)
 {
     const struct attn_config_names *names =
         w->family->form.names ? w->family->form.names : &attn_config_usual_names;
 
-    put_size(w, names->n_vocab, n_vocab);
-    put_size(w, names->d_model, w->d_model);
-    put_size(w, names->d_mlp, w->d_mlp);
-    put_size(w, names->n_layer, w->n_layer);
-    put_size(w, names->n_head, w->n_head);
-    put_size(w, names->n_ctx, w->n_ctx);
+    attn_gguf_put_size(w, names->n_vocab, n_vocab);
+    attn_gguf_put_size(w, names->d_model, w->d_model);
+    attn_gguf_put_size(w, names->d_mlp, w->d_mlp);
+    attn_gguf_put_size(w, names->n_layer, w->n_layer);
+    attn_gguf_put_size(w, names->n_head, w->n_head);
+    attn_gguf_put_size(w, names->n_ctx, w->n_ctx);
     if (w->family->gguf.members) {
         attn_buffer_append_format(w->json, ",\n%s", w->family->gguf.members);
-        put_size(w, "num_kv_heads", w->n_kv_head);
-        put_size(w, "num_ln_in_parallel_attn", has_tensor(w, "blk.0.attn_norm_2.weight") ? 2 : 1);
+        attn_gguf_put_size(w, "num_kv_heads", w->n_kv_head);
+        attn_gguf_put_size(w, "num_ln_in_parallel_attn",
+                           attn_gguf_has_tensor(w, "blk.0.attn_norm_2.weight") ? 2 : 1);
     }
     if (!w->family->form.has_no_heads_keys) {
-        put_size(w, "num_key_value_heads", w->n_kv_head);
-        put_size(w, "head_dim", w->d_head);
+        attn_gguf_put_size(w, "num_key_value_heads", w->n_kv_head);
+        attn_gguf_put_size(w, "head_dim", w->d_head);
     }
 }
 
 /* Writes the epsilon of norms. The key depends on whether the norms subtract the mean. */
-static void put_eps(struct writing *w)
+static void put_eps(struct attn_gguf_writing *w)
 {
     const enum attn_norm norm = w->family->form.defaults.norm;
     const bool is_rms = norm == ATTN_NORM_RMSNORM || norm == ATTN_NORM_RMSNORM_PLUS_ONE;
     const char *key = is_rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
-    const double eps = get_real(w, key, 0, 1, 0);
+    const double eps = attn_gguf_key_real(w, key, 0, 1, 0);
 
-    require(w, key);
+    attn_gguf_require(w, key);
     if (w->family->form.eps_key)
-        put_real(w, w->family->form.eps_key, eps);
+        attn_gguf_put_real(w, w->family->form.eps_key, eps);
 }
 
 /* Writes the keys about experts. If experts and MLPs have different widths, the keys are those of
  * Qwen. */
-static void put_experts(struct writing *w)
+static void put_experts(struct attn_gguf_writing *w)
 {
     const struct attn_config *defaults = &w->family->form.defaults;
     const char *const shared = "expert_shared_feed_forward_length";
-    const size_t d_expert = get_size(w, "expert_feed_forward_length", ATTN_MAX_WIDTH,
-                                     defaults->d_expert > 0 ? 0 : w->d_mlp);
+    const size_t d_expert = attn_gguf_key_size(w, "expert_feed_forward_length", ATTN_MAX_WIDTH,
+                                               defaults->d_expert > 0 ? 0 : w->d_mlp);
 
-    put_size(w, "num_experts", get_size(w, "expert_count", ATTN_MAX_LAYER, 0));
-    put_size(w, "num_experts_per_tok", get_size(w, "expert_used_count", ATTN_MAX_LAYER, 0));
+    attn_gguf_put_size(w, "num_experts", attn_gguf_key_size(w, "expert_count", ATTN_MAX_LAYER, 0));
+    attn_gguf_put_size(w, "num_experts_per_tok",
+                       attn_gguf_key_size(w, "expert_used_count", ATTN_MAX_LAYER, 0));
     if (defaults->d_expert > 0)
-        put_size(w, "moe_intermediate_size", d_expert);
+        attn_gguf_put_size(w, "moe_intermediate_size", d_expert);
     else
         w->d_mlp = d_expert;
-    if (defaults->d_shared_expert > 0 || get_count(w, shared, 0) > 0)
-        put_size(w,
-                 defaults->has_shared_gate ? "shared_expert_intermediate_size"
-                                           : "shared_intermediate_size",
-                 get_size(w, shared, ATTN_MAX_WIDTH, 0));
-    put_bool(w, "norm_topk_prob",
-             get_bool(w, "expert_weights_norm", w->family->gguf.normalizes_experts));
-}
-
-/* Returns a share of a head that gives exactly D_ROTARY components when it is multiplied again. */
-static double share_of(size_t d_rotary, size_t d_head)
-{
-    const double share = (double)d_rotary / (double)d_head;
-
-    return (size_t)(share * (double)d_head) < d_rotary ? nextafter(share, 1) : share;
+    if (defaults->d_shared_expert > 0 || attn_gguf_key_count(w, shared, 0) > 0)
+        attn_gguf_put_size(w,
+                           defaults->has_shared_gate ? "shared_expert_intermediate_size"
+                                                     : "shared_intermediate_size",
+                           attn_gguf_key_size(w, shared, ATTN_MAX_WIDTH, 0));
+    attn_gguf_put_bool(
+        w, "norm_topk_prob",
+        attn_gguf_key_bool(w, "expert_weights_norm", w->family->gguf.normalizes_experts));
 }
 
 /* Finds the vector NAME of factors of frequencies, and checks that they are above 0. */
@@ -314,7 +188,7 @@ static enum attn_status find_factors(const struct attn_gguf *gguf, const char *n
 }
 
 /* Writes the tensor NAME, a factor for each pair of components, as the list KEY. */
-static void put_list(struct writing *w, const char *key, const char *name)
+static void put_list(struct attn_gguf_writing *w, const char *key, const char *name)
 {
     struct attn_tensor_entry entry;
 
@@ -336,18 +210,19 @@ static void put_list(struct writing *w, const char *key, const char *name)
 
 /* Writes the lists for short and long texts. Trap: for type "yarn", llama.cpp's converter writes
  * YaRN's factor of cosines and sines, but Hugging Face uses that of longrope. */
-static void put_longrope(struct writing *w)
+static void put_longrope(struct attn_gguf_writing *w)
 {
-    const size_t n = get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, w->n_ctx);
-    const double factor = get_real(w, "rope.scaling.attn_factor", 0, max_number, 1);
+    const size_t n =
+        attn_gguf_key_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, w->n_ctx);
+    const double factor = attn_gguf_key_real(w, "rope.scaling.attn_factor", 0, max_number, 1);
     double scale = (double)w->n_ctx / (double)n;
 
-    put_size(w, "original_max_position_embeddings", n);
+    attn_gguf_put_size(w, "original_max_position_embeddings", n);
     attn_buffer_append_string(w->json, ",\n\"rope_scaling\": {");
     put_list(w, "short_factor", ATTN_ROPE_SHORT);
     put_list(w, "long_factor", ATTN_ROPE_LONG);
     scale = scale > 1 ? attn_log(scale) : 0;
-    if (has_key(w, "rope.scaling.attn_factor") &&
+    if (attn_gguf_has_key(w, "rope.scaling.attn_factor") &&
         fabs(factor - sqrt(1 + scale / attn_log((double)n))) > 1e-5 &&
         fabs(factor - 1 - 0.1 * scale) > 1e-5)
         attn_buffer_append_format(w->json, "\"attention_factor\": %.9g, ", factor);
@@ -356,29 +231,32 @@ static void put_longrope(struct writing *w)
 
 /* Writes how queries grow with their position. Trap: of mscale and mscale_all_dim the file has only
  * the second; the first is 1 in all models. */
-static void put_growth(struct writing *w)
+static void put_growth(struct attn_gguf_writing *w)
 {
     if (!w->family->form.rope.has_growth)
         return;
-    const double growth = get_real(w, "attention.temperature_scale", 0, max_number, 0);
-    const double mscale = get_real(w, "rope.scaling.yarn_log_multiplier", 0, max_number, 0);
-    const size_t n = get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, w->n_ctx);
-    const size_t n_growth = get_size(w, "attention.temperature_length", ATTN_MAX_CTX, n);
+    const double growth = attn_gguf_key_real(w, "attention.temperature_scale", 0, max_number, 0);
+    const double mscale =
+        attn_gguf_key_real(w, "rope.scaling.yarn_log_multiplier", 0, max_number, 0);
+    const size_t n =
+        attn_gguf_key_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, w->n_ctx);
+    const size_t n_growth = attn_gguf_key_size(w, "attention.temperature_length", ATTN_MAX_CTX, n);
 
     if (n_growth != n)
-        refuse(w, ATTN_UNSUPPORTED, "attention.temperature_length", "is %zu" NOT_SUPPORTED,
-               n_growth);
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "attention.temperature_length",
+                         "is %zu" NOT_SUPPORTED, n_growth);
     attn_buffer_append_format(w->json, ", \"llama_4_scaling_beta\": %.9g", growth);
     if (mscale > 0)
         attn_buffer_append_format(w->json, ", \"mscale\": 1, \"mscale_all_dim\": %.9g", mscale);
 }
 
 /* Writes YaRN scaling by FACTOR. */
-static void put_yarn(struct writing *w, double factor)
+static void put_yarn(struct attn_gguf_writing *w, double factor)
 {
-    const size_t n = get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, w->n_ctx);
-    const double fast = get_real(w, "rope.scaling.yarn_beta_fast", 0, max_number, 32);
-    const double slow = get_real(w, "rope.scaling.yarn_beta_slow", 0, max_number, 1);
+    const size_t n =
+        attn_gguf_key_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, w->n_ctx);
+    const double fast = attn_gguf_key_real(w, "rope.scaling.yarn_beta_fast", 0, max_number, 32);
+    const double slow = attn_gguf_key_real(w, "rope.scaling.yarn_beta_slow", 0, max_number, 1);
 
     attn_buffer_append_format(w->json,
                               ",\n\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": %.17g, "
@@ -390,10 +268,31 @@ static void put_yarn(struct writing *w, double factor)
     attn_buffer_append_char(w->json, '}');
 }
 
-/* Writes linear or YaRN scaling as `rope_scaling`; nothing if the file has no scaling. */
-static void put_scaling(struct writing *w)
+/* Writes how many frequencies turn by time, row and column. */
+static void put_sections(struct attn_gguf_writing *w)
 {
-    const bool has_factor = has_key(w, "rope.scaling.factor") || has_key(w, "rope.scale_linear");
+    static const char key[] = "rope.dimension_sections";
+    struct attn_gguf_pair list = {0};
+    int64_t numbers[4] = {0};
+    size_t n = 0;
+
+    attn_gguf_require(w, key);
+    attn_gguf_find_pair(w->gguf, attn_gguf_full_key(w, key).text, &list);
+    while (n < 4 && attn_gguf_next_int(&list, &numbers[n]))
+        n++;
+    if (!list.is_array || n < 3 || list.n > 0 || numbers[3] != 0)
+        attn_gguf_refuse(w, ATTN_FORMAT, key, "is not understood, expected three numbers and 0");
+    attn_buffer_append_format(w->json,
+                              ",\n\"rope_scaling\": {\"rope_type\": \"default\", "
+                              "\"mrope_section\": [%lld, %lld, %lld]}",
+                              (long long)numbers[0], (long long)numbers[1], (long long)numbers[2]);
+}
+
+/* Writes linear or YaRN scaling as `rope_scaling`; nothing if the file has no scaling. */
+static void put_scaling(struct attn_gguf_writing *w)
+{
+    const bool has_factor =
+        attn_gguf_has_key(w, "rope.scaling.factor") || attn_gguf_has_key(w, "rope.scale_linear");
     const char *type = has_factor ? "linear" : "none";
     size_t size = strlen(type);
     double factor;
@@ -402,20 +301,26 @@ static void put_scaling(struct writing *w)
         put_longrope(w);
         return;
     }
-    factor = get_real(w, "rope.scale_linear", 0, max_number, 0);
-    factor = get_real(w, "rope.scaling.factor", 0, max_number, factor);
+    factor = attn_gguf_key_real(w, "rope.scale_linear", 0, max_number, 0);
+    factor = attn_gguf_key_real(w, "rope.scaling.factor", 0, max_number, factor);
     factor = factor > 0 ? factor : 1;
     if (w->status == ATTN_OK)
-        w->status = attn_gguf_get_text(w->gguf, full_key(w, "rope.scaling.type").text, &type, &size,
-                                       w->err);
-    if (attn_text_has_word("linear", type, size)) {
+        w->status = attn_gguf_get_text(w->gguf, attn_gguf_full_key(w, "rope.scaling.type").text,
+                                       &type, &size, w->err);
+    if (w->family->form.rope.has_sections && attn_text_has_word("none", type, size)) {
+        put_sections(w);
+    } else if (w->family->form.rope.has_sections) {
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "rope.scaling.type", "is '%s'" NOT_SUPPORTED,
+                         attn_quote(type, size).text);
+    } else if (attn_text_has_word("linear", type, size)) {
         attn_buffer_append_format(
             w->json, ",\n\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": %.17g}", factor);
     } else if (attn_text_has_word("yarn", type, size)) {
         put_yarn(w, factor);
     } else if (!attn_text_has_word("none", type, size)) {
-        refuse(w, ATTN_UNSUPPORTED, "rope.scaling.type",
-               "is '%s', this version reads none, linear and yarn", attn_quote(type, size).text);
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "rope.scaling.type",
+                         "is '%s', this version reads none, linear and yarn",
+                         attn_quote(type, size).text);
     } else if (w->family->form.rope.without_object) { /* it would have another default */
         attn_buffer_append_string(w->json, ",\n\"rope_scaling\": {\"rope_type\": \"default\"");
         if (w->family->form.rope.has_growth)
@@ -426,7 +331,7 @@ static void put_scaling(struct writing *w)
     }
 }
 
-static void put_rope(struct writing *w)
+static void put_rope(struct attn_gguf_writing *w)
 {
     const struct attn_config_form *form = &w->family->form;
     const bool turns_whole_heads = form->rope.default_partial == 1 && !form->rope.takes_share;
@@ -436,28 +341,29 @@ static void put_rope(struct writing *w)
 
     if (!form->rope.theta)
         return;
-    theta = get_real(w, "rope.global.freq_base", 1, max_number, 10000); /* Ollama's name */
-    theta = get_real(w, "rope.freq_base", 1, max_number, theta);
-    put_real(w, form->rope.theta, theta);
+    theta =
+        attn_gguf_key_real(w, "rope.global.freq_base", 1, max_number, 10000); /* Ollama's name */
+    theta = attn_gguf_key_real(w, "rope.freq_base", 1, max_number, theta);
+    attn_gguf_put_real(w, form->rope.theta, theta);
     local = windows->theta ? windows->default_theta : theta;
-    local = get_real(w, "rope.local.freq_base", 1, max_number, local);
-    local = get_real(w, "rope.freq_base_swa", 1, max_number, local);
+    local = attn_gguf_key_real(w, "rope.local.freq_base", 1, max_number, local);
+    local = attn_gguf_key_real(w, "rope.freq_base_swa", 1, max_number, local);
     if (windows->theta)
-        put_real(w, windows->theta, local);
+        attn_gguf_put_real(w, windows->theta, local);
     else if (windows->default_theta > 0)
         attn_buffer_append_format(
             w->json, ",\n\"rope_parameters\": {\"sliding_attention\": {\"rope_theta\": %.17g}}",
             local);
-    d_rotary = get_size(w, "rope.dimension_count", ATTN_MAX_WIDTH, w->d_head);
+    d_rotary = attn_gguf_key_size(w, "rope.dimension_count", ATTN_MAX_WIDTH, w->d_head);
     if (d_rotary > w->d_head || (turns_whole_heads && d_rotary != w->d_head))
-        refuse(w, ATTN_UNSUPPORTED, "rope.dimension_count", "is %zu, of heads of %zu" NOT_SUPPORTED,
-               d_rotary, w->d_head);
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "rope.dimension_count",
+                         "is %zu, of heads of %zu" NOT_SUPPORTED, d_rotary, w->d_head);
     if (!turns_whole_heads)
-        put_real(w, form->rope.partial, share_of(d_rotary, w->d_head));
+        attn_gguf_put_real(w, form->rope.partial, attn_gguf_share_of(d_rotary, w->d_head));
     put_scaling(w);
 }
 
-static void put_windows(struct writing *w)
+static void put_windows(struct attn_gguf_writing *w)
 {
     static const char *const key = "attention.sliding_window_pattern";
     const enum attn_window_rule rule = w->family->form.windows.rule;
@@ -466,20 +372,20 @@ static void put_windows(struct writing *w)
 
     if (rule != ATTN_WINDOWS_BY_LIST && rule != ATTN_WINDOWS_IN_ALL)
         return;
-    width = get_count(w, "attention.sliding_window", w->family->gguf.default_window);
+    width = attn_gguf_key_count(w, "attention.sliding_window", w->family->gguf.default_window);
     if (width > 0)
-        put_size(w, "sliding_window", width);
+        attn_gguf_put_size(w, "sliding_window", width);
     else
         attn_buffer_append_string(w->json, ",\n\"sliding_window\": null");
     if (rule == ATTN_WINDOWS_IN_ALL)
         return;
     /* The first n - 1 of every N layers have a window, or those of an array. */
-    if (!attn_gguf_find_pair(w->gguf, full_key(w, key).text, &list) || !list.is_array)
-        n = get_size(w, key, ATTN_MAX_LAYER, w->family->form.windows.full_every);
+    if (!attn_gguf_find_pair(w->gguf, attn_gguf_full_key(w, key).text, &list) || !list.is_array)
+        n = attn_gguf_key_size(w, key, ATTN_MAX_LAYER, w->family->form.windows.full_every);
     else if (list.type != ATTN_GGUF_BOOL || list.n != w->n_layer)
-        refuse(w, ATTN_FORMAT, key,
-               "has %" PRIu64 " items, expected %zu of type bool, one for each layer", list.n,
-               w->n_layer);
+        attn_gguf_refuse(w, ATTN_FORMAT, key,
+                         "has %" PRIu64 " items, expected %zu of type bool, one for each layer",
+                         list.n, w->n_layer);
     attn_buffer_append_string(w->json, ",\n\"layer_types\": [");
     for (size_t layer = 0; layer < w->n_layer; layer++) {
         int64_t has_window = n > 0 && layer % n < n - 1;
@@ -502,7 +408,7 @@ static bool has_number(const struct attn_config_form *form, const char *key)
 
 /* Writes factors, and limits of scores and logits; 0 means none. A number that the family's configs
  * do not have must have its usual value, unless it is ignored. */
-static void put_factors(struct writing *w)
+static void put_factors(struct attn_gguf_writing *w)
 {
     const struct attn_config_form *form = &w->family->form;
     const double alibi_bias = w->family->gguf.alibi_bias;
@@ -531,17 +437,17 @@ static void put_factors(struct writing *w)
         const bool has_second = rows[i].names[1] && has_number(form, rows[i].names[1]);
         const char *name = rows[i].names[0] ? rows[i].names[has_second] : key;
         const bool is_read = section || has_number(form, name);
-        const double value = get_real(w, key, 0, max_number, rows[i].usual);
+        const double value = attn_gguf_key_real(w, key, 0, max_number, rows[i].usual);
 
         if (rows[i].is_needed && (is_read || rows[i].usual > 0))
-            require(w, key);
+            attn_gguf_require(w, key);
         if (is_read ? rows[i].is_needed && value == 0
                     : !rows[i].is_ignored && fabs(value - rows[i].usual) > 0)
-            refuse(w, ATTN_UNSUPPORTED, key, "is %g" NOT_SUPPORTED, value);
+            attn_gguf_refuse(w, ATTN_UNSUPPORTED, key, "is %g" NOT_SUPPORTED, value);
         if (section && value > 0)
             attn_buffer_append_format(w->json, ",\n\"%s\": {\"%s\": %.9g}", section, name, value);
         else if (is_read && value > 0)
-            put_real(w, name, value);
+            attn_gguf_put_real(w, name, value);
         else if (is_read)
             attn_buffer_append_format(w->json, ",\n\"%s\": null", name);
     }
@@ -549,22 +455,22 @@ static void put_factors(struct writing *w)
 
 /* Writes the parts that are present if their tensors are. Biases are detected when tensors are
  * bound. */
-static void put_parts(struct writing *w)
+static void put_parts(struct attn_gguf_writing *w)
 {
     static const char *const keys[] = {"qk_layernorm", "use_qk_norm", "use_parallel_residual"};
-    bool is_there[] = {has_tensor(w, "blk.0.attn_q_norm.weight"),
-                       has_tensor(w, "blk.0.attn_q_norm.weight"),
-                       !has_tensor(w, "blk.0.ffn_norm.weight")};
+    bool is_there[] = {attn_gguf_has_tensor(w, "blk.0.attn_q_norm.weight"),
+                       attn_gguf_has_tensor(w, "blk.0.attn_q_norm.weight"),
+                       !attn_gguf_has_tensor(w, "blk.0.ffn_norm.weight")};
 
-    put_bool(w, "tie_word_embeddings", !has_tensor(w, "output.weight"));
+    attn_gguf_put_bool(w, "tie_word_embeddings", !attn_gguf_has_tensor(w, "output.weight"));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (!attn_config_has_switch(&w->family->form, keys[i]))
             continue;
         if (i == 2 && !w->family->gguf.lacks_norm_if_parallel) {
-            require(w, keys[i]);
-            is_there[i] = get_bool(w, keys[i], false);
+            attn_gguf_require(w, keys[i]);
+            is_there[i] = attn_gguf_key_bool(w, keys[i], false);
         }
-        put_bool(w, keys[i], is_there[i]);
+        attn_gguf_put_bool(w, keys[i], is_there[i]);
     }
 }
 
@@ -576,7 +482,7 @@ static const struct {
 } refused_architectures[] = {
     {"phimoe", "its files lack the factors 'short_mscale' and 'long_mscale', which the directory "
                "of Hugging Face has"},
-    {"qwen2vl qwen3vl qwen3vlmoe",
+    {"qwen3vl qwen3vlmoe",
      "it reads pictures and text, and its text part is read from the directory of Hugging Face"},
     {"internlm2 baichuan xverse orion deepseek exaone minicpm codeshell refact plamo jais chatglm "
      "maincoder mellum llama-embed",
@@ -597,8 +503,8 @@ static const struct {
     {"clip wavtokenizer-dec eagle3 dflash", "it is no language model"},
 };
 
-static enum attn_status refuse_architecture(const struct writing *w, const char *name, size_t size,
-                                            const char *known)
+static enum attn_status refuse_architecture(const struct attn_gguf_writing *w, const char *name,
+                                            size_t size, const char *known)
 {
     const struct attn_quote quote = attn_quote(name, size);
     const char *reason = NULL;
@@ -615,7 +521,7 @@ static enum attn_status refuse_architecture(const struct writing *w, const char 
 }
 
 /* Checks that the file contains a model. */
-static enum attn_status check_type(const struct writing *w)
+static enum attn_status check_type(const struct attn_gguf_writing *w)
 {
     static const char *const types[][2] = {{"adapter", ", an adapter"},
                                            {"mmproj", ", the picture part of a model"},
@@ -635,7 +541,7 @@ static enum attn_status check_type(const struct writing *w)
                           w->path, attn_quote(name, size).text, meaning);
 }
 
-static enum attn_status find_architecture(struct writing *w)
+static enum attn_status find_architecture(struct attn_gguf_writing *w)
 {
     const char *name = NULL;
     size_t size = 0, used = 0;
@@ -656,7 +562,8 @@ static enum attn_status find_architecture(struct writing *w)
                                    form->architecture);
         if (strlen(form->architecture) != size || memcmp(form->architecture, name, size) != 0)
             continue;
-        if (!form->marker || get_count(w, form->marker, 0) > 0)
+        w->prefix = form->architecture;
+        if (!form->marker || attn_gguf_key_count(w, form->marker, 0) > 0)
             found = w->family;
         ATTN_TRY(w->status);
     }
@@ -664,12 +571,13 @@ static enum attn_status find_architecture(struct writing *w)
     return found ? ATTN_OK : refuse_architecture(w, name, size, names);
 }
 
-enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct attn_buffer *json,
-                                        struct attn_error *err)
+/* Writes the config of the text part, which has the model_type TYPE; NULL: that of its family. */
+static enum attn_status write_text(const struct attn_gguf *gguf, const char *type,
+                                   struct attn_buffer *json, struct attn_error *err)
 {
     const struct attn_quote path =
         attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0));
-    struct writing w = {.gguf = gguf, .json = json, .err = err, .path = path.text};
+    struct attn_gguf_writing w = {.gguf = gguf, .json = json, .err = err, .path = path.text};
     struct attn_tensor_entry embed;
 
     ATTN_TRY(check_type(&w));
@@ -682,7 +590,7 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no matrix 'token_embd.weight', expected the embedding",
                               path.text);
-    attn_buffer_append_format(json, "{\"model_type\": \"%s\"", w.family->model_type);
+    attn_buffer_append_format(json, "{\"model_type\": \"%s\"", type ? type : w.family->model_type);
     put_factors(&w);
     if (w.family->form.defaults.n_expert > 0)
         put_experts(&w);
@@ -694,12 +602,30 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
     put_rope(&w);
     put_windows(&w);
     if (w.family->form.query_scalar > 0)
-        put_real(&w, "query_pre_attn_scalar",
-                 w.n_layer == w.family->gguf.n_layer_large ? (double)w.d_model / (double)w.n_head
-                                                           : (double)w.d_head);
+        attn_gguf_put_real(&w, "query_pre_attn_scalar",
+                           w.n_layer == w.family->gguf.n_layer_large
+                               ? (double)w.d_model / (double)w.n_head
+                               : (double)w.d_head);
     put_parts(&w);
     attn_buffer_append_string(json, "}\n");
     return w.status != ATTN_OK ? w.status : attn_buffer_check(json, err);
+}
+
+enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf,
+                                        const struct attn_gguf *projector, struct attn_buffer *json,
+                                        struct attn_error *err)
+{
+    const char *type = NULL;
+
+    if (!projector)
+        return write_text(gguf, NULL, json, err);
+    ATTN_TRY(attn_gguf_projector_write(gguf, projector, &type, json, err));
+    attn_buffer_append_format(
+        json, ",\n\"tie_word_embeddings\": %s,\n\"text_config\": ",
+        attn_tensor_files_find(attn_gguf_files(gguf), "output.weight", NULL) ? "false" : "true");
+    ATTN_TRY(write_text(gguf, type, json, err));
+    attn_buffer_append_string(json, "}\n");
+    return attn_buffer_check(json, err);
 }
 
 /* --- Facts that a config.json cannot contain -------------------------------------------------- */

@@ -2,7 +2,7 @@
  * gguf_config.h - converts the metadata of a GGUF file to the config.json that its family reads.
  *
  *     struct attn_buffer json = {0};
- *     attn_gguf_write_config(gguf, &json, &err);  // {"model_type": "llama", ...
+ *     attn_gguf_write_config(gguf, NULL, &json, &err);  // {"model_type": "llama", ...
  *
  * The keys are those of llama.cpp (src/llama-arch.cpp). Facts that only its code contains, such as
  * activations and the layers with windows, are in the rows of families (struct attn_gguf_form).
@@ -19,10 +19,12 @@
 #define ATTN_ROPE_LONG "rope_factors_long.weight"
 #define ATTN_ROPE_FREQS "rope_freqs.weight"
 
-/* Writes the config.json for GGUF to JSON. Returns ATTN_UNSUPPORTED for an architecture, or a key
+/* Writes the config.json for GGUF to JSON, with that of its tower for pictures, which PROJECTOR has
+ * (gguf_projector.h); NULL: it has none. Returns ATTN_UNSUPPORTED for an architecture, or a key
  * that requires a part, that this version lacks; ATTN_FORMAT for a key that is missing or wrong.
  * The message names it. */
-enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct attn_buffer *json,
+enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf,
+                                        const struct attn_gguf *projector, struct attn_buffer *json,
                                         struct attn_error *err);
 
 /* Adds facts to CONFIG, which was read from that text, that a config.json cannot contain: the 1 of

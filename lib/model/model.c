@@ -16,6 +16,7 @@
 #include "model/families/families_internal.h"
 #include "model/family_guess.h"
 #include "model/gguf_config.h"
+#include "model/gguf_projector.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "model/tensor_names.h"
@@ -221,23 +222,61 @@ static enum attn_status read_config(const struct attn_source *source,
     return status;
 }
 
-/* Reads the config of M from its GGUF file. The caller releases JSON and *parsed, also after a
- * failure. */
+/* Reads the config of M, and of its tower if it has one, from GGUF files. The caller releases JSON
+ * and *parsed, also after a failure. */
 static enum attn_status read_gguf_config(struct attn_model *m, struct attn_buffer *json,
                                          struct attn_json **parsed, struct attn_error *err)
 {
+    const struct attn_gguf *projector = m->projector;
+    const struct attn_tensor_files *st = projector ? attn_gguf_files(projector) : m->st;
     struct attn_file text = {.storage = ATTN_FILE_BORROWED};
+    const char *type = NULL;
 
-    ATTN_TRY(attn_gguf_write_config(m->gguf, json, err));
+    ATTN_TRY(attn_gguf_write_config(m->gguf, projector, json, err));
     text.data = (const unsigned char *)json->data, text.size = json->size;
-    text.path = (char *)(uintptr_t)attn_tensor_files_path(m->st, 0); /* borrowed */
+    text.path = (char *)(uintptr_t)attn_tensor_files_path(st, 0); /* borrowed */
     ATTN_TRY(attn_json_parse_named(&text, attn_family_config_keys, parsed, err));
     ATTN_TRY(attn_family_read_config(*parsed, NULL, ATTN_TOWER_TEXT, &m->config, &m->layers, err));
-    return attn_gguf_finish_config(m->gguf, &m->config, &m->layers, err);
+    ATTN_TRY(attn_gguf_finish_config(m->gguf, &m->config, &m->layers, err));
+    if (!projector)
+        return ATTN_OK;
+    ATTN_TRY(attn_family_find_type(*parsed, &type, err));
+    m->part = attn_family_find_part(type);
+    m->tower->naming = attn_gguf_projector_naming(projector);
+    m->tower->st = st;
+    ATTN_TRY(attn_family_read_tower(*parsed, m->part, &m->config, &m->tower->config,
+                                    &m->tower->layers, err));
+    m->tower->config.output = ATTN_OUTPUT_NONE;
+    return ATTN_OK;
+}
+
+/* Finds the tower for the pictures of M, unless it is known that there is none. */
+static enum attn_status find_projector(const struct attn_source *source, enum attn_load load,
+                                       struct attn_model *m, struct attn_error *err)
+{
+    struct attn_gguf_projector found = {0};
+    enum attn_status status;
+
+    if (m->no_tower.status != ATTN_OK)
+        return ATTN_OK;
+    status = attn_gguf_projector_find(source, m->gguf, load, &found, err);
+    m->has_found_tower = found.is_found;
+    m->no_tower = found.why;
+    m->projector = found.gguf;
+    if (found.gguf) {
+        m->tower = attn_alloc(1, sizeof *m->tower, status == ATTN_OK ? err : NULL);
+        status = m->tower ? status : ATTN_NO_MEMORY;
+    }
+    if (m->tower)
+        m->tower->gguf = found.file;
+    else
+        attn_gguf_free(found.file);
+    return status;
 }
 
 /* Reads the config of M from the GGUF file FILE, which M takes over. */
-static enum attn_status read_gguf(struct attn_model *m, struct attn_file *file, enum attn_load load,
+static enum attn_status read_gguf(const struct attn_source *source, struct attn_model *m,
+                                  struct attn_file *file, enum attn_load load,
                                   struct attn_error *err)
 {
     struct attn_buffer json = {0};
@@ -246,6 +285,13 @@ static enum attn_status read_gguf(struct attn_model *m, struct attn_file *file, 
 
     ATTN_TRY(attn_gguf_take(file, load, &m->gguf, err));
     m->st = attn_gguf_files(m->gguf);
+    if (attn_gguf_projector_is(m->gguf)) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS,
+                    "'%s' reads pictures for a model, and is none, expected the model's own file",
+                    attn_quote_string(attn_tensor_files_path(m->st, 0)).text);
+        return attn_error_hint(err, "give the model's file as the model, and this one as `mmproj`");
+    }
+    ATTN_TRY(find_projector(source, load, m, err));
     status = read_gguf_config(m, &json, &parsed, err);
     attn_json_free(parsed);
     attn_buffer_release(&json);
@@ -302,8 +348,13 @@ static enum attn_status check_parts(const struct attn_source *source, struct att
     const char *file = attn_source_override(source, is_microgpt     ? ATTN_MICROGPT_PART
                                                     : is_checkpoint ? ATTN_CHECKPOINT_PART
                                                                     : ATTN_GGUF_PART);
+    const char *projector = attn_source_override(source, ATTN_MMPROJ_PART);
     const char *kind = is_microgpt ? "microgpt" : is_checkpoint ? "checkpoint" : "GGUF";
 
+    if (projector && !attn_gguf_is_source(source))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "'`mmproj` %s' goes with a GGUF file, and the model is none",
+                           attn_quote_string(projector).text);
     for (size_t i = is_microgpt; i < sizeof parts / sizeof *parts; i++) {
         const char *path = attn_source_override(source, parts[i][1]);
 
@@ -450,7 +501,7 @@ static enum attn_status open_stack(const struct attn_model *m, struct attn_model
                                    const struct attn_model_options *options, struct attn_error *err)
 {
     model->compute = m->compute;
-    model->st = m->st;
+    model->st = model->st ? model->st : m->st;
     model->name = attn_strndup(m->name, strlen(m->name), err);
     model->work = attn_alloc(1, sizeof *model->work, err);
     if (!model->name || !model->work)
@@ -535,8 +586,6 @@ static enum attn_status read_safetensors(const struct attn_source *source,
         m->tower = NULL;
         m->config.vision = (struct attn_vision_config){0};
     }
-    if (m->config.vision.family && m->config.vision.family->drops_logits_cap)
-        m->config.logits_cap = 0;
     other = m->naming->other_names;
     if (other && !attn_weights_are_named(m->naming, "", m->st) &&
         attn_weights_are_named(other, "", m->st)) {
@@ -569,7 +618,7 @@ static enum attn_status open_files(const struct attn_source *source,
         ATTN_TRY(read_microgpt(m, &source, options, err));
     if (attn_gguf_is_source(source)) {
         ATTN_TRY(attn_file_open_part(source, ATTN_GGUF_PART, options->load, &file, err));
-        status = read_gguf(m, &file, options->load, err);
+        status = read_gguf(source, m, &file, options->load, err);
         if (status == ATTN_IO && source->fetch)
             attn_error_hint(err, "%s", source->fetch);
         ATTN_TRY(status);
@@ -582,6 +631,8 @@ static enum attn_status open_files(const struct attn_source *source,
     } else {
         ATTN_TRY(read_safetensors(source, options, m, err));
     }
+    if (m->config.vision.family && m->config.vision.family->drops_logits_cap)
+        m->config.logits_cap = 0;
     own.reuse = options->reuse && !(m->tower && options->tower == ATTN_TOWER_IMAGE);
     ATTN_TRY(bind(m, m->adapter, &own, err));
     if (m->encoder)
@@ -624,13 +675,30 @@ static struct attn_model *take_tower(struct attn_model *m)
     return tower;
 }
 
+/* Opens *model. If WHY is not NULL, a tower beside a GGUF file is not used, for that reason. */
+static enum attn_status open_model(const struct attn_source *source,
+                                   const struct attn_model_options *options,
+                                   const struct attn_error *why, struct attn_model **model,
+                                   struct attn_error *err)
+{
+    struct attn_model *m;
+
+    ATTN_TRY(ATTN_ALLOC(m, 1, err));
+    *model = m;
+    if (why)
+        m->no_tower = *why;
+    m->work = attn_alloc(1, sizeof *m->work, err);
+    return m->work ? open_files(source, options, m, err) : ATTN_NO_MEMORY;
+}
+
 enum attn_status attn_model_open(const struct attn_source *source,
                                  const struct attn_model_options *given, struct attn_model **model,
                                  struct attn_error *err)
 {
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
+    struct attn_error why = {0};
     enum attn_status status;
-    struct attn_model *m;
+    struct attn_model *m = NULL;
 
     if (!attn_is_given(source, "source", err) || !attn_is_given(model, "model", err) ||
         !ATTN_IS_KNOWN(source->later, "source", err))
@@ -640,9 +708,14 @@ enum attn_status attn_model_open(const struct attn_source *source,
         !attn_is_choice(options.load, ATTN_READ + 1, "load", err) ||
         !attn_is_choice(options.tower, ATTN_TOWER_OF_INPUT + 1, "tower", err))
         return ATTN_INVALID;
-    ATTN_TRY(ATTN_ALLOC(m, 1, err));
-    m->work = attn_alloc(1, sizeof *m->work, err);
-    status = m->work ? open_files(source, &options, m, err) : ATTN_NO_MEMORY;
+    status = open_model(source, &options, NULL, &m, &why);
+    if (status != ATTN_OK && m && m->has_found_tower) { /* it may be of another model */
+        attn_model_free(m);
+        m = NULL;
+        status = open_model(source, &options, &why, &m, err);
+    } else if (status != ATTN_OK) {
+        attn_error_copy(err, &why);
+    }
     if (status == ATTN_OK && options.tower == ATTN_TOWER_IMAGE)
         m = take_tower(m);
     ATTN_RETURN_MADE(status, model, m, attn_model_free);
@@ -834,5 +907,6 @@ const struct attn_gguf *attn_model_gguf(const struct attn_model *model)
 
 bool attn_model_owns_address(const struct attn_model *model, const void *address)
 {
-    return model && attn_tensor_files_owns_address(model->st, address);
+    return model && (attn_tensor_files_owns_address(model->st, address) ||
+                     attn_model_owns_address(model->tower, address));
 }

@@ -83,10 +83,14 @@ struct attn_model {
     char *code; /* owns; the file of own code that config.json names for the model; or NULL */
     struct attn_weights weights;
     struct attn_model *encoder; /* owns: the encoder, which borrows `st`; or NULL */
-    struct attn_model *tower;   /* owns: the same for an encoder of the pictures in prompts */
-    struct attn_model *whole;   /* owns: the decoder whose tower this is, from which it was taken */
-    enum attn_compute compute;  /* number format in which weights are multiplied */
-    char *name;                 /* owns */
+    struct attn_model *tower;   /* owns: the same for an encoder of the pictures in prompts; in a
+                                   GGUF file beside that of the model it has files of its own */
+    const struct attn_gguf *projector; /* the GGUF file that has the tower, or NULL */
+    bool has_found_tower;              /* nobody named that file */
+    struct attn_error no_tower;        /* why a GGUF file has none */
+    struct attn_model *whole;  /* owns: the decoder whose tower this is, from which it was taken */
+    enum attn_compute compute; /* number format in which weights are multiplied */
+    char *name;                /* owns */
     /* Of a model of speech, whose weights say when words were spoken: owns the heads, "cross:2.1",
      * or NULL; the frames of the median filter; and why one of them is wrong. */
     char *alignment_heads;

@@ -510,6 +510,50 @@ static enum attn_status make_vector(const struct binder *binder,
     return ATTN_OK;
 }
 
+/* Joins the tensors of RULE, one for each frame of a picture, to one map. */
+static enum attn_status make_frames(const struct binder *binder,
+                                    const struct attn_weight_rule *rule)
+{
+    const struct attn_image_config *image = &binder->config->image;
+    const size_t n = image->patch_height * image->patch_width, n_frame = image->n_frame;
+    const size_t n_row = binder->config->d_model * image->n_channel;
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    struct attn_weights *weights = binder->weights;
+    struct attn_tensor joined = {.dtype = ATTN_DTYPE_F32, .rank = 3};
+    float *values = NULL;
+
+    for (size_t frame = 0; frame < n_frame; frame++) {
+        char name[ATTN_WEIGHT_NAME_SIZE + 8];
+        struct attn_tensor_entry entry;
+
+        snprintf(name, sizeof name, frame == 0 ? "%s" : "%s.%zu", rule->name, frame);
+        if (!attn_tensor_files_find(binder->st, name, &entry))
+            return refuse_missing(binder, name);
+        ATTN_TRY(check_tensor(binder, rule, &entry));
+        if (!values) {
+            ATTN_TRY(attn_grow(&weights->changed, &weights->changed_capacity,
+                               weights->n_changed + 1, sizeof *weights->changed, binder->err));
+            values = attn_alloc_uninitialized(
+                n_row, attn_size_mul(n, attn_size_mul(n_frame, sizeof *values)), binder->err);
+            if (!values)
+                return ATTN_NO_MEMORY;
+            weights->changed[weights->n_changed++] = values;
+        }
+        for (size_t row = 0; row < n_row; row++) {
+            const struct attn_vector from = vector_of(&entry.tensor, row * n, n);
+
+            kernels->convert(from.data, from.dtype, n, values + (row * n_frame + frame) * n);
+        }
+    }
+    joined.data = values;
+    joined.shape[0] = binder->config->d_model;
+    joined.shape[1] = image->n_channel;
+    joined.shape[2] = n_frame * n;
+    *(struct attn_matrix *)(void *)((char *)weights + rule->offset) =
+        matrix_of(&joined, ATTN_WEIGHT_OUT_IN);
+    return ATTN_OK;
+}
+
 /* Whether RULE does not apply because BINDER's GGUF file uses the other form: one tensor for
  * several maps, or one tensor for each map. */
 static bool is_of_other_form(const struct binder *binder, const struct attn_weight_rule *rule)
@@ -659,6 +703,8 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
         return ATTN_OK;
     if (rule->kind == ATTN_WEIGHT_VECTOR_OF_HEADS)
         return make_vector(binder, rule);
+    if (rule->kind == ATTN_WEIGHT_FRAMES)
+        return make_frames(binder, rule);
     if (part == ATTN_PART_EXPERTS && strchr(rule->name, '@'))
         return bind_experts(binder, rule);
     is_found = find_tensor(binder, rule, name, &entry);
@@ -969,7 +1015,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     struct binder binder = {
         .weights = weights, .config = config, .st = st, .family = family, .prefix = "", .err = err};
 
-    if (family->is_gguf)
+    if (family->is_gguf && config->image.patch_height == 0) /* the family's towers have them all */
         find_biases(&binder);
 
     ATTN_TRY(find_prefix(family, st, &binder.prefix, err));
@@ -995,7 +1041,8 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     for (size_t layer = 0; layer < config->n_layer; layer++)
         weights->blocks[layer].mlp_norm.is_other = !attn_config_norms_mean(config);
     read_vectors(weights, config);
-    if (family->is_gguf && family_of(config)->gguf.has_interleaved_heads)
+    if (family->is_gguf && config->image.patch_height == 0 &&
+        family_of(config)->gguf.has_interleaved_heads)
         interleave_heads(weights, config);
     if (config->output == ATTN_OUTPUT_TIED)
         weights->unembed.weight = matrix_of(&weights->embed, ATTN_WEIGHT_OUT_IN);
@@ -1549,6 +1596,7 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
 {
     /* Other heads, and parts for images. */
     static const char *const others[] = {"cls.", "dense_", "v.", "mm."};
+    const size_t n_other = config->image.patch_height > 0 ? 0 : sizeof others / sizeof *others;
     struct attn_config known = *config;
     const struct binder binder = {
         .config = &known,
@@ -1565,7 +1613,7 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
 
         if (rule && (rule->part == ATTN_PART_PROJECTIONS || rule->part == ATTN_PART_QKV_BIAS))
             is_expected = is_expected && !is_of_other_form(&binder, rule);
-        for (size_t j = 0; j < sizeof others / sizeof *others; j++)
+        for (size_t j = 0; j < n_other; j++)
             is_expected = is_expected || strncmp(entry.name, others[j], strlen(others[j])) == 0;
         if (is_expected)
             continue;

@@ -73,7 +73,7 @@ static enum attn_status write_config(const char *name, put_fn more, char **json,
     *err = (struct attn_error){0};
     ck_assert(attn_file_open_part(&source, ATTN_GGUF_PART, ATTN_READ, &file, err) == ATTN_OK);
     ck_assert_msg(attn_gguf_take(&file, ATTN_READ, &gguf, err) == ATTN_OK, "%s", err->message);
-    status = attn_gguf_write_config(gguf, &text, err);
+    status = attn_gguf_write_config(gguf, NULL, &text, err);
     ck_assert_str_eq(status == ATTN_OK ? err->message : "", "");
     *json = strdup(attn_buffer_string(&text) ? text.data : "");
     attn_buffer_release(&text);

@@ -137,4 +137,7 @@
 /* Returns the rules for the names of tensors in GGUF files, as a family without other fields. */
 const struct attn_family *attn_gguf_naming(const struct attn_tensor_files *files);
 
+/* The same for the tower of a projector (gguf_projector.h) of the type PROJECTOR. */
+const struct attn_family *attn_gguf_tower_naming(const char *projector);
+
 #endif

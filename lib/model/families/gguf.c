@@ -6,10 +6,15 @@
  * llama.cpp's converter interleaves the rows of q and k for `llama` and a few related families
  * (struct attn_gguf_form). The 1 of Gemma's norms has been added to their weights. q, k and v may
  * be one tensor, with all rows of q first. One tensor may contain the gate and then ffn_up.
+ *
+ * Of towers for pictures nothing is transposed; the patch map of Qwen is cut into its frames, and
+ * the norm of Gemma's connector has the 1 in it.
  */
 #include "model/families/families_internal.h"
 
 #include "model/gguf_config.h"
+
+#include <string.h>
 
 #define NORM(name, part, norm)                                                                     \
     VECTOR("blk.#." name ".weight", "D", part, NORM_W(norm)),                                      \
@@ -61,6 +66,55 @@ static const struct attn_weight_rule gpt_oss[] = {/* and Seed-OSS */
                                                   RULES("attn_norm", "post_attention_norm",
                                                         "ffn_norm")};
 
+/* --- towers for pictures ---------------------------------------------------------------------- */
+
+/* Names of llama.cpp, and of Ollama's Gemma 3. */
+#define V_NORM(name, old, part, norm)                                                              \
+    VECTOR("v.blk.#." name ".weight|v.blk.#." old ".weight", "D", part, NORM_W(norm)),             \
+        VECTOR("v.blk.#." name ".bias|v.blk.#." old ".bias", "D", part##_BIAS, NORM_B(norm))
+#define V_MAP(name, old, shape, part, bias_shape, bias_part, map)                                  \
+    {"v.blk.#." name ".weight|v.blk.#." old ".weight", shape, part, ATTN_WEIGHT_OUT_IN,            \
+     WEIGHT_OF(map)},                                                                              \
+        VECTOR("v.blk.#." name ".bias|v.blk.#." old ".bias", bias_shape, bias_part, BIAS_OF(map))
+#define V_MLP(name, old, shape, bias_shape, map)                                                   \
+    V_MAP(name, old, shape, ATTN_PART_MLP, bias_shape, ATTN_PART_MLP_BIAS, map)
+#define TOWER                                                                                      \
+    V_NORM("ln1", "layer_norm1", ATTN_PART_NORM, ln1), THREE_MAPS("v.blk.#.attn_", ""),            \
+        V_MAP("attn_out", "attn_output", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),  \
+        V_NORM("ln2", "layer_norm2", ATTN_PART_MLP_NORM, ln2),                                     \
+        LINEAR("v.blk.#.ffn_gate", "FD", ATTN_PART_MLP_GATE, "F", ATTN_PART_MLP_GATE_BIAS,         \
+               mlp_gate),                                                                          \
+        V_MLP("ffn_up", "mlp.fc1", "FD", "F", mlp_in),                                             \
+        V_MLP("ffn_down", "mlp.fc2", "DF", "D", mlp_out),                                          \
+        VECTOR("v.post_ln.weight|v.post_layernorm.weight", "D", ATTN_PART_FINAL_NORM,              \
+               MODEL(ln_final.w)),                                                                 \
+        VECTOR("v.post_ln.bias|v.post_layernorm.bias", "D", ATTN_PART_FINAL_NORM_BIAS,             \
+               MODEL(ln_final.b))
+#define SIGLIP                                                                                     \
+    MATRIX("v.patch_embd.weight|v.patch_embedding.weight", "DChw", ATTN_PART_EMBEDDING, patches),  \
+        VECTOR("v.patch_embd.bias|v.patch_embedding.bias", "D", ATTN_PART_EMBEDDING,               \
+               MODEL(patches.bias)),                                                               \
+        TABLE("v.position_embd.weight|v.position_embedding.weight", "ID", ATTN_PART_POSITIONS,     \
+              positions),                                                                          \
+        TOWER
+
+static const struct attn_weight_rule idefics3[] = {
+    SIGLIP, MATRIX("mm.model.fc.weight", "ok", ATTN_PART_CONNECTOR, connector)};
+static const struct attn_weight_rule gemma3[] = {
+    SIGLIP,
+    TENSOR("mm.input_projection.weight|mm.mm_input_projection.weight", "Do", ATTN_PART_CONNECTOR,
+           ATTN_WEIGHT_IN_OUT, MODEL(connector.weight)),
+    VECTOR("mm.soft_emb_norm.weight|mm.mm_soft_emb_norm.weight", "D", ATTN_PART_CONNECTOR,
+           MODEL(ln_connector.w))};
+static const struct attn_weight_rule qwen[] = {
+    {"v.patch_embd.weight", "DChw", ATTN_PART_EMBEDDING, ATTN_WEIGHT_FRAMES, MODEL(patches.weight)},
+    TOWER,
+    MATRIX("mm.0.weight", "kk", ATTN_PART_CONNECTOR, connector_in),
+    VECTOR("mm.0.bias", "k", ATTN_PART_CONNECTOR, MODEL(connector_in.bias)),
+    MATRIX("mm.2.weight", "ok", ATTN_PART_CONNECTOR, connector),
+    VECTOR("mm.2.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector.bias)),
+    IGNORED("v.patch_embd.weight.1")}; /* the second frame */
+
 #define NAMING(list)                                                                               \
     {                                                                                              \
         .rules = (list), .n_rule = sizeof(list) / sizeof *(list), .is_gguf = true                  \
@@ -79,4 +133,14 @@ const struct attn_family *attn_gguf_naming(const struct attn_tensor_files *files
     return !has_mlp_norm && attn_tensor_files_find(files, "blk.0.post_attention_norm.weight", NULL)
                ? &of_gpt_oss
                : &of_usual;
+}
+
+const struct attn_family *attn_gguf_tower_naming(const char *projector)
+{
+    static const struct attn_family of_idefics3 = NAMING(idefics3), of_gemma3 = NAMING(gemma3),
+                                    of_qwen = NAMING(qwen);
+
+    return strcmp(projector, "idefics3") == 0 ? &of_idefics3
+           : strcmp(projector, "gemma3") == 0 ? &of_gemma3
+                                              : &of_qwen;
 }

@@ -115,7 +115,8 @@ const struct attn_family attn_family_qwen3 = {
         .defaults = {BLOCK_OF_LLAMA, .has_qkv_bias = true,                                         \
                      SIZES(152064, 8192, 29568, 80, 64, 8, 0, 32768, 1e-5F)}
 const struct attn_family attn_family_qwen2_vl_text = {
-    FAMILY("qwen2_vl_text", "Qwen2VLText", "model.", llama_rules), .form = {FORM_OF_QWEN2_VL}};
+    FAMILY("qwen2_vl_text", "Qwen2VLText", "model.", llama_rules), .form = {FORM_OF_QWEN2_VL},
+    .gguf = {.architecture = "qwen2vl"}}; /* also of Qwen2.5-VL */
 const struct attn_family attn_family_qwen2_5_vl_text = {
     FAMILY("qwen2_5_vl_text", "Qwen2_5_VLText", "model.", llama_rules), .form = {FORM_OF_QWEN2_VL}};
 const struct attn_family attn_family_qwen3_vl_text = {
