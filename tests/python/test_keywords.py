@@ -37,7 +37,7 @@ NAMES = {"max-errors": "max_failed", "from": "from_", "with": "with_", "set": "s
 # Options without a keyword, and where they are instead.
 ELSEWHERE = {
     "the text or the array itself": "sentence file raw ids embeds clean-ids corrupted-ids a-ids b-ids x",
-    "attn.open": "model config vocab weights adapter load compute threads",
+    "attn.open": "model config vocab weights adapter mmproj load compute threads",
     "with_model, a model that was opened with the adapter": "diff --with-adapter",
     "Table.render, Result.render": "csv tidy npy npz safetensors json jsonl latex markdown precision png svg pdf html add sync id",
     "Table.plot, Result.render": "column figure colormap color-scale values cell dpi font-size font figure-width title theme "

@@ -43,7 +43,7 @@ __all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "mask"
 
 def open(name: str | _os.PathLike | None = None, *, threads: int = 0, load: str = "map", compute: str = "f32",
          reuse: bool = False, config: str | None = None, vocab: str | None = None,
-         weights: str | None = None, adapter: str | _os.PathLike | None = None) -> Model:
+         weights: str | None = None, adapter: str | _os.PathLike | None = None, mmproj: str | _os.PathLike | None = None) -> Model:
     """Opens a model: a directory in Hugging Face's layout, a built-in name ("fable", "life-is-short"), or a name in
     the Hugging Face cache, OWNER/NAME[@REVISION]. Nothing is downloaded.
 
@@ -54,6 +54,7 @@ def open(name: str | _os.PathLike | None = None, *, threads: int = 0, load: str 
     config, vocab, weights
                 files instead of those of the directory
     adapter     the folder of a LoRA adapter, as peft saves it, which changes the model
+    mmproj      the file that reads pictures for a GGUF model; default: the only such file in its folder
     """
     return Model(name, threads=threads, load=load, compute=compute, reuse=reuse, config=config, vocab=vocab,
-                 weights=weights, adapter=adapter)
+                 weights=weights, adapter=adapter, mmproj=mmproj)

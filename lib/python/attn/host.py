@@ -12,7 +12,7 @@ from .values import choice, flag, whole
 
 _LOADS = {"map": c.ATTN_MAP, "read": c.ATTN_READ}
 _COMPUTES = {"f32": c.ATTN_COMPUTE_F32, "bf16": c.ATTN_COMPUTE_BF16}
-_OVERRIDES = {"config": "config.json", "vocab": "vocab.json", "weights": "model.safetensors"}
+_OVERRIDES = {"config": "config.json", "vocab": "vocab.json", "weights": "model.safetensors", "mmproj": "mmproj.gguf"}
 _ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
 
 

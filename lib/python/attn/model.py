@@ -61,10 +61,10 @@ class Model(questions.Questions):
 
     def __init__(self, name: str | os.PathLike | None = None, *, threads: int = 0, load: str = "map",
                  compute: str = "f32", reuse: bool = False, config: str | None = None, vocab: str | None = None,
-                 weights: str | None = None, adapter: str | os.PathLike | None = None):
+                 weights: str | None = None, adapter: str | os.PathLike | None = None, mmproj: str | os.PathLike | None = None):
         name = os.fsdecode(path_bytes(name, "name")) if name is not None else os.environ.get("ATTN_CLI_MODEL") or DEFAULT
         self._opened: dict[str, Any] = dict(name=name, threads=threads, load=load, compute=compute, reuse=reuse, config=config,
-                            vocab=vocab, weights=weights, adapter=adapter)
+                            vocab=vocab, weights=weights, adapter=adapter, mmproj=mmproj)
         self._is_closed = False
         self._host: Host | None = open_host(**self._opened)
         self.notes = self._host.notes
