@@ -155,6 +155,22 @@ enum attn_status attn_key_mask_check(const int32_t *mask, size_t n, struct attn_
                           "to look at");
 }
 
+size_t attn_key_mask_count(const int32_t *mask, size_t n)
+{
+    size_t n_seen = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_seen += attn_key_mask_keeps(mask, i);
+    return n_seen;
+}
+
+size_t attn_key_mask_last(const int32_t *mask, size_t n)
+{
+    while (n > 1 && !attn_key_mask_keeps(mask, n - 1))
+        n--;
+    return n - 1;
+}
+
 enum attn_status attn_key_mask_check_kind(const struct attn_attention *attention,
                                           struct attn_error *err)
 {

@@ -42,6 +42,18 @@ enum attn_status attn_mask_matrix_check(const struct attn_mask_matrix *matrix, c
 /* Checks that MASK [n] is a key mask: 1 keeps a key, 0 masks it, and at least one is kept. */
 enum attn_status attn_key_mask_check(const int32_t *mask, size_t n, struct attn_error *err);
 
+/* Whether MASK keeps key I. NULL keeps all. */
+static inline bool attn_key_mask_keeps(const int32_t *mask, size_t i)
+{
+    return !mask || mask[i] != 0;
+}
+
+/* Returns how many of N keys MASK keeps. */
+size_t attn_key_mask_count(const int32_t *mask, size_t n);
+
+/* Returns the last of N keys that MASK keeps. It must keep one. */
+size_t attn_key_mask_last(const int32_t *mask, size_t n);
+
 /* Checks that ATTENTION has scores, which a key mask sets to -inf. */
 enum attn_status attn_key_mask_check_kind(const struct attn_attention *attention,
                                           struct attn_error *err);

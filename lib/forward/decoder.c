@@ -18,6 +18,7 @@
  */
 #include "forward/step_internal.h"
 
+#include "attention/keys.h"
 #include "base/pool_internal.h"
 #include "model/config_internal.h"
 #include "model/embedding.h"
@@ -210,29 +211,42 @@ static void divide_by_length(const float *x, size_t n, float *y)
         y[i] = sum > 0 ? (float)((double)x[i] / sqrt(sum)) : 0;
 }
 
-/* Y [d] = the mean of ROWS [n, d]. */
-static void find_mean(const float *rows, size_t n, size_t d, float *y)
+/* The rows [n, d] of one text, of which MASK, if any, leaves some out. */
+struct pooled_rows {
+    const float *x;
+    const int32_t *mask;
+    size_t n, d;
+};
+
+/* Y [d] = the mean of the rows. */
+static void find_mean(const struct pooled_rows *rows, float *y)
 {
-    for (size_t k = 0; k < d; k++) {
+    const size_t n = attn_key_mask_count(rows->mask, rows->n);
+
+    for (size_t k = 0; k < rows->d; k++) {
         double sum = 0;
 
-        for (size_t row = 0; row < n; row++)
-            sum += (double)rows[row * d + k];
+        for (size_t row = 0; row < rows->n; row++)
+            sum += attn_key_mask_keeps(rows->mask, row) ? (double)rows->x[row * rows->d + k] : 0;
         y[k] = (float)(sum / (double)n);
     }
 }
 
-/* Pools the rows [n, d] of one text into Y: the parts in POOLS, concatenated. */
-static void pool_rows(const float *rows, size_t n, size_t d, unsigned pools, float *y)
+/* Pools ROWS into Y: the parts in POOLS, concatenated. */
+static void pool_rows(const struct pooled_rows *rows, unsigned pools, float *y)
 {
+    const size_t d = rows->d, last = attn_key_mask_last(rows->mask, rows->n);
+    const float *x = rows->x;
+
     for (; pools > 0; pools >>= 4) {
         const unsigned part = pools & 15;
 
-        memcpy(y, part == POOL_LAST ? rows + (n - 1) * d : rows, d * sizeof *y);
-        for (size_t i = d; i < n * d && part == POOL_MAX; i++)
-            y[i % d] = rows[i] > y[i % d] ? rows[i] : y[i % d];
+        memcpy(y, part == POOL_FIRST ? x : x + last * d, d * sizeof *y);
+        for (size_t i = 0; i < last * d && part == POOL_MAX; i++)
+            if (attn_key_mask_keeps(rows->mask, i / d) && x[i] > y[i % d])
+                y[i % d] = x[i];
         if (part == POOL_MEAN)
-            find_mean(rows, n, d, y);
+            find_mean(rows, y);
         y += d;
     }
 }
@@ -282,8 +296,8 @@ static void run_projection(struct attn_forward *f, const float *x)
         const struct attn_feed_part *part = &f->parts[i];
 
         if (config->is_sentence)
-            pool_rows(x + part->left * d, part->n_row, d, sentence->pools,
-                      f->gathered + i * d * attn_sentence_n_pool(sentence));
+            pool_rows(&(struct pooled_rows){x + part->left * d, part->key_mask, part->n_row, d},
+                      sentence->pools, f->gathered + i * d * attn_sentence_n_pool(sentence));
         else
             memcpy(f->gathered + i * d, find_pooled(f, part, x), d * sizeof *x);
     }
@@ -312,12 +326,14 @@ void attn_decoder_pool(struct attn_forward *f, const float *x)
 
         if (config->pooling == ATTN_POOLING_PROJECTED)
             divide_by_length(f->projected + i * f->dims.d_projected, f->dims.d_projected, y);
-        else if (config->pooling == ATTN_POOLING_MEAN)
-            pool_rows(rows, part->n_row, d, POOL_MEAN, y);
+        else if (attn_config_has_mean(config))
+            find_mean(&(struct pooled_rows){rows, part->key_mask, part->n_row, d}, y);
         else
-            memcpy(y, find_pooled(f, part, x), d * sizeof *y);
+            memcpy(y, find_pooled(f, part, x),
+                   (config->pooling == ATTN_POOLING_FIRST_TWO ? 2 : 1) * d * sizeof *y);
         if (config->pooling == ATTN_POOLING_FIRST_AND_MEAN)
-            pool_rows(rows + n_front * d, part->n_row - n_front, d, POOL_MEAN, y + d);
+            find_mean(&(struct pooled_rows){rows + n_front * d, NULL, part->n_row - n_front, d},
+                      y + d);
     }
 }
 
@@ -328,6 +344,8 @@ static void run_pooled(struct attn_forward *f, const float *x)
     const size_t n = f->feed.n_part, d = weights->unembed.weight.n_row;
 
     attn_decoder_pool(f, x);
+    if (f->dims.pools_heads)
+        return;
     if (weights->head.weight.data) {
         attn_map_step(f, &weights->head, &f->head_activation, f->final, n, f->out);
         if (attn_forward_is_over(f))
@@ -362,7 +380,7 @@ static void run_output(struct attn_forward *f)
     if (f->model->config.has_output_map) {
         attn_map_step(f, &weights->head, NULL, x, f->feed.n_left, f->out);
         x = f->out;
-    } else if (weights->head.weight.data && !f->dims.is_pooled) {
+    } else if (weights->head.weight.data && (!f->dims.is_pooled || f->dims.pools_heads)) {
         attn_map_step(f, &weights->head, &f->head_activation, x, f->feed.n_left, f->out);
         if (weights->ln_head.w.data)
             attn_norm_step(f, &weights->ln_head, f->out, f->out);

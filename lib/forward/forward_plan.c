@@ -185,10 +185,13 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_config *config = &f->model->config;
     const size_t n_layer = config->positions == ATTN_POSITIONS_ROTARY ? config->n_layer : 0;
+    const bool needs_places = n_layer > 0 && config->rope[0].is_centred && !f->positions.numbers;
 
     f->ids = n_layer > 0 && config->rope[0].long_divisors
                  ? attn_arena_take(arena, f->dims.n_position, sizeof *f->ids)
                  : NULL;
+    f->places =
+        needs_places ? attn_arena_take(arena, 3, f->dims.n_position * sizeof *f->places) : NULL;
     f->rotaries = attn_arena_take(arena, n_layer, sizeof *f->rotaries);
     f->n_rotary = 0;
     for (size_t layer = 0; layer < n_layer; layer++) {

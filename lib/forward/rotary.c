@@ -150,7 +150,8 @@ bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b)
            a->divisors == b->divisors && a->frequencies == b->frequencies &&
            a->turns_neighbours == b->turns_neighbours && a->query_growth == b->query_growth &&
            a->long_attention_factor == b->long_attention_factor &&
-           memcmp(a->sections, b->sections, sizeof a->sections) == 0 && a->is_axial == b->is_axial;
+           memcmp(a->sections, b->sections, sizeof a->sections) == 0 &&
+           a->is_axial == b->is_axial && a->is_centred == b->is_centred;
 }
 
 void attn_rotary_turn(const struct attn_rotary *rotary, const struct attn_kernels *kernels,
@@ -185,6 +186,18 @@ struct filling {
     size_t row0, n_row, n;
 };
 
+/* Returns the number by which a patch of DINOv3 at POSITION turns along AXIS. Every operation is
+ * rounded to float32. */
+static float find_centre(const struct attn_position_numbers *positions, size_t axis,
+                         size_t position)
+{
+    const int32_t *numbers = positions->numbers + axis * positions->n;
+    const float centre = ((float)numbers[position] + 0.5F) / (float)(numbers[positions->n - 1] + 1);
+    const float from_middle = 2.0F * centre - 1.0F;
+
+    return numbers[position] < 0 ? 0 : 6.283185307179586F * from_middle;
+}
+
 static void fill_rows(void *context, size_t task, int worker)
 {
     const struct filling *filling = context;
@@ -202,12 +215,13 @@ static void fill_rows(void *context, size_t task, int worker)
         size_t at = 0;
 
         for (size_t axis = 0; axis < 3; axis++) {
-            const size_t n_axis = rope->sections[axis];
+            const size_t n_axis = rope->sections[axis], position = filling->row0 + row;
 
             filling->kernels->scale(
                 frequencies + at,
-                (float)attn_position_number(&rotary->positions, axis, filling->row0 + row), n_axis,
-                angles + at);
+                rope->is_centred ? find_centre(&rotary->positions, axis, position)
+                                 : (float)attn_position_number(&rotary->positions, axis, position),
+                n_axis, angles + at);
             at += n_axis;
         }
         if (at == 0)

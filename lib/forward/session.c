@@ -510,6 +510,11 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
         return attn_error_set(err, ATTN_INVALID,
                               "%zu tokens are too many for one feed, the session takes %zu", n,
                               f->n_feed_row);
+    if (f->n_rotary > 0 && config->rope[0].is_centred && f->rotaries[0].positions.n != n)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the rows and columns of %zu patches are missing, expected them in "
+                              "the positions of the options",
+                              n);
     for (size_t layer = first; layer < config->n_layer; layer++) {
         const bool is_cross = config->is_cross[layer];
 
@@ -733,6 +738,10 @@ enum attn_status attn_session_feed_pixels(struct attn_session *session, const fl
 
     ATTN_TRY(attn_image_find_grid(image, f->model->name, height, width, &grid, err));
     n = grid.n_front + grid.n_row * grid.n_col;
+    if (f->places && n <= f->dims.n_position)
+        attn_image_place(&grid, f->places);
+    for (size_t i = 0; i < f->n_rotary && f->places; i++)
+        f->rotaries[i].positions = (struct attn_position_numbers){f->places, n, 0};
     ATTN_TRY(attn_session_check_feed(session, 0, n, err));
     ATTN_TRY(check_numbers(f, &rows, err));
     begin_feed(session, n, err);

@@ -43,8 +43,9 @@ struct attn_backward_options {
     const float *embeddings; /* [n, d_embed] of TEXT, borrowed; each run reads it if a norm or a map
                                 follows the embeddings */
     const int32_t *key_mask; /* [n] as in sessions, or NULL */
-    const float *source;     /* [n_source, d_source] as in sessions; borrowed, and read by each run;
-                                NULL: no layer attends to a source */
+    struct attn_position_numbers positions; /* as in sessions */
+    const float *source; /* [n_source, d_source] as in sessions; borrowed, and read by each run;
+                            NULL: no layer attends to a source */
     size_t n_source;
     const int32_t *source_mask;             /* [n_source] as in sessions, or NULL */
     struct attn_position_numbers positions; /* as in sessions */

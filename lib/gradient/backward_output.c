@@ -13,6 +13,7 @@
  */
 #include "gradient/backward_internal.h"
 
+#include "attention/keys.h"
 #include "forward/step_internal.h"
 #include "model/config_internal.h"
 #include "trace/blocks_internal.h"
@@ -213,17 +214,21 @@ static void back_projection(struct attn_backward *b, float *d, float *dx)
 static void back_parts(struct attn_backward *b, const float *rows, const float *d)
 {
     const size_t width = b->f->dims.d_model, n = b->n;
+    const int32_t *mask = b->f->key_mask;
+    const size_t n_seen = attn_key_mask_count(mask, n), last = attn_key_mask_last(mask, n);
 
     for (unsigned left = b->model->sentence.pools; left > 0; left >>= 4) {
         const unsigned part = left & 15;
 
         for (size_t k = 0; k < width; k++) {
-            size_t row = part == POOL_LAST ? n - 1 : 0;
+            size_t row = part == POOL_FIRST ? 0 : last;
 
-            for (size_t i = 1; i < n && part == POOL_MAX; i++)
-                row = rows[i * width + k] > rows[row * width + k] ? i : row;
+            for (size_t i = last; i-- > 0 && part == POOL_MAX;)
+                if (attn_key_mask_keeps(mask, i) && rows[i * width + k] >= rows[row * width + k])
+                    row = i;
             for (size_t i = 0; i < n && part == POOL_MEAN; i++)
-                b->d_normed[i * width + k] += (float)((double)d[k] / (double)n);
+                if (attn_key_mask_keeps(mask, i))
+                    b->d_normed[i * width + k] += (float)((double)d[k] / (double)n_seen);
             if (part != POOL_MEAN)
                 b->d_normed[row * width + k] += d[k];
         }
@@ -271,6 +276,8 @@ static void back_pooling(struct attn_backward *b, const float *rows, float *d)
     const bool has_mean = is_mean || config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
     const size_t row = attn_config_pooled_row(config, b->text ? b->text->ids : NULL, n);
     const float *mean = is_mean ? d : d + width;
+    const int32_t *mask = b->f->key_mask;
+    const double n_seen = (double)(attn_key_mask_count(mask, n) - (is_mean ? 0 : n_front));
 
     if (config->pooling == ATTN_POOLING_PROJECTED)
         back_length(b, b->f->projected, b->f->dims.d_projected, d);
@@ -279,11 +286,27 @@ static void back_pooling(struct attn_backward *b, const float *rows, float *d)
     else if (config->pooling == ATTN_POOLING_PROJECTED)
         back_projection(b, d, b->d_normed + row * width);
     else if (!is_mean)
-        memcpy(b->d_normed + row * width, d, width * sizeof *d);
+        memcpy(b->d_normed + row * width, d,
+               (config->pooling == ATTN_POOLING_FIRST_TWO ? 2 : 1) * width * sizeof *d);
     for (size_t i = is_mean ? 0 : n_front; has_mean && i < n; i++)
+        for (size_t k = 0; k < width && attn_key_mask_keeps(mask, i); k++)
+            b->d_normed[i * width + k] = (float)((double)mean[k] / n_seen);
+}
+
+/* The backward pass of the mean of ROWS [n, D] after the head: D is the gradient of the mean. */
+static void back_mean_of_heads(struct attn_backward *b, const float *rows, const float *d)
+{
+    const size_t width = b->model->config.d_model;
+    const int32_t *mask = b->f->key_mask;
+    const double n_seen = (double)attn_key_mask_count(mask, b->n);
+
+    for (size_t i = 0; i < b->n; i++)
         for (size_t k = 0; k < width; k++)
-            b->d_normed[i * width + k] =
-                (float)((double)mean[k] / (double)(is_mean ? n : n - n_front));
+            b->d_head[i * width + k] =
+                attn_key_mask_keeps(mask, i) ? (float)((double)d[k] / n_seen) : 0;
+    attn_visit_back(b, ATTN_SITE_POOLED_GRAD, b->d_head);
+    for (size_t i = 0; i < b->n; i++)
+        back_head(b, rows + i * width, 1, b->d_head + i * width, b->d_normed + i * width);
 }
 
 /* The backward pass of a classifier with one row of logits, to the stream RESID [n, D] after the
@@ -302,6 +325,10 @@ static void back_pooled(struct attn_backward *b, const struct attn_backward_goal
         return;
     memcpy(x, b->f->final, width * sizeof *x);
     back_rows(b, goal, &rows, d);
+    if (config->pooling == ATTN_POOLING_MEAN_OF_HEADS) {
+        back_mean_of_heads(b, config->has_final_norm ? b->f->normed : resid, d);
+        return;
+    }
     if (config->pooling != ATTN_POOLING_PROJECTED)
         attn_visit_back(b, ATTN_SITE_POOLED_GRAD, d);
     if (config->head_act_fn) {

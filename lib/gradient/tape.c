@@ -13,6 +13,7 @@ struct attn_backward_options attn_tape_options(const struct attn_session_options
                                           .pool = of->pool,
                                           .cancel = of->cancel,
                                           .key_mask = of->key_mask,
+                                          .positions = of->positions,
                                           .source_mask = of->source_mask,
                                           .positions = of->positions,
                                           .gemm = of->gemm,

@@ -109,7 +109,8 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
 }
 
 /* Writes the label of each position of SEQUENCE: [CLS], [REG0], ..., or "row,column" of a patch. */
-static enum attn_status make_labels(struct attn_sequence *sequence, struct attn_error *err)
+static enum attn_status make_labels(struct attn_sequence *sequence, bool is_distilled,
+                                    struct attn_error *err)
 {
     struct attn_token_bytes *tokens = &sequence->tokens;
     const struct attn_image_grid *grid = &sequence->grid;
@@ -123,6 +124,7 @@ static enum attn_status make_labels(struct attn_sequence *sequence, struct attn_
         const int n = i >= grid->n_front ? snprintf(label, room, "%zu,%zu", patch / grid->n_col,
                                                     patch % grid->n_col)
                       : i == 0           ? snprintf(label, room, "[CLS]")
+                      : is_distilled     ? snprintf(label, room, "[DIST]")
                                          : snprintf(label, room, "[REG%zu]", i - 1);
 
         tokens->bytes[i] = label;
@@ -200,8 +202,9 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
     ATTN_TRY(attn_model_place_patches(model, &sequence->grid, &sequence->seen.patches, err));
     if (sequence->seen.patches)
         sequence->numbers = (struct attn_position_numbers){
-            sequence->seen.patches, sequence->grid.n_row * sequence->grid.n_col, 0};
+            sequence->seen.patches,
+            sequence->grid.n_front + sequence->grid.n_row * sequence->grid.n_col, 0};
     sequence->pixels = pixels;
     sequence->n = sequence->grid.n_front + sequence->grid.n_row * sequence->grid.n_col;
-    return make_labels(sequence, err);
+    return make_labels(sequence, config->image.is_distilled, err);
 }

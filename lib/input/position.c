@@ -872,7 +872,9 @@ static enum attn_status append_front(const struct picture_item *item,
         }
     attn_error_set(err, ATTN_INVALID, "'%s' is no place in a picture, expected row,column%s",
                    attn_quote(item->text, item->size).text,
-                   sequence->grid.n_front > 1   ? ", [CLS] or [REG0]"
+                   sequence->grid.n_front > 1   ? sequence->tokens.bytes[1][1] == 'D'
+                                                      ? ", [CLS] or [DIST]"
+                                                      : ", [CLS] or [REG0]"
                    : sequence->grid.n_front > 0 ? " or [CLS]"
                                                 : "");
     attn_error_hint(err, "2,3 is one of %zu x %zu patches, 0-2,3-4 are six of them",

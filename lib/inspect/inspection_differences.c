@@ -132,7 +132,9 @@ static void describe_rope(const struct attn_config *config, size_t layer, char w
     say("rotary%s, theta %.15g", rope->turns_neighbours ? ": neighbours" : "", rope->theta);
     if (rope->d_rotary < config->d_head)
         say(", of the first %zu of %zu components of a head", rope->d_rotary, config->d_head);
-    if (rope->is_axial)
+    if (rope->is_centred)
+        say(", by row and column of the centre of a patch");
+    else if (rope->is_axial)
         say(", by row and column of a patch");
     else if (rope->sections[0] > 0)
         say(", frequencies %zu, %zu, %zu by time, row and column of a cell", rope->sections[0],
@@ -413,8 +415,9 @@ static void add_output(struct difference_list *list)
     if (config->pooling != ATTN_POOLING_NONE && config->image.patch_height > 0)
         add(list, true, "output", "a classifier of %zu labels, which reads [CLS]%s",
             config->n_vocab,
-            config->pooling == ATTN_POOLING_FIRST_AND_MEAN ? " beside the mean of the patches"
-                                                           : "");
+            config->pooling == ATTN_POOLING_FIRST_TWO        ? " and [DIST]: the mean of two"
+            : config->pooling == ATTN_POOLING_FIRST_AND_MEAN ? " beside the mean of the patches"
+                                                             : "");
     else if (config->output == ATTN_OUTPUT_OWN)
         add(list, true, "output", "a matrix of its own, not the embedding");
     else if (config->output == ATTN_OUTPUT_STREAM)
@@ -431,11 +434,13 @@ static void add_output(struct difference_list *list)
 static void add_image(struct difference_list *list)
 {
     const struct attn_image_config *image = &list->config->image;
-    char registers[40] = "";
+    char registers[48] = "";
 
     if (image->patch_height == 0)
         return;
-    if (image->n_register > 0)
+    if (image->is_distilled)
+        snprintf(registers, sizeof registers, " and [DIST], the token of distillation");
+    else if (image->n_register > 0)
         snprintf(registers, sizeof registers, " and %zu register%s", image->n_register,
                  image->n_register == 1 ? "" : "s");
     add(list, true, "embedding", "a linear map of each patch of %zu x %zu pixels%s%s",
@@ -485,9 +490,9 @@ static void add_positions(struct difference_list *list)
 
     if (stack->n_bucket > 0)
         add(list, true, "positions",
-            "none; scores get a bias by head and distance, in %zu buckets up to %zu%s",
-            stack->n_bucket, stack->bucket_distance,
-            stack->has_bias_in_layers ? ", of each layer" : "");
+            "%s; scores get a bias by head and distance, in %zu buckets up to %zu%s",
+            list->config->positions == ATTN_POSITIONS_LEARNED ? "learned" : "none", stack->n_bucket,
+            stack->bucket_distance, stack->has_bias_in_layers ? ", of each layer" : "");
     else if (list->config->positions == ATTN_POSITIONS_NONE)
         add(list, true, "positions", "none");
     else if (stack->makes_positions != ATTN_SINES_NONE)

@@ -58,7 +58,9 @@ static const char *const poolings[] = {[ATTN_POOLING_NONE] = "none",
                                        [ATTN_POOLING_FIRST_AND_MEAN] = "first_and_mean",
                                        [ATTN_POOLING_PROJECTED] = "projected",
                                        [ATTN_POOLING_LAST] = "last",
-                                       [ATTN_POOLING_MEAN] = "mean"};
+                                       [ATTN_POOLING_MEAN] = "mean",
+                                       [ATTN_POOLING_MEAN_OF_HEADS] = "mean_of_heads",
+                                       [ATTN_POOLING_FIRST_TWO] = "first_two"};
 static const char *const tasks[] = {[ATTN_TASK_VOCABULARY] = "vocabulary",
                                     [ATTN_TASK_SEQUENCE] = "sequence",
                                     [ATTN_TASK_TOKENS] = "tokens",
@@ -288,7 +290,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
     if (!config)
         return (struct attn_dims){0};
     const bool is_of_classes = config->task != ATTN_TASK_VOCABULARY;
-    const bool is_wide = config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
+    const bool is_wide = attn_config_pools_wide(config);
 
     return (struct attn_dims){
         .n_layer = config->n_layer,
@@ -305,6 +307,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .n_position = n_position,
         .n_front = attn_image_n_front(&config->image),
         .is_pooled = config->pooling != ATTN_POOLING_NONE,
+        .pools_heads = config->pooling == ATTN_POOLING_MEAN_OF_HEADS,
         .d_pooled = is_of_classes ? (is_wide ? 2 : 1) * config->d_model : 0,
         .is_cross = config->is_cross,
         .has_pairs = config->stack.has_encoder,
@@ -348,11 +351,11 @@ size_t attn_config_pooled_row(const struct attn_config *config, const int32_t *i
 size_t attn_config_pooled_rows(const struct attn_config *config, const int32_t *ids, size_t n,
                                size_t *first)
 {
-    const bool has_mean = config->pooling == ATTN_POOLING_MEAN ||
+    const bool has_mean = attn_config_has_mean(config) ||
                           config->pooling == ATTN_POOLING_FIRST_AND_MEAN || config->is_sentence;
 
     *first = has_mean ? 0 : attn_config_pooled_row(config, ids, n);
-    return has_mean ? n : 1;
+    return has_mean ? n : config->pooling == ATTN_POOLING_FIRST_TWO ? 2 : 1;
 }
 
 /* Refuses combinations of parts that no family has, as the forward pass does not handle them. */

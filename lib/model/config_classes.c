@@ -146,6 +146,8 @@ enum attn_status attn_config_read_classes(const struct attn_json *json,
     /* The token that ATTN_POOLING_LAST skips, and that baselines consist of. */
     if (!pad || !attn_node_int(pad, &config->pad_id))
         config->pad_id = -1;
+    if (config->task == ATTN_TASK_VOCABULARY && !is_set)
+        config->pooling = ATTN_POOLING_NONE;
     if (config->task == ATTN_TASK_VOCABULARY)
         return ATTN_OK;
     if (!is_set)

@@ -62,6 +62,19 @@ static inline bool attn_config_looks_both_ways(const struct attn_config *config)
            !config->is_cross[0] && config->attention[0].mask == ATTN_MASK_NONE;
 }
 
+/* Whether the logits of a classifier are computed from the mean of all positions. */
+static inline bool attn_config_has_mean(const struct attn_config *config)
+{
+    return config->pooling == ATTN_POOLING_MEAN || config->pooling == ATTN_POOLING_MEAN_OF_HEADS;
+}
+
+/* Whether a classifier's matrix reads two rows, next to each other. */
+static inline bool attn_config_pools_wide(const struct attn_config *config)
+{
+    return config->pooling == ATTN_POOLING_FIRST_AND_MEAN ||
+           config->pooling == ATTN_POOLING_FIRST_TWO;
+}
+
 /* Returns the largest width of an MLP, an expert or a shared expert. */
 static inline size_t attn_config_widest_mlp(const struct attn_config *config)
 {

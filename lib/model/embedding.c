@@ -48,13 +48,13 @@ static void add_places(const struct attn_model *model, const struct attn_kernels
                                                .kernels = kernels,
                                                .row = row};
 
-    if (!image->lacks_class)
-        add_row(kernels, table, 0, d, row, x);
+    for (size_t i = 0; i < attn_image_n_placed(image); i++)
+        add_row(kernels, table, i, d, row, x + i * d);
     for (size_t i = 0; i < grid->n_row * grid->n_col; i++) {
         float *patch = x + (grid->n_front + i) * d;
 
         if (rows->has_usual_grid) {
-            add_row(kernels, table, !image->lacks_class + i, d, row, patch);
+            add_row(kernels, table, attn_image_n_placed(image) + i, d, row, patch);
             continue;
         }
         attn_image_resample(&resampling, i / grid->n_col, i % grid->n_col, row + d);

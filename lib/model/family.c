@@ -186,9 +186,8 @@ static const struct refused_type {
 } refused_types[] = {
     /* texts */
     {"deberta deberta-v2 xlnet transfo-xl", "its scores have terms of positions", NULL},
-    {"mpnet", "its scores have a bias of positions", NULL},
-    {"xlm flaubert nomic_bert squeezebert mobilebert canine perceiver mra yoso nystromformer "
-     "jina_embeddings_v3 gte eurobert ibert",
+    {"xlm flaubert squeezebert mobilebert canine perceiver mra yoso nystromformer "
+     "gte ibert",
      "its blocks are not read", NULL},
     {"esmc esm3 evolla", "its blocks are not read", "esm"},
     {"longformer big_bird reformer funnel convbert", "it has attention of its own", NULL},
@@ -214,10 +213,8 @@ static const struct refused_type {
      NULL},
     /* pictures */
     {"swin swinv2 beit data2vec-vision donut-swin", "its scores have a bias of positions", NULL},
-    {"deit", "it has a token of distillation beside [CLS]", NULL},
     {"vit_mae vit_msn ijepa", "it reads a part of the patches", NULL},
     {"siglip siglip_vision_model siglip2 siglip2_vision_model", "its picture has no [CLS]", NULL},
-    {"dinov3_vit", "it turns positions of patches", NULL},
     {"convnext convnextv2 dinov3_convnext resnet regnet bit efficientnet mobilenet_v1 mobilenet_v2 "
      "poolformer focalnet hgnet_v2",
      "an encoder of pictures without attention", NULL},
@@ -240,8 +237,9 @@ static const struct refused_type {
     {"phi4_multimodal", "its decoder has adapters for pictures and sound inside", "phi3"},
     {"glm4v glm4v_moe glm_ocr glm46v", "its positions have sections in another order", "glm4"},
     {"florence2", "it reads pictures and text, with BART inside", "bart"},
-    {"gemma3n gemma3n_text gemma4 gemma4_text gemma4_unified",
-     "its layers have embeddings of their own, and share keys", "gemma3_text"},
+    {"gemma3n gemma3n_text", "four streams (AltUp)", "gemma3_text"},
+    {"gemma4 gemma4_text gemma4_unified", "its layers have embeddings of their own, and share keys",
+     "gemma3_text"},
     {"lfm2_vl lfm3_vl qwen3_5 qwen3_5_moe",
      "it reads pictures and text, and has layers without attention maps", NULL},
     {"blip-2 instructblip instructblipvideo kosmos-2 kosmos-2.5 fuyu emu3 idefics molmo molmo2 "

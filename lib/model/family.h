@@ -37,7 +37,10 @@ struct attn_tensor_files;
     X(NORM, NONE, PART, is_pre && !is_bare) /* before attention, or the single one of a block */   \
     X(POST_NORM, NONE, PART, is_post)       /* after attention */                                  \
     X(PROJECTIONS, QKV, PART, config->has_projections)                                             \
+    X(PROJECTIONS_APART, QKV, FOUND,                                                               \
+      config->has_projections) /* instead of a later joined tensor */                              \
     X(QKV_BIAS, QKV, BIAS, config->has_qkv_bias)                                                   \
+    X(KEY_BIAS, QKV, BIAS, config->has_key_bias)                                                   \
     X(QK_NORM, NONE, PART, config->qk_norm != ATTN_QK_NORM_NONE)                                   \
     X(OUT_PROJ, W_O, PART, config->has_out_proj)                                                   \
     X(OUT_BIAS, W_O, BIAS, config->has_out_bias)                                                   \
@@ -72,9 +75,12 @@ struct attn_tensor_files;
     X(HEAD_NORM, NONE, PART, has_head)                                                             \
     X(CLASS_HEAD, MLP, PART, has_class_head) /* the layer before the matrix of a classifier */     \
     X(CLASS_HEAD_BIAS, MLP, has_class_head ? BIAS : PART, has_class_head && config->has_head_bias) \
+    X(SECOND_CLASS, MLP, PART, config->pooling == ATTN_POOLING_FIRST_TWO)                          \
     X(CLASS_HEAD_NORM, NONE, PART, has_class_head)                                                 \
     X(CLASS_HEAD_NORM_BIAS, NONE, has_class_head ? BIAS : PART, has_class_head &&is_layer_norm)    \
-    X(CLASS, UNEMBED, PART, has_output && config->task == ATTN_TASK_SEQUENCE) /* matrix, bias */   \
+    X(CLASS, UNEMBED, PART,                                                                        \
+      has_output && config->task == ATTN_TASK_SEQUENCE &&                                          \
+          config->pooling != ATTN_POOLING_FIRST_TWO) /* matrix, bias */                            \
     X(TOKEN_CLASS, UNEMBED, PART,                                                                  \
       config->output == ATTN_OUTPUT_OWN && config->task == ATTN_TASK_TOKENS)                       \
     X(SPAN_CLASS, UNEMBED, PART, has_output && config->task == ATTN_TASK_SPANS)                    \
@@ -229,9 +235,9 @@ struct attn_family {
     X(qwen2_vl_text) X(qwen2_5_vl_text) X(qwen3_vl_text) X(qwen3_vl_moe_text) \
     X(t5) X(mt5) X(umt5) X(bart) X(mbart) X(marian) X(pegasus) X(m2m_100) X(blenderbot) \
     X(whisper) \
-    X(bert) X(roberta) X(xlm_roberta) X(camembert) X(distilbert) X(electra) X(albert) \
-    X(modernbert) \
-    X(esm) X(vit) X(dinov2_with_registers) X(dinov2) X(clip) X(clip_text_model) \
+    X(bert) X(roberta) X(xlm_roberta) X(camembert) X(mpnet) X(distilbert) X(electra) X(albert) \
+    X(modernbert) X(nomic_bert) X(jina_embeddings_v3) X(eurobert) \
+    X(esm) X(vit) X(deit) X(dinov2_with_registers) X(dinov2) X(dinov3_vit) X(clip) X(clip_text_model) \
     X(clip_vision_model) \
     X(attn) X(transformer_lens) X(hooked_transformer)
 /* clang-format on */

@@ -23,6 +23,8 @@ enum attn_pooling {
     ATTN_POOLING_PROJECTED = 3,
     ATTN_POOLING_LAST = 4, /* the last position whose token is not padding; position 0 if all are */
     ATTN_POOLING_MEAN = 5, /* the mean of all positions */
+    ATTN_POOLING_MEAN_OF_HEADS = 6, /* the mean of all positions after the head */
+    ATTN_POOLING_FIRST_TWO = 7,     /* [CLS] next to DeiT's token of distillation */
 };
 
 /* The pictures that an image encoder reads. Its positions are [CLS], the registers, and the patches
@@ -33,6 +35,8 @@ struct attn_image_config {
     /* Size of a patch in pixels; above 0 only for image encoders. */
     size_t patch_height, patch_width;
     size_t n_register; /* positions between [CLS] and the patches */
+    bool is_distilled; /* the register is DeiT's token of distillation, which has a learned position
+                          and a classifier, as [CLS] */
     enum attn_resample resample;
     enum attn_pooling pooling; /* the pooling of the config, for models that read pictures */
     bool lacks_class;          /* the sequence begins with the registers, without [CLS] */

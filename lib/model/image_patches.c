@@ -37,6 +37,24 @@ size_t attn_image_n_front(const struct attn_image_config *image)
     return image->patch_height == 0 ? 0 : !image->lacks_class + image->n_register;
 }
 
+size_t attn_image_n_placed(const struct attn_image_config *image)
+{
+    return !image->lacks_class + image->is_distilled;
+}
+
+void attn_image_place(const struct attn_image_grid *grid, int32_t *numbers)
+{
+    const size_t n = grid->n_front + grid->n_row * grid->n_col;
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t patch = i - grid->n_front;
+
+        numbers[i] = 0;
+        numbers[n + i] = i < grid->n_front ? -1 : (int32_t)(patch / grid->n_col);
+        numbers[2 * n + i] = i < grid->n_front ? -1 : (int32_t)(patch % grid->n_col);
+    }
+}
+
 bool attn_image_is_usual(const struct attn_image_config *image, size_t height, size_t width)
 {
     const bool is_own = height == image->height && width == image->width;

@@ -13,6 +13,9 @@ size_t attn_image_n_patch(const struct attn_image_config *image);
 /* Returns the number of positions before the patches: [CLS] and registers. */
 size_t attn_image_n_front(const struct attn_image_config *image);
 
+/* Returns how many of them have a learned position. */
+size_t attn_image_n_placed(const struct attn_image_config *image);
+
 /* Returns the number of patches on a side if they form a square, else 0. */
 size_t attn_image_side(const struct attn_image_config *image);
 
@@ -25,6 +28,10 @@ bool attn_image_is_usual(const struct attn_image_config *image, size_t height, s
 struct attn_image_grid {
     size_t n_front, n_row, n_col;
 };
+
+/* Writes to NUMBERS [3, T] of GRID by which numbers rotary positions turn: 0, the row and the
+ * column of each patch; -1 before the patches. */
+void attn_image_place(const struct attn_image_grid *grid, int32_t *numbers);
 
 /* Implements attn_model_image_grid. NAME is the model's. */
 enum attn_status attn_image_find_grid(const struct attn_image_config *image, const char *name,

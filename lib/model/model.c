@@ -870,15 +870,10 @@ enum attn_status attn_model_place_patches(const struct attn_model *model,
                                           const struct attn_image_grid *grid, int32_t **numbers,
                                           struct attn_error *err)
 {
-    const size_t n = grid->n_row * grid->n_col;
-
     if (model->config.positions != ATTN_POSITIONS_ROTARY)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(*numbers, 3 * n, err));
-    for (size_t i = 0; i < n; i++) {
-        (*numbers)[n + i] = (int32_t)(i / grid->n_col);
-        (*numbers)[2 * n + i] = (int32_t)(i % grid->n_col);
-    }
+    ATTN_TRY(ATTN_ALLOC(*numbers, 3 * (grid->n_front + grid->n_row * grid->n_col), err));
+    attn_image_place(grid, *numbers);
     return ATTN_OK;
 }
 

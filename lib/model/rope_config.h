@@ -49,7 +49,9 @@ struct attn_rope {
     /* Numbers of frequencies that turn by the first, second and third number of a position (struct
      * attn_position_numbers); all 0: all turn by the first. */
     size_t sections[3];
-    bool is_axial; /* the second and the third section have equal frequencies */
+    bool is_axial;   /* the second and the third section have equal frequencies */
+    bool is_centred; /* of patches: the angle is 2 pi (2 (i + 1/2) / n - 1) times the frequency, for
+                        row or column i of n; positions before the patches are not rotated */
 };
 
 #endif

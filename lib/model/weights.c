@@ -136,7 +136,7 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'1', 1},
         {'c', config->n_layer * config->n_head},
         {'e', config->d_head / 2},
-        {'I', !config->image.lacks_class + attn_image_n_patch(&config->image)},
+        {'I', attn_image_n_placed(&config->image) + attn_image_n_patch(&config->image)},
         {'R', config->image.n_register},
         {'C', config->image.n_channel},
         {'h', config->image.patch_height},
@@ -144,8 +144,7 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'k', config->vision.merge * config->vision.merge * config->d_model},
         {'o', config->vision.d_feature},
         {'i', config->image.n_frame},
-        {'L',
-         config->pooling == ATTN_POOLING_FIRST_AND_MEAN ? 2 * config->d_model : config->d_model},
+        {'L', attn_config_pools_wide(config) ? 2 * config->d_model : config->d_model},
     };
     size_t i = 0;
 
@@ -433,10 +432,11 @@ static enum attn_status allocate_made(struct attn_weights *weights,
     const size_t d_row = config->embeds_normed ? 2 * config->d_embed : 0;
     const size_t n_identity =
         config->output == ATTN_OUTPUT_STREAM ? config->d_model * config->d_model : 0;
+    const size_t n_two = config->pooling == ATTN_POOLING_FIRST_TWO ? config->n_vocab : 0;
 
-    weights->made =
-        attn_alloc(d + attn_size_mul(n_norm, config->d_head) + n_sink + d_row + n_identity,
-                   sizeof(float), err);
+    weights->made = attn_alloc(d + attn_size_mul(n_norm, config->d_head) + n_sink + d_row +
+                                   n_identity + attn_size_mul(n_two, 2 * config->d_model + 1),
+                               sizeof(float), err);
     if (!weights->made)
         return ATTN_NO_MEMORY;
     for (; weights->n_made < d; weights->n_made++)
@@ -467,6 +467,44 @@ static void make_ones(struct attn_weights *weights, const struct attn_config *co
         weights->ln_final = ones;
     if (config->has_embed_norm)
         weights->ln_embed = ones;
+}
+
+/* Makes one classifier of the two of DeiT, which reads both rows, of half their weights: the mean
+ * of their logits. WEIGHTS has the first, and the second in `head`. */
+static void join_classifiers(struct attn_weights *weights, const struct attn_config *config)
+{
+    const struct attn_linear two[] = {weights->unembed, weights->head};
+    const size_t n = config->n_vocab, d = config->d_model;
+    float *values = weights->made + weights->n_made, *biases = values + 2 * n * d;
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+
+    if (config->pooling != ATTN_POOLING_FIRST_TWO || !two[0].weight.data || !two[1].weight.data)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+
+        for (size_t k = 0; k < 2; k++) {
+            const struct attn_matrix *map = &two[k].weight;
+            double bias;
+
+            kernels->convert((const char *)map->data + i * attn_dtype_n_byte(map->dtype, d),
+                             map->dtype, d, values + (2 * i + k) * d);
+            attn_vector_elements(&two[k].bias, i, 1, &bias);
+            sum += bias;
+        }
+        biases[i] = (float)(sum / 2);
+    }
+    kernels->scale(values, 0.5F, 2 * n * d, values);
+    weights->n_made += n * (2 * d + 1);
+    weights->head = (struct attn_linear){.packed = NULL};
+    weights->unembed.bias = made_vector(biases, n);
+    weights->unembed.weight = (struct attn_matrix){.data = values,
+                                                   .dtype = ATTN_DTYPE_F32,
+                                                   .n_row = 2 * d,
+                                                   .n_col = n,
+                                                   .col_stride = 2 * d,
+                                                   .row_stride = 1,
+                                                   .group = n};
 }
 
 /* Finds tensor number NUMBER of RULE, whose name has "@" for the number, and checks its shape. */
@@ -677,12 +715,18 @@ static void note_found(enum attn_weight_part part, struct attn_config *config)
         config->has_contacts = true;
 }
 
-/* Whether the tensor of RULE is there in two: the gate and mlp_in. */
+/* Whether the tensor of RULE is there in parts: q, k and v, or the gate and mlp_in. */
 static bool is_apart(const struct binder *binder, const struct attn_weight_rule *rule)
 {
     const struct attn_block_weights *block = &binder->weights->blocks[binder->layer];
 
-    if (rule->kind != ATTN_WEIGHT_GATED_ROWS || !is_in_layer(rule))
+    if (!is_in_layer(rule))
+        return false;
+    if (rule->kind == ATTN_WEIGHT_QKV_ROWS)
+        return rule->part == ATTN_PART_QKV_BIAS
+                   ? block->q.bias.data && block->k.bias.data && block->v.bias.data
+                   : block->q.weight.data && block->k.weight.data && block->v.weight.data;
+    if (rule->kind != ATTN_WEIGHT_GATED_ROWS)
         return false;
     return rule->part == ATTN_PART_MLP_GATE_BIAS
                ? block->mlp_gate.bias.data && block->mlp_in.bias.data
@@ -905,8 +949,10 @@ static void find_output(const struct binder *binder)
         const enum attn_weight_part part = family->rules[i].part;
         const bool is_there = has_tensor(family, &family->rules[i], "", binder->st);
 
-        if (is_vocabulary ? part == ATTN_PART_OUTPUT_FOUND || part == ATTN_PART_OUTPUT
-                          : part == matrices[config->task])
+        if (is_vocabulary
+                ? part == ATTN_PART_OUTPUT_FOUND || part == ATTN_PART_OUTPUT
+                : part == (config->pooling == ATTN_POOLING_FIRST_TWO ? ATTN_PART_SECOND_CLASS
+                                                                     : matrices[config->task]))
             has_matrix = has_matrix || is_there;
         if (is_vocabulary && ((part == ATTN_PART_TASK && is_there) ||
                               (part == ATTN_PART_HEAD && config->head_act_fn && !is_there)))
@@ -1048,6 +1094,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
         weights->unembed.weight = matrix_of(&weights->embed, ATTN_WEIGHT_OUT_IN);
     if (config->output == ATTN_OUTPUT_STREAM)
         weights->unembed.weight = make_identity(weights, config->d_model);
+    join_classifiers(weights, config);
     return ATTN_OK;
 }
 

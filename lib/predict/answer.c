@@ -1,6 +1,7 @@
 /* answer.c - see answer.h. */
 #include "predict/answer_internal.h"
 
+#include "attention/keys.h"
 #include "base/elementary.h"
 #include "base/escape.h"
 #include "base/given.h"
@@ -518,15 +519,19 @@ void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights)
     const struct attn_config *config = attn_model_config(answer->of.model);
     const struct attn_sequence *text = answer->of.text;
     const bool is_pooled = config->pooling != ATTN_POOLING_NONE;
-    const bool is_mean = config->pooling == ATTN_POOLING_MEAN;
+    const bool is_mean = attn_config_has_mean(config);
     const bool has_half = config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
     const bool is_sentence = config->is_sentence && is_pooled;
     const unsigned pools = answer->of.model->sentence.pools;
     const size_t first = is_mean ? 0 : text->grid.n_front;
+    const size_t last = attn_key_mask_last(text->key_mask, text->n);
+    const double n_seen = (double)attn_key_mask_count(text->key_mask, text->n);
 
     memset(weights, 0, text->n * sizeof *weights);
     for (size_t i = first; (is_mean || has_half) && i < text->n; i++)
-        weights[i] = (has_half ? 0.5 : 1) / (double)(text->n - first);
+        weights[i] = attn_key_mask_keeps(text->key_mask, i)
+                         ? (has_half ? 0.5 : 1) / (n_seen - (double)first)
+                         : 0;
     if (config->task == ATTN_TASK_SPANS) {
         weights[answer->target] += 0.5;
         weights[answer->target_last] += 0.5;
@@ -539,10 +544,14 @@ void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights)
              * rows. */
             const bool is_one = part == 1 || part == 8;
 
-            weights[i] += (!is_one ? 1 / (double)text->n : i == (part == 1 ? 0 : text->n - 1)) /
+            const double share = attn_key_mask_keeps(text->key_mask, i) ? 1 / n_seen : 0;
+
+            weights[i] += (!is_one ? share : i == (part == 1 ? 0 : last)) /
                           (double)attn_sentence_n_pool(&answer->of.model->sentence);
         }
-    if (!is_mean && !is_sentence)
+    if (config->pooling == ATTN_POOLING_FIRST_TWO)
+        weights[0] = weights[1] = 0.5;
+    else if (!is_mean && !is_sentence)
         weights[is_pooled ? attn_config_pooled_row(config, text->ids, text->n)
                           : answer->position] += has_half ? 0.5 : 1;
 }

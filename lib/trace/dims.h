@@ -40,6 +40,7 @@ struct attn_dims {
     bool has_pairs;  /* the model is a decoder with a source: blocks 2N and 2N + 1 are its layer N
                         (model_stack.h) */
     bool is_of_decoder; /* the model is the encoder of a model with two stacks */
+    bool pools_heads;   /* pooled has a row for each position, although logits are one row */
     /* [n_layer]: whether a layer attends to the source; NULL: none does. Borrowed. */
     const bool *is_cross;
     struct attn_site_set sites; /* the sites that the model has */

@@ -263,8 +263,9 @@ size_t attn_site_n_column(enum attn_site site, const struct attn_dims *dims, int
 
 bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims)
 {
-    const bool is_pooled = site == ATTN_SITE_LOGITS || site == ATTN_SITE_LOGITS_GRAD ||
-                           site == ATTN_SITE_POOLED || site == ATTN_SITE_POOLED_GRAD;
+    const bool is_pooled =
+        site == ATTN_SITE_LOGITS || site == ATTN_SITE_LOGITS_GRAD ||
+        (!dims->pools_heads && (site == ATTN_SITE_POOLED || site == ATTN_SITE_POOLED_GRAD));
 
     return site == ATTN_SITE_TEXT_EMBED || site == ATTN_SITE_IMAGE_EMBED ||
            site == ATTN_SITE_SENTENCE_EMBED || site == ATTN_SITE_TEXT_EMBED_GRAD ||

@@ -52,7 +52,7 @@ static void walk_row(const struct walk *walk, const struct pair *pair, size_t r)
     struct attn_expected_row row = {.site = pair->site, .layer = pair->layer};
     size_t head = 0, at;
 
-    if (pair->file.rank == 2) {
+    if (pair->file.rank <= 2) {
         row.position = at = r + pair->row0;
         row.head = ATTN_ALL_HEADS;
     } else if (attn_site_layout(pair->site) == ATTN_LAYOUT_MATRIX) {
@@ -105,8 +105,8 @@ size_t attn_expected_each(const char *folder, const struct attn_recording *recor
         for (int site = 0; site < ATTN_N_SITE; site++)
             if (attn_site_is_in_layer((enum attn_site)site))
                 n_site += walk_site(&walk, (enum attn_site)site, (int)layer);
-    n_site += walk_site(&walk, ATTN_SITE_LN_FINAL, ATTN_NO_LAYER);
-    n_site += walk_site(&walk, ATTN_SITE_MLM_HEAD, ATTN_NO_LAYER);
-    n_site += walk_site(&walk, ATTN_SITE_POOLED, ATTN_NO_LAYER);
-    return n_site + walk_site(&walk, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        if (!attn_site_is_in_layer((enum attn_site)site) && site != ATTN_SITE_EMBED)
+            n_site += walk_site(&walk, (enum attn_site)site, ATTN_NO_LAYER);
+    return n_site;
 }

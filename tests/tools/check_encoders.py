@@ -25,6 +25,9 @@ from encoder_reference import forward, picture
 
 FAMILIES = ("bert", "roberta", "xlm-roberta", "distilbert", "electra", "albert", "modernbert")
 PICTURES = ("vit", "dinov2", "dinov2_with_registers", "clip_vision_model")
+# Compared with transformers alone: patterns, hidden states, the final rows and logits.
+MORE = ("mpnet", "nomic_bert", "jina_embeddings_v3", "eurobert")
+MORE_PICTURES = ("deit", "dinov3_vit")
 
 
 def tokens(ids, types=None):
@@ -144,6 +147,78 @@ def random_config(family, rng):
     return cls(**sizes, **(embed if family == "electra" else {}))
 
 
+def random_more(family, rng):
+    """A config of MORE, and the kind of its head, or None."""
+    heads, layers, act = rng.choice((1, 2, 4)), rng.choice((1, 2, 3)), rng.choice(("gelu", "gelu_new", "relu", "silu"))
+    sizes = {"vocab_size": rng.choice((41, 67)), "hidden_size": heads * rng.choice((4, 6, 10)), "num_hidden_layers": layers,
+             "num_attention_heads": heads, "intermediate_size": rng.choice((12, 31)), "max_position_embeddings": 32, "hidden_act": act,
+             "bos_token_id": 0, "eos_token_id": 2, "pad_token_id": rng.choice((0, 1, 3)), "num_labels": rng.choice((2, 3))}
+    kind = rng.choice(("MaskedLM", "SequenceClassification", "TokenClassification", None))
+    theta = {"rope_parameters": {"rope_type": "default", "rope_theta": rng.choice((100.0, 10000.0))}} if rng.random() < 0.6 else {}
+    if family == "mpnet":
+        return transformers.MPNetConfig(**sizes, relative_attention_num_buckets=rng.choice((32, 40)),
+                                        layer_norm_eps=rng.choice((1e-12, 1e-5))), kind
+    if family == "eurobert":
+        more = {"num_key_value_heads": rng.choice([g for g in (1, 2, 4) if heads % g == 0]), "head_dim": rng.choice((None, 4, 8)),
+                "attention_bias": rng.random() < 0.4, "mlp_bias": rng.random() < 0.4, "rms_norm_eps": rng.choice((1e-6, 1e-3)),
+                "classifier_pooling": rng.choice(("late", "mean", "bos")), "tie_word_embeddings": rng.random() < 0.3}
+        return transformers.EuroBertConfig(**sizes | more | theta), kind
+    sizes |= {"type_vocab_size": rng.choice((1, 2)), "layer_norm_eps": rng.choice((1e-12, 1e-3))}
+    cls = transformers.NomicBertConfig if family == "nomic_bert" else transformers.JinaEmbeddingsV3Config
+    return cls(**sizes | theta), kind
+
+
+def random_more_picture(family, rng):
+    heads, patch = rng.choice((1, 2, 4)), rng.choice((2, 3, 5))
+    sizes = {"hidden_size": heads * rng.choice((4, 8)), "num_hidden_layers": rng.choice((1, 2, 3)), "num_channels": rng.choice((1, 3)),
+             "num_attention_heads": heads, "patch_size": patch, "layer_norm_eps": rng.choice((1e-12, 1e-3)), "intermediate_size": 31,
+             "hidden_act": rng.choice(("gelu", "gelu_new", "relu", "silu")), "image_size": 4 * patch, "num_labels": 3}
+    if family == "deit":
+        return (transformers.DeiTConfig(**sizes, qkv_bias=rng.random() < 0.6),
+                rng.choice(("DeiTForImageClassification", "DeiTForImageClassificationWithTeacher", "DeiTModel")),
+                (sizes["num_channels"], 4 * patch, 4 * patch))
+    has_bias = rng.random() < 0.6
+    more = {"num_register_tokens": rng.choice((0, 2)), "query_bias": has_bias, "value_bias": has_bias, "key_bias": rng.random() < 0.4,
+            "proj_bias": rng.random() < 0.6, "mlp_bias": rng.random() < 0.6, "use_gated_mlp": rng.random() < 0.4,
+            "rope_theta": rng.choice((100.0, 30.0)), "layerscale_value": rng.choice((0.5, 1.0))}
+    return (transformers.DINOv3ViTConfig(**sizes | more), "DINOv3ViTModel",
+            (sizes["num_channels"], rng.randrange(patch, 6 * patch), rng.randrange(patch, 6 * patch)))
+
+
+def check_more(args, family, directory, i, rng):
+    """A random model of MORE: what transformers also has. Returns the worst share of a bound, and its name."""
+    mask, types, size = None, [], "picture"
+    torch.manual_seed(i)
+    if family in MORE_PICTURES:
+        config, cls, shape = random_more_picture(family, rng)
+        model = getattr(transformers, cls)._from_config(config, attn_implementation="eager")
+        given = np.random.default_rng(i).normal(size=shape).astype(np.float32)
+        directory.mkdir()
+        np.save(directory / "pixels.npy", given)
+        options = ["--image", str(directory / "pixels.npy")]
+    else:
+        config, kind = random_more(family, rng)
+        automatic = getattr(transformers, f"AutoModelFor{kind}") if kind else transformers.AutoModel
+        model = automatic.from_config(config, attn_implementation="eager")
+        given, mask = random_text(config, family, rng), None
+        mask, size = random_mask(config, len(given[0]), rng), f"{len(given[0])} tokens"
+        options = tokens(*given) + key_mask(mask)
+    peers.draw_weights(model.eval()).save_pretrained(directory)
+    single = run_transformers(model, given, mask)
+    peers.to_double(model)
+    double = run_transformers(model, given, mask)
+    found = stack(run_tool(args.tool, directory, *options))
+    if "final" in found and family in MORE:
+        found["hidden"][-1] = found["final"]  # transformers' last hidden state is after the final norm
+    worst = (0.0, "")
+    assert "logits" in found or "logits" not in double, "no logits"
+    for name, x in double.items():
+        ours = found[name].reshape(x.shape)
+        bound = 16 * np.abs(single[name] - x).max() + 4e-6 * np.abs(x).max()
+        worst = max(worst, (np.abs(ours - x).max() / bound, name))
+    return worst, f"{size:>9} {type(model).__name__}{' masked' if mask and 0 in mask else ''}"
+
+
 def random_picture(family, rng):
     """A config, whether it has a classifier, and the pixels of a picture."""
     heads, layers, patch, channels = rng.choice((1, 2, 3)), rng.choice((1, 2, 3)), rng.choice((2, 3, 5)), rng.choice((1, 3))
@@ -259,12 +334,17 @@ def random_text(config, family, rng):
 
 
 def check_random(args, scratch):
-    every = FAMILIES + PICTURES
+    every = FAMILIES + PICTURES + MORE + MORE_PICTURES
     for i in range(args.count):
         rng = random.Random(1000 * args.seed + i)
         family = args.family or every[i % len(every)]
         directory = pathlib.Path(scratch) / f"{i}"
         mask = None
+        if family in MORE + MORE_PICTURES:
+            worst, told = check_more(args, family, directory, i, rng)
+            print(f"{i:4} {family:21} {worst[0]:5.2f} of its bound: {worst[1]} {told}")
+            assert worst[0] <= 1
+            continue
         if family in PICTURES:
             config, has_classifier, shape = random_picture(family, rng)
             model = make(directory, config, i, "ImageClassification" if has_classifier else None)
@@ -290,7 +370,7 @@ def check_random(args, scratch):
 
 def main():
     parser = peers.options(__doc__, 40)
-    parser.add_argument("--family", choices=FAMILIES + PICTURES)
+    parser.add_argument("--family", choices=FAMILIES + PICTURES + MORE + MORE_PICTURES)
     parser.add_argument("--models")
     args = parser.parse_args()
     if args.models:

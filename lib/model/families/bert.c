@@ -92,6 +92,22 @@ static const struct attn_weight_rule roberta_rules[] = {
     IGNORED("/lm_head.bias"),
 };
 
+static const struct attn_weight_rule mpnet_rules[] = {
+    WORDS_AND_POSITIONS,
+    NORM("embeddings.LayerNorm", "B", ATTN_PART_EMBED_NORM, MODEL(ln_embed.w), MODEL(ln_embed.b)),
+    TABLE("encoder.relative_attention_bias.weight", "bH", ATTN_PART_RELATIVE_BIAS, relative_bias),
+    THREE_MAPS("encoder.layer.#.attention.attn.", ""),
+    OUT_MAP("encoder.layer.#.attention.attn.o"),
+    BLOCK_NORM("encoder.layer.#.attention.LayerNorm", ATTN_PART_MID_NORM, mid_norm),
+    PLAIN_MLP("encoder.layer.#.", "intermediate.dense", "output.dense"),
+    BLOCK_NORM("encoder.layer.#.output.LayerNorm", ATTN_PART_END_NORM, end_norm),
+    HEAD("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder",
+         "/lm_head.decoder.bias|/lm_head.bias"),
+    CLASS_HEADS("/classifier.dense", "/classifier.out_proj"),
+    HEADS_OF_TASKS,
+    IGNORED("/lm_head.bias"),
+};
+
 static const struct attn_weight_rule distilbert_rules[] = {
     EMBEDDING,
     THREE_MAPS("transformer.layer.#.attention.", "_lin"),
@@ -135,6 +151,58 @@ static const struct attn_weight_rule albert_rules[] = {
     IGNORED_MAP("/sop_classifier.classifier"),
 };
 
+/* The frame of Nomic, under the names of published files and of transformers 5. */
+#define EITHER(one, other, shape, part, bias_shape, bias_part, map)                                \
+    {one ".weight|" other ".weight", shape, part, ATTN_WEIGHT_OUT_IN, WEIGHT_OF(map)},             \
+        VECTOR(one ".bias|" other ".bias", bias_shape, bias_part, BIAS_OF(map))
+#define EITHER_NORM(one, other, part, norm)                                                        \
+    VECTOR(one ".weight|" other ".weight", "D", part, NORM_W(norm)),                               \
+        VECTOR(one ".bias|" other ".bias", "D", part, NORM_B(norm))
+#define APART(name, shape, map)                                                                    \
+    LINEAR("layers.#.self_attn." name, shape "D", ATTN_PART_PROJECTIONS_APART, shape,              \
+           ATTN_PART_PROJECTIONS_APART, map)
+#define LAYERS_OF_NOMIC(attention, up, up_too, down)                                               \
+    TABLE("embeddings.word_embeddings.weight", "VB", ATTN_PART_EMBEDDING, embed),                  \
+        TABLE("embeddings.token_type_embeddings.weight", "TB", ATTN_PART_TYPES, types),            \
+        VECTOR("emb_ln.weight|embeddings.LayerNorm.weight", "B", ATTN_PART_EMBED_NORM,             \
+               MODEL(ln_embed.w)),                                                                 \
+        VECTOR("emb_ln.bias|embeddings.LayerNorm.bias", "B", ATTN_PART_EMBED_NORM,                 \
+               MODEL(ln_embed.b)),                                                                 \
+        APART("q_proj", "Q", q), APART("k_proj", "K", k), APART("v_proj", "W", v),                 \
+        FUSED("encoder.layers.#." attention ".Wqkv.weight", "AD", ATTN_PART_PROJECTIONS,           \
+              QKV_ROWS),                                                                           \
+        FUSED("encoder.layers.#." attention ".Wqkv.bias", "A", ATTN_PART_QKV_BIAS, QKV_ROWS),      \
+        EITHER("encoder.layers.#." attention ".out_proj", "layers.#.self_attn.o_proj", "DZ",       \
+               ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),                                  \
+        EITHER_NORM("encoder.layers.#.norm1", "layers.#.post_attention_layernorm",                 \
+                    ATTN_PART_MID_NORM, mid_norm),                                                 \
+        EITHER("encoder.layers.#.mlp." up, "layers.#.mlp." up_too, "FD", ATTN_PART_MLP, "F",       \
+               ATTN_PART_MLP_BIAS, mlp_in),                                                        \
+        EITHER("encoder.layers.#.mlp.fc2", "layers.#.mlp." down, "DF", ATTN_PART_MLP, "D",         \
+               ATTN_PART_MLP_BIAS, mlp_out),                                                       \
+        EITHER_NORM("encoder.layers.#.norm2", "layers.#.post_mlp_layernorm", ATTN_PART_END_NORM,   \
+                    end_norm)
+
+static const struct attn_weight_rule nomic_rules[] = {
+    LAYERS_OF_NOMIC("attn", "fc11", "up_proj", "down_proj"),
+    EITHER("encoder.layers.#.mlp.fc12", "layers.#.mlp.gate_proj", "FD", ATTN_PART_MLP_GATE, "F",
+           ATTN_PART_MLP_GATE_BIAS, mlp_gate),
+    HEAD("cls.predictions.transform.dense", "cls.predictions.transform.layer_norm",
+         "cls.predictions.decoder", "/cls.predictions.decoder.bias|/cls.predictions.bias"),
+    CLASS_HEADS("pooler.dense", "/classifier"),
+    HEADS_OF_TASKS,
+    IGNORED("/cls.predictions.bias"),
+};
+
+static const struct attn_weight_rule jina_v3_rules[] = {
+    LAYERS_OF_NOMIC("mixer", "fc1", "fc1", "fc2"),
+    HEAD("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder",
+         "/lm_head.decoder.bias|/lm_head.bias"),
+    CLASS_HEADS("/classifier.dense", "/classifier.out_proj"),
+    HEADS_OF_TASKS,
+    IGNORED("/lm_head.bias"),
+};
+
 /* --- configs ---------------------------------------------------------------------------------- */
 
 static enum attn_status read_bert(ATTN_CONFIG_ARGS)
@@ -155,12 +223,13 @@ static enum attn_status read_bert(ATTN_CONFIG_ARGS)
     return ATTN_OK;
 }
 
-#define BLOCK_OF_BERT                                                                              \
+#define FRAME_OF_BERT                                                                              \
     .is_encoder = true, .norm = ATTN_NORM_LAYERNORM, .norm_place = ATTN_NORM_SUM,                  \
-    .norm_eps = 1e-12F, .has_embed_norm = true, .positions = ATTN_POSITIONS_LEARNED,               \
-    .has_projections = true, .has_qkv_bias = true, .has_out_proj = true, .has_out_bias = true,     \
-    .has_mlp_bias = true, .has_residual = true, .has_head_bias = true, .output = ATTN_OUTPUT_TIED, \
-    .has_output_bias = true, .n_ctx = 512
+    .has_embed_norm = true, .has_projections = true, .has_out_proj = true, .has_residual = true,   \
+    .has_head_bias = true, .output = ATTN_OUTPUT_TIED, .has_output_bias = true
+#define BIASES .has_qkv_bias = true, .has_out_bias = true, .has_mlp_bias = true
+#define BLOCK_OF_BERT                                                                              \
+    FRAME_OF_BERT, BIASES, .norm_eps = 1e-12F, .positions = ATTN_POSITIONS_LEARNED, .n_ctx = 512
 #define GELU .act_fn = "gelu"
 #define BASE GELU, .d_model = 768, .d_mlp = 3072, .n_layer = 12, .n_head = 12
 
@@ -173,13 +242,9 @@ const struct attn_family attn_family_bert = {
 /* Traps: positions count from pad_token_id + 1 and skip pad tokens anywhere in the text, so the
  * table has pad_token_id + 1 rows more than there are positions. The head's activation is always
  * gelu, whatever the blocks use. */
-static enum attn_status read_roberta(ATTN_CONFIG_ARGS)
+static enum attn_status set_padding(const struct attn_json *json, size_t pad,
+                                    struct attn_config *config, struct attn_error *err)
 {
-    size_t pad = 1;
-
-    ATTN_TRY(attn_json_get_size(json, attn_json_root(json), "pad_token_id", 0, ATTN_MAX_VOCAB, &pad,
-                                err));
-    ATTN_TRY(read_bert(json, form, config, layers, err));
     if (pad + 1 >= config->n_ctx)
         return attn_json_refuse(json, err, ATTN_FORMAT, "max_position_embeddings",
                                 "is %zu, expected more than pad_token_id + 1, %zu", config->n_ctx,
@@ -187,6 +252,16 @@ static enum attn_status read_roberta(ATTN_CONFIG_ARGS)
     config->first_position = pad + 1;
     config->n_ctx -= config->first_position;
     return ATTN_OK;
+}
+
+static enum attn_status read_roberta(ATTN_CONFIG_ARGS)
+{
+    size_t pad = 1;
+
+    ATTN_TRY(attn_json_get_size(json, attn_json_root(json), "pad_token_id", 0, ATTN_MAX_VOCAB, &pad,
+                                err));
+    ATTN_TRY(read_bert(json, form, config, layers, err));
+    return set_padding(json, pad, config, err);
 }
 
 #define LIKE_ROBERTA(type, for_what, size)                                                         \
@@ -200,6 +275,28 @@ const struct attn_family attn_family_roberta = {LIKE_ROBERTA("roberta", "Roberta
 const struct attn_family attn_family_xlm_roberta = {
     LIKE_ROBERTA("xlm-roberta", "XLMRoberta", 30522)};
 const struct attn_family attn_family_camembert = {LIKE_ROBERTA("camembert", "Camembert", 30522)};
+
+/* --- MPNet ------------------------------------------------------------------------------------ */
+
+/* Traps: the padding token of positions is 1, whatever pad_token_id says, and the buckets are
+ * T5's 32 up to a distance of 128: relative_attention_num_buckets only sizes their table. */
+static enum attn_status read_mpnet(ATTN_CONFIG_ARGS)
+{
+    enum { MOST = 1 << 15 };
+
+    ATTN_TRY(read_bert(json, form, config, layers, err));
+    ATTN_TRY(set_padding(json, 1, config, err));
+    ATTN_TRY(attn_family_add_buckets(json, config, layers, err));
+    return attn_json_get_size(json, attn_json_root(json), "relative_attention_num_buckets",
+                              config->stack.n_bucket, MOST, &config->stack.n_bucket, err);
+}
+
+const struct attn_family attn_family_mpnet = {
+    FAMILY("mpnet", "MPNet", "mpnet.", mpnet_rules), .read_config = read_mpnet,
+    WITH_CLASSES("tanh"),
+    .form = {KEYS_OF_BERT,
+             .defaults = {BLOCK_OF_BERT, BASE, .n_vocab = 30527, .head_act_fn = "gelu",
+                          .stack.n_bucket = 32, .stack.bucket_distance = 128}}};
 
 /* --- DistilBERT ------------------------------------------------------------------------------- */
 
@@ -263,6 +360,66 @@ const struct attn_family attn_family_albert = {
              .defaults = {BLOCK_OF_BERT, .n_vocab = 30000, .d_model = 4096, .d_mlp = 16384,
                           .n_layer = 12, .n_head = 64, .n_type = 2, .d_embed = 128,
                           .has_embed_map = true, .n_group = 1, .act_fn = "gelu_new"}}};
+
+/* --- Nomic and Jina --------------------------------------------------------------------------- */
+
+/*
+ * BERT's block with rotary positions (configuration_nomic_bert.py, modeling_nomic_bert.py, and the
+ * files of jina_embeddings_v3). Nomic has no biases and a gated MLP: fc2(act(fc12 x) * (fc11 x)).
+ * Trap: published configs have the keys of GPT-2, which transformers 5 ignores; its defaults are
+ * right for the models of 2024.
+ */
+static const struct attn_config_names published_names = {"vocab_size", "n_embd", "n_inner",
+                                                         "n_layer",    "n_head", "n_positions"};
+
+static const struct attn_config_extra of_other_nomic[] = {
+    {"prenorm", ATTN_WISH_TRUE},
+    {"rotary_emb_interleaved", ATTN_WISH_TRUE},
+    {"rotary_emb_fraction", ATTN_WISH_FACTOR},
+    {"qkv_proj_bias", ATTN_WISH_TRUE},
+    {"mlp_fc1_bias", ATTN_WISH_TRUE},
+    {"mlp_fc2_bias", ATTN_WISH_TRUE},
+    {"moe_every_n_layers", ATTN_WISH_ABOVE_ZERO},
+    {.key = NULL},
+};
+
+static enum attn_status read_rotary_bert(ATTN_CONFIG_ARGS)
+{
+    const struct attn_node *root = attn_json_root(json);
+    struct attn_config_form own = *form;
+    const char *activation = "swiglu";
+    double share = 1;
+
+    if (form->refused && attn_config_find_given(root, "n_embd")) {
+        own.names = &published_names;
+        own.eps_key = "layer_norm_epsilon";
+        ATTN_TRY(attn_json_get_string(json, root, "activation_function", &activation, err));
+        ATTN_TRY(attn_json_get_double(json, root, "rotary_emb_fraction", 0, 1, &share, err));
+        if (strcmp(activation, "swiglu") != 0)
+            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "activation_function",
+                                    "is '%s', this version reads 'swiglu'",
+                                    attn_quote_string(activation).text);
+        if (share != 1)
+            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "rotary_emb_fraction",
+                                    "is %.15g, this version reads 1", share);
+    }
+    return read_bert(json, &own, config, layers, err);
+}
+
+const struct attn_family attn_family_nomic_bert = {
+    FAMILY("nomic_bert", "NomicBert", "nomic_bert.", nomic_rules), .read_config = read_rotary_bert,
+    WITH_CLASSES("tanh"),
+    .form = {KEYS_OF_BERT, .width_key = "head_dim", .refused = of_other_nomic,
+             .rope = {TURNS("rotary_emb_base", 1000, 1)},
+             .defaults = {FRAME_OF_BERT, .has_gated_mlp = true, .act_fn = "silu", .n_type = 2,
+                          SIZES(30528, 768, 3072, 12, 12, 0, 0, 2048, 1e-12F)}}};
+
+const struct attn_family attn_family_jina_embeddings_v3 = {
+    FAMILY("jina_embeddings_v3", "JinaEmbeddingsV3", "roberta.", jina_v3_rules),
+    .read_config = read_rotary_bert, WITH_CLASSES("tanh"),
+    .form = {KEYS_OF_BERT, ROPE(20000, 1),
+             .defaults = {FRAME_OF_BERT, BIASES, GELU, .n_type = 1, .head_act_fn = "gelu",
+                          SIZES(250002, 1024, 4096, 24, 16, 0, 0, 8194, 1e-5F)}}};
 
 /* --- ESM -------------------------------------------------------------------------------------- */
 

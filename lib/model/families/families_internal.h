@@ -132,6 +132,13 @@
     .part = "q, k and v",                                                                          \
     .difference = "all of q, all of k, all of v, where Hugging Face goes head by head"
 
+/* --- Buckets of relative positions ------------------------------------------------------------ */
+
+/* Adds the bias of scores to the layers of CONFIG, which has the number of buckets and their
+ * distance. The file has its table (ATTN_PART_RELATIVE_BIAS). */
+enum attn_status attn_family_add_buckets(const struct attn_json *json, struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err);
+
 /* --- GGUF ------------------------------------------------------------------------------------- */
 
 /* Returns the rules for the names of tensors in GGUF files, as a family without other fields. */

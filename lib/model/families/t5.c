@@ -86,21 +86,12 @@ static uint16_t bucket_of(const struct attn_config *config, double distance)
     return (uint16_t)(first + (bucket < n - 1 ? bucket : n - 1));
 }
 
-static enum attn_status add_buckets(const struct attn_json *json, struct attn_config *config,
-                                    struct attn_config_layers *layers, struct attn_error *err)
+enum attn_status attn_family_add_buckets(const struct attn_json *json, struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err)
 {
-    enum { MOST = 1 << 15 };
-    const struct attn_node *root = attn_json_root(json);
     const size_t n_bias = config->stack.has_bias_in_layers ? config->n_layer : 1;
-    size_t far;
+    const size_t far = config->stack.bucket_distance;
 
-    config->stack.n_bucket = 32;
-    config->stack.bucket_distance = 128;
-    ATTN_TRY(attn_json_get_size(json, root, "relative_attention_num_buckets", 4, MOST,
-                                &config->stack.n_bucket, err));
-    ATTN_TRY(attn_json_get_size(json, root, "relative_attention_max_distance", 2, MOST,
-                                &config->stack.bucket_distance, err));
-    far = config->stack.bucket_distance;
     if (config->stack.n_bucket % 2 != 0 || far <= config->stack.n_bucket / 2)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'%s' has %zu buckets for distances up to %zu, expected an even "
@@ -123,6 +114,20 @@ static enum attn_status add_buckets(const struct attn_json *json, struct attn_co
         layers->attention[layer].bias =
             layers->is_cross[layer] ? NULL : attn_config_bias(layers, layer % n_bias);
     return ATTN_OK;
+}
+
+/* Reads the keys of the buckets. */
+static enum attn_status read_buckets(const struct attn_json *json, struct attn_config *config,
+                                     struct attn_config_layers *layers, struct attn_error *err)
+{
+    enum { MOST = 1 << 15 };
+    const struct attn_node *root = attn_json_root(json);
+
+    ATTN_TRY(attn_json_get_size(json, root, "relative_attention_num_buckets", 4, MOST,
+                                &config->stack.n_bucket, err));
+    ATTN_TRY(attn_json_get_size(json, root, "relative_attention_max_distance", 2, MOST,
+                                &config->stack.bucket_distance, err));
+    return attn_family_add_buckets(json, config, layers, err);
 }
 
 /* --- configs ---------------------------------------------------------------------------------- */
@@ -158,7 +163,7 @@ static enum attn_status read_stack(ATTN_CONFIG_ARGS)
         attn_config_pair_layers(config, layers);
     else
         config->output = ATTN_OUTPUT_NONE;
-    return add_buckets(json, config, layers, err);
+    return read_buckets(json, config, layers, err);
 }
 
 static enum attn_status read_decoder(ATTN_CONFIG_ARGS)
@@ -189,7 +194,8 @@ static const struct attn_config_names encoder_names = {NAMES("num_layers")};
 
 #define DEFAULTS                                                                                   \
     ATTN_BLOCK, .norm = ATTN_NORM_RMSNORM, .norm_eps = 1e-6F, .act_fn = "relu", .d_model = 512,    \
-                .d_head = 64, .n_ctx = SIZE_MAX, .output = ATTN_OUTPUT_TIED
+                .d_head = 64, .n_ctx = SIZE_MAX, .output = ATTN_OUTPUT_TIED, .stack.n_bucket = 32, \
+                .stack.bucket_distance = 128
 #define T5 DEFAULTS, .n_vocab = 32128, .d_mlp = 2048, .n_layer = 6, .n_head = 8
 #define MT5                                                                                        \
     DEFAULTS, .n_vocab = 250112, .d_mlp = 1024, .n_layer = 8, .n_head = 6, .has_gated_mlp = true

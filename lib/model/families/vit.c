@@ -57,19 +57,28 @@
     CLASSES("/classifier", ATTN_PART_CLASS), IGNORED("embeddings.mask_token"),                     \
         IGNORED("pooler.dense.weight"), IGNORED("pooler.dense.bias")
 
-static const struct attn_weight_rule vit_rules[] = {
-    EMBEDDING,
-    EITHER_NORM("encoder.layer.#.layernorm_before", "layers.#.layernorm_before", ATTN_PART_NORM,
-                ln1),
-    ATTENTION("layers"),
-    EITHER_NORM("encoder.layer.#.layernorm_after", "layers.#.layernorm_after", ATTN_PART_MLP_NORM,
-                ln2),
-    EITHER("encoder.layer.#.intermediate.dense", "layers.#.mlp.fc1", "FD", ATTN_PART_MLP, "F",
-           ATTN_PART_MLP_BIAS, mlp_in),
-    EITHER("encoder.layer.#.output.dense", "layers.#.mlp.fc2", "DF", ATTN_PART_MLP, "D",
-           ATTN_PART_MLP_BIAS, mlp_out),
-    FINAL_LAYER_NORM("layernorm"),
-    CLASSIFIER,
+#define VIT                                                                                        \
+    EMBEDDING,                                                                                     \
+        EITHER_NORM("encoder.layer.#.layernorm_before", "layers.#.layernorm_before",               \
+                    ATTN_PART_NORM, ln1),                                                          \
+        ATTENTION("layers"),                                                                       \
+        EITHER_NORM("encoder.layer.#.layernorm_after", "layers.#.layernorm_after",                 \
+                    ATTN_PART_MLP_NORM, ln2),                                                      \
+        EITHER("encoder.layer.#.intermediate.dense", "layers.#.mlp.fc1", "FD", ATTN_PART_MLP, "F", \
+               ATTN_PART_MLP_BIAS, mlp_in),                                                        \
+        EITHER("encoder.layer.#.output.dense", "layers.#.mlp.fc2", "DF", ATTN_PART_MLP, "D",       \
+               ATTN_PART_MLP_BIAS, mlp_out),                                                       \
+        FINAL_LAYER_NORM("layernorm"), CLASSIFIER
+
+static const struct attn_weight_rule vit_rules[] = {VIT};
+
+static const struct attn_weight_rule deit_rules[] = {
+    VECTOR("embeddings.distillation_token", "11D", ATTN_PART_REGISTERS, MODEL(registers)),
+    VIT,
+    MATRIX("/cls_classifier.weight", "YD", ATTN_PART_SECOND_CLASS, unembed),
+    VECTOR("/cls_classifier.bias", "Y", ATTN_PART_SECOND_CLASS, MODEL(unembed.bias)),
+    MATRIX("/distillation_classifier.weight", "YD", ATTN_PART_SECOND_CLASS, head),
+    VECTOR("/distillation_classifier.bias", "Y", ATTN_PART_SECOND_CLASS, MODEL(head.bias)),
 };
 
 /* The MLP, plain or SwiGLU. */
@@ -108,6 +117,35 @@ static const struct attn_weight_rule registers_rules[] = {
     LAYERS_OF_DINOV2,
     FINAL_LAYER_NORM("layernorm"),
     CLASSIFIER,
+};
+
+/* DINOv3's blocks, under the names of files and of transformers 5 in memory. */
+#define BOTH(name) "layer.#." name "|model.layer.#." name
+#define MAP_OF_BOTH(name, shape, part, bias_shape, bias_part, map)                                 \
+    {BOTH(name ".weight"), shape, part, ATTN_WEIGHT_OUT_IN, WEIGHT_OF(map)},                       \
+        VECTOR(BOTH(name ".bias"), bias_shape, bias_part, BIAS_OF(map))
+#define NORM_OF_BOTH(name, part, norm)                                                             \
+    VECTOR(BOTH(name ".weight"), "D", part, NORM_W(norm)),                                         \
+        VECTOR(BOTH(name ".bias"), "D", part, NORM_B(norm))
+
+static const struct attn_weight_rule dinov3_rules[] = {
+    VECTOR("embeddings.cls_token", "11D", ATTN_PART_EMBEDDING, MODEL(cls)),
+    PATCHES("embeddings.patch_embeddings"),
+    VECTOR("embeddings.patch_embeddings.bias", "D", ATTN_PART_EMBEDDING, MODEL(patches.bias)),
+    VECTOR("embeddings.register_tokens", "1RD", ATTN_PART_REGISTERS, MODEL(registers)),
+    NORM_OF_BOTH("norm1", ATTN_PART_NORM, ln1),
+    MAP_OF_BOTH("attention.q_proj", "QD", ATTN_PART_PROJECTIONS, "Q", ATTN_PART_QKV_BIAS, q),
+    MAP_OF_BOTH("attention.k_proj", "KD", ATTN_PART_PROJECTIONS, "K", ATTN_PART_KEY_BIAS, k),
+    MAP_OF_BOTH("attention.v_proj", "WD", ATTN_PART_PROJECTIONS, "W", ATTN_PART_QKV_BIAS, v),
+    MAP_OF_BOTH("attention.o_proj", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
+    VECTOR(BOTH("layer_scale1.lambda1"), "D", ATTN_PART_LAYER_SCALE, NORM_W(attn_scale)),
+    NORM_OF_BOTH("norm2", ATTN_PART_MLP_NORM, ln2),
+    MAP_OF_BOTH("mlp.gate_proj", "FD", ATTN_PART_MLP_GATE, "F", ATTN_PART_MLP_GATE_BIAS, mlp_gate),
+    MAP_OF_BOTH("mlp.up_proj", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),
+    MAP_OF_BOTH("mlp.down_proj", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out),
+    VECTOR(BOTH("layer_scale2.lambda1"), "D", ATTN_PART_LAYER_SCALE, NORM_W(mlp_scale)),
+    FINAL_LAYER_NORM("norm"),
+    IGNORED("embeddings.mask_token"),
 };
 
 #define CLIP                                                                                       \
@@ -249,7 +287,7 @@ static enum attn_status read_vit(ATTN_CONFIG_ARGS)
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
     config->output = ATTN_OUTPUT_OWN; /* regardless of tie_word_embeddings */
     if (config->image.resample == ATTN_RESAMPLE_NONE)
-        config->n_ctx = 1 + attn_image_n_patch(&config->image);
+        config->n_ctx = attn_image_n_placed(&config->image) + attn_image_n_patch(&config->image);
     ATTN_TRY(
         attn_json_get_bool(json, attn_json_root(json), "qkv_bias", &config->has_qkv_bias, err));
     config->task = ATTN_TASK_SEQUENCE;
@@ -279,6 +317,29 @@ const struct attn_family attn_family_vit = {
              .defaults = {BLOCK_OF_VIT, BASE, A_CLASSIFIER, .d_mlp = 3072, .act_fn = "gelu",
                           .norm_eps = 1e-12F, .n_ctx = SIZE_MAX,
                           .image = {IMAGE_OF(16), .resample = ATTN_RESAMPLE_OTHERS,
+                                    .pooling = ATTN_POOLING_FIRST}}}};
+
+/* --- DeiT ------------------------------------------------------------------------------------- */
+
+/* Trap: DeiTForImageClassification reads [CLS] alone, and ...WithTeacher is the mean of two
+ * classifiers, of [CLS] and of [DIST]. */
+static enum attn_status read_deit(ATTN_CONFIG_ARGS)
+{
+    const struct attn_node *list = attn_node_find(attn_json_root(json), "architectures");
+    const struct attn_node *item = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
+    const char *name = item ? attn_node_string(item) : NULL;
+
+    if (name && strcmp(name, "DeiTForImageClassificationWithTeacher") == 0)
+        config->image.pooling = ATTN_POOLING_FIRST_TWO;
+    return read_vit(json, form, config, layers, err);
+}
+
+const struct attn_family attn_family_deit = {
+    FAMILY("deit", "DeiT", "deit.", deit_rules), .read_config = read_deit,
+    .form = {KEYS_OF_BERT, .names = &vit_names,
+             .defaults = {BLOCK_OF_VIT, BASE, A_CLASSIFIER, .d_mlp = 3072, .act_fn = "gelu",
+                          .norm_eps = 1e-12F, .n_ctx = SIZE_MAX,
+                          .image = {IMAGE_OF(16), .n_register = 1, .is_distilled = true,
                                     .pooling = ATTN_POOLING_FIRST}}}};
 
 /* --- DINOv2 ----------------------------------------------------------------------------------- */
@@ -334,6 +395,55 @@ const struct attn_family attn_family_dinov2_with_registers = {
              .defaults = {DEFAULTS_OF_DINOV2, .image = {IMAGE_OF(16), .n_register = 4,
                                                         .resample = ATTN_RESAMPLE_ANTIALIAS,
                                                         .pooling = ATTN_POOLING_FIRST_AND_MEAN}}}};
+
+/* --- DINOv3 ----------------------------------------------------------------------------------- */
+
+/* Traps: there is no table of positions, so pictures may have any size; only patches are rotated,
+ * rows before columns; `pos_embed_*` apply in training alone; key_bias is false if absent. */
+static enum attn_status read_dinov3(ATTN_CONFIG_ARGS)
+{
+    const struct attn_node *root = attn_json_root(json);
+    double theta = 100;
+    bool has_value_bias = true;
+
+    ATTN_TRY(read_image(json, &config->image, err));
+    ATTN_TRY(attn_json_get_size(json, root, "num_register_tokens", 0, ATTN_MAX_WIDTH,
+                                &config->image.n_register, err));
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    ATTN_TRY(attn_json_get_bool(json, root, "value_bias", &has_value_bias, err));
+    if (has_value_bias != config->has_qkv_bias)
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "value_bias",
+                                "is %s, expected the same as query_bias",
+                                has_value_bias ? "true" : "false");
+    if (config->d_head % 4 != 0)
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "num_attention_heads",
+                                "makes heads of width %zu, expected a multiple of 4",
+                                config->d_head);
+    ATTN_TRY(attn_json_get_double(json, root, "rope_theta", 1, 1e30, &theta, err));
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        layers->rope[layer] =
+            (struct attn_rope){.d_rotary = config->d_head,
+                               .theta = theta,
+                               .sections = {0, config->d_head / 4, config->d_head / 4},
+                               .is_axial = true,
+                               .is_centred = true};
+    config->image.height = config->image.width = 0;
+    config->output = ATTN_OUTPUT_NONE;
+    return ATTN_OK;
+}
+
+const struct attn_family attn_family_dinov3_vit = {
+    FAMILY("dinov3_vit", "DINOv3ViT", NULL, dinov3_rules), .read_config = read_dinov3,
+    .form = {KEYS_OF_BERT, .names = &vit_names,
+             ATTN_SWITCHES(ATTN_QKV_BIAS("query_bias"), ATTN_FLAG("key_bias", has_key_bias),
+                           ATTN_FLAG("proj_bias", has_out_bias), ATTN_MLP_BIAS("mlp_bias"),
+                           ATTN_FLAG("use_gated_mlp", has_gated_mlp)),
+             .defaults = {ATTN_BLOCK, .is_encoder = true, .norm = ATTN_NORM_LAYERNORM,
+                          .positions = ATTN_POSITIONS_ROTARY, .has_qkv_bias = true,
+                          .has_out_bias = true, .has_mlp_bias = true, .has_layer_scale = true,
+                          .d_model = 384, .d_mlp = 1536, .n_layer = 12, .n_head = 6,
+                          .act_fn = "gelu", .norm_eps = 1e-5F, .n_ctx = SIZE_MAX,
+                          .image = {IMAGE_OF(16)}}}};
 
 /* --- CLIP's tower for pictures ---------------------------------------------------------------- */
 
