@@ -56,13 +56,13 @@ const struct command command_models = {
         "albert, modernbert, nomic_bert, jina_embeddings_v3, eurobert, esm; t5, mt5,\n"
         "umt5, bart, mbart, marian, pegasus, m2m_100, blenderbot, whisper; vit, deit,\n"
         "dinov2, dinov2_with_registers, dinov3_vit, clip, clip_text_model,\n"
-        "clip_vision_model; attn; qwen2_vl_text, qwen2_5_vl_text, qwen3_vl_text,\n"
-        "qwen3_vl_moe_text; with pictures beside texts smolvlm, idefics3, gemma3,\n"
-        "paligemma, qwen2_vl, qwen2_5_vl, llava. Of others that read pictures or sound,\n"
-        "the part that reads texts: shieldgemma2, mistral3, idefics2, vipllava,\n"
-        "llava_next, llava_next_video, llava_onevision, video_llava, internvl, ovis2,\n"
-        "qwen3_vl, qwen3_vl_moe, aya_vision, cohere2_vision, voxtral, qwen2_audio,\n"
-        "granite_speech.\n",
+        "clip_vision_model, siglip, siglip_text_model, siglip_vision_model; attn;\n"
+        "qwen2_vl_text, qwen2_5_vl_text, qwen3_vl_text, qwen3_vl_moe_text; with pictures\n"
+        "beside texts smolvlm, idefics3, gemma3, paligemma, qwen2_vl, qwen2_5_vl, llava.\n"
+        "Of others that read pictures or sound, the part that reads texts: shieldgemma2,\n"
+        "mistral3, idefics2, vipllava, llava_next, llava_next_video, llava_onevision,\n"
+        "video_llava, internvl, ovis2, qwen3_vl, qwen3_vl_moe, aya_vision,\n"
+        "cohere2_vision, voxtral, qwen2_audio, granite_speech.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
     OPTION_PARTS(parts),

@@ -136,12 +136,13 @@ struct attn_forward {
     const int32_t *key_mask, *source_mask; /* masks of the options, or NULL */
     size_t n_key_mask, n_source_mask;
     struct attn_position_numbers positions; /* of the options */
-    int32_t *places; /* [3, n_position] of the patches of a picture, for DINOv3 */
-    size_t n_source; /* rows of the source that is set */
-    size_t n_cached; /* rows of the KV cache that may have been written */
-    size_t n_text;   /* positions of the complete text, if these are more than have been fed */
-    size_t n_turned; /* the text length by which keys in the cache were rotated */
-    size_t n_known;  /* number of tokens, from the first on, whose ids are known */
+    float *pool_rows; /* [(n + 2) * 3 d_model + d_mlp + n] of SigLIP's head, or NULL */
+    int32_t *places;  /* [3, n_position] of the patches of a picture, for DINOv3 */
+    size_t n_source;  /* rows of the source that is set */
+    size_t n_cached;  /* rows of the KV cache that may have been written */
+    size_t n_text;    /* positions of the complete text, if these are more than have been fed */
+    size_t n_turned;  /* the text length by which keys in the cache were rotated */
+    size_t n_known;   /* number of tokens, from the first on, whose ids are known */
     /* [n_position] these ids, kept if longer texts have other rotary factors; else NULL. */
     int32_t *ids;
     size_t n_edited; /* number of rows that edits changed */

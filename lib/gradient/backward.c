@@ -79,6 +79,10 @@ enum attn_status attn_backward_check(const struct attn_model *model,
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of logits, and '%s' has no output layer",
                               name.text);
+    if (config->has_pool_head)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the pooling head of '%s' has no gradients in this version",
+                              name.text);
     if (model->encoder)
         ATTN_TRY(check_layers(model->encoder, model->encoder->config.attention, rule, err));
     return check_layers(model, attention, rule, err);

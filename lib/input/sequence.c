@@ -330,6 +330,18 @@ enum attn_status attn_sequence_begin_target(const struct attn_request_reading *r
     return ATTN_OK;
 }
 
+enum attn_status attn_encoding_pad(const struct attn_config *config, struct attn_encoding *encoding,
+                                   struct attn_error *err)
+{
+    const int32_t pad = config->pad_id >= 0 ? (int32_t)config->pad_id : 1;
+
+    while (config->projected_id == ATTN_LAST_ROW && encoding->n < config->n_ctx) {
+        ATTN_TRY(attn_encoding_push(encoding, pad, 0, 0, err));
+        encoding->n_back++;
+    }
+    return ATTN_OK;
+}
+
 enum attn_status attn_sequence_finish(const struct attn_request_reading *reading,
                                       const struct attn_input *input,
                                       const struct attn_model *model,
@@ -356,6 +368,11 @@ enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
                           sequence, err));
     else
         ATTN_TRY(read_ids(reading, input, tokenizer, sequence, err));
+    if (attn_input_is_text(input) && model->config.projected_id == ATTN_LAST_ROW) {
+        ATTN_TRY(attn_encoding_pad(&model->config, &sequence->encoding, err));
+        sequence->ids = sequence->encoding.ids;
+        sequence->n = sequence->encoding.n;
+    }
     if (attn_input_is_text(input))
         ATTN_TRY(attn_sequence_begin_target(reading, model, false, sequence, err));
     return attn_sequence_finish(reading, input, model, tokenizer, sequence, err);

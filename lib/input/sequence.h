@@ -173,4 +173,9 @@ enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size
 enum attn_status attn_words_widen(const size_t *words, struct attn_selection *selection,
                                   enum attn_model_stack stack, struct attn_error *err);
 
+/* Appends tokens of padding up to n_ctx to ENCODING, a text of SigLIP, whose vector is that of the
+ * last token; the texts of other models of CONFIG are unchanged. */
+enum attn_status attn_encoding_pad(const struct attn_config *config, struct attn_encoding *encoding,
+                                   struct attn_error *err);
+
 #endif

@@ -337,7 +337,7 @@ size_t attn_config_pooled_row(const struct attn_config *config, const int32_t *i
         row--;
     if (config->d_projected == 0 || config->image.patch_height > 0)
         return row;
-    if (!ids)
+    if (!ids || config->projected_id == ATTN_LAST_ROW)
         return n - 1;
     for (size_t i = 0; i < n; i++) {
         if (config->projected_id != ATTN_LARGEST_ID && ids[i] == config->projected_id)
@@ -352,7 +352,8 @@ size_t attn_config_pooled_rows(const struct attn_config *config, const int32_t *
                                size_t *first)
 {
     const bool has_mean = attn_config_has_mean(config) ||
-                          config->pooling == ATTN_POOLING_FIRST_AND_MEAN || config->is_sentence;
+                          config->pooling == ATTN_POOLING_FIRST_AND_MEAN || config->is_sentence ||
+                          config->has_pool_head;
 
     *first = has_mean ? 0 : attn_config_pooled_row(config, ids, n);
     return has_mean ? n : config->pooling == ATTN_POOLING_FIRST_TWO ? 2 : 1;

@@ -83,8 +83,10 @@ struct attn_config {
     size_t d_projected; /* width of text_embed or image_embed, which is one row of ln_final, mapped;
                            0: no map */
     int32_t projected_id; /* text_embed is computed from the first token with this id;
-                             ATTN_LARGEST_ID: from the first token with the largest id in the text.
+                             ATTN_LARGEST_ID: from the first token with the largest id in the text;
+                           ATTN_LAST_ROW: from the last token.
                              image_embed is computed from the first row */
+    bool has_pool_head;   /* image_embed is computed by SigLIP's head, from all rows */
     struct attn_image_config image;
     const char *const *labels; /* [n_vocab] labels of a classifier, from `id2label`; or NULL */
     double logits_cap;         /* logits become cap * tanh(logits / cap); 0: no cap */

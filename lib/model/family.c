@@ -214,7 +214,7 @@ static const struct refused_type {
     /* pictures */
     {"swin swinv2 beit data2vec-vision donut-swin", "its scores have a bias of positions", NULL},
     {"vit_mae vit_msn ijepa", "it reads a part of the patches", NULL},
-    {"siglip siglip_vision_model siglip2 siglip2_vision_model", "its picture has no [CLS]", NULL},
+    {"siglip2 siglip2_vision_model", "its pictures are lists of patches of any shape", "siglip"},
     {"convnext convnextv2 dinov3_convnext resnet regnet bit efficientnet mobilenet_v1 mobilenet_v2 "
      "poolformer focalnet hgnet_v2",
      "an encoder of pictures without attention", NULL},
@@ -477,18 +477,20 @@ static enum attn_status read_of_two(struct attn_json *json, const struct attn_fa
     const enum attn_tower tower = asked == ATTN_TOWER_TEXT ? asked : ATTN_TOWER_IMAGE;
     const struct attn_node *section = NULL;
     const struct attn_family *its = attn_family_find(family->towers[tower]);
-    size_t d_projected = 512;
+    size_t d_projected = family->form.defaults.d_projected;
     enum attn_status status;
 
     if (!its)
         return refuse_type(json, family->towers[tower], false, err);
     ATTN_TRY(attn_config_refuse_extras(json, &family->form, err));
-    ATTN_TRY(attn_config_get_width(json, "projection_dim", &d_projected, err));
+    if (d_projected > 0)
+        ATTN_TRY(attn_config_get_width(json, "projection_dim", &d_projected, err));
     ATTN_TRY(find_section(json, tower, &section, err));
     attn_json_enter(json, section);
     status = read_tower(json, its, config, layers, err);
     attn_json_enter(json, NULL);
-    config->d_projected = d_projected;
+    if (d_projected > 0)
+        config->d_projected = d_projected;
     config->has_two_towers = true;
     return status;
 }

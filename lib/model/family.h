@@ -91,6 +91,7 @@ struct attn_tensor_files;
     X(OUTPUT_BIAS, UNEMBED, has_output &&is_vocabulary ? BIAS : PART,                              \
       has_output &&is_vocabulary && config->has_output_bias)                                       \
     X(PROJECTION, UNEMBED, PART, config->d_projected > 0) /* files of one tower may lack it */     \
+    X(POOL_HEAD, MLP, PART, config->has_pool_head)                                                 \
     X(LOGIT_SCALE, NONE, PART, config->has_two_towers)                                             \
     X(OUTPUT_BIAS_FOUND, UNEMBED, FOUND, config->output == ATTN_OUTPUT_OWN) /* also of labels */   \
     X(NORM_BIAS, NONE, BIAS,                                                                       \
@@ -238,7 +239,7 @@ struct attn_family {
     X(bert) X(roberta) X(xlm_roberta) X(camembert) X(mpnet) X(distilbert) X(electra) X(albert) \
     X(modernbert) X(nomic_bert) X(jina_embeddings_v3) X(eurobert) \
     X(esm) X(vit) X(deit) X(dinov2_with_registers) X(dinov2) X(dinov3_vit) X(clip) X(clip_text_model) \
-    X(clip_vision_model) \
+    X(clip_vision_model) X(siglip) X(siglip_text_model) X(siglip_vision_model) \
     X(attn) X(transformer_lens) X(hooked_transformer)
 /* clang-format on */
 

@@ -43,6 +43,6 @@ struct attn_image_config {
     size_t n_frame;            /* equal frames that a picture is read as; 0: 1 */
 };
 
-enum { ATTN_LARGEST_ID = -1 };
+enum { ATTN_LARGEST_ID = -1, ATTN_LAST_ROW = -2 };
 
 #endif

@@ -155,7 +155,9 @@ struct attn_zero_shot_labels {
     const char *const *names; /* [n] */
     const float *embeds;      /* [n, d_projected]: the vector of each */
     size_t n;
-    double scale; /* factor of the cosines */
+    double scale;  /* factor of the cosines */
+    bool has_bias; /* SigLIP: each label has a probability for itself, the sigmoid of its logit */
+    float bias;    /* is added to the scaled cosines */
 };
 
 /* Creates a classifier: MODEL, a tower or a sentence model, whose logits are the scaled cosines of
@@ -166,6 +168,10 @@ enum attn_status attn_model_zero_shot(const struct attn_model *model,
 
 /* Returns exp(logit_scale), the factor of cosines, of MODEL, the tower of texts. */
 double attn_model_logit_scale(const struct attn_model *model);
+
+/* Whether MODEL, the tower of texts, has a bias of logits, which is SigLIP's. *bias is its value.
+ */
+bool attn_model_logit_bias(const struct attn_model *model, float *bias);
 
 /* Returns the number format in which sessions multiply the weights, from attn_model_options. */
 enum attn_compute attn_model_compute(const struct attn_model *model);

@@ -3,6 +3,7 @@
  * or pictures.
  *
  *     logits[i] = exp(logit_scale) * cos(image_embed, text_embed of label i)
+ *         + logit_bias, in SigLIP
  *     logits[i] = cos(sentence_embed, sentence_embed of label i)
  *
  * The output layer divides the input's vector by its length. The lengths of the labels' vectors and
@@ -38,7 +39,7 @@ enum attn_status attn_model_zero_shot(const struct attn_model *model,
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     *made = *model;
-    made->label_rows = attn_alloc(labels->n, d * sizeof *made->label_rows, err);
+    made->label_rows = attn_alloc(labels->n, (d + 1) * sizeof *made->label_rows, err);
     made->label_names = attn_alloc(labels->n, sizeof *made->label_names, err);
     if (!made->label_rows || !made->label_names) {
         attn_free(made->label_rows);
@@ -49,6 +50,8 @@ enum attn_status attn_model_zero_shot(const struct attn_model *model,
     memcpy(made->label_names, labels->names, labels->n * sizeof *made->label_names);
     for (size_t i = 0; i < labels->n; i++)
         fill_row(labels->embeds + i * d, d, labels->scale, made->label_rows + i * d);
+    for (size_t i = 0; i < labels->n; i++)
+        made->label_rows[labels->n * d + i] = labels->bias;
     config = &made->config;
     config->n_vocab = labels->n;
     config->labels = made->label_names;
@@ -66,8 +69,26 @@ enum attn_status attn_model_zero_shot(const struct attn_model *model,
                                                         .row_stride = 1,
                                                         .col_stride = d,
                                                         .group = labels->n};
+    if (labels->has_bias) {
+        config->label_kind = ATTN_LABELS_MULTI;
+        config->has_output_bias = true;
+        made->weights.unembed.bias = (struct attn_vector){.data = made->label_rows + labels->n * d,
+                                                          .dtype = ATTN_DTYPE_F32,
+                                                          .n = labels->n,
+                                                          .group = labels->n};
+    }
     *labelled = made;
     return ATTN_OK;
+}
+
+bool attn_model_logit_bias(const struct attn_model *model, float *bias)
+{
+    const struct attn_vector *vector = &model->weights.logit_bias;
+
+    *bias = 0;
+    if (vector->data)
+        attn_kernels_find(ATTN_ISA_BEST)->convert(vector->data, vector->dtype, 1, bias);
+    return vector->data != NULL;
 }
 
 double attn_model_logit_scale(const struct attn_model *model)

@@ -99,6 +99,14 @@ static inline bool attn_block_linear_is_mlp(size_t linear)
                          sizeof(struct attn_linear);
 }
 
+/* The head of SigLIP's pictures: one query, which attends to all rows, and an MLP. */
+struct attn_pool_head {
+    struct attn_vector probe; /* [D], the input of the query; data is NULL if there is no head */
+    struct attn_linear qkv;   /* [D, 3 D]: all of q, all of k, all of v */
+    struct attn_linear out, mlp_in, mlp_out;
+    struct attn_norm_weights norm; /* before the MLP */
+};
+
 struct attn_weights {
     struct attn_tensor embed;          /* [V, De] */
     struct attn_tensor positions;      /* [first_position + n_ctx, De], or for pictures positions of
@@ -107,7 +115,9 @@ struct attn_weights {
     struct attn_tensor relative_bias;  /* [n_bucket, H]; data is NULL if there is none */
     struct attn_tensor types;          /* [n_type, De]; data is NULL if there are none */
     struct attn_tensor source_positions; /* [n_source, d_source]; data is NULL if there are none */
-    struct attn_tensor logit_scale;      /* [], for models with two towers */
+    struct attn_tensor logit_scale;      /* one number, for models with two towers */
+    struct attn_vector logit_bias;       /* [1] of SigLIP; data is NULL if there is none */
+    struct attn_pool_head pool;
     /* [n_layer * n_head] and [1], the regression for contacts. */
     struct attn_vector contacts, contacts_bias;
     /* [d_head / 2] rotary frequencies in the file; n is 0 if there are none. */

@@ -65,8 +65,10 @@ static enum attn_status encode_text(struct labelling *labelling, size_t i, struc
     options.special_tokens = labelling->reading->special_tokens;
     options.cancel = labelling->labels->options.cancel;
     labelling->names[i] = text;
-    return attn_tokenizer_encode(tokenizer, text, strlen(text), &options, &labelling->encodings[i],
-                                 err);
+    ATTN_TRY(attn_tokenizer_encode(tokenizer, text, strlen(text), &options,
+                                   &labelling->encodings[i], err));
+    return attn_encoding_pad(attn_model_config(labelling->labels->model), &labelling->encodings[i],
+                             err);
 }
 
 static enum attn_status use_ids(struct labelling *labelling, size_t i,
@@ -191,16 +193,17 @@ static enum attn_status make_host(const struct labelling *labelling, struct attn
     const struct attn_config *config = attn_model_config(host->model);
     const struct attn_model *texts =
         config->image.patch_height > 0 ? labelling->labels->model : host->model;
-    const struct attn_zero_shot_labels labels = {
+    struct attn_zero_shot_labels labels = {
         .names = labelling->names,
         .embeds = labelling->embeds,
         .n = labelling->n,
         .scale = config->is_sentence ? 1 : attn_model_logit_scale(texts)};
     struct attn_model *model = NULL;
     struct attn_host *made = attn_alloc(1, sizeof *made, err);
-    const enum attn_status status =
-        made ? attn_model_zero_shot(host->model, &labels, &model, err) : ATTN_NO_MEMORY;
+    enum attn_status status;
 
+    labels.has_bias = attn_model_logit_bias(texts, &labels.bias);
+    status = made ? attn_model_zero_shot(host->model, &labels, &model, err) : ATTN_NO_MEMORY;
     if (status != ATTN_OK) {
         attn_free(made);
         return status;

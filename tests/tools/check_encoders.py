@@ -26,8 +26,8 @@ from encoder_reference import forward, picture
 FAMILIES = ("bert", "roberta", "xlm-roberta", "distilbert", "electra", "albert", "modernbert")
 PICTURES = ("vit", "dinov2", "dinov2_with_registers", "clip_vision_model")
 # Compared with transformers alone: patterns, hidden states, the final rows and logits.
-MORE = ("mpnet", "nomic_bert", "jina_embeddings_v3", "eurobert")
-MORE_PICTURES = ("deit", "dinov3_vit")
+MORE = ("mpnet", "nomic_bert", "jina_embeddings_v3", "eurobert", "siglip_text_model")
+MORE_PICTURES = ("deit", "dinov3_vit", "siglip_vision_model")
 
 
 def tokens(ids, types=None):
@@ -158,6 +158,8 @@ def random_more(family, rng):
     if family == "mpnet":
         return transformers.MPNetConfig(**sizes, relative_attention_num_buckets=rng.choice((32, 40)),
                                         layer_norm_eps=rng.choice((1e-12, 1e-5))), kind
+    if family == "siglip_text_model":
+        return transformers.SiglipTextConfig(**sizes | {"max_position_embeddings": 25}, projection_size=rng.choice((7, sizes["hidden_size"]))), None
     if family == "eurobert":
         more = {"num_key_value_heads": rng.choice([g for g in (1, 2, 4) if heads % g == 0]), "head_dim": rng.choice((None, 4, 8)),
                 "attention_bias": rng.random() < 0.4, "mlp_bias": rng.random() < 0.4, "rms_norm_eps": rng.choice((1e-6, 1e-3)),
@@ -176,6 +178,9 @@ def random_more_picture(family, rng):
     if family == "deit":
         return (transformers.DeiTConfig(**sizes, qkv_bias=rng.random() < 0.6),
                 rng.choice(("DeiTForImageClassification", "DeiTForImageClassificationWithTeacher", "DeiTModel")),
+                (sizes["num_channels"], 4 * patch, 4 * patch))
+    if family == "siglip_vision_model":
+        return (transformers.SiglipVisionConfig(**sizes, vision_use_head=rng.random() < 0.8), "SiglipVisionModel",
                 (sizes["num_channels"], 4 * patch, 4 * patch))
     has_bias = rng.random() < 0.6
     more = {"num_register_tokens": rng.choice((0, 2)), "query_bias": has_bias, "value_bias": has_bias, "key_bias": rng.random() < 0.4,
@@ -198,8 +203,11 @@ def check_more(args, family, directory, i, rng):
         options = ["--image", str(directory / "pixels.npy")]
     else:
         config, kind = random_more(family, rng)
-        automatic = getattr(transformers, f"AutoModelFor{kind}") if kind else transformers.AutoModel
-        model = automatic.from_config(config, attn_implementation="eager")
+        if family == "siglip_text_model":
+            model = transformers.SiglipTextModel._from_config(config, attn_implementation="eager")
+        else:
+            automatic = getattr(transformers, f"AutoModelFor{kind}") if kind else transformers.AutoModel
+            model = automatic.from_config(config, attn_implementation="eager")
         given, mask = random_text(config, family, rng), None
         mask, size = random_mask(config, len(given[0]), rng), f"{len(given[0])} tokens"
         options = tokens(*given) + key_mask(mask)
@@ -208,7 +216,7 @@ def check_more(args, family, directory, i, rng):
     peers.to_double(model)
     double = run_transformers(model, given, mask)
     found = stack(run_tool(args.tool, directory, *options))
-    if "final" in found and family in MORE:
+    if family == "eurobert":
         found["hidden"][-1] = found["final"]  # transformers' last hidden state is after the final norm
     worst = (0.0, "")
     assert "logits" in found or "logits" not in double, "no logits"
@@ -288,6 +296,8 @@ def run_transformers(model, given, mask=None):
              "hidden": torch.cat(out.hidden_states).double().numpy()}
     if "logits" in out:
         found["logits"] = (out.logits if isinstance(given, np.ndarray) else out.logits[0]).double().numpy()
+    if model.config.model_type.startswith("siglip") and out.pooler_output is not None:
+        found["image_embed" if isinstance(given, np.ndarray) else "text_embed"] = out.pooler_output[0].double().numpy()
     return found
 
 

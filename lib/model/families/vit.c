@@ -174,6 +174,20 @@ static const struct attn_weight_rule clip_rules[] = {
         IGNORED("head.attention.in_proj_bias"), IGNORED_MAP("head.attention.out_proj"),            \
         IGNORED_MAP("head.layernorm"), IGNORED_MAP("head.mlp.fc1"), IGNORED_MAP("head.mlp.fc2")
 
+static const struct attn_weight_rule siglip_rules[] = {
+    SIGLIP,
+    VECTOR("head.probe", "11D", ATTN_PART_POOL_HEAD, MODEL(pool.probe)),
+    MATRIX("head.attention.in_proj_weight", "AD", ATTN_PART_POOL_HEAD, pool.qkv),
+    VECTOR("head.attention.in_proj_bias", "A", ATTN_PART_POOL_HEAD, MODEL(pool.qkv.bias)),
+    MATRIX("head.attention.out_proj.weight", "DD", ATTN_PART_POOL_HEAD, pool.out),
+    VECTOR("head.attention.out_proj.bias", "D", ATTN_PART_POOL_HEAD, MODEL(pool.out.bias)),
+    MODEL_NORM("head.layernorm", ATTN_PART_POOL_HEAD, pool.norm),
+    MATRIX("head.mlp.fc1.weight", "FD", ATTN_PART_POOL_HEAD, pool.mlp_in),
+    VECTOR("head.mlp.fc1.bias", "F", ATTN_PART_POOL_HEAD, MODEL(pool.mlp_in.bias)),
+    MATRIX("head.mlp.fc2.weight", "DF", ATTN_PART_POOL_HEAD, pool.mlp_out),
+    VECTOR("head.mlp.fc2.bias", "D", ATTN_PART_POOL_HEAD, MODEL(pool.mlp_out.bias)),
+};
+
 static const struct attn_weight_rule smolvlm_rules[] = {
     WHOLE_SIGLIP,
     MATRIX("/connector.modality_projection.proj.weight", "ok", ATTN_PART_CONNECTOR, connector),
@@ -485,6 +499,24 @@ const struct attn_family attn_family_smolvlm_vision = {
     .form = {
         KEYS_OF_BERT, .names = &vit_names,
         .defaults = {A_SIGLIP(32), .d_model = 1152, .d_mlp = 3072, .n_layer = 12, .n_head = 16}}};
+static enum attn_status read_siglip_alone(ATTN_CONFIG_ARGS)
+{
+    config->has_pool_head = true;
+    ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "vision_use_head",
+                                &config->has_pool_head, err));
+    ATTN_TRY(read_siglip(json, form, config, layers, err));
+    config->d_projected = config->has_pool_head ? config->d_model : 0;
+    config->output = ATTN_OUTPUT_NONE;
+    return ATTN_OK;
+}
+
+const struct attn_family attn_family_siglip_vision_model = {
+    FAMILY("siglip_vision_model", "SiglipVision", "vision_model.", siglip_rules),
+    .read_config = read_siglip_alone, .other_tower = "siglip_text_model",
+    .form = {
+        KEYS_OF_BERT, .names = &vit_names,
+        .defaults = {A_SIGLIP(16), .d_model = 768, .d_mlp = 3072, .n_layer = 12, .n_head = 12}}};
+
 #define FORM_OF_GEMMA                                                                              \
     .read_config = read_siglip, .form = {KEYS_OF_BERT, .names = &vit_names,                        \
                                          .defaults = {A_SIGLIP(16), .d_model = 768, .d_mlp = 3072, \
