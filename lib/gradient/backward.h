@@ -47,9 +47,8 @@ struct attn_backward_options {
     const float *source; /* [n_source, d_source] as in sessions; borrowed, and read by each run;
                             NULL: no layer attends to a source */
     size_t n_source;
-    const int32_t *source_mask;             /* [n_source] as in sessions, or NULL */
-    struct attn_position_numbers positions; /* as in sessions */
-    bool needs_source;                      /* attn_backward_source will be called */
+    const int32_t *source_mask; /* [n_source] as in sessions, or NULL */
+    bool needs_source;          /* attn_backward_source will be called */
     size_t n_run;    /* expected number of runs; 0: one. For many runs, a transposed copy of the
                         weights is made */
     bool reads_once; /* as in sessions, like gemm and isa */

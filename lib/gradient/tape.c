@@ -15,7 +15,6 @@ struct attn_backward_options attn_tape_options(const struct attn_session_options
                                           .key_mask = of->key_mask,
                                           .positions = of->positions,
                                           .source_mask = of->source_mask,
-                                          .positions = of->positions,
                                           .gemm = of->gemm,
                                           .isa = of->isa,
                                           .edits = of->edits,
