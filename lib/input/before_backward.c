@@ -180,7 +180,7 @@ enum attn_status attn_before_back(const struct attn_before_pass *pass, const flo
         const struct attn_pixels *pixels = &before->pixels[i];
 
         ATTN_TRY(go_back_through(pass, i, d_cells, d_pixels, err));
-        d_cells += before->inputs[i].n / (merge * merge) * d;
+        d_cells += (before->inputs[i].n - before->inputs[i].grid.n_front) / (merge * merge) * d;
         if (d_pixels)
             d_pixels += pixels->n_channel * pixels->height * pixels->width;
     }

@@ -184,20 +184,23 @@ enum attn_status attn_connector_back(const struct attn_model *tower,
                                      const struct attn_sequence *picture, float *y,
                                      const float *d_rows, float *dy, struct attn_error *err)
 {
-    const size_t merge = tower->config.vision.merge, n = picture->n / (merge * merge);
+    const size_t merge = tower->config.vision.merge, n_front = picture->grid.n_front;
+    const size_t n = (picture->n - n_front) / (merge * merge),
+                 d_front = n_front * tower->config.d_model;
     const size_t width = tower->weights.connector.weight.n_row * sizeof(float);
     const struct way_back back = {
         .tower = tower,
         .picture = picture,
         .n = n,
-        .y = y,
+        .y = y + d_front,
         .x = attn_alloc(picture->n, tower->config.d_model * sizeof(float), err),
         .d = attn_alloc(n, width, err),
         .hidden = attn_alloc(n, width, err)};
     enum attn_status status = back.x && back.d && back.hidden ? ATTN_OK : ATTN_NO_MEMORY;
 
     if (status == ATTN_OK)
-        status = go_back(&back, d_rows, dy, err);
+        status = go_back(&back, d_rows, dy + d_front, err);
+    memset(dy, 0, d_front * sizeof *dy); /* rows that are no part of a cell have no influence */
     attn_free(back.x);
     attn_free(back.d);
     attn_free(back.hidden);
