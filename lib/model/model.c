@@ -244,8 +244,8 @@ static enum attn_status read_gguf_config(struct attn_model *m, struct attn_buffe
     m->part = attn_family_find_part(type);
     m->tower->naming = attn_gguf_projector_naming(projector);
     m->tower->st = st;
-    ATTN_TRY(attn_family_read_tower(*parsed, m->part, &m->config, &m->tower->config,
-                                    &m->tower->layers, err));
+    ATTN_TRY(
+        attn_family_read_tower(*parsed, &m->config, &m->tower->config, &m->tower->layers, err));
     m->tower->config.output = ATTN_OUTPUT_NONE;
     return ATTN_OK;
 }
