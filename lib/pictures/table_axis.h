@@ -51,8 +51,8 @@ static inline struct attn_cell attn_table_role_cell(const struct attn_table *tab
     return attn_table_cell(table, row, attn_table_find_role(table, role));
 }
 
-/* Returns the first column after COLUMN, or if that is SIZE_MAX of all, without another role than
- * to have values; SIZE_MAX if there is none. */
+/* Returns the first column of ATTN_ROLE_VALUE after COLUMN, or of the whole table if COLUMN is
+ * SIZE_MAX; SIZE_MAX if it is missing. */
 size_t attn_table_next_value(const struct attn_table *table, size_t column);
 
 /* Returns 1 + the largest number in the column with ROLE; 0 without numbers. */
