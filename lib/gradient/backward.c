@@ -433,6 +433,13 @@ enum attn_status attn_backward_feed(struct attn_backward *backward, const float 
     return ATTN_OK;
 }
 
+/* Sets the gradient of the stream before LAYER, if GOAL gives that. */
+static void enter_stream(struct attn_backward *b, const struct attn_backward_goal *goal, int layer)
+{
+    if (goal->given && goal->is_of_stream && (size_t)layer + goal->n_above == b->f->dims.n_layer)
+        memcpy(b->d, goal->given, b->n * b->model->config.d_model * sizeof *b->d);
+}
+
 enum attn_status attn_backward_run(struct attn_backward *backward, const float *stream,
                                    const struct attn_backward_goal *goal, struct attn_error *err)
 {
@@ -458,13 +465,21 @@ enum attn_status attn_backward_run(struct attn_backward *backward, const float *
     for (size_t i = 0; b->kept && i < b->f->n_rotary; i++)
         attn_rotary_fill(&b->f->rotaries[i], b->f->engine.kernels, 0, b->n, b->n, b->pool);
     attn_output_back(b, goal);
+    enter_stream(b, goal, (int)b->f->dims.n_layer);
     attn_check_back(b, b->d, b->n * b->model->config.d_model);
     for (int layer = (int)b->f->dims.n_layer - 1;
-         layer >= b->last_layer && !attn_backward_is_over(b); layer--)
+         layer >= b->last_layer && !attn_backward_is_over(b); layer--) {
         attn_block_back(b, layer);
+        enter_stream(b, goal, layer);
+    }
     if (b->last_layer == 0)
         attn_embedding_back(b);
     return b->status;
+}
+
+const float *attn_backward_stream(const struct attn_backward *backward, size_t layer)
+{
+    return backward->own_stream + layer * backward->n * backward->model->config.d_model;
 }
 
 const float *attn_backward_embedding(const struct attn_backward *backward)

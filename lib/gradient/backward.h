@@ -76,6 +76,7 @@ struct attn_backward_goal {
      * [n, D] of these rows, borrowed. Otherwise NULL. */
     const float *given;
     bool is_of_stream; /* `given` is the gradient of the last layer's output, before a final norm */
+    size_t n_above; /* if is_of_stream: number of layers above that output, whose gradients are 0 */
 };
 
 /* The rows FIRST to END-1 after the last layer, of a text IDS [n] (or NULL), on which the goal
@@ -112,6 +113,9 @@ enum attn_status attn_backward_create(const struct attn_model *model,
  * borrowed until the next feed. */
 enum attn_status attn_backward_feed(struct attn_backward *backward, const float *x, float *rows,
                                     struct attn_error *err);
+
+/* Returns the stream [n, d_model] that attn_backward_feed stored before LAYER; borrowed. */
+const float *attn_backward_stream(const struct attn_backward *backward, size_t layer);
 
 /* Computes the gradients. STREAM [n_layer + 1, n, d_model] is the resid_pre of every layer and the
  * resid_post of the last one; if zeros are skipped, that needs only attn_backward_rows. With norms

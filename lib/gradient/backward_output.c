@@ -393,10 +393,8 @@ void attn_output_back(struct attn_backward *b, const struct attn_backward_goal *
     memset(b->d_normed, 0, b->n * d * sizeof *b->d_normed);
     if (b->d_head)
         memset(b->d_head, 0, b->n * weights->unembed.weight.n_row * sizeof *b->d_head);
-    if (goal->given && goal->is_of_stream) {
-        memcpy(b->d, goal->given, b->n * d * sizeof *b->d);
-        return;
-    }
+    if (goal->given && goal->is_of_stream)
+        return; /* attn_backward_run sets b->d at its layer */
     if (end_norm->w.data) {
         attn_recompute_norm(b, end_norm, resid, b->resid, b->first, b->end);
         attn_edit_again(b, ATTN_SITE_NORMALIZED_RESID_POST, (int)config->n_layer - 1, b->resid);

@@ -109,10 +109,18 @@ static enum attn_status pixels_back(struct way_back *back, const float *d, float
 static enum attn_status go_back(struct way_back *back, struct attn_backward *backward,
                                 const float *d_cells, float *d_pixels, struct attn_error *err)
 {
-    const struct attn_backward_goal goal = {.n = back->picture.n, .given = back->d_final};
+    const struct attn_config *config = &back->tower->config;
+    const size_t n_above = config->vision.n_above;
+    const struct attn_backward_goal goal = {.n = back->picture.n,
+                                            .given = back->d_final,
+                                            .is_of_stream = n_above > 0,
+                                            .n_above = n_above};
 
     ATTN_TRY(attn_sequence_embed(&back->picture, back->tower, back->x, err));
     ATTN_TRY(attn_backward_feed(backward, back->x, back->final, err));
+    if (n_above > 0)
+        memcpy(back->final, attn_backward_stream(backward, config->n_layer - n_above),
+               back->picture.n * config->d_model * sizeof *back->final);
     ATTN_TRY(
         attn_connector_back(back->tower, &back->picture, back->final, d_cells, back->d_final, err));
     ATTN_TRY(attn_backward_run(backward, NULL, &goal, err));

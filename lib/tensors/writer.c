@@ -463,7 +463,7 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
     const struct attn_dims *dims = attn_selection_dims(selection);
     const bool is_own = attn_writer_has_own_rows(writer, &event->at);
     bool has_all_rows; /* the selection of queries does not apply to the site */
-    size_t n_row;
+    size_t n_row, first;
 
     if (event->at.site >= ATTN_N_SITE ||
         (!attn_site_is_in_layer(event->at.site) && is_own && event->at.layer != ATTN_NO_LAYER) ||
@@ -472,13 +472,14 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
     has_all_rows = !is_own || attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY ||
                    attn_site_n_own_row(event->at.site, dims) > 0 ||
                    attn_site_is_pooled(event->at.site, dims);
+    first = is_own ? 0 : attn_site_first_row(event->at.site, dims->encoder);
     *place = (struct attn_place){
-        .row = event->row0,
+        .row = event->row0 - first,
         .extent = attn_writer_extent(writer, &event->at),
     };
-    n_row = has_all_rows ? place->extent.n_row : writer->n_position;
+    n_row = has_all_rows ? first + place->extent.n_row : writer->n_position;
     if (event->sequence >= n_sequence(writer, &event->at) || event->n_row == 0 ||
-        event->row0 >= n_row || event->n_row > n_row - event->row0 ||
+        event->row0 < first || event->row0 >= n_row || event->n_row > n_row - event->row0 ||
         (!event->keys && event->ld < event->n_col) || event->n_col > place->extent.n_col ||
         (!attn_site_has_keys(event->at.site) && event->n_col < place->extent.n_col))
         return false;
