@@ -51,8 +51,10 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
                                          ATTN_SITE_EXPERT_INDICES));
     if (dims->picture.n == 0)
         made->dims.sites = attn_sites_without(
-            made->dims.sites, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES,
-                                         ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES));
+            made->dims.sites,
+            ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_IMAGE_FEATURES,
+                       ATTN_SITE_PIXEL_VALUES, ATTN_SITE_IMAGE_FEATURES_GRAD,
+                       ATTN_SITE_PIXEL_VALUES_GRAD));
     ck_assert_uint_le(dims->n_position, ATTN_MADE_UP_MAX);
     ck_assert_msg(attn_selection_create(&made->dims, &made->selection, &err) == ATTN_OK, "%s",
                   err.message);

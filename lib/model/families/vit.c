@@ -175,7 +175,7 @@ static const struct attn_weight_rule clip_rules[] = {
         IGNORED_MAP("head.layernorm"), IGNORED_MAP("head.mlp.fc1"), IGNORED_MAP("head.mlp.fc2")
 
 static const struct attn_weight_rule siglip_rules[] = {
-    SIGLIP,
+    WHOLE_SIGLIP,
     VECTOR("head.probe", "11D", ATTN_PART_POOL_HEAD, MODEL(pool.probe)),
     MATRIX("head.attention.in_proj_weight", "AD", ATTN_PART_POOL_HEAD, pool.qkv),
     VECTOR("head.attention.in_proj_bias", "A", ATTN_PART_POOL_HEAD, MODEL(pool.qkv.bias)),
