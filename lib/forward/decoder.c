@@ -294,7 +294,7 @@ static void attend_once(const struct attn_forward *f, const float *q, const floa
 
     for (size_t i = 0; i < d; i += d_head) {
         const float *k = qkv + d + i, *v = qkv + 2 * d + i;
-        double most = -INFINITY, total = 0;
+        double most = (double)-INFINITY, total = 0;
 
         for (size_t row = 0; row < n; row++) {
             double score = 0;

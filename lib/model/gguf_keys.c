@@ -111,5 +111,5 @@ double attn_gguf_share_of(size_t part, size_t whole)
 {
     const double share = (double)part / (double)whole;
 
-    return (size_t)(share * (double)whole) < part ? nextafter(share, INFINITY) : share;
+    return (size_t)(share * (double)whole) < part ? nextafter(share, (double)INFINITY) : share;
 }
