@@ -85,7 +85,8 @@ static void make(struct attn_case *c)
                    ATTN_SITE_NORMALIZED_RESID_POST, ATTN_SITE_MLM_HEAD, ATTN_SITE_TEXT_EMBED,
                    ATTN_SITE_IMAGE_EMBED, ATTN_SITE_SENTENCE_EMBED, ATTN_SITE_CONTACTS,
                    ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_IMAGE_FEATURES,
-                   ATTN_SITE_PIXEL_VALUES);
+                   ATTN_SITE_PIXEL_VALUES, ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS,
+                   ATTN_SITE_EXPERT_INDICES);
     struct known *known = (struct known *)c->known.bytes;
     struct attn_buffer *out = attn_case_file(c, "list");
     const int defect = attn_case_defect(c, defects, N_DEFECT);

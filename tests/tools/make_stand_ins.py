@@ -15,6 +15,7 @@ import json
 import pathlib
 import shutil
 import struct
+import subprocess
 import sys
 import tarfile
 
@@ -109,6 +110,9 @@ def make_image_models(folder, hub):
     grow(unpack(folder / "fixtures", "image-encoders.tar", "dinov2"), folder / "dinov2-base", shapes, image_size=154, patch_size=14)
     unpack(folder, "clip.tar", "clip")
     unpack(folder, "vision.tar", "smolvlm")
+    subprocess.run([sys.executable, FIXTURES.parent / "support/gguf_pair.py", "smolvlm", "pair"], cwd=folder, check=True)
+    (folder / "pair/model.gguf").rename(folder / "smolvlm.gguf")
+    (folder / "pair/mmproj.gguf").rename(folder / "mmproj-smolvlm-f16.gguf")
 
 
 def make_classifiers(folder):
