@@ -238,8 +238,8 @@ struct attn_family {
     X(whisper) \
     X(bert) X(roberta) X(xlm_roberta) X(camembert) X(mpnet) X(distilbert) X(electra) X(albert) \
     X(modernbert) X(nomic_bert) X(jina_embeddings_v3) X(eurobert) \
-    X(esm) X(vit) X(deit) X(dinov2_with_registers) X(dinov2) X(dinov3_vit) X(clip) X(clip_text_model) \
-    X(clip_vision_model) X(siglip) X(siglip_text_model) X(siglip_vision_model) \
+    X(esm) X(vit) X(deit) X(dinov2_with_registers) X(dinov2) X(dinov3_vit) X(clip) \
+    X(clip_text_model) X(clip_vision_model) X(siglip) X(siglip_text_model) X(siglip_vision_model) \
     X(attn) X(transformer_lens) X(hooked_transformer)
 /* clang-format on */
 

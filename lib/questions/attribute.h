@@ -114,21 +114,6 @@
 
 struct attn_study_args; /* questions/study.h */
 
-enum attn_baseline {
-    ATTN_BASELINE_MEAN = 0, /* the mean embedding of the vocabulary, at every position */
-    /* refused if nothing is added to the embedding before a norm: without learned positions, norms
-     * amplify anything near 0 */
-    ATTN_BASELINE_ZERO = 1,
-    ATTN_BASELINE_GIVEN = 2, /* the embeddings of another text or picture */
-    /* given, if another text or picture is given; otherwise mask for text encoders with a mask
-     * token, grey for pictures, and mean for the rest */
-    ATTN_BASELINE_AUTO = 3,
-    ATTN_BASELINE_MASK = 4, /* the embedding of the tokenizer's mask token at every position */
-    ATTN_BASELINE_PAD = 5,  /* the embedding of the padding token, `pad_token_id` of config.json */
-    ATTN_BASELINE_GREY = 6, /* for pictures: all pixels are 0 after normalization */
-    ATTN_N_BASELINE = 7
-};
-
 /* The scores that one head at some queries gives to some keys. Borrowed. */
 struct attn_score_cells {
     const char *text; /* "QUERY>KEY@LAYER.HEAD"; NULL: not given */

@@ -1,4 +1,4 @@
-/* attribute_kinds.h - the methods of attributions (attribute.h), and what a row of them is. */
+/* attribute_kinds.h - methods of attributions (attribute.h), baselines, and what a row is. */
 #ifndef ATTN_QUESTIONS_ATTRIBUTE_KINDS_H
 #define ATTN_QUESTIONS_ATTRIBUTE_KINDS_H
 
@@ -40,6 +40,21 @@ enum attn_attribute_by {
     ATTN_ATTRIBUTE_BY_MAP(ATTN_ATTRIBUTE_BY_ENUM)
 #undef ATTN_ATTRIBUTE_BY_ENUM
         ATTN_N_ATTRIBUTE_BY = 0 ATTN_ATTRIBUTE_BY_MAP(ATTN_COUNT)
+};
+
+enum attn_baseline {
+    ATTN_BASELINE_MEAN = 0, /* the mean embedding of the vocabulary, at every position */
+    /* refused if nothing is added to the embedding before a norm: without learned positions, norms
+     * amplify anything near 0 */
+    ATTN_BASELINE_ZERO = 1,
+    ATTN_BASELINE_GIVEN = 2, /* the embeddings of another text or picture */
+    /* given, if another text or picture is given; otherwise mask for text encoders with a mask
+     * token, grey for pictures, and mean for the rest */
+    ATTN_BASELINE_AUTO = 3,
+    ATTN_BASELINE_MASK = 4, /* the embedding of the tokenizer's mask token at every position */
+    ATTN_BASELINE_PAD = 5,  /* the embedding of the padding token, `pad_token_id` of config.json */
+    ATTN_BASELINE_GREY = 6, /* for pictures: all pixels are 0 after normalization */
+    ATTN_N_BASELINE = 7
 };
 
 #endif
