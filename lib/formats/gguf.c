@@ -421,6 +421,21 @@ bool attn_gguf_is_file(const struct attn_file *file)
     return file->size >= 4 && memcmp(file->data, "GGUF", 4) == 0;
 }
 
+const char *attn_gguf_first_text(const struct attn_file *file, const char *key, size_t *size)
+{
+    struct scan scan = {.file = file, .path = "", .at = 24}; /* magic, version, two numbers */
+    const char *name, *text;
+    uint64_t type = 0;
+    size_t n;
+
+    if (!attn_gguf_is_file(file) || file->size < scan.at ||
+        read_string(&scan, "", &name, &n) != ATTN_OK || n != strlen(key) ||
+        memcmp(name, key, n) != 0 || read_number(&scan, 4, "", &type) != ATTN_OK ||
+        type != ATTN_GGUF_STRING || read_string(&scan, "", &text, size) != ATTN_OK)
+        return NULL;
+    return text;
+}
+
 static enum attn_status check_magic(struct scan *scan)
 {
     static const char *const old[] = {"GGML", "ggjt", "ggla", "ggmf",

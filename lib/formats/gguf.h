@@ -42,6 +42,10 @@ struct attn_gguf; /* one file or several shards; owns their mapped files */
 /* Whether FILE begins as a GGUF file does. */
 bool attn_gguf_is_file(const struct attn_file *file);
 
+/* Returns the text [*size] of KEY if that is the first key of FILE, without reading the others;
+ * NULL if it is not. Converters write "general.architecture" first. Borrowed from FILE. */
+const char *attn_gguf_first_text(const struct attn_file *file, const char *key, size_t *size);
+
 /* Reads FILE, or all shards if FILE is the first one. Takes FILE over, and releases it also on
  * failure. LOAD says how the other shards are opened. */
 enum attn_status attn_gguf_take(struct attn_file *file, enum attn_load load, struct attn_gguf **out,

@@ -32,13 +32,20 @@ enum { IDEFICS3 = 0, GEMMA3 = 1, QWEN2 = 2, QWEN2_5 = 3, N_KIND = sizeof kinds /
 
 #define INSIDE "gemma3.vision" /* of keys in Ollama's files */
 
+#define ARCHITECTURE "general.architecture"
+
+static bool is_text(const char *text, size_t size, const char *expected)
+{
+    return text && strlen(expected) == size && memcmp(expected, text, size) == 0;
+}
+
 static bool has_architecture(const struct attn_gguf *gguf, const char *architecture)
 {
     const char *name = NULL;
     size_t size = 0;
 
-    return attn_gguf_get_text(gguf, "general.architecture", &name, &size, NULL) == ATTN_OK &&
-           name && strlen(architecture) == size && memcmp(architecture, name, size) == 0;
+    return attn_gguf_get_text(gguf, ARCHITECTURE, &name, &size, NULL) == ATTN_OK &&
+           is_text(name, size, architecture);
 }
 
 bool attn_gguf_projector_is(const struct attn_gguf *gguf)
@@ -52,10 +59,19 @@ bool attn_gguf_projector_is_file(const char *path)
 {
     struct attn_file file = {0};
     struct attn_gguf *gguf = NULL;
-    const bool is_projector = attn_file_open_regular(path, ATTN_MAP, &file, NULL) == ATTN_OK &&
-                              attn_gguf_take(&file, ATTN_MAP, &gguf, NULL) == ATTN_OK &&
-                              attn_gguf_projector_is(gguf);
+    const char *first;
+    size_t size;
+    bool is_projector;
 
+    if (attn_file_open_regular(path, ATTN_MAP, &file, NULL) != ATTN_OK)
+        return false;
+    first = attn_gguf_first_text(&file, ARCHITECTURE, &size);
+    if (first && !is_text(first, size, "clip")) {
+        attn_file_release(&file); /* a model, whose keys take milliseconds to read */
+        return false;
+    }
+    is_projector =
+        attn_gguf_take(&file, ATTN_MAP, &gguf, NULL) == ATTN_OK && attn_gguf_projector_is(gguf);
     attn_gguf_free(gguf);
     return is_projector;
 }
@@ -174,7 +190,7 @@ static const struct kind *find_kind(const struct attn_gguf *projector, const cha
     attn_gguf_get_text(projector, "clip.vision.projector_type", name, size, NULL);
     attn_gguf_get_text(projector, "clip.projector_type", name, size, NULL);
     for (size_t i = 0; i < N_KIND; i++)
-        if (strlen(kinds[i].name) == *size && memcmp(kinds[i].name, *name, *size) == 0)
+        if (is_text(*name, *size, kinds[i].name))
             return &kinds[i];
     return NULL;
 }
@@ -231,7 +247,7 @@ static bool find_token(const struct attn_gguf *gguf, const char *token, size_t *
     if (attn_gguf_get_array(gguf, "tokenizer.ggml.tokens", ATTN_GGUF_STRING, &list, NULL) ==
         ATTN_OK)
         for (; attn_gguf_next_text(&list, &text, &size); ++*id)
-            if (strlen(token) == size && memcmp(token, text, size) == 0)
+            if (is_text(text, size, token))
                 return true;
     return false;
 }
