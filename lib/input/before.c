@@ -111,14 +111,31 @@ struct attn_before_pass attn_before_pass_of(const struct attn_before *before,
                                      .has_effect = before->has_effect};
 }
 
-/* Returns the number of input I among those that are chosen; n_chosen if it is none of them. */
-static size_t number_of(const struct attn_before *before, size_t i)
+size_t attn_before_number(const struct attn_before *before, size_t i)
 {
     size_t number = 0;
 
     while (number < before->n_chosen && before->chosen[number] != i)
         number++;
     return number;
+}
+
+size_t attn_before_n_cell(const struct attn_before *before, size_t i)
+{
+    const size_t merge = before->model->config.vision.merge;
+
+    return (before->inputs[i].n - before->inputs[i].grid.n_front) / (merge * merge);
+}
+
+struct attn_sequence attn_before_take(const struct attn_before_pass *pass, size_t i)
+{
+    struct attn_sequence input = pass->before->inputs[i];
+
+    input.pool = pass->options.pool;
+    input.gemm = pass->options.gemm;
+    input.isa = pass->options.isa;
+    input.cancel = pass->options.cancel;
+    return input;
 }
 
 /* --- one input -------------------------------------------------------------------------------- */
@@ -183,7 +200,7 @@ struct attn_session_options attn_before_session(const struct attn_before_pass *p
     own.embeddings_name = input->name;
     own.positions = input->numbers;
     own.reads_once = given->reads_once;
-    if (number_of(before, i) < before->n_chosen) {
+    if (attn_before_number(before, i) < before->n_chosen) {
         own.edits = pass->edits;
         own.n_edit = pass->n_edit;
     }
@@ -208,7 +225,7 @@ static enum attn_status run_input(struct attn_before_pass *pass, size_t i, float
                                    : ATTN_SITE_RESID_PRE,
                .layer = is_at_end ? ATTN_NO_LAYER : (int)(state > 0 ? state - 1 : 0)},
         .rows = final,
-        .number = number_of(before, i)};
+        .number = attn_before_number(before, i)};
     struct attn_pass own = {.model = before->model,
                             .text = &text,
                             .options = attn_before_session(pass, i),
@@ -249,21 +266,10 @@ static enum attn_status run_input(struct attn_before_pass *pass, size_t i, float
 static enum attn_status see(struct attn_before_pass *pass, size_t i, float *const scratch[2],
                             float *features, struct attn_error *err)
 {
-    struct attn_sequence picture = pass->before->inputs[i];
+    const struct attn_sequence picture = attn_before_take(pass, i);
 
-    picture.pool = pass->options.pool;
-    picture.gemm = pass->options.gemm;
-    picture.isa = pass->options.isa;
     ATTN_TRY(run_input(pass, i, scratch[0], err));
     return attn_connector_run(pass->before->model, &picture, scratch[0], scratch[1], features, err);
-}
-
-/* Returns the number of cells of picture number I. */
-static size_t n_cell(const struct attn_before *before, size_t i)
-{
-    const size_t merge = before->model->config.vision.merge;
-
-    return (before->inputs[i].n - before->inputs[i].grid.n_front) / (merge * merge);
 }
 
 /* Returns the number of cells of all pictures. MOST becomes the number of positions of the
@@ -273,7 +279,7 @@ static size_t count_cells(const struct attn_before *before, size_t *most)
     size_t n = 0;
 
     *most = 0;
-    for (size_t i = 0; i < before->n; n += n_cell(before, i++))
+    for (size_t i = 0; i < before->n; n += attn_before_n_cell(before, i++))
         if (before->inputs[i].n > *most)
             *most = before->inputs[i].n;
     return n;
@@ -296,7 +302,7 @@ static enum attn_status see_all(struct attn_before_pass *pass, size_t n, float *
     for (size_t i = 0; i < before->n && status == ATTN_OK; i++) {
         pass->progress.n_before = i;
         status = see(pass, i, scratch, features, err);
-        features += n_cell(before, i) * before->decoder->config.d_embed;
+        features += attn_before_n_cell(before, i) * before->decoder->config.d_embed;
     }
     attn_free(scratch[0]);
     attn_free(scratch[1]);

@@ -60,6 +60,12 @@ static inline size_t attn_before_n_picture(const struct attn_before *before)
     return before->pictures ? before->n_chosen : 0;
 }
 
+/* Returns the number of input I among those that are chosen; n_chosen if it is not chosen. */
+size_t attn_before_number(const struct attn_before *before, size_t i);
+
+/* Returns the number of cells of picture number I. */
+size_t attn_before_n_cell(const struct attn_before *before, size_t i);
+
 /* Returns the number of floats of the rows that the decoder reads: of the source, or of the whole
  * text. */
 size_t attn_before_n_float(const struct attn_before *before);
@@ -83,6 +89,9 @@ struct attn_before_pass {
  * kernels of OPTIONS, the options of the decoder's session. */
 struct attn_before_pass attn_before_pass_of(const struct attn_before *before,
                                             const struct attn_session_options *options);
+
+/* Returns input number I with the pool, the cancel flag and the kernels of PASS. */
+struct attn_sequence attn_before_take(const struct attn_before_pass *pass, size_t i);
 
 /* Returns the options of the session in which PASS runs input number I, without a trace. */
 struct attn_session_options attn_before_session(const struct attn_before_pass *pass, size_t i);

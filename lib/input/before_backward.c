@@ -147,19 +147,16 @@ static enum attn_status go_back_through(const struct attn_before_pass *pass, siz
                                         struct attn_error *err)
 {
     const struct attn_before *before = pass->before;
-    struct way_back back = {.pass = pass, .tower = before->model, .picture = before->inputs[i]};
+    struct way_back back = {.pass = pass,
+                            .tower = before->model,
+                            .picture = attn_before_take(pass, i),
+                            .number = attn_before_number(before, i)};
     struct attn_backward *backward = NULL;
     struct attn_backward_options options;
     enum attn_status status;
 
-    while (back.number < before->n_chosen && before->chosen[back.number] != i)
-        back.number++;
     if (!d_pixels && (!pass->options.trace || back.number >= pass->n_shown))
         return ATTN_OK;
-    back.picture.pool = pass->options.pool;
-    back.picture.gemm = pass->options.gemm;
-    back.picture.isa = pass->options.isa;
-    back.picture.cancel = pass->options.cancel;
     back.rows = attn_sequence_rows(&back.picture, back.tower);
     status = select_gradients(&back, d_pixels, err);
     if (status == ATTN_OK)
@@ -182,13 +179,12 @@ enum attn_status attn_before_back(const struct attn_before_pass *pass, const flo
                                   float *d_pixels, struct attn_error *err)
 {
     const struct attn_before *before = pass->before;
-    const size_t merge = before->model->config.vision.merge, d = before->decoder->config.d_embed;
 
     for (size_t i = 0; i < before->n; i++) {
         const struct attn_pixels *pixels = &before->pixels[i];
 
         ATTN_TRY(go_back_through(pass, i, d_cells, d_pixels, err));
-        d_cells += (before->inputs[i].n - before->inputs[i].grid.n_front) / (merge * merge) * d;
+        d_cells += attn_before_n_cell(before, i) * before->decoder->config.d_embed;
         if (d_pixels)
             d_pixels += pixels->n_channel * pixels->height * pixels->width;
     }

@@ -569,6 +569,20 @@ size_t attn_picture_prompt_next(const struct attn_sequence *sequence, size_t at)
     return at;
 }
 
+void attn_picture_prompt_mean(const struct attn_sequence *sequence, const float *rows, size_t d,
+                              float *mean)
+{
+    for (size_t k = 0; k < d; k++) {
+        double sum = 0;
+        size_t n = 0;
+
+        for (size_t at = attn_picture_prompt_next(sequence, 0); at < sequence->n;
+             at = attn_picture_prompt_next(sequence, at + 1), n++)
+            sum += (double)rows[at * d + k];
+        mean[k] = (float)(sum / (double)n);
+    }
+}
+
 size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t picture, size_t row,
                                 size_t column)
 {

@@ -76,6 +76,11 @@ struct attn_position_numbers attn_picture_prompt_positions(const struct attn_seq
 /* Returns the first position from AT on that is a cell; sequence->n if there is none. */
 size_t attn_picture_prompt_next(const struct attn_sequence *sequence, size_t at);
 
+/* Sets MEAN [D] to the mean of the rows of all cells of SEQUENCE in ROWS [T, D], summed in double
+ * precision. */
+void attn_picture_prompt_mean(const struct attn_sequence *sequence, const float *rows, size_t d,
+                              float *mean);
+
 /* Returns the position of cell ROW, COLUMN of picture number PICTURE. */
 size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t picture, size_t row,
                                 size_t column);

@@ -74,23 +74,16 @@ static void list_areas(struct ablation *ablation)
     ablation->n_area = (size_t)(area - ablation->areas);
 }
 
-/* Computes the mean of all rows of the picture, in double precision, and finds its positions. */
+/* Finds the positions of the cells, and the mean of their rows. */
 static void find_cells(struct ablation *ablation)
 {
-    const struct attn_run *run = ablation->frame.run;
-    const size_t d = attn_model_config(run->model)->d_model;
+    const struct attn_sequence *text = &ablation->frame.run->text;
     size_t n = 0;
 
-    for (size_t at = attn_picture_prompt_next(&run->text, 0); at < run->text.n;
-         at = attn_picture_prompt_next(&run->text, at + 1))
+    for (size_t at = attn_picture_prompt_next(text, 0); at < text->n;
+         at = attn_picture_prompt_next(text, at + 1))
         ablation->cells[n++] = at;
-    for (size_t k = 0; k < d; k++) {
-        double sum = 0;
-
-        for (size_t i = 0; i < ablation->n_cell; i++)
-            sum += (double)run->text.rows[ablation->cells[i] * d + k];
-        ablation->mean[k] = (float)(sum / (double)ablation->n_cell);
-    }
+    attn_picture_prompt_mean(text, text->rows, ablation->frame.config->d_model, ablation->mean);
 }
 
 static enum attn_status choose(void *state, struct attn_error *err)

@@ -84,17 +84,11 @@ static void find_baseline(struct picture_attribution *a)
 {
     const struct attn_sequence *text = &a->frame.run->text;
 
+    attn_picture_prompt_mean(text, a->e, a->d, a->x);
     memcpy(a->b, a->e, a->n * a->d * sizeof *a->b);
-    for (size_t k = 0; k < a->d; k++) {
-        double sum = 0;
-
-        for (size_t at = attn_picture_prompt_next(text, 0); at < a->n;
-             at = attn_picture_prompt_next(text, at + 1))
-            sum += (double)a->e[at * a->d + k];
-        for (size_t at = attn_picture_prompt_next(text, 0); at < a->n;
-             at = attn_picture_prompt_next(text, at + 1))
-            a->b[at * a->d + k] = (float)(sum / (double)a->n_cell);
-    }
+    for (size_t at = attn_picture_prompt_next(text, 0); at < a->n;
+         at = attn_picture_prompt_next(text, at + 1))
+        memcpy(a->b + at * a->d, a->x, a->d * sizeof *a->b);
 }
 
 /* Ignores gradients as they come (attn_trace_fn): they are read after the pass. */
