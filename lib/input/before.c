@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* --- what is made ----------------------------------------------------------------------------- */
+/* --- inputs ----------------------------------------------------------------------------------- */
 
 /* Computes the embeddings of the tokens of SEQUENCE that are no cells, whose ids need no row. */
 static enum attn_status embed_text(const struct attn_model *model,

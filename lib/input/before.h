@@ -28,7 +28,7 @@ struct attn_before {
     struct attn_sequence *pictures;
     struct attn_pixels *pixels;
     /* [n_chosen] owns; the inputs that edits change. A trace gets the tensors of the first n_shown,
-     * whose numbers in this list are the sequences of its events. Of a source: it. */
+     * whose places in this list are the sequences of its events. A source is always chosen. */
     size_t *chosen;
     size_t n_chosen, n_shown;
     struct attn_dims dims;        /* of a chosen input; set by the caller */
@@ -41,8 +41,8 @@ struct attn_before {
     size_t n_edited;  /* number of rows that edits changed when the rows were made */
 };
 
-/* Finds what is made for the decoder MODEL, whose TEXT and SOURCE were read: sets the rows of TEXT
- * if it has pictures, with room for their features. Borrows all of them, and STORE. */
+/* Sets BEFORE to the inputs in TEXT and SOURCE, which were read for the decoder MODEL. If TEXT has
+ * pictures, makes its rows, with room for their features. Borrows all of them, and STORE. */
 enum attn_status attn_before_prepare(struct attn_before *before, const struct attn_model *model,
                                      struct attn_sequence *text, struct attn_sequence *source,
                                      struct attn_feature_store *store, struct attn_error *err);
@@ -60,7 +60,7 @@ static inline size_t attn_before_n_picture(const struct attn_before *before)
     return before->pictures ? before->n_chosen : 0;
 }
 
-/* Returns the number of input I among those that are chosen; n_chosen if it is not chosen. */
+/* Returns the place of input I in `chosen`; n_chosen if it is not there. */
 size_t attn_before_number(const struct attn_before *before, size_t i);
 
 /* Returns the number of cells of picture number I. */

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* The backward pass of one picture, and what it needs memory for. */
+/* The backward pass of one picture, with its memory. */
 struct way_back {
     const struct attn_before_pass *pass;
     const struct attn_model *tower;

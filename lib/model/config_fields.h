@@ -63,7 +63,7 @@ struct attn_config {
     bool has_gated_mlp;           /* mlp_post = act(x W_gate) * (x W_in), else act(x W_in) */
     bool has_projections;         /* false: q = k = v = the block's input */
     bool has_qkv_bias;
-    bool has_key_bias;    /* for DINOv3, whose keys may have a bias of their own */
+    bool has_key_bias;    /* of DINOv3, which switches the bias of k apart from those of q and v */
     bool has_out_proj;    /* W_O; without it, the heads are concatenated */
     bool has_out_bias;    /* b_O */
     bool has_mlp_bias;    /* b_in and b_out; for a gated MLP also b_gate */

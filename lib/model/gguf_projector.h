@@ -17,9 +17,9 @@
 #include "model/family.h"
 
 struct attn_gguf_projector {
-    const struct attn_gguf *gguf; /* has the tensors; NULL: there are none, `why` tells why */
+    const struct attn_gguf *gguf; /* has the tensors of the tower; NULL: `why` says why not */
     struct attn_gguf *file;       /* owns: gguf, if it is another file than the model's */
-    bool is_found;                /* nobody named it, so it may be of another model */
+    bool is_found;                /* it lay beside the model and was not named: it may not fit */
     struct attn_error why;
 };
 
