@@ -36,7 +36,7 @@ enum attn_status edits_read(struct attn_edit_texts *edits, const struct attn_pla
 
 void sites_print(struct attn_sink *out)
 {
-    print_text(out, "site                   shape   name in archives\n");
+    print_text(out, "site                   shape     name in archives\n");
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = attn_site_order[i];
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
@@ -44,7 +44,7 @@ void sites_print(struct attn_sink *out)
 
         if (size > 5 && strcmp(name + size - 5, "_grad") == 0 && site != ATTN_SITE_PATTERN_X_GRAD)
             continue; /* these have no name of their own */
-        print(out, "%-21s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
+        print(out, "%-21s  %-8s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
               (int)size, name);
     }
     print_text(
@@ -53,15 +53,16 @@ void sites_print(struct attn_sink *out)
         "T positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
         "Ev d_value, Do d_out, De d_embed, F d_mlp, V vocabulary, R rank, M projection,\n"
         "L what a classifier reads, y and x cells of a picture, P cells of all pictures, N\n"
-        "pictures of h x w pixels;\n"
+        "pictures of h x w pixels, Hv H times Ev; in layers without attention Hm heads, dk and\n"
+        "dv widths of their keys and values, taps tokens that a convolution reads;\n"
         "'blocks.0' is layer 0. 'attention' means pattern, 'context' means z. A model that\n"
         "lacks a part lacks its sites; tower:pattern is the pattern of the encoder of a picture\n"
         "beside a text. rollout, weighted_pattern, value_zeroing, contacts and the four of\n"
         "pictures are computed from others; globs do not match them, nor sites that need a\n"
         "metric (--target): pattern_x_grad, relevance, relevance_norm, and gradients such as\n"
         "pattern_grad. Every site has a gradient except rollout, weighted_pattern,\n"
-        "value_zeroing, sites of shape R and the first three. --grad adds the gradient of each\n"
-        "selected site.\n");
+        "value_zeroing, sites of shape R, gate, those of layers without attention and the first\n"
+        "three. --grad adds the gradient of each selected site.\n");
 }
 
 /* Describes a kind of attention, for example "R random mixtures of all keys; shows

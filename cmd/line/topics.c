@@ -364,6 +364,7 @@ static const struct {
     {"transformer-lens", NULL, NULL},
     {"two-sequences", NULL, "run --source"},
     {"vision", "pictures-and-questions", "run --image"},
+    {"without-attention", NULL, "run --sites mixing"},
     {"heatmap", "pictures", "run --heatmap TEXT"},
     {"plot", "pictures", "run --svg FILE TEXT"},
     {"draw", "pictures", "run --svg FILE TEXT"},

@@ -56,6 +56,8 @@ static enum attn_status add_stack(const struct item *item, const struct attn_hea
     enum attn_status status = ATTN_OK;
 
     ATTN_TRY(attn_edit_select_heads(heads, stack, item->scope->dims, &chosen, err));
+    if (chosen)
+        status = attn_edit_check_attention(chosen, dims, "ablations of heads", err);
     while (status == ATTN_OK && chosen && attn_dims_next_head(dims, &at))
         if (attn_selection_has_head(chosen, &at))
             status = add_head(item, at, at.head, err);

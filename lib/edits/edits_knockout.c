@@ -302,6 +302,9 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
         ATTN_TRY(
             attn_error_in(read_knockout(knockouts, &knockouts->items[i], err), "knockouts", err));
     }
+    for (size_t i = 0; i < knockouts->n; i++)
+        ATTN_TRY(attn_edit_check_attention(knockouts->items[i].heads, knockouts->scope->dims,
+                                           "knockouts", err));
     while (attn_dims_next_layer(knockouts->scope->dims, &at))
         ATTN_TRY(edit_layer(knockouts, &at, err));
     return ATTN_OK;

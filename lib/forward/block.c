@@ -4,7 +4,7 @@
  *     q, k, v = clip(norm1(resid_pre) W_Q + b_Q), ...
  *     rot_q, rot_k = rotate(norm(q)), rotate(norm(k))
  *     z[h] = softmax(cap(rot_q[h] rot_k[g]^T * scale + bias)) v[g]
- *     attn_out = scale1 * post_norm1(concat(z) W_O + b_O)
+ *     attn_out = scale1 * post_norm1((concat(z) * sigmoid(gate)) W_O + b_O)
  *     resid_mid = resid_pre + attn_out
  *     mlp_post = act(norm2(resid_mid) W_gate + b_gate) * (norm2(resid_mid) W_in + b_in)
  *     mlp_out = scale2 * post_norm2(mlp_post W_out + b_out)
@@ -14,6 +14,8 @@
  *
  *     normalized_resid_mid = mid_norm(resid_mid), which the MLP reads and is added to
  *     normalized_resid_post = end_norm(resid_post), which the next block reads
+ *
+ * A layer without attention has mixer_z and mixer_out in place of z and attn_out (mixer.c).
  *
  * A line computes a tensor and visits its site (step_internal.h). If the config lacks a part, its
  * line does nothing or copies: this applies to norms and linear maps without weights, and to sums
@@ -74,21 +76,23 @@ static void run_sequential(struct attn_forward *f, const struct attn_block_weigh
     }
 }
 
-/* Computes the sites from resid_pre to z. */
+/* Computes the sites of attention up to z, from the normalized block's input. */
 static void run_heads(struct attn_forward *f, const struct attn_block_weights *w)
 {
     const float *kv_input;
 
-    attn_visit(f, ATTN_SITE_RESID_PRE, f->resid);
-    attn_norm_step(f, &w->ln1, f->resid, f->normed);
     kv_input = attn_drop_step(f, f->normed, f->dims.d_model, f->out);
     kv_input = attn_forward_is_cross(f) ? f->source : kv_input;
     attn_linear_step(f, ATTN_SITE_Q, &w->q, f->normed, f->q);
     attn_linear_step(f, ATTN_SITE_K, &w->k, kv_input, f->k);
     attn_linear_step(f, ATTN_SITE_V, &w->v, kv_input, f->v);
+    if (f->model->config.has_attn_gate)
+        attn_linear_step(f, ATTN_SITE_GATE, &w->attn_gate, f->normed, f->gate);
     attn_rotary_step(f, ATTN_SITE_ROT_Q, &w->q_norm, f->q);
     attn_rotary_step(f, ATTN_SITE_ROT_K, &w->k_norm, f->k);
     attn_attention_step(f, f->q, f->k, f->v, f->z);
+    if (f->model->config.has_attn_gate)
+        attn_gate_heads_step(f, f->z);
 }
 
 /* Starts at z, which was given. Only a parallel MLP needs the block's input. */
@@ -104,14 +108,19 @@ void attn_block_run(struct attn_forward *f, int layer)
 {
     const struct attn_config *config = &f->model->config;
     const struct attn_block_weights *w = &f->model->weights.blocks[layer];
+    const bool is_mixer = attn_config_is_mixer(config, (size_t)layer);
+    const enum attn_site out = is_mixer ? ATTN_SITE_MIXER_OUT : ATTN_SITE_ATTN_OUT;
 
     f->feed.layer = layer;
-    if (f->feed.has_z && layer == f->feed.first_layer)
+    if (f->feed.has_z && layer == f->feed.first_layer) {
         begin_at_z(f, w);
-    else
-        run_heads(f, w);
-    attn_linear_step(f, ATTN_SITE_ATTN_OUT, &w->out, f->z, f->out);
-    attn_output_step(f, ATTN_SITE_ATTN_OUT, &w->ln1_post, &w->attn_scale, f->out);
+    } else {
+        attn_visit(f, ATTN_SITE_RESID_PRE, f->resid);
+        attn_norm_step(f, &w->ln1, f->resid, f->normed);
+        (is_mixer ? attn_mixer_step : run_heads)(f, w);
+    }
+    attn_linear_step(f, out, &w->out, is_mixer ? f->mixer.out : f->z, f->out);
+    attn_output_step(f, out, &w->ln1_post, &w->attn_scale, f->out);
     if (config->has_parallel_residual)
         run_parallel(f, w);
     else

@@ -170,6 +170,19 @@ struct attn_forward {
      */
     float *router, *expert_weights, *expert_indices, *expert_x, *expert_y, *expert_g, *expert_u;
     size_t *expert_rows;
+    float *gate; /* [n, H*Ev] the gate of attention */
+    /* For layers without attention, with n = n_feed_row: what mixer_in computes; the input of the
+     * convolution of ATTN_MIXER_CONV, or the convolved rows of ATTN_MIXER_DELTA; the sites mixer_q,
+     * mixer_k, mixer_v, mixer_z, mixer_gate, decay and beta; and what the output map reads. */
+    struct attn_mixer_rows {
+        float *in, *u, *q, *k, *v, *z, *gate, *decay, *beta;
+        const float *out;
+        /* [layers of this kind, or 1 if nothing is fed later]: [attn_mixer_n_state], and for
+         * watched mixing what it needs of each position. */
+        float *state, *past;
+        float *cells; /* [n, n_position] watched mixing of a head */
+        float *rests; /* [n_worker, dk] */
+    } mixer;
     float *sinks;       /* [n, H] weights of the sinks */
     uint16_t *rounded;  /* [rows, inputs of the widest map], for products in bfloat16 */
     bool norm_has_mean; /* the norm in `vectors` subtracts the mean */
@@ -188,7 +201,8 @@ struct attn_forward {
     float *last_logits; /* [V] */
     struct attn_heads_memory heads;
     struct attn_kv *kv;   /* [n_cache_layer, G]: the KV cache */
-    size_t n_cache_layer; /* n_layer; or 1, which the layers share in turn */
+    size_t n_cache_layer; /* the number of layers with attention; or 1, which the layers share in
+                             turn */
 };
 
 /* The rows and heads of SITE in the current feed and layer. The heads lie side by side. */
@@ -280,6 +294,10 @@ struct attn_step_place attn_plan_end(const struct attn_forward *f);
 
 /* Allocates all buffers of F from ARENA, which only measures at first (base/memory.h). */
 void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena);
+
+/* Returns the numbers that watched mixing needs of each position of a layer; 0: it is not watched.
+ */
+size_t attn_mixer_n_past(const struct attn_forward *f);
 
 /* Returns the multiply-adds of a feed of N_ROW positions. */
 double attn_plan_work(const struct attn_forward *f, size_t n_row);

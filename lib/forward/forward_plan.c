@@ -166,6 +166,48 @@ static void plan_experts(struct attn_forward *f, struct attn_arena *arena)
     f->sinks = take_floats(arena, c->has_sinks ? f->n_feed_row : 0, c->n_head);
 }
 
+size_t attn_mixer_n_past(const struct attn_forward *f)
+{
+    const struct attn_mixer_dims *c = f->dims.mixer;
+    bool is_watched = false;
+
+    for (size_t layer = 0; layer < f->dims.n_layer && f->trace; layer++)
+        for (enum attn_site site = ATTN_SITE_MIXING; site <= ATTN_SITE_MIXING_NORM; site++)
+            is_watched =
+                is_watched || attn_selection_wants_block(f->trace->selection, site, (int)layer);
+    if (!is_watched)
+        return 0;
+    return c->kind == ATTN_MIXER_CONV ? 2 * f->dims.d_model : c->n_head * (c->d_key + 3);
+}
+
+static void plan_mixer(struct attn_forward *f, struct attn_arena *arena)
+{
+    const struct attn_config *config = &f->model->config;
+    const struct attn_mixer_dims *c = config->mixer;
+    const size_t n = f->n_feed_row;
+    const size_t n_slot =
+        f->is_rewindable ? attn_config_n_layer_of(config, true, config->n_layer) : 1;
+
+    f->gate = take_floats(arena, config->has_attn_gate ? n : 0, config->n_head * config->d_value);
+    if (!c)
+        return;
+    const size_t n_gated = c->kind == ATTN_MIXER_CONV ? 0 : n, n_past = attn_mixer_n_past(f);
+
+    f->mixer.in = take_floats(arena, n, attn_mixer_d_in(c));
+    f->mixer.u = take_floats(arena, n, attn_mixer_d_conv(c));
+    f->mixer.q = take_floats(arena, n, c->n_head * c->d_key);
+    f->mixer.k = take_floats(arena, n, c->n_head * c->d_key);
+    f->mixer.v = take_floats(arena, n, c->n_head * c->d_value);
+    f->mixer.z = take_floats(arena, n, c->n_head * c->d_value);
+    f->mixer.gate = take_floats(arena, n_gated, c->n_head * c->d_value);
+    f->mixer.decay = take_floats(arena, n_gated, c->n_head);
+    f->mixer.beta = take_floats(arena, n_gated, c->n_head);
+    f->mixer.state = take_floats(arena, n_slot, attn_mixer_n_state(c));
+    f->mixer.past = take_floats(arena, attn_size_mul(n_slot, f->dims.n_position), n_past);
+    f->mixer.cells = take_floats(arena, n_past > 0 ? n : 0, max_size(f->dims.n_position, c->n_tap));
+    f->mixer.rests = take_floats(arena, n_past > 0 ? (size_t)f->n_worker : 0, c->d_key);
+}
+
 /* Returns the width of the widest row of a norm or of positions in the model. */
 static size_t widest_row(const struct attn_forward *f)
 {
@@ -187,7 +229,7 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
     const size_t n_layer = config->positions == ATTN_POSITIONS_ROTARY ? config->n_layer : 0;
     const bool needs_places = n_layer > 0 && config->rope[0].is_centred && !f->positions.numbers;
 
-    f->ids = n_layer > 0 && config->rope[0].long_divisors
+    f->ids = config->mixer || (n_layer > 0 && config->rope[0].long_divisors)
                  ? attn_arena_take(arena, f->dims.n_position, sizeof *f->ids)
                  : NULL;
     f->places =
@@ -240,6 +282,7 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     plan_shared(f, arena);
     f->out = take_floats(arena, n, max_size(d_stream, c->d_out));
     plan_experts(f, arena);
+    plan_mixer(f, arena);
     f->rounded = attn_arena_take(arena, max_size(n, f->dims.n_source),
                                  linear_needs(f).n_rounded * sizeof(uint16_t));
     f->vectors = take_floats(arena, 2, widest_row(f));

@@ -258,10 +258,13 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .source_mask = options->source_mask,
         .n_source_mask = options->n_source_mask,
         .positions = options->positions,
-        .n_cache_layer =
-            options->cache == ATTN_CACHE_ALL_LAYERS && !config->is_encoder ? config->n_layer : 1,
+        .n_cache_layer = 1,
     };
 
+    if (f.is_rewindable && !config->is_encoder)
+        f.n_cache_layer = attn_config_n_layer_of(config, false, config->n_layer);
+    if (f.n_cache_layer == 0) /* no layer has attention */
+        f.n_cache_layer = 1;
     f.dims.n_source = options->n_source;
     attn_attention_set_dims(session->attention, &f.dims);
     n_key = f.dims.n_position > f.dims.n_source ? f.dims.n_position : f.dims.n_source;
@@ -628,32 +631,21 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
     return attn_session_feed_types(session, ids, NULL, n, err);
 }
 
-/* Feeds all tokens of the session again if the text, which will have N_TEXT positions, then has
- * other rotary factors. So results equal those of feeding the whole text at once. */
-static enum attn_status feed_again(struct attn_session *session, size_t n_text,
-                                   struct attn_error *err)
+/* Feeds the first N tokens of the session again, which are known. */
+static enum attn_status feed_anew(struct attn_session *session, size_t n_token, size_t n_text,
+                                  struct attn_error *err)
 {
     struct attn_forward *f = &session->forward;
-    const size_t n_fed = session->n_position, n_edited = f->n_edited;
+    const size_t n_edited = f->n_edited;
     const bool is_trace_over = f->is_trace_over;
-    /* All layers share it. */
-    const struct attn_rope *rope = f->n_rotary > 0 ? f->rotaries[0].rope : NULL;
     enum attn_status status = ATTN_OK;
 
-    if (n_fed == 0 || !rope ||
-        attn_rope_is_long(rope, n_text) == attn_rope_is_long(rope, f->n_turned))
-        return ATTN_OK;
-    if (f->n_known < n_fed)
-        return attn_error_set(err, ATTN_INVALID,
-                              "texts of more than %.15g tokens turn positions by other factors: "
-                              "feed embeddings of such a text at once",
-                              rope->n_original);
     attn_session_reset(session);
     f->is_trace_over = true;
     f->n_text = n_text;
-    for (size_t n; session->n_position < n_fed && status == ATTN_OK;) {
-        n = n_fed - session->n_position < f->n_feed_row ? n_fed - session->n_position
-                                                        : f->n_feed_row;
+    for (size_t n; session->n_position < n_token && status == ATTN_OK;) {
+        n = n_token - session->n_position;
+        n = n < f->n_feed_row ? n : f->n_feed_row;
         begin_feed(session, n, err);
         f->parts[0].ids = f->ids + session->n_position;
         attn_session_gather(f, f->parts[0].ids, n, f->resid);
@@ -663,6 +655,27 @@ static enum attn_status feed_again(struct attn_session *session, size_t n_text,
     f->is_trace_over = is_trace_over;
     f->n_edited = n_edited;
     return status;
+}
+
+/* Feeds all tokens of the session again if the text, which will have N_TEXT positions, then has
+ * other rotary factors. So results equal those of feeding the whole text at once. */
+static enum attn_status feed_again(struct attn_session *session, size_t n_text,
+                                   struct attn_error *err)
+{
+    const struct attn_forward *f = &session->forward;
+    const size_t n_fed = session->n_position;
+    /* All layers share it. */
+    const struct attn_rope *rope = f->n_rotary > 0 ? f->rotaries[0].rope : NULL;
+
+    if (n_fed == 0 || !rope ||
+        attn_rope_is_long(rope, n_text) == attn_rope_is_long(rope, f->n_turned))
+        return ATTN_OK;
+    if (f->n_known < n_fed)
+        return attn_error_set(err, ATTN_INVALID,
+                              "texts of more than %.15g tokens turn positions by other factors: "
+                              "feed embeddings of such a text at once",
+                              rope->n_original);
+    return feed_anew(session, n_fed, n_text, err);
 }
 
 enum attn_status attn_session_feed_types(struct attn_session *session, const int32_t *ids,
@@ -679,7 +692,8 @@ enum attn_status attn_session_feed_types(struct attn_session *session, const int
     ATTN_TRY(feed_again(session, session->n_position + n, err));
     if (f->ids) {
         memcpy(f->ids + session->n_position, ids, n * sizeof *ids);
-        f->n_known = session->n_position + n;
+        if (f->n_known >= session->n_position)
+            f->n_known = session->n_position + n;
     }
     begin_feed(session, n, err);
     f->parts[0].ids = ids;
@@ -777,6 +791,7 @@ enum attn_status attn_session_feed_layer(struct attn_session *session,
 
     ATTN_TRY(attn_session_check_layer(f, layer, err));
     ATTN_TRY(attn_session_check_feed(session, (size_t)layer, n, err));
+    f->n_known = 0; /* the layers before cannot be fed again */
     begin_feed(session, n, err);
     f->parts[0].ids = ids;
     f->feed.first_layer = layer;
@@ -866,6 +881,15 @@ enum attn_status attn_session_rewind(struct attn_session *session, size_t n, str
     if (n > 0 && !session->forward.is_rewindable)
         return attn_error_set(err, ATTN_INVALID,
                               "a session that keeps one layer can only be reset");
+    if (n > 0 && n < session->n_position && session->forward.dims.mixer) {
+        /* the state of layers without attention cannot go back */
+        if (session->forward.n_known < n)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "cannot go back to %zu positions of %zu: layers without "
+                                  "attention would need the tokens, and embeddings were fed",
+                                  n, session->n_position);
+        return feed_anew(session, n, 0, err);
+    }
     truncate_to(session, n);
     return ATTN_OK;
 }

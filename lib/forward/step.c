@@ -115,7 +115,9 @@ static const struct attn_linear *find_next(const struct attn_forward *f,
     for (const struct attn_linear *next = linear + 1; next < end; next++)
         if (next->weight.data)
             return next;
-    return is_last_layer || !w[1].q.weight.data ? NULL : &w[1].q;
+    if (is_last_layer)
+        return NULL;
+    return w[1].q.weight.data ? &w[1].q : w[1].mixer_in.weight.data ? &w[1].mixer_in : NULL;
 }
 
 /* --- Linear maps ------------------------------------------------------------------------------ */

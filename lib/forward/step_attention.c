@@ -84,7 +84,8 @@ static struct attn_heads heads_of(struct attention_step *step)
         .n_head = dims->n_head,
         .n_kv_head = dims->n_kv_head,
         .q_step = dims->d_head,
-        .kv = &f->kv[(size_t)layer % f->n_cache_layer * dims->n_kv_head],
+        .kv = &f->kv[attn_config_n_layer_of(&f->model->config, false, (size_t)layer) %
+                     f->n_cache_layer * dims->n_kv_head],
         .z_step = dims->d_value,
         .takes_rows = selection && attn_selection_takes_rows(selection),
     };

@@ -76,6 +76,13 @@ void attn_solu_step(struct attn_forward *f, const struct attn_norm_weights *norm
                     enum attn_site site, float *x);
 void attn_solu_row(const struct attn_forward *f, const float *x, size_t n, float *y, float *shares);
 
+/* Computes the sites of a layer without attention up to MIXER_Z, and the input of its output map in
+ * f->mixer.out, for the rows in f->normed (mixer.c). */
+void attn_mixer_step(struct attn_forward *f, const struct attn_block_weights *w);
+
+/* Multiplies z [n_row, H, Ev] by the sigmoid of the gate of attention, f->gate. */
+void attn_gate_heads_step(struct attn_forward *f, float *z);
+
 /* Computes MLP_OUT of a layer with experts, and the sites before it, for the rows in f->normed. */
 void attn_experts_step(struct attn_forward *f, const struct attn_block_weights *w, float *out);
 

@@ -22,6 +22,17 @@ enum { TURNED_FROM_RUNS = 8 }; /* number of runs from which a transposed copy of
 
 /* --- Models without gradients ----------------------------------------------------------------- */
 
+/* Checks that a backward pass goes through all parts of MODEL. */
+static enum attn_status check_parts(const struct attn_model *model, struct attn_error *err)
+{
+    if (!model->config.mixer && !model->config.has_attn_gate)
+        return ATTN_OK;
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "there are no gradients of '%s' yet: no backward pass goes through %s",
+                       attn_quote_string(model->name).text,
+                       model->config.mixer ? "layers without attention" : "gates of attention");
+}
+
 static enum attn_status check_layer(const struct attn_attention *attention, size_t layer,
                                     struct attn_error *err)
 {
@@ -75,6 +86,7 @@ enum attn_status attn_backward_check(const struct attn_model *model,
     const struct attn_config *config = &model->config;
     const struct attn_quote name = attn_quote_string(model->name);
 
+    ATTN_TRY(check_parts(model, err));
     if (config->output == ATTN_OUTPUT_NONE)
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of logits, and '%s' has no output layer",
@@ -306,6 +318,7 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
     struct attn_session_options session = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_dims dims = attn_config_dims(&b->model->config, options->n);
 
+    ATTN_TRY(check_parts(b->model, err));
     dims.n_source = options->n_source;
     attn_attention_set_dims(options->attention, &dims);
     assert(options->n_goal == 0 || options->embeddings ||

@@ -86,6 +86,11 @@ static struct inventory take_inventory(const struct attn_model *model, size_t n_
             count_linear(attn_block_linear_is_mlp(i) ? &found.mlp : &found.attention,
                          &block->linears[i]);
         count_vector(&found.attention, &block->sinks);
+        count_vector(&found.attention, &block->mixer.conv);
+        count_vector(&found.attention, &block->mixer.conv_bias);
+        count_vector(&found.attention, &block->mixer.decay);
+        count_vector(&found.attention, &block->mixer.dt_bias);
+        count_vector(&found.norms, &block->mixer.norm);
         count_tensor(&found.attention, &block->relative_bias);
         count_vector(&found.mlp, &block->xielu[0]); /* the other two are no parameters */
         count_vector(&found.mlp, &block->xielu[1]);
@@ -197,6 +202,8 @@ static void add_layer(const struct attn_model *model, const struct attn_location
     }
     if (block->experts) /* only the chosen experts */
         add_product(&cost->mlp, 3 * n * c->n_expert_used, c->d_model * c->d_expert);
+    if (attn_config_is_mixer(c, attn_location_index(at)))
+        return;
     if (attention->kind == ATTN_ATTENTION_WINDOW && attention->window < n)
         width = attention->window; /* the first `width` queries see fewer keys */
     if (attention->kind == ATTN_ATTENTION_BLOCK &&
@@ -225,6 +232,8 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
         const uint64_t n_key = is_cross ? cost->n_source : n;
 
         add_layer(model, &at, n_key, is_cross, cost);
+        if (attn_config_is_mixer(c, attn_location_index(&at)))
+            continue; /* without keys and values */
         n_cached = attn_saturated_add(n_cached, n_key);
     }
     if (c->output != ATTN_OUTPUT_NONE)
@@ -290,7 +299,7 @@ static void find_sites(const struct attn_selection *selection, struct attn_cost 
                (!is_in_layer || attn_dims_next_layer(dims, &at))) {
             size_t shape[3];
             const int rank = attn_selection_shape(selection, &at, shape);
-            uint64_t size = sizeof(float);
+            uint64_t size = dims->mixer && attn_location_is_lacking(dims, &at) ? 0 : sizeof(float);
 
             for (int k = 0; k < rank; k++)
                 size = attn_saturated_mul(size, shape[k]);

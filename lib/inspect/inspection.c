@@ -622,6 +622,10 @@ static enum attn_status find_sites(struct filling *to, const struct attn_selecti
         if (!attn_sites_have(dims->sites, site))
             continue;
         for (; is_in_layer && attn_dims_next_layer(dims, &at); n_layer++) {
+            if (dims->mixer && attn_location_is_lacking(dims, &at)) {
+                n_layer--;
+                continue;
+            }
             rank = attn_selection_shape(all, &at, n_layer == 0 ? shape : other);
             is_same = n_layer == 0 ||
                       (is_same && memcmp(shape, other, (size_t)rank * sizeof *shape) == 0);

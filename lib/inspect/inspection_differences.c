@@ -125,6 +125,9 @@ static void describe_rope(const struct attn_config *config, size_t layer, char w
     const struct attn_rope *rope = &config->rope[layer];
     size_t used = 0;
 
+    words[0] = '\0';
+    if (attn_config_is_mixer(config, layer))
+        return;
     if (rope->d_rotary == 0) {
         snprintf(words, WORDS_SIZE, "turn no positions");
         return;
@@ -226,6 +229,10 @@ static void describe_attention(const struct attn_config *config, size_t layer,
     const bool has_factor = attention->factor < 1 || attention->factor > 1;
     size_t used = 0;
 
+    if (attn_config_is_mixer(config, layer)) {
+        say("no attention");
+        return;
+    }
     say("%s", attn_attention_kind_name(attention->kind));
     if (attention->kind == ATTN_ATTENTION_WINDOW || attention->kind == ATTN_ATTENTION_BLOCK)
         say(":%zu", attention->kind == ATTN_ATTENTION_BLOCK ? attention->count : attention->window);
@@ -466,6 +473,38 @@ static void add_pictures(struct difference_list *list)
     add(list, true, "connector", "%s makes its row in the stream", vision->family->connector);
 }
 
+/* Describes how LAYER mixes tokens without attention. */
+static void describe_mixer(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
+{
+    const struct attn_mixer_dims *mixer = config->mixer;
+
+    words[0] = '\0';
+    if (!attn_config_is_mixer(config, layer))
+        return;
+    if (mixer->kind == ATTN_MIXER_CONV)
+        snprintf(words, WORDS_SIZE,
+                 "short convolution over %zu tokens, %zu channels: no attention map (site mixing)",
+                 mixer->n_tap, config->d_model);
+    else
+        snprintf(words, WORDS_SIZE,
+                 "Gated DeltaNet, %zu heads of %zu x %zu, convolution of %zu: no attention map "
+                 "(site mixing)",
+                 mixer->n_head, mixer->d_key, mixer->d_value, mixer->n_tap);
+}
+
+static void add_mixers(struct difference_list *list)
+{
+    const struct attn_config *config = list->config;
+    const size_t n_layer = attn_config_n_layer_of(config, true, config->n_layer);
+
+    add(list, config->has_attn_gate, "attention", "multiplied by the sigmoid of a gate");
+    if (!config->mixer)
+        return;
+    add_by_layer(list, "mixer", describe_mixer);
+    add(list, true, "state", "%zu bytes a text, however long it is",
+        n_layer * attn_mixer_n_state(config->mixer) * sizeof(float));
+}
+
 /* Adds the slopes of the first heads, "1/4 1/16". */
 static void add_slopes(struct difference_list *list)
 {
@@ -535,6 +574,7 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
         "all tokens before the answer see each other, and are counted from %zu on",
         family ? family->first_position : 0);
     add_by_layer(&list, "scores", describe_scores);
+    add_mixers(&list);
     add_biases(&list);
     add_block(&list);
     add_output(&list);

@@ -243,6 +243,8 @@ static struct attn_site_set find_lacking(const struct attn_config *config)
                                 ? config->pooling != ATTN_POOLING_PROJECTED
                                 : config->head_act_fn && !is_vocabulary;
     const bool is_image = config->image.patch_height > 0, is_projected = config->d_projected > 0;
+    const bool has_mixer = config->mixer != NULL;
+    const bool is_conv = has_mixer && config->mixer->kind == ATTN_MIXER_CONV;
     const bool is_of_sound = config->is_encoder && config->stack.n_mel > 0;
     const struct {
         bool has;
@@ -269,10 +271,17 @@ static struct attn_site_set find_lacking(const struct attn_config *config)
          ATTN_SITES(ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS, ATTN_SITE_EXPERT_INDICES)},
         {config->d_shared_expert > 0, ATTN_SITES(ATTN_SITE_SHARED_OUT)},
         {config->has_sinks, ATTN_SITES(ATTN_SITE_SINK)},
+        {has_mixer, ATTN_SITES(ATTN_SITE_MIXER_Q, ATTN_SITE_MIXER_K, ATTN_SITE_MIXER_V,
+                               ATTN_SITE_MIXER_Z, ATTN_SITE_MIXER_OUT, ATTN_SITE_MIXING_NORM)},
+        {is_conv, ATTN_SITES(ATTN_SITE_MIXING_BAND)},
+        {has_mixer && !is_conv,
+         ATTN_SITES(ATTN_SITE_MIXING, ATTN_SITE_MIXER_GATE, ATTN_SITE_DECAY, ATTN_SITE_BETA)},
+        {config->has_attn_gate, ATTN_SITES(ATTN_SITE_GATE)},
         {false, ATTN_SITES(ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK)},
     };
     /* Trap: factors of scores are stored in ROT_Q and ROT_K, even without rotary positions. */
     const struct attn_site_set turned = ATTN_SITES(ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K);
+    const struct attn_site_set none = {0};
     struct attn_site_set in_none = {0};
     struct attn_site_set lacking = attn_sites_derived();
 
@@ -280,7 +289,8 @@ static struct attn_site_set find_lacking(const struct attn_config *config)
         if (!rows[i].has)
             attn_sites_extend(&lacking, rows[i].sites);
     for (size_t layer = 0; layer < config->n_layer && config->lacking; layer++)
-        in_none = layer == 0 ? attn_sites_without(config->lacking[0], turned)
+        in_none = layer == 0 ? attn_sites_without(config->lacking[0],
+                                                  attn_config_is_mixer(config, 0) ? none : turned)
                              : attn_sites_common(in_none, config->lacking[layer]);
     return attn_sites_join(lacking, in_none);
 }
@@ -316,6 +326,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .n_expert = config->n_expert,
         .n_expert_used = config->n_expert_used,
         .sites = attn_sites_without(attn_sites_all(), find_lacking(config)),
+        .mixer = config->mixer,
         .picture.n = config->vision.d_feature > 0, /* a tower; a run sets the rest */
     };
 }
@@ -524,6 +535,47 @@ void attn_config_pair_layers(const struct attn_config *config, struct attn_confi
     }
 }
 
+enum attn_status attn_config_set_mixers(struct attn_config *config,
+                                        struct attn_config_layers *layers,
+                                        const struct attn_mixer_dims *dims, const bool *is_mixer,
+                                        struct attn_error *err)
+{
+    const struct attn_site_set of_attention = ATTN_SITES(
+        ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_V, ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K, ATTN_SITE_QK,
+        ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_DROPPED,
+        ATTN_SITE_PATTERN_LOWRANK, ATTN_SITE_Z, ATTN_SITE_SINK, ATTN_SITE_GATE, ATTN_SITE_ATTN_OUT,
+        ATTN_SITE_ROLLOUT, ATTN_SITE_WEIGHTED_PATTERN, ATTN_SITE_VALUE_ZEROING);
+    const struct attn_site_set of_mixer =
+        ATTN_SITES(ATTN_SITE_MIXER_Q, ATTN_SITE_MIXER_K, ATTN_SITE_MIXER_V, ATTN_SITE_MIXER_GATE,
+                   ATTN_SITE_DECAY, ATTN_SITE_BETA, ATTN_SITE_MIXING, ATTN_SITE_MIXING_BAND,
+                   ATTN_SITE_MIXING_NORM, ATTN_SITE_MIXER_Z, ATTN_SITE_MIXER_OUT);
+    size_t n = 0;
+
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        n += is_mixer[layer];
+    if (n == 0)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(layers->mixer, 1, err));
+    ATTN_TRY(ATTN_ALLOC(layers->is_mixer, config->n_layer, err));
+    *layers->mixer = *dims;
+    layers->mixer->is_in = layers->is_mixer;
+    config->mixer = layers->mixer;
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        layers->is_mixer[layer] = is_mixer[layer];
+        attn_config_lack(layers, layer, is_mixer[layer] ? of_attention : of_mixer);
+    }
+    return ATTN_OK;
+}
+
+size_t attn_config_n_layer_of(const struct attn_config *config, bool is_mixer, size_t layer)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < layer; i++)
+        n += attn_config_is_mixer(config, i) == is_mixer;
+    return n;
+}
+
 /* Returns ln(1 + exp x). */
 static double softplus(double x)
 {
@@ -549,6 +601,8 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
     attn_free(layers->bias);
     attn_free(layers->is_dense);
     attn_free(layers->xielu);
+    attn_free(layers->mixer);
+    attn_free(layers->is_mixer);
     attn_free((void *)layers->labels);
     attn_free(layers->label_text);
     *layers = (struct attn_config_layers){0};

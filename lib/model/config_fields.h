@@ -129,11 +129,14 @@ struct attn_config {
     bool has_contacts;      /* a regression predicts contacts of residues from the patterns */
     bool qk_norm_is_late;   /* q and k are normalized after rotation, not before */
     double router_jitter;   /* half of the margin of ATTN_EXPERTS_SOFTMAX_NEAR */
-    const struct attn_xielu *xielu;   /* [n_layer] for act_fn "xielu"; otherwise NULL */
-    bool has_final_rms;               /* the final norm is an RMSNorm, whatever the others are */
-    bool has_solu;                    /* act(x) is x softmax(x), over the row; act_fn is "solu" */
-    bool has_mlp_norm;                /* mlp_post is normalized, by a LayerNorm with weights [F] */
-    bool has_shared_gate;             /* the shared expert is multiplied by a gate for each token */
+    const struct attn_xielu *xielu; /* [n_layer] for act_fn "xielu"; otherwise NULL */
+    bool has_final_rms;             /* the final norm is an RMSNorm, whatever the others are */
+    bool has_solu;                  /* act(x) is x softmax(x), over the row; act_fn is "solu" */
+    bool has_mlp_norm;              /* mlp_post is normalized, by a LayerNorm with weights [F] */
+    bool has_shared_gate;           /* the shared expert is multiplied by a gate for each token */
+    const struct attn_mixer_dims *mixer; /* layers without attention; NULL: there are none */
+    bool has_attn_gate;  /* z is multiplied by the sigmoid of a gate before the output map */
+    bool has_mixer_bias; /* their maps and the convolution have biases */
     struct attn_vision_config vision; /* of a decoder that reads pictures too, and of its tower */
 };
 

@@ -39,6 +39,8 @@ struct attn_config_layers {
     struct attn_site_set *lacking; /* owns; [n_layer] */
     bool *is_dense;                /* owns; [n_layer] */
     struct attn_xielu *xielu;      /* owns; [n_layer], or NULL */
+    struct attn_mixer_dims *mixer; /* owns; or NULL */
+    bool *is_mixer;                /* owns; [n_layer], or NULL */
     const char **labels;           /* owns; [n_vocab] labels of a classifier, or NULL */
     char *label_text;              /* owns; the text that they point to */
 };
@@ -117,6 +119,46 @@ void attn_config_lack(struct attn_config_layers *layers, size_t layer, struct at
 
 /* Makes each second layer of CONFIG attend to the source; the layers between have no MLP. */
 void attn_config_pair_layers(const struct attn_config *config, struct attn_config_layers *layers);
+
+/* Makes the layers in IS_MIXER [n_layer] layers of kind DIMS, without attention. If there are none,
+ * CONFIG is unchanged. */
+enum attn_status attn_config_set_mixers(struct attn_config *config,
+                                        struct attn_config_layers *layers,
+                                        const struct attn_mixer_dims *dims, const bool *is_mixer,
+                                        struct attn_error *err);
+
+/* Whether LAYER mixes tokens without attention. */
+static inline bool attn_config_is_mixer(const struct attn_config *config, size_t layer)
+{
+    return config->mixer && config->mixer->is_in[layer];
+}
+
+/* Returns the number of layers with attention (IS_MIXER: without) before LAYER. */
+size_t attn_config_n_layer_of(const struct attn_config *config, bool is_mixer, size_t layer);
+
+/* Returns the width of the rows that the convolution of layers without attention reads. */
+static inline size_t attn_mixer_d_conv(const struct attn_mixer_dims *mixer)
+{
+    const size_t d_value = mixer->n_head * mixer->d_value;
+
+    return mixer->kind == ATTN_MIXER_CONV ? d_value
+                                          : 2 * mixer->n_key_head * mixer->d_key + d_value;
+}
+
+/* Returns the width of the rows that mixer_in computes. */
+static inline size_t attn_mixer_d_in(const struct attn_mixer_dims *mixer)
+{
+    return (mixer->kind == ATTN_MIXER_CONV ? 3 : 1) * attn_mixer_d_conv(mixer);
+}
+
+/* Returns the numbers of the state of one layer: the last inputs of the convolution, and S. */
+static inline size_t attn_mixer_n_state(const struct attn_mixer_dims *mixer)
+{
+    const size_t n_s = mixer->n_head * mixer->d_key * mixer->d_value;
+
+    return (mixer->n_tap - 1) * attn_mixer_d_conv(mixer) +
+           (mixer->kind == ATTN_MIXER_CONV ? 0 : n_s);
+}
 
 /* Sets XIELU from alpha_p, alpha_n, beta and eps, as files have them. */
 void attn_config_set_xielu(struct attn_xielu *xielu, const double *values);

@@ -127,6 +127,7 @@ const char *const attn_family_config_keys[] = {"alignment_heads",
                                                "bad_words_ids",
                                                "blocks",
                                                "eos_token_id",
+                                               "full_attn_idxs",
                                                "language_config",
                                                "llm_config",
                                                "id2label",
@@ -161,6 +162,7 @@ static const struct attn_decoder_part text_parts[] = {
     {"ovis2", "qwen2", "pictures are", false, false, ATTN_TIES, NULL},
     {"qwen3_vl", "qwen3_vl_text", "pictures are", false, false, ATTN_TIES_NOT, NULL},
     {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false, false, ATTN_TIES_NOT, NULL},
+    {"qwen3_5", "qwen3_5_text", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
     {"aya_vision", "cohere2", "pictures are", false, false, ATTN_TIES, NULL},
     {"cohere2_vision", "cohere2", "pictures are", false, false, ATTN_TIES, NULL},
     {"voxtral", "llama", "sound is", false, false, ATTN_TIES_AS_TEXT, NULL},
@@ -240,7 +242,7 @@ static const struct refused_type {
     {"gemma3n gemma3n_text", "four streams (AltUp)", "gemma3_text"},
     {"gemma4 gemma4_text gemma4_unified", "its layers have embeddings of their own, and share keys",
      "gemma3_text"},
-    {"lfm2_vl lfm3_vl qwen3_5 qwen3_5_moe",
+    {"lfm2_vl lfm3_vl qwen3_5_moe",
      "it reads pictures and text, and has layers without attention maps", NULL},
     {"blip-2 instructblip instructblipvideo kosmos-2 kosmos-2.5 fuyu emu3 idefics molmo molmo2 "
      "minicpmv internvl_chat janus chameleon git pix2struct aria got_ocr2 deepseek_vl "
@@ -265,11 +267,11 @@ static const struct refused_type {
      "timesfm",
      "it reads series of numbers", NULL},
     /* layers without maps, and other attention */
-    {"qwen3_next qwen3_5_text qwen3_5_moe_text olmo_hybrid",
-     "layers without attention maps (Gated DeltaNet)", "qwen3"},
+    {"qwen3_next qwen3_5_moe_text olmo_hybrid", "layers without attention maps (Gated DeltaNet)",
+     "qwen3"},
     {"mamba mamba2 falcon_mamba", "layers without attention maps (a state space)", NULL},
     {"rwkv xlstm", "layers without attention maps (a recurrence)", NULL},
-    {"jamba falcon_h1 lfm2 lfm2_moe lfm3 bamba zamba zamba2 nemotron_h recurrent_gemma "
+    {"jamba falcon_h1 lfm2_moe lfm3 bamba zamba zamba2 nemotron_h recurrent_gemma "
      "kimi_linear bailing_hybrid",
      "layers without attention maps, between others", "llama"},
     {"deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 glm4_moe_lite glm_moe_dsa longcat_flash "

@@ -36,14 +36,17 @@ struct attn_tensor_files;
     X(EMBED_MAP, MLP, PART, config->has_embed_map)                                                 \
     X(NORM, NONE, PART, is_pre && !is_bare) /* before attention, or the single one of a block */   \
     X(POST_NORM, NONE, PART, is_post)       /* after attention */                                  \
-    X(PROJECTIONS, QKV, PART, config->has_projections)                                             \
+    X(PROJECTIONS, QKV, PART, has_attention && config->has_projections)                            \
     X(PROJECTIONS_APART, QKV, FOUND,                                                               \
-      config->has_projections) /* instead of a later joined tensor */                              \
-    X(QKV_BIAS, QKV, BIAS, config->has_qkv_bias)                                                   \
-    X(KEY_BIAS, QKV, BIAS, config->has_key_bias)                                                   \
-    X(QK_NORM, NONE, PART, config->qk_norm != ATTN_QK_NORM_NONE)                                   \
-    X(OUT_PROJ, W_O, PART, config->has_out_proj)                                                   \
-    X(OUT_BIAS, W_O, BIAS, config->has_out_bias)                                                   \
+      has_attention && config->has_projections) /* instead of a later joined tensor */             \
+    X(QKV_BIAS, QKV, BIAS, has_attention && config->has_qkv_bias)                                  \
+    X(KEY_BIAS, QKV, BIAS, has_attention && config->has_key_bias)                                  \
+    X(QK_NORM, NONE, PART, has_attention && config->qk_norm != ATTN_QK_NORM_NONE)                  \
+    X(OUT_PROJ, W_O, PART, has_attention && config->has_out_proj)                                  \
+    X(OUT_BIAS, W_O, BIAS, has_attention && config->has_out_bias)                                  \
+    X(MIXER, QKV, PART, is_mixer) /* of a layer without attention */                               \
+    X(MIXER_OUT, W_O, PART, is_mixer)                                                              \
+    X(MIXER_BIAS, QKV, BIAS, is_mixer && config->has_mixer_bias)                                   \
     X(MLP_NORM, NONE, PART, is_mlp_pre)                                                            \
     X(MLP_POST_NORM, NONE, PART, is_mlp_post)                                                      \
     X(SINKS, NONE, PART, config->has_sinks)                                                        \
@@ -129,8 +132,9 @@ enum attn_weight_kind {
     ATTN_WEIGHT_QKV_HEADS,    /* [out, in]: for each key/value head, its queries, its k and its v */
     ATTN_WEIGHT_QVK_QUARTERS, /* [out, in], in four parts: q, v and k of a quarter of the heads each
                                */
-    ATTN_WEIGHT_GATED_ROWS,   /* [out, in]: the gate, then mlp_in */
-    ATTN_WEIGHT_GATED_MATRIX, /* [in, out]: the columns of the gate, then those of mlp_in */
+    ATTN_WEIGHT_QUERY_GATE_HEADS, /* [out, in]: for each head, its queries and its gate */
+    ATTN_WEIGHT_GATED_ROWS,       /* [out, in]: the gate, then mlp_in */
+    ATTN_WEIGHT_GATED_MATRIX,     /* [in, out]: the columns of the gate, then those of mlp_in */
     ATTN_WEIGHT_ALTERNATE_MATRIX, /* [in, out]: columns of the gate and of mlp_in alternate */
     ATTN_WEIGHT_ALTERNATE_ROWS,   /* [out, in]: rows of the gate and of mlp_in alternate */
     ATTN_WEIGHT_FRAMES /* the patch map of one frame; NAME.1, ... are those of the others */
@@ -145,7 +149,9 @@ enum attn_weight_kind {
  * patch_height, w patch_width, R n_register, I the patches of a picture, and 1 for [CLS], k the
  * patches of a cell side by side, o d_feature. For classifiers: Y the labels, L the width that
  * their matrix reads. For mixtures: n n_expert, f d_expert, j = 2f, s d_shared_expert, t = 2s. c is
- * the heads of all layers, e is E / 2, and 1 is one. */
+ * the heads of all layers, e is E / 2, and 1 is one. For layers without attention: q the rows of
+ * mixer_in, a the channels of the convolution, d its taps, g Hm, v dv, l Hm*dv; and
+ * r is 2*H*U. */
 struct attn_weight_rule {
     /* Without the prefix; alternative spellings, of older files, follow after |. */
     const char *name;
@@ -233,6 +239,7 @@ struct attn_family {
     X(gpt_bigcode) X(bloom) \
     X(mixtral) X(qwen2_moe) X(qwen3_moe) X(olmoe) X(gpt_oss) X(granitemoe) X(granitemoeshared) \
     X(granitemoehybrid) X(phimoe) X(mpt) X(falcon) \
+    X(lfm2) X(qwen3_5_text) \
     X(qwen2_vl_text) X(qwen2_5_vl_text) X(qwen3_vl_text) X(qwen3_vl_moe_text) \
     X(t5) X(mt5) X(umt5) X(bart) X(mbart) X(marian) X(pegasus) X(m2m_100) X(blenderbot) \
     X(whisper) \

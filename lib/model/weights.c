@@ -94,6 +94,27 @@ static bool is_of_layer(const struct attn_weight_rule *rule, const struct attn_c
     return !(is_first || is_second) || config->is_cross[layer] == is_second;
 }
 
+/* Returns the size that LETTER stands for, if it is one of layers without attention; else 0. */
+static size_t mixer_dimension(char letter, const struct attn_mixer_dims *mixer)
+{
+    switch (mixer ? letter : '0') {
+    case 'q':
+        return attn_mixer_d_in(mixer);
+    case 'a':
+        return attn_mixer_d_conv(mixer);
+    case 'd':
+        return mixer->n_tap;
+    case 'g':
+        return mixer->n_head;
+    case 'v':
+        return mixer->d_value;
+    case 'l':
+        return mixer->n_head * mixer->d_value;
+    default:
+        return 0;
+    }
+}
+
 /* Returns the size that LETTER stands for in shapes of LAYER (family.h). */
 static size_t dimension(char letter, const struct attn_config *config, int layer)
 {
@@ -144,13 +165,15 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'k', config->vision.merge * config->vision.merge * config->d_model},
         {'o', config->vision.d_feature},
         {'i', config->image.n_frame},
+        {'r', 2 * config->n_head * config->d_value},
         {'L', attn_config_pools_wide(config) ? 2 * config->d_model : config->d_model},
     };
+    const size_t of_mixer = mixer_dimension(letter, config->mixer);
     size_t i = 0;
 
     while (i + 1 < sizeof sizes / sizeof *sizes && sizes[i].letter != letter)
         i++;
-    return sizes[i].n;
+    return of_mixer > 0 ? of_mixer : sizes[i].n;
 }
 
 enum need { NOT_NEEDED, NEEDED, USED_IF_FOUND, REFUSED };
@@ -178,6 +201,8 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     const bool is_mlp_post = is_post && config->d_mlp > 0;
     const bool is_layer_norm =
         config->norm == ATTN_NORM_LAYERNORM || config->norm == ATTN_NORM_LAYERNORM_PLUS_ONE;
+    const bool is_mixer = layer != ATTN_NO_LAYER && attn_config_is_mixer(config, (size_t)layer);
+    const bool has_attention = !is_mixer;
     const bool has_plain = has_mlp && !has_gate;
     const bool has_own = config->output == ATTN_OUTPUT_OWN && is_vocabulary;
     const bool has_output = config->output != ATTN_OUTPUT_NONE;
@@ -315,20 +340,24 @@ static void store_fused(struct attn_block_weights *block, const struct attn_conf
     const bool is_mlp =
         alternates || kind == ATTN_WEIGHT_GATED_ROWS || kind == ATTN_WEIGHT_GATED_MATRIX;
     const bool is_v_first = kind == ATTN_WEIGHT_QVK_QUARTERS;
+    const bool has_gates = kind == ATTN_WEIGHT_QUERY_GATE_HEADS;
     const size_t n_out = tensor->shape[is_columns], n_in = is_rows ? tensor->shape[1] : 1;
     const size_t n_group = is_v_first                      ? 4
                            : kind == ATTN_WEIGHT_QKV_HEADS ? config->n_kv_head
+                           : has_gates                     ? config->n_head
                            : alternates                    ? n_out / 2
                                                            : 1;
     const size_t stride = n_group == 1 ? 0 : n_out / n_group;
-    struct attn_linear *const maps[] = {&block->q, &block->k, &block->v,
+    struct attn_linear *const second = has_gates ? &block->attn_gate : &block->k;
+    struct attn_linear *const maps[] = {&block->q, second, &block->v,
                                         shared ? &shared->gate : &block->mlp_gate,
                                         shared ? &shared->in : &block->mlp_in};
-    const size_t n_outs[] = {config->n_head * config->d_head, config->n_kv_head * config->d_head,
+    const size_t n_outs[] = {config->n_head * config->d_head,
+                             has_gates ? n_out / 2 : config->n_kv_head * config->d_head,
                              config->n_kv_head * config->d_value, n_out / 2, n_out / 2};
     size_t first = 0;
 
-    for (int at = is_mlp ? 3 : 0; at < (is_mlp ? 5 : 3); at++) {
+    for (int at = is_mlp ? 3 : 0; at < (is_mlp ? 5 : has_gates ? 2 : 3); at++) {
         const int i = is_v_first && at > 0 ? 3 - at : at;
         const size_t n = n_outs[i], share = n / n_group;
         struct attn_vector slice = vector_of(tensor, first * n_in, n);
@@ -429,13 +458,19 @@ static enum attn_status allocate_made(struct attn_weights *weights,
                  n_kv = config->n_layer * config->n_kv_head;
     const size_t n_norm = config->qk_norm == ATTN_QK_NORM_EACH_HEAD ? n_head + n_kv : 0;
     const size_t n_sink = config->has_sinks ? n_head : 0;
+    const struct attn_mixer_dims *mixer = config->mixer;
+    const size_t d_mixer = mixer ? attn_size_mul(2 * mixer->n_tap + 1, attn_mixer_d_conv(mixer)) +
+                                       2 * mixer->n_head + mixer->d_value
+                                 : 0;
+    const size_t n_mixer = attn_config_n_layer_of(config, true, config->n_layer);
     const size_t d_row = config->embeds_normed ? 2 * config->d_embed : 0;
     const size_t n_identity =
         config->output == ATTN_OUTPUT_STREAM ? config->d_model * config->d_model : 0;
     const size_t n_two = config->pooling == ATTN_POOLING_FIRST_TWO ? config->n_vocab : 0;
 
     weights->made = attn_alloc(d + attn_size_mul(n_norm, config->d_head) + n_sink + d_row +
-                                   n_identity + attn_size_mul(n_two, 2 * config->d_model + 1),
+                                   n_identity + attn_size_mul(n_mixer, d_mixer) +
+                                   attn_size_mul(n_two, 2 * config->d_model + 1),
                                sizeof(float), err);
     if (!weights->made)
         return ATTN_NO_MEMORY;
@@ -1026,6 +1061,25 @@ static float *read_vector(struct attn_weights *weights, const struct attn_vector
     return values;
 }
 
+/* Makes floats of the vectors of a layer without attention, and turns the taps of its N_TAP wide
+ * convolution, [channels, K] in files. */
+static void read_mixer(struct attn_weights *weights, struct attn_mixer_weights *mixer, size_t n_tap)
+{
+    struct attn_vector *const vectors[] = {&mixer->conv_bias, &mixer->decay, &mixer->dt_bias,
+                                           &mixer->norm};
+    const size_t d = mixer->conv.n / n_tap;
+    const float *taps = read_vector(weights, &mixer->conv);
+    float *turned = weights->made + weights->n_made;
+
+    for (size_t i = 0; i < n_tap * d; i++)
+        turned[i] = taps[i % d * n_tap + i / d];
+    weights->n_made += n_tap * d;
+    mixer->conv = made_vector(turned, n_tap * d);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        if (vectors[i]->data)
+            *vectors[i] = made_vector(read_vector(weights, vectors[i]), vectors[i]->n);
+}
+
 /* Makes an identity matrix in `made`. */
 static struct attn_matrix make_identity(struct attn_weights *weights, size_t d)
 {
@@ -1048,6 +1102,9 @@ static void read_vectors(struct attn_weights *weights, const struct attn_config 
 
         weights->sinks = layer == 0 ? sinks : weights->sinks;
     }
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (attn_config_is_mixer(config, layer))
+            read_mixer(weights, &weights->blocks[layer].mixer, config->mixer->n_tap);
     if (config->embeds_normed) {
         weights->row_norm = read_vector(weights, &weights->ln_row.w);
         read_vector(weights, &weights->ln_row.b);

@@ -24,6 +24,14 @@ struct attn_norm_weights {
                       LayerNorms */
 };
 
+/* The vectors of a layer without attention. attn_weights_bind makes floats of them, and the taps
+ * of all channels lie side by side in conv, the oldest token first: [K, channels]. */
+struct attn_mixer_weights {
+    struct attn_vector conv, conv_bias;
+    struct attn_vector decay, dt_bias; /* [Hm] A_log, and what is added to the decay's input */
+    struct attn_vector norm;           /* [dv] of mixer_z */
+};
+
 /* One MLP of a mixture. */
 struct attn_expert {
     struct attn_linear gate, in, out; /* [D, f], [D, f], [f, D] */
@@ -45,7 +53,7 @@ struct attn_lazy_experts {
     atomic_bool is_made[]; /* [n_expert] converted already */
 };
 
-enum { ATTN_BLOCK_N_NORM = 11, ATTN_BLOCK_N_LINEAR = 12 };
+enum { ATTN_BLOCK_N_NORM = 11, ATTN_BLOCK_N_LINEAR = 17 };
 
 enum { ATTN_MODEL_N_LINEAR = 5 };
 
@@ -67,17 +75,22 @@ struct attn_block_weights {
     };
     union {
         struct {
-            struct attn_linear q, k, v;  /* [D, H*E], [D, G*E], [D, G*Ev], heads side by side */
-            struct attn_linear out;      /* [H*Ev, D] */
-            struct attn_linear mlp_gate; /* [D, F] */
-            struct attn_linear mlp_in;   /* [D, F] */
-            struct attn_linear mlp_out;  /* [F, D] */
-            struct attn_linear router;   /* [D, N], in a layer with experts */
-            struct attn_expert shared;   /* the expert that every token uses */
+            struct attn_linear q, k, v;   /* [D, H*E], [D, G*E], [D, G*Ev], heads side by side */
+            struct attn_linear attn_gate; /* [D, H*Ev] */
+            /* Of a layer without attention: the input of its convolution, the gate of its output,
+             * beta, and the decay. */
+            struct attn_linear mixer_in, mixer_gate, mixer_beta, mixer_decay;
+            struct attn_linear out;           /* [H*Ev, D], or [Hm*dv, D] */
+            struct attn_linear mlp_gate;      /* [D, F] */
+            struct attn_linear mlp_in;        /* [D, F] */
+            struct attn_linear mlp_out;       /* [F, D] */
+            struct attn_linear router;        /* [D, N], in a layer with experts */
+            struct attn_expert shared;        /* the expert that every token uses */
             struct attn_linear shared_router; /* [D, 1] */
         };
         struct attn_linear linears[ATTN_BLOCK_N_LINEAR]; /* in the order of the equations */
     };
+    struct attn_mixer_weights mixer;
     struct attn_vector sinks;         /* [H] sinks */
     struct attn_tensor relative_bias; /* [n_bucket, H], if each layer has a table of its own */
     struct attn_vector xielu[4];      /* alpha_p, alpha_n, beta, eps of xIELU: one number each */

@@ -472,6 +472,11 @@ static enum attn_status list_heads(struct attn_heads_run *heads, struct attn_err
     struct attn_selection *selection;
     enum attn_status status;
 
+    if ((heads->args->effects != 0 || heads->args->has_effect) &&
+        (heads->frame.config->mixer || heads->frame.config->has_attn_gate))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "effects of heads are not measured yet in models that have layers %s",
+                           heads->frame.config->mixer ? "without attention" : "with gates");
     if (heads->encoder)
         dims.encoder = &encoder;
     ATTN_TRY(
@@ -480,7 +485,10 @@ static enum attn_status list_heads(struct attn_heads_run *heads, struct attn_err
     status =
         attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, &heads->parts, err);
     attn_selection_free(selection);
-    return status;
+    if (status != ATTN_OK || heads->parts.n > 0)
+        return status;
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "no chosen layer has attention");
+    return attn_error_hint(err, "`sites mixing` of a run has what they have in its place");
 }
 
 /* PROMPT has a picture beside its text, or is NULL: items have what the first one has. */

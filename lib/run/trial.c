@@ -305,7 +305,10 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
                                        !attn_edits_touch(run->edits.items, run->edits.n, &logits)};
     for (size_t layer = 0; layer < n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
-    trials->has_z = trials->can_skip && !attn_site_is_before(first, ATTN_SITE_Z);
+    /* z is not all that follows in layers with a gate, and layers without attention have none */
+    trials->has_z = trials->can_skip && !attn_site_is_before(first, ATTN_SITE_Z) &&
+                    !attn_model_config(run->model)->has_attn_gate &&
+                    !attn_model_config(run->model)->mixer;
     if (trials->has_z)
         attn_sites_add(&watch.sites, ATTN_SITE_Z);
     watch.capture = trials->can_skip ? &trials->capture : NULL;

@@ -230,6 +230,18 @@ static void add_axis(struct attn_array *array, size_t n)
     array->rank++;
 }
 
+/* Splits the rows [T, Hm * n] of a layer without attention into its heads, [T, Hm, n]. */
+static void split_mixer(struct attn_array *array, const struct attn_dims *dims, enum attn_site site)
+{
+    const struct attn_mixer_dims *mixer = dims->mixer;
+
+    if (!strstr(attn_site_shape_text(site), " Hm d") || mixer->kind == ATTN_MIXER_CONV)
+        return;
+    array->shape[2] = array->shape[1] / mixer->n_head;
+    array->shape[1] = mixer->n_head;
+    array->rank = 3;
+}
+
 static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_writer *writer,
                                  const struct attn_location *at, struct attn_error *err)
 {
@@ -242,6 +254,7 @@ static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_w
         attn_location_archive_name(at, array.name);
         array.rank = attn_selection_shape(selection, at, array.shape);
         array.is_of_heads = attn_site_layout(at->site) == ATTN_LAYOUT_HEADS;
+        split_mixer(&array, attn_selection_dims(selection), at->site);
         if (at->stack == ATTN_STACK_TOWER)
             add_axis(&array, attn_location_n_sequence(attn_selection_dims(selection), at));
         if (at->site == ATTN_SITE_PIXEL_VALUES ||

@@ -236,6 +236,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
 {
     const struct attn_labels *given = view->given;
     const struct attn_dims *dims = attn_selection_dims(given->selection);
+    const size_t n_head = attn_dims_most_heads(dims);
     const size_t n_encoder_head = dims->encoder ? dims->encoder->n_head : 0;
     const enum attn_status status = check_words(given, err);
 
@@ -265,7 +266,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
         view->labels.source_token_sizes = view->source.joined.sizes;
     }
     view->n_open = ATTN_N_SITE * attn_selection_n_slot(given->selection) *
-                   (dims->n_head > n_encoder_head ? dims->n_head : n_encoder_head);
+                   (n_head > n_encoder_head ? n_head : n_encoder_head);
     return ATTN_ALLOC(view->open, view->n_open, err);
 }
 

@@ -90,6 +90,9 @@ static enum attn_status append_file_name(const struct attn_writer *writer,
     const struct attn_dims *dims = attn_writer_dims(writer, at);
     const struct attn_array_axes *axes = writer->labels.axes;
     const enum attn_site site = at->site;
+    const bool is_mixing = attn_sites_have(
+        ATTN_SITES(ATTN_SITE_MIXING, ATTN_SITE_MIXING_BAND, ATTN_SITE_MIXING_NORM), site);
+    const size_t n_head = is_mixing ? attn_site_n_head(site, dims) : dims->n_head;
     struct attn_head_number number = attn_writer_head_number(writer, site, at->head);
     const char *stack = attn_model_stack_name(at->stack);
 
@@ -101,8 +104,8 @@ static enum attn_status append_file_name(const struct attn_writer *writer,
         attn_buffer_append_format(name, "L%0*d", count_digits(attn_dims_n_whole_layer(dims)),
                                   at->layer);
     if (attn_site_has_heads(site) && (!axes || axes->rank > 2))
-        attn_buffer_append_format(
-            name, "H%0*d", count_digits(dims->n_head / (axes ? axes->n_batch : 1)), number.head);
+        attn_buffer_append_format(name, "H%0*d", count_digits(n_head / (axes ? axes->n_batch : 1)),
+                                  number.head);
     if (name->size > 0)
         attn_buffer_append_char(name, '.');
     attn_buffer_append_format(name, "%s%s", attn_site_name(site), writer->format->suffix);

@@ -170,6 +170,15 @@ static enum attn_status end_model(struct screen_writer *w, struct attn_error *er
                                   attn_heatmap_noun(&w->base), w->base.n_position == 1 ? "" : "s");
     if (n_added > 0)
         attn_buffer_append_format(&w->map.label, ", %zu added by the tokenizer", n_added);
+    if (dims->mixer) {
+        size_t n = 0;
+
+        for (size_t layer = 0; layer < dims->n_layer; layer++)
+            n += dims->mixer->is_in[layer];
+        attn_buffer_append_format(&w->map.label, "; %zu layer%s without attention: `sites mixing`",
+                                  n, n == 1 ? "" : "s");
+        attn_picture_name_fields(w->base.options.picture, &w->map.label);
+    }
     return attn_heatmap_end_text(&w->map, 1, err);
 }
 

@@ -21,6 +21,21 @@ struct attn_picture_dims {
     uint32_t n_chosen;             /* of a tower: pictures whose tensors are selected; else 0 */
 };
 
+/* How the layers without attention mix tokens. */
+enum attn_mixer_kind {
+    ATTN_MIXER_CONV = 1,  /* a short convolution between two gates */
+    ATTN_MIXER_DELTA = 2, /* Gated DeltaNet */
+};
+
+/* The sizes of these layers, of which a model has one kind (forward/mixer.c). */
+struct attn_mixer_dims {
+    enum attn_mixer_kind kind;
+    size_t n_head, n_key_head; /* Hm, and the heads of keys and queries; 1 for a convolution */
+    size_t d_key, d_value;     /* dk and dv; D for a convolution */
+    size_t n_tap;              /* K, tokens that the convolution reads */
+    const bool *is_in;         /* [n_layer] the layers. Borrowed */
+};
+
 /* The sizes of one run, from which all shapes follow, and the sites that exist. */
 struct attn_dims {
     size_t n_layer, n_head, n_kv_head;
@@ -52,7 +67,8 @@ struct attn_dims {
     const struct attn_dims *encoder; /* the sizes of the encoder, if a selection is of two stacks
                                         (model_stack.h). Borrowed */
     struct attn_picture_dims picture;
-    const void *later[4]; /* NULL: room for fields of later versions */
+    const struct attn_mixer_dims *mixer; /* NULL: all layers have attention. Borrowed */
+    const void *later[3];                /* NULL: room for fields of later versions */
 };
 
 #endif

@@ -64,7 +64,9 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
     if (!attn_sites_have(dims->sites, edit->at.site))
         return attn_error_set(err, ATTN_INVALID, "the model has no site '%s' to edit", name);
     ATTN_TRY(check_layer(edit, dims, err));
-    if (edit->at.site == ATTN_SITE_SINK || edit->at.site == ATTN_SITE_EXPERT_INDICES)
+    if (attn_sites_have(ATTN_SITES(ATTN_SITE_SINK, ATTN_SITE_EXPERT_INDICES, ATTN_SITE_MIXING,
+                                   ATTN_SITE_MIXING_BAND, ATTN_SITE_MIXING_NORM),
+                        edit->at.site))
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' would change nothing: no tensor is made of it",
                               name);

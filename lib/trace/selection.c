@@ -3,7 +3,7 @@
  * them.
  *
  * A list is read item by item; each item becomes a range of indices, whose flags are set. Heads are
- * a table [n_layer, n_head], because a head may be given with its layer. The whole list is checked
+ * a table [n_layer, n_flag], because a head may be given with its layer. The whole list is checked
  * before the selection is changed.
  */
 #include "trace/trace_internal.h"
@@ -28,7 +28,8 @@ struct stack {
     /* [n_layer] 1 for each layer whose sites after attention are chosen; differs from `layers` only
      * for pairs of blocks, where the MLP belongs to the decoder. */
     unsigned char *after;
-    unsigned char *heads;    /* [n_layer, n_head] 1 for each chosen head */
+    unsigned char *heads;    /* [n_layer, n_flag] 1 for each chosen head */
+    size_t n_flag;           /* the heads of the layer that has most (attn_dims_most_heads) */
     unsigned char *queries;  /* [n_position] 1 for each chosen query */
     bool has_chosen_heads;   /* heads were named: a further one is added to them */
     bool has_chosen_queries; /* queries were named: a further one is added to them */
@@ -135,7 +136,8 @@ static enum attn_status make_stack(struct stack *stack, const struct attn_dims *
 
     if (!ATTN_IS_KNOWN(dims->later, "dims", err))
         return ATTN_INVALID;
-    if (!attn_checked_mul(dims->n_layer, dims->n_head, &n_head) ||
+    stack->n_flag = attn_dims_most_heads(dims);
+    if (!attn_checked_mul(dims->n_layer, stack->n_flag, &n_head) ||
         !attn_checked_add(n_head, dims->n_position, &n) ||
         !attn_checked_add(n, dims->n_layer, &n) || !attn_checked_add(n, dims->n_layer, &n))
         return attn_error_no_memory(err);
@@ -161,6 +163,10 @@ static enum attn_status make_stacks(struct attn_selection *selection, const stru
         ATTN_TRY(make_stack(encoder, dims->encoder, err));
         encoder->dims.is_of_decoder = true;
         selection->stacks[0].dims.encoder = &encoder->dims;
+    }
+    if (!attn_sites_have(dims->sites, ATTN_SITE_PATTERN) && dims->mixer) {
+        set_own_sites(selection, ATTN_SITES(ATTN_SITE_MIXING_NORM));
+        return ATTN_OK;
     }
     set_own_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z, ATTN_SITE_PICTURE_MAP,
                                         ATTN_SITE_PICTURE_MAP_TILES));
@@ -307,7 +313,7 @@ static enum attn_status report_heads(const struct attn_dims *dims, const char *i
 {
     attn_error_set(err, ATTN_INVALID,
                    "bad item '%s', expected h or L.h, layers from 0 to %zu and heads from 0 to %zu",
-                   attn_quote(item, size).text, dims->n_layer - 1, dims->n_head - 1);
+                   attn_quote(item, size).text, dims->n_layer - 1, attn_dims_most_heads(dims) - 1);
     attn_error_hint(err, "each side is N, N-M, N-M+STEP, -1 for the last, * or all; items are "
                          "separated by commas");
     return ATTN_INVALID;
@@ -529,24 +535,28 @@ static bool parse_side(const char *text, size_t size, size_t n, struct range *ra
     return true;
 }
 
-/* Reads one item of a list of heads into LAYERS and HEADS. */
+/* Reads one item of a list of heads: into LAYERS, and into *HEAD where it names heads, which one of
+ * these layers must have. */
 static enum attn_status parse_head_item(const struct attn_dims *dims, const char *item, size_t size,
-                                        struct range *layers, struct range *heads,
+                                        struct range *layers, const char **head,
                                         struct attn_error *err)
 {
-    const char *middle, *head = item;
-    size_t skip, head_size = size;
+    const char *middle;
+    struct range heads;
+    size_t skip;
 
+    *head = item;
     *layers = (struct range){0, dims->n_layer, 1};
     if (split_head(item, size, &middle, &skip)) {
         if (!parse_side(item + skip, (size_t)(middle - item) - skip, dims->n_layer, layers))
             return report_heads(dims, item, size, err);
-        head = middle + 1;
-        head_size = size - (size_t)(head - item);
+        *head = middle + 1;
     }
-    if (!parse_side(head, head_size, dims->n_head, heads))
-        return report_heads(dims, item, size, err);
-    return ATTN_OK;
+    for (size_t layer = layers->first; layer < layers->end; layer += layers->step)
+        if (parse_side(*head, size - (size_t)(*head - item), attn_dims_n_head_of(dims, layer),
+                       &heads))
+            return ATTN_OK;
+    return report_heads(dims, item, size, err);
 }
 
 /* Sets the flags of ITEM in STACK: of heads if IS_HEADS, else of layers. ATTN_INVALID if the stack
@@ -560,18 +570,20 @@ static enum attn_status set_in_stack(struct attn_selection *selection, bool is_h
     const size_t step = s->dims.has_pairs ? 2 : 1, first = stack == ATTN_STACK_CROSS;
     struct attn_dims dims = s->dims;
     struct range layers, heads;
+    const char *head = item;
 
     dims.n_layer /= step;
     if (is_encoder && dims.n_layer == 0)
         return attn_error_set(err, ATTN_INVALID, "the encoder is not among the tensors here");
     if (is_heads)
-        ATTN_TRY(parse_head_item(&dims, item, size, &layers, &heads, err));
+        ATTN_TRY(parse_head_item(&dims, item, size, &layers, &head, err));
     else if (!parse_item(item, size, dims.n_layer, &layers))
         return report_item(&(struct axis){"layers", dims.n_layer}, item, size, err);
     for (size_t layer = layers.first; layer < layers.end; layer += layers.step) {
-        if (is_heads)
-            set_flags(s->heads + (layer * step + first) * dims.n_head, heads);
-        else
+        if (is_heads && parse_side(head, size - (size_t)(head - item),
+                                   attn_dims_n_head_of(&dims, layer), &heads))
+            set_flags(s->heads + (layer * step + first) * s->n_flag, heads);
+        if (!is_heads)
             s->layers[layer * step + first] = 1;
         if (!is_heads && first == 0)
             s->after[layer * step + step - 1] = 1;
@@ -586,7 +598,7 @@ static void clear_heads(struct attn_selection *selection)
         struct stack *s = &selection->stacks[i];
 
         s->has_chosen_heads = true;
-        memset(s->heads, 0, s->dims.n_layer * s->dims.n_head);
+        memset(s->heads, 0, s->dims.n_layer * s->n_flag);
     }
 }
 
@@ -757,16 +769,19 @@ enum attn_status attn_selection_add_head(struct attn_selection *selection,
         return refuse_layer(selection, at, err);
     s = &selection->stacks[index_of(selection, at->stack)];
     if (!find_index(block, ATTN_ALL_LAYERS, s->dims.n_layer, &layers) ||
-        !find_index(at->head, ATTN_ALL_HEADS, s->dims.n_head, &heads))
+        !find_index(at->head, ATTN_ALL_HEADS,
+                    block == ATTN_ALL_LAYERS ? s->n_flag
+                                             : attn_dims_n_head_of(&s->dims, (size_t)block),
+                    &heads))
         return attn_error_set(err, ATTN_INVALID,
                               "there is no head '%d.%d', expected layers from 0 to %zu and heads "
                               "from 0 to %zu",
                               at->layer, at->head, attn_dims_n_whole_layer(&s->dims) - 1,
-                              s->dims.n_head - 1);
+                              s->n_flag - 1);
     if (!s->has_chosen_heads)
-        memset(s->heads, 0, s->dims.n_layer * s->dims.n_head);
+        memset(s->heads, 0, s->dims.n_layer * s->n_flag);
     for (size_t layer = layers.first; layer < layers.end; layer++)
-        set_flags(s->heads + layer * s->dims.n_head, heads);
+        set_flags(s->heads + layer * s->n_flag, heads);
     s->has_chosen_heads = true;
     return ATTN_OK;
 }
@@ -873,8 +888,9 @@ static bool has_layer(const struct stack *stack, int layer)
 
 static bool has_head(const struct stack *stack, int layer, int head)
 {
-    return has_layer(stack, layer) && head >= 0 && (size_t)head < stack->dims.n_head &&
-           stack->heads[(size_t)layer * stack->dims.n_head + (size_t)head] != 0;
+    return has_layer(stack, layer) && head >= 0 &&
+           (size_t)head < attn_dims_n_head_of(&stack->dims, (size_t)layer) &&
+           stack->heads[(size_t)layer * stack->n_flag + (size_t)head] != 0;
 }
 
 static bool has_kv_head(const struct stack *stack, int layer, int kv_head)
@@ -892,9 +908,18 @@ static bool has_kv_head(const struct stack *stack, int layer, int kv_head)
 
 static size_t count_heads(const struct stack *stack, int layer)
 {
-    const size_t n_head = stack->dims.n_head;
+    if (!has_layer(stack, layer))
+        return 0;
+    return count(stack->heads + (size_t)layer * stack->n_flag,
+                 attn_dims_n_head_of(&stack->dims, (size_t)layer));
+}
 
-    return has_layer(stack, layer) ? count(stack->heads + (size_t)layer * n_head, n_head) : 0;
+/* The same for the heads of SITE: mixing_norm of a convolution has one, of all channels. */
+static size_t count_heads_of(const struct stack *stack, enum attn_site site, int layer)
+{
+    const size_t n = count_heads(stack, layer);
+
+    return site == ATTN_SITE_MIXING_NORM && n > attn_site_n_head(site, &stack->dims) ? 1 : n;
 }
 
 bool attn_selection_has_head(const struct attn_selection *selection, const struct attn_location *at)
@@ -1002,10 +1027,10 @@ bool attn_selection_is_all_heads(const struct attn_selection *selection)
 
     for (size_t i = 0; i < n_stack(selection); i++) {
         const struct attn_dims *dims = &selection->stacks[i].dims;
-        const size_t n_flag = dims->n_layer * dims->n_head;
 
-        is_all &= count(selection->stacks[i].layers, dims->n_layer) == dims->n_layer &&
-                  count(selection->stacks[i].heads, n_flag) == n_flag;
+        for (size_t layer = 0; layer < dims->n_layer; layer++)
+            is_all &=
+                count_heads(&selection->stacks[i], (int)layer) == attn_dims_n_head_of(dims, layer);
     }
     return is_all;
 }
@@ -1059,7 +1084,7 @@ int attn_selection_shape(const struct attn_selection *selection, const struct at
         shape[1] = count_kv_heads(stack, block);
         break;
     case ATTN_LAYOUT_MATRIX:
-        shape[0] = count_heads(stack, block);
+        shape[0] = count_heads_of(stack, at->site, block);
         shape[1] = stack->n_query;
         shape[2] = attn_site_n_key(dims, block);
         return 3;
@@ -1083,6 +1108,8 @@ bool attn_selection_has_tensor_head(const struct attn_selection *selection,
 
     if (!stack || !attn_site_is_in_layer(at->site))
         return false;
+    if (at->site == ATTN_SITE_MIXING_NORM && stack->dims.mixer->kind == ATTN_MIXER_CONV)
+        return at->head == 0 && count_heads(stack, block) > 0;
     return attn_site_layout(at->site) == ATTN_LAYOUT_KEY ? has_kv_head(stack, block, at->head)
                                                          : has_head(stack, block, at->head);
 }

@@ -62,7 +62,8 @@ static const struct {
 static const struct {
     const char *name;
     enum attn_site site;
-} aliases[] = {{"attention", ATTN_SITE_PATTERN}, {"context", ATTN_SITE_Z}};
+} aliases[] = {
+    {"attention", ATTN_SITE_PATTERN}, {"context", ATTN_SITE_Z}, {"mixing", ATTN_SITE_MIXING_BAND}};
 
 int attn_site_index(enum attn_site site)
 {
@@ -135,6 +136,7 @@ enum attn_value_range attn_site_range(enum attn_site site)
         return ATTN_RANGE_SHARE;
     case ATTN_SITE_WEIGHTED_PATTERN:
     case ATTN_SITE_RELEVANCE:
+    case ATTN_SITE_MIXING_NORM:
         return ATTN_RANGE_POSITIVE;
     default:
         return ATTN_RANGE_SIGNED;
@@ -213,6 +215,16 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
     const char *last = space ? space + 1 : sites[site].shape;
 
     switch (last[0]) {
+    case 'd':
+        return !dims->mixer ? 0
+                            : dims->mixer->n_head *
+                                  (last[1] == 'k' ? dims->mixer->d_key : dims->mixer->d_value);
+    case 't':
+        return dims->mixer ? dims->mixer->n_tap : 0;
+    case 'H':
+        if (last[1] == 'v')
+            return dims->n_head * dims->d_value;
+        return dims->mixer ? dims->mixer->n_head : 0;
     case 'M':
         return dims->d_projected;
     case 'L':
@@ -277,6 +289,10 @@ size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims)
 {
     if (!attn_site_has_heads(site))
         return 1;
+    if (site == ATTN_SITE_MIXING || site == ATTN_SITE_MIXING_NORM)
+        return dims->mixer ? dims->mixer->n_head : 1;
+    if (site == ATTN_SITE_MIXING_BAND)
+        return dims->d_model;
     return sites[site].layout == ATTN_LAYOUT_KEY ? dims->n_kv_head : dims->n_head;
 }
 
@@ -436,7 +452,7 @@ static const struct {
 static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
 {
     struct attn_typo typo = {.typed = item, .size = size};
-    char known[600] = "";
+    char known[800] = "";
     size_t used = 0;
 
     for (int i = 0; i < ATTN_N_SITE; i++)

@@ -6,6 +6,8 @@
  * Shapes use   T  positions     S  positions seen, keys     H  query heads     G  key/value heads
  *              D  d_model       E  d_head     Ev  d_value   F  d_mlp           V  n_vocab
  *             Do  d_out: D, but in a model of one map     De  d_embed: D, but where it is narrow
+ *            Hv  H*Ev                                  taps  tokens that a convolution reads
+ *            Hm  heads of a layer without attention    dk, dv  widths of their keys and values
  *          y, x  rows and columns of cells    P  cells of all pictures    N  pictures of h x w
  *             M  d_projected     N  experts    K  chosen experts     L  d_pooled
  *             C  positions but the first and the last
@@ -52,6 +54,13 @@ enum attn_site_layout {
  * expert_weights the factors of their outputs, 0 for those that were not chosen, expert_indices the
  * chosen ones, the largest score first, and shared_out the output of the shared expert.
  *
+ * Layers without attention (forward/mixer.c) have mixer_q, mixer_k and mixer_v as they are used,
+ * mixer_z, which is their inner output, and mixer_out in place of attn_out. mixer_z is the product
+ * of mixing with mixer_v; a short convolution has the band of this matrix that is not 0, by channel
+ * and distance. mixing_norm is how long the piece is that each token adds to mixer_z. mixer_gate,
+ * and gate in layers with attention, are gates before their activation; decay and beta are the
+ * factors of the state and of what is written to it.
+ *
  * Where norms come after the sums, resid_mid and resid_post are the sums, normalized_resid_mid is
  * the input of the MLP, to which its output is added, and normalized_resid_post is the block's
  * output. mlm_head is the input of an encoder's output matrix, pooled that of a classifier's.
@@ -75,6 +84,7 @@ enum attn_site_layout {
     X(Q, 2, "q", "attn.hook_q", LAYER, QUERY, "T H E")                                             \
     X(K, 3, "k", "attn.hook_k", LAYER, KEY, "S G E")                                               \
     X(V, 4, "v", "attn.hook_v", LAYER, KEY, "S G Ev")                                              \
+    X(GATE, 85, "gate", "attn.hook_gate", LAYER, VECTOR, "T Hv")                                   \
     X(ROT_Q, 5, "rot_q", "attn.hook_rot_q", LAYER, QUERY, "T H E")                                 \
     X(ROT_K, 6, "rot_k", "attn.hook_rot_k", LAYER, KEY, "S G E")                                   \
     X(QK, 7, "qk", "attn.hook_qk", LAYER, MATRIX, "H T S")                                         \
@@ -85,6 +95,17 @@ enum attn_site_layout {
     X(Z, 12, "z", "attn.hook_z", LAYER, QUERY, "T H Ev")                                           \
     X(SINK, 62, "sink", "attn.hook_sink", LAYER, HEADS, "H T")                                     \
     X(ATTN_OUT, 13, "attn_out", "hook_attn_out", LAYER, VECTOR, "T Do")                            \
+    X(MIXER_V, 74, "mixer_v", "mixer.hook_mixer_v", LAYER, VECTOR, "T Hm dv")                      \
+    X(MIXER_Q, 75, "mixer_q", "mixer.hook_mixer_q", LAYER, VECTOR, "T Hm dk")                      \
+    X(MIXER_K, 76, "mixer_k", "mixer.hook_mixer_k", LAYER, VECTOR, "T Hm dk")                      \
+    X(MIXER_GATE, 79, "mixer_gate", "mixer.hook_mixer_gate", LAYER, VECTOR, "T Hm dv")             \
+    X(DECAY, 80, "decay", "mixer.hook_decay", LAYER, VECTOR, "T Hm")                               \
+    X(BETA, 81, "beta", "mixer.hook_beta", LAYER, VECTOR, "T Hm")                                  \
+    X(MIXING, 82, "mixing", "mixer.hook_mixing", LAYER, MATRIX, "Hm T S")                          \
+    X(MIXING_BAND, 83, "mixing_band", "mixer.hook_mixing", LAYER, RANK, "D T taps")                \
+    X(MIXING_NORM, 84, "mixing_norm", "mixer.hook_mixing_norm", LAYER, MATRIX, "Hm T S")           \
+    X(MIXER_Z, 77, "mixer_z", "mixer.hook_mixer_z", LAYER, VECTOR, "T Hm dv")                      \
+    X(MIXER_OUT, 78, "mixer_out", "hook_mixer_out", LAYER, VECTOR, "T D")                          \
     X(RESID_MID, 14, "resid_mid", "hook_resid_mid", LAYER, VECTOR, "T D")                          \
     X(NORMALIZED_RESID_MID, 47, "normalized_resid_mid", "hook_normalized_resid_mid", LAYER,        \
       VECTOR, "T D")                                                                               \

@@ -51,6 +51,26 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 /* Returns the number of heads of SITE: key/value heads for the layout KEY, 1 without heads. */
 size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims);
 
+/* Returns how many heads the numbers of a list name in LAYER: those of attention, or in a layer
+ * without attention the heads of mixing, which are channels if it is a convolution. */
+static inline size_t attn_dims_n_head_of(const struct attn_dims *dims, size_t layer)
+{
+    if (!dims->mixer || !dims->mixer->is_in[layer])
+        return dims->n_head;
+    return dims->mixer->kind == ATTN_MIXER_CONV ? dims->d_model : dims->mixer->n_head;
+}
+
+/* Returns the largest of these numbers. */
+static inline size_t attn_dims_most_heads(const struct attn_dims *dims)
+{
+    size_t most = dims->n_head;
+
+    for (size_t layer = 0; dims->mixer && layer < dims->n_layer; layer++)
+        if (attn_dims_n_head_of(dims, layer) > most)
+            most = attn_dims_n_head_of(dims, layer);
+    return most;
+}
+
 /* Return the first position that SITE has a row of, and the one after the last. The first is the
  * first patch of a picture for embed, 1 for contacts, else 0. The columns of contacts begin at 1,
  * too. */

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ITEM = 5, N_NAME = ATTN_N_SITE + 2 };
+enum { MAX_ITEM = 5, N_NAME = ATTN_N_SITE + 3 };
 
-/* The sites, then the two other names. */
+/* The sites, then the three other names. */
 static const struct {
     const char *name;
     enum attn_site site;
@@ -23,6 +23,7 @@ static const struct {
 #undef NAME_ROW
         {"attention", ATTN_SITE_PATTERN},
     {"context", ATTN_SITE_Z},
+    {"mixing", ATTN_SITE_MIXING_BAND},
 };
 
 static const char *const wrong[] = {
@@ -86,7 +87,10 @@ static void make(struct attn_case *c)
                    ATTN_SITE_IMAGE_EMBED, ATTN_SITE_SENTENCE_EMBED, ATTN_SITE_CONTACTS,
                    ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_IMAGE_FEATURES,
                    ATTN_SITE_PIXEL_VALUES, ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS,
-                   ATTN_SITE_EXPERT_INDICES);
+                   ATTN_SITE_EXPERT_INDICES, ATTN_SITE_GATE, ATTN_SITE_MIXER_V, ATTN_SITE_MIXER_Q,
+                   ATTN_SITE_MIXER_K, ATTN_SITE_MIXER_GATE, ATTN_SITE_DECAY, ATTN_SITE_BETA,
+                   ATTN_SITE_MIXING, ATTN_SITE_MIXING_BAND, ATTN_SITE_MIXING_NORM,
+                   ATTN_SITE_MIXER_Z, ATTN_SITE_MIXER_OUT);
     struct known *known = (struct known *)c->known.bytes;
     struct attn_buffer *out = attn_case_file(c, "list");
     const int defect = attn_case_defect(c, defects, N_DEFECT);

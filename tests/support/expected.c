@@ -24,10 +24,17 @@ struct pair {
     struct attn_npy file;
 };
 
+/* Whether rows are counted head by head. */
+static bool has_heads_first(enum attn_site site)
+{
+    return attn_site_layout(site) == ATTN_LAYOUT_MATRIX ||
+           attn_site_layout(site) == ATTN_LAYOUT_RANK;
+}
+
 /* The axis of positions. */
 static int position_axis(enum attn_site site)
 {
-    return attn_site_layout(site) == ATTN_LAYOUT_MATRIX ? 1 : 0;
+    return has_heads_first(site) ? 1 : 0;
 }
 
 static void assert_same_shape(const struct pair *pair, const char *path)
@@ -55,7 +62,7 @@ static void walk_row(const struct walk *walk, const struct pair *pair, size_t r)
     if (pair->file.rank <= 2) {
         row.position = at = r + pair->row0;
         row.head = ATTN_ALL_HEADS;
-    } else if (attn_site_layout(pair->site) == ATTN_LAYOUT_MATRIX) {
+    } else if (has_heads_first(pair->site)) {
         head = r / shape[1];
         row.position = r % shape[1] + pair->row0;
         at = head * record->shape[1] + row.position;
@@ -84,6 +91,8 @@ static size_t walk_site(const struct walk *walk, enum attn_site site, int layer)
         pair.row0 = 0;
     attn_site_archive_name(site, layer, name);
     snprintf(path, sizeof path, "%s/%s.npy", walk->folder, name);
+    if (!pair.record->data && (site == ATTN_SITE_MIXING || site == ATTN_SITE_MIXING_BAND))
+        return 0; /* they have one name */
     if (!attn_npy_read(path, &pair.file))
         return 0;
     if (pair.row0 == (size_t)ATTN_EXPECTED_LAST_ROWS)

@@ -49,6 +49,13 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
         made->dims.sites = attn_sites_without(
             made->dims.sites, ATTN_SITES(ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS,
                                          ATTN_SITE_EXPERT_INDICES));
+    if (!dims->mixer)
+        made->dims.sites = attn_sites_without(
+            made->dims.sites,
+            ATTN_SITES(ATTN_SITE_GATE, ATTN_SITE_MIXER_V, ATTN_SITE_MIXER_Q, ATTN_SITE_MIXER_K,
+                       ATTN_SITE_MIXER_GATE, ATTN_SITE_DECAY, ATTN_SITE_BETA, ATTN_SITE_MIXING,
+                       ATTN_SITE_MIXING_BAND, ATTN_SITE_MIXING_NORM, ATTN_SITE_MIXER_Z,
+                       ATTN_SITE_MIXER_OUT));
     if (dims->picture.n == 0)
         made->dims.sites = attn_sites_without(
             made->dims.sites,

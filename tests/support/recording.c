@@ -22,7 +22,8 @@ static struct attn_recorded *record_of(const struct attn_recording *recording, e
 
 static float unfilled(enum attn_site site)
 {
-    const bool is_pattern = site == ATTN_SITE_PATTERN || site == ATTN_SITE_PATTERN_DROPPED;
+    const bool is_pattern = site == ATTN_SITE_PATTERN || site == ATTN_SITE_PATTERN_DROPPED ||
+                            site == ATTN_SITE_MIXING || site == ATTN_SITE_MIXING_NORM;
 
     return is_pattern ? 0 : site == ATTN_SITE_ATTN_SCORES ? -INFINITY : NAN;
 }

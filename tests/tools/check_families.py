@@ -62,8 +62,10 @@ def run_transformers(directory, ids, is_double):
         del result["ln_final.hook_normalized"]  # it is shown before project_out
     for layer in range(len(blocks)):
         result[f"blocks.{layer}.hook_resid_pre"] = out.hidden_states[layer][0]
-        if not adds_twice:
-            result[f"blocks.{layer}.attn.hook_pattern"] = out.attentions[layer][0]
+    kinds = getattr(model.config, "layer_types", None) or ["attention"] * len(blocks)
+    attended = [i for i, kind in enumerate(kinds) if "conv" not in kind and "linear" not in kind]  # the layers with patterns
+    for layer, pattern in zip(attended, out.attentions) if not adds_twice else ():
+        result[f"blocks.{layer}.attn.hook_pattern"] = pattern[0]
     return {k: v.double().numpy() for k, v in result.items()}, n_parameter
 
 
@@ -508,12 +510,34 @@ def granitemoehybrid(r):
                      "mamba_n_heads": next(k for k in (8, 6, 5, 4, 3, 2, 1) if 2 * width % k == 0)}
 
 
+def lfm2(r):
+    config = llama_like(r, False) | {"rope_parameters": rope(r, ("default", "linear"))}
+    config["norm_eps"] = config.pop("rms_norm_eps")
+    del config["hidden_act"]
+    return config | {"conv_L_cache": r.randint(1, 5), "conv_bias": r.random() < 0.5, "block_multiple_of": r.choice([1, 8]),
+                     "block_auto_adjust_ff_dim": r.random() < 0.5, "block_ffn_dim_multiplier": r.choice([1.0, 1.5]),
+                     "layer_types": ["full_attention"] + [r.choice(["conv", "conv", "full_attention"])
+                                                          for _ in range(config["num_hidden_layers"] - 1)]}
+
+
+def qwen3_5_text(r):
+    config = llama_like(r) | {"attention_bias": r.random() < 0.5, "rope_parameters": rope(r, ("default", "linear"))}
+    config["head_dim"] = 4 * r.randint(1, 6)
+    config["rope_parameters"]["partial_rotary_factor"] = r.choice([0.5, 1.0])
+    n_key = r.choice([1, 2, 3])
+    return config | {"linear_num_key_heads": n_key, "linear_num_value_heads": n_key * r.choice([1, 2, 3]),
+                     "linear_key_head_dim": r.randint(2, 9), "linear_value_head_dim": r.randint(2, 9),
+                     "linear_conv_kernel_dim": r.randint(2, 5),
+                     "layer_types": ["full_attention"] + [r.choice(["linear_attention", "linear_attention", "full_attention"])
+                                                          for _ in range(config["num_hidden_layers"] - 1)]}
+
+
 FAMILIES = {f.__name__: f for f in (llama, gpt_neox, qwen2, qwen3, gpt_neo, mistral, olmo2, gemma2, gemma3_text, phi,
                                     gemma, ministral, smollm3, granite, olmo, olmo3, phi3, stablelm, starcoder2, cohere,
                                     cohere2, glm, glm4, helium, exaone4, opt, gptj, codegen, gpt_bigcode, bloom, mpt,
                                     falcon, mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss, ministral3, ernie4_5,
                                     hunyuan_v1_dense, arcee, apertus, nemotron, seed_oss, internlm3, xglm, phimoe,
-                                    granitemoehybrid, granitemoeshared)}
+                                    granitemoehybrid, granitemoeshared, lfm2, qwen3_5_text)}
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -527,7 +551,7 @@ def make_model(family, keys, seed):
         for name, p in model.named_parameters():
             noise = torch.randn(p.shape, generator=generator)
             if "norm" in name or ".ln_" in name:
-                p.copy_(noise * 0.3 + (0 if name.endswith("bias") or "gemma" in family or family == "nemotron" else 1))
+                p.copy_(noise * 0.3 + (0 if name.endswith("bias") or "gemma" in family or family in ("nemotron", "qwen3_5_text") and "linear_attn" not in name else 1))
             elif name.endswith("bias") or p.dim() < 2:  # numbers of xIELU
                 p.copy_(noise * 0.3)
             else:

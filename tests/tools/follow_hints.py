@@ -54,6 +54,7 @@ EXCUSED = (
     ("is an option", "the value is wrong, too"),
     ("with --grad it has gradients", "beside --top"),
     ("makes a run of each", "instead of the picture and its text"),
+    ("give the model's file as the model", "the file that was given is the one that reads pictures"),
 )
 
 

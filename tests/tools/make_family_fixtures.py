@@ -29,12 +29,15 @@ def bounds(prompt):
     """4 times what transformers' float32 is off, and 1e-6 of the largest value."""
     off, largest = prompt["float32_minus_float64"], prompt["max_abs"]
     absolute = [4 * off[kind] + 1e-6 * largest[kind] for kind in KINDS]
-    return np.array(absolute + [max(a / largest[k] for a, k in zip(absolute, KINDS))])
+    others = KINDS + ("mixing",) * ("mixing" in off)
+    return np.array(absolute + [max(4 * off[k] / largest[k] + 1e-6 for k in others)])
 
 
 def all_sites(folder, k):
     sites = dict(np.load(folder / f"sites_{k}.npz"))
     for name in list(sites):
+        if ".mixer.hook_mixer_" in name:
+            sites[name] = sites[name].reshape(len(sites[name]), -1)  # a row for all heads
         if name.endswith("hook_resid_pre") and not name.startswith("blocks.0."):
             before = f"blocks.{int(name.split('.')[1]) - 1}.hook_resid_post"
             assert np.array_equal(sites[name], sites[before]), (folder, name)
@@ -44,15 +47,15 @@ def all_sites(folder, k):
     return sites | {"ln_final.hook_normalized": final, "logits": logits}
 
 
-def last_rows(folder, k):
+def last_rows(folder, k, attended=None):
     patterns, hidden = np.load(folder / f"attn_{k}.npy"), np.load(folder / f"hidden_{k}.npy")
     sites = {"ln_final.hook_normalized": np.load(folder / f"final_{k}.npy"),
              "logits": np.load(folder / f"logits_{k}.npy"),
-             f"blocks.{len(patterns) - 1}.hook_resid_post": hidden[-1]}
-    for layer in range(len(patterns)):
+             f"blocks.{len(hidden) - 2}.hook_resid_post": hidden[-1]}
+    for layer in range(len(hidden) - 1):
         sites[f"blocks.{layer}.hook_resid_pre"] = hidden[layer]
     sites = {name: x[-LAST_ROWS:] for name, x in sites.items()}
-    return sites | {f"blocks.{i}.attn.hook_pattern": x for i, x in enumerate(patterns)}
+    return sites | {f"blocks.{i}.attn.hook_pattern": x for i, x in zip(attended or range(len(patterns)), patterns)}
 
 
 def convert(source, prefix):
@@ -62,8 +65,9 @@ def convert(source, prefix):
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("expected", "info.json"))
     for k, prompt in enumerate(info["prompts"]):
-        make = all_sites if k == info["sites_prompt"] else last_rows
-        arrays |= {f"{k}/{name}": x for name, x in make(source / "expected", k).items()}
+        folder, attended = source / "expected", info.get("attn_layers")
+        sites = all_sites(folder, k) if k == info["sites_prompt"] else last_rows(folder, k, attended)
+        arrays |= {f"{k}/{name}": x for name, x in sites.items()}
         arrays |= {f"{k}/ids": np.array(prompt["ids"], np.int64), f"{k}/bounds": bounds(prompt)}
     write_archive(target / "expected.npz", arrays)
 

@@ -59,6 +59,9 @@ static const char *const names[] = {"gpt-neo",
                                     "eurobert-class",
                                     "deit",
                                     "dinov3-vit",
+                                    "lfm2",
+                                    "qwen3-5-text",
+                                    "qwen3-5",
                                     "whole-smollm2",
                                     "whole-tinyllama"};
 enum { N_NAME = sizeof names / sizeof *names };
@@ -203,7 +206,7 @@ static void compare(const char *folder, const struct attn_recording *recording,
 {
     char path[ATTN_ENCODER_PATH_SIZE + 64];
     struct attn_npy bounds;
-    size_t n_site;
+    size_t n_site, n_pattern = 0;
 
     snprintf(path, sizeof path, "%s/bounds.npy", folder);
     ck_assert_msg(attn_npy_read(path, &bounds) && bounds.n == N_BOUND, "'%s'", path);
@@ -213,8 +216,10 @@ static void compare(const char *folder, const struct attn_recording *recording,
     attn_expected_each(folder, recording, (size_t)ATTN_EXPECTED_LAST_ROWS, measure_row, outcome);
     n_site =
         attn_expected_each(folder, recording, (size_t)ATTN_EXPECTED_LAST_ROWS, check_row, outcome);
+    for (int layer = 0; layer < (int)recording->dims.n_layer; layer++)
+        n_pattern += attn_layer_has(&recording->dims, ATTN_SITE_PATTERN, layer);
     ck_assert_msg(outcome->n_site > 0 ? n_site == outcome->n_site
-                                      : n_site == 2 * recording->dims.n_layer + 3 ||
+                                      : n_site == recording->dims.n_layer + n_pattern + 3 ||
                                             n_site == count_sites(&recording->dims),
                   "'%s' has %zu sites, the model %zu", folder, n_site,
                   count_sites(&recording->dims));

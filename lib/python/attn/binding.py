@@ -141,6 +141,8 @@ ATTN_TRAIT_LINEAR = 512
 ATTN_TRAIT_WEIGHTED = 1024
 ATTN_TRAIT_DETAIL = 2048
 ATTN_TRAIT_RANKED = 4096
+ATTN_MIXER_CONV = 1
+ATTN_MIXER_DELTA = 2
 ATTN_TOWER_TEXT = 0
 ATTN_TOWER_IMAGE = 1
 ATTN_TOWER_OF_INPUT = 2
@@ -173,6 +175,7 @@ ATTN_SITE_RESID_PRE = 1
 ATTN_SITE_Q = 2
 ATTN_SITE_K = 3
 ATTN_SITE_V = 4
+ATTN_SITE_GATE = 85
 ATTN_SITE_ROT_Q = 5
 ATTN_SITE_ROT_K = 6
 ATTN_SITE_QK = 7
@@ -183,6 +186,17 @@ ATTN_SITE_PATTERN_LOWRANK = 11
 ATTN_SITE_Z = 12
 ATTN_SITE_SINK = 62
 ATTN_SITE_ATTN_OUT = 13
+ATTN_SITE_MIXER_V = 74
+ATTN_SITE_MIXER_Q = 75
+ATTN_SITE_MIXER_K = 76
+ATTN_SITE_MIXER_GATE = 79
+ATTN_SITE_DECAY = 80
+ATTN_SITE_BETA = 81
+ATTN_SITE_MIXING = 82
+ATTN_SITE_MIXING_BAND = 83
+ATTN_SITE_MIXING_NORM = 84
+ATTN_SITE_MIXER_Z = 77
+ATTN_SITE_MIXER_OUT = 78
 ATTN_SITE_RESID_MID = 14
 ATTN_SITE_NORMALIZED_RESID_MID = 47
 ATTN_SITE_MLP_PRE = 15
@@ -242,7 +256,7 @@ ATTN_SITE_TEXT_EMBED_GRAD = 58
 ATTN_SITE_IMAGE_EMBED_GRAD = 59
 ATTN_SITE_SENTENCE_EMBED_GRAD = 60
 ATTN_SITE_LOGITS_GRAD = 46
-ATTN_N_SITE = 74
+ATTN_N_SITE = 86
 ATTN_NO_LAYER = -1
 ATTN_ALL_LAYERS = -2147483648
 ATTN_ALL_HEADS = -1
@@ -702,6 +716,10 @@ class attn_site_set(Structure):
 
 
 class attn_picture_dims(Structure):
+    pass
+
+
+class attn_mixer_dims(Structure):
     pass
 
 
@@ -1274,6 +1292,15 @@ attn_picture_dims._fields_ = [
     ("width", c_uint32),
     ("n_chosen", c_uint32),
 ]
+attn_mixer_dims._fields_ = [
+    ("kind", c_int),
+    ("n_head", c_size_t),
+    ("n_key_head", c_size_t),
+    ("d_key", c_size_t),
+    ("d_value", c_size_t),
+    ("n_tap", c_size_t),
+    ("is_in", POINTER(c_bool)),
+]
 attn_dims._fields_ = [
     ("n_layer", c_size_t),
     ("n_head", c_size_t),
@@ -1302,7 +1329,8 @@ attn_dims._fields_ = [
     ("n_expert_used", c_size_t),
     ("encoder", POINTER(attn_dims)),
     ("picture", attn_picture_dims),
-    ("later", c_void_p * 4),
+    ("mixer", POINTER(attn_mixer_dims)),
+    ("later", c_void_p * 3),
 ]
 attn_model_options._fields_ = [
     ("size", c_size_t),

@@ -1,0 +1,113 @@
+/*
+ * lfm.c - LFM2 of Liquid AI (configuration_lfm2.py, modeling_lfm2.py): layers of attention, and
+ * layers of a short convolution (forward/mixer.c).
+ *
+ * Traps: the final norm is named embedding_norm. `tie_embedding` and `block_ff_dim` are older names
+ * and win over the usual ones. The MLP is silu whatever hidden_act is, and its width is computed
+ * from intermediate_size unless block_auto_adjust_ff_dim is false.
+ */
+#include "model/families/llama_internal.h"
+
+#define LAYER "layers.#."
+#define MIXER_MAP(name, shape, part, bias_shape, map)                                              \
+    LINEAR(name, shape, part, bias_shape, ATTN_PART_MIXER_BIAS, map)
+#define ATTENTION_OF_LFM2                                                                          \
+    VECTOR(LAYER "self_attn.q_layernorm.weight", "y", ATTN_PART_QK_NORM, NORM_W(q_norm)),          \
+        VECTOR(LAYER "self_attn.k_layernorm.weight", "z", ATTN_PART_QK_NORM, NORM_W(k_norm)),      \
+        OUT_MAP(LAYER "self_attn.out_proj")
+#define MLP_OF_LFM2                                                                                \
+    LINEAR(LAYER "feed_forward.w1", "FD", ATTN_PART_MLP_GATE, "F", ATTN_PART_MLP_GATE_BIAS,        \
+           mlp_gate),                                                                              \
+        LINEAR(LAYER "feed_forward.w3", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),     \
+        LINEAR(LAYER "feed_forward.w2", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out)
+
+static const struct attn_weight_rule lfm2_rules[] = {
+    EMBEDDING_OF("embed_tokens.weight"),
+    QKV,
+    ATTENTION_OF_LFM2,
+    MIXER_MAP(LAYER "conv.in_proj", "qD", ATTN_PART_MIXER, "q", mixer_in),
+    VECTOR(LAYER "conv.conv.weight", "a1d", ATTN_PART_MIXER, BLOCK(mixer.conv)),
+    VECTOR(LAYER "conv.conv.bias", "a", ATTN_PART_MIXER_BIAS, BLOCK(mixer.conv_bias)),
+    MIXER_MAP(LAYER "conv.out_proj", "Dl", ATTN_PART_MIXER_OUT, "D", out),
+    MLP_OF_LFM2,
+    NORM("operator_norm", ATTN_PART_NORM, ln1),
+    NORM("ffn_norm", ATTN_PART_MLP_NORM, ln2),
+    VECTOR("embedding_norm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
+    END};
+
+/* Sets IS_CONV [n_layer] by the list of the numbers of layers with attention, if there is one. */
+static enum attn_status read_indices(const struct attn_json *json, const struct attn_config *config,
+                                     bool *is_conv, struct attn_error *err)
+{
+    const struct attn_node *list = attn_config_find_given(attn_json_root(json), "full_attn_idxs");
+    int64_t layer;
+
+    for (size_t i = 0; i < config->n_layer; i++)
+        is_conv[i] = list != NULL;
+    if (list && !attn_node_is_array(list))
+        return attn_json_refuse(json, err, ATTN_FORMAT, "full_attn_idxs",
+                                "is not a list of layers");
+    for (const struct attn_node *node = list ? attn_node_first(list) : NULL; node;
+         node = attn_node_next(node)) {
+        if (!attn_node_int(node, &layer) || layer < 0)
+            return attn_json_refuse(json, err, ATTN_FORMAT, "full_attn_idxs",
+                                    "is not a list of layers");
+        if ((size_t)layer < config->n_layer)
+            is_conv[layer] = false;
+    }
+    return ATTN_OK;
+}
+
+/* Reads the width of the MLP. */
+static enum attn_status read_mlp(const struct attn_json *json, size_t *d_mlp,
+                                 struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    double factor = 1;
+    size_t multiple = 256;
+    bool is_adjusted = true;
+
+    ATTN_TRY(attn_config_get_width(json, "block_ff_dim", d_mlp, err));
+    ATTN_TRY(attn_json_get_bool(json, root, "block_auto_adjust_ff_dim", &is_adjusted, err));
+    ATTN_TRY(attn_json_get_double(json, root, "block_ffn_dim_multiplier", 1e-6, 1e6, &factor, err));
+    ATTN_TRY(attn_config_get_width(json, "block_multiple_of", &multiple, err));
+    if (is_adjusted) {
+        *d_mlp = 2 * *d_mlp / 3;
+        *d_mlp = (size_t)(factor * (double)*d_mlp);
+        *d_mlp = (*d_mlp + multiple - 1) / multiple * multiple;
+    }
+    if (*d_mlp > 0 && *d_mlp <= ATTN_MAX_WIDTH)
+        return ATTN_OK;
+    return attn_json_refuse(json, err, ATTN_FORMAT, "block_ffn_dim_multiplier",
+                            "makes an MLP of width %zu", *d_mlp);
+}
+
+static enum attn_status read_lfm2(ATTN_CONFIG_ARGS)
+{
+    static const char *const words[] = {"full_attention", "conv"};
+    const struct attn_node *root = attn_json_root(json);
+    struct attn_mixer_dims mixer = {
+        .kind = ATTN_MIXER_CONV, .n_head = 1, .n_key_head = 1, .n_tap = 3};
+    bool is_conv[ATTN_MAX_LAYER] = {false};
+    bool is_tied;
+
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    is_tied = config->output == ATTN_OUTPUT_TIED;
+    ATTN_TRY(attn_json_get_bool(json, root, "tie_embedding", &is_tied, err));
+    config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;
+    ATTN_TRY(read_mlp(json, &config->d_mlp, err));
+    ATTN_TRY(attn_config_get_width(json, "conv_L_cache", &mixer.n_tap, err));
+    ATTN_TRY(read_indices(json, config, is_conv, err));
+    ATTN_TRY(attn_config_read_words(json, "layer_types", words, config->n_layer, is_conv, err));
+    mixer.d_key = mixer.d_value = config->d_model;
+    return attn_config_set_mixers(config, layers, &mixer, is_conv, err);
+}
+
+const struct attn_family attn_family_lfm2 = {
+    FAMILY("lfm2", "Lfm2For", "model.", lfm2_rules), .read_config = read_lfm2,
+    .form = {.eps_key = "norm_eps",
+             ROPE(1e6, 1),
+             ATTN_SWITCHES(ATTN_FLAG("conv_bias", has_mixer_bias)),
+             .defaults = {GATED_BLOCK, .act_fn = "silu", .norm = ATTN_NORM_RMSNORM,
+                          .output = ATTN_OUTPUT_TIED, .qk_norm = ATTN_QK_NORM_PER_HEAD,
+                          SIZES(65536, 2560, 12288, 32, 32, 8, 0, 128000, 1e-5F)}}};
