@@ -45,14 +45,24 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
                "the heads: 2.5,3.* or L5H1; default: all", .home = ATTN_PARAM_OF_REQUEST),
     ATTN_PARAM(
-        OWN, "probe", "induction[:LEN[:REPEATS[:SEED]]]", struct attn_heads_args, has_probe,
-        "instead of a text, take LEN random tokens, repeated: the heads that find what "
-        "followed the first time are induction heads; default: min(50, half the "
-        "context, all tokens):2:0. A model whose texts begin with a token such as <bos> gets "
-        "it in front of them; `special_tokens off` leaves it out",
-        .words = "induction", .read = attn_probes_read),
+        OWN, "probe", "KIND[:LEN[:N[:SEED]]]", struct attn_heads_args, has_probe,
+        "instead of a text, take LEN random tokens. induction:LEN:REPEATS:SEED repeats all: the "
+        "heads that find what followed the first time are induction heads; default: min(50, half "
+        "the context, all tokens):2:0. needle:LEN:DEPTH:SEED repeats 8 at the end, those from "
+        "DEPTH on, 0 to 1: the heads that find the next one are retrieval heads; default: "
+        "min(1000, the context - 8, all tokens):0.5:0. A model whose texts begin with a token such "
+        "as <bos> gets it in front of them; `special_tokens off` leaves it out",
+        .words = "induction|needle", .read = attn_probes_read),
+    ATTN_PARAM(OWN, "sinks", "K:W", struct attn_heads_args, n_near,
+               "add what a cache of the first K keys and of W keys before a query, itself "
+               "included, keeps and loses: sink_mass, the weight on the first K, mean over the "
+               "rows after them, and distant, the weight on keys that are neither these nor less "
+               "than W away, mean over the rows that have such keys. 4:64 is usual (Xiao et al. "
+               "2309.17453). It does not say that the answer needs the distant keys: "
+               "`attention sink:K:W` runs without them",
+               .read = attn_head_sinks_read),
     ATTN_PARAM(COUNT, "repeats", "N", struct attn_heads_args, probe.repeats,
-               "repeat the tokens of `probe` N times; default: 2", .least = 2,
+               "repeat the tokens of `probe` induction N times; default: 2", .least = 2,
                .traits = ATTN_PARAM_NO_OPTION),
     ATTN_PARAM(SEED, "seed", "SEED", struct attn_heads_args, probe.seed, "of the tokens of `probe`",
                .traits = ATTN_PARAM_NO_OPTION),
@@ -144,6 +154,7 @@ static const struct attn_param_rule rules[] = {
     {.given = "keep", .needs = "localize"},
     {.given = "measures|from|to|pattern|effect|threshold|by:layer", .excludes = "localize"},
     {.given = "threshold|shares|by:layer|localize", .excludes = "renormalize"},
+    {.given = "sinks", .excludes = "pairs|by:layer|localize|renormalize|tower"},
     {.given = "shares", .excludes = "pairs|by:layer|localize"},
     {.given = "runs", .needs = "probe"},
     {.given = "special",
@@ -503,7 +514,7 @@ static attn_measure_set find_shown(const struct attn_heads_args *args,
         return ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE) |
                ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) |
                ATTN_MEASURE_BIT(ATTN_MEASURE_BLOBS);
-    if (args->measures != 0 || args->effects != 0)
+    if (args->measures != 0 || args->effects != 0 || args->is_needle)
         return args->measures;
     if (prompt)
         return measures_of_prompts(args, prompt);
@@ -555,6 +566,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
 
     heads->args = args;
     ATTN_TRY(check_picture(args, frame, has_prompt, err));
+    ATTN_TRY(attn_probes_check_causal(frame->host, args, err));
     heads->shown =
         find_shown(args, frame->config, has_prompt && !frame->item ? &frame->request : NULL);
     attn_frame_choose_nothing(&frame->request);
@@ -647,8 +659,8 @@ static bool is_packed(const struct attn_heads_args *args, const struct attn_host
     const struct attn_model *model = attn_host_model(host);
 
     return args->study && !attn_heads_have_answer(args) && !args->pattern && !args->cards &&
-           !args->renormalizes && model && !model->encoder &&
-           !attn_model_config(model)->vision.family;
+           !args->renormalizes && !args->is_needle && args->n_near == 0 && model &&
+           !model->encoder && !attn_model_config(model)->vision.family;
 }
 
 /* Performs CALL, whose arguments are ARGS. PROBES receives the probes. */

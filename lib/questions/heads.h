@@ -25,6 +25,13 @@
  *                    (measures/head_kind.h); missing for fewer than 30 tokens
  *     most, share    the class with the largest part of this weight, and the part
  *     park           the part of all weight that is parked (measures/parks.h)
+ *     sink_mass, distant     with n_near: mean weight on the first n_sink keys, over the rows after
+ *                    them; on keys that are neither these nor less than n_near away, over the rows
+ *                    that have such keys (Xiao et al. 2309.17453)
+ *     retrieval, needle_mass, n_retrieval     with is_needle: the share of the rows of the second
+ *                    needle whose largest weight is on the token to be copied; the mean weight
+ *                    there; the number of these rows (Wu et al. 2404.15574, whose model generates
+ *                    the copy)
  *     rest_CLASS     with has_shares: the part of each class of measures/head_mix.h in what is not
  *                    parked
  *     mul, abs       with a given pattern P: sum A P / sum A, and 1 - sum |A - P| / T
@@ -72,7 +79,9 @@ enum attn_heads_by { ATTN_HEADS_BY_HEAD = 0, ATTN_HEADS_BY_LAYER = 1 };
 
 /* Ids drawn without replacement, without special tokens, and repeated. */
 struct attn_heads_probe {
-    size_t length;  /* ids before repetition; 0: min(50, n_ctx / 2, number of ids) */
+    /* ids before repetition; 0: min(50, n_ctx / 2, number of ids), of a needle min(1000, n_ctx - 8,
+     * number of ids) */
+    size_t length;
     size_t repeats; /* number of repetitions; 0: 2 */
     uint64_t seed;
     /* number of probes, which use this seed and the following ones; 0: one, without NAME_sd */
@@ -107,6 +116,11 @@ struct attn_heads_args {
      * sum, without types */
     bool renormalizes;
     bool has_shares; /* adds the shares of all classes of the rest, rest_self to rest_elsewhere */
+    /* The probe is a needle in a haystack: its ids come once, and at the end the 8 from number
+     * needle_depth * (length - 9), rounded down, come again. */
+    bool is_needle;
+    double needle_depth;   /* 0 to 1 */
+    size_t n_sink, n_near; /* K and W of sink_mass and distant; n_near 0: without these columns */
 };
 
 #define ATTN_HEADS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("heads", attn_heads_args)

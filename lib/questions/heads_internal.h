@@ -1,7 +1,7 @@
 /* heads_internal.h - the parts of `heads`. heads.c is the question, heads_table.c has the columns
  * and the rows, heads_probe.c the probes. Everything that is measured of a head is a reader: those
- * in heads_readers.c, word_pairs.c, heads_pictures.c and head_effects.c. Private to these files and
- * to head_measures.c. */
+ * in heads_readers.c, heads_contexts.c, word_pairs.c, heads_pictures.c and head_effects.c. Private
+ * to these files and to head_measures.c. */
 #ifndef ATTN_QUESTIONS_HEADS_INTERNAL_H
 #define ATTN_QUESTIONS_HEADS_INTERNAL_H
 
@@ -25,6 +25,11 @@ enum {
         ATTN_HEAD_TYPE,
     ATTN_HEAD_MUL, /* with a given pattern */
     ATTN_HEAD_ABS,
+    ATTN_HEAD_SINK_MASS, /* with n_near */
+    ATTN_HEAD_DISTANT,
+    ATTN_HEAD_RETRIEVAL, /* with is_needle */
+    ATTN_HEAD_NEEDLE_MASS,
+    ATTN_HEAD_N_RETRIEVAL,
     ATTN_HEAD_DIRECT, /* with effects */
     ATTN_HEAD_ABLATED,
     ATTN_HEAD_PATCHED,
@@ -45,7 +50,7 @@ enum {
     ATTN_N_HEAD_COLUMN
 };
 
-enum { ATTN_N_HEAD_VIEW = 2, ATTN_N_HEAD_READER = 6 };
+enum { ATTN_N_HEAD_VIEW = 2, ATTN_N_HEAD_READER = 8 };
 
 extern const struct attn_column attn_head_columns[ATTN_N_HEAD_COLUMN];
 extern const struct attn_table_view attn_head_views[ATTN_N_HEAD_VIEW];
@@ -133,7 +138,7 @@ struct attn_head_reader {
 };
 
 extern const struct attn_head_reader attn_word_pairs_reader, attn_head_pictures_reader,
-    attn_head_effects_reader;
+    attn_head_effects_reader, attn_head_sinks_reader, attn_head_needle_reader;
 extern const struct attn_head_reader *const attn_head_readers[ATTN_N_HEAD_READER];
 
 /* Sets FROM and TO to those of ITEM, by default those of ARGS; empty if there are no pairs of
@@ -152,12 +157,21 @@ enum attn_status attn_head_effects_check(const struct attn_heads_args *args,
 
 /* --- Probes (heads_probe.c) ------------------------------------------------------------------- */
 
-/* Repeated sequences of random ids: items. */
+enum { ATTN_NEEDLE_LENGTH = 8 }; /* tokens that come again */
+
+/* Returns the place of a needle among LENGTH tokens. It and the token after it are among them. */
+static inline size_t attn_needle_place(size_t length, double depth)
+{
+    return (size_t)(depth * (double)(length - ATTN_NEEDLE_LENGTH - 1));
+}
+
+/* Random ids, of which all or some are repeated: items. */
 struct attn_probes {
-    int32_t *ids;  /* [n_id] owns; the ids from which to draw */
-    size_t *order; /* [n_id] owns; scratch */
-    size_t n_id, length, repeats;
-    size_t n_front; /* 1 if BOS is in front of the random tokens, else 0 */
+    int32_t *ids;          /* [n_id] owns; the ids from which to draw */
+    size_t *order;         /* [n_id] owns; scratch */
+    size_t n_id, length;   /* number of ids; of those that a probe draws */
+    size_t again, n_again; /* ids from number `again` on that come again; how many of them */
+    size_t n_front;        /* 1 if BOS is in front of the random tokens, else 0 */
     int32_t bos;
     uint64_t seed;
     struct attn_items *items; /* owns */
@@ -165,14 +179,22 @@ struct attn_probes {
     struct attn_study_args study;
 };
 
-/* Opens the items PROBES. Release them also after a failure. */
+/* Opens the items PROBES, and sets the length of ARGS' probe. Release PROBES also after a failure.
+ */
 enum attn_status attn_probes_open(struct attn_host *host, const struct attn_request *request,
-                                  const struct attn_heads_args *args, struct attn_probes *probes,
+                                  struct attn_heads_args *args, struct attn_probes *probes,
                                   struct attn_error *err);
 void attn_probes_release(struct attn_probes *probes);
 
-/* `read` of the parameter `probe`. */
+/* Refuses sinks and a needle for an encoder. */
+enum attn_status attn_probes_check_causal(const struct attn_host *host,
+                                          const struct attn_heads_args *args,
+                                          struct attn_error *err);
+
+/* `read` of the parameters `probe` and `sinks`. */
 enum attn_status attn_probes_read(const struct attn_param *param, void *home, const char *label,
                                   const char *text, struct attn_error *err);
+enum attn_status attn_head_sinks_read(const struct attn_param *param, void *home, const char *label,
+                                      const char *text, struct attn_error *err);
 
 #endif

@@ -1,4 +1,6 @@
-/* heads_probe.c - the probes of `heads`: random tokens, repeated, as items. */
+/* heads_probe.c - the probes of `heads`: random tokens, of which all or some are repeated, as
+ * items.
+ */
 #include "questions/heads_internal.h"
 
 #include "base/escape.h"
@@ -13,7 +15,13 @@
 
 #include <string.h>
 
-enum { DEFAULT_LENGTH = 50 };
+enum { INDUCTION, NEEDLE }; /* words of `probe` */
+
+enum {
+    DEFAULT_LENGTH = 50,
+    DEFAULT_OF_NEEDLE = 1000,
+    LEAST_OF_NEEDLE = ATTN_NEEDLE_LENGTH + 1, /* the last token of the needle has one after it */
+};
 
 /* Parses the next ":N" at *AT into NUMBER. At the end of the text NUMBER keeps its value. Returns
  * false on a syntax error. */
@@ -31,23 +39,61 @@ static bool read_number(const char **at, int64_t min, int64_t max, int64_t *numb
     return attn_parse_int(begin, size, min, max, number);
 }
 
+/* The same for a number from 0 to 1. */
+static bool read_depth(const char **at, double *number)
+{
+    const char *begin = *at + 1;
+    double depth;
+
+    if (**at == '\0')
+        return true;
+    *at = begin + strcspn(begin, ":");
+    if (!attn_parse_double(begin, (size_t)(*at - begin), &depth) || depth < 0 || depth > 1)
+        return false;
+    *number = depth;
+    return true;
+}
+
 enum attn_status attn_probes_read(const struct attn_param *param, void *home, const char *label,
                                   const char *text, struct attn_error *err)
 {
     struct attn_heads_args *args = home;
     int64_t length = 0, repeats = 0, seed = 0;
+    double depth = 0.5;
     const char *at = text + strcspn(text, ":");
+    const int kind = attn_param_find_word(param->words, text, (size_t)(at - text));
 
-    if (attn_param_find_word(param->words, text, (size_t)(at - text)) < 0 ||
-        !read_number(&at, 1, INT32_MAX, &length) || !read_number(&at, 2, INT32_MAX, &repeats) ||
+    if (kind < 0 || !read_number(&at, kind == NEEDLE ? LEAST_OF_NEEDLE : 1, INT32_MAX, &length) ||
+        !(kind == NEEDLE ? read_depth(&at, &depth) : read_number(&at, 2, INT32_MAX, &repeats)) ||
         !read_number(&at, 0, INT64_MAX, &seed) || *at)
         return attn_param_refuse(err, label, text,
                                  "induction[:LEN[:REPEATS[:SEED]]], with LEN from 1 and REPEATS "
-                                 "from 2");
+                                 "from 2, or needle[:LEN[:DEPTH[:SEED]]], with LEN from %d and "
+                                 "DEPTH from 0 to 1",
+                                 LEAST_OF_NEEDLE);
     args->has_probe = true;
+    args->is_needle = kind == NEEDLE;
+    args->needle_depth = depth;
     args->probe.length = (size_t)length;
     args->probe.repeats = (size_t)repeats;
     args->probe.seed = (uint64_t)seed;
+    return ATTN_OK;
+}
+
+enum attn_status attn_head_sinks_read(const struct attn_param *param, void *home, const char *label,
+                                      const char *text, struct attn_error *err)
+{
+    struct attn_heads_args *args = home;
+    const size_t size = strcspn(text, ":");
+    const char *at = text + size;
+    int64_t n_sink = 0, n_near = 0;
+
+    (void)param;
+    if (!attn_parse_int(text, size, 1, INT32_MAX, &n_sink) ||
+        !read_number(&at, 1, INT32_MAX, &n_near) || n_near == 0 || *at)
+        return attn_param_refuse(err, label, text, "K:W, both from 1, as in 4:64");
+    args->n_sink = (size_t)n_sink;
+    args->n_near = (size_t)n_near;
     return ATTN_OK;
 }
 
@@ -84,44 +130,61 @@ static enum attn_status find_bos(const struct attn_model *model,
     return ATTN_OK;
 }
 
-/* Lists the ids from which to draw, and determines the size of a probe. */
-static enum attn_status begin_probes(struct attn_host *host, const struct attn_request *request,
-                                     const struct attn_heads_args *args, struct attn_probes *probes,
-                                     struct attn_error *err)
+/* Lists the ids from which to draw, and determines what stands in front of them. */
+static enum attn_status list_ids(struct attn_host *host, const struct attn_request *request,
+                                 struct attn_probes *probes, struct attn_error *err)
 {
     const struct attn_model *model = attn_host_model(host);
     const size_t n_token = attn_model_config(model)->n_token;
-    size_t n_ctx = attn_model_config(model)->n_ctx, half;
-    const struct attn_quote name = attn_quote_string(attn_model_name(model));
     const struct attn_tokenizer *tokenizer;
-    size_t most;
 
     ATTN_TRY(ATTN_ALLOC(probes->ids, n_token, err));
     ATTN_TRY(ATTN_ALLOC(probes->order, n_token, err));
     attn_host_tokenizer(host, &tokenizer, NULL);
     ATTN_TRY(
         attn_error_at(find_bos(model, tokenizer, request, probes, err), ATTN_STAGE_INPUT, err));
-    n_ctx -= probes->n_front;
-    half = n_ctx / 2;
     for (size_t id = 0; id < n_token; id++)
         if (!tokenizer || (id < attn_tokenizer_n_vocab(tokenizer) &&
                            !attn_tokenizer_is_special(tokenizer, (int32_t)id)))
             probes->ids[probes->n_id++] = (int32_t)id;
-    probes->seed = args->probe.seed;
-    most = probes->n_id > 0 && probes->n_id < half ? probes->n_id : half;
-    probes->length = args->probe.length > 0  ? args->probe.length
-                     : most < DEFAULT_LENGTH ? most
-                                             : DEFAULT_LENGTH;
-    probes->repeats = args->probe.repeats > 0 ? args->probe.repeats : 2;
-    if (probes->length > probes->n_id)
+    return ATTN_OK;
+}
+
+/* Determines the size of a probe. */
+static enum attn_status size_probe(const struct attn_model *model,
+                                   const struct attn_heads_args *args, struct attn_probes *probes,
+                                   struct attn_error *err)
+{
+    const struct attn_quote name = attn_quote_string(attn_model_name(model));
+    const size_t n_ctx = attn_model_config(model)->n_ctx - probes->n_front;
+    const size_t repeats = args->probe.repeats > 0 ? args->probe.repeats : 2;
+    const size_t usual = args->is_needle ? DEFAULT_OF_NEEDLE : DEFAULT_LENGTH;
+    size_t most = args->is_needle ? n_ctx - ATTN_NEEDLE_LENGTH : n_ctx / 2;
+
+    if (args->is_needle && n_ctx < LEAST_OF_NEEDLE + ATTN_NEEDLE_LENGTH)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "a needle needs %d tokens, and '%s' takes %zu",
+                           LEAST_OF_NEEDLE + ATTN_NEEDLE_LENGTH, name.text, n_ctx);
+    if (probes->n_id > 0 && probes->n_id < most)
+        most = probes->n_id;
+    probes->length = args->probe.length > 0 ? args->probe.length : most < usual ? most : usual;
+    if (probes->length > probes->n_id || (args->is_needle && probes->length < LEAST_OF_NEEDLE))
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS, "a probe draws %zu different tokens, '%s' has %zu",
+            args->is_needle && probes->length < LEAST_OF_NEEDLE ? (size_t)LEAST_OF_NEEDLE
+                                                                : probes->length,
+            name.text, probes->n_id);
+    if (args->is_needle && probes->length > n_ctx - ATTN_NEEDLE_LENGTH)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "a probe draws %zu different tokens, '%s' has %zu", probes->length,
-                           name.text, probes->n_id);
-    if (probes->length == 0 || probes->repeats > n_ctx / probes->length)
+                           "a probe of %zu tokens and %d again is too long for '%s', which takes "
+                           "%zu",
+                           probes->length, ATTN_NEEDLE_LENGTH, name.text, n_ctx);
+    if (!args->is_needle && (probes->length == 0 || repeats > n_ctx / probes->length))
         return attn_refuse(
             err, ATTN_STAGE_OPTIONS,
             "a probe of %zu tokens, %zu times, is too long for '%s', which takes %zu",
-            probes->length, probes->repeats, name.text, n_ctx);
+            probes->length, repeats, name.text, n_ctx);
+    probes->again = args->is_needle ? attn_needle_place(probes->length, args->needle_depth) : 0;
+    probes->n_again = args->is_needle ? ATTN_NEEDLE_LENGTH : probes->length * (repeats - 1);
     return ATTN_OK;
 }
 
@@ -129,7 +192,8 @@ static enum attn_status begin_probes(struct attn_host *host, const struct attn_r
 static enum attn_status draw_probe(void *user, struct attn_item *item, struct attn_error *err)
 {
     const struct attn_probes *probes = user;
-    const size_t first = probes->n_front, n = first + probes->length * probes->repeats;
+    const size_t first = probes->n_front, length = probes->length;
+    const size_t n = first + length + probes->n_again;
     int32_t *ids = attn_store_take(&item->store, n * sizeof *ids, err);
     struct attn_random random;
 
@@ -138,21 +202,48 @@ static enum attn_status draw_probe(void *user, struct attn_item *item, struct at
     attn_random_seed(&random, probes->seed + item->number);
     attn_random_permutation(&random, probes->order, probes->n_id);
     ids[0] = probes->bos;
-    for (size_t k = first; k < n; k++)
-        ids[k] = probes->ids[probes->order[(k - first) % probes->length]];
+    for (size_t k = 0; k < n - first; k++)
+        ids[first + k] =
+            probes->ids[probes->order[k < length ? k : probes->again + (k - length) % length]];
     item->input = (struct attn_input){.ids = ids, .n_id = n};
     return ATTN_OK;
 }
 
+enum attn_status attn_probes_check_causal(const struct attn_host *host,
+                                          const struct attn_heads_args *args,
+                                          struct attn_error *err)
+{
+    const struct attn_model *model = attn_host_model(host);
+
+    if ((!args->is_needle && args->n_near == 0) ||
+        attn_model_config(model)->attention[0].mask == ATTN_MASK_CAUSAL)
+        return ATTN_OK;
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "`%s` is about decoders, and '%s' is an encoder, whose queries see the keys "
+                       "after them",
+                       args->is_needle ? "probe" : "sinks",
+                       attn_quote_string(attn_model_name(model)).text);
+}
+
 enum attn_status attn_probes_open(struct attn_host *host, const struct attn_request *request,
-                                  const struct attn_heads_args *args, struct attn_probes *probes,
+                                  struct attn_heads_args *args, struct attn_probes *probes,
                                   struct attn_error *err)
 {
     static const struct attn_input nothing;
     struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
 
     ATTN_TRY(attn_host_check_model(host, err));
-    ATTN_TRY(begin_probes(host, request, args, probes, err));
+    if (args->is_needle && args->probe.repeats > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "repeats are of the probe induction: a needle comes twice");
+    if (args->is_needle && !(args->needle_depth >= 0 && args->needle_depth <= 1))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "the depth of a needle is %g, expected 0 to 1",
+                           args->needle_depth);
+    ATTN_TRY(attn_probes_check_causal(host, args, err));
+    ATTN_TRY(list_ids(host, request, probes, err));
+    ATTN_TRY(size_probe(attn_host_model(host), args, probes, err));
+    probes->seed = args->probe.seed;
+    args->probe.length = probes->length;
     options.inputs = &nothing;
     options.n_input = args->probe.n > 0 ? args->probe.n : 1;
     ATTN_TRY(attn_items_open(&options, &probes->items, err));

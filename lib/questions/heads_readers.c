@@ -284,6 +284,8 @@ static const struct attn_head_reader cards = {
 const struct attn_head_reader *const attn_head_readers[ATTN_N_HEAD_READER] = {
     &measures,
     &pattern,
+    &attn_head_sinks_reader,
+    &attn_head_needle_reader,
     &attn_word_pairs_reader,
     &attn_head_pictures_reader,
     &attn_head_effects_reader,

@@ -24,7 +24,10 @@ enum {
     SHOW_MEASURES = 8192
 };
 
-#define SHOW_SHARES (UINT64_C(1) << 63) /* above those of the measures */
+/* Above those of the measures: */
+#define SHOW_SHARES (UINT64_C(1) << 63)
+#define SHOW_SINKS (UINT64_C(1) << 62)
+#define SHOW_NEEDLE (UINT64_C(1) << 61)
 
 /* Entropies and distances are unbounded; shares are 0 to 1. */
 #define MEASURE_RANGE(id, is_count)                                                                \
@@ -80,6 +83,15 @@ const struct attn_column attn_head_columns[ATTN_N_HEAD_COLUMN] = {
     REST_COLUMN(ELSEWHERE, "elsewhere"),
     [ATTN_HEAD_MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
     [ATTN_HEAD_ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
+    [ATTN_HEAD_SINK_MASS] = ATTN_COLUMN_QUANTITY("sink_mass", 4, NULL, SHARE,
+                                                 "weight on the first keys", .shown = SHOW_SINKS),
+    [ATTN_HEAD_DISTANT] = ATTN_COLUMN_QUANTITY("distant", 4, NULL, SHARE,
+                                               "weight beyond the window", .shown = SHOW_SINKS),
+    [ATTN_HEAD_RETRIEVAL] = ATTN_COLUMN_RATE("retrieval", 4, "share of tokens that the head finds",
+                                             0, .shown = SHOW_NEEDLE),
+    [ATTN_HEAD_NEEDLE_MASS] = ATTN_COLUMN_QUANTITY(
+        "needle_mass", 4, NULL, SHARE, "weight on the token to copy", .shown = SHOW_NEEDLE),
+    [ATTN_HEAD_N_RETRIEVAL] = ATTN_COLUMN_WITH("n_retrieval", INTEGER, COUNT, .shown = SHOW_NEEDLE),
     [ATTN_HEAD_DIRECT] =
         ATTN_COLUMN_QUANTITY("direct", 4, NULL, SIGNED, "part of the logit", .shown = SHOW_DIRECT),
     [ATTN_HEAD_ABLATED] =
@@ -115,7 +127,7 @@ bool attn_heads_have_types(const struct attn_heads_args *args)
     const bool is_weight = args->effects == ATTN_HEADS_WEIGHT && args->measures == 0;
 
     return !is_weight && !args->is_localized && args->by != ATTN_HEADS_BY_LAYER &&
-           !args->renormalizes;
+           !args->renormalizes && !args->is_needle;
 }
 
 bool attn_heads_have_answer(const struct attn_heads_args *args)
@@ -174,6 +186,8 @@ static int find_drawn(const struct attn_heads_args *args, bool has_prompt)
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if (args->measures & ATTN_MEASURE_BIT(m))
             return attn_head_column_of[m];
+    if (args->is_needle || args->n_near > 0)
+        return args->is_needle ? ATTN_HEAD_RETRIEVAL : ATTN_HEAD_DISTANT;
     if (has_prompt)
         return ATTN_HEAD_OF_PICTURE;
     return attn_head_column_of[args->has_probe ? ATTN_MEASURE_INDUCTION
@@ -231,7 +245,8 @@ uint64_t attn_heads_shows(const void *state)
            (args->is_localized ? SHOW_LOCALIZED | (args->study ? SHOW_SELECTED : 0) : 0) |
            (attn_heads_have_types(args) ? SHOW_TYPE : 0) |
            (attn_heads_have_types(args) && args->has_shares ? SHOW_SHARES : 0) |
-           (args->pattern ? SHOW_PATTERN : 0) |
+           (args->pattern ? SHOW_PATTERN : 0) | (args->n_near > 0 ? SHOW_SINKS : 0) |
+           (args->is_needle ? SHOW_NEEDLE : 0) |
            (!heads->has_pairs                      ? 0
             : !(args->effects & ATTN_HEADS_WEIGHT) ? SHOW_WEIGHT | SHOW_PERCENTILE
                                                    : SHOW_WEIGHT) |

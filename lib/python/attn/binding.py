@@ -2543,6 +2543,10 @@ attn_heads_args._fields_ = [
     ("corrupted", attn_input),
     ("renormalizes", c_bool),
     ("has_shares", c_bool),
+    ("is_needle", c_bool),
+    ("needle_depth", c_double),
+    ("n_sink", c_size_t),
+    ("n_near", c_size_t),
 ]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),

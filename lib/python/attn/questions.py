@@ -262,7 +262,7 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
     return ask("examples", self, text, locals())
 
 
-def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, repeats: int = 0, seed: int = 0,
+def heads(self: Model, text=None, *, heads=None, probe: str = "induction", sinks=None, repeats: int = 0, seed: int = 0,
           runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None, to=None, renormalize: bool = False,
           effect: bool = False, by: str = "head", localize: bool = False, keep: int = 0, tower: str = "text",
           threshold: float = 0, shares: bool = False, target=None, foil=None, at=None, metric: str = "auto",
@@ -296,10 +296,17 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     text.
 
     heads       the heads: 2.5,3.* or L5H1; default: all
-    probe       instead of a text, take LEN random tokens, repeated: the heads that find what followed the first time
-                are induction heads; default: min(50, half the context, all tokens):2:0. A model whose texts begin with
-                a token such as <bos> gets it in front of them; `special_tokens off` leaves it out
-    repeats     repeat the tokens of `probe` N times; default: 2
+    probe       instead of a text, take LEN random tokens. induction:LEN:REPEATS:SEED repeats all: the heads that find
+                what followed the first time are induction heads; default: min(50, half the context, all tokens):2:0.
+                needle:LEN:DEPTH:SEED repeats 8 at the end, those from DEPTH on, 0 to 1: the heads that find the next
+                one are retrieval heads; default: min(1000, the context - 8, all tokens):0.5:0. A model whose texts
+                begin with a token such as <bos> gets it in front of them; `special_tokens off` leaves it out
+    sinks       add what a cache of the first K keys and of W keys before a query, itself included, keeps and loses:
+                sink_mass, the weight on the first K, mean over the rows after them, and distant, the weight on keys
+                that are neither these nor less than W away, mean over the rows that have such keys. 4:64 is usual (Xiao
+                et al. 2309.17453). It does not say that the answer needs the distant keys: `attention sink:K:W` runs
+                without them
+    repeats     repeat the tokens of `probe` induction N times; default: 2
     seed        of the tokens of `probe`
     runs        make N probes with consecutive seeds, and print means and standard deviations
     measures    print these measures, as in entropy,punctuation, or all; default: all but punctuation, next, separator
