@@ -313,18 +313,29 @@ static enum attn_status copy_values(const struct attn_npy_file *npy, struct attn
     return ATTN_OK;
 }
 
+/* Returns the index of the array NAME of NPZ; the number of its arrays if it has none. */
+static size_t find_member(const struct attn_npz *npz, const char *name)
+{
+    size_t i = 0;
+
+    while (i < attn_npz_n_member(npz) && strcmp(attn_npz_name(npz, i), name) != 0)
+        i++;
+    return i;
+}
+
 /* Reads the array of PATCH from the archive NPZ. */
 static enum attn_status read_member(const struct attn_npz *npz, struct attn_intervention *patch,
                                     struct attn_error *err)
 {
-    char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+    char name[ATTN_SITE_ARCHIVE_NAME_SIZE], other[ATTN_SITE_ARCHIVE_NAME_SIZE];
     struct attn_npy_file *npy;
     enum attn_status status;
-    size_t i = 0;
+    size_t i;
 
     attn_location_archive_name(&patch->at, name);
-    while (i < attn_npz_n_member(npz) && strcmp(attn_npz_name(npz, i), name) != 0)
-        i++;
+    i = find_member(npz, name);
+    if (i == attn_npz_n_member(npz) && attn_location_other_archive_name(&patch->at, other))
+        i = find_member(npz, other);
     if (i == attn_npz_n_member(npz))
         return attn_error_set(err, ATTN_INVALID, "'%s' has no array '%s'",
                               attn_quote_string(patch->values.name).text, name);

@@ -404,6 +404,21 @@ size_t attn_site_archive_name(enum attn_site site, int layer,
     return (size_t)n;
 }
 
+const char *attn_location_other_archive_name(const struct attn_location *at,
+                                             char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
+{
+    const char *named = at->site == ATTN_SITE_RESID_PRE    ? "hook_in"
+                        : at->site == ATTN_SITE_RESID_POST ? "hook_out"
+                        : at->site == ATTN_SITE_ATTN_OUT   ? "attn.hook_out"
+                        : at->site == ATTN_SITE_MLP_OUT    ? "mlp.hook_out"
+                                                           : NULL;
+
+    if (!named || at->stack != ATTN_STACK_ONLY)
+        return NULL;
+    snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "blocks.%d.%s", at->layer, named);
+    return name;
+}
+
 /* Returns the sites that ITEM [size] of a list names; the empty set if it names none. */
 static struct attn_site_set match_item(const char *item, size_t size)
 {
@@ -445,6 +460,8 @@ static const struct {
     {"neurons", ATTN_SITE_MLP_POST},
     {"hidden_states", ATTN_SITE_RESID_PRE},
     {"residual", ATTN_SITE_RESID_PRE},
+    {"hook_in", ATTN_SITE_RESID_PRE},
+    {"hook_out", ATTN_SITE_RESID_POST},
     {"embedding", ATTN_SITE_EMBED},
     {"embeddings", ATTN_SITE_EMBED},
 };

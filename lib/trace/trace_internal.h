@@ -32,6 +32,11 @@ bool attn_site_is_before(enum attn_site a, enum attn_site b);
 const char *attn_site_shape_text(enum attn_site site); /* such as "H T S" */
 bool attn_site_has_heads(enum attn_site site);         /* false for the layouts VECTOR and PAIRS */
 bool attn_site_has_keys(enum attn_site site);          /* layouts MATRIX and PAIRS */
+/* Writes the name that TransformerLens 4 gives to the tensor AT, "blocks.3.hook_out", where it is
+ * another than that of attn_location_archive_name. Returns NULL if there is none. */
+const char *attn_location_other_archive_name(const struct attn_location *at,
+                                             char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
+
 /* Whether column 0 is key 0: false for contacts, which begin at position 1. */
 bool attn_site_has_first_key(enum attn_site site);
 
