@@ -59,11 +59,11 @@ const struct command command_models = {
         "clip_text_model, clip_vision_model, siglip, siglip_text_model,\n"
         "siglip_vision_model; attn; qwen2_vl_text, qwen2_5_vl_text, qwen3_vl_text,\n"
         "qwen3_vl_moe_text; with pictures beside texts smolvlm, idefics3, gemma3,\n"
-        "paligemma, qwen2_vl, qwen2_5_vl, llava. Of others that read pictures or sound,\n"
-        "the part that reads texts: shieldgemma2, mistral3, idefics2, vipllava,\n"
+        "paligemma, qwen2_vl, qwen2_5_vl, qwen3_vl, llava. Of others that read pictures\n"
+        "or sound, the part that reads texts: shieldgemma2, mistral3, idefics2, vipllava,\n"
         "llava_next, llava_next_video, llava_onevision, video_llava, internvl, ovis2,\n"
-        "qwen3_vl, qwen3_vl_moe, qwen3_5, aya_vision, cohere2_vision, voxtral,\n"
-        "qwen2_audio, granite_speech.\n",
+        "qwen3_vl_moe, qwen3_5, aya_vision, cohere2_vision, voxtral, qwen2_audio,\n"
+        "granite_speech.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
     OPTION_PARTS(parts),

@@ -99,6 +99,13 @@ struct attn_feed_progress {
     size_t n_before, n; /* n 0: the only feed */
 };
 
+/* Rows [n_layer, n, D] that are added to the outputs of the first layers, at the first N positions
+ * of each sequence; n_layer is 0 without. Borrowed. */
+struct attn_added_rows {
+    const float *rows;
+    size_t n_layer, n;
+};
+
 struct attn_forward {
     const struct attn_model *model;
     const struct attn_attention *attention; /* [n_layer] the attention with which each layer runs */
@@ -137,12 +144,13 @@ struct attn_forward {
     size_t n_key_mask, n_source_mask;
     struct attn_position_numbers positions; /* of the options */
     float *pool_rows; /* [(n + 2) * 3 d_model + d_mlp + n] of SigLIP's head, or NULL */
-    int32_t *places;  /* [3, n_position] of the patches of a picture, for DINOv3 */
-    size_t n_source;  /* rows of the source that is set */
-    size_t n_cached;  /* rows of the KV cache that may have been written */
-    size_t n_text;    /* positions of the complete text, if these are more than have been fed */
-    size_t n_turned;  /* the text length by which keys in the cache were rotated */
-    size_t n_known;   /* number of tokens, from the first on, whose ids are known */
+    struct attn_added_rows added;
+    int32_t *places; /* [3, n_position] of the patches of a picture, for DINOv3 */
+    size_t n_source; /* rows of the source that is set */
+    size_t n_cached; /* rows of the KV cache that may have been written */
+    size_t n_text;   /* positions of the complete text, if these are more than have been fed */
+    size_t n_turned; /* the text length by which keys in the cache were rotated */
+    size_t n_known;  /* number of tokens, from the first on, whose ids are known */
     /* [n_position] these ids, kept if longer texts have other rotary factors; else NULL. */
     int32_t *ids;
     size_t n_edited; /* number of rows that edits changed */

@@ -133,8 +133,10 @@ size_t attn_position_number(const struct attn_position_numbers *positions, size_
 
 size_t attn_rope_axis(const struct attn_rope *rope, size_t pair)
 {
-    size_t axis = 0, end = rope->sections[0];
+    size_t axis = rope->is_interleaved ? pair % 3 : 0, end = rope->sections[0];
 
+    if (rope->is_interleaved)
+        return axis > 0 && pair < 3 * rope->sections[axis] ? axis : 0;
     while (axis < 2 && pair >= end)
         end += rope->sections[++axis];
     return pair < end ? axis : 0;
@@ -151,7 +153,8 @@ bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b)
            a->turns_neighbours == b->turns_neighbours && a->query_growth == b->query_growth &&
            a->long_attention_factor == b->long_attention_factor &&
            memcmp(a->sections, b->sections, sizeof a->sections) == 0 &&
-           a->is_axial == b->is_axial && a->is_centred == b->is_centred;
+           a->is_interleaved == b->is_interleaved && a->is_axial == b->is_axial &&
+           a->is_centred == b->is_centred;
 }
 
 void attn_rotary_turn(const struct attn_rotary *rotary, const struct attn_kernels *kernels,
@@ -214,7 +217,11 @@ static void fill_rows(void *context, size_t task, int worker)
             attn_position_number(&rotary->positions, 0, filling->row0 + row);
         size_t at = 0;
 
-        for (size_t axis = 0; axis < 3; axis++) {
+        for (size_t i = 0; i < n && rope->is_interleaved; i++)
+            angles[i] = frequencies[i] * (float)attn_position_number(&rotary->positions,
+                                                                     attn_rope_axis(rope, i),
+                                                                     filling->row0 + row);
+        for (size_t axis = 0; axis < 3 && !rope->is_interleaved; axis++) {
             const size_t n_axis = rope->sections[axis], position = filling->row0 + row;
 
             filling->kernels->scale(
@@ -224,7 +231,7 @@ static void fill_rows(void *context, size_t task, int worker)
                 n_axis, angles + at);
             at += n_axis;
         }
-        if (at == 0)
+        if (at == 0 && !rope->is_interleaved)
             filling->kernels->scale(frequencies, (float)first_number, n, angles);
         filling->kernels->turn(angles, n, factor, rotary->cosines + row * n,
                                rotary->sines + row * n);

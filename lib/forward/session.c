@@ -799,6 +799,11 @@ enum attn_status attn_session_feed_layer(struct attn_session *session,
     return attn_session_run_feed(session);
 }
 
+void attn_session_add_rows(struct attn_session *session, struct attn_added_rows added)
+{
+    session->forward.added = added;
+}
+
 size_t attn_session_n_position(const struct attn_session *session)
 {
     return session ? session->n_position : 0;

@@ -56,6 +56,9 @@ enum attn_status attn_session_check_position(const struct attn_session *session,
 /* Writes the embeddings of N tokens to X. */
 void attn_session_gather(const struct attn_forward *f, const int32_t *ids, size_t n, float *x);
 
+/* Makes later feeds add the rows ADDED, borrowed, to the outputs of layers. */
+void attn_session_add_rows(struct attn_session *session, struct attn_added_rows added);
+
 /* Runs the feed that has begun. The embeddings are in resid. */
 enum attn_status attn_session_run_feed(struct attn_session *session);
 

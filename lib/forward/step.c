@@ -618,6 +618,24 @@ void attn_sum_step(struct attn_forward *f, float *sum, const float *x)
         run_rows(f, ADD_ROWS, x, sum, f->model->config.d_model);
 }
 
+/* Adds the rows that f->added has for this layer to the stream X. */
+static void add_given_rows(struct attn_forward *f, float *x)
+{
+    const size_t d = f->model->config.d_model, layer = (size_t)f->feed.layer;
+
+    for (size_t i = 0; i < f->feed.n_part; i++) {
+        const struct attn_site_rows left = attn_feed_part_left(&f->parts[i]);
+
+        for (size_t row = 0; row < left.n_row && left.row0 + row < f->added.n; row++) {
+            float *to = x + (left.first + row) * d;
+
+            f->engine.kernels->add(to, f->added.rows + (layer * f->added.n + left.row0 + row) * d,
+                                   d, to);
+        }
+    }
+    attn_forward_check_finite(f, x, f->feed.n_left * d);
+}
+
 void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resid, const float *x)
 {
     const size_t d = f->model->config.d_model;
@@ -634,5 +652,7 @@ void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resi
             memcpy(resid, x, f->feed.n_left * d * sizeof(float));
         attn_forward_check_finite(f, resid, f->feed.n_left * d);
     }
+    if (site == ATTN_SITE_RESID_POST && (size_t)f->feed.layer < f->added.n_layer)
+        add_given_rows(f, resid);
     visit_finite(f, site, resid);
 }

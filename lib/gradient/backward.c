@@ -446,11 +446,14 @@ enum attn_status attn_backward_feed(struct attn_backward *backward, const float 
     return ATTN_OK;
 }
 
-/* Sets the gradient of the stream before LAYER, if GOAL gives that. */
+/* Sets the gradient of the stream before LAYER, if GOAL gives that, and adds what GOAL adds. */
 static void enter_stream(struct attn_backward *b, const struct attn_backward_goal *goal, int layer)
 {
     if (goal->given && goal->is_of_stream && (size_t)layer + goal->n_above == b->f->dims.n_layer)
         memcpy(b->d, goal->given, b->n * b->model->config.d_model * sizeof *b->d);
+    for (size_t i = 0; i < goal->n_added; i++)
+        if (goal->added_layers[i] + 1 == (size_t)layer)
+            b->f->engine.kernels->add(b->d, goal->added[i], b->n * b->model->config.d_model, b->d);
 }
 
 enum attn_status attn_backward_run(struct attn_backward *backward, const float *stream,

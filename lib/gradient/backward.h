@@ -77,6 +77,10 @@ struct attn_backward_goal {
     const float *given;
     bool is_of_stream; /* `given` is the gradient of the last layer's output, before a final norm */
     size_t n_above; /* if is_of_stream: number of layers above that output, whose gradients are 0 */
+    /* Gradients [n, D] that are added to those of the outputs of n_added layers; borrowed. */
+    const float *const *added;
+    const size_t *added_layers;
+    size_t n_added;
 };
 
 /* The rows FIRST to END-1 after the last layer, of a text IDS [n] (or NULL), on which the goal

@@ -78,7 +78,7 @@ enum attn_status attn_before_prepare(struct attn_before *before, const struct at
     }
     before->reader = text;
     before->store = store;
-    ATTN_TRY(ATTN_ALLOC(text->embedded, text->n * model->config.d_embed, err));
+    ATTN_TRY(ATTN_ALLOC(text->embedded, attn_before_n_float(before), err));
     text->rows = text->embedded;
     ATTN_TRY(embed_text(model, text, err));
     ATTN_TRY(take_pictures(before, text, err));
@@ -97,7 +97,9 @@ size_t attn_before_n_float(const struct attn_before *before)
 {
     const struct attn_config *config = &before->decoder->config;
 
-    return before->reader->n * (before->pictures ? config->d_embed : before->model->config.d_model);
+    return before->decoder->encoder
+               ? before->reader->n * before->model->config.d_model
+               : before->reader->n * (1 + config->vision.n_deep) * config->d_embed;
 }
 
 struct attn_before_pass attn_before_pass_of(const struct attn_before *before,
@@ -140,13 +142,20 @@ struct attn_sequence attn_before_take(const struct attn_before_pass *pass, size_
 
 /* --- one input -------------------------------------------------------------------------------- */
 
+/* The rows that a pass over one input makes: the final ones, and those of earlier layers that
+ * DeepStack reads, each [positions, D]; all NULL: they are not kept. */
+struct made_rows {
+    float *final, *deep[ATTN_MOST_DEEP];
+};
+
 /* The user data of `store_final_rows`: where the final rows go, and the trace that the events are
  * forwarded to. */
 struct keeping {
     struct attn_trace trace; /* its selection may be NULL: no events are forwarded */
     struct attn_location at; /* the final rows */
-    float *rows;             /* or NULL */
-    size_t number;           /* of the input, among those that are chosen */
+    struct made_rows made;
+    const struct attn_vision_config *vision;
+    size_t number; /* of the input, among those that are chosen */
 };
 
 static enum attn_status store_final_rows(void *user, const struct attn_trace_event *event,
@@ -155,8 +164,12 @@ static enum attn_status store_final_rows(void *user, const struct attn_trace_eve
     const struct keeping *keeping = user;
     struct attn_trace_event numbered = *event;
 
-    if (keeping->rows && event->at.site == keeping->at.site && event->at.layer == keeping->at.layer)
-        attn_trace_keep_rows(event, NULL, event->n_col, keeping->rows);
+    if (keeping->made.final && event->at.site == keeping->at.site &&
+        event->at.layer == keeping->at.layer)
+        attn_trace_keep_rows(event, NULL, event->n_col, keeping->made.final);
+    for (size_t i = 0; i < keeping->vision->n_deep && event->at.site == ATTN_SITE_RESID_POST; i++)
+        if (keeping->made.deep[i] && (size_t)event->at.layer == keeping->vision->deep[i])
+            attn_trace_keep_rows(event, NULL, event->n_col, keeping->made.deep[i]);
     numbered.sequence = keeping->number;
     return keeping->trace.selection ? attn_trace_hand_on(&keeping->trace, &numbered, err) : ATTN_OK;
 }
@@ -169,9 +182,11 @@ static enum attn_status select_tensors(const struct attn_dims *dims, const struc
 {
     const struct attn_selection *selection = keeping->trace.selection;
     struct attn_site_set sites =
-        keeping->rows ? ATTN_SITES(keeping->at.site) : (struct attn_site_set){0};
+        keeping->made.final ? ATTN_SITES(keeping->at.site) : (struct attn_site_set){0};
 
-    ATTN_TRY(selection && !keeping->rows && !has_edits
+    if (keeping->made.deep[0])
+        attn_sites_add(&sites, ATTN_SITE_RESID_POST);
+    ATTN_TRY(selection && !keeping->made.final && !has_edits
                  ? attn_selection_copy_stack(selection, ATTN_STACK_ENCODER, chosen, err)
                  : attn_selection_create(dims, chosen, err));
     if (selection) /* the other sites are derived, not computed by the encoder */
@@ -207,9 +222,8 @@ struct attn_session_options attn_before_session(const struct attn_before_pass *p
     return own;
 }
 
-/* Runs the model of PASS over input number I. FINAL [n, d_model] receives the final rows; or NULL.
- */
-static enum attn_status run_input(struct attn_before_pass *pass, size_t i, float *final,
+/* Runs the model of PASS over input number I. MADE receives the rows. */
+static enum attn_status run_input(struct attn_before_pass *pass, size_t i, struct made_rows made,
                                   struct attn_error *err)
 {
     const struct attn_before *before = pass->before;
@@ -224,7 +238,8 @@ static enum attn_status run_input(struct attn_before_pass *pass, size_t i, float
                        : state > 0 ? attn_site_of_output(&dims)
                                    : ATTN_SITE_RESID_PRE,
                .layer = is_at_end ? ATTN_NO_LAYER : (int)(state > 0 ? state - 1 : 0)},
-        .rows = final,
+        .made = made,
+        .vision = &config->vision,
         .number = attn_before_number(before, i)};
     struct attn_pass own = {.model = before->model,
                             .text = &text,
@@ -261,15 +276,31 @@ static enum attn_status run_input(struct attn_before_pass *pass, size_t i, float
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-/* Computes the features of picture number I: FEATURES [cells, d_feature]. SCRATCH is
- * as for attn_connector_run. */
-static enum attn_status see(struct attn_before_pass *pass, size_t i, float *const scratch[2],
+/* The memory for the features of a picture: the rows that its pass makes, and scratch as for
+ * attn_connector_run; and the distance of the features of a connector from those of the next. */
+struct seeing {
+    struct made_rows made; /* own */
+    float *joined;         /* owns */
+    size_t n_between;
+};
+
+/* Computes the features of picture number I: FEATURES [cells, d_feature], and those of DeepStack.
+ */
+static enum attn_status see(struct attn_before_pass *pass, size_t i, const struct seeing *seeing,
                             float *features, struct attn_error *err)
 {
     const struct attn_sequence picture = attn_before_take(pass, i);
+    struct attn_connector connector = {pass->before->model, &picture, NULL};
 
-    ATTN_TRY(run_input(pass, i, scratch[0], err));
-    return attn_connector_run(pass->before->model, &picture, scratch[0], scratch[1], features, err);
+    ATTN_TRY(run_input(pass, i, seeing->made, err));
+    ATTN_TRY(attn_connector_run(&connector, seeing->made.final, seeing->joined, features, err));
+    for (size_t k = 0; k < pass->before->model->config.vision.n_deep; k++) {
+        connector.deep = &pass->before->model->weights.deep[k];
+        features += seeing->n_between;
+        ATTN_TRY(
+            attn_connector_run(&connector, seeing->made.deep[k], seeing->joined, features, err));
+    }
+    return ATTN_OK;
 }
 
 /* Returns the number of cells of all pictures. MOST becomes the number of positions of the
@@ -285,27 +316,34 @@ static size_t count_cells(const struct attn_before *before, size_t *most)
     return n;
 }
 
-/* Computes the features of all pictures of PASS, one after the other: FEATURES [cells of all
- * pictures, d_embed]. A picture has at most N positions in the tower. */
-static enum attn_status see_all(struct attn_before_pass *pass, size_t n, float *features,
-                                struct attn_error *err)
+/* Computes the features of all pictures of PASS, one after the other: FEATURES [N_CELL, d_embed],
+ * the cells of all pictures, once for the connector and once for each of DeepStack. A picture has
+ * at most N positions in the tower. */
+static enum attn_status see_all(struct attn_before_pass *pass, size_t n, size_t n_cell,
+                                float *features, struct attn_error *err)
 {
     const struct attn_before *before = pass->before;
     const struct attn_config *config = &before->model->config;
     const size_t most =
         config->d_model > config->vision.d_feature ? config->d_model : config->vision.d_feature;
-    float *const scratch[] = {attn_alloc(n, most * sizeof(float), err),
-                              attn_alloc(n, most * sizeof(float), err)};
-    enum attn_status status = scratch[0] && scratch[1] ? ATTN_OK : ATTN_NO_MEMORY;
+    struct seeing seeing = {.made.final = attn_alloc(n, most * sizeof(float), err),
+                            .joined = attn_alloc(n, most * sizeof(float), err),
+                            .n_between = n_cell * before->decoder->config.d_embed};
+    enum attn_status status = seeing.made.final && seeing.joined ? ATTN_OK : ATTN_NO_MEMORY;
+
+    for (size_t k = 0; k < config->vision.n_deep && status == ATTN_OK; k++)
+        status = ATTN_ALLOC(seeing.made.deep[k], n * most, err);
 
     pass->progress.n = before->n;
     for (size_t i = 0; i < before->n && status == ATTN_OK; i++) {
         pass->progress.n_before = i;
-        status = see(pass, i, scratch, features, err);
+        status = see(pass, i, &seeing, features, err);
         features += attn_before_n_cell(before, i) * before->decoder->config.d_embed;
     }
-    attn_free(scratch[0]);
-    attn_free(scratch[1]);
+    attn_free(seeing.made.final);
+    attn_free(seeing.joined);
+    for (size_t k = 0; k < config->vision.n_deep; k++)
+        attn_free(seeing.made.deep[k]);
     return status;
 }
 
@@ -317,7 +355,7 @@ static enum attn_status watch(struct attn_before_pass *pass, struct attn_error *
     pass->progress.n = before->pictures ? pass->n_shown : 0;
     for (size_t i = 0; pass->options.trace && i < pass->n_shown; i++) {
         pass->progress.n_before = i;
-        ATTN_TRY(run_input(pass, before->chosen[i], NULL, err));
+        ATTN_TRY(run_input(pass, before->chosen[i], (struct made_rows){0}, err));
     }
     return ATTN_OK;
 }
@@ -328,7 +366,7 @@ struct attn_features {
     uint8_t key[ATTN_SHA256_SIZE]; /* of the sizes and the values of the pixels */
     size_t n_user;                 /* the store, and the threads in attn_before_run */
     bool is_over, has_failed;      /* the features were computed, or could not be */
-    float *rows;                   /* [cells of all pictures, d_embed] owns */
+    float *rows;                   /* [1 + n_deep, cells of all pictures, d_embed] owns */
 };
 
 enum attn_status attn_feature_store_create(struct attn_feature_store *store, struct attn_error *err)
@@ -404,8 +442,9 @@ static enum attn_status compute(struct attn_before_pass *pass, struct attn_featu
     const size_t n = count_cells(before, &most);
     enum attn_status status;
 
-    features->rows = attn_alloc(n, before->decoder->config.d_embed * sizeof *features->rows, err);
-    status = features->rows ? see_all(pass, most, features->rows, err) : ATTN_NO_MEMORY;
+    features->rows = attn_alloc(n * (1 + before->model->config.vision.n_deep),
+                                before->decoder->config.d_embed * sizeof *features->rows, err);
+    status = features->rows ? see_all(pass, most, n, features->rows, err) : ATTN_NO_MEMORY;
     attn_monitor_enter(monitor);
     features->is_over = true;
     features->has_failed = status != ATTN_OK;
@@ -430,9 +469,10 @@ static enum attn_status see_into(struct attn_before_pass *pass, float *rows, str
         features = find_features(before->store, features);
     }
     status = features->is_over ? watch(pass, err) : compute(pass, features, err);
-    for (size_t at = attn_picture_prompt_next(text, 0), i = 0; at < text->n && status == ATTN_OK;
-         at = attn_picture_prompt_next(text, at + 1))
-        memcpy(rows + at * d, features->rows + i++ * d, d * sizeof *rows);
+    for (size_t k = 0, i = 0; k <= before->model->config.vision.n_deep; k++, rows += text->n * d)
+        for (size_t at = attn_picture_prompt_next(text, 0); at < text->n && status == ATTN_OK;
+             at = attn_picture_prompt_next(text, at + 1))
+            memcpy(rows + at * d, features->rows + i++ * d, d * sizeof *rows);
     attn_monitor_enter(before->store->monitor);
     drop(features);
     attn_monitor_leave(before->store->monitor);
@@ -443,5 +483,6 @@ enum attn_status attn_before_run(struct attn_before_pass *pass, float *rows, str
 {
     if (!rows)
         return watch(pass, err);
-    return pass->before->pictures ? see_into(pass, rows, err) : run_input(pass, 0, rows, err);
+    return pass->before->pictures ? see_into(pass, rows, err)
+                                  : run_input(pass, 0, (struct made_rows){.final = rows}, err);
 }

@@ -17,12 +17,14 @@ struct way_back {
     const struct attn_model *tower;
     struct attn_sequence picture; /* borrows */
     struct attn_embedding_rows rows;
-    size_t number; /* of the picture among those that are chosen, or n_chosen */
+    size_t number;    /* of the picture among those that are chosen, or n_chosen */
+    size_t n_between; /* from the gradients of a connector to those of the next of DeepStack */
     struct attn_trace trace;
     struct attn_selection *wanted; /* owns; the gradients that the trace gets */
     float *x, *final; /* [patches, De] the embeddings, and [patches, D] final rows; own */
     float *d_final;   /* [patches, D] owns */
-    float *cut;       /* [patches, numbers of a patch] owns; or NULL */
+    float *d_deep[ATTN_MOST_DEEP]; /* [patches, D] own; of the layers that DeepStack reads */
+    float *cut;                    /* [patches, numbers of a patch] owns; or NULL */
 };
 
 void attn_before_gather(const struct attn_before *before, const float *rows, float *cells)
@@ -33,6 +35,17 @@ void attn_before_gather(const struct attn_before *before, const float *rows, flo
     for (size_t at = attn_picture_prompt_next(text, 0); at < text->n;
          at = attn_picture_prompt_next(text, at + 1), cells += d)
         memcpy(cells, rows + at * d, d * sizeof *cells);
+}
+
+void attn_before_keep_deep(const struct attn_before *before, const struct attn_trace_event *event,
+                           float *deep)
+{
+    const struct attn_config *config = deep ? &before->decoder->config : NULL;
+
+    if (deep && event->at.site == ATTN_SITE_RESID_POST_GRAD &&
+        (size_t)event->at.layer < config->vision.n_deep)
+        attn_trace_keep_rows(event, NULL, event->n_col,
+                             deep + (size_t)event->at.layer * before->reader->n * config->d_embed);
 }
 
 /* Passes the gradients of a shown picture on, with its number (attn_trace_fn). */
@@ -110,19 +123,30 @@ static enum attn_status go_back(struct way_back *back, struct attn_backward *bac
                                 const float *d_cells, float *d_pixels, struct attn_error *err)
 {
     const struct attn_config *config = &back->tower->config;
-    const size_t n_above = config->vision.n_above;
+    const struct attn_vision_config *vision = &config->vision;
+    const size_t n_above = vision->n_above;
     const struct attn_backward_goal goal = {.n = back->picture.n,
                                             .given = back->d_final,
                                             .is_of_stream = n_above > 0,
-                                            .n_above = n_above};
+                                            .n_above = n_above,
+                                            .added = (const float *const *)back->d_deep,
+                                            .added_layers = vision->deep,
+                                            .n_added = vision->n_deep};
+    struct attn_connector connector = {back->tower, &back->picture, NULL};
 
     ATTN_TRY(attn_sequence_embed(&back->picture, back->tower, back->x, err));
     ATTN_TRY(attn_backward_feed(backward, back->x, back->final, err));
     if (n_above > 0)
         memcpy(back->final, attn_backward_stream(backward, config->n_layer - n_above),
                back->picture.n * config->d_model * sizeof *back->final);
-    ATTN_TRY(
-        attn_connector_back(back->tower, &back->picture, back->final, d_cells, back->d_final, err));
+    ATTN_TRY(attn_connector_back(&connector, back->final, d_cells, back->d_final, err));
+    for (size_t k = 0; k < vision->n_deep; k++) {
+        connector.deep = &back->tower->weights.deep[k];
+        d_cells += back->n_between;
+        memcpy(back->final, attn_backward_stream(backward, vision->deep[k] + 1),
+               back->picture.n * config->d_model * sizeof *back->final);
+        ATTN_TRY(attn_connector_back(&connector, back->final, d_cells, back->d_deep[k], err));
+    }
     ATTN_TRY(attn_backward_run(backward, NULL, &goal, err));
     return d_pixels ? pixels_back(back, attn_backward_embedding(backward), d_pixels, err) : ATTN_OK;
 }
@@ -135,6 +159,8 @@ static enum attn_status allocate(struct way_back *back, bool has_pixels, struct 
     back->x = attn_alloc(n, config->d_embed * sizeof *back->x, err);
     back->final = attn_alloc(n, config->d_model * sizeof *back->final, err);
     back->d_final = attn_alloc(n, config->d_model * sizeof *back->d_final, err);
+    for (size_t k = 0; k < config->vision.n_deep; k++)
+        ATTN_TRY(ATTN_ALLOC(back->d_deep[k], n * config->d_model, err));
     if (has_pixels)
         back->cut = attn_alloc(n, back->tower->weights.patches.weight.n_row * sizeof(float), err);
     return back->x && back->final && back->d_final && (back->cut || !has_pixels) ? ATTN_OK
@@ -155,6 +181,8 @@ static enum attn_status go_back_through(const struct attn_before_pass *pass, siz
     struct attn_backward_options options;
     enum attn_status status;
 
+    for (size_t k = 0; k < before->n; k++)
+        back.n_between += attn_before_n_cell(before, k) * before->decoder->config.d_embed;
     if (!d_pixels && (!pass->options.trace || back.number >= pass->n_shown))
         return ATTN_OK;
     back.rows = attn_sequence_rows(&back.picture, back.tower);
@@ -171,6 +199,8 @@ static enum attn_status go_back_through(const struct attn_before_pass *pass, siz
     attn_free(back.x);
     attn_free(back.final);
     attn_free(back.d_final);
+    for (size_t k = 0; k < ATTN_MOST_DEEP; k++)
+        attn_free(back.d_deep[k]);
     attn_free(back.cut);
     return status;
 }

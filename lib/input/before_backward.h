@@ -10,10 +10,16 @@
  * of all pictures, d_embed]. */
 void attn_before_gather(const struct attn_before *before, const float *rows, float *cells);
 
-/* Encodes each picture of PASS, with its edits, and goes back from D_CELLS [cells of all pictures,
- * d_embed], the gradient of the rows that were made. The trace of PASS, if it has one, gets the
- * gradients of the tower that it selects, of the shown pictures. D_PIXELS receives the gradient of
- * the pixels of each picture, one after another; or NULL. */
+/* Keeps the gradient in EVENT in DEEP [n_deep, T, d_embed], if it is that of the output of a layer
+ * to which DeepStack adds rows. DEEP may be NULL: nothing is kept. */
+void attn_before_keep_deep(const struct attn_before *before, const struct attn_trace_event *event,
+                           float *deep);
+
+/* Encodes each picture of PASS, with its edits, and goes back from D_CELLS [1 + n_deep, cells of
+ * all pictures, d_embed], the gradient of the rows that were made, those of DeepStack last. The
+ * trace of PASS, if it has one, gets the gradients of the tower that it selects, of the shown
+ * pictures. D_PIXELS receives the gradient of the pixels of each picture, one after another; or
+ * NULL. */
 enum attn_status attn_before_back(const struct attn_before_pass *pass, const float *d_cells,
                                   float *d_pixels, struct attn_error *err);
 

@@ -8,6 +8,7 @@
  *     Gemma 3: RMSNorm(the mean of y over the patches) W, the norm times 1 + w
  *     LLaVA: W gelu(W_in y + b_in) + b, of cells of one patch, without the row of [CLS]
  *     Qwen: W gelu(W_in [y of each patch, row by row] + b_in) + b
+ *     DeepStack of Qwen3-VL: the same of LayerNorm([y of each patch, row by row])
  */
 #include "input/connector.h"
 
@@ -87,24 +88,64 @@ static void normalize_means(const struct attn_model *tower, const struct attn_im
         means.kernels->rms_norm(x, y, means.d, tower->config.norm_eps, x);
 }
 
-enum attn_status attn_connector_run(const struct attn_model *tower,
-                                    const struct attn_sequence *picture, float *y, float *joined,
+/* The maps of a connector; `in` has no weight if there is one map alone. */
+static const struct attn_linear *in_of(const struct attn_connector *connector)
+{
+    return connector->deep ? &connector->deep->in : &connector->tower->weights.connector_in;
+}
+
+static const struct attn_linear *out_of(const struct attn_connector *connector)
+{
+    return connector->deep ? &connector->deep->out : &connector->tower->weights.connector;
+}
+
+/* Normalizes X [N, merge * merge * D] for a connector of DeepStack. D_NORMED, the gradient of the
+ * result, becomes that of X, which stays, unless it is NULL. */
+static enum attn_status norm_cells(const struct attn_connector *connector, size_t n, float *x,
+                                   float *d_normed, struct attn_error *err)
+{
+    const struct attn_norm_weights *norm = &connector->deep->norm;
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const float eps = connector->tower->config.norm_eps;
+    const size_t d = norm->w.n;
+    float *w = attn_alloc(2 * d, sizeof *w, err);
+
+    if (!w)
+        return ATTN_NO_MEMORY;
+    kernels->convert(norm->w.data, norm->w.dtype, d, w);
+    kernels->convert(norm->b.data, norm->b.dtype, d, w + d);
+    for (size_t i = 0; i < n; i++, x += d) {
+        const struct attn_norm_back back = {.x = x, .w = w, .n = d, .eps = eps};
+
+        if (d_normed)
+            kernels->layer_norm_back(&back, d_normed + i * d, d_normed + i * d);
+        else
+            kernels->layer_norm(x, w, w + d, d, eps, x);
+    }
+    attn_free(w);
+    return ATTN_OK;
+}
+
+enum attn_status attn_connector_run(const struct attn_connector *connector, float *y, float *joined,
                                     float *rows, struct attn_error *err)
 {
-    const struct attn_weights *w = &tower->weights;
+    const struct attn_model *tower = connector->tower;
+    const struct attn_sequence *picture = connector->picture;
     const size_t merge = tower->config.vision.merge, n_front = picture->grid.n_front;
     const size_t n_patch = picture->n - n_front;
     struct attn_encoder_map map = {
-        .linear = &w->connector, .x = joined, .n = n_patch / (merge * merge), .y = rows};
+        .linear = out_of(connector), .x = joined, .n = n_patch / (merge * merge), .y = rows};
 
     y += n_front * tower->config.d_model;
-    if (w->ln_connector.w.data)
+    if (tower->weights.ln_connector.w.data)
         normalize_means(tower, &picture->grid, y, joined);
     else
         join_patches(&picture->grid, merge, tower->config.d_model, false, y, joined);
-    if (w->connector_in.weight.data) {
+    if (connector->deep)
+        ATTN_TRY(norm_cells(connector, map.n, joined, NULL, err));
+    if (in_of(connector)->weight.data) {
         const struct attn_encoder_map in = {
-            .linear = &w->connector_in, .x = joined, .n = map.n, .y = y, .activation = "gelu"};
+            .linear = in_of(connector), .x = joined, .n = map.n, .y = y, .activation = "gelu"};
 
         ATTN_TRY(attn_encoder_map(&in, picture, err));
         map.x = y;
@@ -133,12 +174,11 @@ static void means_back(const struct attn_model *tower, const struct attn_image_g
         memcpy(dy + i * means.d, cell_of(&means, i, d), means.d * sizeof *dy);
 }
 
-/* A way back through the connector of TOWER. The buffers are scratch. */
+/* A way back through a connector. The buffers are scratch. */
 struct way_back {
-    const struct attn_model *tower;
-    const struct attn_sequence *picture;
+    struct attn_connector of;
     size_t n; /* cells */
-    float *y; /* [patches, D] the final rows of the tower */
+    float *y; /* [patches, D] the rows of the tower */
     /* [patches, D] the input of the first map, and [n, the input of the last map] twice */
     float *x, *d, *hidden;
 };
@@ -147,50 +187,57 @@ struct way_back {
  */
 static enum attn_status hidden_back(const struct way_back *b, struct attn_error *err)
 {
-    const struct attn_linear *in = &b->tower->weights.connector_in;
+    const struct attn_linear *in = in_of(&b->of);
     const struct attn_encoder_map again = {.linear = in, .x = b->x, .n = b->n, .y = b->hidden};
     const struct attn_encoder_map back = {
         .linear = in, .x = b->d, .n = b->n, .y = b->y, .is_transposed = true};
     const struct attn_activation_back rows = {.x = b->hidden, .dy = b->d};
 
-    ATTN_TRY(attn_encoder_map(&again, b->picture, err));
+    ATTN_TRY(attn_encoder_map(&again, b->of.picture, err));
     attn_kernels_find(ATTN_ISA_BEST)
         ->activate_back(attn_activation_find("gelu"), &rows, b->n * in->weight.n_col);
-    return attn_encoder_map(&back, b->picture, err);
+    return attn_encoder_map(&back, b->of.picture, err);
 }
 
 static enum attn_status go_back(const struct way_back *b, const float *d_rows, float *dy,
                                 struct attn_error *err)
 {
-    const struct attn_weights *w = &b->tower->weights;
-    const size_t merge = b->tower->config.vision.merge, d_model = b->tower->config.d_model;
+    const struct attn_model *tower = b->of.tower;
+    const struct attn_image_grid *grid = &b->of.picture->grid;
+    const size_t merge = tower->config.vision.merge, d_model = tower->config.d_model;
     const struct attn_encoder_map map = {
-        .linear = &w->connector, .x = d_rows, .n = b->n, .y = b->d, .is_transposed = true};
-    const bool has_hidden = w->connector_in.weight.data;
+        .linear = out_of(&b->of), .x = d_rows, .n = b->n, .y = b->d, .is_transposed = true};
+    const bool has_hidden = in_of(&b->of)->weight.data;
 
-    ATTN_TRY(attn_encoder_map(&map, b->picture, err));
-    if (w->ln_connector.w.data) {
-        means_back(b->tower, &b->picture->grid, b->y, b->x, b->d, dy);
+    ATTN_TRY(attn_encoder_map(&map, b->of.picture, err));
+    if (tower->weights.ln_connector.w.data) {
+        means_back(tower, grid, b->y, b->x, b->d, dy);
         return ATTN_OK;
     }
-    join_patches(&b->picture->grid, merge, d_model, false, b->y, b->x);
+    join_patches(grid, merge, d_model, false, b->y, b->x);
+    if (b->of.deep) {
+        memcpy(dy, b->x, b->n * in_of(&b->of)->weight.n_row * sizeof *dy);
+        ATTN_TRY(norm_cells(&b->of, b->n, b->x, NULL, err));
+    }
     if (has_hidden)
         ATTN_TRY(hidden_back(b, err));
-    join_patches(&b->picture->grid, merge, d_model, true, dy, has_hidden ? b->y : b->d);
+    if (b->of.deep)
+        ATTN_TRY(norm_cells(&b->of, b->n, dy, b->y, err));
+    join_patches(grid, merge, d_model, true, dy, has_hidden ? b->y : b->d);
     return ATTN_OK;
 }
 
-enum attn_status attn_connector_back(const struct attn_model *tower,
-                                     const struct attn_sequence *picture, float *y,
+enum attn_status attn_connector_back(const struct attn_connector *connector, float *y,
                                      const float *d_rows, float *dy, struct attn_error *err)
 {
+    const struct attn_model *tower = connector->tower;
+    const struct attn_sequence *picture = connector->picture;
     const size_t merge = tower->config.vision.merge, n_front = picture->grid.n_front;
     const size_t n = (picture->n - n_front) / (merge * merge),
                  d_front = n_front * tower->config.d_model;
-    const size_t width = tower->weights.connector.weight.n_row * sizeof(float);
+    const size_t width = out_of(connector)->weight.n_row * sizeof(float);
     const struct way_back back = {
-        .tower = tower,
-        .picture = picture,
+        .of = *connector,
         .n = n,
         .y = y + d_front,
         .x = attn_alloc(picture->n, tower->config.d_model * sizeof(float), err),

@@ -77,8 +77,11 @@ static enum attn_status feed(const struct attn_pass *pass, struct attn_session *
 enum attn_status attn_pass_feed(const struct attn_pass *pass, struct attn_session *session,
                                 struct attn_error *err)
 {
-    enum attn_status status = feed(pass, session, err);
+    enum attn_status status;
 
+    attn_session_add_rows(session, pass->added.rows ? pass->added
+                                                    : attn_sequence_added(pass->text, pass->model));
+    status = feed(pass, session, err);
     /* the session has not checked the flag since the last layer */
     if (status == ATTN_OK && attn_is_canceled(pass->options.cancel))
         status = attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));

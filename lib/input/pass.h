@@ -26,6 +26,7 @@ struct attn_pass {
     size_t n_piece; /* positions per feed, if attention supports it, to bound memory; 0: all */
     const float *embeddings;         /* [T, De] fed instead of those of the text; or NULL */
     struct attn_embedding_rows rows; /* describes `embeddings` */
+    struct attn_added_rows added;    /* instead of those of the text */
     const float *resid; /* [T, D] resid_pre of the layer of `at`, which is the first; or NULL */
     struct attn_location at;
 };

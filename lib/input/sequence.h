@@ -4,7 +4,7 @@
 #define ATTN_INPUT_SEQUENCE_H
 
 #include "base/status_internal.h"
-#include "forward/session.h"
+#include "forward/session_internal.h"
 #include "input/input.h"
 #include "input/picture_prompt.h"
 #include "input/pixels.h"
@@ -116,6 +116,19 @@ bool attn_sequence_is_answering(const struct attn_sequence *sequence, size_t pos
  * Borrows from it. */
 struct attn_embedding_rows attn_sequence_rows(const struct attn_sequence *sequence,
                                               const struct attn_model *model);
+
+/* Returns the rows that are added to the stream of MODEL after its first layers (DeepStack). They
+ * follow the rows of SEQUENCE, which owns them. */
+static inline struct attn_added_rows attn_sequence_added(const struct attn_sequence *sequence,
+                                                         const struct attn_model *model)
+{
+    const size_t n_layer = attn_model_config(model)->vision.n_deep, n = sequence->n;
+
+    if (sequence->seen.n_picture == 0 || n_layer == 0)
+        return (struct attn_added_rows){0};
+    return (struct attn_added_rows){sequence->rows + n * attn_model_config(model)->d_model, n_layer,
+                                    n};
+}
 
 /* Computes the embeddings X [n, d_embed] of SEQUENCE. For pictures these are [CLS] and the
  * registers, then the patches. */

@@ -140,8 +140,8 @@ static void describe_rope(const struct attn_config *config, size_t layer, char w
     else if (rope->is_axial)
         say(", by row and column of a patch");
     else if (rope->sections[0] > 0)
-        say(", frequencies %zu, %zu, %zu by time, row and column of a cell", rope->sections[0],
-            rope->sections[1], rope->sections[2]);
+        say(", frequencies %zu, %zu, %zu%s by time, row and column of a cell", rope->sections[0],
+            rope->sections[1], rope->sections[2], rope->is_interleaved ? ", in turn," : "");
     switch (rope->type) {
     case ATTN_ROPE_DEFAULT:
         break;

@@ -42,6 +42,7 @@ static void add_places(const struct attn_model *model, const struct attn_kernels
     const size_t d = model->config.d_embed;
     const struct attn_resampling resampling = {.resample = image->resample,
                                                .table = table,
+                                               .n_placed = attn_image_n_placed(image),
                                                .n = attn_image_side(image),
                                                .d = d,
                                                .grid = grid,

@@ -160,7 +160,6 @@ static const struct attn_decoder_part text_parts[] = {
     {"llava_onevision", "qwen2", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
     {"internvl", "qwen2", "pictures are", false, false, ATTN_TIES, NULL},
     {"ovis2", "qwen2", "pictures are", false, false, ATTN_TIES, NULL},
-    {"qwen3_vl", "qwen3_vl_text", "pictures are", false, false, ATTN_TIES_NOT, NULL},
     {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false, false, ATTN_TIES_NOT, NULL},
     {"qwen3_5", "qwen3_5_text", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
     {"aya_vision", "cohere2", "pictures are", false, false, ATTN_TIES, NULL},

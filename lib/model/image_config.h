@@ -11,6 +11,8 @@ enum attn_resample {
     ATTN_RESAMPLE_CUBIC = 1, /* cubic over four rows and columns, a = -0.75 */
     /* Cubic with antialiasing: as wide as the grid shrinks, a = -0.5. */
     ATTN_RESAMPLE_ANTIALIAS = 2,
+    /* Linear, so that the corners of both grids coincide. All numbers are rounded to float32. */
+    ATTN_RESAMPLE_CORNERS = 4,
     ATTN_RESAMPLE_OTHERS = 3, /* as CUBIC, but pictures of the model's own size are as they are */
 };
 

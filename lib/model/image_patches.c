@@ -9,7 +9,9 @@
  *     with: c = (n / m) (i + 1/2), w = max(n / m, 1), weights k((t + 1/2 - c) / w), a = -0.5
  *
  * Rows beyond an edge repeat the row at the edge in the first case; in the second they are left
- * out, and the weights are divided by their sum. k is Keys's cubic kernel. Columns are resampled in
+ * out, and the weights are divided by their sum. k is Keys's cubic kernel. Qwen3-VL interpolates
+ * linearly (modeling_qwen3_vl.py): x = i (n - 1) / (m - 1), the rows floor(x) and floor(x) + 1, all
+ * in float32. Columns are resampled in
  * the same way; the weight of a patch is the product of both weights. Weights are in double
  * precision; sums are in float32, in the order of rows and columns.
  */
@@ -182,6 +184,7 @@ struct taps {
     size_t n;
     double start, step, a; /* weight number i is k(start + i * step) / sum */
     double sum;
+    float near; /* linear: the weight of the first of two; 0: k is cubic */
 };
 
 /* Returns the taps of row (or column) I of a grid of M rows, from a table of N rows. */
@@ -192,6 +195,14 @@ static struct taps find_taps(enum attn_resample resample, size_t n, size_t m, si
     struct taps taps = {.n = 4, .a = -0.75, .sum = 1, .step = -1};
     double end;
 
+    if (resample == ATTN_RESAMPLE_CORNERS) {
+        const float x = (float)i * (float)(n - 1) / (float)(m > 1 ? m - 1 : 1);
+
+        taps.first = floor((double)x);
+        taps.n = 2;
+        taps.near = 1.0F - (x - (float)taps.first);
+        return taps;
+    }
     if (resample != ATTN_RESAMPLE_ANTIALIAS) {
         taps.first = floor(centre - 0.5) - 1;
         taps.start = centre - 0.5 - taps.first;
@@ -211,6 +222,8 @@ static struct taps find_taps(enum attn_resample resample, size_t n, size_t m, si
 
 static double weight_of(const struct taps *taps, size_t k)
 {
+    if (taps->near > 0)
+        return (double)(k == 0 ? taps->near : 1.0F - taps->near);
     return cubic(taps->start + (double)k * taps->step, taps->a) / taps->sum;
 }
 
@@ -231,7 +244,8 @@ void attn_image_resample(const struct attn_resampling *r, size_t row, size_t col
     memset(y, 0, r->d * sizeof *y);
     for (size_t i = 0; i < rows.n; i++)
         for (size_t j = 0; j < cols.n; j++) {
-            const size_t at = 1 + place_of(&rows, i, r->n) * r->n + place_of(&cols, j, r->n);
+            const size_t at =
+                r->n_placed + place_of(&rows, i, r->n) * r->n + place_of(&cols, j, r->n);
             const float weight = (float)(weight_of(&rows, i) * weight_of(&cols, j));
 
             r->kernels->convert((const char *)r->table->data + at * row_bytes, r->table->dtype,

@@ -51,7 +51,8 @@ void attn_image_add(const struct attn_image_config *image, const float *rows, si
 /* The parameters for resampling learned positions to another grid. */
 struct attn_resampling {
     enum attn_resample resample;     /* must not be ATTN_RESAMPLE_NONE */
-    const struct attn_tensor *table; /* [1 + n * n, d] learned positions */
+    const struct attn_tensor *table; /* [n_placed + n * n, d] learned positions */
+    size_t n_placed;                 /* positions of [CLS] and DeiT's token */
     size_t n, d;
     const struct attn_image_grid *grid;
     const struct attn_kernels *kernels;

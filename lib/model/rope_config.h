@@ -49,6 +49,9 @@ struct attn_rope {
     /* Numbers of frequencies that turn by the first, second and third number of a position (struct
      * attn_position_numbers); all 0: all turn by the first. */
     size_t sections[3];
+    /* The sections alternate: the frequencies 1, 4, ... are of the second number, and 2, 5, ... of
+     * the third, as many as their sections have; all others are of the first. */
+    bool is_interleaved;
     bool is_axial;   /* the second and the third section have equal frequencies */
     bool is_centred; /* of patches: the angle is 2 pi (2 (i + 1/2) / n - 1) times the frequency, for
                         row or column i of n; positions before the patches are not rotated */

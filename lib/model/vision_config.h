@@ -8,6 +8,8 @@
 struct attn_family;        /* Declared in model/family.h. */
 struct attn_vision_family; /* Declared in model/vision_family.h. */
 
+enum { ATTN_MOST_DEEP = 8 };
+
 /* How pictures enter the prompts of a decoder. A tower, an encoder of patches, reads a picture; a
  * connector makes a row of the decoder from each cell of merge x merge patches. All 0 for decoders
  * of texts alone. */
@@ -20,6 +22,10 @@ struct attn_vision_config {
     size_t merge;     /* patches of a side of a cell */
     size_t n_above;   /* layers of the tower above the rows that the connector reads */
     size_t d_feature; /* width of the rows that the connector makes */
+    /* DeepStack: the rows made from the output of layer deep[k] of the tower, in ascending order,
+     * are added to the cells after layer k of the decoder. In files of Hugging Face their weights
+     * have the number deep_numbers[k]. */
+    size_t n_deep, deep[ATTN_MOST_DEEP], deep_numbers[ATTN_MOST_DEEP];
 };
 
 #endif

@@ -3,12 +3,14 @@
 #include "model/vision_family.h"
 
 #include "base/status_internal.h"
+#include "trace/site_set.h"
 
 #include <string.h>
 
 extern const struct attn_family attn_family_smolvlm_vision, attn_family_gemma3_vision,
     attn_family_paligemma_vision, attn_family_qwen2_vl_vision, attn_family_qwen2_5_vl_vision,
-    attn_family_llava_vision, attn_family_llava_clip_vision, attn_family_llava_siglip_vision;
+    attn_family_qwen3_vl_vision, attn_family_llava_vision, attn_family_llava_clip_vision,
+    attn_family_llava_siglip_vision;
 
 /* Reads the sizes of pictures and patches. */
 static enum attn_status read_sizes(const struct attn_vision_reading *reading)
@@ -76,15 +78,19 @@ static enum attn_status read_paligemma(const struct attn_vision_reading *reading
                                      reading->err);
 }
 
-/* Reads `mrope_section` of the decoder: how many frequencies turn by time, row and column. */
-static enum attn_status read_sections(const struct attn_vision_reading *reading)
+/* Reads `mrope_section` of the decoder: how many frequencies turn by time, row and column. In
+ * Qwen3-VL the sections alternate, whatever `mrope_interleaved` is. */
+static enum attn_status read_sections(const struct attn_vision_reading *reading,
+                                      bool is_interleaved)
 {
     const struct attn_json *json = reading->json;
     const struct attn_node *text = reading->text ? reading->text : attn_json_root(json);
     const struct attn_config *config = reading->config;
     struct attn_error *err = reading->err;
     const struct attn_node *rope, *list, *at;
-    size_t sections[3] = {16, 24, 24}, sum = 0, n = 0;
+    size_t sections[3] = {is_interleaved ? 24 : 16, is_interleaved ? 20 : 24,
+                          is_interleaved ? 20 : 24},
+           sum = 0, n = 0;
     bool has_windows = false;
     int64_t number;
 
@@ -107,20 +113,74 @@ static enum attn_status read_sections(const struct attn_vision_reading *reading)
         return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "mrope_section",
                                 "adds up to %zu, expected %zu, half of the width of a head", sum,
                                 config->rope[0].d_rotary / 2);
-    for (size_t layer = 0; layer < config->n_layer; layer++)
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
         memcpy(reading->layers->rope[layer].sections, sections, sizeof sections);
+        reading->layers->rope[layer].is_interleaved = is_interleaved;
+    }
+    return ATTN_OK;
+}
+
+/* Inserts layer LAYER of the tower, number NUMBER of its list. */
+static enum attn_status add_deep(const struct attn_vision_reading *reading, int64_t layer,
+                                 size_t number, size_t n_layer)
+{
+    struct attn_vision_config *vision = &reading->config->vision;
+    size_t at = vision->n_deep++;
+
+    if (layer < 0 || (size_t)layer >= n_layer || at == ATTN_MOST_DEEP ||
+        at == reading->config->n_layer)
+        return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED,
+                                "deepstack_visual_indexes",
+                                "is not a list of up to %zu of the %zu layers of the tower",
+                                reading->config->n_layer < ATTN_MOST_DEEP ? reading->config->n_layer
+                                                                          : (size_t)ATTN_MOST_DEEP,
+                                n_layer);
+    for (; at > 0 && vision->deep[at - 1] >= (size_t)layer; at--) {
+        if (vision->deep[at - 1] == (size_t)layer)
+            return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED,
+                                    "deepstack_visual_indexes", "has %zu twice", (size_t)layer);
+        vision->deep[at] = vision->deep[at - 1];
+        vision->deep_numbers[at] = vision->deep_numbers[at - 1];
+    }
+    vision->deep[at] = (size_t)layer;
+    vision->deep_numbers[at] = number;
+    return ATTN_OK;
+}
+
+/* Reads which layers of the tower have a connector of DeepStack. */
+static enum attn_status read_deep(const struct attn_vision_reading *reading)
+{
+    static const char key[] = "deepstack_visual_indexes";
+    static const int64_t usual[] = {8, 16, 24};
+    const struct attn_node *list = attn_node_find(reading->vision, key);
+    size_t n_layer = 27, n = 0;
+    int64_t layer;
+
+    ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "depth", 1, ATTN_MAX_LAYER,
+                                &n_layer, reading->err));
+    for (; !list && n < sizeof usual / sizeof *usual; n++)
+        ATTN_TRY(add_deep(reading, usual[n], n, n_layer));
+    if (list && !attn_node_is_array(list))
+        return attn_json_refuse(reading->json, reading->err, ATTN_FORMAT, key, "is not a list");
+    for (list = list ? attn_node_first(list) : NULL; list; list = attn_node_next(list))
+        ATTN_TRY(add_deep(reading, attn_node_int(list, &layer) ? layer : -1, n++, n_layer));
+    for (size_t i = n; i < reading->config->n_layer; i++)
+        attn_config_lack(reading->layers, i, ATTN_SITES(ATTN_SITE_DEEPSTACK));
     return ATTN_OK;
 }
 
 static enum attn_status read_qwen(const struct attn_vision_reading *reading)
 {
     struct attn_vision_config *vision = &reading->config->vision;
+    const bool is_deep = vision->family->part.tower == &attn_family_qwen3_vl_vision;
 
     ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "patch_size", 1, ATTN_MAX_WIDTH,
                                 &vision->patch, reading->err));
     ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "spatial_merge_size", 1,
                                 ATTN_MAX_LAYER, &vision->merge, reading->err));
-    return read_sections(reading);
+    if (is_deep)
+        ATTN_TRY(read_deep(reading));
+    return read_sections(reading, is_deep);
 }
 
 /* Finds the tower by the `model_type` in `vision_config`. Without one, or without that object, it
@@ -223,17 +283,17 @@ static enum attn_status read_llava(const struct attn_vision_reading *reading)
     .usual = {.image_id = (token), .side = 224, .patch = 16, .merge = 1},                          \
     .image_key = "image_token_index"
 
+#define QWEN_SYSTEM "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
 #define QWEN_MARK "<|vision_start|><|image_pad|><|vision_end|>"
-#define QWEN(type, tower)                                                                          \
+#define QWEN(type, tower, size, system)                                                            \
     PART(type, type "_text", true, false, ATTN_TIES_AS_TEXT, tower),                               \
-        .usual = {.image_id = 151655, .patch = 14, .merge = 2}, .bare_patch = 14,                  \
+        .usual = {.image_id = 151655, .patch = (size), .merge = 2}, .bare_patch = (size),          \
         .image_key = "image_token_id", .read = read_qwen,                                          \
         PROCESSORS("Qwen2VLImageProcessor", "Qwen2_5_VLImageProcessor"),                           \
         .text = {.placeholder = "<|image_pad|>",                                                   \
                  .bare = QWEN_MARK,                                                                \
                  .cell = "<|image_pad|>",                                                          \
-                 .chat = {"<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"           \
-                          "<|im_start|>user\n" QWEN_MARK,                                          \
+                 .chat = {system "<|im_start|>user\n" QWEN_MARK,                                   \
                           "<|im_end|>\n<|im_start|>assistant\n"}},                                 \
         .has_grid_positions = true, .connector = "an MLP over the normalized patches of a cell"
 
@@ -275,8 +335,9 @@ static const struct attn_vision_family families[] = {
      .needs_picture = true, .first_position = 1, .connector = "a linear map of each patch"},
     {SMOLVLM("smolvlm", "<|im_start|>"), .name = "SmolVLM"},
     {SMOLVLM("idefics3", "<|begin_of_text|>"), .name = "Idefics3"},
-    {QWEN("qwen2_vl", attn_family_qwen2_vl_vision), .name = "Qwen2-VL"},
-    {QWEN("qwen2_5_vl", attn_family_qwen2_5_vl_vision), .name = "Qwen2.5-VL"},
+    {QWEN("qwen2_vl", attn_family_qwen2_vl_vision, 14, QWEN_SYSTEM), .name = "Qwen2-VL"},
+    {QWEN("qwen2_5_vl", attn_family_qwen2_5_vl_vision, 14, QWEN_SYSTEM), .name = "Qwen2.5-VL"},
+    {QWEN("qwen3_vl", attn_family_qwen3_vl_vision, 16, ""), .name = "Qwen3-VL"},
     {LLAVA("llama", "USER: ", " ASSISTANT:")},
     {LLAVA("qwen2", "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n")},
     {LLAVA("mistral", "[INST] ", " [/INST]")},

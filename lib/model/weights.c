@@ -181,7 +181,8 @@ enum need { NOT_NEEDED, NEEDED, USED_IF_FOUND, REFUSED };
 static enum need find_need(enum attn_weight_part part, const struct attn_config *config, int layer)
 {
     const bool has_positions =
-        config->positions == ATTN_POSITIONS_LEARNED && !config->stack.makes_positions;
+        (config->positions == ATTN_POSITIONS_LEARNED && !config->stack.makes_positions) ||
+        config->image.resample == ATTN_RESAMPLE_CORNERS;
     const bool has_source_positions = config->source_positions == ATTN_POSITIONS_LEARNED;
     const bool has_weights = !attn_config_lacks_norm_weights(config);
     const bool has_norm = config->norm != ATTN_NORM_NONE && has_weights;
@@ -739,6 +740,24 @@ static enum attn_status bind_experts(const struct binder *binder,
     return ATTN_OK;
 }
 
+/* Binds a tensor of each connector of DeepStack. GGUF files number them by the layers of the tower.
+ */
+static enum attn_status bind_deep(const struct binder *binder, const struct attn_weight_rule *rule)
+{
+    const struct attn_vision_config *vision = &binder->config->vision;
+    struct attn_weight_rule one = *rule;
+    struct attn_tensor_entry entry;
+
+    for (size_t i = 0; i < vision->n_deep; i++) {
+        const size_t number = binder->family->is_gguf ? vision->deep[i] : vision->deep_numbers[i];
+
+        ATTN_TRY(find_numbered(binder, rule, number, &entry));
+        one.offset = rule->offset + i * sizeof *binder->weights->deep;
+        store(binder, &one, &entry.tensor);
+    }
+    return ATTN_OK;
+}
+
 /* Sets what CONFIG says about a tensor of PART that a file may lack, and that was found. */
 static void note_found(enum attn_weight_part part, struct attn_config *config)
 {
@@ -786,6 +805,8 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
         return make_frames(binder, rule);
     if (part == ATTN_PART_EXPERTS && strchr(rule->name, '@'))
         return bind_experts(binder, rule);
+    if (part == ATTN_PART_DEEP)
+        return bind_deep(binder, rule);
     is_found = find_tensor(binder, rule, name, &entry);
     if (part == ATTN_PART_EXPERTS && !is_found) {
         struct attn_tensor_entry scales;

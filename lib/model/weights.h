@@ -120,6 +120,12 @@ struct attn_pool_head {
     struct attn_norm_weights norm; /* before the MLP */
 };
 
+/* The connector of DeepStack, which makes rows from an earlier layer of a tower. */
+struct attn_deep_weights {
+    struct attn_norm_weights norm; /* of the patches of a cell side by side: LayerNorm */
+    struct attn_linear in, out;
+};
+
 struct attn_weights {
     struct attn_tensor embed;          /* [V, De] */
     struct attn_tensor positions;      /* [first_position + n_ctx, De], or for pictures positions of
@@ -146,6 +152,7 @@ struct attn_weights {
     struct attn_linear connector;          /* [merge * merge * D, d_feature], of a tower */
     struct attn_norm_weights ln_connector; /* of the mean of the patches of a cell; or none */
     struct attn_linear connector_in;       /* [merge * merge * D, the same], before it; or none */
+    struct attn_deep_weights deep[ATTN_MOST_DEEP]; /* in the order of vision.deep */
     union {
         struct {
             struct attn_linear unembed;    /* [De, V]; for a classifier it may be [2 De, V] */

@@ -106,8 +106,11 @@ struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
 {
     const enum attn_site site = matrix->at.site;
     const bool is_expert = site == ATTN_SITE_ROUTER_LOGITS || site == ATTN_SITE_EXPERT_WEIGHTS;
-    const bool is_of_picture = attn_site_has_own_rows(site) && site != ATTN_SITE_IMAGE_FEATURES &&
-                               site != ATTN_SITE_IMAGE_FEATURES_GRAD;
+    const bool is_of_picture =
+        attn_site_has_own_rows(site) &&
+        !attn_sites_have(ATTN_SITES(ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_IMAGE_FEATURES_GRAD,
+                                    ATTN_SITE_DEEPSTACK, ATTN_SITE_DEEPSTACK_GRAD),
+                         site);
     const bool is_rank = attn_site_layout(site) == ATTN_LAYOUT_RANK;
 
     if (grid->columns)

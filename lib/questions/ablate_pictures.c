@@ -34,7 +34,9 @@ struct ablation {
     struct attn_frame frame;
     const struct attn_ablate_args *args;
     struct attn_answer answer;
-    float *mean;   /* [D] of all rows */
+    float *mean; /* [D] of all rows */
+    /* [n_deep, n_cell, D]: of each row of DeepStack, how far it is from the mean of its layer. */
+    float *changes;
     size_t *cells; /* [n_cell] the position of each cell of all pictures */
     size_t n_cell;
     struct area *areas; /* [n_area] */
@@ -86,6 +88,24 @@ static void find_cells(struct ablation *ablation)
     attn_picture_prompt_mean(text, text->rows, ablation->frame.config->d_model, ablation->mean);
 }
 
+/* Finds the changes of the rows of DeepStack. SCRATCH has [D]. */
+static void find_changes(struct ablation *ablation, float *scratch)
+{
+    const struct attn_run *run = ablation->frame.run;
+    const struct attn_added_rows added = attn_sequence_added(&run->text, run->model);
+    const size_t d = ablation->frame.config->d_model;
+    float *change = ablation->changes;
+
+    for (size_t layer = 0; layer < added.n_layer; layer++) {
+        const float *rows = added.rows + layer * added.n * d;
+
+        attn_picture_prompt_mean(&run->text, rows, d, scratch);
+        for (size_t cell = 0; cell < ablation->n_cell; cell++, change += d)
+            for (size_t i = 0; i < d; i++)
+                change[i] = scratch[i] - rows[ablation->cells[cell] * d + i];
+    }
+}
+
 static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct ablation *ablation = state;
@@ -105,6 +125,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const struct attn_sequence *text = &frame->run->text;
     const struct attn_picture_prompt *seen = &text->seen;
     struct attn_answer_args answer = args->answer;
+    const size_t n_deep = frame->config->vision.n_deep;
 
     ablation->args = args;
     if (seen->n_picture == 0)
@@ -118,8 +139,11 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ablation->cells = attn_frame_alloc(frame, ablation->n_cell, sizeof *ablation->cells);
     ablation->areas =
         attn_frame_alloc(frame, ablation->n_cell + 1 + seen->n_picture, sizeof *ablation->areas);
+    ablation->changes = attn_frame_alloc(frame, n_deep * ablation->n_cell + 1,
+                                         frame->config->d_model * sizeof *ablation->changes);
     ATTN_TRY(attn_frame_memory(frame, err));
     find_cells(ablation);
+    find_changes(ablation, ablation->changes + n_deep * ablation->n_cell * frame->config->d_model);
     list_areas(ablation);
     ablation->at = (int64_t)seen->n_prompt - 1;
     if (!attn_number_list_is_given(&answer.at) && seen->n_prompt < text->n)
@@ -149,6 +173,16 @@ static enum attn_status add_edits(void *user, size_t i, struct attn_part_edits *
         edit.row1 = ablation->cells[cell] + 1;
         ATTN_TRY(attn_part_edits_add(edits, &edit, err));
     }
+    edit.op = ATTN_EDIT_ADD;
+    edit.at.site = ATTN_SITE_RESID_POST;
+    for (size_t k = 0; k < ablation->frame.config->vision.n_deep; k++)
+        for (size_t cell = area->first; cell <= area->last; cell++) {
+            edit.at.layer = (int)k;
+            edit.row0 = ablation->cells[cell];
+            edit.row1 = edit.row0 + 1;
+            edit.data = ablation->changes + (k * ablation->n_cell + cell) * edit.col1;
+            ATTN_TRY(attn_part_edits_add(edits, &edit, err));
+        }
     return ATTN_OK;
 }
 

@@ -38,8 +38,11 @@ struct picture_attribution {
     struct attn_derivative *derivative; /* owns */
     const struct attn_picture_prompt *seen;
     size_t n, d, n_cell; /* positions, width of a row, cells of all pictures */
-    float *e, *b, *x;    /* [n, d] the rows, those of the baseline, and a point between them */
-    double *gradient;    /* [n, d] */
+    size_t n_block;      /* 1 + n_deep: the rows, and those that DeepStack adds */
+    /* [n_block, n, d] the rows, those of the baseline, and a point between them */
+    float *e, *b, *x;
+    float *deep;         /* [n_deep, n, d] the gradients of DeepStack's rows at the last point */
+    double *gradient;    /* [n_block, n, d] */
     double *cells;       /* [n_cell] the attributions */
     double text;         /* the sum of all other positions */
     double whole, model; /* of pixels: the sum over all pictures; the metric, or its difference */
@@ -84,20 +87,23 @@ static void find_baseline(struct picture_attribution *a)
 {
     const struct attn_sequence *text = &a->frame.run->text;
 
-    attn_picture_prompt_mean(text, a->e, a->d, a->x);
-    memcpy(a->b, a->e, a->n * a->d * sizeof *a->b);
-    for (size_t at = attn_picture_prompt_next(text, 0); at < a->n;
-         at = attn_picture_prompt_next(text, at + 1))
-        memcpy(a->b + at * a->d, a->x, a->d * sizeof *a->b);
+    memcpy(a->b, a->e, a->n_block * a->n * a->d * sizeof *a->b);
+    for (size_t first = 0; first < a->n_block * a->n; first += a->n) {
+        attn_picture_prompt_mean(text, a->e + first * a->d, a->d, a->x);
+        for (size_t at = attn_picture_prompt_next(text, 0); at < a->n;
+             at = attn_picture_prompt_next(text, at + 1))
+            memcpy(a->b + (first + at) * a->d, a->x, a->d * sizeof *a->b);
+    }
 }
 
-/* Ignores gradients as they come (attn_trace_fn): they are read after the pass. */
-static enum attn_status ignore(void *user, const struct attn_trace_event *event,
-                               struct attn_error *err)
+/* Keeps the gradients of DeepStack's rows (attn_trace_fn); the others are read after the pass. */
+static enum attn_status keep(void *user, const struct attn_trace_event *event,
+                             struct attn_error *err)
 {
-    (void)user;
-    (void)event;
+    const struct picture_attribution *a = user;
+
     (void)err;
+    attn_before_keep_deep(&a->frame.run->before, event, a->n_block > 1 ? a->deep : NULL);
     return ATTN_OK;
 }
 
@@ -107,7 +113,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &a->frame;
     const struct attn_sequence *text = &frame->run->text;
     struct attn_derivative_options options = {
-        .gradients = {ATTN_SITES(ATTN_SITE_EMBED_GRAD), ignore, NULL},
+        .gradients = {ATTN_SITES(ATTN_SITE_EMBED_GRAD), keep, a},
         .skips_zeros = true,
         .kept_bytes = KEPT_BYTES};
     struct attn_answer_args answer;
@@ -126,15 +132,23 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->n = text->n;
     a->d = frame->config->d_embed;
     a->n_cell = a->seen->n_picture * a->seen->rows * a->seen->columns;
-    a->e = attn_frame_alloc(frame, a->n, a->d * sizeof *a->e);
-    a->b = attn_frame_alloc(frame, a->n, a->d * sizeof *a->b);
-    a->x = attn_frame_alloc(frame, a->n, a->d * sizeof *a->x);
-    a->gradient = attn_frame_alloc(frame, a->n, a->d * sizeof *a->gradient);
+    a->n_block = 1 + frame->config->vision.n_deep;
+    a->e = attn_frame_alloc(frame, a->n_block * a->n, a->d * sizeof *a->e);
+    a->b = attn_frame_alloc(frame, a->n_block * a->n, a->d * sizeof *a->b);
+    a->x = attn_frame_alloc(frame, a->n_block * a->n, a->d * sizeof *a->x);
+    a->deep = attn_frame_alloc(frame, a->n_block * a->n, a->d * sizeof *a->deep);
+    a->gradient = attn_frame_alloc(frame, a->n_block * a->n, a->d * sizeof *a->gradient);
     a->cells = attn_frame_alloc(frame, a->n_cell, sizeof *a->cells);
     ATTN_TRY(attn_frame_memory(frame, err));
     options.n_run = is_of(a, ATTN_ATTRIBUTE_IG) ? n_point_of(a) : 0;
+    if (a->n_block > 1) {
+        attn_sites_add(&options.gradients.sites, ATTN_SITE_RESID_POST_GRAD);
+        options.added = a->x + a->n * a->d;
+    }
     ATTN_TRY(attn_derivative_create(frame->run, &a->answer, &options, &a->derivative, err));
     ATTN_TRY(attn_derivative_embed(frame->run, a->e, err));
+    memcpy(a->e + a->n * a->d, text->rows + a->n * a->d,
+           (a->n_block - 1) * a->n * a->d * sizeof *a->e);
     find_baseline(a);
     return ATTN_OK;
 }
@@ -148,17 +162,27 @@ static void release(void *state)
 
 /* --- Methods ---------------------------------------------------------------------------------- */
 
+/* Computes the metric at X. */
+static enum attn_status feed(struct picture_attribution *a, const float *x, double *value,
+                             struct attn_error *err)
+{
+    if (x != a->x)
+        memcpy(a->x, x, a->n_block * a->n * a->d * sizeof *a->x);
+    return attn_derivative_feed(a->derivative, a->x, value, err);
+}
+
 /* Computes the metric at X, and adds WEIGHT times the gradient there. */
 static enum attn_status add_gradient(struct picture_attribution *a, const float *x, double weight,
                                      struct attn_error *err)
 {
+    const size_t n = a->n * a->d;
     const float *found;
 
-    ATTN_TRY(attn_derivative_feed(a->derivative, x, &a->model, err));
+    ATTN_TRY(feed(a, x, &a->model, err));
     ATTN_TRY(attn_derivative_backward(a->derivative, err));
     found = attn_derivative_embedding(a->derivative);
-    for (size_t i = 0; i < a->n * a->d; i++)
-        a->gradient[i] += weight * (double)found[i];
+    for (size_t i = 0; i < a->n_block * n; i++)
+        a->gradient[i] += weight * (double)(i < n ? found[i] : a->deep[i - n]);
     return ATTN_OK;
 }
 
@@ -168,24 +192,26 @@ static enum attn_status integrate(struct picture_attribution *a, struct attn_err
     double baseline;
 
     for (size_t i = 0; i < n_point; i++) {
-        const double weight = attn_derivative_place(i, n_point, a->b, a->e, a->n * a->d, a->x);
+        const double weight =
+            attn_derivative_place(i, n_point, a->b, a->e, a->n_block * a->n * a->d, a->x);
 
         ATTN_TRY(add_gradient(a, a->x, weight, err));
         attn_frame_report(&a->frame, i + 1, n_point + 2);
     }
-    ATTN_TRY(attn_derivative_feed(a->derivative, a->b, &baseline, err));
-    ATTN_TRY(attn_derivative_feed(a->derivative, a->e, &a->model, err));
+    ATTN_TRY(feed(a, a->b, &baseline, err));
+    ATTN_TRY(feed(a, a->e, &a->model, err));
     a->model -= baseline;
     return ATTN_OK;
 }
 
-/* Returns the attribution of the row at position AT. */
+/* Returns the attribution of the row at position AT, together with those of DeepStack. */
 static double attribute_row(const struct picture_attribution *a, size_t at)
 {
     const bool is_length = is_of(a, ATTN_ATTRIBUTE_SALIENCY);
     double sum = 0;
 
-    for (size_t i = at * a->d; i < (at + 1) * a->d; i++) {
+    for (size_t k = 0; k < a->n_block * a->d; k++) {
+        const size_t i = (k / a->d * a->n + at) * a->d + k % a->d;
         const double from = is_of(a, ATTN_ATTRIBUTE_IG) ? (double)a->b[i] : 0;
 
         sum +=
@@ -235,13 +261,16 @@ static enum attn_status find_pixels(struct picture_attribution *a, struct attn_e
     const struct attn_run *run = a->frame.run;
     const struct attn_pixels *pixels = a->seen->pixels;
     struct attn_before_pass pass = attn_run_before(run);
-    float *cells = attn_frame_alloc(&a->frame, a->n_cell, a->d * sizeof *cells);
+    float *cells = attn_frame_alloc(&a->frame, a->n_block * a->n_cell, a->d * sizeof *cells);
     float *d = attn_frame_alloc(&a->frame, a->seen->n_picture * pixels->n_channel * pixels->height,
                                 pixels->width * sizeof *d);
 
     ATTN_TRY(attn_frame_memory(&a->frame, err));
     pass.options.pool = attn_host_pool(run->host, 1e9);
     attn_before_gather(&run->before, attn_derivative_embedding(a->derivative), cells);
+    for (size_t k = 1; k < a->n_block; k++)
+        attn_before_gather(&run->before, a->deep + (k - 1) * a->n * a->d,
+                           cells + k * a->n_cell * a->d);
     ATTN_TRY(attn_before_back(&pass, cells, d, err));
     attribute_pixels(a, d);
     return ATTN_OK;

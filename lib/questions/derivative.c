@@ -42,7 +42,8 @@ struct attn_derivative {
     float *source;                /* [S, d_source] source rows of the last feed; or NULL */
     struct attn_sequence read;    /* input of the encoder; borrows */
     struct attn_embedding_rows read_rows;
-    float *gradient; /* [T + S, De] if X includes the source */
+    const float *added; /* of the options */
+    float *gradient;    /* [T + S, De] if X includes the source */
 };
 
 static enum attn_status select_sites(struct attn_dims dims, struct attn_site_set sites,
@@ -210,6 +211,7 @@ static enum attn_status build(struct attn_derivative *made,
     made->pass.progress.on_part = asked->n_run > 0 ? NULL : made->pass.progress.on_part;
     ATTN_TRY(check(run, asked, err));
     made->other = asked->other;
+    made->added = asked->added;
     made->is_for_both = asked->is_for_both;
     session->pool = attn_host_pool(run->host, 1e9);
     ATTN_TRY(allocate(made, asked, err));
@@ -280,6 +282,8 @@ static enum attn_status feed(struct attn_derivative *derivative, const struct at
 
     pass->embeddings = x;
     pass->rows = attn_sequence_rows(answer->of.text, answer->of.model);
+    pass->added = attn_sequence_added(answer->of.text, answer->of.model);
+    pass->added.rows = derivative->added ? derivative->added : pass->added.rows;
     attn_session_reset(derivative->session);
     if (derivative->source)
         ATTN_TRY(feed_source(derivative,

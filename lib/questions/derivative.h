@@ -55,6 +55,9 @@ struct attn_derivative_options {
     /* The gradients of the encoder, which are among `gradients` otherwise; there are no gradients
      * of the embeddings then. */
     struct attn_derivative_events encoder_gradients;
+    /* [n_deep, T, D] rows that each feed adds after the first layers (DeepStack), borrowed; NULL:
+     * those of the text */
+    const float *added;
     size_t n_run; /* expected number of backward passes; 0: one */
     /* does not compute rows of the last layer that the answer does not read, as their gradients are
      * 0 */

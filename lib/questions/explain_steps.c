@@ -546,7 +546,12 @@ static void say_rotation(struct explaining *e)
     say_vector(e, " by the angle position * f_i, f = ", rotation->frequencies, n_pair, "");
     if (2 * n_pair < n)
         say(e, "; components from %zu on stay", 2 * n_pair);
-    if (is_cell)
+    if (is_cell && rope->is_interleaved)
+        say(e,
+            "; the position is the row for i = 1, 4, ..., %zu times, and the column for i = 2, 5, "
+            "..., %zu times",
+            rope->sections[1], rope->sections[2]);
+    else if (is_cell)
         say(e, "; the position is the row from i = %zu on, and the column from i = %zu on",
             rope->sections[0], rope->sections[0] + rope->sections[1]);
     say(e, ".\n");

@@ -99,16 +99,19 @@ enum attn_status attn_derived_check(const struct attn_model *model,
 /* The sites about the pictures in a prompt. */
 static struct attn_site_set picture_sites(void)
 {
-    return ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_IMAGE_FEATURES,
-                      ATTN_SITE_PIXEL_VALUES);
+    return ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_DEEPSTACK,
+                      ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES);
 }
 
-struct attn_site_set attn_derived_sites_of_picture(const struct attn_picture_dims *picture)
+struct attn_site_set attn_derived_sites_of_picture(const struct attn_picture_dims *picture,
+                                                   size_t n_deep)
 {
     struct attn_site_set sites = picture_sites(), none = {0};
 
     if (picture->tile_rows == 0)
         sites = attn_sites_without(sites, ATTN_SITES(ATTN_SITE_PICTURE_MAP_TILES));
+    if (n_deep == 0)
+        sites = attn_sites_without(sites, ATTN_SITES(ATTN_SITE_DEEPSTACK));
     return picture->n > 0 ? sites : none;
 }
 
@@ -168,6 +171,8 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
         edits[pass.options.n_edit++] = again->edits[i];
     status = attn_pass_start(&pass, session, err);
     attn_free(edits);
+    if (status == ATTN_OK)
+        attn_session_add_rows(*session, attn_sequence_added(of->text, of->model));
     return status;
 }
 
@@ -247,6 +252,41 @@ static enum attn_status emit_maps(const struct attn_derivation *derivation,
     return status;
 }
 
+/* Emits the tensor AT, the cells among ROWS [T, D]. */
+static enum attn_status emit_cells(const struct attn_derivation *derivation,
+                                   const struct attn_location *at, const float *rows,
+                                   struct attn_error *err)
+{
+    const struct attn_selection *asked = derivation->asked_by->selection;
+    const struct attn_sequence *text = derivation->of.text;
+    struct attn_trace_event row = {
+        .at = *at, .n_row = 1, .n_col = attn_selection_dims(asked)->d_model};
+
+    for (size_t cell = attn_picture_prompt_next(text, 0);
+         attn_selection_wants(asked, at) && cell < text->n;
+         cell = attn_picture_prompt_next(text, cell + 1)) {
+        row.data = rows + cell * row.n_col;
+        ATTN_TRY(emit_rows(derivation, row, err));
+        row.row0++;
+    }
+    return ATTN_OK;
+}
+
+/* Emits deepstack of the layer of OUTPUT, if it has some. */
+static enum attn_status emit_deep(const struct attn_derivation *derivation,
+                                  const struct attn_location *output, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
+    const struct attn_added_rows added =
+        attn_sequence_added(derivation->of.text, derivation->of.model);
+    struct attn_location at = attn_location_in(dims, output, ATTN_SITE_DEEPSTACK);
+    const size_t layer = attn_location_index(output);
+
+    return layer < added.n_layer
+               ? emit_cells(derivation, &at, added.rows + layer * added.n * dims->d_model, err)
+               : ATTN_OK;
+}
+
 /* Emits image_features and pixel_values, after the last layer. */
 static enum attn_status emit_inputs(const struct attn_derivation *derivation,
                                     struct attn_error *err)
@@ -256,15 +296,8 @@ static enum attn_status emit_inputs(const struct attn_derivation *derivation,
     const struct attn_sequence *text = derivation->of.text;
     struct attn_location at = {
         .layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS, .site = ATTN_SITE_IMAGE_FEATURES};
-    struct attn_trace_event row = {.at = at, .n_row = 1, .n_col = dims->d_model};
 
-    for (size_t cell = attn_picture_prompt_next(text, 0);
-         attn_selection_wants(asked, &at) && cell < text->n;
-         cell = attn_picture_prompt_next(text, cell + 1)) {
-        row.data = text->rows + cell * dims->d_model;
-        ATTN_TRY(emit_rows(derivation, row, err));
-        row.row0++;
-    }
+    ATTN_TRY(emit_cells(derivation, &at, text->rows, err));
     at.site = ATTN_SITE_PIXEL_VALUES;
     if (!attn_selection_wants(asked, &at))
         return ATTN_OK;
@@ -357,6 +390,8 @@ static enum attn_status finish_layer(struct attn_derivation *derivation,
         status = emit_maps(derivation, output, ATTN_SITE_PICTURE_MAP, err);
     if (status == ATTN_OK && derivation->of.maps)
         status = emit_maps(derivation, output, ATTN_SITE_PICTURE_MAP_TILES, err);
+    if (status == ATTN_OK && derivation->of.maps)
+        status = emit_deep(derivation, output, err);
     next = *output;
     if (status == ATTN_OK && derivation->of.maps &&
         !attn_dims_next_layer(attn_selection_dims(derivation->watched), &next))

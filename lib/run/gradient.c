@@ -28,6 +28,8 @@ struct attn_gradient {
     struct attn_embedding_rows rows; /* of the text */
     /* Own; of relevance and of relevance_norm; NULL: not wanted. */
     struct attn_relevance *relevances[2];
+    float
+        *deep; /* [n_deep, T, D] owns; the gradients of the outputs of the first layers, or NULL */
     bool reads_pictures;               /* the passes go on through the pictures of the text */
     struct attn_selection *of_encoder; /* owns; what is wanted of the encoder; NULL: no gradient */
 };
@@ -94,13 +96,15 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     for (size_t i = 0; i < 2 && event->at.site == ATTN_SITE_PATTERN_X_GRAD; i++)
         if (gradient->relevances[i])
             attn_relevance_add(gradient->relevances[i], event);
+    attn_before_keep_deep(gradient->of.before.before, event, gradient->deep);
     return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 
 /* The gradients that follow from those of the embeddings, through the rows of pictures. */
 static struct attn_site_set picture_sites(void)
 {
-    return ATTN_SITES(ATTN_SITE_IMAGE_FEATURES_GRAD, ATTN_SITE_PIXEL_VALUES_GRAD);
+    return ATTN_SITES(ATTN_SITE_IMAGE_FEATURES_GRAD, ATTN_SITE_PIXEL_VALUES_GRAD,
+                      ATTN_SITE_DEEPSTACK_GRAD);
 }
 
 /* Selects what the backward pass emits: the wanted gradients; and if relevance is wanted,
@@ -120,6 +124,8 @@ static enum attn_status choose_wanted(struct attn_gradient *gradient, struct att
         gradient->reads_pictures = true;
     if (gradient->reads_pictures)
         attn_sites_add(&sites, ATTN_SITE_EMBED_GRAD);
+    if (gradient->reads_pictures && gradient->of.model->config.vision.n_deep > 0)
+        attn_sites_add(&sites, ATTN_SITE_RESID_POST_GRAD);
     sites = attn_sites_without(sites, picture_sites());
     if (has_encoder && !gradient->of.before.before->pictures && !attn_sites_are_empty(of_encoder)) {
         ATTN_TRY(attn_selection_copy_stack(asked, ATTN_STACK_ENCODER, &gradient->of_encoder, err));
@@ -219,6 +225,7 @@ void attn_gradient_free(struct attn_gradient *gradient)
     attn_selection_free(gradient->wanted);
     attn_selection_free(gradient->of_encoder);
     attn_tape_release(&gradient->tape);
+    attn_free(gradient->deep);
     attn_free(gradient);
 }
 
@@ -262,14 +269,14 @@ static enum attn_status run_both(struct attn_gradient *gradient, struct attn_err
     return status;
 }
 
-/* Emits DATA [rows of its own, columns], the gradient SITE. */
+/* Emits DATA [rows of its own, columns], the gradient SITE of LAYER. */
 static enum attn_status emit_rows(const struct attn_gradient *gradient, enum attn_site site,
-                                  const float *data, struct attn_error *err)
+                                  int layer, const float *data, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(gradient->asked_by->selection);
     const size_t n_col = attn_site_width(site, dims);
     const struct attn_trace_event event = {.at.site = site,
-                                           .at.layer = ATTN_NO_LAYER,
+                                           .at.layer = layer,
                                            .at.head = ATTN_ALL_HEADS,
                                            .n_row = attn_site_n_own_row(site, dims),
                                            .n_col = n_col,
@@ -285,25 +292,36 @@ static enum attn_status run_pictures(struct attn_gradient *gradient, struct attn
     const struct attn_selection *asked = gradient->asked_by->selection;
     const struct attn_dims *dims = attn_selection_dims(asked);
     const bool has_pixels = attn_selection_has_site(asked, ATTN_SITE_PIXEL_VALUES_GRAD);
-    const size_t d = gradient->of.model->config.d_embed;
+    const size_t d = gradient->of.model->config.d_embed, n = gradient->tape.options.n;
+    const size_t n_deep = gradient->of.model->config.vision.n_deep;
     const size_t n_cell = attn_site_n_own_row(ATTN_SITE_IMAGE_FEATURES, dims);
     const size_t n_pixel = attn_site_n_own_row(ATTN_SITE_PIXEL_VALUES, dims) * dims->picture.width;
     struct attn_before_pass pass = gradient->of.before;
-    float *cells = attn_alloc(n_cell, d * sizeof *cells, err), *pixels = NULL;
-    enum attn_status status = cells ? run(gradient, err) : ATTN_NO_MEMORY;
+    float *cells = attn_alloc((1 + n_deep) * n_cell, d * sizeof *cells, err), *pixels = NULL;
+    enum attn_status status = cells ? ATTN_OK : ATTN_NO_MEMORY;
 
     pass.options.pool = gradient->pool;
     pass.options.trace = gradient->asked_by;
+    if (status == ATTN_OK && n_deep > 0)
+        status = ATTN_ALLOC(gradient->deep, n_deep * n * d, err);
+    if (status == ATTN_OK)
+        status = run(gradient, err);
     if (status == ATTN_OK && has_pixels)
         status = ATTN_ALLOC(pixels, n_pixel, err);
+    for (size_t k = n_deep; k-- > 0 && status == ATTN_OK;) {
+        float *of_layer = cells + (1 + k) * n_cell * d;
+
+        attn_before_gather(pass.before, gradient->deep + k * n * d, of_layer);
+        status = emit_rows(gradient, ATTN_SITE_DEEPSTACK_GRAD, (int)k, of_layer, err);
+    }
     if (status == ATTN_OK) {
         attn_before_gather(pass.before, attn_backward_embedding(gradient->tape.backward), cells);
-        status = emit_rows(gradient, ATTN_SITE_IMAGE_FEATURES_GRAD, cells, err);
+        status = emit_rows(gradient, ATTN_SITE_IMAGE_FEATURES_GRAD, ATTN_NO_LAYER, cells, err);
     }
     if (status == ATTN_OK)
         status = attn_before_back(&pass, cells, pixels, err);
     if (status == ATTN_OK && has_pixels)
-        status = emit_rows(gradient, ATTN_SITE_PIXEL_VALUES_GRAD, pixels, err);
+        status = emit_rows(gradient, ATTN_SITE_PIXEL_VALUES_GRAD, ATTN_NO_LAYER, pixels, err);
     attn_free(cells);
     attn_free(pixels);
     return status;

@@ -325,7 +325,8 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
         ATTN_TRY(attn_session_check_next(run->attention.layers, config, err));
     *dims = stack_dims(run->model, run->attention.layers, run->text.n, run->source.n);
     dims->picture = picture_dims(&run->text);
-    attn_sites_extend(&dims->sites, attn_derived_sites_of_picture(&dims->picture));
+    attn_sites_extend(&dims->sites,
+                      attn_derived_sites_of_picture(&dims->picture, config->vision.n_deep));
     if (before->n_chosen > 0)
         before->dims = stack_dims(before->model, before->model->config.attention,
                                   attn_before_input(before)->n, 0);

@@ -618,8 +618,10 @@ static enum attn_status prepare_worker(const struct work *work, struct worker *w
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits = true;
     options.trace = work->trace;
-    return attn_error_at(attn_session_create(run->model, &options, &worker->session, err),
-                         ATTN_STAGE_MODEL, err);
+    ATTN_TRY(attn_error_at(attn_session_create(run->model, &options, &worker->session, err),
+                           ATTN_STAGE_MODEL, err));
+    attn_session_add_rows(worker->session, attn_sequence_added(&run->text, run->model));
+    return ATTN_OK;
 }
 
 /* Computes the replies of the runs that wait for them. */

@@ -159,10 +159,10 @@ static bool needs_pictures(const struct attn_many_task *task)
     return family &&
            (family->needs_picture || request->input.answer ||
             request->reading.image_tiles != ATTN_IMAGE_TILES_ON ||
-            names_site(task,
-                       ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES,
-                                  ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES,
-                                  ATTN_SITE_IMAGE_FEATURES_GRAD, ATTN_SITE_PIXEL_VALUES_GRAD)));
+            names_site(task, ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES,
+                                        ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES,
+                                        ATTN_SITE_IMAGE_FEATURES_GRAD, ATTN_SITE_PIXEL_VALUES_GRAD,
+                                        ATTN_SITE_DEEPSTACK, ATTN_SITE_DEEPSTACK_GRAD)));
 }
 
 /* Prepares a run of the longest text that may share a session, without options that name positions.

@@ -28,6 +28,7 @@
     X(Y, RESID_POST, 44, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                    \
     X(Y, NORMALIZED_RESID_POST, 55, "normalized_resid_post", "hook_normalized_resid_post", LAYER,  \
       VECTOR, "T D")                                                                               \
+    X(Y, DEEPSTACK, 87, "deepstack", "hook_deepstack", LAYER, VECTOR, "P D")                       \
     X(Y, IMAGE_FEATURES, 72, "image_features", "image_features", MODEL, VECTOR, "P D")             \
     X(Y, PIXEL_VALUES, 73, "pixel_values", "pixel_values", MODEL, VECTOR, "N 3 h w")               \
     X(Y, LN_FINAL, 45, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")               \

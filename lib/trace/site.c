@@ -176,6 +176,8 @@ static bool find_picture_size(enum attn_site site, const struct attn_dims *dims,
     case ATTN_SITE_PICTURE_MAP_TILES:
         size[0] = picture->tile_rows * n_row, size[1] = picture->tile_cols * n_col;
         return true;
+    case ATTN_SITE_DEEPSTACK:
+    case ATTN_SITE_DEEPSTACK_GRAD:
     case ATTN_SITE_IMAGE_FEATURES:
     case ATTN_SITE_IMAGE_FEATURES_GRAD:
         size[0] = picture->n * n_row * n_col, size[1] = dims->d_model;

@@ -71,7 +71,8 @@ enum attn_site_layout {
  * For a picture in a prompt, image_features are the rows that the connector makes from its cells,
  * as they lie in the stream, and pixel_values the input of the tower. picture_map is the mean of
  * the rows of the pattern, for the cells of the whole picture, picture_map_tiles for those of all
- * tiles (measures/picture_maps.h). The sizes of these four are not those of the text
+ * tiles (measures/picture_maps.h). deepstack are further rows for the cells, which are added at the
+ * end of the first layers and are in resid_post. The sizes of these five are not those of the text
  * (attn_picture_dims).
  *
  * A session has no sites of scope DERIVED (run/derived.h), which are computed from others at
@@ -130,6 +131,7 @@ enum attn_site_layout {
     X(PICTURE_MAP, 68, "picture_map", "attn.hook_picture_map", DERIVED, RANK, "H y x")             \
     X(PICTURE_MAP_TILES, 69, "picture_map_tiles", "attn.hook_picture_map_tiles", DERIVED, RANK,    \
       "H y x")                                                                                     \
+    X(DEEPSTACK, 86, "deepstack", "hook_deepstack", DERIVED, VECTOR, "P D")                        \
     X(IMAGE_FEATURES, 70, "image_features", "image_features", DERIVED_OF_MODEL, VECTOR, "P D")     \
     X(PIXEL_VALUES, 71, "pixel_values", "pixel_values", DERIVED_OF_MODEL, VECTOR, "N 3 h w")       \
     X(CONTACTS, 67, "contacts", "contacts", DERIVED_OF_MODEL, PAIRS, "C C")                        \

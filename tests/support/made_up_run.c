@@ -61,7 +61,7 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
             made->dims.sites,
             ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_IMAGE_FEATURES,
                        ATTN_SITE_PIXEL_VALUES, ATTN_SITE_IMAGE_FEATURES_GRAD,
-                       ATTN_SITE_PIXEL_VALUES_GRAD));
+                       ATTN_SITE_PIXEL_VALUES_GRAD, ATTN_SITE_DEEPSTACK, ATTN_SITE_DEEPSTACK_GRAD));
     ck_assert_uint_le(dims->n_position, ATTN_MADE_UP_MAX);
     ck_assert_msg(attn_selection_create(&made->dims, &made->selection, &err) == ATTN_OK, "%s",
                   err.message);

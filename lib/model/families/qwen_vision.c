@@ -1,6 +1,6 @@
 /*
- * qwen_vision.c - the towers of Qwen2-VL and Qwen2.5-VL (modeling_qwen2_vl.py,
- * modeling_qwen2_5_vl.py), whose rows go to a connector (input/tower.c):
+ * qwen_vision.c - the towers of Qwen2-VL, Qwen2.5-VL and Qwen3-VL (modeling_qwen2_vl.py,
+ * modeling_qwen2_5_vl.py, modeling_qwen3_vl.py), whose rows go to a connector (input/tower.c):
  *
  *     x = patches W, each patch as temporal_patch_size equal frames
  *     mid = pre + proj(attention(norm1(pre)))
@@ -8,7 +8,8 @@
  *
  * q and k are rotated by row and column. In Qwen2.5-VL norms are RMSNorm, the MLP is gated, and
  * patches see only those of their window, but for the layers of fullatt_block_indexes: a mask
- * matrix, which is made for each picture.
+ * matrix, which is made for each picture. Qwen3-VL adds learned positions to the patches, and has
+ * connectors that read earlier layers (DeepStack).
  */
 #include "base/escape.h"
 #include "model/families/families_internal.h"
@@ -22,11 +23,12 @@
     FUSED("blocks.#.attn.qkv.weight", "AD", ATTN_PART_PROJECTIONS, QKV_ROWS),                      \
         FUSED("blocks.#.attn.qkv.bias", "A", ATTN_PART_QKV_BIAS, QKV_ROWS),                        \
         OUT_MAP("blocks.#.attn.proj")
+#define TWO_MAPS(first, second, part, in, out)                                                     \
+    MATRIX(first ".weight", "kk", part, in), VECTOR(first ".bias", "k", part, MODEL(in.bias)),     \
+        MATRIX(second ".weight", "ok", part, out),                                                 \
+        VECTOR(second ".bias", "o", part, MODEL(out.bias))
 #define CONNECTOR                                                                                  \
-    MATRIX("merger.mlp.0.weight", "kk", ATTN_PART_CONNECTOR, connector_in),                        \
-        VECTOR("merger.mlp.0.bias", "k", ATTN_PART_CONNECTOR, MODEL(connector_in.bias)),           \
-        MATRIX("merger.mlp.2.weight", "ok", ATTN_PART_CONNECTOR, connector),                       \
-        VECTOR("merger.mlp.2.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector.bias))
+    TWO_MAPS("merger.mlp.0", "merger.mlp.2", ATTN_PART_CONNECTOR, connector_in, connector)
 #define PATCHES MATRIX("patch_embed.proj.weight", "DCihw", ATTN_PART_EMBEDDING, patches)
 
 static const struct attn_weight_rule qwen2_rules[] = {
@@ -37,6 +39,23 @@ static const struct attn_weight_rule qwen2_rules[] = {
     PLAIN_MLP("blocks.#.mlp.", "fc1", "fc2"),
     FINAL_LAYER_NORM("merger.ln_q"),
     CONNECTOR,
+};
+
+static const struct attn_weight_rule qwen3_rules[] = {
+    PATCHES,
+    VECTOR("patch_embed.proj.bias", "D", ATTN_PART_EMBEDDING, MODEL(patches.bias)),
+    TABLE("pos_embed.weight", "ID", ATTN_PART_POSITIONS, positions),
+    LAYER_NORM("blocks.#.norm1", ATTN_PART_NORM, ln1),
+    BLOCKS,
+    LAYER_NORM("blocks.#.norm2", ATTN_PART_MLP_NORM, ln2),
+    PLAIN_MLP("blocks.#.mlp.", "linear_fc1", "linear_fc2"),
+    FINAL_LAYER_NORM("merger.norm"),
+    TWO_MAPS("merger.linear_fc1", "merger.linear_fc2", ATTN_PART_CONNECTOR, connector_in,
+             connector),
+    VECTOR("deepstack_merger_list.@.norm.weight", "k", ATTN_PART_DEEP, MODEL(deep[0].norm.w)),
+    VECTOR("deepstack_merger_list.@.norm.bias", "k", ATTN_PART_DEEP, MODEL(deep[0].norm.b)),
+    TWO_MAPS("deepstack_merger_list.@.linear_fc1", "deepstack_merger_list.@.linear_fc2",
+             ATTN_PART_DEEP, deep[0].in, deep[0].out),
 };
 
 static const struct attn_weight_rule qwen2_5_rules[] = {
@@ -96,6 +115,22 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_c
     return ATTN_OK;
 }
 
+/* Reads the number of learned positions, those of a square of patches. */
+static enum attn_status read_places(const struct attn_json *json, struct attn_image_config *image,
+                                    struct attn_error *err)
+{
+    static const char key[] = "num_position_embeddings";
+    size_t n = 2304, side = 1;
+
+    ATTN_TRY(attn_json_get_size(json, attn_json_root(json), key, 1, ATTN_MAX_CTX, &n, err));
+    while (side * side < n)
+        side++;
+    image->height = image->width = side * image->patch_height;
+    return side * side == n
+               ? ATTN_OK
+               : attn_json_refuse(json, err, ATTN_UNSUPPORTED, key, "is %zu, expected a square", n);
+}
+
 static enum attn_status read_qwen(ATTN_CONFIG_ARGS)
 {
     struct attn_image_config *image = &config->image;
@@ -112,6 +147,8 @@ static enum attn_status read_qwen(ATTN_CONFIG_ARGS)
     ATTN_TRY(attn_json_get_double(json, root, "mlp_ratio", 0.001, ATTN_MAX_LAYER, &ratio, err));
     if (!form->names->d_mlp)
         config->d_mlp = (size_t)((double)config->d_model * ratio);
+    if (image->resample == ATTN_RESAMPLE_CORNERS)
+        ATTN_TRY(read_places(json, image, err));
     if (config->d_head % 4 != 0)
         return attn_json_refuse(json, err, ATTN_UNSUPPORTED, form->names->n_head,
                                 "makes heads of width %zu, expected a multiple of 4",
@@ -135,23 +172,26 @@ static enum attn_status read_qwen(ATTN_CONFIG_ARGS)
 
 /* No key changes the epsilon of the norms, 1e-6. */
 #define KEYS_OF_QWEN .has_no_heads_keys = true, .activation_key = "hidden_act"
-#define A_QWEN                                                                                     \
+#define A_QWEN(patch, depth)                                                                       \
     ATTN_BLOCK, .is_encoder = true, .positions = ATTN_POSITIONS_ROTARY, .has_qkv_bias = true,      \
-                .has_out_bias = true, .has_mlp_bias = true, .n_layer = 32, .n_head = 16,           \
-                .n_ctx = SIZE_MAX, .norm_eps = 1e-6F,                                              \
-                .image = {.n_channel = 3,                                                          \
-                          .patch_height = 14,                                                      \
-                          .patch_width = 14,                                                       \
-                          .lacks_class = true,                                                     \
-                          .n_frame = 2}
+                .has_out_bias = true, .has_mlp_bias = true, .n_layer = (depth), .n_head = 16,      \
+                .n_ctx = SIZE_MAX, .norm_eps = 1e-6F, .image.n_channel = 3,                        \
+                .image.patch_height = (patch), .image.patch_width = (patch),                       \
+                .image.lacks_class = true, .image.n_frame = 2
 
 const struct attn_family attn_family_qwen2_vl_vision = {
     FAMILY("qwen2_vl_vision", NULL, "tower.", qwen2_rules), .read_config = read_qwen,
     .form = {KEYS_OF_QWEN, .names = &qwen2_names,
-             .defaults = {A_QWEN, .norm = ATTN_NORM_LAYERNORM, .d_model = 1280,
+             .defaults = {A_QWEN(14, 32), .norm = ATTN_NORM_LAYERNORM, .d_model = 1280,
                           .act_fn = "quick_gelu"}}};
 const struct attn_family attn_family_qwen2_5_vl_vision = {
     FAMILY("qwen2_5_vl_vision", NULL, "tower.", qwen2_5_rules), .read_config = read_qwen,
     .form = {KEYS_OF_QWEN, .names = &qwen2_5_names,
-             .defaults = {A_QWEN, .norm = ATTN_NORM_RMSNORM, .has_gated_mlp = true, .d_model = 3584,
-                          .d_mlp = 3420, .act_fn = "silu"}}};
+             .defaults = {A_QWEN(14, 32), .norm = ATTN_NORM_RMSNORM, .has_gated_mlp = true,
+                          .d_model = 3584, .d_mlp = 3420, .act_fn = "silu"}}};
+const struct attn_family attn_family_qwen3_vl_vision = {
+    FAMILY("qwen3_vl_vision", NULL, "tower.", qwen3_rules), .read_config = read_qwen,
+    .form = {KEYS_OF_QWEN, .names = &qwen2_5_names,
+             .defaults = {A_QWEN(16, 27), .image.resample = ATTN_RESAMPLE_CORNERS,
+                          .norm = ATTN_NORM_LAYERNORM, .d_model = 1152, .d_mlp = 4304,
+                          .act_fn = "gelu_pytorch_tanh"}}};
