@@ -24,6 +24,8 @@ enum { DEFAULT_MOST = 20 };              /* rows of neurons by default */
 
 enum {
     PART,
+    FROM,
+    TO,
     STACK,
     LAYER,
     NEURON,
@@ -55,13 +57,17 @@ enum {
     SHOW_ESTIMATES = 128,
     SHOW_CHANGE = 256,
     SHOW_RIGHT = 512,
-    SHOW_CONTROLS = 1024
+    SHOW_CONTROLS = 1024,
+    SHOW_LAYERS = 2048,
+    SHOW_PATHS = 4096
 };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("base source"),
+    [FROM] = ATTN_COLUMN_WITH("from", TEXT, NAME, .shown = SHOW_PATHS),
+    [TO] = ATTN_COLUMN_WITH("to", TEXT, NAME, .shown = SHOW_PATHS),
     [STACK] = ATTN_COLUMN_STACK("stack"),
-    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_LAYERS),
     [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER, .shown = SHOW_NEURONS),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
     [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER, .shown = SHOW_KV_HEADS),
@@ -111,6 +117,15 @@ static const struct attn_param param_rows[] = {
                "restore (default): copy from the clean run into the corrupted one; noise: the "
                "other way round",
                .words = "restore|noise"),
+    ATTN_PARAM(
+        TEXT, "path", "FROM:TO,...", struct attn_patch_args, path,
+        "patch edges instead of parts: TO alone reads what FROM writes in the other run. FROM "
+        "is input, a head 2.5, or 2.mlp; TO is the q of a head, 3.1.q, the k or v of a "
+        "key head, 3.0.k, 3.mlp, or logits; either may be *"),
+    ATTN_PARAM(SWITCH, "norm", NULL, struct attn_patch_args, is_frozen,
+               "at the end of a path: compute the norm of what is read (exact, default), or keep "
+               "its scale of the run that is patched (frozen)",
+               .words = "exact|frozen"),
     ATTN_PARAM(METHOD, "estimate", "atp|relp|ig[:N]", struct attn_patch_args, method,
                "estimate all effects by gradients, in about two runs: atp, attribution patching, "
                "where q, k and pattern make the softmax again, good for heads; relp, by the rules "
@@ -223,6 +238,8 @@ static const struct attn_param_rule rules[] = {
     {.given = "corrupted_source", .excludes = "corrupted_source_file", .message = one_of},
     {.given = "verify|by", .needs = "estimate", .hint = "`estimate atp`"},
     {.given = "control", .excludes = "estimate", .time = ATTN_PARAM_BOTH},
+    {.given = "norm", .needs = "path", .hint = "`path 2.5:logits`", .time = ATTN_PARAM_BOTH},
+    {.given = "path", .excludes = "site|queries|estimate|control", .time = ATTN_PARAM_BOTH},
     {.given = "verify",
      .unless = "verify:0",
      .excludes = "items",
@@ -236,7 +253,7 @@ static bool has_quicker(const struct attn_host *host, const struct attn_request 
     const struct attn_patch_args *args = given;
     const struct attn_model *model = attn_host_model(host);
 
-    return args->method == ATTN_PATCH_EXACT && args->n_control == 0 &&
+    return args->method == ATTN_PATCH_EXACT && args->n_control == 0 && !args->path &&
            args->answer.metric != ATTN_ANSWER_KL && !(args->study && args->study->paired) &&
            !request->attention.layers &&
            !(request->attention.change && request->attention.change->parts != 0) &&
@@ -262,6 +279,10 @@ const struct attn_question attn_question_patch = {
         "The numbers say which parts carry the difference between these two texts. They\n"
         "do not say what else the answer needs: what both texts share has no effect, and\n"
         "pieces that only work together show nothing alone.\n"
+        "\n"
+        "With `path` one edge is patched: the end of the path alone reads the other run's\n"
+        "difference. What parts between both ends would carry on is not in the number, so\n"
+        "it is not that of path patching through all MLPs.\n"
         "\n"
         "With `estimate` gradients stand for the runs. An estimate is a straight line\n"
         "through the run that is patched; only rows with an effect were computed. Notes\n"
@@ -381,6 +402,12 @@ static enum attn_status choose(void *state, struct attn_error *err)
 
     patch->args = patch->frame.args;
     patch->is_estimated = patch->args->method != ATTN_PATCH_EXACT;
+    if (patch->args->path) {
+        attn_frame_choose_nothing(request);
+        patch->site = ATTN_SITE_Q; /* the first that a path can change */
+        patch->is_by_head = true;
+        return ATTN_OK;
+    }
     patch->queries = request->selection.queries;
     ATTN_TRY(attn_error_of(read_site(patch->args->site, patch->is_estimated, &patch->site, err),
                            "site", err));
@@ -550,11 +577,13 @@ static uint64_t shows(const void *state)
     const bool has_places = patch->args->n_place > 0 || (item && item->n_place > 0);
     const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
     const bool has_right = attn_metric_has_right(patch->args->answer.metric);
+    const bool is_of_paths = patch->args->path;
 
-    return (patch->site == ATTN_SITE_MLP_POST ? SHOW_NEURONS : 0) |
-           (!patch->is_by_head ? 0
-            : is_of_keys       ? SHOW_KV_HEADS
-                               : SHOW_HEADS) |
+    return (is_of_paths ? SHOW_PATHS : SHOW_LAYERS) |
+           (patch->site == ATTN_SITE_MLP_POST ? SHOW_NEURONS : 0) |
+           (!patch->is_by_head || is_of_paths ? 0
+            : is_of_keys                      ? SHOW_KV_HEADS
+                                              : SHOW_HEADS) |
            (!patch->is_by_row                  ? 0
             : has_places && !patch->is_by_head ? SHOW_ROWS | SHOW_PLACES
                                                : SHOW_ROWS | SHOW_POSITIONS) |
@@ -593,6 +622,7 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
 {
     static const char *const names[] = {[ATTN_PART_TOP] = "top", [ATTN_PART_RANDOM] = "random"};
     const struct attn_cell unit = attn_cell_integer((int64_t)attn_patch_unit(part));
+    char from[ATTN_NODE_NAME_SIZE], to[ATTN_NODE_NAME_SIZE];
     struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(attn_site_name(patch->site)),
         [NEURON] = unit,
@@ -602,6 +632,13 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
         [ESTIMATE] = attn_cell_real(patch->can_restore ? part->estimate : (double)NAN)};
 
     attn_location_put(&part->of.at, &row[STACK]);
+    if (patch->args->path) {
+        attn_node_name(&patch->edges.writers[part->from], from);
+        attn_node_name(&patch->edges.readers[part->to], to);
+        row[PART] = attn_cell_string("path");
+        row[FROM] = attn_cell_string(from);
+        row[TO] = attn_cell_string(to);
+    }
     if (patch->places.n > 0) {
         row[PLACE] = attn_cell_string(patch->places.list[part->of.row].name);
     } else if (patch->is_by_row) {
@@ -647,17 +684,6 @@ static enum attn_status append_rows(struct attn_patching *patch, struct attn_err
     return ATTN_OK;
 }
 
-/* Reports the reply of the clean run, for an item. */
-static void report_clean(struct attn_patching *patch)
-{
-    const bool is_base = patch->args->is_to_noise;
-
-    attn_frame_report_base(&patch->frame, &patch->answer,
-                           is_base ? &patch->base_reply : &patch->source_reply);
-    if (patch->frame.answer && !is_base)
-        patch->frame.answer->row = "source";
-}
-
 /* --- The procedure ---------------------------------------------------------------------------- */
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -666,13 +692,15 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_patch_sum *sum = patch->frame.sum;
     const bool is_to_noise = patch->args->is_to_noise;
 
-    if (patch->is_estimated) {
+    if (patch->args->path) {
+        ATTN_TRY(attn_patch_try_paths(patch, err));
+    } else if (patch->is_estimated) {
         ATTN_TRY(attn_patch_find_estimates(patch, err));
         ATTN_TRY(attn_patch_choose_checks(patch, err));
     } else {
         ATTN_TRY(attn_patch_list_parts(patch, err));
     }
-    if (!patch->is_estimated || patch->estimates.n_top > 0)
+    if (!patch->args->path && (!patch->is_estimated || patch->estimates.n_top > 0))
         ATTN_TRY(attn_patch_try(patch, err));
     sum->clean = (is_to_noise ? &patch->base_reply : &patch->source_reply)->value;
     sum->corrupted = (is_to_noise ? &patch->source_reply : &patch->base_reply)->value;
@@ -681,7 +709,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
         patch->frame.trials.n_feed + (patch->is_estimated ? patch->estimates.sums.n_feed : 1);
     ATTN_TRY(attn_patch_compare(patch, err));
     ATTN_TRY(append_rows(patch, err));
-    report_clean(patch);
+    attn_patch_report_base(patch);
     return patch->is_estimated && !patch->frame.item ? attn_patch_report(patch, err) : ATTN_OK;
 }
 
@@ -691,6 +719,7 @@ static void release(void *state)
 
     attn_free(patch->estimates.sums.values);
     attn_free(patch->estimates.sums.encoder);
+    attn_wiring_release(&patch->edges);
 }
 
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);

@@ -27,6 +27,11 @@
  * these sites are positions or words of the source (input/position.h). A head without such rows has
  * no value.
  *
+ * With `path` the parts are edges: the reader at the end of an edge, and nothing else, reads the
+ * stream of the base and what the writer writes in the source minus what it writes in the base:
+ *
+ *     part, from, to, value, effect
+ *
  * Over items (study.h) the column change, value minus the value of `base`, comes after value, and
  * effect is a ratio of means: the mean change as a share of the change of `source`. It has no sd
  * and se, and is missing with `paired`. Without places all items need as many tokens as the first.
@@ -110,6 +115,8 @@ struct attn_patch_args {
     size_t n_verified;
     /* memory for tensors that are kept instead of recomputed: faster, with equal results */
     size_t kept_bytes;
+    const char *path; /* edges, "2.5:3.1.q,*:logits", instead of parts; or NULL */
+    bool is_frozen;   /* norms between the ends of a path have the scales of the base */
 };
 
 #define ATTN_PATCH_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("patch", attn_patch_args)

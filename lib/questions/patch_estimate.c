@@ -349,18 +349,18 @@ static void list_differences(const struct attn_patching *patch, char *out, size_
         attn_fixed_text_append(out, size, &used, " and %zu more", n - SHOWN_DIFFERENCES);
 }
 
-static void note_runs(const struct attn_patching *patch)
+void attn_patch_note_runs(const struct attn_patching *patch)
 {
-    const struct attn_patch_sum *sum = patch->frame.sum;
+    const bool is_to_noise = patch->args->is_to_noise;
     char places[640];
 
     attn_note(patch->frame.request.on_note, patch->frame.request.user, ATTN_NOTE_PATCH_RUNS,
               "direction %s: the %s text is patched from the %s one; %s is %.6g for the "
               "clean text, %.6g for the corrupted one",
-              patch->args->is_to_noise ? "noise" : "restore",
-              patch->args->is_to_noise ? "clean" : "corrupted",
-              patch->args->is_to_noise ? "corrupted" : "clean",
-              attn_answer_metric_name(patch->answer.metric), sum->clean, sum->corrupted);
+              is_to_noise ? "noise" : "restore", is_to_noise ? "clean" : "corrupted",
+              is_to_noise ? "corrupted" : "clean", attn_answer_metric_name(patch->answer.metric),
+              (is_to_noise ? &patch->base_reply : &patch->source_reply)->value,
+              (is_to_noise ? &patch->source_reply : &patch->base_reply)->value);
     list_differences(patch, places, sizeof places);
     if (places[0] != '\0')
         attn_note(patch->frame.request.on_note, patch->frame.request.user, ATTN_NOTE_PATCH_RUNS,
@@ -460,7 +460,7 @@ static enum attn_status add_about(struct attn_patching *patch, struct attn_error
 enum attn_status attn_patch_report(struct attn_patching *patch, struct attn_error *err)
 {
     ATTN_TRY(add_about(patch, err));
-    note_runs(patch);
+    attn_patch_note_runs(patch);
     note_checks(patch);
     return ATTN_OK;
 }

@@ -7,6 +7,7 @@
 #include "questions/part_sums.h"
 #include "questions/parts.h"
 #include "questions/patch.h"
+#include "questions/wiring.h"
 #include "run/reply.h"
 
 /* Why a part is patched: not at all; in exact patching; to check one of the largest estimates; or
@@ -17,6 +18,7 @@ enum attn_part_trial { ATTN_PART_UNTRIED, ATTN_PART_TRIED, ATTN_PART_TOP, ATTN_P
 struct attn_patch_part {
     struct attn_part of; /* a head, a neuron, or a position or a place of a tensor */
     enum attn_part_trial trial;
+    size_t from, to; /* of a path: its writer and its reader */
     bool has_effect; /* it was patched, and its rows exist */
     double right;    /* attn_answer_right of the patched run */
     double estimate, value, effect;
@@ -58,6 +60,7 @@ struct attn_patching {
     struct attn_patch_part **tried; /* [n_tried] owned by the frame; those that are patched */
     size_t n_tried;
     struct attn_patch_estimates estimates;
+    struct attn_wiring edges; /* owns; of paths */
 };
 
 /* --- patch_parts.c ---------------------------------------------------------------------------- */
@@ -97,6 +100,20 @@ double attn_patch_share(const struct attn_patching *patch, double value);
 /* Patches the parts that are marked for it. */
 enum attn_status attn_patch_try(struct attn_patching *patch, struct attn_error *err);
 
+/* Reports the reply of the clean run, for an item. */
+void attn_patch_report_base(struct attn_patching *patch);
+
+/* Reads the reply of the source from the session of the frame, and frees it. */
+enum attn_status attn_patch_read_source(struct attn_patching *patch, struct attn_error *err);
+
+/* --- patch_paths.c ---------------------------------------------------------------------------- */
+
+/* Lists the paths of the arguments as parts. Errors have a stage. */
+enum attn_status attn_patch_list_paths(struct attn_patching *patch, struct attn_error *err);
+
+/* Runs both texts, and patches each path. */
+enum attn_status attn_patch_try_paths(struct attn_patching *patch, struct attn_error *err);
+
 /* --- patch_estimate.c ------------------------------------------------------------------------- */
 
 /* Checks that gradients of the run, its site and its answer are supported. */
@@ -115,6 +132,9 @@ enum attn_status attn_patch_choose_checks(struct attn_patching *patch, struct at
 
 /* Sets the frame's sum: how well estimates agree with effects. */
 enum attn_status attn_patch_compare(struct attn_patching *patch, struct attn_error *err);
+
+/* Sends notes about the direction, and where the texts differ. */
+void attn_patch_note_runs(const struct attn_patching *patch);
 
 /* Adds sum and method to the facts about the table, and sends notes about them. */
 enum attn_status attn_patch_report(struct attn_patching *patch, struct attn_error *err);

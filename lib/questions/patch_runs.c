@@ -129,6 +129,8 @@ enum attn_status attn_patch_prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_frame_find_answer(frame, &patch->args->answer, &patch->answer, err));
     if (patch->is_estimated)
         ATTN_TRY(attn_error_at(attn_patch_check_gradients(patch, err), ATTN_STAGE_OPTIONS, err));
+    if (patch->args->path)
+        ATTN_TRY(attn_patch_list_paths(patch, err));
     frame->request.input = patch->args->corrupted;
     if (frame->item)
         attn_item_see(frame->item, attn_host_model(frame->host), &clean, &frame->request.input);
@@ -154,16 +156,40 @@ double attn_patch_share(const struct attn_patching *patch, double value)
 
 /* --- Exact patches ---------------------------------------------------------------------------- */
 
-/* Runs the source, records the site of the parts that will be patched and, unless the estimate did
- * so, reads the reply of the source. */
-static enum attn_status read_source(struct attn_patching *patch, struct attn_error *err)
+void attn_patch_report_base(struct attn_patching *patch)
+{
+    const bool is_base = patch->args->is_to_noise;
+
+    attn_frame_report_base(&patch->frame, &patch->answer,
+                           is_base ? &patch->base_reply : &patch->source_reply);
+    if (patch->frame.answer && !is_base)
+        patch->frame.answer->row = "source";
+}
+
+enum attn_status attn_patch_read_source(struct attn_patching *patch, struct attn_error *err)
 {
     struct attn_frame *frame = &patch->frame;
     struct attn_answer answer = patch->answer;
-    struct attn_edit *edits = attn_frame_alloc(frame, patch->n_tried, sizeof *edits);
     struct attn_reading reading = {.base = frame->trials.logits,
                                    .base_total = frame->trials.base.total,
                                    .replies = &patch->source_reply};
+
+    answer.of = attn_run_answer_scope(patch->source);
+    reading.logits = attn_frame_alloc(frame, attn_answer_n_logit(&answer), sizeof *reading.logits);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(attn_answer_read(&answer, frame->session, &reading, err));
+    patch->base_reply = frame->trials.base;
+    attn_session_free(frame->session); /* freed before the trials, which need as much memory */
+    frame->session = NULL;
+    return attn_patch_check_difference(patch, err);
+}
+
+/* Runs the source, records the site of the parts that will be patched and, unless the estimate did
+ * so, reads the reply of the source. */
+static enum attn_status watch_source(struct attn_patching *patch, struct attn_error *err)
+{
+    struct attn_frame *frame = &patch->frame;
+    struct attn_edit *edits = attn_frame_alloc(frame, patch->n_tried, sizeof *edits);
     const struct attn_watch watch = {.of = attn_patch_has_encoder(patch) ? ATTN_WATCH_BOTH
                                                                          : ATTN_WATCH_TEXT,
                                      .edits = edits,
@@ -176,17 +202,7 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
     for (size_t i = 0; i < patch->n_tried; i++)
         edits[i].at = patch->tried[i]->of.at;
     ATTN_TRY(attn_watch(patch->source, &watch, err));
-    if (!patch->is_estimated) {
-        answer.of = attn_run_answer_scope(patch->source);
-        reading.logits =
-            attn_frame_alloc(frame, attn_answer_n_logit(&answer), sizeof *reading.logits);
-        ATTN_TRY(attn_frame_memory(frame, err));
-        ATTN_TRY(attn_answer_read(&answer, frame->session, &reading, err));
-        patch->base_reply = frame->trials.base;
-    }
-    attn_session_free(frame->session); /* freed before the trials, which need as much memory */
-    frame->session = NULL;
-    return ATTN_OK;
+    return patch->is_estimated ? ATTN_OK : attn_patch_read_source(patch, err);
 }
 
 /* Returns an edit that replaces rows FIRST .. END-1 of PART by the recorded rows of the source. */
@@ -257,9 +273,7 @@ enum attn_status attn_patch_try(struct attn_patching *patch, struct attn_error *
 
     ATTN_TRY(list_tried(patch, err));
     ATTN_TRY(attn_trials_start(patch->base, &patch->answer, patch->site, &frame->trials, err));
-    ATTN_TRY(read_source(patch, err));
-    if (!patch->is_estimated)
-        ATTN_TRY(attn_patch_check_difference(patch, err));
+    ATTN_TRY(watch_source(patch, err));
     outcomes = attn_frame_alloc(frame, patch->n_tried, sizeof *outcomes);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_parts_try(&frame->trials, patch->n_tried, add_edits, patch, outcomes, err));

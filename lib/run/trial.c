@@ -400,13 +400,15 @@ static bool go_together(const struct attn_trials *trials)
     return trials->can_skip && trials->run->source.n == 0 && attn_answer_n_row(trials->answer) == 1;
 }
 
-/* Returns where RUN's model begins if an edit of AT changes it: at its layer, for edits of the
- * encoder at the first that attends to the source. */
+/* Returns where RUN's model begins if an edit of AT changes it: at its layer, for edits after the
+ * layers at the last, for edits of the encoder at the first that attends to the source. */
 static struct attn_location first_layer(const struct attn_run *run, const struct attn_location *at)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
     struct attn_location first = {.site = ATTN_SITE_RESID_PRE, .layer = ATTN_NO_LAYER};
 
+    if (at->site == ATTN_SITE_LN_FINAL)
+        return attn_layer_at(dims, ATTN_SITE_RESID_PRE, dims->n_layer - 1);
     if (at->stack != ATTN_STACK_ENCODER)
         return attn_location_in(dims, at, ATTN_SITE_RESID_PRE);
     while (attn_dims_next_layer(dims, &first) && !attn_location_is_cross(dims, &first))
