@@ -59,21 +59,7 @@ static enum attn_status write_drawn(struct question *question, const struct attn
 static enum attn_status read_pair(struct question *question, struct attn_patch_args *how,
                                   struct attn_error *err)
 {
-    const struct question_args *args = question->call->args;
-    const struct attn_input *clean = &args->prompt.asked.input;
-    const char *text_or_ids = "corrupted|corrupted-ids";
-    const bool are_pictures = clean->image;
-
-    if (!args->items.asked.items.path && !are_pictures && (!clean->text && !clean->ids))
-        return refuse(err, EXAMPLE, "`clean` is not given");
-    if (!args->items.asked.items.path && !are_pictures &&
-        !option_find_given(question->call, text_or_ids))
-        return refuse(err, EXAMPLE, "`corrupted` is not given");
-    ATTN_TRY(question_begin_items(question, err));
-    if (how->study)
-        return ATTN_OK;
-    ATTN_TRY(question_open(question, err));
-    attn_input_share(&question->request.input, &how->corrupted);
+    ATTN_TRY(question_begin_pair(question, &how->corrupted, EXAMPLE, err));
     how->corrupted_source.key_mask = question->request.source.key_mask;
     how->corrupted_source.n_key_mask = question->request.source.n_key_mask;
     return ATTN_OK;

@@ -59,6 +59,7 @@
 #include "questions/attribute.h"
 #include "questions/attribute_kinds.h"
 #include "questions/attribute_generated.h"
+#include "questions/circuit.h"
 #include "questions/collect.h"
 #include "questions/diff.h"
 #include "questions/examples.h"

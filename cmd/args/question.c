@@ -238,6 +238,26 @@ static enum attn_status list_files(struct question *question, struct attn_error 
     return attn_edit_texts_list_files(&question->edits, files, n, err);
 }
 
+enum attn_status question_begin_pair(struct question *question, struct attn_input *corrupted,
+                                     const char *example, struct attn_error *err)
+{
+    const struct question_args *args = question->call->args;
+    const struct attn_input *clean = &args->prompt.asked.input;
+    const bool is_one =
+        !args->items.asked.items.path && !clean->image; /* two pictures may follow */
+
+    if (is_one && !clean->text && !clean->ids)
+        return refuse(err, example, "`clean` is not given");
+    if (is_one && !option_find_given(question->call, "corrupted|corrupted-ids"))
+        return refuse(err, example, "`corrupted` is not given");
+    ATTN_TRY(question_begin_items(question, err));
+    if (question->study)
+        return ATTN_OK;
+    ATTN_TRY(question_open(question, err));
+    attn_input_share(&question->request.input, corrupted);
+    return ATTN_OK;
+}
+
 enum attn_status question_begin_items(struct question *question, struct attn_error *err)
 {
     const struct items_args *items = &question->args->items;

@@ -166,6 +166,11 @@ enum attn_status question_read(struct question *question, struct attn_error *err
 /* If --items is given, opens the items and the host, and sets `study`. */
 enum attn_status question_begin_items(struct question *question, struct attn_error *err);
 
+/* Opens the items, or the host and both texts of a pair, of which CORRUPTED is the other. EXAMPLE
+ * is a hint for a call without them. */
+enum attn_status question_begin_pair(struct question *question, struct attn_input *corrupted,
+                                     const char *example, struct attn_error *err);
+
 /* Opens the host and the input: --items, opened by question_begin_items, or one text, which is read
  * into the request. */
 enum attn_status question_begin(struct question *question, struct attn_error *err);

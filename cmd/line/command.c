@@ -37,6 +37,7 @@
     X(generate)                                                                                    \
     X(lens)                                                                                        \
     X(patch)                                                                                       \
+    X(circuit)                                                                                     \
     X(score)                                                                                       \
     X(sinks)
 

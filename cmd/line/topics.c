@@ -55,7 +55,7 @@ static const char *const item_keys[][2] = {
     {"text", "the input; or `ids`, as 5 17 3 in CSV; or `image`, the path of a picture"},
     {"target", "and `foil`, `at`: as the options of these names; also target_id, foil_id"},
     {"good", "and `bad`: the pair of texts of `score`"},
-    {"clean", "and `corrupted`: the pair of texts of `patch`"},
+    {"clean", "and `corrupted`: the pair of texts of `patch` and `circuit`"},
     {"a", "and `b`: the pair of texts of `diff`"},
     {"from", "and `to`, `queries`: positions, as numbers or words"},
     {"pos.NAME", "positions with a name, for options that take positions"},

@@ -153,7 +153,7 @@ static void list_methods(const char *words, char *list, size_t size)
 
     for (const char *at = words; *at;) {
         const int n = (int)strcspn(at, "|");
-        const bool is_ig = n == 2 && memcmp(at, "ig", 2) == 0, is_last = at[n] == '\0';
+        const bool is_ig = n >= 2 && memcmp(at + n - 2, "ig", 2) == 0, is_last = at[n] == '\0';
 
         attn_fixed_text_append(list, size, &used, "%s%.*s",
                                at == words         ? ""
@@ -161,8 +161,8 @@ static void list_methods(const char *words, char *list, size_t size)
                                                    : ", ",
                                n, at);
         if (is_ig)
-            attn_fixed_text_append(list, size, &used, ", %sig:N with N from 1 to %d",
-                                   is_last ? "or " : "", MOST_POINTS);
+            attn_fixed_text_append(list, size, &used, ", %s%.*s:N with N from 1 to %d",
+                                   is_last ? "or " : "", n, at, MOST_POINTS);
         at += n + !is_last;
     }
 }
@@ -180,7 +180,7 @@ static enum attn_status read_method(const struct attn_param *param, char *home, 
                                     const char *text, struct attn_error *err)
 {
     const size_t size = strcspn(text, ":");
-    const bool is_ig = size == 2 && memcmp(text, "ig", 2) == 0;
+    const bool is_ig = size >= 2 && memcmp(text + size - 2, "ig", 2) == 0; /* eap-ig, too */
     const int word = attn_param_find_word(param->words, text, size);
     int64_t n_point = 0;
     char list[256];

@@ -19,6 +19,7 @@
     X(generate)                                                                                    \
     X(lens)                                                                                        \
     X(patch)                                                                                       \
+    X(circuit)                                                                                     \
     X(score)                                                                                       \
     X(sinks)                                                                                       \
     X(spans)                                                                                       \

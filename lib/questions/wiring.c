@@ -14,7 +14,7 @@
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -443,8 +443,9 @@ enum attn_status attn_wiring_after_heads(const struct attn_wiring *edges, size_t
     }
     if (status == ATTN_OK && weights->attn_scale.w.data)
         attn_vector_elements(&weights->attn_scale.w, 0, d, x);
-    for (size_t i = 0; status == ATTN_OK && i < n * d; i++)
-        dx[i] *= factor * (weights->attn_scale.w.data ? x[i % d] : 1);
+    for (size_t row = 0; status == ATTN_OK && row < n; row++)
+        for (size_t i = 0; i < d; i++)
+            dx[row * d + i] *= factor * (weights->attn_scale.w.data ? x[i] : 1);
     attn_free(norm.factors);
     attn_free(scratch);
     return status;
@@ -632,12 +633,15 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges, const struct 
     struct product products[2];
     const bool is_second = list_products(edges, reader, products) > 1 &&
                            event->at.site == ATTN_SITE_MLP_PRE_LINEAR_GRAD;
-    struct attn_linear part = *products[is_second].linear;
+    const struct attn_linear *linear = products[is_second].linear;
     const size_t first = products[is_second].columns[0];
     struct norm norm = {.factors = NULL};
     double *scratch = attn_alloc(3, d * sizeof *scratch, err);
     float *product = attn_alloc(n, d * sizeof *product, err);
     enum attn_status status = scratch && product ? ATTN_OK : ATTN_NO_MEMORY;
+
+    assert(linear); /* the logits have none */
+    struct attn_linear part = *linear;
 
     /* the columns of a head are a group of the matrix, or lie in the only one */
     part.weight.data =

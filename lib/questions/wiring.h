@@ -63,15 +63,15 @@ void attn_node_name(const struct attn_node *node, char name[ATTN_NODE_NAME_SIZE]
 enum attn_status attn_wiring_check(const struct attn_run *run, struct attn_error *err);
 
 /* Lists the nodes of CONFIG. Release EDGES also after a failure. */
-enum attn_status attn_wiring_list(const struct attn_config *config, struct attn_wiring *wiring,
+enum attn_status attn_wiring_list(const struct attn_config *config, struct attn_wiring *edges,
                                   struct attn_error *err);
 
 /* Runs both texts, after the nodes were listed. SESSION, which the caller owns, receives the
  * session of the source. */
 enum attn_status attn_wiring_open(const struct attn_run *base, const struct attn_run *source,
-                                  struct attn_session **session, struct attn_wiring *wiring,
+                                  struct attn_session **session, struct attn_wiring *edges,
                                   struct attn_error *err);
-void attn_wiring_release(struct attn_wiring *wiring);
+void attn_wiring_release(struct attn_wiring *edges);
 
 /* How a change of the input of a norm goes through it. */
 enum attn_wire_norm {
@@ -82,17 +82,17 @@ enum attn_wire_norm {
 
 /* Sets DELTA [rows, d] to what WRITER adds to rows ROWS[0] to ROWS[1]-1 in the source, minus the
  * same in the base. */
-enum attn_status attn_wiring_delta(const struct attn_wiring *wiring, size_t writer,
+enum attn_status attn_wiring_delta(const struct attn_wiring *edges, size_t writer,
                                    enum attn_wire_norm how, const size_t rows[2], double *delta,
                                    struct attn_error *err);
 
 /* Takes DX [rows, d], a change of the sum of heads of LAYER, through what follows the heads. */
-enum attn_status attn_wiring_after_heads(const struct attn_wiring *wiring, size_t layer,
+enum attn_status attn_wiring_after_heads(const struct attn_wiring *edges, size_t layer,
                                          enum attn_wire_norm how, const size_t rows[2], double *dx,
                                          struct attn_error *err);
 
 /* Returns the stream [n, d] that READER reads in the base; borrowed. */
-const float *attn_wiring_stream(const struct attn_wiring *wiring, const struct attn_node *reader);
+const float *attn_wiring_stream(const struct attn_wiring *edges, const struct attn_node *reader);
 
 /* The rows that a reader reads. */
 struct attn_wire_input {
@@ -105,17 +105,17 @@ struct attn_wire_input {
 
 /* Sets VALUES [n_row, width] to what the reader makes of its input: the tensor of its site, which
  * replaces that of a run. */
-enum attn_status attn_wiring_read(const struct attn_wiring *wiring,
+enum attn_status attn_wiring_read(const struct attn_wiring *edges,
                                   const struct attn_wire_input *input, float *values,
                                   struct attn_error *err);
 
 /* Sets the sums of LAYER to those of heads with Z [n, H*Ev], where the model has sums. */
-enum attn_status attn_wiring_set_sums(struct attn_wiring *wiring, size_t layer, const float *z,
+enum attn_status attn_wiring_set_sums(struct attn_wiring *edges, size_t layer, const float *z,
                                       struct attn_error *err);
 
 /* Sets FLAT [n_writer, n, d], which may be the deltas, to the deltas after the norm that follows
  * the heads, by its derivative at the sums. */
-enum attn_status attn_wiring_flatten(const struct attn_wiring *wiring, float *flat,
+enum attn_status attn_wiring_flatten(const struct attn_wiring *edges, float *flat,
                                      struct attn_error *err);
 
 /* Runs the map of ARGS, which lack engine and scratch. POOL may be NULL. */
@@ -124,12 +124,12 @@ enum attn_status attn_wiring_run(struct attn_linear_args args, struct attn_pool 
 
 /* Adds to DX [rows, d] the gradient of what READER reads, X [rows, d]. EVENT is the gradient of a
  * tensor that it makes of it, but not of the logits. */
-enum attn_status attn_wiring_back(const struct attn_wiring *wiring, const struct attn_node *reader,
+enum attn_status attn_wiring_back(const struct attn_wiring *edges, const struct attn_node *reader,
                                   const struct attn_trace_event *event, const float *x, float *dx,
                                   struct attn_error *err);
 
 /* Appends an edit for each tensor of READER, by FUNCTION, which gets USER. */
-enum attn_status attn_wiring_edit(const struct attn_wiring *wiring, const struct attn_node *reader,
+enum attn_status attn_wiring_edit(const struct attn_wiring *edges, const struct attn_node *reader,
                                   attn_edit_fn function, void *user, struct attn_part_edits *edits,
                                   struct attn_error *err);
 

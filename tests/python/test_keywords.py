@@ -20,6 +20,7 @@ PAIRS = [{"clean": KEYS, "corrupted": KEY, "a": KEYS, "b": KEY, "source": KEYS, 
 # A call of each method for one text, and its items; without items where the command has none.
 CALLS = {
     "heads": ((KEYS,), {}, ITEMS), "ablate": ((KEYS,), ARE, ITEMS), "patch": ((KEYS, KEY), ARE, [{**PAIRS[0], "a": None, "b": None}]),
+    "circuit": ((KEYS, KEY), ARE, [{**PAIRS[0], "a": None, "b": None}]),
     "lens": ((KEYS,), {}, ITEMS), "attribute": ((KEYS,), ARE, ITEMS), "score": ((KEYS,), {}, ITEMS), "diff": ((KEYS, KEY), {}, PAIRS),
     "align": ((KEYS,), {"source": KEY, "method": "argmax"}, PAIRS), "generate": ((KEYS, 1), {}, ITEMS), "run": ((KEYS,), {}, ITEMS),
     "sinks": ((LONG,), {}, [{"text": LONG, "number": "plural"}, {"text": LONG, "number": "singular"}]),

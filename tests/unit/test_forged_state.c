@@ -56,6 +56,7 @@ static const struct question {
     {"lens", ARGS(attn_lens_args, .fit = "J.npz", .skip = 1), texts, "fable"},
     {"patch", ARGS(attn_patch_args, .site = "z", .n_control = 3), pairs, "fable"},
     {"patch", ARGS(attn_patch_args, .site = "z", .method = ATTN_PATCH_ATP), pairs, "fable"},
+    {"circuit", ARGS(attn_circuit_args, .method = ATTN_CIRCUIT_EAP), pairs, "fable"},
     {"score", ARGS(attn_score_args, .stride = 0), texts, "fable"},
     {"sinks", ARGS(attn_sinks_args, .threshold = 0.1), texts, "fable"},
     {"spans", ARGS(attn_spans_args, .has_effect = true, .by = ATTN_SPANS_BY_SPAN), texts, "fable"},

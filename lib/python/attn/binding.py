@@ -654,6 +654,9 @@ ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
 ATTN_GENERATION_STOP = 3
+ATTN_CIRCUIT_EAP_IG = 0
+ATTN_CIRCUIT_EAP = 1
+ATTN_N_CIRCUIT_METHOD = 2
 ATTN_EXAMPLES_MAX = 0
 ATTN_EXAMPLES_MEAN = 1
 ATTN_PATCH_EXACT = 0
@@ -1110,6 +1113,10 @@ class attn_generate_args(Structure):
 
 
 class attn_generation(Structure):
+    pass
+
+
+class attn_circuit_args(Structure):
     pass
 
 
@@ -2399,6 +2406,16 @@ attn_generation._fields_ = [
     ("n_text", c_size_t),
     ("end", c_int),
 ]
+attn_circuit_args._fields_ = [
+    ("size", c_size_t),
+    ("corrupted", attn_input),
+    ("answer", attn_answer_args),
+    ("is_to_restore", c_bool),
+    ("method", c_int),
+    ("n_point", c_size_t),
+    ("study", POINTER(attn_study_args)),
+    ("kept_bytes", c_size_t),
+]
 attn_collect_args._fields_ = [
     ("size", c_size_t),
     ("study", POINTER(attn_study_args)),
@@ -2458,6 +2475,8 @@ attn_patch_args._fields_ = [
     ("n_most", c_size_t),
     ("n_verified", c_size_t),
     ("kept_bytes", c_size_t),
+    ("path", c_char_p),
+    ("is_frozen", c_bool),
 ]
 attn_estimate_check._fields_ = [
     ("n", c_size_t),
@@ -2829,6 +2848,7 @@ FUNCTIONS = {
     "attn_generation_end_text": (c_char_p, [c_int]),
     "attn_attribute_matrix": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attribute_continue": (c_int, [c_void_p, POINTER(attn_request), c_size_t, c_char_p, POINTER(attn_generation), POINTER(attn_error)]),
+    "attn_circuit": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_circuit_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_collect_args_init": (POINTER(attn_collect_args), [POINTER(attn_collect_args), c_size_t]),
     "attn_collect": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_collect_args), POINTER(attn_error)]),
     "attn_diff_sum_init": (POINTER(attn_diff_sum), [POINTER(attn_diff_sum), c_size_t]),

@@ -199,6 +199,42 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     return ask("attribute", self, text, locals())
 
 
+def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
+            direction: str = "noise", method: str = "eap-ig", sort: str | None = None, limit: int = 0,
+            where: dict | None = None, columns=None, **options) -> Table:
+    """Which edges between the parts carry the difference of two texts.
+
+    Scores each edge from what one part writes into the residual stream to one later part that reads it: input, heads
+    2.5 and MLPs 2.mlp write; the q of a head, 3.1.q, the k and v of a key head, 3.0.k, MLPs and the logits read. A
+    score estimates, by gradients, which share of the difference of both answers the patch of this edge alone would
+    make, `attn-cli patch` with `path`. The largest come first.
+
+    Scores are about the difference of these two texts, and straight lines through a model that is none: some are far
+    off. They do not add up to 1. Edges that only work together show nothing alone.
+
+    target      the next token that the question is about, usually with its space: ' are'
+    foil        the token that the target is compared with: ' is'
+    at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
+                encoder, the position of the target; default: the mask
+    metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
+                its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
+                after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
+                log_prob, logit, prob, kl, ce)
+    direction   noise (default): what the clean answer loses if an edge is corrupted; restore: what the corrupted text
+                gains if it is clean (noise, restore)
+    method      eap-ig[:N] (default): the mean gradient at N points (5) between both texts; eap: that of the text which
+                is patched, in five feeds
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_failed, resume, sync
+    """
+    return ask("circuit", self, clean, locals())
+
+
 def diff(self: Model, a=None, b=None, *, with_model=None, with_image=None, with_attention=None, sort: str | None = None,
          limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """What differs between two texts, models or attentions.
@@ -398,10 +434,10 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
 
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto", site=None,
-          queries=None, direction: str = "restore", estimate: str | None = None, verify: int | None = None,
-          by: str = "head", control: int = 0, seed: int = 0, corrupted_source=None, corrupted_image=None,
-          positions=None, sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
-          **options) -> Table:
+          queries=None, direction: str = "restore", path=None, norm: str = "exact", estimate: str | None = None,
+          verify: int | None = None, by: str = "head", control: int = 0, seed: int = 0, corrupted_source=None,
+          corrupted_image=None, positions=None, sort: str | None = None, limit: int = 0, where: dict | None = None,
+          columns=None, **options) -> Table:
     """Which part of the model carries the difference of two texts.
 
     Runs the corrupted text again and again, each time with another piece copied from the clean run, and prints how much
@@ -412,6 +448,9 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
 
     The numbers say which parts carry the difference between these two texts. They do not say what else the answer
     needs: what both texts share has no effect, and pieces that only work together show nothing alone.
+
+    With `path` one edge is patched: the end of the path alone reads the other run's difference. What parts between both
+    ends would carry on is not in the number, so it is not that of path patching through all MLPs.
 
     With `estimate` gradients stand for the runs. An estimate is a straight line through the run that is patched; only
     rows with an effect were computed. Notes say how both agree there, and how many large effects the others may hide.
@@ -431,6 +470,11 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                 attend to the source, of the source
     direction   restore (default): copy from the clean run into the corrupted one; noise: the other way round (restore,
                 noise)
+    path        patch edges instead of parts: TO alone reads what FROM writes in the other run. FROM is input, a head
+                2.5, or 2.mlp; TO is the q of a head, 3.1.q, the k or v of a key head, 3.0.k, 3.mlp, or logits; either
+                may be *
+    norm        at the end of a path: compute the norm of what is read (exact, default), or keep its scale of the run
+                that is patched (frozen) (exact, frozen)
     estimate    estimate all effects by gradients, in about two runs: atp, attribution patching, where q, k and pattern
                 make the softmax again, good for heads; relp, by the rules of RelP; ig[:N], the mean gradient at N
                 points (5) between both texts, good for the residual stream
@@ -603,6 +647,7 @@ class Questions:
     ablate = ablate
     align = align
     attribute = attribute
+    circuit = circuit
     diff = diff
     examples = examples
     heads = heads
