@@ -455,6 +455,7 @@ static const struct {
     {"keys", ATTN_SITE_K},
     {"value", ATTN_SITE_V},
     {"values", ATTN_SITE_V},
+    {"hook_z", ATTN_SITE_Z},
     {"attn_output", ATTN_SITE_ATTN_OUT},
     {"attention_output", ATTN_SITE_ATTN_OUT},
     {"mlp", ATTN_SITE_MLP_OUT},
