@@ -482,7 +482,7 @@ static const struct {
 } refused_architectures[] = {
     {"phimoe", "its files lack the factors 'short_mscale' and 'long_mscale', which the directory "
                "of Hugging Face has"},
-    {"qwen3vl qwen3vlmoe",
+    {"qwen3vlmoe",
      "it reads pictures and text, and its text part is read from the directory of Hugging Face"},
     {"internlm2 baichuan xverse orion deepseek exaone minicpm codeshell refact plamo jais chatglm "
      "maincoder mellum llama-embed",

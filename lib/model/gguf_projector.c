@@ -26,9 +26,19 @@ static const struct kind {
     {"gemma3", "gemma3", NULL, "gemma3", "<image_soft_token>"},
     {"qwen2vl_merger", "qwen2_vl", "qwen2_vl_text", "qwen2vl", "<|image_pad|>"},
     {"qwen2.5vl_merger", "qwen2_5_vl", "qwen2_5_vl_text", "qwen2vl", "<|image_pad|>"},
+    {"mlp", "llava", NULL, NULL, "<image>"},
+    {"qwen3vl_merger", "qwen3_vl", "qwen3_vl_text", "qwen3vl", "<|image_pad|>"},
 };
 
-enum { IDEFICS3 = 0, GEMMA3 = 1, QWEN2 = 2, QWEN2_5 = 3, N_KIND = sizeof kinds / sizeof *kinds };
+enum {
+    IDEFICS3 = 0,
+    GEMMA3 = 1,
+    QWEN2 = 2,
+    QWEN2_5 = 3,
+    MLP = 4,
+    QWEN3 = 5,
+    N_KIND = sizeof kinds / sizeof *kinds
+};
 
 #define INSIDE "gemma3.vision" /* of keys in Ollama's files */
 
@@ -200,7 +210,8 @@ const struct attn_family *attn_gguf_projector_naming(const struct attn_gguf *pro
     const char *name;
     size_t size;
 
-    return attn_gguf_tower_naming(find_kind(projector, &name, &size)->name);
+    return attn_gguf_tower_naming(find_kind(projector, &name, &size)->name,
+                                  attn_gguf_files(projector));
 }
 
 /* Checks the kind of PROJECTOR, and that it goes with the model GGUF. */
@@ -263,8 +274,8 @@ static struct attn_gguf_writing start(const struct attn_gguf *projector, const c
                                       .path = path};
 }
 
-/* Returns the name of the activation. */
-static const char *find_activation(struct attn_gguf_writing *w)
+/* Returns the name of the activation. The GELU of CLIP is the exact one. */
+static const char *find_activation(struct attn_gguf_writing *w, const struct kind *kind)
 {
     const bool is_inside = !attn_gguf_projector_is(w->gguf);
     bool is_gelu = is_inside, is_silu = false;
@@ -273,6 +284,8 @@ static const char *find_activation(struct attn_gguf_writing *w)
         w->status = attn_gguf_get_bool(w->gguf, "clip.use_gelu", &is_gelu, w->err);
     if (w->status == ATTN_OK)
         w->status = attn_gguf_get_bool(w->gguf, "clip.use_silu", &is_silu, w->err);
+    if (is_gelu && kind == &kinds[MLP])
+        return "gelu";
     return is_gelu ? "gelu_pytorch_tanh" : is_silu ? "silu" : "quick_gelu";
 }
 
@@ -286,7 +299,9 @@ static size_t find_width(struct attn_gguf_writing *w)
         !attn_tensor_files_find(attn_gguf_files(w->gguf), "v.blk.0.mlp.fc1.weight", &up))
         w->status = attn_error_set(w->err, ATTN_FORMAT,
                                    "'v.blk.0.ffn_up.weight' is missing in '%s'", w->path);
-    return w->status == ATTN_OK && up.tensor.rank == 2 ? up.tensor.shape[0] : 1;
+    return w->status == ATTN_OK && up.tensor.rank == 2
+               ? up.tensor.shape[attn_gguf_tower_exchanges(attn_gguf_files(w->gguf))]
+               : 1;
 }
 
 /* Writes the numbers of the layers without windows: each WA-th. */
@@ -298,6 +313,29 @@ static void put_windows(struct attn_gguf_writing *w, size_t n_layer)
     attn_buffer_append_string(w->json, ",\n\"fullatt_block_indexes\": [");
     for (size_t layer = every - 1; layer < n_layer; layer += every)
         attn_buffer_append_format(w->json, "%s%zu", layer == every - 1 ? "" : ", ", layer);
+    attn_buffer_append_char(w->json, ']');
+}
+
+/* Writes the number of learned positions, and the layers that DeepStack reads, of Qwen3-VL. */
+static void put_deep(struct attn_gguf_writing *w, size_t n_layer)
+{
+    static const char key[] = "is_deepstack_layers";
+    const size_t side = attn_gguf_key_size(w, "image_size", ATTN_MAX_WIDTH, 0) /
+                        attn_gguf_key_size(w, "patch_size", ATTN_MAX_WIDTH, 0);
+    struct attn_gguf_pair list = {0};
+    int64_t is_deep;
+    size_t layer = 0, n = 0;
+
+    attn_gguf_put_size(w, "num_position_embeddings", side * side);
+    attn_buffer_append_string(w->json, ",\n\"deepstack_visual_indexes\": [");
+    if (w->status == ATTN_OK)
+        w->status = attn_gguf_get_array(w->gguf, attn_gguf_full_key(w, key).text, ATTN_GGUF_BOOL,
+                                        &list, w->err);
+    for (; w->status == ATTN_OK && attn_gguf_next_int(&list, &is_deep); layer++)
+        if (is_deep)
+            attn_buffer_append_format(w->json, "%s%zu", n++ == 0 ? "" : ", ", layer);
+    if (layer != n_layer)
+        attn_gguf_refuse(w, ATTN_FORMAT, key, "has %zu layers, expected %zu", layer, n_layer);
     attn_buffer_append_char(w->json, ']');
 }
 
@@ -322,14 +360,35 @@ static void put_tower(struct attn_gguf_writing *w, const struct kind *kind,
     attn_gguf_put_size(w, "patch_size", attn_gguf_key_size(w, "patch_size", ATTN_MAX_WIDTH, 0));
     attn_gguf_put_size(w, "spatial_merge_size",
                        attn_gguf_key_size(w, "spatial_merge_size", ATTN_MAX_LAYER, 2));
-    attn_buffer_append_format(w->json, ",\n\"hidden_act\": \"%s\"", find_activation(w));
+    attn_buffer_append_format(w->json, ",\n\"hidden_act\": \"%s\"", find_activation(w, kind));
+    if (kind == &kinds[MLP])
+        attn_buffer_append_string(w->json, ",\n\"model_type\": \"clip_vision_model\"");
     if (tower->form.eps_key)
         attn_gguf_put_real(
             w, tower->form.eps_key,
             attn_gguf_key_real(w, "attention.layer_norm_epsilon", 0, 1, 9.999999974752427e-07));
     if (kind == &kinds[QWEN2_5])
         put_windows(w, n_layer);
+    if (kind == &kinds[QWEN3])
+        put_deep(w, n_layer);
     attn_buffer_append_char(w->json, '}');
+}
+
+/* Writes which layer of a LLaVA's tower is read: the last of the file, unless a key has its number,
+ * from 0 on, the input of the first. */
+static void put_feature_layer(struct attn_gguf_writing *w)
+{
+    static const char key[] = "feature_layer";
+    struct attn_gguf_pair list = {0};
+    int64_t layer = (int64_t)attn_gguf_key_size(w, "block_count", ATTN_MAX_LAYER, 0);
+
+    if (attn_gguf_find_pair(w->gguf, attn_gguf_full_key(w, key).text, &list) &&
+        (!attn_gguf_next_int(&list, &layer) || list.n > 0 || layer < 0))
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, key, "is not the number of one layer");
+    if (attn_gguf_has_key(w, "image_grid_pinpoints"))
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "image_grid_pinpoints",
+                         "is there: the tiles of LLaVA-NeXT are not read");
+    attn_buffer_append_format(w->json, ",\n\"vision_feature_layer\": %lld", (long long)layer);
 }
 
 /* Writes how many patches make a cell, which is a key of the model. */
@@ -394,6 +453,8 @@ enum attn_status attn_gguf_projector_write(const struct attn_gguf *gguf,
     if (find_token(gguf, kind->placeholder, &id) || id > 0)
         attn_gguf_put_size(&w, "image_token_id", id);
     put_merge(&w, kind);
+    if (kind == &kinds[MLP])
+        put_feature_layer(&w);
     put_tower(&w, kind, attn_family_find_part(name)->tower);
     return w.status;
 }
@@ -442,12 +503,19 @@ enum attn_status attn_gguf_projector_write_steps(const struct attn_gguf *project
     } else if (kind == &kinds[GEMMA3]) {
         attn_buffer_append_format(json, ",\n\"size\": {\"height\": %zu, \"width\": %zu}", side,
                                   side);
+    } else if (kind == &kinds[MLP]) {
+        attn_buffer_append_format(
+            json, ",\n\"size\": {\"shortest_edge\": %zu},\n\"crop_size\": %zu", side, side);
     } else {
         attn_gguf_put_size(&w, "patch_size", attn_gguf_key_size(&w, "patch_size", side, 0));
         attn_gguf_put_size(&w, "merge_size",
                            attn_gguf_key_size(&w, "spatial_merge_size", ATTN_MAX_LAYER, 2));
-        attn_gguf_put_size(&w, "min_pixels", attn_gguf_key_count(&w, "image_min_pixels", 3136));
-        attn_gguf_put_size(&w, "max_pixels", attn_gguf_key_count(&w, "image_max_pixels", 12845056));
+        attn_gguf_put_size(
+            &w, "min_pixels",
+            attn_gguf_key_count(&w, "image_min_pixels", kind == &kinds[QWEN3] ? 65536 : 3136));
+        attn_gguf_put_size(&w, "max_pixels",
+                           attn_gguf_key_count(&w, "image_max_pixels",
+                                               kind == &kinds[QWEN3] ? 16777216 : 12845056));
     }
     attn_buffer_append_string(json, "}\n");
     return w.status != ATTN_OK ? w.status : attn_buffer_check(json, err);

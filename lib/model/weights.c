@@ -950,6 +950,14 @@ static enum attn_status find_prefix(const struct attn_family *family,
     return ATTN_OK;
 }
 
+/* Whether q, k and v of a model of CONFIG, or of a tower, are one tensor in the GGUF file ST. */
+static bool is_fused(const struct attn_config *config, const struct attn_tensor_files *st)
+{
+    return attn_tensor_files_find(
+        st, config->image.patch_height > 0 ? "v.blk.0.attn_qkv.weight" : "blk.0.attn_qkv.weight",
+        NULL);
+}
+
 /* Sets which biases the model has, by the tensors of the GGUF file, and whether tensors are joined.
  */
 static void find_biases(struct binder *binder)
@@ -957,7 +965,6 @@ static void find_biases(struct binder *binder)
     static const char *const q[] = {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias"};
     struct attn_config *config = binder->config;
 
-    binder->is_fused = attn_tensor_files_find(binder->st, "blk.0.attn_qkv.weight", NULL);
     binder->is_joined = !attn_tensor_files_find(binder->st, "blk.0.ffn_gate.weight", NULL);
     config->has_qkv_bias = attn_tensor_files_find(binder->st, q[binder->is_fused], NULL);
     config->has_out_bias = attn_tensor_files_find(binder->st, "blk.0.attn_output.bias", NULL);
@@ -1139,6 +1146,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     struct binder binder = {
         .weights = weights, .config = config, .st = st, .family = family, .prefix = "", .err = err};
 
+    binder.is_fused = is_fused(config, st);
     if (family->is_gguf && config->image.patch_height == 0) /* the family's towers have them all */
         find_biases(&binder);
 
@@ -1445,6 +1453,14 @@ static bool is_spelled(const char *spelling, const char *prefix, const char *nam
             return false;
         name += n_prefix;
     }
+    if (before == size && memchr(pattern, '@', size)) { /* the number of a connector of DeepStack */
+        const size_t at = strcspn(pattern, "@");
+        const char *rest = strncmp(name, pattern, at) == 0 ? name + at : "";
+        const size_t n_digit = strspn(rest, "0123456789");
+
+        return n_digit > 0 && strlen(rest + n_digit) == size - at - 1 &&
+               strncmp(rest + n_digit, pattern + at + 1, size - at - 1) == 0;
+    }
     if (before == size)
         return strlen(name) == size && strncmp(name, pattern, size) == 0;
     if (strncmp(name, pattern, before) != 0)
@@ -1723,10 +1739,10 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
     static const char *const others[] = {"cls.", "dense_", "v.", "mm."};
     const size_t n_other = config->image.patch_height > 0 ? 0 : sizeof others / sizeof *others;
     struct attn_config known = *config;
-    const struct binder binder = {
-        .config = &known,
-        .is_fused = attn_tensor_files_find(st, "blk.0.attn_qkv.weight", NULL),
-        .is_joined = !attn_tensor_files_find(st, "blk.0.ffn_gate.weight", NULL)};
+    const struct binder binder = {.config = &known,
+                                  .is_fused = is_fused(config, st),
+                                  .is_joined =
+                                      !attn_tensor_files_find(st, "blk.0.ffn_gate.weight", NULL)};
 
     for (size_t i = 0; i < attn_tensor_files_count(st); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Makes GGUF files of a model of tests/fixtures/vision.tar, with the names, keys and changes of llama.cpp's converter:
+"""Makes GGUF files of a model of tests/fixtures/vision.tar or sight.tar, with the names, keys and changes of llama.cpp's converter:
 
     gguf_pair.py MODEL FOLDER [KEY=VALUE ...]    FOLDER/model.gguf and FOLDER/mmproj.gguf
     gguf_pair.py MODEL FOLDER inside             FOLDER/model.gguf alone, as Ollama writes Gemma 3
+    gguf_pair.py MODEL FOLDER exchanged          ffn_up and ffn_down of the tower exchanged, as the script for LLaVA of 2023 did
 
 KEY=VALUE replaces a key of mmproj.gguf, a number or a text; KEY= leaves it out. `rows=N` keeps N rows of the embedding.
 Weights have the type that they have in MODEL, so that both models have the same bits. Only the standard library is used.
@@ -16,8 +17,11 @@ LAYER = {"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_att
          "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
 BLOCK = {"layer_norm1": "ln1", "layer_norm2": "ln2", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
          "self_attn.out_proj": "attn_out", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down", "norm1": "ln1", "norm2": "ln2", "attn.proj": "attn_out",
-         "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
-TOWER = {"embeddings.patch_embedding": "v.patch_embd", "embeddings.position_embedding": "v.position_embd", "post_layernorm": "v.post_ln",
+         "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.linear_fc1": "ffn_up",
+         "mlp.linear_fc2": "ffn_down"}
+TOWER = {"pre_layrnorm": "v.pre_ln", "projector.linear_1": "mm.0", "projector.linear_2": "mm.2",
+         "pos_embed": "v.position_embd", "merger.norm": "v.post_ln", "merger.linear_fc1": "mm.0", "merger.linear_fc2": "mm.2",
+         "embeddings.patch_embedding": "v.patch_embd", "embeddings.position_embedding": "v.position_embd", "post_layernorm": "v.post_ln",
          "modality_projection.proj": "mm.model.fc", "mm_soft_emb_norm": "mm.soft_emb_norm", "merger.ln_q": "v.post_ln",
          "merger.mlp.0": "mm.0", "merger.mlp.2": "mm.2"}
 OLLAMA = {"ln1": "layer_norm1", "ln2": "layer_norm2", "attn_out": "attn_output", "ffn_up": "mlp.fc1", "ffn_down": "mlp.fc2",
@@ -45,14 +49,23 @@ def interleave(shape, data, heads):
     return b"".join(data[r * row:(r + 1) * row] for r in order)
 
 
-def split(kind, stem, dtype, shape, data):
-    """Yields the tensors of GGUF that one of Hugging Face is."""
+def split(kind, stem, dtype, shape, data, deep):
+    """Yields the tensors of GGUF that one of Hugging Face is. DEEP: the layers that DeepStack reads, of Qwen3-VL."""
+    connector = re.search(r"deepstack_merger_list\.(\d+)\.(.*)", stem)
     block = re.search(r"(?:layers|blocks)\.(\d+)\.(.*)", stem)
     name = f"v.blk.{block[1]}.{BLOCK.get(block[2], block[2])}" if block else next((TOWER[k] for k in TOWER if stem.endswith(k)), stem)
-    if name.endswith("attn.qkv"):
+    if kind == "class_embedding":
+        yield "v.class_embd", dtype, shape, data
+    elif connector:
+        yield f"v.deepstack.{deep[int(connector[1])]}.{connector[2].replace('linear_', '')}.{kind}", dtype, shape, data
+    elif deep is not None and name.endswith("attn.qkv"):
+        yield f"v.blk.{block[1]}.attn_qkv.{kind}", dtype, shape, data
+    elif name.endswith("attn.qkv"):
         third = len(data) // 3
         for i, letter in enumerate("qkv"):
             yield f"v.blk.{block[1]}.attn_{letter}.{kind}", dtype, [shape[0] // 3, *shape[1:]], data[i * third:(i + 1) * third]
+    elif stem.endswith("patch_embed.proj") and kind == "bias":
+        yield "v.patch_embd.bias", dtype, shape, data
     elif stem.endswith("patch_embed.proj"):
         n = shape[3] * shape[4] * TYPES[dtype][1]
         for frame in range(2):
@@ -74,7 +87,8 @@ def tensors_of(model, config, rows):
             tower.append(("mm.input_projection.weight", dtype, shape, data))
             continue
         if re.search("vision|visual|connector|projector", name):
-            tower += split(kind, stem, dtype, shape, data)
+            if name.rsplit(".", 1)[-1] != "position_ids" and "vision_tower.vision_model.post_layernorm" not in name:
+                tower += split(kind, stem, dtype, shape, data, config["vision_config"].get("deepstack_visual_indexes"))
             continue
         layer = re.search(r"layers\.(\d+)\.(.*)", stem)
         part = LAYER[layer[2]] if layer else TEXT[stem.split(".")[-1]]
@@ -122,7 +136,7 @@ def text_keys(model, config, architecture, rows):
             name("context_length"): text["max_position_embeddings"], name("embedding_length"): text["hidden_size"],
             name("feed_forward_length"): text["intermediate_size"], name("attention.head_count"): text["num_attention_heads"],
             name("attention.head_count_kv"): text["num_key_value_heads"], name("attention.layer_norm_rms_epsilon"): text["rms_norm_eps"],
-            name("rope.freq_base"): float(rope.get("rope_theta", 1e6)), "tokenizer.ggml.model": "gpt2",
+            name("rope.freq_base"): float(rope.get("rope_theta", text.get("rope_theta", 1e6))), "tokenizer.ggml.model": "gpt2",
             "tokenizer.ggml.tokens": [t for _, t in tokens], "tokenizer.ggml.eos_token_id": text["eos_token_id"],
             "tokenizer.huggingface.json": (model / "tokenizer.json").read_text()}
     if "head_dim" in text:
@@ -153,10 +167,16 @@ def tower_keys(model, config, kind):
         keys |= {clip("projector.scale_factor"): config["scale_factor"], clip("preproc_image_size"): steps["size"]["longest_edge"]}
     elif kind == "gemma3":
         keys[clip("projector.scale_factor")] = image // vision["patch_size"] // round(config["mm_tokens_per_image"] ** 0.5)
-    else:
+    elif kind != "mlp":
         size = steps.get("size", {})
         keys |= {clip("image_min_pixels"): size.get("shortest_edge", steps.get("min_pixels")),
                  clip("image_max_pixels"): size.get("longest_edge", steps.get("max_pixels"))}
+    if kind == "mlp":
+        layers = keys[clip("block_count")]
+        keys[clip("feature_layer")] = [config["vision_feature_layer"] % (layers + 1)]
+    if kind == "qwen3vl_merger":
+        keys |= {clip("spatial_merge_size"): vision["spatial_merge_size"], clip("image_size"): round(vision["num_position_embeddings"] ** .5) * vision["patch_size"],
+                 clip("is_deepstack_layers"): [layer in vision["deepstack_visual_indexes"] for layer in range(vision["depth"])]}
     if kind == "qwen2.5vl_merger":
         keys |= {clip("n_wa_pattern"): vision["fullatt_block_indexes"][0] + 1, clip("window_size"): vision["window_size"]}
     return keys
@@ -165,7 +185,8 @@ def tower_keys(model, config, kind):
 def main(model, folder, *changes):
     config = json.loads((model / "config.json").read_text())
     architecture, kind = {"smolvlm": ("llama", "idefics3"), "gemma3": ("gemma3", "gemma3"), "qwen2_vl": ("qwen2vl", "qwen2vl_merger"),
-                          "qwen2_5_vl": ("qwen2vl", "qwen2.5vl_merger")}[config["model_type"]]
+                          "qwen2_5_vl": ("qwen2vl", "qwen2.5vl_merger"), "llava": ("llama", "mlp"),
+                          "qwen3_vl": ("qwen3vl", "qwen3vl_merger")}[config["model_type"]]
     edits = dict(change.split("=", 1) for change in changes if "=" in change)
     rows = int(edits.pop("rows", 0))
     text, tower = tensors_of(model, config, rows)
@@ -181,6 +202,9 @@ def main(model, folder, *changes):
         rename = lambda name: re.sub("|".join(OLLAMA).replace(".", r"\."), lambda found: OLLAMA[found[0]], name)
         write(folder / "model.gguf", keys, text + [(rename(name), *rest) for name, *rest in tower])
         return
+    if "exchanged" in changes:
+        other = {"ffn_up": "ffn_down", "ffn_down": "ffn_up"}
+        tower = [(re.sub("ffn_up|ffn_down", lambda found: other[found[0]], name), *rest) for name, *rest in tower]
     write(folder / "model.gguf", keys, text)
     write(folder / "mmproj.gguf", own, tower)
 

@@ -144,7 +144,12 @@ enum attn_status attn_family_add_buckets(const struct attn_json *json, struct at
 /* Returns the rules for the names of tensors in GGUF files, as a family without other fields. */
 const struct attn_family *attn_gguf_naming(const struct attn_tensor_files *files);
 
-/* The same for the tower of a projector (gguf_projector.h) of the type PROJECTOR. */
-const struct attn_family *attn_gguf_tower_naming(const char *projector);
+/* The same for the tower of a projector (gguf_projector.h) of the type PROJECTOR, in FILES. */
+const struct attn_family *attn_gguf_tower_naming(const char *projector,
+                                                 const struct attn_tensor_files *files);
+
+/* Whether FILES, of a tower, have exchanged the names ffn_up and ffn_down, as the script for LLaVA
+ * of 2023 does. */
+bool attn_gguf_tower_exchanges(const struct attn_tensor_files *files);
 
 #endif

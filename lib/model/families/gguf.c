@@ -8,7 +8,8 @@
  * be one tensor, with all rows of q first. One tensor may contain the gate and then ffn_up.
  *
  * Of towers for pictures nothing is transposed; the patch map of Qwen is cut into its frames, and
- * the norm of Gemma's connector has the 1 in it.
+ * the norm of Gemma's connector has the 1 in it. In files of LLaVA ffn_up may be the second map of
+ * the MLP, and ffn_down the first.
  */
 #include "model/families/families_internal.h"
 
@@ -78,14 +79,14 @@ static const struct attn_weight_rule gpt_oss[] = {/* and Seed-OSS */
         VECTOR("v.blk.#." name ".bias|v.blk.#." old ".bias", bias_shape, bias_part, BIAS_OF(map))
 #define V_MLP(name, old, shape, bias_shape, map)                                                   \
     V_MAP(name, old, shape, ATTN_PART_MLP, bias_shape, ATTN_PART_MLP_BIAS, map)
-#define TOWER                                                                                      \
+#define TOWER TOWER_OF("ffn_up", "ffn_down")
+#define TOWER_OF(up, down)                                                                         \
     V_NORM("ln1", "layer_norm1", ATTN_PART_NORM, ln1), THREE_MAPS("v.blk.#.attn_", ""),            \
         V_MAP("attn_out", "attn_output", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),  \
         V_NORM("ln2", "layer_norm2", ATTN_PART_MLP_NORM, ln2),                                     \
         LINEAR("v.blk.#.ffn_gate", "FD", ATTN_PART_MLP_GATE, "F", ATTN_PART_MLP_GATE_BIAS,         \
                mlp_gate),                                                                          \
-        V_MLP("ffn_up", "mlp.fc1", "FD", "F", mlp_in),                                             \
-        V_MLP("ffn_down", "mlp.fc2", "DF", "D", mlp_out),                                          \
+        V_MLP(up, "mlp.fc1", "FD", "F", mlp_in), V_MLP(down, "mlp.fc2", "DF", "D", mlp_out),       \
         VECTOR("v.post_ln.weight|v.post_layernorm.weight", "D", ATTN_PART_FINAL_NORM,              \
                MODEL(ln_final.w)),                                                                 \
         VECTOR("v.post_ln.bias|v.post_layernorm.bias", "D", ATTN_PART_FINAL_NORM_BIAS,             \
@@ -106,14 +107,39 @@ static const struct attn_weight_rule gemma3[] = {
            ATTN_WEIGHT_IN_OUT, MODEL(connector.weight)),
     VECTOR("mm.soft_emb_norm.weight|mm.mm_soft_emb_norm.weight", "D", ATTN_PART_CONNECTOR,
            MODEL(ln_connector.w))};
-static const struct attn_weight_rule qwen[] = {
-    {"v.patch_embd.weight", "DChw", ATTN_PART_EMBEDDING, ATTN_WEIGHT_FRAMES, MODEL(patches.weight)},
-    TOWER,
-    MATRIX("mm.0.weight", "kk", ATTN_PART_CONNECTOR, connector_in),
-    VECTOR("mm.0.bias", "k", ATTN_PART_CONNECTOR, MODEL(connector_in.bias)),
-    MATRIX("mm.2.weight", "ok", ATTN_PART_CONNECTOR, connector),
-    VECTOR("mm.2.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector.bias)),
-    IGNORED("v.patch_embd.weight.1")}; /* the second frame */
+#define TWO_MAPS(first, second, part, in, out)                                                     \
+    MATRIX(first ".weight", "kk", part, in), VECTOR(first ".bias", "k", part, MODEL(in.bias)),     \
+        MATRIX(second ".weight", "ok", part, out),                                                 \
+        VECTOR(second ".bias", "o", part, MODEL(out.bias))
+#define QWEN                                                                                       \
+    {"v.patch_embd.weight", "DChw", ATTN_PART_EMBEDDING, ATTN_WEIGHT_FRAMES,                       \
+     MODEL(patches.weight)},                                                                       \
+        TOWER, TWO_MAPS("mm.0", "mm.2", ATTN_PART_CONNECTOR, connector_in, connector),             \
+        IGNORED("v.patch_embd.weight.1") /* the second frame */
+static const struct attn_weight_rule qwen[] = {QWEN};
+static const struct attn_weight_rule qwen3[] = {
+    QWEN,
+    FUSED("v.blk.#.attn_qkv.weight", "AD", ATTN_PART_PROJECTIONS, QKV_ROWS),
+    FUSED("v.blk.#.attn_qkv.bias", "A", ATTN_PART_QKV_BIAS, QKV_ROWS),
+    VECTOR("v.patch_embd.bias", "D", ATTN_PART_EMBEDDING, MODEL(patches.bias)),
+    TABLE("v.position_embd.weight", "ID", ATTN_PART_POSITIONS, positions),
+    VECTOR("v.deepstack.@.norm.weight", "k", ATTN_PART_DEEP, MODEL(deep[0].norm.w)),
+    VECTOR("v.deepstack.@.norm.bias", "k", ATTN_PART_DEEP, MODEL(deep[0].norm.b)),
+    TWO_MAPS("v.deepstack.@.fc1", "v.deepstack.@.fc2", ATTN_PART_DEEP, deep[0].in, deep[0].out)};
+
+/* The vision tower of CLIP, and the connector of LLaVA. */
+#define LLAVA(up, down)                                                                            \
+    MATRIX("v.patch_embd.weight", "DChw", ATTN_PART_EMBEDDING, patches),                           \
+        VECTOR("v.class_embd", "D", ATTN_PART_EMBEDDING, MODEL(cls)),                              \
+        TABLE("v.position_embd.weight", "ID", ATTN_PART_POSITIONS, positions),                     \
+        MODEL_NORM("v.pre_ln", ATTN_PART_EMBED_NORM, ln_embed), TOWER_OF(up, down),                \
+        MATRIX("mm.0.weight", "ok", ATTN_PART_CONNECTOR, connector_in),                            \
+        VECTOR("mm.0.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector_in.bias)),                   \
+        MATRIX("mm.2.weight", "oo", ATTN_PART_CONNECTOR, connector),                               \
+        VECTOR("mm.2.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector.bias)),                      \
+        IGNORED("v.post_ln.weight"), IGNORED("v.post_ln.bias")
+static const struct attn_weight_rule llava[] = {LLAVA("ffn_up", "ffn_down")},
+                                     exchanged[] = {LLAVA("ffn_down", "ffn_up")};
 
 #define NAMING(list)                                                                               \
     {                                                                                              \
@@ -135,12 +161,26 @@ const struct attn_family *attn_gguf_naming(const struct attn_tensor_files *files
                : &of_usual;
 }
 
-const struct attn_family *attn_gguf_tower_naming(const char *projector)
+bool attn_gguf_tower_exchanges(const struct attn_tensor_files *files)
+{
+    struct attn_tensor_entry up = {0}, norm = {0};
+
+    return attn_tensor_files_find(files, "v.blk.0.ffn_up.weight", &up) && up.tensor.rank == 2 &&
+           attn_tensor_files_find(files, "v.blk.0.ln1.weight", &norm) && norm.tensor.rank == 1 &&
+           up.tensor.shape[1] != norm.tensor.shape[0] && up.tensor.shape[0] == norm.tensor.shape[0];
+}
+
+const struct attn_family *attn_gguf_tower_naming(const char *projector,
+                                                 const struct attn_tensor_files *files)
 {
     static const struct attn_family of_idefics3 = NAMING(idefics3), of_gemma3 = NAMING(gemma3),
-                                    of_qwen = NAMING(qwen);
+                                    of_qwen = NAMING(qwen), of_llava = NAMING(llava),
+                                    of_exchanged = NAMING(exchanged), of_qwen3 = NAMING(qwen3);
 
-    return strcmp(projector, "idefics3") == 0 ? &of_idefics3
-           : strcmp(projector, "gemma3") == 0 ? &of_gemma3
-                                              : &of_qwen;
+    if (strcmp(projector, "mlp") == 0)
+        return attn_gguf_tower_exchanges(files) ? &of_exchanged : &of_llava;
+    return strcmp(projector, "idefics3") == 0         ? &of_idefics3
+           : strcmp(projector, "gemma3") == 0         ? &of_gemma3
+           : strcmp(projector, "qwen3vl_merger") == 0 ? &of_qwen3
+                                                      : &of_qwen;
 }

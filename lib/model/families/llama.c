@@ -121,6 +121,7 @@ const struct attn_family attn_family_qwen2_5_vl_text = {
     FAMILY("qwen2_5_vl_text", "Qwen2_5_VLText", "model.", llama_rules), .form = {FORM_OF_QWEN2_VL}};
 const struct attn_family attn_family_qwen3_vl_text = {
     FAMILY("qwen3_vl_text", "Qwen3VLText", "model.", llama_rules),
+    .gguf = {.architecture = "qwen3vl"},
     .form = {KEYS_BUT_ROPE, ROPE_OF_SECTIONS(5e5), ATTN_SWITCHES(ATTN_ATTENTION_BIAS),
              .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD,
                           SIZES(151936, 4096, 22016, 32, 32, 32, 128, 128000, 1e-6F)}}};
