@@ -25,7 +25,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct question_args *args = question->call->args;
     const size_t n = tables_limit(question->call, &args->tables);
 
-    args->tables.order.n_most = n == 0 ? DEFAULT_MOST : n == SIZE_MAX ? 0 : n;
+    args->tables.order.n_most = n == 0 && !how->curve ? DEFAULT_MOST : n == SIZE_MAX ? 0 : n;
     question->example = EXAMPLE;
     question->reuse = how->method == ATTN_CIRCUIT_EAP_IG;
     ATTN_TRY(question_check(question, err));

@@ -1,8 +1,11 @@
 /* circuit.c - see circuit.h. Both runs are those of a patching procedure (patch_internal.h). */
 #include "questions/circuit_internal.h"
 
+#include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/number.h"
+#include "base/random.h"
 #include "base/status_internal.h"
 #include "questions/patch_internal.h"
 #include "questions/questions.h"
@@ -13,17 +16,26 @@
 
 enum { DEFAULT_POINTS = 5 };
 
-enum { FROM, TO, SCORE, ROW_TYPE, N_COLUMN };
+enum { FROM, TO, SCORE, EDGES, KEPT, VALUE, FAITHFULNESS, RANDOM, RANDOM_SD, ROW_TYPE, N_COLUMN };
+
+enum { SHOW_SCORES = 2, SHOW_CURVE = 4, SHOW_RANDOM = 8 };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [FROM] = ATTN_COLUMN_WITH("from", TEXT, NAME),
-    [TO] = ATTN_COLUMN_WITH("to", TEXT, NAME),
+    [FROM] = ATTN_COLUMN_WITH("from", TEXT, NAME, .shown = SHOW_SCORES),
+    [TO] = ATTN_COLUMN_WITH("to", TEXT, NAME, .shown = SHOW_SCORES),
     [SCORE] = {.name = "score",
                .type = ATTN_VALUE_REAL,
                .notation = ATTN_NOTATION_FIXED,
                .digits = 6,
                .quantity = "estimated effect of an edge",
-               .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED},
+               .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED,
+               .shown = SHOW_SCORES},
+    [EDGES] = ATTN_COLUMN("edges", INTEGER, .shown = SHOW_CURVE),
+    [KEPT] = ATTN_COLUMN("kept", INTEGER, .shown = SHOW_CURVE),
+    [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_CURVE),
+    [FAITHFULNESS] = ATTN_COLUMN_REAL("faithfulness", 6, NULL, SIGNED, .shown = SHOW_CURVE),
+    [RANDOM] = ATTN_COLUMN_REAL("random", 6, NULL, SIGNED, .shown = SHOW_RANDOM),
+    [RANDOM_SD] = ATTN_COLUMN_REAL("random_sd", 6, NULL, POSITIVE, .shown = SHOW_RANDOM),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -42,6 +54,19 @@ static const struct attn_param param_rows[] = {
                "that of the text which is patched, in five feeds",
                .words = "eap-ig|eap", .meant = "eap_ig=eap-ig|ig=eap-ig|attribution_patching=eap",
                .values = methods, .second = offsetof(struct attn_circuit_args, n_point)),
+    ATTN_PARAM(TEXT, "curve", "auto|SIZES", struct attn_circuit_args, curve,
+               "run the circuits of so many edges, 10,20,50, or auto: 10, 20, 50, 100 ... and all. "
+               "Prints how much of the clean answer each keeps"),
+    ATTN_PARAM(
+        SWITCH, "select", NULL, struct attn_circuit_args, is_by_score,
+        "of `curve`, which edges a circuit takes: greedy (default), from the logits on always "
+        "the largest that ends in what is there; top, the largest",
+        .words = "greedy|top"),
+    ATTN_PARAM(
+        SEEDED, "random", "R[:SEED]", struct attn_circuit_args, n_random,
+        "of `curve`, beside each circuit R of as many edges drawn from all, with the mean and "
+        "the standard deviation of what they keep; default: 10, and 0 is none",
+        .second = offsetof(struct attn_circuit_args, seed)),
 };
 
 static const struct attn_param_list params = ATTN_PARAM_LIST("Edges", param_rows);
@@ -83,9 +108,16 @@ static const struct attn_param_rule rules[] = {
     {.given = "clean|corrupted|clean_ids|corrupted_ids",
      .excludes = "items",
      .message = "@ and # are given, expected one of them"},
+    {.given = "select|random", .needs = "curve", .hint = "`curve auto`"},
+    {.given = "curve",
+     .excludes = "items",
+     .message = "@ runs circuits of one pair, not of `items`",
+     .time = ATTN_PARAM_BOTH},
     {.given = "clean", .excludes = "clean_ids", .message = twice},
     {.given = "corrupted", .excludes = "corrupted_ids", .message = twice},
 };
+
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
 static const struct attn_procedure procedure;
 
@@ -103,12 +135,17 @@ const struct attn_question attn_question_circuit = {
         "\n"
         "Scores are about the difference of these two texts, and straight lines through a\n"
         "model that is none: some are far off. They do not add up to 1. Edges that only\n"
-        "work together show nothing alone.\n",
+        "work together show nothing alone.\n"
+        "\n"
+        "With `curve` circuits are run: parts read the corrupted text, except through the\n"
+        "edges of the circuit. A circuit that keeps the answer of this pair is one of\n"
+        "many; it does not say that the rest does nothing elsewhere. Compare it with the\n"
+        "column `random`.\n",
     .examples = "  attn-cli circuit `clean` \"The keys near the door\" \\\n"
                 "      `corrupted` \"The key near the door\" `target` ' are' `foil` ' is'\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_circuit_args, .size = sizeof(struct attn_circuit_args),
-                       .kept_bytes = ATTN_PART_SUMS_KEPT),
+                       .n_random = 10, .kept_bytes = ATTN_PART_SUMS_KEPT),
     .procedure = &procedure,
 };
 
@@ -177,14 +214,148 @@ static enum attn_status prepare(void *state, struct attn_error *err)
                          ATTN_STAGE_MODEL, err);
 }
 
-static size_t count_edges(const struct attn_wiring *edges)
-{
-    size_t n = 0;
+/* --- The curve -------------------------------------------------------------------------------- */
 
-    for (size_t r = 0; r < edges->n_reader; r++)
-        n += edges->readers[r].n_read;
-    return n;
+/* Appends the size N to SIZES [*n_size], which has room for n_edge + 1. */
+static void add_size(size_t *sizes, size_t *n_size, size_t n)
+{
+    if (*n_size == 0 || n > sizes[*n_size - 1])
+        sizes[(*n_size)++] = n;
 }
+
+/* Reads the sizes of circuits, ascending, of N edges. */
+static enum attn_status read_sizes(const char *curve, size_t n, size_t *sizes, size_t *n_size,
+                                   struct attn_error *err)
+{
+    static const size_t steps[] = {1, 2, 5};
+    int64_t size;
+
+    if (strcmp(curve, "auto") == 0) {
+        for (size_t unit = 10; unit < n; unit *= 10)
+            for (size_t i = 0; i < 3 && unit * steps[i] < n; i++)
+                add_size(sizes, n_size, unit * steps[i]);
+        add_size(sizes, n_size, n);
+        return ATTN_OK;
+    }
+    for (const char *at = curve;; at++) {
+        const size_t n_byte = strcspn(at, ",");
+
+        if (!attn_parse_int(at, n_byte, 1, (int64_t)n, &size) ||
+            (*n_size > 0 && (size_t)size <= sizes[*n_size - 1]))
+            return attn_refuse(
+                err, ATTN_STAGE_OPTIONS,
+                "`curve` is '%s', expected auto, or numbers of edges from 1 to %zu in "
+                "ascending order, 10,20,50",
+                attn_quote_string(curve).text, n);
+        add_size(sizes, n_size, (size_t)size);
+        at += n_byte;
+        if (*at == '\0')
+            return ATTN_OK;
+    }
+}
+
+/* The circuits of a curve: of each size the one of the scores, then the random ones. */
+struct curve {
+    size_t *sizes, n_size, n_each, *order; /* arrays owned by the frame */
+    struct attn_circuit *circuits;         /* [n_size, n_each] owned by the frame */
+};
+
+/* Takes the first edges of ORDER into circuit number K of each size. */
+static void take_edges(const struct curve *curve, size_t k)
+{
+    for (size_t i = 0; i < curve->n_size; i++)
+        for (size_t e = 0; e < curve->sizes[i]; e++)
+            curve->circuits[i * curve->n_each + k].chosen[curve->order[e]] = 1;
+}
+
+/* Chooses the edges of all circuits. */
+static enum attn_status choose_edges(struct circuit *circuit, struct curve *curve,
+                                     struct attn_error *err)
+{
+    const struct attn_wiring *edges = &circuit->patch.edges;
+    const size_t n = edges->n_edge, n_flag = edges->n_reader * edges->n_writer;
+    const size_t n_circuit = curve->n_size * curve->n_each;
+    struct attn_frame *frame = &circuit->patch.frame;
+    unsigned char *flags = attn_frame_alloc(frame, n_circuit, n_flag);
+    size_t *drawn = attn_frame_alloc(frame, 2 * n, sizeof *drawn), *list = drawn + n, at = 0;
+    struct attn_random random;
+
+    curve->circuits = attn_frame_alloc(frame, n_circuit, sizeof *curve->circuits);
+    curve->order = attn_frame_alloc(frame, n, sizeof *curve->order);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    for (size_t i = 0; i < n_circuit; i++)
+        curve->circuits[i].chosen = flags + i * n_flag;
+    ATTN_TRY(
+        attn_circuit_rank(edges, circuit->scores, !circuit->args->is_by_score, curve->order, err));
+    take_edges(curve, 0);
+    for (size_t r = 0; r < edges->n_reader; r++)
+        for (size_t w = 0; w < edges->readers[r].n_read; w++)
+            list[at++] = r * edges->n_writer + w;
+    attn_random_seed(&random, circuit->args->seed);
+    for (size_t k = 1; k < curve->n_each; k++) {
+        attn_random_permutation(&random, drawn, n);
+        for (size_t i = 0; i < n; i++)
+            curve->order[i] = list[drawn[i]];
+        take_edges(curve, k);
+    }
+    return ATTN_OK;
+}
+
+static double faithfulness(const struct attn_patching *patch, double value)
+{
+    const double share = attn_patch_share(patch, value);
+
+    return patch->args->is_to_noise ? 1 - share : share;
+}
+
+/* Appends the row of circuit number I of the curve. */
+static enum attn_status append_circuit(struct circuit *circuit, const struct curve *curve, size_t i,
+                                       struct attn_error *err)
+{
+    const struct attn_circuit *first = &curve->circuits[i * curve->n_each];
+    struct attn_moments moments = {.n = 0};
+
+    for (size_t k = 1; k < curve->n_each; k++)
+        attn_moments_add(&moments, faithfulness(&circuit->patch, first[k].value));
+    const struct attn_cell row[N_COLUMN] = {
+        [EDGES] = attn_cell_integer((int64_t)curve->sizes[i]),
+        [KEPT] = attn_cell_integer((int64_t)first->n_kept),
+        [VALUE] = attn_cell_real(first->value),
+        [FAITHFULNESS] = attn_cell_real(faithfulness(&circuit->patch, first->value)),
+        [RANDOM] = attn_cell_real(moments.mean),
+        [RANDOM_SD] = attn_cell_real_or_missing(attn_moments_sd(&moments))};
+
+    return attn_frame_append(&circuit->patch.frame, row, err);
+}
+
+/* Runs the circuits of all sizes. */
+static enum attn_status run_curve(struct circuit *circuit, struct attn_error *err)
+{
+    struct attn_patching *patch = &circuit->patch;
+    struct attn_frame *frame = &patch->frame;
+    struct attn_wiring *edges = &patch->edges;
+    struct curve curve = {.n_each = 1 + circuit->args->n_random};
+
+    curve.sizes = attn_frame_alloc(frame, edges->n_edge + 1, sizeof *curve.sizes);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(read_sizes(circuit->args->curve, edges->n_edge, curve.sizes, &curve.n_size, err));
+    ATTN_TRY(choose_edges(circuit, &curve, err));
+    attn_wiring_release(edges); /* now of the corrupted run */
+    ATTN_TRY(attn_error_at(attn_wiring_list(frame->config, edges, err), ATTN_STAGE_MODEL, err));
+    ATTN_TRY(attn_wiring_open(frame->other, frame->run, &frame->session, edges, err));
+    attn_session_free(frame->session);
+    frame->session = NULL;
+    patch->answer.of = attn_run_answer_scope(frame->run);
+    ATTN_TRY(attn_trials_start(frame->run, &patch->answer, ATTN_SITE_Q, &frame->trials, err));
+    ATTN_TRY(
+        attn_circuit_run(edges, &frame->trials, curve.circuits, curve.n_size * curve.n_each, err));
+    for (size_t i = 0; i < curve.n_size; i++)
+        ATTN_TRY(append_circuit(circuit, &curve, i, err));
+    attn_patch_note_runs(patch);
+    return ATTN_OK;
+}
+
+/* --- Scores ----------------------------------------------------------------------------------- */
 
 /* Reports for an item the sums of its edges, followed by the difference of both runs. */
 static enum attn_status report_sums(struct circuit *circuit, size_t n, double whole,
@@ -240,7 +411,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
                                                           ? circuit->args->n_point
                                                           : DEFAULT_POINTS,
                                            .kept_bytes = circuit->args->kept_bytes};
-    const size_t n = count_edges(edges);
+    const size_t n = edges->n_edge;
     double whole;
 
     circuit->scores =
@@ -250,6 +421,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(attn_patch_read_source(patch, err));
     ATTN_TRY(attn_wiring_score(edges, &asked, &patch->base_reply, circuit->scores, err));
     ATTN_TRY(attn_patch_check_difference(patch, err));
+    if (circuit->args->curve)
+        return run_curve(circuit, err);
     whole = patch->source_reply.value - patch->base_reply.value;
     ATTN_TRY(attn_table_reserve(patch->frame.rows.table, n, err));
     ATTN_TRY(append_rows(circuit, whole, err));
@@ -286,6 +459,15 @@ static bool fits(const void *given, size_t n_row, size_t n_more)
     return n_more == n_row + 1;
 }
 
+static uint64_t shows(const void *state)
+{
+    const struct circuit *circuit = state;
+
+    return !circuit->args->curve          ? SHOW_SCORES
+           : circuit->args->n_random == 0 ? SHOW_CURVE
+                                          : SHOW_CURVE | SHOW_RANDOM;
+}
+
 static void release(void *state)
 {
     struct circuit *circuit = state;
@@ -309,9 +491,22 @@ static const struct attn_procedure procedure = {
     .check = check_args,
     .choose = choose,
     .prepare = prepare,
+    .shows = shows,
     .ask = ask,
+    .perform = perform,
     .release = release,
 };
+
+/* Performs CALL; a curve is not sorted. */
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
+{
+    const struct attn_circuit_args *args = call->args;
+    struct attn_procedure asked = procedure;
+
+    (void)attn_options_read(call->given, call->args, NULL); /* the caller reports a failure */
+    asked.sort = args->curve ? NULL : procedure.sort;
+    return attn_procedure_perform(&asked, call, err);
+}
 
 enum attn_status attn_circuit(struct attn_host *host, const struct attn_request *request,
                               const struct attn_circuit_args *given, struct attn_table **table,
@@ -319,6 +514,5 @@ enum attn_status attn_circuit(struct attn_host *host, const struct attn_request 
 {
     struct attn_circuit_args args = ATTN_CIRCUIT_ARGS_DEFAULT;
 
-    return attn_procedure_perform(
-        &procedure, &(struct attn_procedure_call){host, request, given, &args, table, NULL}, err);
+    return perform(&(struct attn_procedure_call){host, request, given, &args, table, NULL}, err);
 }

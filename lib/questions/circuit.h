@@ -22,6 +22,15 @@
  *     eap-ig   the mean of g at points between the embeddings of both texts, of which each reader
  *              has its own derivative of its norm (Hanna et al. 2403.17806)
  *
+ * With `curve` circuits are run: every reader gets the stream of the corrupted run, plus what the
+ * writers of its edges in the circuit write now, minus what they write in the corrupted run. Edges
+ * on no way from the input to the logits are left out first:
+ *
+ *     edges, kept, value, faithfulness, random, random_sd
+ *
+ * faithfulness = (m - m_corrupted) / (m_clean - m_corrupted); `random` is the mean of that of as
+ * many edges drawn from all.
+ *
  * By default the clean text is the base: a score estimates what the answer loses if the edge is
  * corrupted. The scores of the edges of a writer add up to its estimate (patch.h). Over items sums
  * are averaged before they are divided by the mean difference.
@@ -56,6 +65,11 @@ struct attn_circuit_args {
     size_t n_point; /* points of eap-ig; 0: 5 */
     /* items with clean and corrupted, instead of both inputs; or NULL */
     const struct attn_study_args *study;
+    /* sizes of circuits that are run, "10,20,50", or "auto"; NULL: a table of scores instead */
+    const char *curve;
+    bool is_by_score; /* circuits take the largest scores; else those that end in what they have */
+    size_t n_random;  /* number of random circuits of each size; 0: none */
+    uint64_t seed;    /* of these */
     /* memory for tensors that are kept instead of recomputed: faster, with equal results */
     size_t kept_bytes;
 };

@@ -90,31 +90,13 @@ static enum attn_status finish_layer(struct scoring *s, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Returns the reader whose input the tensor of EVENT is made of. */
-static const struct attn_node *reader_of(const struct scoring *s,
-                                         const struct attn_trace_event *event)
-{
-    const struct attn_config *config = s->edges->config;
-    const size_t h = config->n_head, g = config->n_kv_head;
-    const size_t layer = attn_location_index(&event->at);
-    const size_t head = event->at.head > 0 ? (size_t)event->at.head : 0;
-    const size_t at = event->at.site == ATTN_SITE_Q_GRAD   ? head
-                      : event->at.site == ATTN_SITE_K_GRAD ? h + head
-                      : event->at.site == ATTN_SITE_V_GRAD ? h + g + head
-                                                           : h + 2 * g;
-
-    return event->at.site == ATTN_SITE_RESID_POST_GRAD
-               ? &s->edges->readers[s->edges->n_reader - 1]
-               : &s->edges->readers[layer * (h + 2 * g + 1) + at];
-}
-
 /* Adds the gradient of a reader's input (attn_trace_fn). */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
     struct scoring *s = user;
     const size_t d = s->edges->d, n_layer = s->edges->config->n_layer;
-    const struct attn_node *reader = reader_of(s, event), *readers;
+    const struct attn_node *reader = attn_wiring_reader_at(s->edges, &event->at), *readers;
     const bool is_mid = reader->kind == ATTN_NODE_MLP && !s->edges->config->has_parallel_residual;
 
     if (reader->kind == ATTN_NODE_LOGITS && attn_location_index(&event->at) + 1 < n_layer)

@@ -118,6 +118,9 @@ enum attn_status attn_wiring_list(const struct attn_config *config, struct attn_
                                        before + (config->has_parallel_residual ? 0 : h)};
     }
     *reader = (struct attn_node){ATTN_NODE_LOGITS, l, -1, edges->n_writer};
+    edges->n_edge = 0;
+    for (size_t r = 0; r < edges->n_reader; r++)
+        edges->n_edge += edges->readers[r].n_read;
     return ATTN_OK;
 }
 
@@ -586,6 +589,83 @@ enum attn_status attn_wiring_read(const struct attn_wiring *edges,
     if (status == ATTN_OK)
         status = multiply(product->linear, x, input->n_row, product->columns, values, err);
     attn_free(x);
+    return status;
+}
+
+const struct attn_node *attn_wiring_reader_at(const struct attn_wiring *edges,
+                                              const struct attn_location *at)
+{
+    const size_t h = edges->config->n_head, g = edges->config->n_kv_head;
+    const size_t head = at->head > 0 ? (size_t)at->head : 0;
+    size_t i = h + 2 * g;
+
+    switch (at->site) {
+    case ATTN_SITE_RESID_POST:
+    case ATTN_SITE_RESID_POST_GRAD:
+    case ATTN_SITE_LN_FINAL:
+        return &edges->readers[edges->n_reader - 1];
+    case ATTN_SITE_Q:
+    case ATTN_SITE_Q_GRAD:
+        i = head;
+        break;
+    case ATTN_SITE_K:
+    case ATTN_SITE_K_GRAD:
+        i = h + head;
+        break;
+    case ATTN_SITE_V:
+    case ATTN_SITE_V_GRAD:
+        i = h + g + head;
+        break;
+    default: /* of an MLP */
+        break;
+    }
+    return &edges->readers[attn_location_index(at) * (h + 2 * g + 1) + i];
+}
+
+enum attn_status attn_wiring_decode(const struct attn_wiring *edges, float **outs,
+                                    struct attn_error *err)
+{
+    const struct attn_config *config = edges->config;
+    const size_t n = config->n_head * config->d_value * edges->d;
+    double *scratch = attn_alloc(config->d_value, edges->d * sizeof *scratch, err);
+    float *made = attn_alloc(config->n_layer, attn_size_mul(n, sizeof *made), err);
+
+    for (size_t layer = 0; scratch && made && layer < config->n_layer; layer++)
+        decode_out(edges, layer, scratch, made + layer * n);
+    attn_free(scratch);
+    if (scratch && made) {
+        *outs = made;
+        return ATTN_OK;
+    }
+    attn_free(made);
+    return ATTN_NO_MEMORY;
+}
+
+enum attn_status attn_wiring_write(const struct attn_wiring *edges, const float *outs,
+                                   const struct attn_trace_event *event, const float *values,
+                                   float *now, struct attn_error *err)
+{
+    const size_t layer = attn_location_index(&event->at), h = edges->config->n_head;
+    const bool is_head = event->at.site == ATTN_SITE_Z;
+    const int head = is_head ? event->at.head : -1;
+    const size_t n = event->n_row * event->n_col, all[] = {0, edges->d};
+    const size_t writer = 1 + layer * (h + 1) + (is_head ? (size_t)head : h);
+    const float *base = kept(edges, edges->kept, event->at.site, layer, head);
+    float *to = now + (writer * edges->n + event->row0) * edges->d, *z;
+    enum attn_status status;
+
+    base += event->row0 * event->n_col;
+    if (!is_head) {
+        subtract(values, base, n, to);
+        return ATTN_OK;
+    }
+    const struct attn_linear map =
+        map_of_head(edges, outs + layer * h * edges->config->d_value * edges->d, (size_t)head);
+
+    ATTN_TRY(ATTN_ALLOC(z, n, err));
+    subtract(values, base, n, z);
+    status = multiply(&map, z, event->n_row, all, to, err);
+    attn_free(z);
     return status;
 }
 

@@ -46,7 +46,7 @@ struct attn_wiring {
     const struct attn_config *config;     /* borrowed */
     size_t n, d;                          /* positions; width of the stream */
     struct attn_node *writers, *readers;  /* own */
-    size_t n_writer, n_reader;
+    size_t n_writer, n_reader, n_edge;
     struct attn_capture *kept; /* owns; the streams of the base, and what it writes */
     /* [n_writer, n, d] owns; source minus base of what each writes, of heads before their scales
      * and the norm that follows them */
@@ -127,6 +127,21 @@ enum attn_status attn_wiring_run(struct attn_linear_args args, struct attn_pool 
 enum attn_status attn_wiring_back(const struct attn_wiring *edges, const struct attn_node *reader,
                                   const struct attn_trace_event *event, const float *x, float *dx,
                                   struct attn_error *err);
+
+/* Returns the reader that makes the tensor AT, or its gradient; of ln_final and resid_post, the
+ * logits. */
+const struct attn_node *attn_wiring_reader_at(const struct attn_wiring *edges,
+                                              const struct attn_location *at);
+
+/* Sets *OUTS, which the caller frees, to W_O of all layers, for attn_wiring_write. */
+enum attn_status attn_wiring_decode(const struct attn_wiring *edges, float **outs,
+                                    struct attn_error *err);
+
+/* Sets rows of NOW [n_writer, n, d] to what the head or the MLP of EVENT, z or mlp_out with VALUES,
+ * writes minus the same in the base, as deltas are. */
+enum attn_status attn_wiring_write(const struct attn_wiring *edges, const float *outs,
+                                   const struct attn_trace_event *event, const float *values,
+                                   float *now, struct attn_error *err);
 
 /* Appends an edit for each tensor of READER, by FUNCTION, which gets USER. */
 enum attn_status attn_wiring_edit(const struct attn_wiring *edges, const struct attn_node *reader,

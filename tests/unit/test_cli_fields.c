@@ -151,8 +151,9 @@ END_TEST
  * fine-tuned models adapter and with-adapter, of lens jacobian, fit, skip and first, of bench
  * lengths and clock, of the 13 commands with tables where and columns, and the pairs ablate with
  * heads and with estimate, help with json, and heads with shares, whose columns are the bars of its
- * map; path and norm of patch, and circuit with the options of all questions. */
-enum { MOST_NAMES = 222, MOST_PAIRS = 1386 };
+ * map; path and norm of patch, and circuit with the options of all questions,
+ * curve, select and random. */
+enum { MOST_NAMES = 225, MOST_PAIRS = 1389 };
 
 /* Whether a command before command N has the option NAME. */
 static bool is_known(size_t n, const char *name)

@@ -2414,6 +2414,10 @@ attn_circuit_args._fields_ = [
     ("method", c_int),
     ("n_point", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("curve", c_char_p),
+    ("is_by_score", c_bool),
+    ("n_random", c_size_t),
+    ("seed", c_uint64),
     ("kept_bytes", c_size_t),
 ]
 attn_collect_args._fields_ = [

@@ -200,8 +200,9 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
 
 
 def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
-            direction: str = "noise", method: str = "eap-ig", sort: str | None = None, limit: int = 0,
-            where: dict | None = None, columns=None, **options) -> Table:
+            direction: str = "noise", method: str = "eap-ig", curve=None, select: str = "greedy",
+            random: int | None = None, sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
+            **options) -> Table:
     """Which edges between the parts carry the difference of two texts.
 
     Scores each edge from what one part writes into the residual stream to one later part that reads it: input, heads
@@ -211,6 +212,10 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
 
     Scores are about the difference of these two texts, and straight lines through a model that is none: some are far
     off. They do not add up to 1. Edges that only work together show nothing alone.
+
+    With `curve` circuits are run: parts read the corrupted text, except through the edges of the circuit. A circuit
+    that keeps the answer of this pair is one of many; it does not say that the rest does nothing elsewhere. Compare it
+    with the column `random`.
 
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
@@ -224,6 +229,12 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
                 gains if it is clean (noise, restore)
     method      eap-ig[:N] (default): the mean gradient at N points (5) between both texts; eap: that of the text which
                 is patched, in five feeds
+    curve       run the circuits of so many edges, 10,20,50, or auto: 10, 20, 50, 100 ... and all. Prints how much of
+                the clean answer each keeps
+    select      of `curve`, which edges a circuit takes: greedy (default), from the logits on always the largest that
+                ends in what is there; top, the largest (greedy, top)
+    random      of `curve`, beside each circuit R of as many edges drawn from all, with the mean and the standard
+                deviation of what they keep; default: 10, and 0 is none
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
