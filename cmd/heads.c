@@ -30,7 +30,7 @@ static enum attn_status ask(struct question *question, struct attn_error *err);
 const struct command command_heads = {
     QUESTION_COMMAND(heads),
     .usage = "[OPTIONS] TEXT",
-    .ways = "--pairs, --probe induction, --items FILE",
+    .ways = "--pairs, --probe induction, --from-weights, --items FILE",
     .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
                 "  attn-cli heads -m fable --pairs --limit 3 \"The keys to the cabinet\"\n"
                 "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
@@ -47,12 +47,14 @@ static enum attn_status check(const struct question *question, struct attn_error
     const struct question_args *args = question->args;
     const struct attn_heads_args *how = question->how;
 
+    if (how->from_weights && prompt_is_given(&args->prompt))
+        return refuse(err, NULL, "`from_weights` reads no text, and one is given");
     if (how->has_probe + !!args->items.asked.items.path + prompt_is_given(&args->prompt) > 1)
         return refuse(err, NULL, "expected one of a text, `items` and `probe`, got more");
     if (how->has_probe && pair_find_given(&args->prompt))
         return refuse(err, NULL, "`%s` goes with a text, not with `probe`",
                       pair_find_given(&args->prompt));
-    if (!how->has_probe && !args->items.asked.items.path)
+    if (!how->has_probe && !how->from_weights && !args->items.asked.items.path)
         ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
     return question_check(question, err);
 }
@@ -103,7 +105,7 @@ static enum attn_status measure_heads(struct question *question, struct attn_err
 
     ATTN_TRY(check(question, err));
     question->unit = how->has_probe ? "probes" : NULL;
-    if (how->has_probe) {
+    if (how->has_probe || how->from_weights) {
         ATTN_TRY(question_begin_items(question, err));
         ATTN_TRY(question_open(question, err));
     } else {

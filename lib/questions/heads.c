@@ -61,6 +61,12 @@ static const struct attn_param param_rows[] = {
                "2309.17453). It does not say that the answer needs the distant keys: "
                "`attention sink:K:W` runs without them",
                .read = attn_head_sinks_read),
+    ATTN_PARAM(FLAG, "from_weights", NULL, struct attn_heads_args, from_weights,
+               "instead of a text, read the weights: sizes of the maps W_V W_O (ov) and W_Q W_K^T "
+               "(qk), and whether a head would copy the token that it reads (copying) or look at "
+               "the token that it is at (matching), -1 to 1, with the MLP of layer 0 before it "
+               "(mlp0: read this one above layer 0). Weights say what a head would do with what it "
+               "might meet; they do not say what it meets"),
     ATTN_PARAM(COUNT, "repeats", "N", struct attn_heads_args, probe.repeats,
                "repeat the tokens of `probe` induction N times; default: 2", .least = 2,
                .traits = ATTN_PARAM_NO_OPTION),
@@ -154,6 +160,11 @@ static const struct attn_param_rule rules[] = {
     {.given = "keep", .needs = "localize"},
     {.given = "measures|from|to|pattern|effect|threshold|by:layer", .excludes = "localize"},
     {.given = "threshold|shares|by:layer|localize", .excludes = "renormalize"},
+    {.given = "from_weights",
+     .excludes = "probe|sinks|measures|corrupted|pattern|from|to|renormalize|effect|pairs|by:layer|"
+                 "localize|tower|threshold|shares|items|target|target_id|foil|foil_id|at|metric|"
+                 "special|special_tokens|ablate|knockout|patch|steer|rescale|positions|attention|"
+                 "mask|key_mask|compute"},
     {.given = "sinks", .excludes = "pairs|by:layer|localize|renormalize|tower"},
     {.given = "shares", .excludes = "pairs|by:layer|localize"},
     {.given = "runs", .needs = "probe"},
@@ -169,7 +180,7 @@ static const struct attn_param_rule rules[] = {
 
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
-static const struct attn_procedure procedure;
+static const struct attn_procedure *choose_procedure(const void *given);
 
 const struct attn_question attn_question_heads = {
     .name = "heads",
@@ -208,7 +219,7 @@ const struct attn_question attn_question_heads = {
         "more there: a run for each head and text.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_heads_args, .size = sizeof(struct attn_heads_args)),
-    .procedure = &procedure,
+    .choose = choose_procedure,
 };
 
 /* --- One text --------------------------------------------------------------------------------- */
@@ -653,6 +664,13 @@ static const struct attn_procedure procedure = {
     .release = release,
 };
 
+static const struct attn_procedure *choose_procedure(const void *given)
+{
+    const struct attn_heads_args *args = given;
+
+    return args->from_weights ? &attn_head_weights_procedure : &procedure;
+}
+
 /* Returns true if the items of ARGS can be run in packs: no item needs a run of its own. */
 static bool is_packed(const struct attn_heads_args *args, const struct attn_host *host)
 {
@@ -703,6 +721,8 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     if (!call->host || !call->request || !call->table)
         return attn_procedure_perform(&procedure, call, err);
     ATTN_TRY(attn_error_at(attn_options_read(call->given, &args, err), ATTN_STAGE_OPTIONS, err));
+    if (args.from_weights)
+        return attn_procedure_perform(&attn_head_weights_procedure, call, err);
     status = perform_with(call, &args, &probes, err);
     attn_probes_release(&probes);
     return status;

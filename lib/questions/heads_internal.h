@@ -155,6 +155,10 @@ void attn_head_effects_read(const char *list, unsigned *effects, char *rest);
 enum attn_status attn_head_effects_check(const struct attn_heads_args *args,
                                          struct attn_error *err);
 
+/* --- From weights (heads_weights.c) ----------------------------------------------------------- */
+
+extern const struct attn_procedure attn_head_weights_procedure;
+
 /* --- Probes (heads_probe.c) ------------------------------------------------------------------- */
 
 enum { ATTN_NEEDLE_LENGTH = 8 }; /* tokens that come again */

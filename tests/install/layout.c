@@ -1229,6 +1229,7 @@ static const struct {
     {"    needle_depth", offsetof(struct attn_heads_args, needle_depth)},
     {"    n_sink", offsetof(struct attn_heads_args, n_sink)},
     {"    n_near", offsetof(struct attn_heads_args, n_near)},
+    {"    from_weights", offsetof(struct attn_heads_args, from_weights)},
     {"attn_attention_args", sizeof(struct attn_attention_args)},
     {"    kind", offsetof(struct attn_attention_args, kind)},
     {"    mask", offsetof(struct attn_attention_args, mask)},

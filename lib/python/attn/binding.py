@@ -2572,6 +2572,7 @@ attn_heads_args._fields_ = [
     ("needle_depth", c_double),
     ("n_sink", c_size_t),
     ("n_near", c_size_t),
+    ("from_weights", c_bool),
 ]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),

@@ -309,12 +309,12 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
     return ask("examples", self, text, locals())
 
 
-def heads(self: Model, text=None, *, heads=None, probe: str = "induction", sinks=None, repeats: int = 0, seed: int = 0,
-          runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None, to=None, renormalize: bool = False,
-          effect: bool = False, by: str = "head", localize: bool = False, keep: int = 0, tower: str = "text",
-          threshold: float = 0, shares: bool = False, target=None, foil=None, at=None, metric: str = "auto",
-          drop_sinks: float = 0, sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
-          **options) -> Table:
+def heads(self: Model, text=None, *, heads=None, probe: str = "induction", sinks=None, from_weights: bool = False,
+          repeats: int = 0, seed: int = 0, runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None,
+          to=None, renormalize: bool = False, effect: bool = False, by: str = "head", localize: bool = False,
+          keep: int = 0, tower: str = "text", threshold: float = 0, shares: bool = False, target=None, foil=None,
+          at=None, metric: str = "auto", drop_sinks: float = 0, sort: str | None = None, limit: int = 0,
+          where: dict | None = None, columns=None, **options) -> Table:
     """Where each head looks, and what type of head it is.
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
@@ -353,6 +353,10 @@ def heads(self: Model, text=None, *, heads=None, probe: str = "induction", sinks
                 that are neither these nor less than W away, mean over the rows that have such keys. 4:64 is usual (Xiao
                 et al. 2309.17453). It does not say that the answer needs the distant keys: `attention sink:K:W` runs
                 without them
+    from_weights instead of a text, read the weights: sizes of the maps W_V W_O (ov) and W_Q W_K^T (qk), and whether a
+                head would copy the token that it reads (copying) or look at the token that it is at (matching), -1 to
+                1, with the MLP of layer 0 before it (mlp0: read this one above layer 0). Weights say what a head would
+                do with what it might meet; they do not say what it meets
     repeats     repeat the tokens of `probe` induction N times; default: 2
     seed        of the tokens of `probe`
     runs        make N probes with consecutive seeds, and print means and standard deviations

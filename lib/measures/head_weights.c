@@ -1,0 +1,500 @@
+/* head_weights.c - see head_weights.h. The vocabulary is met once, not once a head: (W_O W_U)(W_E
+ * W_V) = W_O (W_U W_E) W_V. The products of a part of the vocabulary are float32, as in a run; the
+ * parts are added in double precision, in the order of the tokens. */
+#include "measures/head_weights.h"
+
+#include "base/decompose.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "base/thread.h"
+#include "forward/session_internal.h"
+#include "kernels/kernels.h"
+#include "model/config_internal.h"
+#include "model/elements.h"
+#include "model/model_internal.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- Folding ---------------------------------------------------------------------------------- */
+
+enum attn_status attn_head_weights_check(const struct attn_model *model, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(model);
+    const char *why = config->is_encoder                                 ? "it is an encoder"
+                      : config->stack.has_encoder || config->is_cross[0] ? "it reads a source"
+                      : config->norm_place == ATTN_NORM_SUM ? "its norms come after the sums"
+                      : config->output != ATTN_OUTPUT_TIED && config->output != ATTN_OUTPUT_OWN
+                          ? "it has no output matrix"
+                      : config->d_embed != config->d_model || config->has_output_map
+                          ? "its embedding is not as wide as its stream"
+                      : !config->has_projections || !config->has_out_proj ? "its heads have no maps"
+                                                                          : NULL;
+
+    return why ? attn_error_set(err, ATTN_INVALID, "'%s' has no heads to read from weights: %s",
+                                attn_quote_string(attn_model_name(model)).text, why)
+               : ATTN_OK;
+}
+
+/* Reads N factors of NORM, from number FIRST on; ones if it has none. */
+static void read_factors(const struct attn_config *config, const struct attn_norm_weights *norm,
+                         size_t first, size_t n, double *factors)
+{
+    const double one = attn_norm_adds_one(config->norm) ? 1 : 0;
+
+    if (norm->w.data)
+        attn_vector_elements(&norm->w, first, n, factors);
+    for (size_t i = 0; i < n; i++)
+        factors[i] = norm->w.data ? factors[i] + one : 1;
+}
+
+/* Multiplies each row of X [D, n] by its factor, and subtracts from each column its mean if NORM
+ * does so to what it normalizes. */
+static void fold_rows(const struct attn_config *config, const struct attn_norm_weights *norm,
+                      const double *factors, double *x, size_t n)
+{
+    const size_t d = config->d_model;
+    const bool has_mean = norm->w.data && attn_config_norms_mean(config) != norm->is_other;
+
+    for (size_t i = 0; i < d * n; i++)
+        x[i] *= factors[i / n];
+    for (size_t j = 0; j < n && has_mean; j++) {
+        double mean = 0;
+
+        for (size_t i = 0; i < d; i++)
+            mean += x[i * n + j] / (double)d;
+        for (size_t i = 0; i < d; i++)
+            x[i * n + j] -= mean;
+    }
+}
+
+/* One of the maps from the stream, and where its heads go. */
+struct reading {
+    const struct attn_linear *map;       /* [D, n * width] */
+    const struct attn_norm_weights *own; /* the norm of its results; or NULL */
+    size_t n, width;
+    double *heads; /* [n, D, width] */
+};
+
+/* Reads the heads of R. ROWS is scratch [D, n * width], FACTORS of the norm before the layer. */
+static void read_map(const struct attn_config *config, const struct attn_norm_weights *norm,
+                     const double *factors, const struct reading *r, double *rows)
+{
+    const size_t d = config->d_model, n = r->n * r->width;
+    const bool is_shared = r->own && r->own->w.n == r->width;
+
+    attn_matrix_rows(&r->map->weight, 0, d, rows);
+    fold_rows(config, norm, factors, rows, n);
+    for (size_t head = 0; head < r->n; head++)
+        for (size_t j = 0; j < r->width; j++) {
+            double own = 1;
+
+            if (r->own)
+                read_factors(config, r->own, is_shared ? j : head * r->width + j, 1, &own);
+            for (size_t i = 0; i < d; i++)
+                r->heads[(head * d + i) * r->width + j] = rows[i * n + head * r->width + j] * own;
+        }
+}
+
+enum attn_status attn_layer_factors_read(const struct attn_model *model,
+                                         const struct attn_location *at,
+                                         struct attn_layer_factors *factors, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(model);
+    const struct attn_block_weights *block = attn_block_at(&model->weights, at);
+    const size_t d = config->d_model, e = config->d_head, ev = config->d_value;
+    const size_t n = config->n_head, n_kv = config->n_kv_head, widest = n * (e > ev ? e : ev);
+    double *rows, *of_norm;
+
+    *factors = (struct attn_layer_factors){
+        .d_model = d, .n_head = n, .n_kv_head = n_kv, .d_head = e, .d_value = ev};
+    ATTN_TRY(ATTN_ALLOC(factors->q, n * d * e, err));
+    ATTN_TRY(ATTN_ALLOC(factors->k, n_kv * d * e, err));
+    ATTN_TRY(ATTN_ALLOC(factors->v, n_kv * d * ev, err));
+    ATTN_TRY(ATTN_ALLOC(factors->out, n * ev * d, err));
+    ATTN_TRY(ATTN_ALLOC(rows, d * (widest + 1), err));
+    const struct reading readings[] = {{&block->q, &block->q_norm, n, e, factors->q},
+                                       {&block->k, &block->k_norm, n_kv, e, factors->k},
+                                       {&block->v, NULL, n_kv, ev, factors->v}};
+
+    of_norm = rows + d * widest;
+    read_factors(config, &block->ln1, 0, d, of_norm);
+    for (size_t i = 0; i < sizeof readings / sizeof *readings; i++)
+        read_map(config, &block->ln1, of_norm, &readings[i], rows);
+    attn_matrix_rows(&block->out.weight, 0, n * ev, factors->out);
+    read_factors(config, &block->ln1_post, 0, d, of_norm);
+    for (size_t i = 0; i < n * ev * d; i++)
+        factors->out[i] *= of_norm[i % d];
+    attn_free(rows);
+    return ATTN_OK;
+}
+
+void attn_layer_factors_release(struct attn_layer_factors *factors)
+{
+    attn_free(factors->q);
+    attn_free(factors->k);
+    attn_free(factors->v);
+    attn_free(factors->out);
+}
+
+/* --- The vocabulary --------------------------------------------------------------------------- */
+
+enum { TOKENS = 512 };                 /* of a part of the vocabulary */
+enum { PLAIN, MLP0, UNEMBED, N_ROWS }; /* the rows of a part */
+enum { N_PRODUCT = 2 * ATTN_N_VOCABULARY };
+
+/* A part of the vocabulary, and its sums. */
+struct meeting {
+    const struct attn_model *model;
+    struct attn_vocabulary_products *products;
+    struct attn_session *session; /* owns; layer 0 without attention */
+    struct attn_gemm_engine engine;
+    size_t d, first, n;       /* tokens first to first + n - 1 */
+    bool is_scaled, has_mean; /* the norm before a layer; it subtracts the mean */
+    float *rows[N_ROWS];      /* [TOKENS, D] own; what meets */
+    float *turned[N_ROWS];    /* [D, TOKENS] own; the same */
+    float *parts[N_PRODUCT];  /* [D, D] own; what the part adds */
+    float **scratch;          /* [threads] owns, and its buffers lie behind each other */
+    double *columns;          /* [TOKENS, D] owns; of W_U */
+    double *factors;          /* [D] owns; of the final norm */
+    double *sums[N_ROWS];     /* [D] own; over all tokens */
+};
+
+/* Returns the product of the whole vocabulary that part number I adds to. */
+static double *product_of(const struct meeting *m, int i)
+{
+    return (i < ATTN_N_VOCABULARY ? m->products->copying
+                                  : m->products->matching)[i % ATTN_N_VOCABULARY];
+}
+
+/* Copies the rows after layer 0 (attn_trace_fn). */
+static enum attn_status keep_rows(void *user, const struct attn_trace_event *event,
+                                  struct attn_error *err)
+{
+    const struct meeting *m = user;
+
+    (void)err;
+    for (size_t r = 0; r < event->n_row; r++)
+        memcpy(m->rows[MLP0] + (event->row0 + r) * m->d, event->data + r * event->ld,
+               m->d * sizeof(float));
+    return ATTN_OK;
+}
+
+static void read_column(const struct meeting *m, size_t token, double *u)
+{
+    const struct attn_weights *weights = &m->model->weights;
+
+    attn_matrix_column(&weights->unembed.weight, token, u);
+    fold_rows(attn_model_config(m->model), &weights->ln_final, m->factors, u, 1);
+}
+
+/* Finishes the rows of token number TASK of the part (attn_task_fn). */
+static void finish_token(void *context, size_t task, int worker)
+{
+    const struct meeting *m = context;
+    float *later = m->rows[MLP0] + task * m->d;
+    double *column = m->columns + task * m->d, mean = 0, square = 0, scale;
+
+    (void)worker;
+    for (size_t i = 0; i < m->d && m->has_mean; i++)
+        mean += (double)later[i] / (double)m->d;
+    for (size_t i = 0; i < m->d; i++)
+        square += ((double)later[i] - mean) * ((double)later[i] - mean) / (double)m->d;
+    scale = m->is_scaled ? sqrt(square + (double)attn_model_config(m->model)->norm_eps) : 1;
+    read_column(m, m->first + task, column);
+    for (size_t i = 0; i < m->d; i++) {
+        later[i] = (float)((double)later[i] / scale);
+        m->rows[UNEMBED][task * m->d + i] = (float)column[i];
+    }
+    for (int k = 0; k < N_ROWS; k++)
+        for (size_t i = 0; i < m->d; i++)
+            m->turned[k][i * TOKENS + task] = m->rows[k][task * m->d + i];
+}
+
+/* Adds component TASK of the part to the sums (attn_task_fn). */
+static void add_row(void *context, size_t task, int worker)
+{
+    const struct meeting *m = context;
+
+    (void)worker;
+    for (int k = 0; k < N_PRODUCT; k++) {
+        const float *part = m->parts[k] + task * m->d;
+        double *product = product_of(m, k) + task * m->d;
+
+        for (size_t j = 0; j < m->d; j++)
+            product[j] += (double)part[j];
+    }
+    for (int k = 0; k < N_ROWS; k++)
+        for (size_t t = 0; t < m->n; t++)
+            m->sums[k][task] += (double)m->turned[k][task * TOKENS + t];
+}
+
+static enum attn_status meet_part(struct meeting *m, struct attn_pool *pool, struct attn_error *err)
+{
+    const struct attn_location start = {.layer = 0};
+    struct attn_linear maps[ATTN_N_VOCABULARY];
+    struct attn_linear_args args[N_PRODUCT];
+    int32_t ids[TOKENS];
+
+    for (size_t t = 0; t < m->n; t++)
+        ids[t] = (int32_t)(m->first + t);
+    ATTN_TRY(attn_model_embed(m->model, ids, m->n, m->rows[PLAIN], err));
+    attn_session_reset(m->session);
+    ATTN_TRY(attn_session_feed_layer(m->session, &start, m->rows[PLAIN], NULL, m->n, err));
+    attn_pool_run(pool, m->n, finish_token, m);
+    for (int which = 0; which < ATTN_N_VOCABULARY; which++)
+        maps[which] = (struct attn_linear){.weight = {.data = m->rows[which],
+                                                      .dtype = ATTN_DTYPE_F32,
+                                                      .n_row = m->n,
+                                                      .n_col = m->d,
+                                                      .row_stride = m->d,
+                                                      .col_stride = 1,
+                                                      .group = m->d}};
+    for (int k = 0; k < N_PRODUCT; k++)
+        args[k] = (struct attn_linear_args){
+            .linear = &maps[k % ATTN_N_VOCABULARY],
+            .engine = &m->engine,
+            .scratch = m->scratch,
+            .x = m->turned[k < ATTN_N_VOCABULARY ? UNEMBED : k % ATTN_N_VOCABULARY],
+            .ldx = TOKENS,
+            .n_row = m->d,
+            .y = m->parts[k],
+            .ldy = m->d,
+            .last_col = m->d};
+    attn_linear_run(args, N_PRODUCT, pool);
+    attn_pool_run(pool, m->d, add_row, m);
+    return ATTN_OK;
+}
+
+/* Subtracts the mean of W_U over the N tokens. */
+static void subtract_mean(const struct meeting *m, size_t n)
+{
+    for (int which = 0; which < ATTN_N_VOCABULARY; which++)
+        for (size_t i = 0; i < m->d * m->d; i++)
+            m->products->copying[which][i] -=
+                m->sums[UNEMBED][i / m->d] / (double)n * m->sums[which][i % m->d];
+}
+
+/* Allocates the buffers of the products. */
+static enum attn_status begin_products(struct meeting *m, const struct attn_pool *pool,
+                                       struct attn_error *err)
+{
+    const struct attn_linear map = {
+        .weight = {
+            .n_row = TOKENS, .n_col = m->d, .row_stride = m->d, .col_stride = 1, .group = m->d}};
+    const size_t n_thread = (size_t)attn_pool_n_thread(pool);
+    const size_t n_scratch = (attn_linear_scratch(&map) + 15) / 16 * 16; /* keeps them aligned */
+
+    for (int k = 0; k < N_PRODUCT; k++)
+        ATTN_TRY(ATTN_ALLOC(m->parts[k], m->d * m->d, err));
+    for (int which = 0; which < ATTN_N_VOCABULARY; which++) {
+        ATTN_TRY(ATTN_ALLOC(m->products->copying[which], m->d * m->d, err));
+        ATTN_TRY(ATTN_ALLOC(m->products->matching[which], m->d * m->d, err));
+    }
+    ATTN_TRY(ATTN_ALLOC(m->scratch, n_thread, err));
+    ATTN_TRY(ATTN_ALLOC(m->scratch[0], n_thread * n_scratch, err));
+    for (size_t i = 1; i < n_thread; i++)
+        m->scratch[i] = m->scratch[0] + i * n_scratch;
+    m->engine = attn_gemm_engine_start(ATTN_GEMM_AUTO, ATTN_ISA_BEST, 1e12);
+    return ATTN_OK;
+}
+
+/* Creates the session that adds the MLP of layer 0 to rows, and the memory. */
+static enum attn_status begin_meeting(struct meeting *m, const struct attn_trace *trace,
+                                      struct attn_pool *pool, const volatile sig_atomic_t *cancel,
+                                      struct attn_error *err)
+{
+    struct attn_edit off = ATTN_EDIT_DEFAULT;
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    for (int k = 0; k < N_ROWS; k++) {
+        ATTN_TRY(ATTN_ALLOC(m->rows[k], TOKENS * m->d, err));
+        ATTN_TRY(ATTN_ALLOC(m->turned[k], TOKENS * m->d, err));
+        ATTN_TRY(ATTN_ALLOC(m->sums[k], m->d, err));
+    }
+    ATTN_TRY(ATTN_ALLOC(m->columns, TOKENS * m->d, err));
+    ATTN_TRY(ATTN_ALLOC(m->factors, m->d, err));
+    ATTN_TRY(begin_products(m, pool, err));
+    off.at = (struct attn_location){.site = ATTN_SITE_ATTN_OUT, .layer = 0};
+    options.n_max =
+        attn_model_config(m->model)->n_ctx < TOKENS ? attn_model_config(m->model)->n_ctx : TOKENS;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.pool = pool;
+    options.trace = trace;
+    options.edits = &off;
+    options.n_edit = 1;
+    options.cancel = cancel;
+    options.needs_float32 = true;
+    return attn_session_create(m->model, &options, &m->session, err);
+}
+
+static enum attn_status meet_all(struct meeting *m, struct attn_pool *pool,
+                                 const volatile sig_atomic_t *cancel, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(m->model);
+    const size_t n = config->n_token < config->n_vocab ? config->n_token : config->n_vocab;
+    const size_t n_part = config->n_ctx < TOKENS ? config->n_ctx : TOKENS;
+
+    read_factors(config, &m->model->weights.ln_final, 0, m->d, m->factors);
+    for (m->first = 0; m->first < n; m->first += m->n) {
+        m->n = n - m->first < n_part ? n - m->first : n_part;
+        ATTN_TRY(meet_part(m, pool, err));
+        if (attn_is_canceled(cancel))
+            return attn_error_set(err, ATTN_CANCELED, "canceled");
+    }
+    subtract_mean(m, n);
+    return ATTN_OK;
+}
+
+static void release_meeting(struct meeting *m)
+{
+    attn_session_free(m->session);
+    for (int k = 0; k < N_ROWS; k++) {
+        attn_free(m->rows[k]);
+        attn_free(m->turned[k]);
+        attn_free(m->sums[k]);
+    }
+    for (int k = 0; k < N_PRODUCT; k++)
+        attn_free(m->parts[k]);
+    if (m->scratch)
+        attn_free(m->scratch[0]);
+    attn_free(m->scratch);
+    attn_free(m->columns);
+    attn_free(m->factors);
+}
+
+enum attn_status attn_vocabulary_products_find(const struct attn_model *model,
+                                               struct attn_pool *pool,
+                                               const volatile sig_atomic_t *cancel,
+                                               struct attn_vocabulary_products *products,
+                                               struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(model);
+    const struct attn_location last = {.layer = (int)config->n_layer - 1};
+    const struct attn_norm_weights *norm = &attn_block_at(&model->weights, &last)->ln1;
+    const struct attn_dims dims = attn_config_dims(config, TOKENS);
+    struct attn_selection *selection;
+    struct meeting m = {.model = model,
+                        .products = products,
+                        .d = config->d_model,
+                        .is_scaled = norm->w.data != NULL,
+                        .has_mean = attn_config_norms_mean(config) != norm->is_other};
+    enum attn_status status;
+
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    const struct attn_trace trace = {.selection = selection, .on_event = keep_rows, .user = &m};
+
+    status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_RESID_POST), err);
+    if (status == ATTN_OK)
+        status = attn_selection_set_layers(selection, "0", err);
+    if (status == ATTN_OK)
+        status = begin_meeting(&m, &trace, pool, cancel, err);
+    if (status == ATTN_OK)
+        status = meet_all(&m, pool, cancel, err);
+    release_meeting(&m);
+    attn_selection_free(selection);
+    return status;
+}
+
+void attn_vocabulary_products_release(struct attn_vocabulary_products *products)
+{
+    for (int which = 0; which < ATTN_N_VOCABULARY; which++) {
+        attn_free(products->copying[which]);
+        attn_free(products->matching[which]);
+    }
+}
+
+/* --- A head ----------------------------------------------------------------------------------- */
+
+/* C [m, n] = A [m, k] B [k, n]. */
+static void multiply(const double *a, const double *b, size_t m, size_t k, size_t n, double *c)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+
+    memset(c, 0, m * n * sizeof *c);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < k; j++)
+            kernels->add_product(1, a[i * k + j], b + j * n, n, c + i * n);
+}
+
+/* B [n, m] = A^T, of A [m, n]. */
+static void turn(const double *a, size_t m, size_t n, double *b)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++)
+            b[j * m + i] = a[i * n + j];
+}
+
+/* Returns the sizes of A B^T for A and B [d, n], which are overwritten. SCRATCH [3 n n + 2 n]. */
+static struct attn_map_sizes sizes_of(double *a, double *b, size_t d, size_t n, double *scratch)
+{
+    double *ra = scratch, *rb = ra + n * n, *k = rb + n * n, *s = k + n * n, sum = 0;
+    struct attn_map_sizes sizes;
+
+    attn_qr(a, d, n, s);
+    attn_qr_triangle(a, d, n, ra);
+    attn_qr(b, d, n, s);
+    attn_qr_triangle(b, d, n, k);
+    turn(k, n, n, rb);
+    multiply(ra, rb, n, n, n, k);
+    attn_svd(k, n, s, NULL, NULL);
+    for (size_t i = 0; i < n; i++)
+        sum += s[i] * s[i];
+    sizes.norm = sqrt(sum);
+    sizes.top = s[0];
+    sizes.rank = sum / (s[0] * s[0]);
+    return sizes;
+}
+
+/* Returns sum Re l / sum |l| over the eigenvalues l of L P R, for L [n, d], P [d, d] and R [d, n].
+ * SCRATCH [d n + n n + 2 n]. */
+static double share_of(const double *left, const double *p, const double *right, size_t d, size_t n,
+                       double *scratch)
+{
+    double *lp = scratch, *k = lp + d * n, *real = k + n * n, *imaginary = real + n;
+    double sum = 0, size = 0;
+
+    multiply(left, p, n, d, d, lp);
+    multiply(lp, right, n, d, n, k);
+    if (!attn_eigenvalues(k, n, real, imaginary))
+        return (double)NAN;
+    for (size_t i = 0; i < n; i++) {
+        sum += real[i];
+        size += sqrt(real[i] * real[i] + imaginary[i] * imaginary[i]);
+    }
+    return sum / size;
+}
+
+size_t attn_head_numbers_scratch(const struct attn_layer_factors *factors)
+{
+    const size_t n = factors->d_head > factors->d_value ? factors->d_head : factors->d_value;
+
+    return 3 * factors->d_model * n + 3 * n * n + 2 * n;
+}
+
+void attn_head_numbers_find(const struct attn_layer_factors *factors,
+                            const struct attn_vocabulary_products *products, size_t head,
+                            double *scratch, struct attn_head_numbers *numbers)
+{
+    const size_t d = factors->d_model, e = factors->d_head, ev = factors->d_value;
+    const size_t key_head = head / (factors->n_head / factors->n_kv_head);
+    const double *q = factors->q + head * d * e, *k = factors->k + key_head * d * e;
+    const double *v = factors->v + key_head * d * ev, *out = factors->out + head * ev * d;
+    const size_t widest = d * (e > ev ? e : ev);
+    double *a = scratch, *b = a + widest, *rest = b + widest;
+
+    memcpy(a, v, d * ev * sizeof *a);
+    turn(out, ev, d, b);
+    numbers->ov = sizes_of(a, b, d, ev, rest);
+    memcpy(a, q, d * e * sizeof *a);
+    memcpy(b, k, d * e * sizeof *b);
+    numbers->qk = sizes_of(a, b, d, e, rest);
+    turn(k, d, e, a);
+    for (int which = 0; which < ATTN_N_VOCABULARY; which++) {
+        numbers->copying[which] = share_of(out, products->copying[which], v, d, ev, b);
+        numbers->matching[which] = share_of(a, products->matching[which], q, d, e, b);
+    }
+}
