@@ -318,7 +318,9 @@ static enum attn_status begin_meeting(struct meeting *m, const struct attn_trace
     ATTN_TRY(ATTN_ALLOC(m->columns, TOKENS * m->d, err));
     ATTN_TRY(ATTN_ALLOC(m->factors, m->d, err));
     ATTN_TRY(begin_products(m, pool, err));
-    off.at = (struct attn_location){.site = ATTN_SITE_ATTN_OUT, .layer = 0};
+    off.at.layer = 0;
+    off.at.site = attn_config_is_mixer(attn_model_config(m->model), 0) ? ATTN_SITE_MIXER_OUT
+                                                                       : ATTN_SITE_ATTN_OUT;
     options.n_max =
         attn_model_config(m->model)->n_ctx < TOKENS ? attn_model_config(m->model)->n_ctx : TOKENS;
     options.cache = ATTN_CACHE_ONE_LAYER;
