@@ -123,6 +123,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (is_estimated && how->site && strcmp(how->site, "mlp_post") == 0)
         choose_neurons(question->call, args);
     ATTN_TRY(question_check(question, err));
+    if (how->path && tables_have_pictures(&args->tables))
+        return refuse(err, "--csv and --json write them", "`path`: edges cannot be drawn");
     how->places = args->places.items;
     how->n_place = args->places.n;
     ATTN_TRY(read_pair(question, how, err));
