@@ -17,11 +17,19 @@
  *     S = decay S;  S = S + k (beta (v - S^T k))^T;  z = S^T q        S [dk, dv] is 0 at first
  *     mixer_out = (w * rms(z) * silu(n W_gate)) W_out
  *
+ *     ATTN_MIXER_MAMBA2 (Dao and Gu 2405.21060); head h uses group h / (Hm / G)
+ *     v, k, q = act(conv(n W_in))                    called x, B and C
+ *     beta = softplus(n W_decay + dt_bias), clipped  the time step
+ *     decay = exp(-exp(A_log) beta)
+ *     S = decay S + k (beta v)^T;  z = S^T q + D v
+ *     mixer_out = (w * rms(z * silu(n W_gate))) W_out   rms over the heads of a group
+ *
  * mixing is the matrix whose product with v is z:
  *
  *     CONV   q_i[c] w[c, d] k_{i-d}[c] at distance d, for each channel c
  *     DELTA  r = q_i; for j = i .. 0: mixing[i, j] = beta_j (r . k_j),
  *            r = decay_j (r - beta_j (r . k_j) k_j)
+ *     MAMBA2 the same with r = decay_j r, and D is added to mixing[i, i]
  *
  * The state of a layer is the last K - 1 inputs of its convolution, and S. Rows are computed one
  * after the other, whether they are fed at once or in parts, so both give the same bits.
@@ -174,14 +182,43 @@ static void normalize(const float *x, size_t n, double factor, float *y)
         y[i] = (float)((double)x[i] * (factor / sqrt(sum + 1e-6)));
 }
 
+/* The offsets of q, k and v of head H in a row of the convolution. */
+struct channels {
+    size_t q, k, v;
+};
+
+static struct channels channels_of(const struct mixing *mixing, size_t h)
+{
+    const struct attn_mixer_dims *c = mixing->dims;
+    const size_t shared = c->n_head / c->n_key_head, head = h / shared;
+    const size_t d_keys = c->n_key_head * c->d_key, d_values = c->n_head * c->d_value;
+    const size_t at_head = head * (2 * c->d_key + shared * c->d_value);
+
+    if (mixing->f->model->config.mixes_by_head)
+        return (struct channels){at_head, at_head + c->d_key,
+                                 at_head + 2 * c->d_key + h % shared * c->d_value};
+    if (c->kind == ATTN_MIXER_MAMBA2)
+        return (struct channels){d_values + d_keys + head * c->d_key, d_values + head * c->d_key,
+                                 h * c->d_value};
+    return (struct channels){head * c->d_key, d_keys + head * c->d_key,
+                             2 * d_keys + h * c->d_value};
+}
+
+/* Returns the place of q and k of head H in ROW. */
+static size_t query_at(const struct mixing *mixing, size_t row, size_t h)
+{
+    const size_t n = attn_mixer_n_query_head(mixing->dims);
+
+    return (row * n + h * n / mixing->dims->n_head) * mixing->dims->d_key;
+}
+
 /* Computes q, k and v of some rows. */
 static void run_delta_rows(void *context, size_t task, int worker)
 {
     const struct mixing *mixing = context;
     const struct attn_mixer_rows *rows = &mixing->f->mixer;
     const struct attn_mixer_dims *c = mixing->dims;
-    const size_t d = attn_mixer_d_conv(c), d_keys = c->n_key_head * c->d_key;
-    const size_t d_values = c->n_head * c->d_value, shared = c->n_head / c->n_key_head;
+    const size_t d = attn_mixer_d_conv(c), dk = c->d_key, dv = c->d_value;
     const float *x = rows->in + mixing->first * d;
 
     (void)worker;
@@ -192,26 +229,38 @@ static void run_delta_rows(void *context, size_t task, int worker)
         convolve(mixing, x, t, d, y);
         mixing->f->engine.kernels->activate(mixing->f->activation, y, d);
         for (size_t h = 0; h < c->n_head; h++) {
-            const size_t to = (row * c->n_head + h) * c->d_key, from = h / shared * c->d_key;
+            const struct channels from = channels_of(mixing, h);
+            const size_t to = query_at(mixing, row, h);
 
-            normalize(y + from, c->d_key, 1 / sqrt((double)c->d_key), rows->q + to);
-            normalize(y + d_keys + from, c->d_key, 1, rows->k + to);
+            memcpy(rows->v + (row * c->n_head + h) * dv, y + from.v, dv * sizeof *y);
+            if (c->kind == ATTN_MIXER_MAMBA2) {
+                memcpy(rows->q + to, y + from.q, dk * sizeof *y);
+                memcpy(rows->k + to, y + from.k, dk * sizeof *y);
+                continue;
+            }
+            normalize(y + from.q, dk, 1 / sqrt((double)dk), rows->q + to);
+            normalize(y + from.k, dk, 1, rows->k + to);
         }
-        memcpy(rows->v + row * d_values, y + 2 * d_keys, d_values * sizeof *y);
     }
 }
 
 /* Makes beta and the decay of all rows of the products with their weights. */
 static void finish_factors(const struct attn_forward *f, const struct attn_mixer_weights *w)
 {
+    const struct attn_config *config = &f->model->config;
     const float *a_log = w->decay.data, *dt_bias = w->dt_bias.data;
     const size_t n_head = f->dims.mixer->n_head;
 
     for (size_t i = 0; i < f->feed.n_row * n_head; i++) {
         const double x = (double)f->mixer.decay[i] + (double)dt_bias[i % n_head];
-        const double softplus = (x > 0 ? x : 0) + attn_log1p(attn_exp(-fabs(x)));
+        double softplus = (x > 0 ? x : 0) + attn_log1p(attn_exp(-fabs(x)));
 
-        f->mixer.beta[i] = (float)(1 / (1 + attn_exp(-(double)f->mixer.beta[i])));
+        if (f->dims.mixer->kind == ATTN_MIXER_MAMBA2) {
+            softplus = fmin(fmax(softplus, config->step_least), config->step_most);
+            f->mixer.beta[i] = (float)softplus;
+        } else {
+            f->mixer.beta[i] = (float)(1 / (1 + attn_exp(-(double)f->mixer.beta[i])));
+        }
         f->mixer.decay[i] = (float)attn_exp(-attn_exp((double)a_log[i % n_head]) * softplus);
     }
 }
@@ -224,44 +273,64 @@ static void run_delta_head(void *context, size_t h, int worker)
     const struct attn_kernels *kernels = mixing->f->engine.kernels;
     const size_t n_head = mixing->dims->n_head, dk = mixing->dims->d_key,
                  dv = mixing->dims->d_value;
+    const bool is_delta = mixing->dims->kind == ATTN_MIXER_DELTA;
+    const float *skip = mixing->w->skip.data;
     float *s = mixing->s + h * dk * dv;
 
     (void)worker;
     for (size_t t = 0; t < mixing->n_row; t++) {
-        const size_t at = (mixing->first + t) * n_head + h;
-        const float *k = rows->k + at * dk, *v = rows->v + at * dv;
+        const size_t row = mixing->first + t, at = row * n_head + h;
+        const float *k = rows->k + query_at(mixing, row, h), *v = rows->v + at * dv;
         float *z = rows->z + at * dv;
 
         kernels->scale(s, rows->decay[at], dk * dv, s);
-        kernels->multiply_row(k, dk, s, dv, z);
+        if (is_delta)
+            kernels->multiply_row(k, dk, s, dv, z);
         for (size_t i = 0; i < dv; i++)
-            z[i] = rows->beta[at] * (v[i] - z[i]);
+            z[i] = rows->beta[at] * (is_delta ? v[i] - z[i] : v[i]);
         kernels->add_outer(k, dk, z, dv, s);
-        kernels->multiply_row(rows->q + at * dk, dk, s, dv, z);
+        kernels->multiply_row(rows->q + query_at(mixing, row, h), dk, s, dv, z);
+        for (size_t i = 0; skip && i < dv; i++)
+            z[i] += skip[h] * v[i];
     }
 }
 
-/* Makes the gate of all rows the input of the output map: the gated norm of z. */
+/* Divides X [n] by its length over sqrt(n), and multiplies it by W. */
+static void run_norm(const struct attn_forward *f, const float *w, size_t n, float *x)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (double)x[i] * (double)x[i];
+    sum = 1 / sqrt(sum / (double)n + (double)f->model->config.norm_eps);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)((double)x[i] * sum * (double)w[i]);
+}
+
+/* Makes the gate of all rows the input of the output map: z times the activated gate, and the norm
+ * of z before, or of the product. */
 static void run_gated_norm(void *context, size_t task, int worker)
 {
     const struct mixing *mixing = context;
     const struct attn_forward *f = mixing->f;
-    const size_t n_head = mixing->dims->n_head, dv = mixing->dims->d_value;
+    const struct attn_mixer_dims *c = mixing->dims;
+    const size_t d = c->n_head * c->d_value;
+    const size_t n = c->kind == ATTN_MIXER_MAMBA2 ? d / c->n_key_head : c->d_value;
+    const struct attn_vector *w = &mixing->w->norm;
+    const bool gates_first = f->model->config.gates_first;
 
     (void)worker;
-    for (size_t at = task * ROWS_PER_TASK * n_head; at < end_of(mixing, task) * n_head; at++) {
-        float *z = f->mixer.z + at * dv;
+    for (size_t row = task * ROWS_PER_TASK; row < end_of(mixing, task); row++)
+        for (size_t i = 0; i < d; i += n) {
+            float *z = f->mixer.z + row * d + i, *gate = f->mixer.gate + row * d + i;
+            const float *factors = w->data ? (const float *)w->data + i % w->n : NULL;
 
-        const float *w = mixing->w->norm.data;
-        double sum = 0;
-
-        for (size_t i = 0; i < dv; i++)
-            sum += (double)z[i] * (double)z[i];
-        sum = 1 / sqrt(sum / (double)dv + (double)f->model->config.norm_eps);
-        for (size_t i = 0; i < dv; i++)
-            z[i] = (float)((double)z[i] * sum * (double)w[i]);
-        f->engine.kernels->gate(ATTN_ACTIVATION_SILU, f->mixer.gate + at * dv, z, dv);
-    }
+            if (factors && !gates_first)
+                run_norm(f, factors, n, z);
+            f->engine.kernels->gate(ATTN_ACTIVATION_SILU, gate, z, n);
+            if (factors && gates_first)
+                run_norm(f, factors, n, gate);
+        }
 }
 
 /* --- Watched mixing --------------------------------------------------------------------------- */
@@ -281,7 +350,7 @@ static void keep_past(const struct mixing *mixing)
             const size_t at = (mixing->first + t) * n_head + h;
             const float *v = rows->v + at * dv;
 
-            memcpy(to, rows->k + at * dk, dk * sizeof *to);
+            memcpy(to, rows->k + query_at(mixing, mixing->first + t, h), dk * sizeof *to);
             to += dk;
             if (mixing->dims->kind == ATTN_MIXER_CONV) {
                 memcpy(to, rows->u + at * dk, dk * sizeof *to);
@@ -298,8 +367,9 @@ static void keep_past(const struct mixing *mixing)
 static void fill_delta(const struct mixing *mixing, size_t task, int worker, bool has_lengths)
 {
     const struct attn_forward *f = mixing->f;
-    const size_t dk = mixing->dims->d_key, n_head = mixing->dims->n_head;
-    const size_t n_key = mixing->row0 + mixing->n_row;
+    const bool is_delta = mixing->dims->kind == ATTN_MIXER_DELTA;
+    const float *skip = mixing->w->skip.data;
+    const size_t dk = mixing->dims->d_key, n_key = mixing->row0 + mixing->n_row;
     float *r = f->mixer.rests + (size_t)worker * dk;
 
     for (size_t t = task * ROWS_PER_TASK; t < end_of(mixing, task); t++) {
@@ -308,14 +378,16 @@ static void fill_delta(const struct mixing *mixing, size_t task, int worker, boo
         memset(cells, 0, n_key * sizeof *cells);
         if (!attn_forward_watches_row(f, mixing->row0 + t))
             continue;
-        memcpy(r, f->mixer.q + ((mixing->first + t) * n_head + mixing->head) * dk, dk * sizeof *r);
+        memcpy(r, f->mixer.q + query_at(mixing, mixing->first + t, mixing->head), dk * sizeof *r);
         for (size_t j = mixing->row0 + t + 1; j-- > 0;) {
             const float *k = mixing->past + j * mixing->n_past + mixing->head * (dk + 3);
-            const float cell = k[dk] * dot(r, k, dk);
+            const float written = k[dk] * dot(r, k, dk);
+            const float cell =
+                skip && j == mixing->row0 + t ? written + skip[mixing->head] : written;
 
             cells[j] = has_lengths ? fabsf(cell) * k[dk + 2] : cell;
             for (size_t i = 0; i < dk; i++)
-                r[i] = k[dk + 1] * (r[i] - cell * k[i]);
+                r[i] = k[dk + 1] * (is_delta ? r[i] - written * k[i] : r[i]);
         }
     }
 }

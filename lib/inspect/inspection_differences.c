@@ -485,6 +485,12 @@ static void describe_mixer(const struct attn_config *config, size_t layer, char 
         snprintf(words, WORDS_SIZE,
                  "short convolution over %zu tokens, %zu channels: no attention map (site mixing)",
                  mixer->n_tap, config->d_model);
+    else if (mixer->kind == ATTN_MIXER_MAMBA2)
+        snprintf(words, WORDS_SIZE,
+                 "Mamba2, %zu heads of %zu in %zu group%s, state of %zu, convolution of %zu: no "
+                 "attention map (site mixing)",
+                 mixer->n_head, mixer->d_value, mixer->n_key_head,
+                 mixer->n_key_head == 1 ? "" : "s", mixer->d_key, mixer->n_tap);
     else
         snprintf(words, WORDS_SIZE,
                  "Gated DeltaNet, %zu heads of %zu x %zu, convolution of %zu: no attention map "

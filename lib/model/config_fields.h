@@ -135,8 +135,13 @@ struct attn_config {
     bool has_mlp_norm;              /* mlp_post is normalized, by a LayerNorm with weights [F] */
     bool has_shared_gate;           /* the shared expert is multiplied by a gate for each token */
     const struct attn_mixer_dims *mixer; /* layers without attention; NULL: there are none */
-    bool has_attn_gate;  /* z is multiplied by the sigmoid of a gate before the output map */
-    bool has_mixer_bias; /* their maps and the convolution have biases */
+    bool has_attn_gate;       /* z is multiplied by the sigmoid of a gate before the output map */
+    bool has_mixer_bias;      /* their maps have biases */
+    bool has_mixer_conv_bias; /* their convolution has a bias */
+    bool gates_first;         /* the gate of mixer_z comes before its norm, as in Mamba2 */
+    bool mixes_by_head; /* the channels of the convolution are q, k and v of a head of keys after
+                           those of another */
+    double step_least, step_most;     /* limits of the time steps of Mamba2 */
     struct attn_vision_config vision; /* of a decoder that reads pictures too, and of its tower */
 };
 

@@ -297,17 +297,18 @@ enum attn_status attn_config_read_words(const struct attn_json *json, const char
     for (const struct attn_node *node = attn_node_first(list); node;
          node = attn_node_next(node), n++) {
         const char *word = attn_node_string(node);
-        const bool is_second = word && strcmp(word, words[1]) == 0;
+        const bool is_second = word && attn_text_has_word(words[1], word, strlen(word));
 
         if (!word)
             return attn_error_set(err, ATTN_FORMAT, "item %zu of '%s' in '%s' is not a string", n,
                                   key, attn_config_quote(json).text);
-        if (!is_second && strcmp(word, words[0]) != 0)
+        if (!is_second && !attn_text_has_word(words[0], word, strlen(word)))
             return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "item %zu of '%s' in '%s' is '%s', this version reads '%s' and "
-                                  "'%s'",
+                                  "item %zu of '%s' in '%s' is '%s', this version reads '%.*s' and "
+                                  "'%.*s'",
                                   n, key, attn_config_quote(json).text,
-                                  attn_quote_string(word).text, words[0], words[1]);
+                                  attn_quote_string(word).text, (int)strcspn(words[0], " "),
+                                  words[0], (int)strcspn(words[1], " "), words[1]);
         if (n < n_layer)
             are_second[n] = is_second;
     }
@@ -315,6 +316,23 @@ enum attn_status attn_config_read_words(const struct attn_json *json, const char
         return ATTN_OK;
     return attn_json_refuse(json, err, ATTN_FORMAT, key,
                             "has %zu items, expected one for each of %zu layers", n, n_layer);
+}
+
+enum attn_status attn_config_read_numbers(const struct attn_json *json, const char *key,
+                                          size_t n_layer, bool *are_named, struct attn_error *err)
+{
+    const struct attn_node *list = attn_config_find_given(attn_json_root(json), key);
+    int64_t layer;
+
+    for (const struct attn_node *node = list && attn_node_is_array(list) ? attn_node_first(list)
+                                                                         : list;
+         node; node = attn_node_next(node)) {
+        if (!attn_node_is_array(list) || !attn_node_int(node, &layer) || layer < 0)
+            return attn_json_refuse(json, err, ATTN_FORMAT, key, "is not a list of layers");
+        if ((size_t)layer < n_layer)
+            are_named[layer] = true;
+    }
+    return ATTN_OK;
 }
 
 /* Gives layers the window WIDTH according to `layer_types`. Refuses a window without a width. */

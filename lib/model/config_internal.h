@@ -145,7 +145,7 @@ static inline size_t attn_mixer_d_conv(const struct attn_mixer_dims *mixer)
                                           : 2 * mixer->n_key_head * mixer->d_key + d_value;
 }
 
-/* Returns the width of the rows that mixer_in computes. */
+/* Returns the width of the rows that mixer_in computes, without those of gates and factors. */
 static inline size_t attn_mixer_d_in(const struct attn_mixer_dims *mixer)
 {
     return (mixer->kind == ATTN_MIXER_CONV ? 3 : 1) * attn_mixer_d_conv(mixer);
@@ -462,10 +462,15 @@ enum attn_status attn_config_refuse_extras(const struct attn_json *json,
                                            struct attn_error *err);
 
 /* Reads the list KEY, if the config has it, of one word per layer. ARE_SECOND [n_layer] is set
- * where it is the second of the two WORDS. */
+ * where it is the second of the two WORDS. Each of them may be several spellings, with spaces. */
 enum attn_status attn_config_read_words(const struct attn_json *json, const char *key,
                                         const char *const *words, size_t n_layer, bool *are_second,
                                         struct attn_error *err);
+
+/* Sets ARE_NAMED [n_layer] for the layers whose numbers are in the list KEY, if the config has it.
+ */
+enum attn_status attn_config_read_numbers(const struct attn_json *json, const char *key,
+                                          size_t n_layer, bool *are_named, struct attn_error *err);
 
 bool attn_config_has_switch(const struct attn_config_form *form, const char *key);
 

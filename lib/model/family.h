@@ -47,6 +47,7 @@ struct attn_tensor_files;
     X(OUT_BIAS, W_O, BIAS, has_attention && config->has_out_bias)                                  \
     X(MIXER, QKV, PART, is_mixer) /* of a layer without attention */                               \
     X(MIXER_OUT, W_O, PART, is_mixer)                                                              \
+    X(MIXER_CONV_BIAS, NONE, BIAS, is_mixer && config->has_mixer_conv_bias)                        \
     X(MIXER_BIAS, QKV, BIAS, is_mixer && config->has_mixer_bias)                                   \
     X(MLP_NORM, NONE, PART, is_mlp_pre)                                                            \
     X(MLP_POST_NORM, NONE, PART, is_mlp_post)                                                      \
@@ -134,6 +135,9 @@ enum attn_weight_kind {
     ATTN_WEIGHT_QVK_QUARTERS, /* [out, in], in four parts: q, v and k of a quarter of the heads each
                                */
     ATTN_WEIGHT_QUERY_GATE_HEADS, /* [out, in]: for each head, its queries and its gate */
+    ATTN_WEIGHT_MAMBA_ROWS,       /* [out, in]: mixer_gate, then mixer_in, then mixer_decay */
+    ATTN_WEIGHT_DELTA_HEADS,      /* [out, in]: for each head of keys, mixer_in and mixer_gate */
+    ATTN_WEIGHT_FACTOR_HEADS,     /* [out, in]: for each head of keys, beta and the decay */
     ATTN_WEIGHT_GATED_ROWS,       /* [out, in]: the gate, then mlp_in */
     ATTN_WEIGHT_GATED_MATRIX,     /* [in, out]: the columns of the gate, then those of mlp_in */
     ATTN_WEIGHT_ALTERNATE_MATRIX, /* [in, out]: columns of the gate and of mlp_in alternate */
@@ -151,8 +155,8 @@ enum attn_weight_kind {
  * patches of a cell side by side, o d_feature. For classifiers: Y the labels, L the width that
  * their matrix reads. For mixtures: n n_expert, f d_expert, j = 2f, s d_shared_expert, t = 2s. c is
  * the heads of all layers, e is E / 2, and 1 is one. For layers without attention: q the rows of
- * mixer_in, a the channels of the convolution, d its taps, g Hm, v dv, l Hm*dv; and
- * r is 2*H*U. */
+ * mixer_in, a the channels of the convolution, d its taps, g Hm, v dv, l Hm*dv, u 2*Hm, p q + l and
+ * i p + g; and r is 2*H*U. */
 struct attn_weight_rule {
     /* Without the prefix; alternative spellings, of older files, follow after |. */
     const char *name;
@@ -240,7 +244,7 @@ struct attn_family {
     X(gpt_bigcode) X(bloom) \
     X(mixtral) X(qwen2_moe) X(qwen3_moe) X(olmoe) X(gpt_oss) X(granitemoe) X(granitemoeshared) \
     X(granitemoehybrid) X(phimoe) X(mpt) X(falcon) \
-    X(lfm2) X(qwen3_5_text) \
+    X(lfm2) X(qwen3_5_text) X(qwen3_next) X(bamba) \
     X(qwen2_vl_text) X(qwen2_5_vl_text) X(qwen3_vl_text) X(qwen3_vl_moe_text) \
     X(t5) X(mt5) X(umt5) X(bart) X(mbart) X(marian) X(pegasus) X(m2m_100) X(blenderbot) \
     X(whisper) \

@@ -110,6 +110,12 @@ static size_t mixer_dimension(char letter, const struct attn_mixer_dims *mixer)
         return mixer->d_value;
     case 'l':
         return mixer->n_head * mixer->d_value;
+    case 'u':
+        return 2 * mixer->n_head;
+    case 'p':
+        return attn_mixer_d_in(mixer) + mixer->n_head * mixer->d_value;
+    case 'i':
+        return attn_mixer_d_in(mixer) + mixer->n_head * (mixer->d_value + 1);
     default:
         return 0;
     }
@@ -323,14 +329,64 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
     return m;
 }
 
-/* Stores a tensor that contains q, k and v, or the gate and mlp_in: a matrix [in, out] or [out,
- * in], or their biases [out]. Its outputs are cut into groups of equal size; each group has a share
- * of every map. */
-static void store_fused(struct attn_block_weights *block, const struct attn_config *config,
-                        const struct attn_weight_rule *rule, const struct attn_tensor *tensor)
+/* The maps of a joined tensor, in their order, and the groups of equal size in which its outputs
+ * are; each group has a share of every map. */
+struct joined {
+    struct {
+        struct attn_linear *map;
+        size_t n_out;
+    } parts[3];
+    size_t n_part, n_group;
+};
+
+static struct joined joined_of(struct attn_block_weights *block, const struct attn_config *config,
+                               const struct attn_weight_rule *rule, size_t n_out)
+{
+    struct attn_expert *shared = rule->part == ATTN_PART_SHARED_EXPERT ? &block->shared : NULL;
+    struct attn_linear *const gate = shared ? &shared->gate : &block->mlp_gate;
+    struct attn_linear *const in = shared ? &shared->in : &block->mlp_in;
+    const struct attn_mixer_dims *mixer = config->mixer;
+    const size_t n_q = config->n_head * config->d_head, n_k = config->n_kv_head * config->d_head;
+    const size_t n_v = config->n_kv_head * config->d_value;
+    const size_t n_in = mixer ? attn_mixer_d_in(mixer) : 0, n_mixer = mixer ? mixer->n_head : 0;
+
+    switch (rule->kind) {
+    case ATTN_WEIGHT_QVK_QUARTERS:
+        return (struct joined){{{&block->q, n_q}, {&block->v, n_v}, {&block->k, n_k}}, 3, 4};
+    case ATTN_WEIGHT_QUERY_GATE_HEADS:
+        return (struct joined){
+            {{&block->q, n_q}, {&block->attn_gate, n_out / 2}}, 2, config->n_head};
+    case ATTN_WEIGHT_MAMBA_ROWS:
+        return (struct joined){{{&block->mixer_gate, n_out - n_in - n_mixer},
+                                {&block->mixer_in, n_in},
+                                {&block->mixer_decay, n_mixer}},
+                               3,
+                               1};
+    case ATTN_WEIGHT_DELTA_HEADS:
+        return (struct joined){
+            {{&block->mixer_in, n_in}, {&block->mixer_gate, n_out - n_in}}, 2, mixer->n_key_head};
+    case ATTN_WEIGHT_FACTOR_HEADS:
+        return (struct joined){
+            {{&block->mixer_beta, n_mixer}, {&block->mixer_decay, n_mixer}}, 2, mixer->n_key_head};
+    case ATTN_WEIGHT_ALTERNATE_MATRIX:
+    case ATTN_WEIGHT_ALTERNATE_ROWS:
+        return (struct joined){{{gate, n_out / 2}, {in, n_out / 2}}, 2, n_out / 2};
+    case ATTN_WEIGHT_GATED_ROWS:
+    case ATTN_WEIGHT_GATED_MATRIX:
+        return (struct joined){{{gate, n_out / 2}, {in, n_out / 2}}, 2, 1};
+    default:
+        return (struct joined){{{&block->q, n_q}, {&block->k, n_k}, {&block->v, n_v}},
+                               3,
+                               rule->kind == ATTN_WEIGHT_QKV_HEADS ? config->n_kv_head : 1};
+    }
+}
+
+/* Stores a tensor of the weights of several maps: a matrix [in, out] or [out, in], or their biases
+ * [out]. */
+static void store_joined(struct attn_block_weights *block, const struct attn_config *config,
+                         const struct attn_weight_rule *rule, const struct attn_tensor *tensor)
 {
     const enum attn_weight_kind kind = rule->kind;
-    struct attn_expert *shared = rule->part == ATTN_PART_SHARED_EXPERT ? &block->shared : NULL;
     const bool is_vector = tensor->rank == 1;
     const bool is_columns =
         !is_vector && (kind == ATTN_WEIGHT_QKV_MATRIX || kind == ATTN_WEIGHT_ALTERNATE_MATRIX ||
@@ -338,44 +394,29 @@ static void store_fused(struct attn_block_weights *block, const struct attn_conf
     const bool is_rows = !is_vector && !is_columns;
     const bool alternates =
         kind == ATTN_WEIGHT_ALTERNATE_MATRIX || kind == ATTN_WEIGHT_ALTERNATE_ROWS;
-    const bool is_mlp =
-        alternates || kind == ATTN_WEIGHT_GATED_ROWS || kind == ATTN_WEIGHT_GATED_MATRIX;
-    const bool is_v_first = kind == ATTN_WEIGHT_QVK_QUARTERS;
-    const bool has_gates = kind == ATTN_WEIGHT_QUERY_GATE_HEADS;
     const size_t n_out = tensor->shape[is_columns], n_in = is_rows ? tensor->shape[1] : 1;
-    const size_t n_group = is_v_first                      ? 4
-                           : kind == ATTN_WEIGHT_QKV_HEADS ? config->n_kv_head
-                           : has_gates                     ? config->n_head
-                           : alternates                    ? n_out / 2
-                                                           : 1;
-    const size_t stride = n_group == 1 ? 0 : n_out / n_group;
-    struct attn_linear *const second = has_gates ? &block->attn_gate : &block->k;
-    struct attn_linear *const maps[] = {&block->q, second, &block->v,
-                                        shared ? &shared->gate : &block->mlp_gate,
-                                        shared ? &shared->in : &block->mlp_in};
-    const size_t n_outs[] = {config->n_head * config->d_head,
-                             has_gates ? n_out / 2 : config->n_kv_head * config->d_head,
-                             config->n_kv_head * config->d_value, n_out / 2, n_out / 2};
+    const struct joined joined = joined_of(block, config, rule, n_out);
+    const size_t stride = joined.n_group == 1 ? 0 : n_out / joined.n_group;
     size_t first = 0;
 
-    for (int at = is_mlp ? 3 : 0; at < (is_mlp ? 5 : has_gates ? 2 : 3); at++) {
-        const int i = is_v_first && at > 0 ? 3 - at : at;
-        const size_t n = n_outs[i], share = n / n_group;
+    for (size_t i = 0; i < joined.n_part; i++) {
+        struct attn_linear *map = joined.parts[i].map;
+        const size_t n = joined.parts[i].n_out, share = n / joined.n_group;
         struct attn_vector slice = vector_of(tensor, first * n_in, n);
 
         slice.group = share;
         slice.group_stride = stride;
         if (is_vector)
-            maps[i]->bias = slice;
+            map->bias = slice;
         else
-            maps[i]->weight = (struct attn_matrix){.data = slice.data,
-                                                   .dtype = tensor->dtype,
-                                                   .n_row = is_rows ? n_in : tensor->shape[0],
-                                                   .n_col = n,
-                                                   .row_stride = is_rows ? 1 : tensor->shape[1],
-                                                   .col_stride = alternates ? stride * n_in : n_in,
-                                                   .group = alternates ? n : share,
-                                                   .group_stride = alternates ? 0 : stride * n_in};
+            map->weight = (struct attn_matrix){.data = slice.data,
+                                               .dtype = tensor->dtype,
+                                               .n_row = is_rows ? n_in : tensor->shape[0],
+                                               .n_col = n,
+                                               .row_stride = is_rows ? 1 : tensor->shape[1],
+                                               .col_stride = alternates ? stride * n_in : n_in,
+                                               .group = alternates ? n : share,
+                                               .group_stride = alternates ? 0 : stride * n_in};
         first += share;
     }
 }
@@ -404,7 +445,7 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
         *(struct attn_matrix *)(void *)place = matrix_of(tensor, rule->kind);
         break;
     default:
-        store_fused(block, binder->config, rule, tensor);
+        store_joined(block, binder->config, rule, tensor);
         break;
     }
 }
@@ -461,7 +502,7 @@ static enum attn_status allocate_made(struct attn_weights *weights,
     const size_t n_sink = config->has_sinks ? n_head : 0;
     const struct attn_mixer_dims *mixer = config->mixer;
     const size_t d_mixer = mixer ? attn_size_mul(2 * mixer->n_tap + 1, attn_mixer_d_conv(mixer)) +
-                                       2 * mixer->n_head + mixer->d_value
+                                       mixer->n_head * (mixer->d_value + 3)
                                  : 0;
     const size_t n_mixer = attn_config_n_layer_of(config, true, config->n_layer);
     const size_t d_row = config->embeds_normed ? 2 * config->d_embed : 0;
@@ -1089,18 +1130,34 @@ static float *read_vector(struct attn_weights *weights, const struct attn_vector
     return values;
 }
 
-/* Makes floats of the vectors of a layer without attention, and turns the taps of its N_TAP wide
- * convolution, [channels, K] in files. */
-static void read_mixer(struct attn_weights *weights, struct attn_mixer_weights *mixer, size_t n_tap)
+/* Returns the place of channel C of a convolution in files. The channels are q, k and v in files,
+ * and here in some models q, k and v of a head of keys after those of another. */
+static size_t channel_in_file(const struct attn_config *config, size_t c)
+{
+    const struct attn_mixer_dims *mixer = config->mixer;
+    const size_t dk = mixer->d_key, n_key = mixer->n_key_head;
+    const size_t d_values = mixer->n_head / n_key * mixer->d_value, d = 2 * dk + d_values;
+    const size_t head = c / d, i = c % d;
+
+    if (!config->mixes_by_head)
+        return c;
+    return i < 2 * dk ? (i / dk * n_key + head) * dk + i % dk
+                      : 2 * n_key * dk + head * d_values + i - 2 * dk;
+}
+
+/* Makes floats of the vectors of a layer without attention, and turns the taps of its convolution,
+ * [channels, K] in files. */
+static void read_mixer(struct attn_weights *weights, const struct attn_config *config,
+                       struct attn_mixer_weights *mixer)
 {
     struct attn_vector *const vectors[] = {&mixer->conv_bias, &mixer->decay, &mixer->dt_bias,
-                                           &mixer->norm};
-    const size_t d = mixer->conv.n / n_tap;
+                                           &mixer->skip, &mixer->norm};
+    const size_t n_tap = config->mixer->n_tap, d = mixer->conv.n / n_tap;
     const float *taps = read_vector(weights, &mixer->conv);
     float *turned = weights->made + weights->n_made;
 
     for (size_t i = 0; i < n_tap * d; i++)
-        turned[i] = taps[i % d * n_tap + i / d];
+        turned[i] = taps[channel_in_file(config, i % d) * n_tap + i / d];
     weights->n_made += n_tap * d;
     mixer->conv = made_vector(turned, n_tap * d);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
@@ -1132,7 +1189,7 @@ static void read_vectors(struct attn_weights *weights, const struct attn_config 
     }
     for (size_t layer = 0; layer < config->n_layer; layer++)
         if (attn_config_is_mixer(config, layer))
-            read_mixer(weights, &weights->blocks[layer].mixer, config->mixer->n_tap);
+            read_mixer(weights, config, &weights->blocks[layer].mixer);
     if (config->embeds_normed) {
         weights->row_norm = read_vector(weights, &weights->ln_row.w);
         read_vector(weights, &weights->ln_row.b);

@@ -29,7 +29,8 @@ struct attn_norm_weights {
 struct attn_mixer_weights {
     struct attn_vector conv, conv_bias;
     struct attn_vector decay, dt_bias; /* [Hm] A_log, and what is added to the decay's input */
-    struct attn_vector norm;           /* [dv] of mixer_z */
+    struct attn_vector skip;           /* [Hm] the share of mixer_v that Mamba2 adds to mixer_z */
+    struct attn_vector norm;           /* of mixer_z: [dv], in Mamba2 [Hm*dv] */
 };
 
 /* One MLP of a mixture. */

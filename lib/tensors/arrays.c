@@ -234,11 +234,14 @@ static void add_axis(struct attn_array *array, size_t n)
 static void split_mixer(struct attn_array *array, const struct attn_dims *dims, enum attn_site site)
 {
     const struct attn_mixer_dims *mixer = dims->mixer;
+    size_t n_head;
 
     if (!strstr(attn_site_shape_text(site), " Hm d") || mixer->kind == ATTN_MIXER_CONV)
         return;
-    array->shape[2] = array->shape[1] / mixer->n_head;
-    array->shape[1] = mixer->n_head;
+    n_head =
+        strstr(attn_site_shape_text(site), " dk") ? attn_mixer_n_query_head(mixer) : mixer->n_head;
+    array->shape[2] = array->shape[1] / n_head;
+    array->shape[1] = n_head;
     array->rank = 3;
 }
 

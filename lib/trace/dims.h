@@ -25,13 +25,15 @@ struct attn_picture_dims {
 enum attn_mixer_kind {
     ATTN_MIXER_CONV = 1,  /* a short convolution between two gates */
     ATTN_MIXER_DELTA = 2, /* Gated DeltaNet */
+    ATTN_MIXER_MAMBA2 = 3,
 };
 
 /* The sizes of these layers, of which a model has one kind (forward/mixer.c). */
 struct attn_mixer_dims {
     enum attn_mixer_kind kind;
-    size_t n_head, n_key_head; /* Hm, and the heads of keys and queries; 1 for a convolution */
-    size_t d_key, d_value;     /* dk and dv; D for a convolution */
+    size_t n_head, n_key_head; /* Hm, and the heads of keys and queries, which are the groups of
+                                  Mamba2; 1 for a convolution */
+    size_t d_key, d_value;     /* dk and dv, in Mamba2 n and p; D for a convolution */
     size_t n_tap;              /* K, tokens that the convolution reads */
     const bool *is_in;         /* [n_layer] the layers. Borrowed */
 };

@@ -218,9 +218,10 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
 
     switch (last[0]) {
     case 'd':
-        return !dims->mixer ? 0
-                            : dims->mixer->n_head *
-                                  (last[1] == 'k' ? dims->mixer->d_key : dims->mixer->d_value);
+        if (!dims->mixer)
+            return 0;
+        return last[1] == 'k' ? attn_mixer_n_query_head(dims->mixer) * dims->mixer->d_key
+                              : dims->mixer->n_head * dims->mixer->d_value;
     case 't':
         return dims->mixer ? dims->mixer->n_tap : 0;
     case 'H':

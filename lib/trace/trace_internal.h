@@ -56,6 +56,13 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 /* Returns the number of heads of SITE: key/value heads for the layout KEY, 1 without heads. */
 size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims);
 
+/* Returns how many heads mixer_q and mixer_k have. Those of Gated DeltaNet have a copy for each
+ * head of values. */
+static inline size_t attn_mixer_n_query_head(const struct attn_mixer_dims *mixer)
+{
+    return mixer->kind == ATTN_MIXER_MAMBA2 ? mixer->n_key_head : mixer->n_head;
+}
+
 /* Returns how many heads the numbers of a list name in LAYER: those of attention, or in a layer
  * without attention the heads of mixing, which are channels if it is a convolution. */
 static inline size_t attn_dims_n_head_of(const struct attn_dims *dims, size_t layer)

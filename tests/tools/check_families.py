@@ -505,9 +505,38 @@ def granitemoehybrid(r):
     config, n = experts(r, granite(r))
     config.pop("mlp_bias")
     width = config["hidden_size"]
-    return config | {"num_local_experts": r.choice([0, n]), "layer_types": ["full_attention"] * config["num_hidden_layers"],
-                     "position_embedding_type": r.choice([None, "rope"]), "shared_intermediate_size": r.randint(3, 40),
-                     "mamba_n_heads": next(k for k in (8, 6, 5, 4, 3, 2, 1) if 2 * width % k == 0)}
+    return config | mamba(r, width) | {"num_local_experts": r.choice([0, n]), "shared_intermediate_size": r.randint(3, 40),
+                                       "layer_types": mixed_layers(r, config, "linear_attention"),
+                                       "position_embedding_type": r.choice([None, "rope"])}
+
+
+def mamba(r, width):
+    """Keys of Mamba2 of layers of WIDTH."""
+    n_head = r.choice([k for k in range(1, 9) if 2 * width % k == 0])
+    return {"mamba_n_heads": n_head, "mamba_n_groups": r.choice([k for k in range(1, n_head + 1) if n_head % k == 0]),
+            "mamba_d_state": r.randint(2, 9), "mamba_d_conv": r.randint(2, 5), "mamba_conv_bias": r.random() < 0.7,
+            "mamba_proj_bias": r.random() < 0.3, "mamba_d_head": r.choice(["auto", 2 * width // n_head]),
+            "time_step_limit": r.choice([(0.0, float("inf")), (0.5, 0.9)])}
+
+
+def mixed_layers(r, config, kind):
+    """Types of layers: attention first, then also those of KIND."""
+    return ["full_attention"] + [r.choice([kind, kind, "full_attention"]) for _ in range(config["num_hidden_layers"] - 1)]
+
+
+def bamba(r):
+    config = llama_like(r) | {"attention_bias": r.random() < 0.5, "mlp_bias": r.random() < 0.5}
+    config["hidden_size"] = config["num_attention_heads"] * 4 * r.randint(1, 4)
+    config["head_dim"] = config["hidden_size"] // config["num_attention_heads"]
+    config["rope_parameters"] = rope(r, ("default", "linear")) | {"partial_rotary_factor": r.choice([0.5, 1.0])}
+    types = mixed_layers(r, config, "")
+    return config | mamba(r, config["hidden_size"]) | {"attn_layer_indices": [i for i, kind in enumerate(types) if kind]}
+
+
+def qwen3_next(r):
+    config, n = experts(r, qwen3_5_text(r))
+    return config | {"num_experts": n, "moe_intermediate_size": r.randint(3, 20), "norm_topk_prob": r.random() < 0.5,
+                     "shared_expert_intermediate_size": r.randint(3, 20)}
 
 
 def lfm2(r):
@@ -516,8 +545,7 @@ def lfm2(r):
     del config["hidden_act"]
     return config | {"conv_L_cache": r.randint(1, 5), "conv_bias": r.random() < 0.5, "block_multiple_of": r.choice([1, 8]),
                      "block_auto_adjust_ff_dim": r.random() < 0.5, "block_ffn_dim_multiplier": r.choice([1.0, 1.5]),
-                     "layer_types": ["full_attention"] + [r.choice(["conv", "conv", "full_attention"])
-                                                          for _ in range(config["num_hidden_layers"] - 1)]}
+                     "layer_types": mixed_layers(r, config, "conv")}
 
 
 def qwen3_5_text(r):
@@ -528,8 +556,7 @@ def qwen3_5_text(r):
     return config | {"linear_num_key_heads": n_key, "linear_num_value_heads": n_key * r.choice([1, 2, 3]),
                      "linear_key_head_dim": r.randint(2, 9), "linear_value_head_dim": r.randint(2, 9),
                      "linear_conv_kernel_dim": r.randint(2, 5),
-                     "layer_types": ["full_attention"] + [r.choice(["linear_attention", "linear_attention", "full_attention"])
-                                                          for _ in range(config["num_hidden_layers"] - 1)]}
+                     "layer_types": mixed_layers(r, config, "linear_attention")}
 
 
 FAMILIES = {f.__name__: f for f in (llama, gpt_neox, qwen2, qwen3, gpt_neo, mistral, olmo2, gemma2, gemma3_text, phi,
@@ -537,7 +564,8 @@ FAMILIES = {f.__name__: f for f in (llama, gpt_neox, qwen2, qwen3, gpt_neo, mist
                                     cohere2, glm, glm4, helium, exaone4, opt, gptj, codegen, gpt_bigcode, bloom, mpt,
                                     falcon, mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss, ministral3, ernie4_5,
                                     hunyuan_v1_dense, arcee, apertus, nemotron, seed_oss, internlm3, xglm, phimoe,
-                                    granitemoehybrid, granitemoeshared, lfm2, qwen3_5_text)}
+                                    granitemoehybrid, granitemoeshared, lfm2, qwen3_5_text, qwen3_next,
+                                    bamba)}
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -551,7 +579,7 @@ def make_model(family, keys, seed):
         for name, p in model.named_parameters():
             noise = torch.randn(p.shape, generator=generator)
             if "norm" in name or ".ln_" in name:
-                p.copy_(noise * 0.3 + (0 if name.endswith("bias") or "gemma" in family or family in ("nemotron", "qwen3_5_text") and "linear_attn" not in name else 1))
+                p.copy_(noise * 0.3 + (0 if name.endswith("bias") or "gemma" in family or family in ("nemotron", "qwen3_5_text", "qwen3_next") and "linear_attn" not in name else 1))
             elif name.endswith("bias") or p.dim() < 2:  # numbers of xIELU
                 p.copy_(noise * 0.3)
             else:
@@ -598,6 +626,7 @@ def to_old_config(r, family, config):
 def drop_defaults(r, config):
     """Leaves keys out whose absence changes nothing for transformers, as old files do."""
     cls = transformers.AutoConfig.for_model(config["model_type"]).__class__
+    limits = {k: config.pop(k) for k in ("time_step_limit",) if k in config}  # from_dict does not read how files write infinity
     whole = cls.from_dict(dict(config)).to_dict()
     kept = {"model_type"} | ({"head_dim"} if config["model_type"] == "mistral" else set())  # ministral has no default
     for key in [k for k in config if k not in kept and r.random() < 0.7]:
@@ -607,6 +636,7 @@ def drop_defaults(r, config):
                 del config[key]
         except (ValueError, IndexError, ZeroDivisionError, StrictDataclassClassValidationError):
             pass
+    config |= limits
 
 
 def rename(directory, change):

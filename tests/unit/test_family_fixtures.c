@@ -62,6 +62,9 @@ static const char *const names[] = {"gpt-neo",
                                     "lfm2",
                                     "qwen3-5-text",
                                     "qwen3-5",
+                                    "qwen3-next",
+                                    "bamba",
+                                    "granitemoehybrid",
                                     "whole-smollm2",
                                     "whole-tinyllama"};
 enum { N_NAME = sizeof names / sizeof *names };

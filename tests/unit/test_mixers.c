@@ -15,8 +15,9 @@
 
 enum { N = 13 };
 
-static const char *const directories[] = {"tests/fixtures/family-lfm2",
-                                          "tests/fixtures/family-qwen3-5-text"};
+static const char *const directories[] = {
+    "tests/fixtures/family-lfm2", "tests/fixtures/family-qwen3-5-text",
+    "tests/fixtures/family-qwen3-next", "tests/fixtures/family-bamba"};
 enum { N_DIRECTORY = sizeof directories / sizeof *directories };
 
 static const int32_t ids[N] = {5, 11, 11, 3, 29, 5, 11, 40, 2, 17, 5, 11, 3};

@@ -12,7 +12,7 @@
  * head has a sink.
  */
 #include "base/escape.h"
-#include "model/families/llama_internal.h"
+#include "model/families/mamba_internal.h"
 #include "trace/site_set.h"
 
 #include <string.h>
@@ -94,24 +94,13 @@ static enum attn_status read_dense(const struct attn_json *json, const struct at
                                    struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
-    const struct attn_node *list = attn_config_find_given(root, "mlp_only_layers");
     size_t step = 1;
-    int64_t layer;
 
     ATTN_TRY(attn_json_get_size(json, root, "decoder_sparse_step", 1, ATTN_MAX_LAYER, &step, err));
     for (size_t i = 0; i < config->n_layer; i++)
         layers->is_dense[i] = (i + 1) % step != 0;
-    if (!list)
-        return ATTN_OK;
-    for (const struct attn_node *node = attn_node_is_array(list) ? attn_node_first(list) : list;
-         node; node = attn_node_next(node)) {
-        if (!attn_node_is_array(list) || !attn_node_int(node, &layer) || layer < 0)
-            return attn_json_refuse(json, err, ATTN_FORMAT, "mlp_only_layers",
-                                    "is not a list of layers");
-        if ((size_t)layer < config->n_layer)
-            layers->is_dense[layer] = true;
-    }
-    return ATTN_OK;
+    return attn_config_read_numbers(json, "mlp_only_layers", config->n_layer, layers->is_dense,
+                                    err);
 }
 
 static enum attn_status read_mixture(ATTN_CONFIG_ARGS)
@@ -173,6 +162,32 @@ const struct attn_family attn_family_qwen3_moe = {
                           .n_expert_used = 8, .d_expert = 768,
                           SIZES(151936, 2048, 6144, 24, 32, 4, 0, 32768, 1e-6F)}}};
 
+/* Qwen3-Next (modeling_qwen3_next.py): the experts of Qwen2-MoE, between the layers of Qwen 3.5
+ * (qwen_hybrid.c). */
+static const struct attn_weight_rule qwen3_next_rules[] = {
+    DELTA_BY_HEAD, RULES(GATED_QKV, QK_NORM, EXPERTS, NORMS_OF_LLAMA)};
+
+static enum attn_status read_qwen3_next(ATTN_CONFIG_ARGS)
+{
+    ATTN_TRY(read_mixture(json, form, config, layers, err));
+    config->mixes_by_head = true;
+    return attn_family_read_delta(json, config, layers, err);
+}
+
+const struct attn_family attn_family_qwen3_next = {
+    FAMILY("qwen3_next", "Qwen3NextFor", "model.", qwen3_next_rules),
+    .read_config = read_qwen3_next,
+    .form = {KEYS_BUT_ROPE, .refused = attn_family_delta_refused,
+             .rope = {TURNS("rope_theta", 10000, 0.25)},
+             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, SWITCHES_OF_QWEN,
+                           ATTN_WIDTH("shared_expert_intermediate_size", d_shared_expert)),
+             .defaults = {GATED_BLOCK, .act_fn = "silu", .norm = ATTN_NORM_RMSNORM_PLUS_ONE,
+                          .output = ATTN_OUTPUT_OWN, .qk_norm = ATTN_QK_NORM_PER_HEAD,
+                          .has_attn_gate = true, .n_expert = 512, .n_expert_used = 10,
+                          .expert_weights = ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED, .d_expert = 512,
+                          .d_shared_expert = 512, .has_shared_gate = true,
+                          SIZES(151936, 2048, 5632, 48, 16, 2, 256, 32768, 1e-6F)}}};
+
 /* The decoder of Qwen3-VL-MoE: Qwen3-MoE with other defaults, whose files hold the matrices of
  * experts transposed. */
 #define TURNED_EXPERTS                                                                             \
@@ -214,8 +229,8 @@ const struct attn_family attn_family_granitemoe = {
 /* --- Granite with a shared MLP ---------------------------------------------------------------- */
 
 /*
- * Granite with a shared MLP and experts (configuration_granitemoeshared.py), and Granite 4.0
- * without Mamba layers, with a shared MLP and with experts beside it or none
+ * Granite with a shared MLP and experts (configuration_granitemoeshared.py), and Granite 4.0 with
+ * layers of attention and of Mamba2, with a shared MLP and with experts beside it or none
  * (configuration_granitemoehybrid.py). Traps of Granite 4.0: without layer_types, all layers are
  * Mamba; without position_embedding_type "rope", no layer turns positions. llama.cpp's converter
  * calls both granitemoe.
@@ -232,7 +247,7 @@ const struct attn_family attn_family_granitemoe = {
         WEIGHT("layers.#.shared_mlp.output_linear.weight", "DF", ATTN_PART_MLP, mlp_out)
 
 static const struct attn_weight_rule granite_rules[] = {
-    RULES(QKV, QK_NORM, SHARED_MLP, NORMS_OF_LLAMA)};
+    MAMBA("layers.#.mamba."), RULES(QKV, QK_NORM, SHARED_MLP, NORMS_OF_LLAMA)};
 
 static enum attn_status read_shared(ATTN_CONFIG_ARGS)
 {
@@ -251,36 +266,6 @@ const struct attn_family attn_family_granitemoeshared = {
              .defaults = {BLOCK_OF_LLAMA, .expert_weights = ATTN_EXPERTS_SOFTMAX_CHOSEN,
                           .n_expert = 8, .n_expert_used = 2,
                           SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
-
-/* Refuses layers without attention. */
-static enum attn_status check_layers(const struct attn_json *json, const struct attn_config *config,
-                                     struct attn_error *err)
-{
-    const struct attn_node *root = attn_json_root(json);
-    const char *key =
-        attn_config_find_given(root, "layer_types") ? "layer_types" : "layers_block_type";
-    const struct attn_node *list = attn_config_find_given(root, key);
-    const struct attn_node *node = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
-    size_t n = 0;
-
-    for (; node; node = attn_node_next(node), n++) {
-        const char *word = attn_node_string(node);
-
-        if (!word || (strcmp(word, "attention") != 0 && strcmp(word, "full_attention") != 0))
-            return attn_error_set(
-                err, ATTN_UNSUPPORTED, "layer %zu in '%s' is of type '%s': it has no attention map",
-                n, attn_config_quote(json).text, attn_quote_string(word ? word : "").text);
-    }
-    if (n == config->n_layer)
-        return ATTN_OK;
-    return n == 0 ? attn_error_set(err, ATTN_UNSUPPORTED,
-                                   "'layer_types' is missing in '%s', so layer 0 is of type "
-                                   "'mamba': it has no attention map",
-                                   attn_config_quote(json).text)
-                  : attn_json_refuse(json, err, ATTN_FORMAT, key,
-                                     "has %zu items, expected one for each of %zu layers", n,
-                                     config->n_layer);
-}
 
 static enum attn_status read_granite(ATTN_CONFIG_ARGS)
 {
@@ -303,16 +288,16 @@ static enum attn_status read_granite(ATTN_CONFIG_ARGS)
         config->d_mlp = d_shared;
         config->n_expert = config->n_expert_used = 0;
     }
-    return check_layers(json, config, err);
+    return attn_family_read_mamba(json, config, layers, err);
 }
 
 const struct attn_family attn_family_granitemoehybrid = {
     FAMILY("granitemoehybrid", "GraniteMoeHybridFor", "model.", granite_rules),
     .read_config = read_granite,
     .form = {KEYS, .score_factor_key = "attention_multiplier",
-             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, FACTORS_OF_GRANITE),
+             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, FACTORS_OF_GRANITE, MAMBA_SWITCHES),
              .defaults = {BLOCK_OF_LLAMA, .expert_weights = ATTN_EXPERTS_SOFTMAX_CHOSEN,
-                          .n_expert = 8, .n_expert_used = 2,
+                          .has_mixer_conv_bias = true, .n_expert = 8, .n_expert_used = 2,
                           SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
 
 /* --- Phi-3.5-MoE ------------------------------------------------------------------------------ */

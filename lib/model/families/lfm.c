@@ -27,36 +27,13 @@ static const struct attn_weight_rule lfm2_rules[] = {
     ATTENTION_OF_LFM2,
     MIXER_MAP(LAYER "conv.in_proj", "qD", ATTN_PART_MIXER, "q", mixer_in),
     VECTOR(LAYER "conv.conv.weight", "a1d", ATTN_PART_MIXER, BLOCK(mixer.conv)),
-    VECTOR(LAYER "conv.conv.bias", "a", ATTN_PART_MIXER_BIAS, BLOCK(mixer.conv_bias)),
+    VECTOR(LAYER "conv.conv.bias", "a", ATTN_PART_MIXER_CONV_BIAS, BLOCK(mixer.conv_bias)),
     MIXER_MAP(LAYER "conv.out_proj", "Dl", ATTN_PART_MIXER_OUT, "D", out),
     MLP_OF_LFM2,
     NORM("operator_norm", ATTN_PART_NORM, ln1),
     NORM("ffn_norm", ATTN_PART_MLP_NORM, ln2),
     VECTOR("embedding_norm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
     END};
-
-/* Sets IS_CONV [n_layer] by the list of the numbers of layers with attention, if there is one. */
-static enum attn_status read_indices(const struct attn_json *json, const struct attn_config *config,
-                                     bool *is_conv, struct attn_error *err)
-{
-    const struct attn_node *list = attn_config_find_given(attn_json_root(json), "full_attn_idxs");
-    int64_t layer;
-
-    for (size_t i = 0; i < config->n_layer; i++)
-        is_conv[i] = list != NULL;
-    if (list && !attn_node_is_array(list))
-        return attn_json_refuse(json, err, ATTN_FORMAT, "full_attn_idxs",
-                                "is not a list of layers");
-    for (const struct attn_node *node = list ? attn_node_first(list) : NULL; node;
-         node = attn_node_next(node)) {
-        if (!attn_node_int(node, &layer) || layer < 0)
-            return attn_json_refuse(json, err, ATTN_FORMAT, "full_attn_idxs",
-                                    "is not a list of layers");
-        if ((size_t)layer < config->n_layer)
-            is_conv[layer] = false;
-    }
-    return ATTN_OK;
-}
 
 /* Reads the width of the MLP. */
 static enum attn_status read_mlp(const struct attn_json *json, size_t *d_mlp,
@@ -95,9 +72,14 @@ static enum attn_status read_lfm2(ATTN_CONFIG_ARGS)
     is_tied = config->output == ATTN_OUTPUT_TIED;
     ATTN_TRY(attn_json_get_bool(json, root, "tie_embedding", &is_tied, err));
     config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;
+    config->has_mixer_conv_bias = config->has_mixer_bias;
     ATTN_TRY(read_mlp(json, &config->d_mlp, err));
     ATTN_TRY(attn_config_get_width(json, "conv_L_cache", &mixer.n_tap, err));
-    ATTN_TRY(read_indices(json, config, is_conv, err));
+    if (attn_config_find_given(root, "full_attn_idxs")) {
+        ATTN_TRY(attn_config_read_numbers(json, "full_attn_idxs", config->n_layer, is_conv, err));
+        for (size_t layer = 0; layer < config->n_layer; layer++)
+            is_conv[layer] = !is_conv[layer];
+    }
     ATTN_TRY(attn_config_read_words(json, "layer_types", words, config->n_layer, is_conv, err));
     mixer.d_key = mixer.d_value = config->d_model;
     return attn_config_set_mixers(config, layers, &mixer, is_conv, err);

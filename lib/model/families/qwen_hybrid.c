@@ -6,42 +6,26 @@
  * the rows of a head's queries, then those of its gate. A quarter of a head is rotated; the
  * sections of positions are those of pictures, and change nothing for a text.
  */
-#include "model/families/llama_internal.h"
+#include "model/families/mamba_internal.h"
 
-#define ATTENTION "layers.#.self_attn."
-#define DELTA "layers.#.linear_attn."
-#define DELTA_MAP(name, shape, map)                                                                \
-    TENSOR(DELTA name ".weight", shape, ATTN_PART_MIXER, ATTN_WEIGHT_OUT_IN, WEIGHT_OF(map))
-#define DELTA_VECTOR(name, shape, place)                                                           \
-    VECTOR(DELTA name, shape, ATTN_PART_MIXER, BLOCK(mixer.place))
-#define GATED_QKV                                                                                  \
-    FUSED(ATTENTION "q_proj.weight", "rD", ATTN_PART_PROJECTIONS, QUERY_GATE_HEADS),               \
-        FUSED(ATTENTION "q_proj.bias", "r", ATTN_PART_QKV_BIAS, QUERY_GATE_HEADS),                 \
-        LINEAR(ATTENTION "k_proj", "KD", ATTN_PART_PROJECTIONS, "K", ATTN_PART_QKV_BIAS, k),       \
-        LINEAR(ATTENTION "v_proj", "WD", ATTN_PART_PROJECTIONS, "W", ATTN_PART_QKV_BIAS, v)
+static const struct attn_weight_rule rules[] = {EMBEDDING_OF("embed_tokens.weight"),
+                                                GATED_QKV,
+                                                QK_NORM,
+                                                OUT_MAP("layers.#.self_attn.o_proj"),
+                                                DELTA_MAP("in_proj_qkv", "qD", mixer_in),
+                                                DELTA_MAP("in_proj_z", "lD", mixer_gate),
+                                                DELTA_MAP("in_proj_b", "gD", mixer_beta),
+                                                DELTA_MAP("in_proj_a", "gD", mixer_decay),
+                                                DELTA_REST,
+                                                GATED_MLP,
+                                                NORMS_OF_LLAMA,
+                                                END};
 
-static const struct attn_weight_rule rules[] = {
-    EMBEDDING_OF("embed_tokens.weight"),
-    GATED_QKV,
-    QK_NORM,
-    OUT_MAP("layers.#.self_attn.o_proj"),
-    DELTA_MAP("in_proj_qkv", "qD", mixer_in),
-    DELTA_MAP("in_proj_z", "lD", mixer_gate),
-    DELTA_MAP("in_proj_b", "gD", mixer_beta),
-    DELTA_MAP("in_proj_a", "gD", mixer_decay),
-    DELTA_VECTOR("conv1d.weight", "a1d", conv),
-    DELTA_VECTOR("A_log", "g", decay),
-    DELTA_VECTOR("dt_bias", "g", dt_bias),
-    DELTA_VECTOR("norm.weight", "v", norm),
-    TENSOR(DELTA "out_proj.weight", "Dl", ATTN_PART_MIXER_OUT, ATTN_WEIGHT_OUT_IN, WEIGHT_OF(out)),
-    GATED_MLP,
-    NORMS_OF_LLAMA,
-    END};
+const struct attn_config_extra attn_family_delta_refused[] = {{"attn_output_gate", ATTN_WISH_FALSE},
+                                                              {.key = NULL}};
 
-static const struct attn_config_extra refused[] = {{"attn_output_gate", ATTN_WISH_FALSE},
-                                                   {.key = NULL}};
-
-static enum attn_status read_qwen3_5(ATTN_CONFIG_ARGS)
+enum attn_status attn_family_read_delta(const struct attn_json *json, struct attn_config *config,
+                                        struct attn_config_layers *layers, struct attn_error *err)
 {
     static const char *const words[] = {"full_attention", "linear_attention"};
     struct attn_mixer_dims mixer = {.kind = ATTN_MIXER_DELTA,
@@ -61,7 +45,6 @@ static enum attn_status read_qwen3_5(ATTN_CONFIG_ARGS)
     bool is_linear[ATTN_MAX_LAYER] = {false};
     size_t full_every = 4;
 
-    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         ATTN_TRY(attn_json_get_size(json, attn_json_root(json), widths[i].key, 1, ATTN_MAX_LAYER,
                                     widths[i].width, err));
@@ -75,9 +58,15 @@ static enum attn_status read_qwen3_5(ATTN_CONFIG_ARGS)
     return attn_config_set_mixers(config, layers, &mixer, is_linear, err);
 }
 
+static enum attn_status read_qwen3_5(ATTN_CONFIG_ARGS)
+{
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    return attn_family_read_delta(json, config, layers, err);
+}
+
 const struct attn_family attn_family_qwen3_5_text = {
     FAMILY("qwen3_5_text", "Qwen3_5For", "model.", rules), .read_config = read_qwen3_5,
-    .form = {KEYS_BUT_ROPE, .refused = refused,
+    .form = {KEYS_BUT_ROPE, .refused = attn_family_delta_refused,
              .rope = {TURNS("rope_theta", 10000, 0.25), .has_sections = true},
              ATTN_SWITCHES(ATTN_ATTENTION_BIAS),
              .defaults = {GATED_BLOCK, .act_fn = "silu", .norm = ATTN_NORM_RMSNORM_PLUS_ONE,
