@@ -24,7 +24,21 @@ struct item {
     size_t first, end; /* edits first .. end-1 of the list come from the parts before this one */
 };
 
-/* Appends an edit that sets HEAD of the tensor AT to zero, unless an earlier part does so. */
+/* Appends EDIT unless an earlier part has it. */
+static enum attn_status add_edit(const struct item *item, const struct attn_edit *edit,
+                                 struct attn_error *err)
+{
+    for (size_t i = item->first; i < item->end; i++) {
+        const struct attn_edit *earlier = &item->list->items[i];
+
+        if (earlier->at.site == edit->at.site && earlier->col0 == edit->col0 &&
+            earlier->col1 == edit->col1 && attn_location_compare(&earlier->at, &edit->at) == 0)
+            return attn_edits_link(item->list, i, item->part, err);
+    }
+    return attn_edits_append(item->list, edit, item->part, err);
+}
+
+/* Appends an edit that sets HEAD of the tensor AT to zero. */
 static enum attn_status add_head(const struct item *item, struct attn_location at, int head,
                                  struct attn_error *err)
 {
@@ -36,11 +50,38 @@ static enum attn_status add_head(const struct item *item, struct attn_location a
     if (item->given->op == ATTN_EDIT_UNIFORM)
         attn_edit_make_uniform(attn_model_config(attn_edit_scope_at(item->scope, &at).model),
                                &edit);
-    for (size_t i = item->first; i < item->end; i++)
-        if (item->list->items[i].at.site == at.site &&
-            attn_location_compare(&item->list->items[i].at, &edit.at) == 0)
-            return attn_edits_link(item->list, i, item->part, err);
-    return attn_edits_append(item->list, &edit, item->part, err);
+    return add_edit(item, &edit, err);
+}
+
+/* Appends the edits of the heads of mixing in CHOSEN: columns of mixer_z. Channels side by side are
+ * one edit. */
+static enum attn_status add_mixers(const struct item *item, const struct attn_selection *chosen,
+                                   const struct attn_dims *dims, struct attn_error *err)
+{
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+    edit.at = (struct attn_location){.site = ATTN_SITE_MIXER_Z, .layer = ATTN_NO_LAYER};
+    edit.op = ATTN_EDIT_ZERO;
+    while (attn_dims_next_layer(dims, &edit.at)) {
+        const size_t n_head = attn_dims_n_head_of(dims, attn_location_index(&edit.at));
+        const size_t width = attn_site_width(edit.at.site, dims) / n_head;
+        struct attn_location head = edit.at;
+
+        if (attn_location_is_lacking(dims, &edit.at))
+            continue;
+        for (head.head = 0; head.head < (int)n_head; head.head++) {
+            if (!attn_selection_has_head(chosen, &head))
+                continue;
+            edit.col0 = (size_t)head.head * width;
+            for (edit.col1 = edit.col0 + width; width == 1 && edit.col1 < n_head; edit.col1++) {
+                head.head++;
+                if (!attn_selection_has_head(chosen, &head))
+                    break;
+            }
+            ATTN_TRY(add_edit(item, &edit, err));
+        }
+    }
+    return ATTN_OK;
 }
 
 /* Appends an edit for each head of HEADS in the stacks that go together with STACK. */
@@ -56,10 +97,12 @@ static enum attn_status add_stack(const struct item *item, const struct attn_hea
     enum attn_status status = ATTN_OK;
 
     ATTN_TRY(attn_edit_select_heads(heads, stack, item->scope->dims, &chosen, err));
-    if (chosen)
-        status = attn_edit_check_attention(chosen, dims, "ablations of heads", err);
+    if (chosen && dims->mixer)
+        status = item->given->op == ATTN_EDIT_UNIFORM
+                     ? attn_edit_check_attention(chosen, dims, "uniform weights", err)
+                     : add_mixers(item, chosen, dims, err);
     while (status == ATTN_OK && chosen && attn_dims_next_head(dims, &at))
-        if (attn_selection_has_head(chosen, &at))
+        if (attn_selection_has_head(chosen, &at) && !attn_location_is_lacking(dims, &at))
             status = add_head(item, at, at.head, err);
     attn_selection_free(chosen);
     return status;
@@ -204,8 +247,8 @@ void attn_edit_means_finish(const struct attn_edit_means *means)
             average_columns(mean);
         edit->op = ATTN_EDIT_REPLACE;
         edit->row1 = mean->sums ? SIZE_MAX : mean->tensor.n_row;
-        edit->col1 = mean->tensor.width;
-        edit->data = mean->values;
+        edit->col1 = edit->col1 < mean->tensor.width ? edit->col1 : mean->tensor.width;
+        edit->data = mean->values + edit->col0;
         edit->ld = mean->sums ? 0 : mean->tensor.width;
     }
 }

@@ -98,8 +98,8 @@ enum attn_status attn_edit_stack_check(enum attn_model_stack stack, const struct
 enum attn_status attn_edit_place_check(const struct attn_intervention *place,
                                        const struct attn_model *model, struct attn_error *err);
 
-/* Fails if HEADS, or NULL for none, has a head of a layer of DIMS without attention: WHAT, such as
- * "knockouts", is not read there yet. */
+/* Fails if HEADS, or NULL for none, has a head of a layer of DIMS without attention, where WHAT,
+ * such as "knockouts", cannot be used. */
 enum attn_status attn_edit_check_attention(const struct attn_selection *heads,
                                            const struct attn_dims *dims, const char *what,
                                            struct attn_error *err);

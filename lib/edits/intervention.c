@@ -274,7 +274,7 @@ enum attn_status attn_edit_check_attention(const struct attn_selection *heads,
         if (!attn_location_is_lacking(dims, &at) || attn_selection_count_heads(heads, &at) == 0)
             continue;
         attn_error_set(err, ATTN_INVALID,
-                       "layer %d mixes tokens without attention, and %s are not read there yet",
+                       "layer %d mixes tokens without attention, and %s cannot be used there",
                        at.layer, what);
         return attn_error_hint(err, "'L.h' names a head of a layer with attention");
     }
