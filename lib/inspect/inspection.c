@@ -154,19 +154,24 @@ static enum attn_status find_attention(struct filling *to)
         ATTN_ROPE_MAP(ROPE_WORD)
 #undef ROPE_WORD
     };
+    static const char *const mixers[] = {
+        [ATTN_MIXER_CONV] = "conv", [ATTN_MIXER_DELTA] = "delta", [ATTN_MIXER_MAMBA2] = "mamba2"};
     const struct attn_config *config = attn_model_config(to->given.model);
 
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         const struct attn_attention *a = &config->attention[layer];
         const bool is_cross = config->is_cross[layer];
         const bool is_causal = a->mask == ATTN_MASK_CAUSAL && !is_cross;
-        const bool has_rope =
-            config->positions == ATTN_POSITIONS_ROTARY && config->rope[layer].d_rotary > 0;
+        const bool is_mixer = attn_config_is_mixer(config, layer);
+        const bool has_rope = !is_mixer && config->positions == ATTN_POSITIONS_ROTARY &&
+                              config->rope[layer].d_rotary > 0;
         const struct attn_rope *rope = &config->rope[layer];
         ATTN_TRY(append(
-            to, attn_cell_string(attn_attention_kind_name(a->kind)), attn_cell_boolean(is_cross),
-            attn_cell_string(is_causal ? "causal" : "none"), attn_cell_boolean(a->is_scaled),
-            attn_cell_real(a->eps), attn_cell_real(a->factor),
+            to,
+            attn_cell_string(is_mixer ? mixers[config->mixer->kind]
+                                      : attn_attention_kind_name(a->kind)),
+            attn_cell_boolean(is_cross), attn_cell_string(is_causal ? "causal" : "none"),
+            attn_cell_boolean(a->is_scaled), attn_cell_real(a->eps), attn_cell_real(a->factor),
             a->kind == ATTN_ATTENTION_WINDOW ? count_cell(a->window) : attn_cell_missing(),
             a->score_cap > 0 ? attn_cell_real(a->score_cap) : attn_cell_missing(),
             has_rope ? attn_cell_string(ropes[rope->type]) : attn_cell_missing(),
