@@ -53,17 +53,17 @@ const struct command command_models = {
         "nemotron, seed_oss, internlm3, xglm, bloom, mpt, falcon, mixtral, qwen2_moe,\n"
         "qwen3_moe, olmoe, granitemoe, granitemoeshared, granitemoehybrid, phimoe,\n"
         "gpt_oss, lfm2, qwen3_5_text, qwen3_next, bamba; bert, roberta, xlm-roberta,\n"
-        "camembert, mpnet, distilbert, electra, albert, modernbert, nomic_bert,\n"
-        "jina_embeddings_v3, eurobert, esm; t5, mt5, umt5, bart, mbart, marian, pegasus,\n"
-        "m2m_100, blenderbot, whisper; vit, deit, dinov2, dinov2_with_registers,\n"
-        "dinov3_vit, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model,\n"
-        "siglip_vision_model; attn; qwen2_vl_text, qwen2_5_vl_text, qwen3_vl_text,\n"
-        "qwen3_vl_moe_text; with pictures beside texts smolvlm, idefics3, gemma3,\n"
-        "paligemma, qwen2_vl, qwen2_5_vl, qwen3_vl, llava. Of others that read pictures\n"
-        "or sound, the part that reads texts: shieldgemma2, mistral3, idefics2, vipllava,\n"
-        "llava_next, llava_next_video, llava_onevision, video_llava, internvl, ovis2,\n"
-        "qwen3_vl_moe, qwen3_5, aya_vision, cohere2_vision, voxtral, qwen2_audio,\n"
-        "granite_speech.\n",
+        "camembert, mpnet, deberta-v2, distilbert, electra, albert, modernbert,\n"
+        "nomic_bert, jina_embeddings_v3, eurobert, esm; t5, mt5, umt5, bart, mbart,\n"
+        "marian, pegasus, m2m_100, blenderbot, whisper; vit, deit, dinov2,\n"
+        "dinov2_with_registers, dinov3_vit, clip, clip_text_model, clip_vision_model,\n"
+        "siglip, siglip_text_model, siglip_vision_model; attn; qwen2_vl_text,\n"
+        "qwen2_5_vl_text, qwen3_vl_text, qwen3_vl_moe_text; with pictures beside texts\n"
+        "smolvlm, idefics3, gemma3, paligemma, qwen2_vl, qwen2_5_vl, qwen3_vl, llava. Of\n"
+        "others that read pictures or sound, the part that reads texts: shieldgemma2,\n"
+        "mistral3, idefics2, vipllava, llava_next, llava_next_video, llava_onevision,\n"
+        "video_llava, internvl, ovis2, qwen3_vl_moe, qwen3_5, aya_vision,\n"
+        "cohere2_vision, voxtral, qwen2_audio, granite_speech.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
     OPTION_PARTS(parts),

@@ -148,6 +148,8 @@ float attn_score_bias_at(const struct attn_score_bias *bias, size_t head, size_t
     float slope, product;
     uint32_t bits;
 
+    if (bias->is_of_places)
+        return 0;
     if (bias->farthest > 0) {
         const size_t far = bias->farthest;
         const size_t at = j + far < i ? 0 : j > i + far ? 2 * far : j + far - i;

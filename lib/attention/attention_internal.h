@@ -15,13 +15,14 @@ void attn_attention_resolve_grid(struct attn_attention *attention, size_t n_colu
 /* Numbers that are added to scores: for ALiBi (Press et al. 2108.12409), slope * (j - i), with one
  * slope for each head; for T5 (Raffel et al. 1910.10683), one number for each distance. */
 struct attn_score_bias {
-    bool is_of_key;  /* adds bfloat16(slope * j) instead, before the scale and not after it */
-    size_t farthest; /* keys at larger distances have the bias of this distance; 0: ALiBi */
+    bool is_of_key;    /* adds bfloat16(slope * j) instead, before the scale and not after it */
+    bool is_of_places; /* adds products with places, which are not here (struct attn_place_terms) */
+    size_t farthest;   /* keys at larger distances have the bias of this distance; 0: ALiBi */
     float slopes[]; /* [n_head] slopes, or [n_head, 2 * farthest + 1] biases of the distances j - i,
                        which begin at -farthest */
 };
 
-/* Returns the number that BIAS adds to the score of query i and key j in HEAD. */
+/* Returns the number that BIAS adds to the score of query i and key j in HEAD; 0 for places. */
 float attn_score_bias_at(const struct attn_score_bias *bias, size_t head, size_t i, size_t j);
 
 enum attn_gives {

@@ -45,6 +45,35 @@ bool attn_tile_is_scored(const struct attn_tile *tile)
     return attention->score_cap > 0 || attention->bias || tile->feed->key_mask;
 }
 
+float attn_place_term_at(const struct attn_place_terms *places, bool is_c2p, size_t head, size_t i,
+                         size_t j)
+{
+    const float *products = is_c2p ? places->c2p : places->p2c;
+    const size_t row = (size_t)places->rows[(ptrdiff_t)i - (ptrdiff_t)j];
+
+    if (!products)
+        return 0;
+    return is_c2p ? products[(head * places->n_query + i - places->row0) * places->ld_c2p + row]
+                  : products[(head * places->n + row) * places->ld_p2c + j];
+}
+
+/* Adds to X [n], the cells of SPAN, the products with places, scaled. */
+static void add_places(const struct attn_tile *tile, const struct attn_tile_span *span, float scale,
+                       float *x)
+{
+    const struct attn_place_terms *places = tile->feed->places;
+    const size_t i = tile->row0 + span->i, head = (size_t)tile->head;
+
+    for (size_t at = 0; at < span->n; at++) {
+        const size_t j = span->keys ? (size_t)span->keys[at] : span->first + at;
+
+        if (j >= tile->n_key)
+            break;
+        x[at] += attn_place_term_at(places, true, head, i, j) * scale;
+        x[at] += attn_place_term_at(places, false, head, i, j) * scale;
+    }
+}
+
 /* Returns how many of the N keys from FIRST on are before KEY. */
 static size_t n_before(size_t key, size_t first, size_t n)
 {
@@ -96,7 +125,9 @@ void attn_tile_score(const struct attn_tile *tile, const struct attn_kernels *ke
         add_bias(tile, kernels, span, x);
     if (scale != 1)
         kernels->scale(x, scale, span->n, x);
-    if (attention->bias && !attention->bias->is_of_key)
+    if (tile->feed->places)
+        add_places(tile, span, scale, x);
+    else if (attention->bias && !attention->bias->is_of_key)
         add_bias(tile, kernels, span, x);
     if (uncapped)
         memcpy(uncapped, x, span->n * sizeof *x);

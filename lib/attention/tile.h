@@ -34,6 +34,21 @@ struct attn_dropout {
 /* Draws for N weights whether each is kept, from RANDOM, which is torch's stream. Sets BITS. */
 void attn_dropout_draw(struct attn_random *random, double dropout, size_t n, uint64_t *bits);
 
+/* What DeBERTa (He et al. 2006.03654) adds to the scores of a sequence: the products of each query
+ * and each key with the places of the layer. A place is a row for a distance i - j. */
+struct attn_place_terms {
+    const float *c2p;    /* [n_head, n_query, ld_c2p] queries times places; NULL: not added */
+    const float *p2c;    /* [n_head, n, ld_p2c] places times keys; NULL: not added */
+    const int32_t *rows; /* rows[i - j] is the place of the query i and the key j */
+    size_t n, n_query, n_key, ld_c2p, ld_p2c;
+    size_t row0;                 /* the position of the first query */
+    const float *keys, *queries; /* [n, heads side by side] of the places: the other factors */
+};
+
+/* Returns what query i and key j get by C2P, else by P2C, before the scale. */
+float attn_place_term_at(const struct attn_place_terms *places, bool is_c2p, size_t head, size_t i,
+                         size_t j);
+
 /* The data of one layer in one feed that the tiles of all its heads share. */
 struct attn_layer_feed {
     /* With a resolved stride; its mask is `none` if keys come from a source. */
@@ -47,9 +62,10 @@ struct attn_layer_feed {
     size_t n_key;       /* S */
     size_t ahead;       /* row r is at position r + ahead among the keys */
     size_t ldz;         /* floats from one row of z to the next */
-    const struct attn_dropout *dropout; /* NULL: no dropout */
-    const int32_t *key_mask;            /* [n_key] 0 masks this key; NULL: no key is masked */
-    const struct attn_edit *edits;      /* [n_edit] edits of the sequence */
+    const struct attn_dropout *dropout;    /* NULL: no dropout */
+    const struct attn_place_terms *places; /* NULL: none */
+    const int32_t *key_mask;               /* [n_key] 0 masks this key; NULL: no key is masked */
+    const struct attn_edit *edits;         /* [n_edit] edits of the sequence */
     size_t n_edit;
     /* [n_edit] set to true for edits that change a value; NULL: not needed. */
     atomic_bool *has_effect;

@@ -14,6 +14,7 @@
  *
  *     normalized_resid_mid = mid_norm(resid_mid), which the MLP reads and is added to
  *     normalized_resid_post = end_norm(resid_post), which the next block reads
+ *     conv_out = norm(normalized_resid_post + act(convolution(resid_pre))) instead, in layer 0
  *
  * A layer without attention has mixer_z and mixer_out in place of z and attn_out (mixer.c).
  *
@@ -73,6 +74,7 @@ static void run_sequential(struct attn_forward *f, const struct attn_block_weigh
         run_mlp(f, w, f->out);
         attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);
         attn_sum_norm_step(f, ATTN_SITE_NORMALIZED_RESID_POST, &w->end_norm, f->resid);
+        attn_convolution_step(f);
     }
 }
 
@@ -98,6 +100,7 @@ static void run_heads(struct attn_forward *f, const struct attn_block_weights *w
 /* Starts at z, which was given. Only a parallel MLP needs the block's input. */
 static void begin_at_z(struct attn_forward *f, const struct attn_block_weights *w)
 {
+    attn_convolution_keep(f);
     attn_drop_step(f, f->z, f->dims.n_head * f->dims.d_value, NULL);
     if (f->model->config.has_single_norm)
         attn_norm_step(f, &w->ln1, f->resid, f->normed);
@@ -116,6 +119,7 @@ void attn_block_run(struct attn_forward *f, int layer)
         begin_at_z(f, w);
     } else {
         attn_visit(f, ATTN_SITE_RESID_PRE, f->resid);
+        attn_convolution_keep(f);
         attn_norm_step(f, &w->ln1, f->resid, f->normed);
         (is_mixer ? attn_mixer_step : run_heads)(f, w);
     }

@@ -509,10 +509,12 @@ static void run_embedding(struct attn_forward *f)
         attn_model_add_positions(f->model, kernels, &rows, f->vectors, x);
     }
     attn_forward_check_finite(f, f->resid, f->feed.n_row * d);
-    if (weights->ln_embed.w.data)
+    if (weights->ln_embed.w.data && !f->model->config.embed_norm_is_late)
         attn_norm_step(f, &weights->ln_embed, f->resid, f->resid);
     if (!is_mapped_first)
         map_embedding(f);
+    if (weights->ln_embed.w.data && f->model->config.embed_norm_is_late)
+        attn_norm_step(f, &weights->ln_embed, f->resid, f->resid);
 }
 
 /* Reports the layers up to LAYER of the rows so far. */

@@ -146,6 +146,14 @@ struct attn_forward {
     float *pool_rows; /* [(n + 2) * 3 d_model + d_mlp + n] of SigLIP's head, or NULL */
     struct attn_added_rows added;
     int32_t *places; /* [3, n_position] of the patches of a picture, for DINOv3 */
+    /* For DeBERTa: the places of the sequence and layer that were computed last; [2 n_position - 1]
+     * the place of each distance; the rows of the table, and their keys and queries [n, D]; the
+     * products; a tile of c2p; and [n_worker, E, 64]. Then the input of its convolution, and the
+     * rows around each row [n_feed_row, D n_conv]. */
+    struct attn_place_terms place_terms;
+    int32_t *place_rows;
+    float *place_table, *place_keys, *place_queries, *place_products, *place_cells, *place_panels;
+    float *conv_input, *conv_rows;
     size_t n_source; /* rows of the source that is set */
     size_t n_cached; /* rows of the KV cache that may have been written */
     size_t n_text;   /* positions of the complete text, if these are more than have been fed */

@@ -259,6 +259,30 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
     }
 }
 
+/* Plans the memory for places, for the longest sequence. */
+static void plan_places(struct attn_forward *f, struct attn_arena *arena)
+{
+    const struct attn_place_config *config = &f->model->config.places;
+    const struct attn_dims *c = &f->dims;
+    const size_t n_distance = 2 * c->n_position - 1, ld = c->n_head * c->d_head;
+    const size_t n = config->n < n_distance ? config->n : n_distance;
+    const size_t n_product =
+        c->n_position * attn_round_up(n, ATTN_PANEL) + n * attn_round_up(c->n_position, ATTN_PANEL);
+    const size_t n_conv_row = config->n_conv > 0 ? f->n_feed_row : 0;
+
+    f->place_rows = attn_arena_take(arena, n > 0 ? 2 * c->n_position : 0, sizeof *f->place_rows);
+    f->place_table = take_floats(arena, n, c->d_model);
+    f->place_keys = take_floats(arena, n, ld);
+    f->place_queries = take_floats(arena, n, ld);
+    f->place_products = take_floats(arena, n > 0 ? c->n_head : 0, n_product);
+    f->place_cells = take_floats(arena, n > 0 ? c->n_position : 0, ATTN_QUERY_TILE);
+    f->place_panels = take_floats(arena, n > 0 ? (size_t)f->n_worker : 0, c->d_head * ATTN_PANEL);
+    f->conv_input = take_floats(arena, n_conv_row, c->d_model);
+    f->conv_rows = take_floats(arena, n_conv_row, c->d_model * config->n_conv);
+    if (n_conv_row == 0)
+        f->conv_input = NULL;
+}
+
 void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
@@ -306,6 +330,7 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
         &f->weight_buffer, f->model, n_run < c->n_layer ? n_run : c->n_layer,
         f->end.site == ATTN_SITE_LOGITS || f->keeps_layer);
     f->weight_buffer.bytes = attn_arena_take(arena, f->weight_buffer.capacity, 1);
+    plan_places(f, arena);
     plan_heads(f, arena);
     f->kv = attn_kv_plan(arena, &f->shape, f->n_cache_layer * c->n_kv_head, n_state);
 }

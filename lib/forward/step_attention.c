@@ -185,6 +185,23 @@ static void attend(struct attention_step *step, float *q)
         attn_visit_count(f, step->sequence, attn_heads_run(&step->heads));
 }
 
+/* Computes what places add to the scores of the sequence. */
+static void add_places(struct attention_step *step, const float *q, const float *k)
+{
+    struct attn_forward *f = step->f;
+    const size_t ldk = f->dims.n_kv_head * f->dims.d_head;
+
+    attn_places_make(f, &(struct attn_place_rows){.layer = f->feed.layer,
+                                                  .q = q,
+                                                  .k = k + step->part->first * ldk,
+                                                  .row0 = step->heads.feed.row0,
+                                                  .n_query = step->heads.feed.n_row,
+                                                  .n_key = step->heads.feed.n_key,
+                                                  .pool = f->feed.pool});
+    step->heads.feed.places = &f->place_terms;
+    attn_places_emit(f, &step->heads.feed);
+}
+
 void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z)
 {
     attn_step_finish(f);
@@ -205,6 +222,8 @@ void attn_attention_step(struct attn_forward *f, float *q, float *k, const float
         if (attn_forward_needs(f, ATTN_SITE_Z))
             step.heads.z = z + step.part->left * step.heads.feed.ldz;
         append_rows(&step, k, v);
+        if (attn_has_places(f, f->feed.layer) && attn_forward_needs(f, ATTN_SITE_C2P))
+            add_places(&step, part_q, k);
         if (attn_forward_needs(f, ATTN_SITE_QK))
             attend(&step, part_q);
     }

@@ -121,6 +121,26 @@ void attn_sum_step(struct attn_forward *f, float *sum, const float *x);
  * appended once. Cosine similarity normalizes q and k in place. */
 void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z);
 
+/* Whether the scores of LAYER have the terms of places (struct attn_place_terms). */
+bool attn_has_places(const struct attn_forward *f, int layer);
+
+/* Queries and keys of a sequence in LAYER, heads side by side. */
+struct attn_place_rows {
+    int layer;
+    const float *q, *k; /* of the positions row0 to row0 + n_query - 1, and of all keys */
+    size_t row0, n_query, n_key;
+    struct attn_pool *pool; /* NULL: the caller's thread */
+};
+
+/* attn_places_make computes f->place_terms for OF. attn_places_emit emits c2p and p2c from them. */
+void attn_places_make(struct attn_forward *f, const struct attn_place_rows *of);
+void attn_places_emit(struct attn_forward *f, const struct attn_layer_feed *feed);
+
+/* attn_convolution_keep keeps the input of layer 0. attn_convolution_step adds its convolution to
+ * the output of the layer, and normalizes the sum, if the model has that. */
+void attn_convolution_keep(struct attn_forward *f);
+void attn_convolution_step(struct attn_forward *f);
+
 /* Removes all but the first N rows of the sequence from the KV cache. Rows of a source stay unless
  * N is 0. */
 void attn_kv_cache_truncate(struct attn_forward *f, size_t n);

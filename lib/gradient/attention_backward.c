@@ -692,6 +692,30 @@ static void make_dq(const struct tile_work *work, float *dq)
             dq[i * heads->shape->ldq + e] = (work->scratch.sums[i * ld + e] + 0) * factor;
 }
 
+/* Adds to DQ and to the sums of the keys what the products with places contribute: a place is the
+ * other factor of each. Rows and keys come in ascending order. */
+static void add_places(const struct tile_work *work, float *dq, float *sums)
+{
+    const struct attn_heads_back *heads = work->heads;
+    const struct attn_place_terms *places = heads->places;
+    const size_t d_head = heads->shape->d_head, ld = heads->n_head * d_head;
+    const size_t first = (size_t)work->tile.head * d_head, last = work->cells.last;
+    const size_t n_key = last < work->tile.n_key ? last : work->tile.n_key;
+    const float factor = heads->rule == ATTN_BACKWARD_ATTNLRP ? 0.25F : 1;
+
+    for (size_t i = 0; i < work->tile.n_row; i++)
+        for (size_t j = work->cells.first; j < n_key; j++) {
+            const ptrdiff_t distance = (ptrdiff_t)(work->tile.row0 + i) - (ptrdiff_t)j;
+            const size_t at = (size_t)places->rows[distance] * ld + first;
+            const float d = work->scratch.d[i * work->ld + j];
+
+            for (size_t e = 0; e < d_head && places->c2p; e++)
+                dq[i * heads->shape->ldq + e] += d * places->keys[at + e] * factor;
+            for (size_t e = 0; e < d_head && places->p2c; e++)
+                sums[e * work->ld + j] += d * places->queries[at + e];
+        }
+}
+
 /* --- Heads ------------------------------------------------------------------------------------ */
 
 /* The heads whose watched matrices fit into the memory for them, or some rows of one head. */
@@ -771,6 +795,8 @@ static void run_tile(const struct wave *wave, size_t index, size_t offset, int w
     make_dq(&work, heads->dq + at_q);
     add_to_keys(&work, work.tile.q, shape->ldq, shape->d_head, work.scratch.d,
                 heads->memory->dk + head * shape->d_head * ld);
+    if (heads->places)
+        add_places(&work, heads->dq + at_q, heads->memory->dk + head * shape->d_head * ld);
     add_to_keys(&work, work.dz, ldz, shape->d_value, work.scratch.p,
                 heads->memory->dv + head * shape->d_value * ld);
 }
@@ -962,6 +988,7 @@ void attn_heads_back_run(struct attn_heads_back *heads)
                                          .n_row = heads->n,
                                          .n_key = heads->n_key,
                                          .ldz = heads->n_head * shape->d_value,
+                                         .places = heads->places,
                                          .key_mask = heads->key_mask,
                                          .edits = heads->edits,
                                          .n_edit = heads->n_edit};

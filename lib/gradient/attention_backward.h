@@ -6,7 +6,7 @@
  *     dS_ij = P_ij ((dP_ij - r_i) - sum_j P_ij (dP_ij - r_i)),  r_i = dz_i . z_i
  *     dqk = scale * dS, multiplied by the derivative of the soft cap
  *     dq_i = sum_j dqk_ij k_j
- *     dk_j = sum_i dqk_ij q_i
+ *     dk_j = sum_i dqk_ij q_i; with places (attention/tile.h) their factors are added to k_j, q_i
  *     dv_j = sum_i P_ij dz_i
  *
  *     attn_heads_back_plan(&memory, arena, &sizes);  // when measuring, and once more
@@ -95,7 +95,8 @@ struct attn_heads_back {
     size_t n_key;                /* rows of k and v: n, or those of the source */
     /* Only these queries have gradients: other rows are not read, and their dq is not written. */
     size_t first, end;
-    const float *q, *k, *v, *z; /* as used for the scores */
+    const float *q, *k, *v, *z;            /* as used for the scores */
+    const struct attn_place_terms *places; /* of q and k; or NULL */
     const float *dz;
     float *dq, *dk, *dv; /* the results */
 

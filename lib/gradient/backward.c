@@ -71,6 +71,10 @@ static enum attn_status check_layers(const struct attn_model *model,
         return attn_error_set(err, ATTN_INVALID,
                               "rules of relevance are not defined for experts, which '%s' has",
                               name.text);
+    if (config->places.n_conv > 0 || (config->embed_norm_is_late && config->has_embed_map))
+        return attn_error_set(
+            err, ATTN_UNSUPPORTED, "the %s of '%s' has no gradients in this version",
+            config->places.n_conv > 0 ? "convolution" : "map of the embedding", name.text);
     if (model->compute != ATTN_COMPUTE_F32)
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are computed in float32, not in bfloat16 (`compute`)");
@@ -325,6 +329,12 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
            !attn_backward_reads_embeddings(b->model));
     if (options->n_goal > 0)
         ATTN_TRY(attn_backward_check(b->model, options->attention, b->rule, err));
+    if (options->swaps && b->model->config.places.n > 0)
+        return attn_error_set(
+            err, ATTN_UNSUPPORTED,
+            "the scores of '%s' have terms of positions, for which estimates with "
+            "other queries or keys are not defined in this version",
+            attn_quote_string(b->model->name).text);
     ATTN_TRY(attn_backward_check_edits(b->model, options->edits, options->n_edit, err));
     ATTN_TRY(attn_backward_take_edits(b, options, err));
     ATTN_TRY(select_recomputed(b, &dims, options->n_goal, err));

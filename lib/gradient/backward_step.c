@@ -630,6 +630,15 @@ void attn_attention_back(struct attn_backward *b)
 
     if (attn_backward_is_over(b))
         return;
+    if (attn_has_places(f, b->layer)) {
+        attn_places_make(b->f, &(struct attn_place_rows){.layer = b->layer,
+                                                         .q = b->at.q,
+                                                         .k = b->at.k,
+                                                         .n_query = b->n,
+                                                         .n_key = b->n,
+                                                         .pool = b->pool});
+        heads.places = &f->place_terms;
+    }
     attn_heads_back_run(&heads);
     attn_visit_back(b, ATTN_SITE_V_GRAD, b->d_v);
     attn_visit_back(b, is_turned ? ATTN_SITE_ROT_Q_GRAD : ATTN_SITE_Q_GRAD, b->d_q);

@@ -532,8 +532,20 @@ static void add_slopes(struct difference_list *list)
 static void add_positions(struct difference_list *list)
 {
     const struct attn_stack_config *stack = &list->config->stack;
+    const struct attn_place_config *places = &list->config->places;
 
-    if (stack->n_bucket > 0)
+    if (places->n > 0)
+        add(list, true, "positions",
+            "%s; scores add the %s times %zu places of their distance%s (sites %s)",
+            list->config->positions == ATTN_POSITIONS_LEARNED ? "learned" : "none",
+            !places->has_p2c   ? "query"
+            : !places->has_c2p ? "key"
+                               : "query and the key",
+            places->n, places->n_bucket > 0 ? ", by its logarithm" : "",
+            !places->has_p2c   ? "c2p"
+            : !places->has_c2p ? "p2c"
+                               : "c2p, p2c");
+    else if (stack->n_bucket > 0)
         add(list, true, "positions",
             "%s; scores get a bias by head and distance, in %zu buckets up to %zu%s",
             list->config->positions == ATTN_POSITIONS_LEARNED ? "learned" : "none", stack->n_bucket,

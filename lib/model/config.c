@@ -277,6 +277,9 @@ static struct attn_site_set find_lacking(const struct attn_config *config)
         {has_mixer && !is_conv,
          ATTN_SITES(ATTN_SITE_MIXING, ATTN_SITE_MIXER_GATE, ATTN_SITE_DECAY, ATTN_SITE_BETA)},
         {config->has_attn_gate, ATTN_SITES(ATTN_SITE_GATE)},
+        {config->places.has_c2p, ATTN_SITES(ATTN_SITE_C2P)},
+        {config->places.has_p2c, ATTN_SITES(ATTN_SITE_P2C)},
+        {config->places.n_conv > 0, ATTN_SITES(ATTN_SITE_CONV_OUT)},
         {false, ATTN_SITES(ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK)},
     };
     /* Trap: factors of scores are stored in ROT_Q and ROT_K, even without rotary positions. */

@@ -160,6 +160,12 @@ enum attn_status attn_config_read_classes(const struct attn_json *json,
         return ATTN_OK;
     if (!heads->is_in_all)
         config->head_act_fn = config->task == ATTN_TASK_SEQUENCE ? heads->act_fn : NULL;
+    if (heads->act_key && config->head_act_fn) {
+        const char *name = config->head_act_fn;
+
+        ATTN_TRY(attn_json_get_string(json, attn_json_root(json), heads->act_key, &name, err));
+        ATTN_TRY(attn_config_set_activation(json, &config->head_act_fn, heads->act_key, name, err));
+    }
     if (config->task == ATTN_TASK_SEQUENCE && config->pooling == ATTN_POOLING_NONE)
         config->pooling = heads->pooling;
     if (config->task != ATTN_TASK_SEQUENCE)

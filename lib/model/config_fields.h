@@ -12,6 +12,7 @@
 #include "model/image_config.h"
 #include "model/label_config.h"
 #include "model/part_config.h"
+#include "model/place_config.h"
 #include "model/rope_config.h"
 #include "model/stack_config.h"
 #include "model/vision_config.h"
@@ -36,9 +37,10 @@ struct attn_config {
     bool is_encoder; /* every token sees all others. A sequence is fed at once, and each token is
                         predicted at its own position */
     size_t d_embed;  /* width of the embedding and of the output matrix: d_model or smaller */
-    bool has_embed_map;  /* resid_pre = x W + b maps the embedding x from d_embed to d_model */
-    bool has_embed_norm; /* the sum of embedding, positions and types is normalized */
-    bool embeds_normed;  /* each row of the embedding is normalized; `embed` shows the result */
+    bool has_embed_map;      /* resid_pre = x W + b maps the embedding x from d_embed to d_model */
+    bool has_embed_norm;     /* the sum of embedding, positions and types is normalized */
+    bool embed_norm_is_late; /* after it was mapped to d_model */
+    bool embeds_normed;      /* each row of the embedding is normalized; `embed` shows the result */
     size_t n_type; /* number of token types, whose rows are added to the embedding; 0: no types */
     size_t first_position; /* the learned position of the first token. If it is above 0, padding
                               tokens of an encoder (their id is first_position - 1) have that
@@ -143,6 +145,7 @@ struct attn_config {
                            those of another */
     double step_least, step_most;     /* limits of the time steps of Mamba2 */
     struct attn_vision_config vision; /* of a decoder that reads pictures too, and of its tower */
+    struct attn_place_config places;  /* of DeBERTa */
 };
 
 /* The activation xIELU of a layer (Huang and Schlag 2411.13010):

@@ -139,6 +139,7 @@ const char *const attn_family_config_keys[] = {"alignment_heads",
                                                "mlp_only_layers",
                                                "no_rope_layers",
                                                "patch_size",
+                                               "pos_att_type",
                                                "pruned_heads",
                                                "quantization_config",
                                                "rope_parameters",
@@ -188,7 +189,7 @@ static const struct refused_type {
     const char *reason, *nearest;
 } refused_types[] = {
     /* texts */
-    {"deberta deberta-v2 xlnet transfo-xl", "its scores have terms of positions", NULL},
+    {"deberta xlnet transfo-xl", "its scores have terms of positions", NULL},
     {"xlm flaubert squeezebert mobilebert canine perceiver mra yoso nystromformer "
      "gte ibert",
      "its blocks are not read", NULL},

@@ -32,6 +32,12 @@ struct attn_tensor_files;
     X(RELATIVE_BIAS, POS, PART, config->stack.n_bucket > 0)                                        \
     X(LOGITS_BIAS_FOUND, UNEMBED, FOUND, has_output)                                               \
     X(TYPES, POS, PART, config->n_type > 0)                                                        \
+    X(PLACES, POS, PART, config->places.n > 0)                                                     \
+    X(PLACE_NORM, NONE, PART, config->places.has_norm)                                             \
+    X(PLACE_KEY, QKV, PART, config->places.has_own_maps && config->places.has_c2p)                 \
+    X(PLACE_QUERY, QKV, PART, config->places.has_own_maps && config->places.has_p2c)               \
+    X(CONVOLUTION, MLP, PART, config->places.n_conv > 0)                                           \
+    X(CONVOLUTION_NORM, NONE, PART, config->places.n_conv > 0)                                     \
     X(EMBED_NORM, NONE, PART, config->has_embed_norm)                                              \
     X(ROW_NORM, NONE, PART, config->embeds_normed)                                                 \
     X(EMBED_MAP, MLP, PART, config->has_embed_map)                                                 \
@@ -149,7 +155,7 @@ enum attn_weight_kind {
  * for the number of a pair of layers, of which the first (<) or the second (>) has the tensor; a
  * name /name never gets the prefix. Shapes are letters: V D H G E F as in trace/site.h, B d_embed,
  * T n_type, J = 2F, M d_projected, P n_ctx plus the positions before the first, U d_value, b
- * n_bucket, m n_mel, S d_model or d_source, X d_source, N n_source, y and z the shapes of the norms
+ * n_bucket, p the places, v n_conv, m n_mel, S d_model or d_source, X d_source, N n_source, y and z the shapes of the norms
  * of q and k, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W. For pictures: C n_channel, h
  * patch_height, w patch_width, R n_register, I the patches of a picture, and 1 for [CLS], k the
  * patches of a cell side by side, o d_feature. For classifiers: Y the labels, L the width that
@@ -199,6 +205,7 @@ struct attn_class_heads {
     enum attn_pooling pooling; /* pooling for whole sequences, unless read_config sets it */
     /* Activation of the layer before the matrix for whole sequences; NULL: no layer. */
     const char *act_fn;
+    const char *act_key; /* a key for it; or NULL */
     bool is_in_all; /* all heads have that layer, with the config's head_act_fn */
 };
 
@@ -248,7 +255,8 @@ struct attn_family {
     X(qwen2_vl_text) X(qwen2_5_vl_text) X(qwen3_vl_text) X(qwen3_vl_moe_text) \
     X(t5) X(mt5) X(umt5) X(bart) X(mbart) X(marian) X(pegasus) X(m2m_100) X(blenderbot) \
     X(whisper) \
-    X(bert) X(roberta) X(xlm_roberta) X(camembert) X(mpnet) X(distilbert) X(electra) X(albert) \
+    X(bert) X(roberta) X(xlm_roberta) X(camembert) X(mpnet) X(deberta_v2) X(distilbert) \
+    X(electra) X(albert) \
     X(modernbert) X(nomic_bert) X(jina_embeddings_v3) X(eurobert) \
     X(esm) X(vit) X(deit) X(dinov2_with_registers) X(dinov2) X(dinov3_vit) X(clip) \
     X(clip_text_model) X(clip_vision_model) X(siglip) X(siglip_text_model) X(siglip_vision_model) \

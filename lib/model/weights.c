@@ -138,6 +138,8 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'B', config->d_embed},
         {'T', config->n_type},
         {'b', config->stack.n_bucket},
+        {'p', config->places.n},
+        {'v', config->places.n_conv},
         {'m', config->stack.n_mel},
         {'3', 3},
         {'J', 2 * config->d_mlp},

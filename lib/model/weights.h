@@ -54,9 +54,9 @@ struct attn_lazy_experts {
     atomic_bool is_made[]; /* [n_expert] converted already */
 };
 
-enum { ATTN_BLOCK_N_NORM = 11, ATTN_BLOCK_N_LINEAR = 17 };
+enum { ATTN_BLOCK_N_NORM = 11, ATTN_BLOCK_N_LINEAR = 19 };
 
-enum { ATTN_MODEL_N_LINEAR = 5 };
+enum { ATTN_MODEL_N_LINEAR = 6 };
 
 /* The weights of a block. Linear maps and norms that a config lacks have no data. The unions give
  * access to all norms and all maps as arrays. */
@@ -76,8 +76,9 @@ struct attn_block_weights {
     };
     union {
         struct {
-            struct attn_linear q, k, v;   /* [D, H*E], [D, G*E], [D, G*Ev], heads side by side */
-            struct attn_linear attn_gate; /* [D, H*Ev] */
+            struct attn_linear q, k, v; /* [D, H*E], [D, G*E], [D, G*Ev], heads side by side */
+            struct attn_linear place_k, place_q; /* [D, H*E] of places; or none */
+            struct attn_linear attn_gate;        /* [D, H*Ev] */
             /* Of a layer without attention: the input of its convolution, the gate of its output,
              * beta, and the decay. */
             struct attn_linear mixer_in, mixer_gate, mixer_beta, mixer_decay;
@@ -134,6 +135,7 @@ struct attn_weights {
     struct attn_vector cls, registers; /* [De] and [n_register * De], for pictures */
     struct attn_tensor relative_bias;  /* [n_bucket, H]; data is NULL if there is none */
     struct attn_tensor types;          /* [n_type, De]; data is NULL if there are none */
+    struct attn_tensor places;         /* [n, D] of DeBERTa; data is NULL if there are none */
     struct attn_tensor source_positions; /* [n_source, d_source]; data is NULL if there are none */
     struct attn_tensor logit_scale;      /* one number, for models with two towers */
     struct attn_vector logit_bias;       /* [1] of SigLIP; data is NULL if there is none */
@@ -144,7 +146,7 @@ struct attn_weights {
     struct attn_vector frequencies;
     struct attn_block_weights *blocks; /* owns; [n_layer] */
     size_t n_block;
-    struct attn_norm_weights ln_row, ln_embed, ln_final, ln_head;
+    struct attn_norm_weights ln_row, ln_embed, ln_final, ln_head, ln_place, ln_conv;
     struct attn_expert *experts; /* owns; [layers with experts][n_expert] */
     const float *sinks;          /* in `made`; [n_layer, n_head], or NULL */
     const float *row_norm;       /* in `made`; [2, De] weight and bias of ln_row, or NULL */
@@ -161,6 +163,7 @@ struct attn_weights {
             struct attn_linear head;       /* [D, De]: the MLM head */
             struct attn_linear projection; /* [D, d_projected] */
             struct attn_linear patches;    /* [channels * pixels of a patch, De] */
+            struct attn_linear conv;       /* [D * n_conv, D], of DeBERTa */
         };
         /* The maps outside of the blocks, the largest first. */
         struct attn_linear linears[ATTN_MODEL_N_LINEAR];

@@ -36,7 +36,7 @@
  *     mlp_norm_bias      the bias of the norm after the sum with an MLP
  *     source             the rows of the source, for keys of a head that attends to it
  *     bias               b_Q or b_K, the bias of a norm of queries or keys, and what clipping takes
- *     position_bias      what is added to the score for positions (ALiBi, T5)
+ *     position_bias      what is added to the score for positions (ALiBi, T5, DeBERTa)
  *     sum, model         of all pairs; the score of the run
  *
  * relative is the score less its mean over all keys that the query sees, which the softmax does not

@@ -88,7 +88,8 @@ static enum attn_status check(const void *given, struct attn_error *err)
 /* Returns what in the model prevents that the stream is a sum of writers, or NULL. */
 static const char *find_obstacle(const struct attn_config *config)
 {
-    return !config->has_residual ? "has no residual stream"
+    return !config->has_residual       ? "has no residual stream"
+           : config->places.n_conv > 0 ? "has a convolution beside its first layer"
            : config->qk_norm == ATTN_QK_NORM_ALL_HEADS && attn_config_norms_mean(config)
                ? "takes a mean over all heads off its queries"
                : NULL;
@@ -293,6 +294,12 @@ static enum attn_status check_cells(struct attn_pair_split *split, struct attn_e
 
 /* --- The run ---------------------------------------------------------------------------------- */
 
+/* The sites that DeBERTa adds to a score. */
+static struct attn_site_set place_sites(void)
+{
+    return ATTN_SITES(ATTN_SITE_C2P, ATTN_SITE_P2C);
+}
+
 /* Reads the rows of the head whose score is split (attn_trace_fn). */
 static enum attn_status on_score(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
@@ -312,6 +319,8 @@ static enum attn_status on_score(void *user, const struct attn_trace_event *even
         attn_event_copy_row(event, i - event->row0, row, n);
         if (event->at.site == ATTN_SITE_QK)
             memcpy(split->products + q * n, row, n * sizeof *row);
+        for (size_t j = 0; attn_sites_have(place_sites(), event->at.site) && j < n; j++)
+            split->places[q * n + j] += (double)row[j];
         for (size_t j = 0; event->at.site == ATTN_SITE_ATTN_SCORES && j < n; j++)
             split->is_seen[q * n + j] = row[j] > -INFINITY;
     }
@@ -327,19 +336,21 @@ static enum attn_status watch(struct attn_pair_split *split, struct attn_error *
     struct attn_site_set sites =
         ATTN_SITES(ATTN_SITE_EMBED, ATTN_SITE_RESID_PRE, ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_ROT_Q,
                    ATTN_SITE_ROT_K, ATTN_SITE_Z, ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT);
-    struct attn_watch watch = {.of = split->at.stack == ATTN_STACK_ENCODER ? ATTN_WATCH_ENCODER
-                                                                           : ATTN_WATCH_TEXT,
-                               .last = &split->at,
-                               .capture = &frame->capture,
-                               .event_sites = scores,
-                               .on_event = on_score,
-                               .user = split};
+    struct attn_watch watch = {
+        .of = split->at.stack == ATTN_STACK_ENCODER ? ATTN_WATCH_ENCODER : ATTN_WATCH_TEXT,
+        .last = &split->at,
+        .capture = &frame->capture,
+        .event_sites =
+            attn_sites_join(scores, attn_sites_common(place_sites(), split->stack.dims->sites)),
+        .on_event = on_score,
+        .user = split};
 
     if (!attn_sites_are_empty(attn_sites_without(scores, split->stack.dims->sites)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "this attention has no scores to split");
     if (split->stack.config->norm_place == ATTN_NORM_SUM)
         attn_sites_extend(&sites, ATTN_SITES(ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST));
     split->products = attn_frame_alloc(frame, (split->queries.n + 1) * n, sizeof(float));
+    split->places = attn_frame_alloc(frame, split->queries.n * n, sizeof *split->places);
     split->is_seen = attn_frame_alloc(frame, split->queries.n * n, 1);
     ATTN_TRY(attn_frame_memory(frame, err));
     watch.sites = sites;
@@ -396,16 +407,18 @@ static void find_pair(struct attn_pair_split *split, size_t a, size_t b, double 
     }
 }
 
-/* Returns what is added to the score of query I and key J for their positions. */
-static double position_bias(const struct attn_pair_split *split, size_t i, size_t j)
+/* Returns what is added to the score of query number Q and key J for their positions. */
+static double position_bias(const struct attn_pair_split *split, size_t q, size_t j)
 {
     const struct attn_attention *attention = &split->stack.layers[split->layer];
     const struct attn_score_bias *bias = attention->bias;
     const double found =
-        bias
-            ? (double)attn_score_bias_at(bias, attention->first_head + (size_t)split->at.head, i, j)
-            : 0;
+        bias ? (double)attn_score_bias_at(bias, attention->first_head + (size_t)split->at.head,
+                                          split->queries.rows[q], j)
+             : 0;
 
+    if (bias && bias->is_of_places)
+        return split->places[q * split->keys.n_row + j];
     return bias && bias->is_of_key ? split->factor * found : found;
 }
 
@@ -425,7 +438,7 @@ static void find_cells_mean(const struct attn_pair_split *split, bool has_produc
 
             if (!split->is_seen[q * n + j])
                 continue;
-            score = position_bias(split, split->queries.rows[q], j);
+            score = position_bias(split, q, j);
             if (has_product)
                 score += split->factor * (double)split->products[q * n + j];
             far += score;

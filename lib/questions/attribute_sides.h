@@ -70,6 +70,7 @@ struct attn_pair_split {
     struct attn_pair_stack stack;     /* which has the head */
     unsigned char *is_query, *is_key; /* [T], [S]; S is keys.n_row */
     float *products;                  /* [n_query, S] q k^T of the queries */
+    double *places;                   /* [n_query, S] what DeBERTa adds for positions, or 0 */
     unsigned char *is_seen;           /* [n_query, S] keys that a query sees */
     struct attn_pair_side queries, keys;
     struct attn_rotary rotary; /* its tables are owned by the frame */

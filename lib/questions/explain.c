@@ -64,6 +64,10 @@ static void keep_cells(struct attn_explainer *explainer, const struct attn_trace
         explainer->row.n_visible += event->at.site == ATTN_SITE_PATTERN;
         if (event->at.site == ATTN_SITE_QK)
             key->fit = row.values[i];
+        else if (event->at.site == ATTN_SITE_C2P)
+            key->c2p = row.values[i];
+        else if (event->at.site == ATTN_SITE_P2C)
+            key->p2c = row.values[i];
         else if (event->at.site == ATTN_SITE_ATTN_SCORES)
             key->score = row.values[i];
         else if (event->at.site == ATTN_SITE_PATTERN_DROPPED)
@@ -104,8 +108,10 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
                    event->n_col * sizeof(float));
     if (event->at.site == ATTN_SITE_ATTN_OUT)
         explainer->row.attn_out = explainer->attn_out;
-    if (event->at.site == ATTN_SITE_QK || event->at.site == ATTN_SITE_ATTN_SCORES ||
-        event->at.site == ATTN_SITE_PATTERN || event->at.site == ATTN_SITE_PATTERN_DROPPED)
+    if (attn_sites_have(ATTN_SITES(ATTN_SITE_C2P, ATTN_SITE_P2C, ATTN_SITE_QK,
+                                   ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
+                                   ATTN_SITE_PATTERN_DROPPED),
+                        event->at.site))
         keep_cells(explainer, event);
     return ATTN_OK;
 }
@@ -223,10 +229,10 @@ static enum attn_status select_row(struct attn_explainer *explainer,
     struct attn_dims seen = *attn_selection_dims(of_run);
     const struct attn_explanation *row = &explainer->row;
     const enum attn_model_stack stack = find_stack(of_run);
-    const struct attn_site_set sites =
-        ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_V, ATTN_SITE_ROT_Q,
-                   ATTN_SITE_ROT_K, ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
-                   ATTN_SITE_Z, ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_ATTN_OUT);
+    const struct attn_site_set sites = ATTN_SITES(
+        ATTN_SITE_RESID_PRE, ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_V, ATTN_SITE_ROT_Q,
+        ATTN_SITE_ROT_K, ATTN_SITE_C2P, ATTN_SITE_P2C, ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,
+        ATTN_SITE_PATTERN, ATTN_SITE_Z, ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_ATTN_OUT);
     struct attn_site_set wanted = attn_selection_sites(of_run);
 
     attn_sites_extend(&wanted, attn_sites_common(sites, attn_dims_of(&seen, stack)->sites));
@@ -428,7 +434,8 @@ static void find_score(const struct attn_explanation *row, struct attn_explained
         key->fit = (float)fit_of(row, key, &size);
     if (bias)
         key->bias = (double)attn_score_bias_at(bias, (size_t)row->at.head, row->query, key->key) *
-                    (bias->is_of_key ? row->attention->factor / row->divisor : 1);
+                        (bias->is_of_key ? row->attention->factor / row->divisor : 1) +
+                    (double)key->c2p + (double)key->p2c;
     key->scaled = (double)key->fit * row->attention->factor / row->divisor + key->bias;
 }
 
@@ -533,7 +540,8 @@ static bool are_scores_right(const struct attn_explanation *row)
         if (row->q && !is_same(fit, size, n_rounded, key->fit))
             return false;
         if (key->is_visible || !row->q) {
-            size = fabs(key->scaled - key->bias) + fabs(key->bias);
+            size = fabs(key->scaled - key->bias) + fabs(key->bias - (double)key->c2p) +
+                   fabs((double)key->c2p);
             n_rounded = 0;
         } else { /* this fit was computed here, not by the run */
             size *= fabs(row->attention->factor / row->divisor);

@@ -68,6 +68,7 @@ struct attn_explained_key {
     double exponential; /* exp(score - largest score) */
     double k_length;    /* |k| */
     const float *k, *v; /* [E] as used for scores; [Ev] */
+    float c2p, p2c;     /* the sites of these names, whose sum is the bias in DeBERTa; else 0 */
 };
 
 /* How the position of the query rotates it; all 0 unless the model has rotary positions. */

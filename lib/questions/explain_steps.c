@@ -45,6 +45,8 @@ enum column {
     DOT,
     K_LENGTH,
     FIT,
+    C2P,
+    P2C,
     BIAS,
     SCALED,
     SCORE,
@@ -82,6 +84,8 @@ static const struct {
     [DOT] = {FITS, {REAL("dot")}, {.heading = "q.k"}},
     [K_LENGTH] = {FITS, {REAL("k_length")}, {.heading = "|k|"}},
     [FIT] = {FITS | WEIGHTS, {REAL("fit")}, {0}},
+    [C2P] = {WEIGHTS, {REAL("c2p")}, {0}},
+    [P2C] = {WEIGHTS, {REAL("p2c")}, {0}},
     [BIAS] = {WEIGHTS, {REAL("bias")}, {0}},
     [SCALED] = {WEIGHTS, {REAL("scaled")}, {0}},
     [SCORE] = {WEIGHTS | PICTURE, {REAL("score")}, {0}},
@@ -137,6 +141,11 @@ struct part {
     size_t n;
 };
 
+static enum attn_site site_of(enum column column)
+{
+    return column == C2P ? ATTN_SITE_C2P : ATTN_SITE_P2C;
+}
+
 /* Returns true if the row has COLUMN. Its words and its cells depend on that. */
 static bool has_column(const struct explaining *e, enum column column)
 {
@@ -148,9 +157,10 @@ static bool has_column(const struct explaining *e, enum column column)
            : column == V || column == WEIGHTED   ? row->z && row->dims->d_value <= most
            : column == K                         ? row->q && row->dims->d_head <= most
            : column == DOT || column == K_LENGTH ? attention->similarity == ATTN_SIMILARITY_COSINE
-           : column == BIAS                      ? attention->bias != NULL
-           : column == SCALED                    ? attention->score_cap > 0
-           : column == SHARE                     ? attention->masking != ATTN_MASKING_INF
+           : column == C2P || column == P2C ? attn_sites_have(row->dims->sites, site_of(column))
+           : column == BIAS                 ? attention->bias && !attention->bias->is_of_places
+           : column == SCALED               ? attention->score_cap > 0
+           : column == SHARE                ? attention->masking != ATTN_MASKING_INF
            : column == KEPT ? attention->dropout > 0 || attention->dropout_mask.cells
                             : true;
 }
@@ -192,6 +202,8 @@ static double number_of(const struct attn_explanation *row, const struct attn_ex
     return column == DOT           ? (double)key->fit * key->k_length * row->q_length
            : column == K_LENGTH    ? key->k_length
            : column == FIT         ? (double)key->fit
+           : column == C2P         ? (double)key->c2p
+           : column == P2C         ? (double)key->p2c
            : column == BIAS        ? key->bias
            : column == SCALED      ? key->scaled
            : column == SCORE       ? (double)key->score
@@ -651,7 +663,14 @@ static void say_score(struct explaining *e)
         say(e, " / sqrt(%zu), the square root of d_head: %.4f", row->dims->d_head, row->divisor);
     else if (attention->factor == 1)
         say(e, " as it is, without a scale");
-    say(e, has_column(e, BIAS) ? " + bias\n" : "\n");
+    say(e, "%s%s%s\n", has_column(e, BIAS) ? " + bias" : "", has_column(e, C2P) ? " + c2p" : "",
+        has_column(e, P2C) ? " + p2c" : "");
+    if (has_column(e, C2P))
+        say(e, "   c2p     the query times the place of the key, for their distance, scaled\n");
+    if (has_column(e, P2C))
+        say(e, "   p2c     the key times the place of the query, for their distance, scaled\n");
+    if (bias && bias->is_of_places)
+        bias = NULL;
     if (bias && bias->farthest > 0)
         say(e, "   bias    learned, for the position of the key less that of the query\n");
     else if (bias)

@@ -70,6 +70,11 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' would change nothing: no tensor is made of it",
                               name);
+    if (edit->at.site == ATTN_SITE_C2P || edit->at.site == ATTN_SITE_P2C)
+        return attn_error_set(err, ATTN_INVALID,
+                              "an edit of '%s' is not read, expected one of 'attn_scores', which "
+                              "it is a part of",
+                              name);
     if (attn_site_is_lacking(dims, edit->at.site, attn_location_block(&edit->at)))
         return attn_error_set(err, ATTN_INVALID, "layer %d has no site '%s' to edit",
                               edit->at.layer, name);

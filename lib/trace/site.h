@@ -45,7 +45,8 @@ enum attn_site_layout {
  * the block's output. Where positions are rotary, rot_q and rot_k are q and k after their norms, if
  * the model has them, and after rotation: the factors of the scores. qk is q.k, or rot_q.rot_k,
  * before scale, soft cap and mask, attn_scores after them (-inf where masked), pattern the softmax,
- * z pattern times values. pattern_dropped is the pattern after dropout, from which z is then
+ * z pattern times values. c2p and p2c are what DeBERTa adds to the scaled qk: the products of the
+ * query with the place of the key, and of the key with that of the query. pattern_dropped is the pattern after dropout, from which z is then
  * computed; pattern_lowrank is over the R projected keys of low-rank attention. attn_out is z after
  * the output projection, the norm after it and layer scale. sink is the weight of a head's sink, 1
  * less the sum of its row of the pattern. mlp_pre and mlp_post are before and
@@ -63,7 +64,8 @@ enum attn_site_layout {
  *
  * Where norms come after the sums, resid_mid and resid_post are the sums, normalized_resid_mid is
  * the input of the MLP, to which its output is added, and normalized_resid_post is the block's
- * output. mlm_head is the input of an encoder's output matrix, pooled that of a classifier's.
+ * output, conv_out in layer 0 of DeBERTa v2. mlm_head is the input of an encoder's output matrix,
+ * pooled that of a classifier's.
  * text_embed and image_embed are one vector of a text or picture, projected and not normalized;
  * sentence_embed is the vector of a sentence. contacts is the probability that residues of a
  * protein touch (run/contacts.h); its rows and columns are the positions from 1 on.
@@ -88,6 +90,8 @@ enum attn_site_layout {
     X(GATE, 85, "gate", "attn.hook_gate", LAYER, VECTOR, "T Hv")                                   \
     X(ROT_Q, 5, "rot_q", "attn.hook_rot_q", LAYER, QUERY, "T H E")                                 \
     X(ROT_K, 6, "rot_k", "attn.hook_rot_k", LAYER, KEY, "S G E")                                   \
+    X(C2P, 87, "c2p", "attn.hook_c2p", LAYER, MATRIX, "H T S")                                      \
+    X(P2C, 88, "p2c", "attn.hook_p2c", LAYER, MATRIX, "H T S")                                      \
     X(QK, 7, "qk", "attn.hook_qk", LAYER, MATRIX, "H T S")                                         \
     X(ATTN_SCORES, 8, "attn_scores", "attn.hook_attn_scores", LAYER, MATRIX, "H T S")              \
     X(PATTERN, 9, "pattern", "attn.hook_pattern", LAYER, MATRIX, "H T S")                          \
@@ -121,6 +125,7 @@ enum attn_site_layout {
     X(RESID_POST, 19, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                       \
     X(NORMALIZED_RESID_POST, 48, "normalized_resid_post", "hook_normalized_resid_post", LAYER,     \
       VECTOR, "T D")                                                                               \
+    X(CONV_OUT, 89, "conv_out", "hook_conv_out", LAYER, VECTOR, "T D")                             \
     X(ROLLOUT, 20, "rollout", "hook_rollout", DERIVED, PAIRS, "T S")                               \
     X(WEIGHTED_PATTERN, 21, "weighted_pattern", "attn.hook_weighted_pattern", DERIVED, MATRIX,     \
       "H T S")                                                                                     \

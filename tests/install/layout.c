@@ -1297,6 +1297,8 @@ static const struct {
     {"    k_length", offsetof(struct attn_explained_key, k_length)},
     {"    k", offsetof(struct attn_explained_key, k)},
     {"    v", offsetof(struct attn_explained_key, v)},
+    {"    c2p", offsetof(struct attn_explained_key, c2p)},
+    {"    p2c", offsetof(struct attn_explained_key, p2c)},
     {"attn_explained_rotation", sizeof(struct attn_explained_rotation)},
     {"    projected", offsetof(struct attn_explained_rotation, projected)},
     {"    normed", offsetof(struct attn_explained_rotation, normed)},

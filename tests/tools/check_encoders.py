@@ -26,7 +26,7 @@ from encoder_reference import forward, picture
 FAMILIES = ("bert", "roberta", "xlm-roberta", "distilbert", "electra", "albert", "modernbert")
 PICTURES = ("vit", "dinov2", "dinov2_with_registers", "clip_vision_model")
 # Compared with transformers alone: patterns, hidden states, the final rows and logits.
-MORE = ("mpnet", "nomic_bert", "jina_embeddings_v3", "eurobert", "siglip_text_model")
+MORE = ("mpnet", "nomic_bert", "jina_embeddings_v3", "eurobert", "deberta-v2", "siglip_text_model")
 MORE_PICTURES = ("deit", "dinov3_vit", "siglip_vision_model")
 
 
@@ -82,7 +82,7 @@ def stack(sites):
     """As expected/K.npz has them."""
     n = sum(name.endswith("hook_pattern") for name in sites)
     last = f"blocks.{n - 1}.hook_"
-    end = sites.get(last + "normalized_resid_post", sites[last + "resid_post"])
+    end = sites.get(last + "conv_out", sites.get(last + "normalized_resid_post", sites[last + "resid_post"]))
     made = {"attn": np.stack([sites[f"blocks.{i}.attn.hook_pattern"] for i in range(n)]),
             "hidden": np.stack([sites[f"blocks.{i}.hook_resid_pre"] for i in range(n)] + [end])}
     made |= {"final": sites["ln_final.hook_normalized"]} if "ln_final.hook_normalized" in sites else {}
@@ -158,6 +158,16 @@ def random_more(family, rng):
     if family == "mpnet":
         return transformers.MPNetConfig(**sizes, relative_attention_num_buckets=rng.choice((32, 40)),
                                         layer_norm_eps=rng.choice((1e-12, 1e-5))), kind
+    if family == "deberta-v2":
+        buckets = rng.choice((-1, 4, 8, 9))
+        more = {"relative_attention": rng.random() < 0.8, "position_biased_input": rng.random() < 0.4, "position_buckets": buckets,
+                "max_relative_positions": rng.choice((-1, 7, 40)), "pos_att_type": rng.choice((["c2p", "p2c"], ["p2c"], "c2p", "c2p|p2c", None)),
+                "share_att_key": rng.random() < 0.5, "norm_rel_ebd": rng.choice(("none", "layer_norm")), "legacy": rng.random() < 0.5,
+                "conv_kernel_size": rng.choice((0, 0, 3, 5)), "conv_act": rng.choice(("tanh", "gelu")), "type_vocab_size": rng.choice((0, 2)),
+                "layer_norm_eps": rng.choice((1e-7, 1e-3)), "pooler_hidden_act": rng.choice(("gelu", "tanh"))}
+        if more["legacy"] and rng.random() < 0.3:
+            more |= {"embedding_size": sizes["hidden_size"] + rng.choice((-3, 5))}
+        return transformers.DebertaV2Config(**sizes | {"max_position_embeddings": 160} | more), kind
     if family == "siglip_text_model":
         return transformers.SiglipTextConfig(**sizes | {"max_position_embeddings": 25}, projection_size=rng.choice((7, sizes["hidden_size"]))), None
     if family == "eurobert":
@@ -210,6 +220,7 @@ def check_more(args, family, directory, i, rng):
             model = automatic.from_config(config, attn_implementation="eager")
         given, mask = random_text(config, family, rng), None
         mask, size = random_mask(config, len(given[0]), rng), f"{len(given[0])} tokens"
+        mask = [1, *mask[1:]] if mask and family == "deberta-v2" else mask  # [CLS] is pooled
         options = tokens(*given) + key_mask(mask)
     peers.draw_weights(model.eval()).save_pretrained(directory)
     single = run_transformers(model, given, mask)
@@ -218,6 +229,12 @@ def check_more(args, family, directory, i, rng):
     found = stack(run_tool(args.tool, directory, *options))
     if family == "eurobert":
         found["hidden"][-1] = found["final"]  # transformers' last hidden state is after the final norm
+    if family == "deberta-v2" and mask:  # it masks rows, too: their patterns and all that follows differ
+        seen = np.array(mask, bool)
+        for x in (single, double, found):
+            x["attn"], x["hidden"] = x["attn"][:, :, seen], x["hidden"][:, seen]
+            if "logits" in x and len(x["logits"]) == len(seen):
+                x["logits"] = x["logits"][seen]
     worst = (0.0, "")
     assert "logits" in found or "logits" not in double, "no logits"
     for name, x in double.items():
@@ -337,7 +354,7 @@ def random_mask(config, n, rng):
 
 def random_text(config, family, rng):
     """Ids and types of tokens."""
-    n = rng.choice((1, 2, 9, 23))
+    n = rng.choice((1, 2, 9, 23, 70, 150) if family == "deberta-v2" else (1, 2, 9, 23))
     ids = [rng.randrange(config.vocab_size) for _ in range(n)]
     n_type = getattr(config, "type_vocab_size", 0) if family not in ("distilbert", "modernbert") else 0
     return ids, [rng.randrange(n_type) for _ in range(n)] if n_type and rng.random() < 0.6 else None
