@@ -40,6 +40,7 @@ enum attn_class_trait {
     ATTN_CLASS_WIDE_MASK = 32,    /* a mask token that is a string includes the space to its left */
     ATTN_CLASS_OWN_SPACE = 64,    /* `add_prefix_space` takes precedence over tokenizer.json */
     ATTN_CLASS_PIECE_ROLES = 128, /* tokens with roles are pieces; no key changes spaces */
+    ATTN_CLASS_BY_WORDS = 4096,   /* pieces are chosen as those of tokenizer.json, word by word */
     ATTN_CLASS_BASIC = 2048,      /* ideographs are apart unless `do_basic_tokenize` is false */
     /* Beside tokenizer.json: */
     ATTN_CLASS_FLAGS = 256,     /* `add_bos_token`, `add_eos_token` replace its tokens of texts */

@@ -181,6 +181,13 @@ static const char *find_problem(const struct side *side, const struct piece *pie
                                                                : NULL;
 }
 
+/* Whether pieces are chosen as the library tokenizers does, among all pieces, control ones too, and
+ * the charsmap is not applied. */
+static bool is_by_words(const struct side *side)
+{
+    return (side->row->traits & ATTN_CLASS_BY_WORDS) != 0;
+}
+
 /* Adds PIECE. The score of a user-defined piece depends on all scores, and is set later. */
 static enum attn_status add_piece(struct side *side, const struct piece *piece,
                                   struct attn_error *err)
@@ -205,6 +212,8 @@ static enum attn_status add_piece(struct side *side, const struct piece *piece,
                                      id + side->offset, err));
     if (piece->type == PIECE_UNKNOWN)
         unigram->unk_id = id;
+    if (is_by_words(side))
+        return ATTN_OK;
     if (piece->type == PIECE_USER) {
         if (piece->size > side->rule.n_longest)
             side->rule.n_longest = piece->size;
@@ -312,6 +321,11 @@ static enum attn_status read_model(struct side *side, struct attn_error *err)
     unigram->unk_id = -1;
     ATTN_TRY(read_message(side, err));
     ATTN_TRY(check_model(side, err));
+    if (is_by_words(side)) {
+        unigram->vocabulary = &tokenizer->vocabulary;
+        unigram->ids = NULL;
+        return ATTN_OK;
+    }
     unigram->has_byte_fallback = side->settings[BYTES];
     side->rule.has_prefix = side->settings[DUMMY_PREFIX];
     side->rule.drops_spaces = side->settings[EXTRA_SPACES];
@@ -392,12 +406,27 @@ static enum attn_status add_words(struct attn_vocabulary *vocabulary, const char
     return ATTN_OK;
 }
 
+/* Adds the token of the row that follows the pieces, with the id *NEXT, unless it is one of them.
+ */
+static enum attn_status add_back(struct side *side, int32_t *next, struct attn_error *err)
+{
+    struct attn_vocabulary *vocabulary = &side->tokenizer->vocabulary;
+    const char *back = side->row->back;
+
+    ATTN_TRY(attn_vocabulary_finish(vocabulary, side->file.path, true, err));
+    return attn_vocabulary_find(vocabulary, back, strlen(back)) < 0
+               ? add_words(vocabulary, back, next, err)
+               : ATTN_OK;
+}
+
 /* Reads vocab.json, or for T5 adds the tokens that follow the pieces. */
 static enum attn_status read_ids(struct side *side, struct attn_error *err)
 {
     struct attn_vocabulary *vocabulary = &side->tokenizer->vocabulary;
     const char *path = side->file.path;
-    int64_t n_extra = side->vocabulary || side->is_bpe || side->row->front ? 0 : 100;
+    const bool has_extra =
+        !side->vocabulary && !side->is_bpe && !side->row->front && !is_by_words(side);
+    int64_t n_extra = has_extra ? 100 : 0;
     int32_t first = 0, next = (int32_t)side->tokenizer->unigram.n + side->offset;
     char key[32];
 
@@ -408,7 +437,9 @@ static enum attn_status read_ids(struct side *side, struct attn_error *err)
     } else if (side->row->front) {
         ATTN_TRY(add_words(vocabulary, side->row->front, &first, err));
         ATTN_TRY(add_words(vocabulary, side->row->back, &next, err));
-    } else if (side->config && !side->is_bpe) {
+    } else if (is_by_words(side)) {
+        ATTN_TRY(add_back(side, &next, err));
+    } else if (side->config && has_extra) {
         ATTN_TRY(attn_json_get_int(side->config, attn_json_root(side->config), "extra_ids", 0,
                                    100000, &n_extra, err));
     }
@@ -454,6 +485,41 @@ static enum attn_status add_extras(const struct side *side, size_t n, struct att
     return ATTN_OK;
 }
 
+/* Adds a part as transformers 5 makes it for tokenizer.json. */
+static enum attn_status add_part(struct attn_tokenizer *tokenizer, enum attn_tokenizer_role role,
+                                 const char *text, struct attn_error *err)
+{
+    return attn_tokenizer_read_part(tokenizer, role, text, strlen(text), err);
+}
+
+/* Adds the stages of DeBERTa between added tokens and the model. */
+static enum attn_status add_word_stages(struct side *side, struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = side->tokenizer;
+    bool lowers = false, splits = false, has_space = true;
+
+    ATTN_TRY(attn_class_get_bool(side->found, "do_lower_case", &lowers, err));
+    ATTN_TRY(attn_class_get_bool(side->found, "split_by_punct", &splits, err));
+    ATTN_TRY(attn_class_get_bool(side->found, "add_prefix_space", &has_space, err));
+    if (lowers)
+        ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_change_lowercase, NULL, err));
+    ATTN_TRY(
+        add_part(tokenizer, ATTN_ROLE_NORMALIZER,
+                 "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Replace\",\"pattern\":{"
+                 "\"Regex\":\"\\\\s{2,}|[\\\\n\\\\r\\\\t]\"},\"content\":\" \"},{\"type\":\"NFC\"},"
+                 "{\"type\":\"Strip\",\"strip_left\":false,\"strip_right\":true}]}",
+                 err));
+    if (splits)
+        ATTN_TRY(add_part(tokenizer, ATTN_ROLE_PRE_TOKENIZER,
+                          "{\"type\":\"Punctuation\",\"behavior\":\"Isolated\"}", err));
+    return add_part(tokenizer, ATTN_ROLE_PRE_TOKENIZER,
+                    has_space ? "{\"type\":\"Metaspace\",\"replacement\":\"\\u2581\","
+                                "\"prepend_scheme\":\"always\",\"split\":true}"
+                              : "{\"type\":\"Metaspace\",\"replacement\":\"\\u2581\","
+                                "\"prepend_scheme\":\"first\",\"split\":true}",
+                    err);
+}
+
 static enum attn_status add_stages(struct side *side, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = side->tokenizer;
@@ -461,6 +527,10 @@ static enum attn_status add_stages(struct side *side, struct attn_error *err)
 
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
+    if (is_by_words(side)) {
+        ATTN_TRY(add_word_stages(side, err));
+        return attn_pipeline_add(pipeline, &attn_unigram_stage, &tokenizer->unigram, err);
+    }
     if (side->vocabulary)
         ATTN_TRY(attn_pipeline_add(pipeline, &language_stage, tokenizer, err));
     ATTN_TRY(attn_charsmap_add(pipeline, &side->rule, (const char *)side->charsmap.bytes,
@@ -481,6 +551,11 @@ static enum attn_status add_decoder(struct side *side, struct attn_error *err)
                                           .start = side->rule.drops_spaces ? SIZE_MAX
                                                                            : side->rule.has_prefix};
 
+    if (is_by_words(side))
+        return add_part(side->tokenizer, ATTN_ROLE_DECODER,
+                        "{\"type\":\"Metaspace\",\"replacement\":\"\\u2581\","
+                        "\"prepend_scheme\":\"always\",\"split\":true}",
+                        err);
     ATTN_TRY(attn_decode_add(decoder, replace, space, " ", err));
     if (side->tokenizer->unigram.has_byte_fallback)
         ATTN_TRY(attn_decode_add(decoder, bytes, NULL, NULL, err));
@@ -546,14 +621,15 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
         ATTN_TRY(check_roles(side, roles, n_read, err));
     if (side->row->front)
         ATTN_TRY(check_first(side, roles, err));
-    if (!side->vocabulary)
+    if (!side->vocabulary && !is_by_words(side))
         ATTN_TRY(add_extras(side, n_read, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     unigram->ids_unk = roles[UNK_ROLE].id;
     attn_unigram_model_finish(unigram);
-    unigram->unk_score = (double)(side->least - 10);
+    if (!is_by_words(side))
+        unigram->unk_score = (double)(side->least - 10);
     ATTN_TRY(add_stages(side, err));
     ATTN_TRY(attn_class_add_ends(side->found, side->row, roles, tokenizer, err));
     ATTN_TRY(add_decoder(side, err));
