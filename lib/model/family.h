@@ -155,14 +155,14 @@ enum attn_weight_kind {
  * for the number of a pair of layers, of which the first (<) or the second (>) has the tensor; a
  * name /name never gets the prefix. Shapes are letters: V D H G E F as in trace/site.h, B d_embed,
  * T n_type, J = 2F, M d_projected, P n_ctx plus the positions before the first, U d_value, b
- * n_bucket, p the places, v n_conv, m n_mel, S d_model or d_source, X d_source, N n_source, y and z the shapes of the norms
- * of q and k, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W. For pictures: C n_channel, h
- * patch_height, w patch_width, R n_register, I the patches of a picture, and 1 for [CLS], k the
- * patches of a cell side by side, o d_feature. For classifiers: Y the labels, L the width that
- * their matrix reads. For mixtures: n n_expert, f d_expert, j = 2f, s d_shared_expert, t = 2s. c is
- * the heads of all layers, e is E / 2, and 1 is one. For layers without attention: q the rows of
- * mixer_in, a the channels of the convolution, d its taps, g Hm, v dv, l Hm*dv, u 2*Hm, p q + l and
- * i p + g; and r is 2*H*U. */
+ * n_bucket, p the places, v n_conv, m n_mel, S d_model or d_source, X d_source, N n_source, y and z
+ * the shapes of the norms of q and k, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W. For
+ * pictures: C n_channel, h patch_height, w patch_width, R n_register, I the patches of a picture,
+ * and 1 for [CLS], k the patches of a cell side by side, o d_feature. For classifiers: Y the
+ * labels, L the width that their matrix reads. For mixtures: n n_expert, f d_expert, j = 2f, s
+ * d_shared_expert, t = 2s. c is the heads of all layers, e is E / 2, and 1 is one. For layers
+ * without attention: q the rows of mixer_in, a the channels of the convolution, d its taps, g Hm, v
+ * dv, l Hm*dv, u 2*Hm, p q + l and i p + g, which are others than those above; and r is 2*H*U. */
 struct attn_weight_rule {
     /* Without the prefix; alternative spellings, of older files, follow after |. */
     const char *name;
@@ -206,7 +206,7 @@ struct attn_class_heads {
     /* Activation of the layer before the matrix for whole sequences; NULL: no layer. */
     const char *act_fn;
     const char *act_key; /* a key for it; or NULL */
-    bool is_in_all; /* all heads have that layer, with the config's head_act_fn */
+    bool is_in_all;      /* all heads have that layer, with the config's head_act_fn */
 };
 
 struct attn_family {

@@ -28,12 +28,10 @@ enum attn_site_layout {
     ATTN_LAYOUT_VECTOR = 0, /* [T, n]: one vector for each position */
     ATTN_LAYOUT_QUERY = 1,  /* [T, H, n]: one vector for each position and query head */
     ATTN_LAYOUT_KEY = 2,    /* [S, G, n]: one vector for each key and key/value head */
-    /* [H, T, S]: one row for each head and query, one column for each key. */
-    ATTN_LAYOUT_MATRIX = 3,
-    /* [H, T, R]: one row for each head and query, one column for each projected key. */
-    ATTN_LAYOUT_RANK = 4,
-    ATTN_LAYOUT_PAIRS = 5, /* [T, S]: one row for each query, one column for each key; no heads */
-    ATTN_LAYOUT_HEADS = 6, /* [H, T]: one number for each head and position */
+    ATTN_LAYOUT_MATRIX = 3, /* [H, T, S]: a row for each head and query, a column for each key */
+    ATTN_LAYOUT_RANK = 4,   /* [H, T, R]: the same, with a column for each projected key */
+    ATTN_LAYOUT_PAIRS = 5,  /* [T, S]: a row for each query, a column for each key; no heads */
+    ATTN_LAYOUT_HEADS = 6,  /* [H, T]: one number for each head and position */
 };
 
 /*
@@ -45,41 +43,36 @@ enum attn_site_layout {
  * the block's output. Where positions are rotary, rot_q and rot_k are q and k after their norms, if
  * the model has them, and after rotation: the factors of the scores. qk is q.k, or rot_q.rot_k,
  * before scale, soft cap and mask, attn_scores after them (-inf where masked), pattern the softmax,
- * z pattern times values. c2p and p2c are what DeBERTa adds to the scaled qk: the products of the
- * query with the place of the key, and of the key with that of the query. pattern_dropped is the pattern after dropout, from which z is then
- * computed; pattern_lowrank is over the R projected keys of low-rank attention. attn_out is z after
- * the output projection, the norm after it and layer scale. sink is the weight of a head's sink, 1
- * less the sum of its row of the pattern. mlp_pre and mlp_post are before and
- * after the activation; a gated MLP multiplies by mlp_pre_linear after it, and mlp_post is the
- * product. A layer with experts has none of the three: router_logits are the scores of the experts,
- * expert_weights the factors of their outputs, 0 for those that were not chosen, expert_indices the
- * chosen ones, the largest score first, and shared_out the output of the shared expert.
- *
+ * z pattern times values. c2p and p2c are what DeBERTa adds to qk after its scale: q times the
+ * place of the key, k times that of the query. pattern_dropped is the pattern after dropout, from
+ * which z is then computed; pattern_lowrank is over the R projected keys. attn_out is z after the
+ * output projection, the norm after it and layer scale. sink is the weight of a head's sink, 1 less
+ * the sum of its row of the pattern. mlp_pre and mlp_post are before and after the activation; a
+ * gated MLP multiplies by mlp_pre_linear after it, and mlp_post is the product. A layer with
+ * experts has none of the three: router_logits are the scores of the experts, expert_weights the
+ * factors of their outputs, 0 for those that were not chosen, expert_indices the chosen ones, the
+ * largest score first, and shared_out the output of the shared expert.
  * Layers without attention (forward/mixer.c) have mixer_q, mixer_k and mixer_v as they are used,
  * mixer_z, which is their inner output, and mixer_out in place of attn_out. mixer_z is the product
  * of mixing with mixer_v; a short convolution has the band of this matrix that is not 0, by channel
  * and distance. mixing_norm is how long the piece is that each token adds to mixer_z. mixer_gate,
- * and gate in layers with attention, are gates before their activation; decay and beta are the
- * factors of the state and of what is written to it.
+ * and gate of attention, are before their activation; decay and beta multiply the state and input.
  *
  * Where norms come after the sums, resid_mid and resid_post are the sums, normalized_resid_mid is
  * the input of the MLP, to which its output is added, and normalized_resid_post is the block's
  * output, conv_out in layer 0 of DeBERTa v2. mlm_head is the input of an encoder's output matrix,
- * pooled that of a classifier's.
- * text_embed and image_embed are one vector of a text or picture, projected and not normalized;
- * sentence_embed is the vector of a sentence. contacts is the probability that residues of a
- * protein touch (run/contacts.h); its rows and columns are the positions from 1 on.
+ * pooled that of a classifier's. text_embed and image_embed are one vector of a text or picture,
+ * projected and not normalized; sentence_embed is the vector of a sentence. contacts is the
+ * probability that residues of a protein touch (run/contacts.h), from position 1 on.
  *
  * For a picture in a prompt, image_features are the rows that the connector makes from its cells,
  * as they lie in the stream, and pixel_values the input of the tower. picture_map is the mean of
  * the rows of the pattern, for the cells of the whole picture, picture_map_tiles for those of all
  * tiles (measures/picture_maps.h). deepstack are further rows for the cells, which are added at the
- * end of the first layers and are in resid_post. The sizes of these five are not those of the text
- * (attn_picture_dims).
- *
- * A session has no sites of scope DERIVED (run/derived.h), which are computed from others at
- * the end of a layer, or of the last one (DERIVED_OF_MODEL), and cannot be edited. The same holds
- * for gradients (run/gradient.h), which come after all layers, from the last to the first.
+ * end of the first layers and are in resid_post. attn_picture_dims has the sizes of these five.
+ * A session has no sites of scope DERIVED (run/derived.h), which are computed from others at the
+ * end of a layer, or of the last one (DERIVED_OF_MODEL), and cannot be edited. The same holds for
+ * gradients (run/gradient.h), which come after all layers, from the last to the first.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, 0, "embed", "hook_embed", MODEL, VECTOR, "T De")                                      \
@@ -90,8 +83,8 @@ enum attn_site_layout {
     X(GATE, 85, "gate", "attn.hook_gate", LAYER, VECTOR, "T Hv")                                   \
     X(ROT_Q, 5, "rot_q", "attn.hook_rot_q", LAYER, QUERY, "T H E")                                 \
     X(ROT_K, 6, "rot_k", "attn.hook_rot_k", LAYER, KEY, "S G E")                                   \
-    X(C2P, 87, "c2p", "attn.hook_c2p", LAYER, MATRIX, "H T S")                                      \
-    X(P2C, 88, "p2c", "attn.hook_p2c", LAYER, MATRIX, "H T S")                                      \
+    X(C2P, 88, "c2p", "attn.hook_c2p", LAYER, MATRIX, "H T S")                                     \
+    X(P2C, 89, "p2c", "attn.hook_p2c", LAYER, MATRIX, "H T S")                                     \
     X(QK, 7, "qk", "attn.hook_qk", LAYER, MATRIX, "H T S")                                         \
     X(ATTN_SCORES, 8, "attn_scores", "attn.hook_attn_scores", LAYER, MATRIX, "H T S")              \
     X(PATTERN, 9, "pattern", "attn.hook_pattern", LAYER, MATRIX, "H T S")                          \
@@ -125,7 +118,7 @@ enum attn_site_layout {
     X(RESID_POST, 19, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                       \
     X(NORMALIZED_RESID_POST, 48, "normalized_resid_post", "hook_normalized_resid_post", LAYER,     \
       VECTOR, "T D")                                                                               \
-    X(CONV_OUT, 89, "conv_out", "hook_conv_out", LAYER, VECTOR, "T D")                             \
+    X(CONV_OUT, 90, "conv_out", "hook_conv_out", LAYER, VECTOR, "T D")                             \
     X(ROLLOUT, 20, "rollout", "hook_rollout", DERIVED, PAIRS, "T S")                               \
     X(WEIGHTED_PATTERN, 21, "weighted_pattern", "attn.hook_weighted_pattern", DERIVED, MATRIX,     \
       "H T S")                                                                                     \
