@@ -357,6 +357,7 @@ static const struct {
     {"pictures", NULL, "help figures"},
     {"pictures-and-questions", NULL, "run --image"},
     {"predictions", NULL, "score --help"},
+    {"probes", NULL, "heads --probe needle"},
     {"proteins", NULL, NULL},
     {"study", "tutorial/a-study", "help items"},
     {"tokens", NULL, "tokenize --help"},

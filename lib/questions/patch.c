@@ -724,6 +724,15 @@ static void release(void *state)
 
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct attn_patching *patch = state;
+
+    if (patch->args->path)
+        ATTN_TRY(attn_patch_list_paths(patch, err));
+    return attn_patch_prepare(patch, err);
+}
+
 static const struct attn_procedure procedure = {
     .name = "patch",
     .columns = columns,
@@ -742,7 +751,7 @@ static const struct attn_procedure procedure = {
     .items.hint = "texts of different lengths need `places`, or a site with a row per head",
     .check = check_args,
     .choose = choose,
-    .prepare = attn_patch_prepare,
+    .prepare = prepare,
     .shows = shows,
     .draw = draw,
     .ask = ask,

@@ -90,9 +90,8 @@ enum attn_status attn_patch_check_difference(struct attn_patching *patch, struct
 
 /* --- patch_runs.c ----------------------------------------------------------------------------- */
 
-/* `prepare` of the procedure: finds the answer, prepares the corrupted run, and resolves places and
- * queries. */
-enum attn_status attn_patch_prepare(void *state, struct attn_error *err);
+/* Finds the answer, prepares the corrupted run, and resolves places and queries. */
+enum attn_status attn_patch_prepare(struct attn_patching *patch, struct attn_error *err);
 
 /* Returns the effect of a run with VALUE: its change as a share of that of the source; never -0. */
 double attn_patch_share(const struct attn_patching *patch, double value);

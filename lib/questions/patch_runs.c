@@ -120,17 +120,14 @@ static enum attn_status find_rows(struct attn_patching *patch, struct attn_error
     return attn_error_in(status, "queries", err);
 }
 
-enum attn_status attn_patch_prepare(void *state, struct attn_error *err)
+enum attn_status attn_patch_prepare(struct attn_patching *patch, struct attn_error *err)
 {
-    struct attn_patching *patch = state;
     struct attn_frame *frame = &patch->frame;
     const struct attn_input clean = frame->request.input;
 
     ATTN_TRY(attn_frame_find_answer(frame, &patch->args->answer, &patch->answer, err));
     if (patch->is_estimated)
         ATTN_TRY(attn_error_at(attn_patch_check_gradients(patch, err), ATTN_STAGE_OPTIONS, err));
-    if (patch->args->path)
-        ATTN_TRY(attn_patch_list_paths(patch, err));
     frame->request.input = patch->args->corrupted;
     if (frame->item)
         attn_item_see(frame->item, attn_host_model(frame->host), &clean, &frame->request.input);
