@@ -21,9 +21,6 @@ void attn_qr(double *a, size_t m, size_t n, double *tau);
 /* Writes R [n, n] of a matrix that attn_qr decomposed; the rows from M on are 0. */
 void attn_qr_triangle(const double *a, size_t m, size_t n, double *r);
 
-/* X [m] becomes Q X. */
-void attn_qr_apply(const double *a, size_t m, size_t n, const double *tau, double *x);
-
 /* Computes the singular values S [n] of K [n, n], the largest first, by one-sided Jacobi rotations
  * (Hestenes 1958; Golub and Van Loan, 8.6.3). K is overwritten. Row i of U [n, n] is the left
  * vector of value i, row i of V [n, n] the right one; both may be NULL. The vectors of a value that

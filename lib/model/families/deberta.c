@@ -13,7 +13,6 @@
  * random weights unless `legacy` is false; the one in the file is read here.
  */
 #include "attention/attention_internal.h"
-#include "base/elementary.h"
 #include "base/memory.h"
 #include "model/families/families_internal.h"
 #include "trace/site_set.h"
@@ -61,22 +60,6 @@ static const struct attn_weight_rule deberta_rules[] = {
 };
 
 /* --- Places ----------------------------------------------------------------------------------- */
-
-size_t attn_config_place(const struct attn_place_config *config, ptrdiff_t distance)
-{
-    const ptrdiff_t span = (ptrdiff_t)config->n / 2, middle = (ptrdiff_t)config->n_bucket / 2;
-    const ptrdiff_t far = distance < 0 ? -distance : distance;
-
-    if (config->n_bucket > 0 && far > middle) {
-        const double share = attn_log((double)far / (double)middle) /
-                             attn_log((double)(config->farthest - 1) / (double)middle);
-        const ptrdiff_t bucket = middle + (ptrdiff_t)ceil(share * (double)(middle - 1));
-
-        distance = distance < 0 ? -bucket : bucket;
-    }
-    distance += span;
-    return distance < 0 ? 0 : distance >= 2 * span ? (size_t)(2 * span) - 1 : (size_t)distance;
-}
 
 /* Reads `pos_att_type`, a list or a text with | between its items. */
 static enum attn_status read_terms(const struct attn_json *json, struct attn_place_config *places,
