@@ -87,8 +87,8 @@ const struct attn_column attn_head_columns[ATTN_N_HEAD_COLUMN] = {
                                                  "weight on the first keys", .shown = SHOW_SINKS),
     [ATTN_HEAD_DISTANT] = ATTN_COLUMN_QUANTITY("distant", 4, NULL, SHARE,
                                                "weight beyond the window", .shown = SHOW_SINKS),
-    [ATTN_HEAD_RETRIEVAL] = ATTN_COLUMN_RATE("retrieval", 4, "share of tokens that the head finds",
-                                             0, .shown = SHOW_NEEDLE),
+    [ATTN_HEAD_RETRIEVAL] =
+        ATTN_COLUMN_RATE("retrieval", 4, "share of the needle found", 0, .shown = SHOW_NEEDLE),
     [ATTN_HEAD_NEEDLE_MASS] = ATTN_COLUMN_QUANTITY(
         "needle_mass", 4, NULL, SHARE, "weight on the token to copy", .shown = SHOW_NEEDLE),
     [ATTN_HEAD_N_RETRIEVAL] = ATTN_COLUMN_WITH("n_retrieval", INTEGER, COUNT, .shown = SHOW_NEEDLE),

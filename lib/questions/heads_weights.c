@@ -91,11 +91,11 @@ static const struct attn_column columns[N_COLUMN] = {
     SIZES_OF(OV_NORM, "ov"),
     [COPYING] = ATTN_COLUMN_REAL("copying", 4, NULL, SIGNED),
     [COPYING_MLP0] =
-        ATTN_COLUMN_QUANTITY("copying_mlp0", 4, NULL, SIGNED, "copying of what layer 0 leaves"),
+        ATTN_COLUMN_QUANTITY("copying_mlp0", 4, NULL, SIGNED, "copying after the MLP of layer 0"),
     SIZES_OF(QK_NORM, "qk"),
     [MATCHING] = ATTN_COLUMN_REAL("matching", 4, NULL, SIGNED),
     [MATCHING_MLP0] =
-        ATTN_COLUMN_QUANTITY("matching_mlp0", 4, NULL, SIGNED, "matching of what layer 0 leaves"),
+        ATTN_COLUMN_QUANTITY("matching_mlp0", 4, NULL, SIGNED, "matching after the MLP of layer 0"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -169,8 +169,7 @@ static enum attn_status ask_heads(void *state, struct attn_error *err)
 }
 
 static const struct attn_table_view views[] = {
-    {ATTN_VIEW_OF(LAYER, HEAD, COPYING_MLP0), .traits = ATTN_VIEW_SORTED,
-     .asked = "of each head, from weights"},
+    {ATTN_VIEW_OF(LAYER, HEAD, COPYING_MLP0), .traits = ATTN_VIEW_SORTED, .asked = "in each head"},
 };
 
 const struct attn_procedure attn_head_weights_procedure = {
