@@ -117,6 +117,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.patch) value=z:2=$in/z.npz ;;
     *.positions) value=end=-1 ;;
     *.probe) value=induction:5 ;;
+    *.sinks) value=2:3 ;;
     *.regions) value=verb ;;
     *.rescale) value=z:2.5=0.5 ;;
     *.reference) value=$in/texts.txt ;;
