@@ -44,6 +44,7 @@ known=(
     'lens compute *--svg*'   # rounding is less than a step of the colors
     'run values *--heatmap*' # there is room for all digits
     'attribute figure *--method|saliency*' # it is the default
+    'heads shares *--svg*'                 # a map shows them without it, other figures one column
     '* theme *--heatmap*'                  # a screen is dark unless it says something else
 )
 
@@ -80,6 +81,9 @@ value_of() { # COMMAND NAME ARGUMENT
     lens.fdr) value=value ;;
     lens.fit) value=fit.npz ;;
     lens.jacobian) value=$in/J.npz ;;
+    patch.path) value=2.5:logits ;;
+    circuit.random) value=3 ;;
+    circuit.fdr) value=score ;;
     patch.fdr) value=effect ;;
     score.fdr) value=value ;;
     sinks.fdr) value=first_weight ;;
@@ -191,6 +195,7 @@ bases=(
     "lens|--fit|fit.npz|--skip|0|--items|IN/texts.jsonl"
     "patch|--clean|The keys to|--corrupted|The key to|--target| are" "patch|--clean|The keys to|--corrupted|The key to|--target| are|--svg|a.svg"
     "patch|--items|IN/pairs.jsonl" "patch|--estimate|atp|--site|z|--clean|The keys to|--corrupted|The key to|--target| are"
+    "circuit|--clean|The keys to|--corrupted|The key to|--target| are"
     "score|$text" "score|--svg|a.svg|$text" "score|--figure|bars|--svg|a.svg|$text" "score|--items|IN/items.jsonl|--group-by|number"
     "completion|bash" "help|run"
 )
@@ -303,7 +308,7 @@ list_options() { # COMMAND
 }
 
 prepare >"$scratch/out" 2>&1 || fail "prepare: $(head -c 200 "$scratch/out")"
-for command in run attend tokenize init inspect models batch heads ablate attribute diff generate lens patch score sinks spans examples completion help; do
+for command in run attend tokenize init inspect models batch heads ablate attribute diff generate lens patch circuit score sinks spans examples completion help; do
     list_options $command >"$scratch/$command.options"
     twice=$(cut -d' ' -f1 "$scratch/$command.options" | sort | uniq -d)
     [ -s "$scratch/$command.options" ] && [ -z "$twice" ] && pass || fail "$command has twice: $twice"
