@@ -245,7 +245,6 @@ static struct attn_site_set find_lacking(const struct attn_config *config)
     const bool is_image = config->image.patch_height > 0, is_projected = config->d_projected > 0;
     const bool has_mixer = config->mixer != NULL;
     const bool is_conv = has_mixer && config->mixer->kind == ATTN_MIXER_CONV;
-    const bool is_of_sound = config->is_encoder && config->stack.n_mel > 0;
     const struct {
         bool has;
         struct attn_site_set sites;
@@ -266,7 +265,7 @@ static struct attn_site_set find_lacking(const struct attn_config *config)
         {has_pooled, ATTN_SITES(ATTN_SITE_POOLED)},
         {config->has_final_norm, ATTN_SITES(ATTN_SITE_LN_FINAL)},
         {config->output != ATTN_OUTPUT_NONE, ATTN_SITES(ATTN_SITE_LOGITS)},
-        {!is_of_sound, ATTN_SITES(ATTN_SITE_EMBED)},
+        {!config->is_encoder || config->stack.n_mel == 0, ATTN_SITES(ATTN_SITE_EMBED)},
         {config->n_expert > 0,
          ATTN_SITES(ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS, ATTN_SITE_EXPERT_INDICES)},
         {config->d_shared_expert > 0, ATTN_SITES(ATTN_SITE_SHARED_OUT)},

@@ -97,6 +97,13 @@
     VECTOR(name ".weight", "D", part, MODEL(norm.w)), VECTOR(name ".bias", "D", part, MODEL(norm.b))
 #define FINAL_LAYER_NORM(name) MODEL_NORM(name, ATTN_PART_FINAL_NORM, ln_final)
 
+/* The two maps of a connector, one after the other, and their biases. */
+#define MODEL_BIAS(map) (MODEL(map) + offsetof(struct attn_linear, bias))
+#define TWO_MAPS(first, second, part, in, out)                                                     \
+    MATRIX(first ".weight", "kk", part, in), VECTOR(first ".bias", "k", part, MODEL_BIAS(in)),     \
+        MATRIX(second ".weight", "ok", part, out),                                                 \
+        VECTOR(second ".bias", "o", part, MODEL_BIAS(out))
+
 /* The output matrix of a classifier head, and its bias. */
 #define CLASSES(name, part)                                                                        \
     MATRIX(name ".weight", "YL", part, unembed),                                                   \

@@ -107,10 +107,6 @@ static const struct attn_weight_rule gemma3[] = {
            ATTN_WEIGHT_IN_OUT, MODEL(connector.weight)),
     VECTOR("mm.soft_emb_norm.weight|mm.mm_soft_emb_norm.weight", "D", ATTN_PART_CONNECTOR,
            MODEL(ln_connector.w))};
-#define TWO_MAPS(first, second, part, in, out)                                                     \
-    MATRIX(first ".weight", "kk", part, in), VECTOR(first ".bias", "k", part, MODEL(in.bias)),     \
-        MATRIX(second ".weight", "ok", part, out),                                                 \
-        VECTOR(second ".bias", "o", part, MODEL(out.bias))
 #define QWEN                                                                                       \
     {"v.patch_embd.weight", "DChw", ATTN_PART_EMBEDDING, ATTN_WEIGHT_FRAMES,                       \
      MODEL(patches.weight)},                                                                       \

@@ -23,10 +23,6 @@
     FUSED("blocks.#.attn.qkv.weight", "AD", ATTN_PART_PROJECTIONS, QKV_ROWS),                      \
         FUSED("blocks.#.attn.qkv.bias", "A", ATTN_PART_QKV_BIAS, QKV_ROWS),                        \
         OUT_MAP("blocks.#.attn.proj")
-#define TWO_MAPS(first, second, part, in, out)                                                     \
-    MATRIX(first ".weight", "kk", part, in), VECTOR(first ".bias", "k", part, MODEL(in.bias)),     \
-        MATRIX(second ".weight", "ok", part, out),                                                 \
-        VECTOR(second ".bias", "o", part, MODEL(out.bias))
 #define CONNECTOR                                                                                  \
     TWO_MAPS("merger.mlp.0", "merger.mlp.2", ATTN_PART_CONNECTOR, connector_in, connector)
 #define PATCHES MATRIX("patch_embed.proj.weight", "DCihw", ATTN_PART_EMBEDDING, patches)
