@@ -52,7 +52,7 @@ static const struct attn_param param_rows[] = {
         "DEPTH on, 0 to 1: the heads that find the next one are retrieval heads; default: "
         "min(1000, the context - 8, all tokens):0.5:0. A model whose texts begin with a token such "
         "as <bos> gets it in front of them; `special_tokens off` leaves it out",
-        .words = "induction|needle", .read = attn_probes_read),
+        .words = "induction", .read = attn_probes_read),
     ATTN_PARAM(OWN, "sinks", "K:W", struct attn_heads_args, n_near,
                "add what a cache of the first K keys and of W keys before a query, itself "
                "included, keeps and loses: sink_mass, the weight on the first K, mean over the "

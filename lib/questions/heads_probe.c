@@ -15,7 +15,9 @@
 
 #include <string.h>
 
-enum { INDUCTION, NEEDLE }; /* words of `probe` */
+/* The words of `probe`. That of its parameter is the one that Python's True means. */
+static const char kinds[] = "induction|needle";
+enum { INDUCTION, NEEDLE };
 
 enum {
     DEFAULT_LENGTH = 50,
@@ -61,8 +63,9 @@ enum attn_status attn_probes_read(const struct attn_param *param, void *home, co
     int64_t length = 0, repeats = 0, seed = 0;
     double depth = 0.5;
     const char *at = text + strcspn(text, ":");
-    const int kind = attn_param_find_word(param->words, text, (size_t)(at - text));
+    const int kind = attn_param_find_word(kinds, text, (size_t)(at - text));
 
+    (void)param;
     if (kind < 0 || !read_number(&at, kind == NEEDLE ? LEAST_OF_NEEDLE : 1, INT32_MAX, &length) ||
         !(kind == NEEDLE ? read_depth(&at, &depth) : read_number(&at, 2, INT32_MAX, &repeats)) ||
         !read_number(&at, 0, INT64_MAX, &seed) || *at)

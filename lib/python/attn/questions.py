@@ -309,12 +309,12 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
     return ask("examples", self, text, locals())
 
 
-def heads(self: Model, text=None, *, heads=None, probe: str = "induction", sinks=None, from_weights: bool = False,
-          repeats: int = 0, seed: int = 0, runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None,
-          to=None, renormalize: bool = False, effect: bool = False, by: str = "head", localize: bool = False,
-          keep: int = 0, tower: str = "text", threshold: float = 0, shares: bool = False, target=None, foil=None,
-          at=None, metric: str = "auto", drop_sinks: float = 0, sort: str | None = None, limit: int = 0,
-          where: dict | None = None, columns=None, **options) -> Table:
+def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, sinks=None,
+          from_weights: bool = False, repeats: int = 0, seed: int = 0, runs: int = 0, measures=None, corrupted=None,
+          pattern=None, from_=None, to=None, renormalize: bool = False, effect: bool = False, by: str = "head",
+          localize: bool = False, keep: int = 0, tower: str = "text", threshold: float = 0, shares: bool = False,
+          target=None, foil=None, at=None, metric: str = "auto", drop_sinks: float = 0, sort: str | None = None,
+          limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """Where each head looks, and what type of head it is.
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
