@@ -61,7 +61,8 @@ class _Question:
         self.study = study_of(self.host, options)
         self.options = {name: value for name, value in options.items() if name != "sites"}  # of a run that labels positions
         is_text = text is not None or options.get("image") is not None
-        inputs = {"a text": is_text, "items": is_of_items, "a probe": given.get("probe", False) is not False}
+        inputs = {"a text": is_text, "items": is_of_items, "a probe": given.get("probe", False) is not False,
+                  "from_weights": given.get("from_weights", False)}
         found = [name for name, is_given in inputs.items() if is_given]
         if len(found) > 1:
             raise TypeError(f"{' and '.join(found)} are given, expected one of them")
