@@ -11,9 +11,11 @@
 #include "forward/step_internal.h"
 
 #include "attention/attention_internal.h"
+#include "base/elementary.h"
 #include "base/pool_internal.h"
 #include "trace/blocks_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 bool attn_has_places(const struct attn_forward *f, int layer)
@@ -68,6 +70,23 @@ static void multiply_head(void *context, size_t head, int worker)
     }
 }
 
+/* Returns the row of the table for a key at DISTANCE before its query. */
+static size_t find_place(const struct attn_place_config *config, ptrdiff_t distance)
+{
+    const ptrdiff_t span = (ptrdiff_t)config->n / 2, middle = (ptrdiff_t)config->n_bucket / 2;
+    const ptrdiff_t far = distance < 0 ? -distance : distance;
+
+    if (config->n_bucket > 0 && far > middle) {
+        const double share = attn_log((double)far / (double)middle) /
+                             attn_log((double)(config->farthest - 1) / (double)middle);
+        const ptrdiff_t bucket = middle + (ptrdiff_t)ceil(share * (double)(middle - 1));
+
+        distance = distance < 0 ? -bucket : bucket;
+    }
+    distance += span;
+    return distance < 0 ? 0 : distance >= 2 * span ? (size_t)(2 * span) - 1 : (size_t)distance;
+}
+
 /* --- Places ----------------------------------------------------------------------------------- */
 
 /* Sets the place of each distance below N, and returns the first row of the table that is used. */
@@ -76,10 +95,10 @@ static size_t choose_rows(struct attn_forward *f, size_t n)
     const struct attn_place_config *config = &f->model->config.places;
     int32_t *rows = f->place_rows + f->dims.n_position - 1;
     const ptrdiff_t far = (ptrdiff_t)n - 1;
-    const size_t first = attn_config_place(config, -far);
+    const size_t first = find_place(config, -far);
 
     for (ptrdiff_t distance = -far; distance <= far; distance++)
-        rows[distance] = (int32_t)(attn_config_place(config, distance) - first);
+        rows[distance] = (int32_t)(find_place(config, distance) - first);
     f->place_terms.rows = rows;
     f->place_terms.n = (size_t)rows[far] + 1;
     return first;

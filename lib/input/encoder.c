@@ -27,23 +27,15 @@ struct convolution {
 enum attn_status attn_encoder_map(const struct attn_encoder_map *map,
                                   const struct attn_sequence *sequence, struct attn_error *err)
 {
-    const struct attn_linear *linear = map->linear;
+    const struct attn_matrix *weight = &map->linear->weight;
     const bool is_back = map->is_transposed;
-    const size_t n_in = is_back ? linear->weight.n_col : linear->weight.n_row;
-    const size_t n_out = is_back ? linear->weight.n_row : linear->weight.n_col;
-    const size_t n_thread = (size_t)attn_pool_n_thread(sequence->pool);
-    const size_t n_needed =
-        is_back ? attn_linear_scratch_transposed(linear) : attn_linear_scratch(linear);
-    const size_t n_scratch = (n_needed + 15) / 16 * 16; /* keeps them aligned */
+    const size_t n_in = is_back ? weight->n_col : weight->n_row;
+    const size_t n_out = is_back ? weight->n_row : weight->n_col;
     const struct attn_gemm_engine engine = attn_gemm_engine_start(
         sequence->gemm, sequence->isa, (double)map->n * (double)n_in * (double)n_out);
-    float *scratch = attn_alloc(n_thread, n_scratch * sizeof *scratch, err);
-    float **scratches = attn_alloc(n_thread, sizeof *scratches, err);
-    const bool has_memory = scratch && scratches;
-    const struct attn_linear_args args = {
-        .linear = linear,
+    struct attn_linear_args args = {
+        .linear = map->linear,
         .engine = &engine,
-        .scratch = scratches,
         .x = map->x,
         .ldx = n_in,
         .n_row = map->n,
@@ -54,13 +46,7 @@ enum attn_status attn_encoder_map(const struct attn_encoder_map *map,
         .has_activation = map->activation,
         .activation = map->activation ? attn_activation_find(map->activation) : ATTN_N_ACTIVATION};
 
-    for (size_t i = 0; has_memory && i < n_thread; i++)
-        scratches[i] = scratch + i * n_scratch;
-    if (has_memory)
-        attn_linear_run(&args, 1, sequence->pool);
-    attn_free(scratch);
-    attn_free(scratches);
-    return has_memory ? ATTN_OK : ATTN_NO_MEMORY;
+    return attn_linear_run_alone(&args, 1, sequence->pool, err);
 }
 
 /* Y = gelu(W X + b). */

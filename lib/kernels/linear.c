@@ -15,6 +15,7 @@
 #include "kernels/linear.h"
 
 #include "base/dtype_internal.h"
+#include "base/memory.h"
 #include "base/pool_internal.h"
 #include "kernels/panels.h"
 
@@ -573,4 +574,32 @@ void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_
     if (args->compute != ATTN_COMPUTE_F32) /* all maps share one x */
         attn_pool_run(pool, (args->n_row + ROUNDED - 1) / ROUNDED, round_rows, &maps);
     attn_pool_run(pool, n_task, run_task, &maps);
+}
+
+enum attn_status attn_linear_run_alone(struct attn_linear_args *args, size_t n,
+                                       struct attn_pool *pool, struct attn_error *err)
+{
+    const size_t n_thread = (size_t)attn_pool_n_thread(pool);
+    size_t n_most = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t needed = args[i].is_transposed ? attn_linear_scratch_transposed(args[i].linear)
+                                                    : attn_linear_scratch(args[i].linear);
+
+        n_most = needed > n_most ? needed : n_most;
+    }
+    n_most = (n_most + 15) / 16 * 16; /* keeps them aligned */
+    float *scratch = attn_alloc(n_thread, n_most * sizeof *scratch, err);
+    float **scratches = attn_alloc(n_thread, sizeof *scratches, err);
+    const bool has_memory = scratch && scratches;
+
+    for (size_t i = 0; has_memory && i < n_thread; i++)
+        scratches[i] = scratch + i * n_most;
+    for (size_t i = 0; i < n; i++)
+        args[i].scratch = scratches;
+    if (has_memory)
+        attn_linear_run(args, n, pool);
+    attn_free(scratch);
+    attn_free(scratches);
+    return has_memory ? ATTN_OK : ATTN_NO_MEMORY;
 }

@@ -74,4 +74,9 @@ enum { ATTN_LINEAR_MOST = 8 };
  * the same. */
 void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_pool *pool);
 
+/* The same with scratch that it allocates: sets that of ARGS. POOL may be NULL. For maps that run a
+ * few times. Errors: ATTN_NO_MEMORY. */
+enum attn_status attn_linear_run_alone(struct attn_linear_args *args, size_t n,
+                                       struct attn_pool *pool, struct attn_error *err);
+
 #endif

@@ -19,7 +19,4 @@ struct attn_place_config {
     const char *conv_act_fn;
 };
 
-/* Returns the row of the table for a key at DISTANCE before its query. */
-size_t attn_config_place(const struct attn_place_config *config, ptrdiff_t distance);
-
 #endif

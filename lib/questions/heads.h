@@ -121,7 +121,7 @@ struct attn_heads_args {
     bool is_needle;
     double needle_depth;   /* 0 to 1 */
     size_t n_sink, n_near; /* K and W of sink_mass and distant; n_near 0: without these columns */
-    bool from_weights;     /* reads the weights of heads, and no input (measures/head_weights.h) */
+    bool from_weights;     /* reads the weights of heads, and no input (questions/head_maps.h) */
 };
 
 #define ATTN_HEADS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("heads", attn_heads_args)

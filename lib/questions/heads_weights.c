@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "measures/head_weights.h"
 #include "model/config_internal.h"
+#include "questions/head_maps.h"
 #include "questions/questions_internal.h"
 #include "run/host_internal.h"
 

@@ -153,25 +153,11 @@ static const float *kept(const struct attn_wiring *edges, const struct attn_capt
 enum attn_status attn_wiring_run(struct attn_linear_args args, struct attn_pool *pool,
                                  struct attn_error *err)
 {
-    const size_t n_thread = pool ? (size_t)attn_pool_n_thread(pool) : 1;
-    const size_t n_needed = args.is_transposed ? attn_linear_scratch_transposed(args.linear)
-                                               : attn_linear_scratch(args.linear);
-    const size_t n_scratch = (n_needed + 15) / 16 * 16; /* keeps them aligned */
     const struct attn_gemm_engine engine =
         attn_gemm_engine_start(ATTN_GEMM_PORTABLE, ATTN_ISA_BEST, 0);
-    float *scratch = attn_alloc(n_thread, n_scratch * sizeof *scratch, err);
-    float **scratches = attn_alloc(n_thread, sizeof *scratches, err);
-    const bool has_memory = scratch && scratches;
 
     args.engine = &engine;
-    args.scratch = scratches;
-    for (size_t i = 0; has_memory && i < n_thread; i++)
-        scratches[i] = scratch + i * n_scratch;
-    if (has_memory)
-        attn_linear_run(&args, 1, pool);
-    attn_free(scratch);
-    attn_free(scratches);
-    return has_memory ? ATTN_OK : ATTN_NO_MEMORY;
+    return attn_linear_run_alone(&args, 1, pool, err);
 }
 
 /* Computes some columns of X [n_row, n_in] times LINEAR, with its bias, into Y. */

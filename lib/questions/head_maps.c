@@ -1,7 +1,7 @@
-/* head_weights.c - see head_weights.h. The vocabulary is met once, not once a head: (W_O W_U)(W_E
+/* head_maps.c - see head_maps.h. The vocabulary is met once, not once a head: (W_O W_U)(W_E
  * W_V) = W_O (W_U W_E) W_V. The products of a part of the vocabulary are float32, as in a run; the
  * parts are added in double precision, in the order of the tokens. */
-#include "measures/head_weights.h"
+#include "questions/head_maps.h"
 
 #include "base/decompose.h"
 #include "base/escape.h"
@@ -14,6 +14,7 @@
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "questions/readout.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -39,38 +40,6 @@ enum attn_status attn_head_weights_check(const struct attn_model *model, struct 
                : ATTN_OK;
 }
 
-/* Reads N factors of NORM, from number FIRST on; ones if it has none. */
-static void read_factors(const struct attn_config *config, const struct attn_norm_weights *norm,
-                         size_t first, size_t n, double *factors)
-{
-    const double one = attn_norm_adds_one(config->norm) ? 1 : 0;
-
-    if (norm->w.data)
-        attn_vector_elements(&norm->w, first, n, factors);
-    for (size_t i = 0; i < n; i++)
-        factors[i] = norm->w.data ? factors[i] + one : 1;
-}
-
-/* Multiplies each row of X [D, n] by its factor, and subtracts from each column its mean if NORM
- * does so to what it normalizes. */
-static void fold_rows(const struct attn_config *config, const struct attn_norm_weights *norm,
-                      const double *factors, double *x, size_t n)
-{
-    const size_t d = config->d_model;
-    const bool has_mean = norm->w.data && attn_config_norms_mean(config) != norm->is_other;
-
-    for (size_t i = 0; i < d * n; i++)
-        x[i] *= factors[i / n];
-    for (size_t j = 0; j < n && has_mean; j++) {
-        double mean = 0;
-
-        for (size_t i = 0; i < d; i++)
-            mean += x[i * n + j] / (double)d;
-        for (size_t i = 0; i < d; i++)
-            x[i * n + j] -= mean;
-    }
-}
-
 /* One of the maps from the stream, and where its heads go. */
 struct reading {
     const struct attn_linear *map;       /* [D, n * width] */
@@ -79,21 +48,23 @@ struct reading {
     double *heads; /* [n, D, width] */
 };
 
-/* Reads the heads of R. ROWS is scratch [D, n * width], FACTORS of the norm before the layer. */
+/* Reads the heads of R. SCRATCH is [D, n * width + 1]. */
 static void read_map(const struct attn_config *config, const struct attn_norm_weights *norm,
-                     const double *factors, const struct reading *r, double *rows)
+                     const struct reading *r, double *scratch)
 {
     const size_t d = config->d_model, n = r->n * r->width;
     const bool is_shared = r->own && r->own->w.n == r->width;
+    double *rows = scratch + d;
 
     attn_matrix_rows(&r->map->weight, 0, d, rows);
-    fold_rows(config, norm, factors, rows, n);
+    if (norm->w.data)
+        attn_readout_before_norm(config, norm, 1, n, scratch, rows);
     for (size_t head = 0; head < r->n; head++)
         for (size_t j = 0; j < r->width; j++) {
             double own = 1;
 
-            if (r->own)
-                read_factors(config, r->own, is_shared ? j : head * r->width + j, 1, &own);
+            if (r->own && r->own->w.data)
+                attn_readout_factors(config, r->own, is_shared ? j : head * r->width + j, 1, &own);
             for (size_t i = 0; i < d; i++)
                 r->heads[(head * d + i) * r->width + j] = rows[i * n + head * r->width + j] * own;
         }
@@ -107,7 +78,7 @@ enum attn_status attn_layer_factors_read(const struct attn_model *model,
     const struct attn_block_weights *block = attn_block_at(&model->weights, at);
     const size_t d = config->d_model, e = config->d_head, ev = config->d_value;
     const size_t n = config->n_head, n_kv = config->n_kv_head, widest = n * (e > ev ? e : ev);
-    double *rows, *of_norm;
+    double *scratch;
 
     *factors = (struct attn_layer_factors){
         .d_model = d, .n_head = n, .n_kv_head = n_kv, .d_head = e, .d_value = ev};
@@ -115,20 +86,19 @@ enum attn_status attn_layer_factors_read(const struct attn_model *model,
     ATTN_TRY(ATTN_ALLOC(factors->k, n_kv * d * e, err));
     ATTN_TRY(ATTN_ALLOC(factors->v, n_kv * d * ev, err));
     ATTN_TRY(ATTN_ALLOC(factors->out, n * ev * d, err));
-    ATTN_TRY(ATTN_ALLOC(rows, d * (widest + 1), err));
+    ATTN_TRY(ATTN_ALLOC(scratch, d * (widest + 1), err));
     const struct reading readings[] = {{&block->q, &block->q_norm, n, e, factors->q},
                                        {&block->k, &block->k_norm, n_kv, e, factors->k},
                                        {&block->v, NULL, n_kv, ev, factors->v}};
 
-    of_norm = rows + d * widest;
-    read_factors(config, &block->ln1, 0, d, of_norm);
     for (size_t i = 0; i < sizeof readings / sizeof *readings; i++)
-        read_map(config, &block->ln1, of_norm, &readings[i], rows);
+        read_map(config, &block->ln1, &readings[i], scratch);
     attn_matrix_rows(&block->out.weight, 0, n * ev, factors->out);
-    read_factors(config, &block->ln1_post, 0, d, of_norm);
-    for (size_t i = 0; i < n * ev * d; i++)
-        factors->out[i] *= of_norm[i % d];
-    attn_free(rows);
+    if (block->ln1_post.w.data)
+        attn_readout_factors(config, &block->ln1_post, 0, d, scratch);
+    for (size_t i = 0; block->ln1_post.w.data && i < n * ev * d; i++)
+        factors->out[i] *= scratch[i % d];
+    attn_free(scratch);
     return ATTN_OK;
 }
 
@@ -152,15 +122,13 @@ struct meeting {
     struct attn_vocabulary_products *products;
     struct attn_session *session; /* owns; layer 0 without attention */
     struct attn_gemm_engine engine;
-    size_t d, first, n;       /* tokens first to first + n - 1 */
-    bool is_scaled, has_mean; /* the norm before a layer; it subtracts the mean */
-    float *rows[N_ROWS];      /* [TOKENS, D] own; what meets */
-    float *turned[N_ROWS];    /* [D, TOKENS] own; the same */
-    float *parts[N_PRODUCT];  /* [D, D] own; what the part adds */
-    float **scratch;          /* [threads] owns, and its buffers lie behind each other */
-    double *columns;          /* [TOKENS, D] owns; of W_U */
-    double *factors;          /* [D] owns; of the final norm */
-    double *sums[N_ROWS];     /* [D] own; over all tokens */
+    size_t d, first, n;                   /* tokens first to first + n - 1 */
+    const struct attn_norm_weights *norm; /* before a layer */
+    float *rows[N_ROWS];                  /* [TOKENS, D] own; what meets */
+    float *turned[N_ROWS];                /* [D, TOKENS] own; the same */
+    float *parts[N_PRODUCT];              /* [D, D] own; what the part adds */
+    double *columns;                      /* [TOKENS, 2, D] owns; of W_U, and scratch */
+    double *sums[N_ROWS];                 /* [D] own; over all tokens */
 };
 
 /* Returns the product of the whole vocabulary that part number I adds to. */
@@ -183,35 +151,30 @@ static enum attn_status keep_rows(void *user, const struct attn_trace_event *eve
     return ATTN_OK;
 }
 
-static void read_column(const struct meeting *m, size_t token, double *u)
-{
-    const struct attn_weights *weights = &m->model->weights;
-
-    attn_matrix_column(&weights->unembed.weight, token, u);
-    fold_rows(attn_model_config(m->model), &weights->ln_final, m->factors, u, 1);
-}
-
 /* Finishes the rows of token number TASK of the part (attn_task_fn). */
 static void finish_token(void *context, size_t task, int worker)
 {
     const struct meeting *m = context;
-    float *later = m->rows[MLP0] + task * m->d;
-    double *column = m->columns + task * m->d, mean = 0, square = 0, scale;
+    const struct attn_config *config = attn_model_config(m->model);
+    const struct attn_weights *weights = &m->model->weights;
+    const size_t d = m->d;
+    float *later = m->rows[MLP0] + task * d;
+    double *row = m->columns + task * 2 * d, scale;
 
     (void)worker;
-    for (size_t i = 0; i < m->d && m->has_mean; i++)
-        mean += (double)later[i] / (double)m->d;
-    for (size_t i = 0; i < m->d; i++)
-        square += ((double)later[i] - mean) * ((double)later[i] - mean) / (double)m->d;
-    scale = m->is_scaled ? sqrt(square + (double)attn_model_config(m->model)->norm_eps) : 1;
-    read_column(m, m->first + task, column);
-    for (size_t i = 0; i < m->d; i++) {
-        later[i] = (float)((double)later[i] / scale);
-        m->rows[UNEMBED][task * m->d + i] = (float)column[i];
-    }
+    for (size_t i = 0; i < d; i++)
+        row[i] = (double)later[i];
+    scale = m->norm->w.data ? attn_readout_scale(config, m->norm, row, d) : 1;
+    for (size_t i = 0; i < d; i++)
+        later[i] = (float)(row[i] / scale);
+    attn_matrix_column(&weights->unembed.weight, m->first + task, row);
+    if (weights->ln_final.w.data)
+        attn_readout_before_norm(config, &weights->ln_final, 1, 1, row + d, row);
+    for (size_t i = 0; i < d; i++)
+        m->rows[UNEMBED][task * d + i] = (float)row[i];
     for (int k = 0; k < N_ROWS; k++)
-        for (size_t i = 0; i < m->d; i++)
-            m->turned[k][i * TOKENS + task] = m->rows[k][task * m->d + i];
+        for (size_t i = 0; i < d; i++)
+            m->turned[k][i * TOKENS + task] = m->rows[k][task * d + i];
 }
 
 /* Adds component TASK of the part to the sums (attn_task_fn). */
@@ -257,14 +220,13 @@ static enum attn_status meet_part(struct meeting *m, struct attn_pool *pool, str
         args[k] = (struct attn_linear_args){
             .linear = &maps[k % ATTN_N_VOCABULARY],
             .engine = &m->engine,
-            .scratch = m->scratch,
             .x = m->turned[k < ATTN_N_VOCABULARY ? UNEMBED : k % ATTN_N_VOCABULARY],
             .ldx = TOKENS,
             .n_row = m->d,
             .y = m->parts[k],
             .ldy = m->d,
             .last_col = m->d};
-    attn_linear_run(args, N_PRODUCT, pool);
+    ATTN_TRY(attn_linear_run_alone(args, N_PRODUCT, pool, err));
     attn_pool_run(pool, m->d, add_row, m);
     return ATTN_OK;
 }
@@ -276,30 +238,6 @@ static void subtract_mean(const struct meeting *m, size_t n)
         for (size_t i = 0; i < m->d * m->d; i++)
             m->products->copying[which][i] -=
                 m->sums[UNEMBED][i / m->d] / (double)n * m->sums[which][i % m->d];
-}
-
-/* Allocates the buffers of the products. */
-static enum attn_status begin_products(struct meeting *m, const struct attn_pool *pool,
-                                       struct attn_error *err)
-{
-    const struct attn_linear map = {
-        .weight = {
-            .n_row = TOKENS, .n_col = m->d, .row_stride = m->d, .col_stride = 1, .group = m->d}};
-    const size_t n_thread = (size_t)attn_pool_n_thread(pool);
-    const size_t n_scratch = (attn_linear_scratch(&map) + 15) / 16 * 16; /* keeps them aligned */
-
-    for (int k = 0; k < N_PRODUCT; k++)
-        ATTN_TRY(ATTN_ALLOC(m->parts[k], m->d * m->d, err));
-    for (int which = 0; which < ATTN_N_VOCABULARY; which++) {
-        ATTN_TRY(ATTN_ALLOC(m->products->copying[which], m->d * m->d, err));
-        ATTN_TRY(ATTN_ALLOC(m->products->matching[which], m->d * m->d, err));
-    }
-    ATTN_TRY(ATTN_ALLOC(m->scratch, n_thread, err));
-    ATTN_TRY(ATTN_ALLOC(m->scratch[0], n_thread * n_scratch, err));
-    for (size_t i = 1; i < n_thread; i++)
-        m->scratch[i] = m->scratch[0] + i * n_scratch;
-    m->engine = attn_gemm_engine_start(ATTN_GEMM_AUTO, ATTN_ISA_BEST, 1e12);
-    return ATTN_OK;
 }
 
 /* Creates the session that adds the MLP of layer 0 to rows, and the memory. */
@@ -315,9 +253,13 @@ static enum attn_status begin_meeting(struct meeting *m, const struct attn_trace
         ATTN_TRY(ATTN_ALLOC(m->turned[k], TOKENS * m->d, err));
         ATTN_TRY(ATTN_ALLOC(m->sums[k], m->d, err));
     }
-    ATTN_TRY(ATTN_ALLOC(m->columns, TOKENS * m->d, err));
-    ATTN_TRY(ATTN_ALLOC(m->factors, m->d, err));
-    ATTN_TRY(begin_products(m, pool, err));
+    for (int k = 0; k < N_PRODUCT; k++)
+        ATTN_TRY(ATTN_ALLOC(m->parts[k], m->d * m->d, err));
+    for (int which = 0; which < ATTN_N_VOCABULARY; which++) {
+        ATTN_TRY(ATTN_ALLOC(m->products->copying[which], m->d * m->d, err));
+        ATTN_TRY(ATTN_ALLOC(m->products->matching[which], m->d * m->d, err));
+    }
+    ATTN_TRY(ATTN_ALLOC(m->columns, 2 * TOKENS * m->d, err));
     off.at.layer = 0;
     off.at.site = attn_config_is_mixer(attn_model_config(m->model), 0) ? ATTN_SITE_MIXER_OUT
                                                                        : ATTN_SITE_ATTN_OUT;
@@ -340,7 +282,6 @@ static enum attn_status meet_all(struct meeting *m, struct attn_pool *pool,
     const size_t n = config->n_token < config->n_vocab ? config->n_token : config->n_vocab;
     const size_t n_part = config->n_ctx < TOKENS ? config->n_ctx : TOKENS;
 
-    read_factors(config, &m->model->weights.ln_final, 0, m->d, m->factors);
     for (m->first = 0; m->first < n; m->first += m->n) {
         m->n = n - m->first < n_part ? n - m->first : n_part;
         ATTN_TRY(meet_part(m, pool, err));
@@ -361,11 +302,7 @@ static void release_meeting(struct meeting *m)
     }
     for (int k = 0; k < N_PRODUCT; k++)
         attn_free(m->parts[k]);
-    if (m->scratch)
-        attn_free(m->scratch[0]);
-    attn_free(m->scratch);
     attn_free(m->columns);
-    attn_free(m->factors);
 }
 
 enum attn_status attn_vocabulary_products_find(const struct attn_model *model,
@@ -376,14 +313,13 @@ enum attn_status attn_vocabulary_products_find(const struct attn_model *model,
 {
     const struct attn_config *config = attn_model_config(model);
     const struct attn_location last = {.layer = (int)config->n_layer - 1};
-    const struct attn_norm_weights *norm = &attn_block_at(&model->weights, &last)->ln1;
     const struct attn_dims dims = attn_config_dims(config, TOKENS);
     struct attn_selection *selection;
     struct meeting m = {.model = model,
                         .products = products,
                         .d = config->d_model,
-                        .is_scaled = norm->w.data != NULL,
-                        .has_mean = attn_config_norms_mean(config) != norm->is_other};
+                        .norm = &attn_block_at(&model->weights, &last)->ln1,
+                        .engine = attn_gemm_engine_start(ATTN_GEMM_AUTO, ATTN_ISA_BEST, 1e12)};
     enum attn_status status;
 
     ATTN_TRY(attn_selection_create(&dims, &selection, err));

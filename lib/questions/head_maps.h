@@ -1,5 +1,5 @@
 /*
- * head_weights.h - what the weights of heads say without a text, in double precision: the maps
+ * head_maps.h - what the weights of heads say without a text, in double precision: the maps
  * W_OV = W_V W_O and W_QK = W_Q W_K^T [D, D] through their thin factors, and the products of the
  * embedding and the output matrix that they meet. Rows are x.
  *
@@ -7,10 +7,11 @@
  * W_K and W_V, with the subtraction of the mean that a LayerNorm makes; those of norms of q and k
  * into the columns of W_Q and W_K; those of the norm after attention into the columns of W_O; those
  * of the final norm into W_U, whose mean over the vocabulary is subtracted. Scales of norms, biases
- * and positions are left out (Elhage et al. 2021; TransformerLens folds the same).
+ * and positions are left out (Elhage et al. 2021; TransformerLens folds the same). Private to
+ * lib/questions.
  */
-#ifndef ATTN_MEASURES_HEAD_WEIGHTS_H
-#define ATTN_MEASURES_HEAD_WEIGHTS_H
+#ifndef ATTN_QUESTIONS_HEAD_MAPS_H
+#define ATTN_QUESTIONS_HEAD_MAPS_H
 
 #include "base/pool.h"
 #include "base/status.h"
@@ -41,9 +42,6 @@ enum attn_status attn_layer_factors_read(const struct attn_model *model,
                                          struct attn_layer_factors *factors,
                                          struct attn_error *err);
 void attn_layer_factors_release(struct attn_layer_factors *factors);
-
-/* Reads the folded column of TOKEN of W_U, without the subtraction of the mean, into U [D]. */
-void attn_unembed_column(const struct attn_model *model, size_t token, double *u);
 
 enum { ATTN_VOCABULARY_PLAIN, ATTN_VOCABULARY_MLP0, ATTN_N_VOCABULARY };
 
