@@ -85,6 +85,9 @@ def arguments(row: c.attn_question, given: dict[str, Any], keep: list):
         value = given.get(name)
         if param.home != c.ATTN_PARAM_OF_ARGS or value is None or value is False:
             continue
+        default = default_of(param)
+        if type(value) is type(default) and value == default:  # it would overwrite the seed in the text of probe
+            continue
         if name + "_id" in ids and not isinstance(value, str):
             fill_id(args, at, ids[name + "_id"], name, value, keep)
         else:
