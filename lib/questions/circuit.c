@@ -55,17 +55,19 @@ static const struct attn_param param_rows[] = {
                .words = "eap-ig|eap", .meant = "eap_ig=eap-ig|ig=eap-ig|attribution_patching=eap",
                .values = methods, .second = offsetof(struct attn_circuit_args, n_point)),
     ATTN_PARAM(TEXT, "curve", "auto|SIZES", struct attn_circuit_args, curve,
-               "run the circuits of so many edges, 10,20,50, or auto: 10, 20, 50, 100 ... and all. "
-               "Prints how much of the clean answer each keeps"),
+               "run circuits with these numbers of edges, 10,20,50, or auto: 10, 20, 50, 100 ... "
+               "and all. Prints which share of the clean answer each circuit keeps"),
     ATTN_PARAM(
         SWITCH, "select", NULL, struct attn_circuit_args, is_by_score,
-        "of `curve`, which edges a circuit takes: greedy (default), from the logits on always "
-        "the largest that ends in what is there; top, the largest",
+        "for `curve`, which edges a circuit takes: greedy (default), which begins with the logits "
+        "and adds the edge with the largest score among those that end in a part of the circuit; "
+        "top, the edges with the largest scores",
         .words = "greedy|top"),
     ATTN_PARAM(
         SEEDED, "random", "R[:SEED]", struct attn_circuit_args, n_random,
-        "of `curve`, beside each circuit R of as many edges drawn from all, with the mean and "
-        "the standard deviation of what they keep; default: 10, and 0 is none",
+        "for `curve`, also run R circuits of as many random edges for each circuit, and print "
+        "the mean and the standard deviation of their faithfulness; default: 10; 0: no random "
+        "circuits",
         .second = offsetof(struct attn_circuit_args, seed)),
 };
 

@@ -54,19 +54,20 @@ static const struct attn_param param_rows[] = {
         "as <bos> gets it in front of them; `special_tokens off` leaves it out",
         .words = "induction", .read = attn_probes_read),
     ATTN_PARAM(OWN, "sinks", "K:W", struct attn_heads_args, n_near,
-               "add what a cache of the first K keys and of W keys before a query, itself "
-               "included, keeps and loses: sink_mass, the weight on the first K, mean over the "
-               "rows after them, and distant, the weight on keys that are neither these nor less "
-               "than W away, mean over the rows that have such keys. 4:64 is usual (Xiao et al. "
+               "add what a KV cache with the first K keys and the last W keys keeps and loses: "
+               "sink_mass, the weight on the first K keys, mean over the rows after them, and "
+               "distant, the weight on keys that are neither among these nor less than W away, "
+               "mean over the rows that have such keys. 4:64 is usual (Xiao et al. "
                "2309.17453). It does not say that the answer needs the distant keys: "
                "`attention sink:K:W` runs without them",
                .read = attn_head_sinks_read),
-    ATTN_PARAM(FLAG, "from_weights", NULL, struct attn_heads_args, from_weights,
-               "instead of a text, read the weights: sizes of the maps W_V W_O (ov) and W_Q W_K^T "
-               "(qk), and whether a head would copy the token that it reads (copying) or look at "
-               "the token that it is at (matching), -1 to 1, with the MLP of layer 0 before it "
-               "(mlp0: read this one above layer 0). Weights say what a head would do with what it "
-               "might meet; they do not say what it meets"),
+    ATTN_PARAM(
+        FLAG, "from_weights", NULL, struct attn_heads_args, from_weights,
+        "instead of a text, read the weights: sizes of the maps W_V W_O (ov) and W_Q W_K^T "
+        "(qk), and whether a head would copy the token that it reads (copying) or look at "
+        "the token that it is at (matching), -1 to 1, with the MLP of layer 0 before it "
+        "(mlp0: read this one above layer 0). Weights show how a head would act on any token "
+        "that it attends to; they do not show which tokens it attends to"),
     ATTN_PARAM(COUNT, "repeats", "N", struct attn_heads_args, probe.repeats,
                "repeat the tokens of `probe` induction N times; default: 2", .least = 2,
                .traits = ATTN_PARAM_NO_OPTION),

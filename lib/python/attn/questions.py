@@ -229,12 +229,13 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
                 gains if it is clean (noise, restore)
     method      eap-ig[:N] (default): the mean gradient at N points (5) between both texts; eap: that of the text which
                 is patched, in five feeds
-    curve       run the circuits of so many edges, 10,20,50, or auto: 10, 20, 50, 100 ... and all. Prints how much of
-                the clean answer each keeps
-    select      of `curve`, which edges a circuit takes: greedy (default), from the logits on always the largest that
-                ends in what is there; top, the largest (greedy, top)
-    random      of `curve`, beside each circuit R of as many edges drawn from all, with the mean and the standard
-                deviation of what they keep; default: 10, and 0 is none
+    curve       run circuits with these numbers of edges, 10,20,50, or auto: 10, 20, 50, 100 ... and all. Prints which
+                share of the clean answer each circuit keeps
+    select      for `curve`, which edges a circuit takes: greedy (default), which begins with the logits and adds the
+                edge with the largest score among those that end in a part of the circuit; top, the edges with the
+                largest scores (greedy, top)
+    random      for `curve`, also run R circuits of as many random edges for each circuit, and print the mean and the
+                standard deviation of their faithfulness; default: 10; 0: no random circuits
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
@@ -348,15 +349,15 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
                 needle:LEN:DEPTH:SEED repeats 8 at the end, those from DEPTH on, 0 to 1: the heads that find the next
                 one are retrieval heads; default: min(1000, the context - 8, all tokens):0.5:0. A model whose texts
                 begin with a token such as <bos> gets it in front of them; `special_tokens off` leaves it out
-    sinks       add what a cache of the first K keys and of W keys before a query, itself included, keeps and loses:
-                sink_mass, the weight on the first K, mean over the rows after them, and distant, the weight on keys
-                that are neither these nor less than W away, mean over the rows that have such keys. 4:64 is usual (Xiao
-                et al. 2309.17453). It does not say that the answer needs the distant keys: `attention sink:K:W` runs
-                without them
+    sinks       add what a KV cache with the first K keys and the last W keys keeps and loses: sink_mass, the weight on
+                the first K keys, mean over the rows after them, and distant, the weight on keys that are neither among
+                these nor less than W away, mean over the rows that have such keys. 4:64 is usual (Xiao et al.
+                2309.17453). It does not say that the answer needs the distant keys: `attention sink:K:W` runs without
+                them
     from_weights instead of a text, read the weights: sizes of the maps W_V W_O (ov) and W_Q W_K^T (qk), and whether a
                 head would copy the token that it reads (copying) or look at the token that it is at (matching), -1 to
-                1, with the MLP of layer 0 before it (mlp0: read this one above layer 0). Weights say what a head would
-                do with what it might meet; they do not say what it meets
+                1, with the MLP of layer 0 before it (mlp0: read this one above layer 0). Weights show how a head would
+                act on any token that it attends to; they do not show which tokens it attends to
     repeats     repeat the tokens of `probe` induction N times; default: 2
     seed        of the tokens of `probe`
     runs        make N probes with consecutive seeds, and print means and standard deviations
