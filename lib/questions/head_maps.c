@@ -259,7 +259,7 @@ static enum attn_status begin_meeting(struct meeting *m, const struct attn_trace
         ATTN_TRY(ATTN_ALLOC(m->products->copying[which], m->d * m->d, err));
         ATTN_TRY(ATTN_ALLOC(m->products->matching[which], m->d * m->d, err));
     }
-    ATTN_TRY(ATTN_ALLOC(m->columns, 2 * TOKENS * m->d, err));
+    ATTN_TRY(ATTN_ALLOC(m->columns, m->d * 2 * TOKENS, err));
     off.at.layer = 0;
     off.at.site = attn_config_is_mixer(attn_model_config(m->model), 0) ? ATTN_SITE_MIXER_OUT
                                                                        : ATTN_SITE_ATTN_OUT;
