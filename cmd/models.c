@@ -59,10 +59,10 @@ const struct command command_models = {
         "dinov2_with_registers, dinov3_vit, clip, clip_text_model, clip_vision_model,\n"
         "siglip, siglip_text_model, siglip_vision_model; attn; qwen2_vl_text,\n"
         "qwen2_5_vl_text, qwen3_vl_text, qwen3_vl_moe_text; with pictures beside texts\n"
-        "smolvlm, idefics3, gemma3, paligemma, qwen2_vl, qwen2_5_vl, qwen3_vl, llava. Of\n"
-        "others that read pictures or sound, the part that reads texts: shieldgemma2,\n"
-        "mistral3, idefics2, vipllava, llava_next, llava_next_video, llava_onevision,\n"
-        "video_llava, internvl, ovis2, qwen3_vl_moe, qwen3_5, aya_vision,\n"
+        "smolvlm, idefics3, gemma3, paligemma, qwen2_vl, qwen2_5_vl, qwen3_vl, llava,\n"
+        "internvl. Of others that read pictures or sound, the part that reads texts:\n"
+        "shieldgemma2, mistral3, idefics2, vipllava, llava_next, llava_next_video,\n"
+        "llava_onevision, video_llava, ovis2, qwen3_vl_moe, qwen3_5, aya_vision,\n"
         "cohere2_vision, voxtral, qwen2_audio, granite_speech.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",

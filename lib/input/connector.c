@@ -8,7 +8,7 @@
  *     Gemma 3: RMSNorm(the mean of y over the patches) W, the norm times 1 + w
  *     LLaVA: W gelu(W_in y + b_in) + b, of cells of one patch, without the row of [CLS]
  *     Qwen: W gelu(W_in [y of each patch, row by row] + b_in) + b
- *     DeepStack of Qwen3-VL: the same of LayerNorm([y of each patch, row by row])
+ *     InternVL, DeepStack of Qwen3-VL: the same of LayerNorm([y of each patch, row by row])
  */
 #include "input/connector.h"
 
@@ -99,14 +99,29 @@ static const struct attn_linear *out_of(const struct attn_connector *connector)
     return connector->deep ? &connector->deep->out : &connector->tower->weights.connector;
 }
 
-/* Normalizes X [N, merge * merge * D] for a connector of DeepStack. D_NORMED, the gradient of the
- * result, becomes that of X, which stays, unless it is NULL. */
+/* Returns the epsilon of the norm of cells. */
+static float eps_of(const struct attn_model *tower)
+{
+    const struct attn_config *config = &tower->config;
+
+    return config->vision.cell_eps > 0 ? config->vision.cell_eps : config->norm_eps;
+}
+
+/* Returns what the connector does to the patches of a cell. */
+static enum attn_cell_form cells_of(const struct attn_connector *connector)
+{
+    return connector->deep ? ATTN_CELLS_NORMED : connector->tower->config.vision.cells;
+}
+
+/* Normalizes X [N, merge * merge * D] if the connector does. D_NORMED, the gradient of the result,
+ * becomes that of X, which stays, unless it is NULL. */
 static enum attn_status norm_cells(const struct attn_connector *connector, size_t n, float *x,
                                    float *d_normed, struct attn_error *err)
 {
-    const struct attn_norm_weights *norm = &connector->deep->norm;
+    const struct attn_norm_weights *norm =
+        connector->deep ? &connector->deep->norm : &connector->tower->weights.ln_connector;
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const float eps = connector->tower->config.norm_eps;
+    const float eps = eps_of(connector->tower);
     const size_t d = norm->w.n;
     float *w = attn_alloc(2 * d, sizeof *w, err);
 
@@ -137,11 +152,11 @@ enum attn_status attn_connector_run(const struct attn_connector *connector, floa
         .linear = out_of(connector), .x = joined, .n = n_patch / (merge * merge), .y = rows};
 
     y += n_front * tower->config.d_model;
-    if (tower->weights.ln_connector.w.data)
+    if (cells_of(connector) == ATTN_CELLS_AVERAGED)
         normalize_means(tower, &picture->grid, y, joined);
     else
         join_patches(&picture->grid, merge, tower->config.d_model, false, y, joined);
-    if (connector->deep)
+    if (cells_of(connector) == ATTN_CELLS_NORMED)
         ATTN_TRY(norm_cells(connector, map.n, joined, NULL, err));
     if (in_of(connector)->weight.data) {
         const struct attn_encoder_map in = {
@@ -210,18 +225,18 @@ static enum attn_status go_back(const struct way_back *b, const float *d_rows, f
     const bool has_hidden = in_of(&b->of)->weight.data;
 
     ATTN_TRY(attn_encoder_map(&map, b->of.picture, err));
-    if (tower->weights.ln_connector.w.data) {
+    if (cells_of(&b->of) == ATTN_CELLS_AVERAGED) {
         means_back(tower, grid, b->y, b->x, b->d, dy);
         return ATTN_OK;
     }
     join_patches(grid, merge, d_model, false, b->y, b->x);
-    if (b->of.deep) {
+    if (cells_of(&b->of) == ATTN_CELLS_NORMED) {
         memcpy(dy, b->x, b->n * in_of(&b->of)->weight.n_row * sizeof *dy);
         ATTN_TRY(norm_cells(&b->of, b->n, b->x, NULL, err));
     }
     if (has_hidden)
         ATTN_TRY(hidden_back(b, err));
-    if (b->of.deep)
+    if (cells_of(&b->of) == ATTN_CELLS_NORMED)
         ATTN_TRY(norm_cells(&b->of, b->n, dy, b->y, err));
     join_patches(grid, merge, d_model, true, dy, has_hidden ? b->y : b->d);
     return ATTN_OK;

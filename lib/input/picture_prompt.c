@@ -54,8 +54,10 @@ static void append(struct reading *reading, const char *string)
 static void append_cells(struct reading *reading)
 {
     const struct attn_picture_prompt *seen = &reading->sequence->seen;
+    /* tiles without names stand before the whole picture */
+    const size_t n_picture = reading->family->text.tile ? 1 : seen->n_picture;
 
-    for (size_t i = 0; i < seen->rows * seen->columns; i++)
+    for (size_t i = 0; i < n_picture * seen->rows * seen->columns; i++)
         attn_buffer_append_string(&reading->text, reading->family->text.cell);
 }
 
@@ -63,18 +65,18 @@ static void append_cells(struct reading *reading)
 static void append_picture(struct reading *reading)
 {
     const struct attn_picture_prompt *seen = &reading->sequence->seen;
+    const char *tile = reading->family->text.tile;
     struct attn_buffer *text = &reading->text;
 
     reading->picture_begin = text->size;
-    for (size_t row = 1; row <= seen->tile_rows; row++) {
+    for (size_t row = 1; tile && row <= seen->tile_rows; row++) {
         for (size_t column = 1; column <= seen->tile_cols; column++) {
-            attn_buffer_append_format(text, "%s<row_%zu_col_%zu>", reading->family->text.tile, row,
-                                      column);
+            attn_buffer_append_format(text, "%s<row_%zu_col_%zu>", tile, row, column);
             append_cells(reading);
         }
         attn_buffer_append_char(text, '\n');
     }
-    if (seen->tile_rows > 0)
+    if (tile && seen->tile_rows > 0)
         attn_buffer_append_char(text, '\n');
     append(reading, reading->family->text.before);
     append_cells(reading);

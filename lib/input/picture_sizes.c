@@ -52,6 +52,29 @@ struct attn_picture_size attn_picture_fill_tiles(struct attn_picture_size size, 
     return size;
 }
 
+struct attn_picture_size attn_picture_choose_grid(struct attn_picture_size size, size_t tile,
+                                                  size_t least, size_t most)
+{
+    const double ratio = (double)size.width / (double)size.height;
+    const double n_pixel = (double)size.width * (double)size.height;
+    struct attn_picture_size best = {1, 1};
+    double nearest = INFINITY;
+
+    for (size_t n = least; n <= most; n++)
+        for (size_t width = 1; width <= n; width++) {
+            const size_t height = n / width;
+            const double off = fabs(ratio - (double)width / (double)height);
+
+            if (height * width != n ||
+                (off >= nearest &&
+                 (off > nearest || n_pixel <= 0.5 * (double)tile * (double)tile * (double)n)))
+                continue;
+            nearest = off;
+            best = (struct attn_picture_size){height, width};
+        }
+    return best;
+}
+
 static size_t round_to(size_t n, size_t factor)
 {
     const size_t quotient = n / factor, rest = n % factor;

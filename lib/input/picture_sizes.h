@@ -18,6 +18,12 @@ struct attn_picture_size attn_picture_scale(struct attn_picture_size size, size_
  * and then also to a multiple. */
 struct attn_picture_size attn_picture_fill_tiles(struct attn_picture_size size, size_t tile);
 
+/* Returns the rows and columns of the grid of LEAST to MOST tiles, whose side is TILE, that has the
+ * ratio nearest to that of a picture of SIZE; of equals the larger one, unless the picture has half
+ * of its pixels at most. */
+struct attn_picture_size attn_picture_choose_grid(struct attn_picture_size size, size_t tile,
+                                                  size_t least, size_t most);
+
 /* The sizes that a picture of any size may get. */
 struct attn_picture_limits {
     size_t factor;                 /* both sides become multiples of it */

@@ -19,13 +19,14 @@
 #define FILE_NAME "preprocessor_config.json"
 #define JOINT_NAME "processor_config.json"
 
-enum { SIZE_MAX_SIDE = 1 << 16, N_CHANNEL = 3 };
+enum { SIZE_MAX_SIDE = 1 << 16, N_CHANNEL = 3, MOST_TILE = 1024 };
 
 /* How the size of a picture is chosen. */
 enum sizing {
     SIZED_BY_SIDES, /* both sides are given */
     SIZED_BY_CROP,  /* the shorter side is given, and the middle is kept */
     SIZED_BY_TILES, /* the longer side is given, and tiles are cut from the picture */
+    SIZED_BY_GRID,  /* the ratio of the sides chooses a grid of tiles */
     SIZED_BY_AREA   /* a number of pixels, in the proportions of the picture */
 };
 
@@ -54,6 +55,11 @@ static const struct processor {
     {{"Idefics3ImageProcessor", "SmolVLMImageProcessor"},
      ATTN_IMAGE_LANCZOS,
      .sizing = SIZED_BY_TILES},
+    {{"GotOcr2ImageProcessor"},
+     ATTN_IMAGE_BICUBIC,
+     SIZED_BY_GRID,
+     .is_square = true,
+     .has_clip_values = true},
     {{"Gemma3ImageProcessor"}, ATTN_IMAGE_BILINEAR, SIZED_BY_SIDES, .is_square = true},
     {{"SiglipImageProcessor"}, ATTN_IMAGE_BICUBIC, .sizing = SIZED_BY_SIDES},
     {{"Qwen2VLImageProcessor", "Qwen2_5_VLImageProcessor"},
@@ -94,6 +100,10 @@ static struct attn_pixel_steps make_defaults(const struct processor *processor, 
     }
     if (processor->sizing == SIZED_BY_TILES) {
         steps.longest_edge = 4 * width;
+        steps.has_tiles = true;
+    }
+    if (processor->sizing == SIZED_BY_GRID) {
+        steps.least_tile = 1, steps.most_tile = 12;
         steps.has_tiles = true;
     }
     if (processor->sizing == SIZED_BY_AREA)
@@ -384,7 +394,14 @@ static enum attn_status read_prompt_sizes(const struct steps_reading *reading, b
         ATTN_TRY(refuse_flag(reading, "do_center_crop"));
     if (steps->limits.factor > 0)
         return read_limits(reading, &steps->limits);
-    if (has_tiles) {
+    if (steps->most_tile > 0) { /* `crop_to_patches` does not count beside a text */
+        steps->height = steps->width = 384;
+        ATTN_TRY(read_size(reading, "size", true, NULL, &steps->height, &steps->width));
+        ATTN_TRY(attn_json_get_size(reading->json, reading->root, "min_patches", 1, MOST_TILE,
+                                    &steps->least_tile, reading->err));
+        ATTN_TRY(attn_json_get_size(reading->json, reading->root, "max_patches", 1, MOST_TILE,
+                                    &steps->most_tile, reading->err));
+    } else if (has_tiles) {
         steps->height = steps->width = 364;
         steps->longest_edge = 4 * steps->width;
         ATTN_TRY(read_edge(reading, "size", &steps->longest_edge));
@@ -402,9 +419,9 @@ static enum attn_status read_prompt_sizes(const struct steps_reading *reading, b
     if (last.height == side && last.width == side)
         return ATTN_OK;
     return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED,
-                            has_tiles         ? "max_image_size"
-                            : steps->has_crop ? "crop_size"
-                                              : "size",
+                            has_tiles && steps->most_tile == 0 ? "max_image_size"
+                            : steps->has_crop                  ? "crop_size"
+                                                               : "size",
                             "is %zu x %zu, expected 'image_size' in config.json, %zu x %zu",
                             last.width, last.height, side, side);
 }
@@ -785,18 +802,40 @@ enum attn_status attn_pixel_steps_check_size(const struct attn_pixel_steps *step
 
 bool attn_pixel_steps_cut(const struct attn_pixel_steps *steps)
 {
-    return steps->has_tiles && (!steps->has_resize || steps->longest_edge > steps->height);
+    return steps->has_tiles &&
+           (steps->most_tile > 0 ? steps->most_tile > 1
+                                 : !steps->has_resize || steps->longest_edge > steps->height);
+}
+
+/* Resizes the picture, of *size, to tiles that lie side by side. */
+static enum attn_status fill_tiles(struct canvas *canvas, struct attn_picture_size *size,
+                                   struct attn_error *err)
+{
+    const struct attn_pixel_steps *steps = canvas->steps;
+    const size_t side = steps->height;
+    struct attn_picture_size grid;
+
+    if (steps->most_tile > 0) {
+        grid = attn_picture_choose_grid(*size, side, steps->least_tile, steps->most_tile);
+        *size = (struct attn_picture_size){grid.height * side, grid.width * side};
+    } else {
+        *size = attn_picture_fill_tiles(*size, side);
+    }
+    return resize(canvas, *size, err);
 }
 
 /* Does the steps for a picture in a prompt. Tiles are cut from the picture at a multiple of their
- * size; the whole picture is that one reduced again. */
+ * size; the whole picture is that one reduced again, or the given one if the tiles are a grid. */
 static enum attn_status do_prompt_steps(struct canvas *canvas, bool lacks_tiles, const char *name,
                                         struct attn_pixels *pixels, struct attn_error *err)
 {
     const struct attn_pixel_steps *steps = canvas->steps;
+    const struct attn_image *given = canvas->image;
     const size_t side = steps->height;
-    struct attn_picture_size size = {canvas->image->height, canvas->image->width};
+    const bool has_tiles = steps->has_tiles && !lacks_tiles, is_grid = steps->most_tile > 0;
+    struct attn_picture_size size = {given->height, given->width};
     size_t n_tile = 0, n_value;
+    bool is_reduced;
 
     pixels->given_height = size.height;
     pixels->given_width = size.width;
@@ -804,7 +843,7 @@ static enum attn_status do_prompt_steps(struct canvas *canvas, bool lacks_tiles,
         ATTN_TRY(keep_shown(canvas->image, pixels, err));
     if (steps->makes_square)
         ATTN_TRY(make_square(canvas, name, err));
-    if (steps->has_resize) {
+    if (steps->has_resize && !(has_tiles && is_grid)) {
         ATTN_TRY(find_size(steps, canvas->image, name, &size, err));
         ATTN_TRY(resize(canvas, size, err));
     }
@@ -813,13 +852,13 @@ static enum attn_status do_prompt_steps(struct canvas *canvas, bool lacks_tiles,
         ATTN_TRY(keep_shown(canvas->image, pixels, err));
         size = last_size(steps);
     }
-    if (steps->has_tiles && !lacks_tiles) {
-        size = attn_picture_fill_tiles(size, side);
-        ATTN_TRY(resize(canvas, size, err));
+    if (has_tiles) {
+        ATTN_TRY(fill_tiles(canvas, &size, err));
         n_tile = size.height / side * (size.width / side);
         n_tile = n_tile > 1 ? n_tile : 0;
     }
-    if (steps->longest_edge > 0)
+    is_reduced = steps->longest_edge > 0 || (is_grid && n_tile > 0);
+    if (is_reduced)
         size = (struct attn_picture_size){side, side};
     ATTN_TRY(attn_pixel_steps_check_size(steps, name, size.height, size.width, err));
     pixels->n_channel = N_CHANNEL;
@@ -837,7 +876,9 @@ static enum attn_status do_prompt_steps(struct canvas *canvas, bool lacks_tiles,
         make_values(steps, canvas->image->rgb + 3 * (row * stride + column), stride, pixels,
                     pixels->values + i * n_value);
     }
-    if (steps->longest_edge > 0)
+    if (n_tile > 0 && is_grid)
+        canvas->image = given;
+    if (is_reduced)
         ATTN_TRY(resize(canvas, size, err));
     make_values(steps, canvas->image->rgb, size.width, pixels, pixels->values + n_tile * n_value);
     return ATTN_OK;

@@ -28,6 +28,8 @@ struct attn_pixel_steps {
     /* For pictures in prompts. A picture becomes height x width pixels, or: */
     size_t longest_edge;               /* its longer side gets this size, and then: */
     bool has_tiles;                    /* it is cut into tiles of height x width pixels */
+    size_t least_tile, most_tile;      /* the grid of so many tiles that is nearest to its ratio; 0:
+                                          as its size allows */
     struct attn_picture_limits limits; /* it keeps its proportions, if the factor is not 0 */
     size_t most_cell;      /* more than so many cells are refused, if the factor is not 0 */
     double factor;         /* each byte is multiplied by it */

@@ -161,7 +161,6 @@ static const struct attn_decoder_part text_parts[] = {
     {"llava_next_video", "llama", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
     {"video_llava", "llama", "pictures are", false, false, ATTN_TIES_NOT, NULL},
     {"llava_onevision", "qwen2", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
-    {"internvl", "qwen2", "pictures are", false, false, ATTN_TIES, NULL},
     {"ovis2", "qwen2", "pictures are", false, false, ATTN_TIES, NULL},
     {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false, false, ATTN_TIES_NOT, NULL},
     {"qwen3_5", "qwen3_5_text", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
@@ -240,6 +239,8 @@ static const struct refused_type {
     {"colpali", "its prompt is trained to be seen both ways", "gemma"},
     {"phi4_multimodal", "its decoder has adapters for pictures and sound inside", "phi3"},
     {"glm4v glm4v_moe glm_ocr glm46v", "its positions have sections in another order", "glm4"},
+    {"internvl_chat",
+     "its keys are not those of transformers: take the files whose name ends in -hf", "internvl"},
     {"florence2", "it reads pictures and text, with BART inside", "bart"},
     {"gemma3n gemma3n_text", "four streams (AltUp)", "gemma3_text"},
     {"gemma4 gemma4_text gemma4_unified", "its layers have embeddings of their own, and share keys",
@@ -248,7 +249,7 @@ static const struct refused_type {
      "lfm2"},
     {"qwen3_5_moe", "it reads pictures and text, and has experts between its layers", "qwen3_5"},
     {"blip-2 instructblip instructblipvideo kosmos-2 kosmos-2.5 fuyu emu3 idefics molmo molmo2 "
-     "minicpmv internvl_chat janus chameleon git pix2struct aria got_ocr2 deepseek_vl "
+     "minicpmv janus chameleon git pix2struct aria got_ocr2 deepseek_vl "
      "deepseek_vl_hybrid deepseek_ocr2 perception_lm fast_vlm ovis visual_bert vilt lxmert "
      "llava_llama llava_qwen llava_mistral phi3_v llava_qwen2 moondream moondream1 moondream3 "
      "cogvlm minicpmo pi0 "
@@ -517,6 +518,8 @@ enum attn_status attn_family_read_tower(struct attn_json *json, const struct att
     attn_json_enter(json, NULL);
     config->vision = decoder->vision;
     config->vision.d_feature = decoder->d_model;
+    if (config->vision.n_above > 0)
+        config->has_final_norm = false;
     config->stack.is_of_decoder = true;
     return status;
 }

@@ -28,6 +28,7 @@ static const struct kind {
     {"qwen2.5vl_merger", "qwen2_5_vl", "qwen2_5_vl_text", "qwen2vl", "<|image_pad|>"},
     {"mlp", "llava", NULL, NULL, "<image>"},
     {"qwen3vl_merger", "qwen3_vl", "qwen3_vl_text", "qwen3vl", "<|image_pad|>"},
+    {"internvl", "internvl", NULL, NULL, "<IMG_CONTEXT>"},
 };
 
 enum {
@@ -37,6 +38,7 @@ enum {
     QWEN2_5 = 3,
     MLP = 4,
     QWEN3 = 5,
+    INTERNVL = 6,
     N_KIND = sizeof kinds / sizeof *kinds
 };
 
@@ -274,7 +276,7 @@ static struct attn_gguf_writing start(const struct attn_gguf *projector, const c
                                       .path = path};
 }
 
-/* Returns the name of the activation. The GELU of CLIP is the exact one. */
+/* Returns the name of the activation. The GELU of CLIP and of InternVL is the exact one. */
 static const char *find_activation(struct attn_gguf_writing *w, const struct kind *kind)
 {
     const bool is_inside = !attn_gguf_projector_is(w->gguf);
@@ -284,7 +286,7 @@ static const char *find_activation(struct attn_gguf_writing *w, const struct kin
         w->status = attn_gguf_get_bool(w->gguf, "clip.use_gelu", &is_gelu, w->err);
     if (w->status == ATTN_OK)
         w->status = attn_gguf_get_bool(w->gguf, "clip.use_silu", &is_silu, w->err);
-    if (is_gelu && kind == &kinds[MLP])
+    if (is_gelu && (kind == &kinds[MLP] || kind == &kinds[INTERNVL]))
         return "gelu";
     return is_gelu ? "gelu_pytorch_tanh" : is_silu ? "silu" : "quick_gelu";
 }
@@ -339,6 +341,19 @@ static void put_deep(struct attn_gguf_writing *w, size_t n_layer)
     attn_buffer_append_char(w->json, ']');
 }
 
+/* Writes what only the tensors of InternVL's tower show. */
+static void put_parts(struct attn_gguf_writing *w)
+{
+    const struct attn_tensor_files *files = attn_gguf_files(w->gguf);
+    const bool has_bias = attn_tensor_files_find(files, "v.blk.0.attn_q.bias", NULL);
+    const bool has_norm = attn_tensor_files_find(files, "v.post_ln.weight", NULL);
+
+    attn_buffer_append_format(
+        w->json, ",\n\"attention_bias\": %s,\n\"use_mean_pooling\": %s,\n\"norm_type\": \"%s\"",
+        has_bias ? "true" : "false", has_norm ? "false" : "true",
+        attn_tensor_files_find(files, "v.blk.0.ln1.bias", NULL) ? "layer_norm" : "rms_norm");
+}
+
 /* Writes the keys of the tower, as TOWER reads them. */
 static void put_tower(struct attn_gguf_writing *w, const struct kind *kind,
                       const struct attn_family *tower)
@@ -371,6 +386,8 @@ static void put_tower(struct attn_gguf_writing *w, const struct kind *kind,
         put_windows(w, n_layer);
     if (kind == &kinds[QWEN3])
         put_deep(w, n_layer);
+    if (kind == &kinds[INTERNVL])
+        put_parts(w);
     attn_buffer_append_char(w->json, '}');
 }
 
@@ -401,6 +418,10 @@ static void put_merge(struct attn_gguf_writing *w, const struct kind *kind)
     if (kind == &kinds[IDEFICS3])
         attn_gguf_put_size(w, "scale_factor",
                            attn_gguf_key_size(w, "projector.scale_factor", ATTN_MAX_WIDTH, 0));
+    if (kind == &kinds[INTERNVL])
+        attn_gguf_put_real(w, "downsample_ratio",
+                           attn_gguf_share_of(1, attn_gguf_key_size(w, "projector.scale_factor",
+                                                                    ATTN_MAX_LAYER, 0)));
     if (kind != &kinds[GEMMA3])
         return;
     merge = attn_gguf_key_size(w, "projector.scale_factor", ATTN_MAX_WIDTH, merge);
@@ -500,9 +521,14 @@ enum attn_status attn_gguf_projector_write_steps(const struct attn_gguf *project
             json,
             ",\n\"size\": {\"longest_edge\": %zu},\n\"max_image_size\": {\"longest_edge\": %zu}",
             attn_gguf_key_size(&w, "preproc_image_size", ATTN_MAX_WIDTH, 4 * side), side);
-    } else if (kind == &kinds[GEMMA3]) {
+    } else if (kind == &kinds[GEMMA3] || kind == &kinds[INTERNVL]) {
         attn_buffer_append_format(json, ",\n\"size\": {\"height\": %zu, \"width\": %zu}", side,
                                   side);
+        for (size_t i = 0; i < 2 && kind == &kinds[INTERNVL]; i++)
+            attn_gguf_put_size(
+                &w, i == 0 ? "min_patches" : "max_patches",
+                attn_gguf_key_size(&w, i == 0 ? "preproc_min_tiles" : "preproc_max_tiles",
+                                   ATTN_MAX_LAYER, i == 0 ? 1 : 12));
     } else if (kind == &kinds[MLP]) {
         attn_buffer_append_format(
             json, ",\n\"size\": {\"shortest_edge\": %zu},\n\"crop_size\": %zu", side, side);

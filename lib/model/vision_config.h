@@ -10,6 +10,13 @@ struct attn_vision_family; /* Declared in model/vision_family.h. */
 
 enum { ATTN_MOST_DEEP = 8 };
 
+/* What a connector does to the patches of a cell before its maps. */
+enum attn_cell_form {
+    ATTN_CELLS_JOINED = 0,   /* they lie side by side, row by row */
+    ATTN_CELLS_AVERAGED = 1, /* their mean is normalized, by an RMSNorm with weights 1 + w */
+    ATTN_CELLS_NORMED = 2,   /* they lie side by side, and are normalized by a LayerNorm */
+};
+
 /* How pictures enter the prompts of a decoder. A tower, an encoder of patches, reads a picture; a
  * connector makes a row of the decoder from each cell of merge x merge patches. All 0 for decoders
  * of texts alone. */
@@ -20,6 +27,8 @@ struct attn_vision_config {
     size_t side;      /* a picture has side x side pixels; 0: sizes vary */
     size_t patch;     /* pixels of a side of a patch */
     size_t merge;     /* patches of a side of a cell */
+    enum attn_cell_form cells;
+    float cell_eps;   /* the epsilon of that norm; 0: that of the tower */
     size_t n_above;   /* layers of the tower above the rows that the connector reads */
     size_t d_feature; /* width of the rows that the connector makes */
     /* DeepStack: the rows made from the output of layer deep[k] of the tower, in ascending order,

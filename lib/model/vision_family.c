@@ -10,17 +10,38 @@
 extern const struct attn_family attn_family_smolvlm_vision, attn_family_gemma3_vision,
     attn_family_paligemma_vision, attn_family_qwen2_vl_vision, attn_family_qwen2_5_vl_vision,
     attn_family_qwen3_vl_vision, attn_family_llava_vision, attn_family_llava_clip_vision,
-    attn_family_llava_siglip_vision;
+    attn_family_llava_siglip_vision, attn_family_internvl_vision;
+
+/* Reads the side of a square: a number, or two that are equal. */
+static enum attn_status read_side(const struct attn_vision_reading *reading, const char *key,
+                                  size_t *side)
+{
+    const struct attn_node *list = attn_node_find(reading->vision, key), *at;
+    int64_t number = 0, first = 0;
+    size_t n = 0;
+
+    if (!list || !attn_node_is_array(list))
+        return attn_json_get_size(reading->json, reading->vision, key, 1, ATTN_MAX_WIDTH, side,
+                                  reading->err);
+    for (at = attn_node_first(list); at; at = attn_node_next(at), n++) {
+        if (!attn_node_int(at, &number) || number < 1 || number > ATTN_MAX_WIDTH ||
+            (n > 0 && number != first))
+            break;
+        first = number;
+    }
+    *side = (size_t)first;
+    return n == 2 && !at ? ATTN_OK
+                         : attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, key,
+                                            "is not the side of a square");
+}
 
 /* Reads the sizes of pictures and patches. */
 static enum attn_status read_sizes(const struct attn_vision_reading *reading)
 {
     struct attn_vision_config *vision = &reading->config->vision;
 
-    ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "image_size", 1, ATTN_MAX_WIDTH,
-                                &vision->side, reading->err));
-    ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "patch_size", 1, ATTN_MAX_WIDTH,
-                                &vision->patch, reading->err));
+    ATTN_TRY(read_side(reading, "image_size", &vision->side));
+    ATTN_TRY(read_side(reading, "patch_size", &vision->patch));
     if (vision->patch > vision->side)
         return attn_json_refuse(reading->json, reading->err, ATTN_FORMAT, "patch_size",
                                 "is %zu, larger than 'image_size', %zu", vision->patch,
@@ -219,26 +240,28 @@ static enum attn_status read_llava_tower(const struct attn_vision_reading *readi
                               ATTN_MAX_LAYER, n_layer, reading->err);
 }
 
-static enum attn_status read_llava(const struct attn_vision_reading *reading)
+/* Reads which layer of the N_LAYER of the tower a connector reads, LAYER by default: hidden state 0
+ * is the input of the first. */
+static enum attn_status read_layer(const struct attn_vision_reading *reading, size_t n_layer,
+                                   int64_t layer)
+{
+    struct attn_vision_config *vision = &reading->config->vision;
+
+    ATTN_TRY(attn_json_get_int(reading->json, attn_json_root(reading->json), "vision_feature_layer",
+                               -1 - (int64_t)n_layer, (int64_t)n_layer, &layer, reading->err));
+    vision->n_above = layer < 0 ? (size_t)(-1 - layer) : n_layer - (size_t)layer;
+    return ATTN_OK;
+}
+
+/* Reads which rows of a tower a connector reads, USUAL by default, and its activation.
+ * HAS_CLASS: the tower has a row of [CLS], which is left out. */
+static enum attn_status read_rows(const struct attn_vision_reading *reading, const char *usual,
+                                  bool has_class)
 {
     const struct attn_json *json = reading->json;
     const struct attn_node *root = attn_json_root(json);
-    const char *rows = "default", *act_fn = "gelu", *expected;
-    struct attn_vision_config *vision = &reading->config->vision;
-    bool has_class = false, has_bias = true;
-    int64_t layer = -2;
-    size_t n_layer = 0;
+    const char *expected = has_class ? "default" : "full", *rows = usual, *act_fn = "gelu";
 
-    ATTN_TRY(read_llava_tower(reading, &n_layer, &has_class));
-    if (!vision->tower) {
-        *vision = (struct attn_vision_config){0};
-        return ATTN_OK;
-    }
-    ATTN_TRY(read_sizes(reading));
-    ATTN_TRY(attn_json_get_int(json, root, "vision_feature_layer", -1 - (int64_t)n_layer,
-                               (int64_t)n_layer, &layer, reading->err));
-    vision->n_above = layer < 0 ? (size_t)(-1 - layer) : n_layer - (size_t)layer;
-    expected = has_class ? "default" : "full";
     ATTN_TRY(
         attn_json_get_string(json, root, "vision_feature_select_strategy", &rows, reading->err));
     if (strcmp(rows, expected) != 0)
@@ -247,13 +270,56 @@ static enum attn_status read_llava(const struct attn_vision_reading *reading)
             "is '%s', expected '%s' for a tower %s [CLS]", attn_quote_string(rows).text, expected,
             has_class ? "with" : "without");
     ATTN_TRY(attn_json_get_string(json, root, "projector_hidden_act", &act_fn, reading->err));
-    if (strcmp(act_fn, "gelu") != 0)
-        return attn_json_refuse(json, reading->err, ATTN_UNSUPPORTED, "projector_hidden_act",
-                                "is '%s', expected 'gelu'", attn_quote_string(act_fn).text);
-    ATTN_TRY(attn_json_get_bool(json, root, "multimodal_projector_bias", &has_bias, reading->err));
+    return strcmp(act_fn, "gelu") == 0
+               ? ATTN_OK
+               : attn_json_refuse(json, reading->err, ATTN_UNSUPPORTED, "projector_hidden_act",
+                                  "is '%s', expected 'gelu'", attn_quote_string(act_fn).text);
+}
+
+static enum attn_status read_llava(const struct attn_vision_reading *reading)
+{
+    const struct attn_json *json = reading->json;
+    struct attn_vision_config *vision = &reading->config->vision;
+    bool has_class = false, has_bias = true;
+    size_t n_layer = 0;
+
+    ATTN_TRY(read_llava_tower(reading, &n_layer, &has_class));
+    if (!vision->tower) {
+        *vision = (struct attn_vision_config){0};
+        return ATTN_OK;
+    }
+    ATTN_TRY(read_sizes(reading));
+    ATTN_TRY(read_layer(reading, n_layer, -2));
+    ATTN_TRY(read_rows(reading, "default", has_class));
+    ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "multimodal_projector_bias", &has_bias,
+                                reading->err));
     return has_bias ? ATTN_OK
                     : attn_json_refuse(json, reading->err, ATTN_UNSUPPORTED,
                                        "multimodal_projector_bias", "is false, expected true");
+}
+
+static enum attn_status read_internvl(const struct attn_vision_reading *reading)
+{
+    static const char key[] = "downsample_ratio";
+    struct attn_vision_config *vision = &reading->config->vision;
+    size_t n_layer = vision->tower->form.defaults.n_layer;
+    double ratio = 0.5;
+    size_t n;
+
+    ATTN_TRY(read_sizes(reading));
+    n = vision->patch > 0 ? vision->side / vision->patch : 0;
+    ATTN_TRY(attn_json_get_double(reading->json, attn_json_root(reading->json), key,
+                                  1.0 / ATTN_MAX_LAYER, 1, &ratio, reading->err));
+    vision->merge = (size_t)(1 / ratio);
+    if (vision->merge == 0 || n % vision->merge != 0)
+        return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, key,
+                                "makes cells of %zu x %zu patches, expected a divisor of %zu "
+                                "patches a side",
+                                vision->merge, vision->merge, n);
+    ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "num_hidden_layers", 1,
+                                ATTN_MAX_LAYER, &n_layer, reading->err));
+    ATTN_TRY(read_layer(reading, n_layer, -1));
+    return read_rows(reading, "default", true);
 }
 
 /* --- the rows --------------------------------------------------------------------------------- */
@@ -279,8 +345,8 @@ static enum attn_status read_llava(const struct attn_vision_reading *reading)
                  .chat = {begin "User:<image>", "<end_of_utterance>\nAssistant:"}},                \
         .connector = "a linear map of the patches of a cell"
 
-#define OF_GEMMA(token)                                                                            \
-    .usual = {.image_id = (token), .side = 224, .patch = 16, .merge = 1},                          \
+#define OF_GEMMA(token, form)                                                                      \
+    .usual = {.image_id = (token), .side = 224, .patch = 16, .merge = 1, .cells = (form)},         \
     .image_key = "image_token_index"
 
 #define QWEN_SYSTEM "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
@@ -309,10 +375,31 @@ static enum attn_status read_llava(const struct attn_vision_reading *reading)
                  .chat = {before "<image>\n", after}},                                             \
         .connector = "an MLP over each patch"
 
+/* An InternVL whose decoder is of type DECODER. */
+#define INTERNVL(decoder)                                                                          \
+    PART("internvl", decoder, false, false, ATTN_TIES, attn_family_internvl_vision),               \
+        .name = "InternVL",                                                                        \
+        .usual = {.image_id = 151667,                                                              \
+                  .side = 448,                                                                     \
+                  .patch = 14,                                                                     \
+                  .merge = 2,                                                                      \
+                  .cells = ATTN_CELLS_NORMED,                                                      \
+                  .cell_eps = 1e-5F},                                                              \
+        .bare_patch = 14, .image_key = "image_token_id", .read = read_internvl,                    \
+        PROCESSORS("GotOcr2ImageProcessor"),                                                       \
+        .text = {.placeholder = "<IMG_CONTEXT>",                                                   \
+                 .bare = "<IMG_CONTEXT>",                                                          \
+                 .before = "<img>",                                                                \
+                 .cell = "<IMG_CONTEXT>",                                                          \
+                 .after = "</img>",                                                                \
+                 .chat = {"<|im_start|>user\n<IMG_CONTEXT>\n",                                     \
+                          "<|im_end|>\n<|im_start|>assistant\n"}},                                 \
+        .connector = "an MLP over the normalized patches of a cell"
+
 static const struct attn_vision_family families[] = {
     {PART("gemma3", "gemma3_text", false, false, ATTN_TIES, attn_family_gemma3_vision),
-     .name = "Gemma 3", OF_GEMMA(262144), .bare_patch = 16, .read = read_gemma3,
-     PROCESSORS("Gemma3ImageProcessor"),
+     .name = "Gemma 3", OF_GEMMA(262144, ATTN_CELLS_AVERAGED), .bare_patch = 16,
+     .read = read_gemma3, PROCESSORS("Gemma3ImageProcessor"),
      .text = {.placeholder = "<start_of_image>",
               .bare = "<start_of_image>",
               .before = "\n\n<start_of_image>",
@@ -323,8 +410,8 @@ static const struct attn_vision_family families[] = {
      .opens_cells = true, .drops_logits_cap = true,
      .connector = "a linear map of the normalized mean of the patches of a cell"},
     {PART("paligemma", "gemma", false, true, ATTN_TIES, attn_family_paligemma_vision),
-     .name = "PaliGemma", OF_GEMMA(256000), .bare_patch = 14, .read = read_paligemma,
-     PROCESSORS("SiglipImageProcessor"),
+     .name = "PaliGemma", OF_GEMMA(256000, ATTN_CELLS_JOINED), .bare_patch = 14,
+     .read = read_paligemma, PROCESSORS("SiglipImageProcessor"),
      .text = {.placeholder = "<image>",
               .bare = "<image>",
               .cell = "<image>",
@@ -341,6 +428,7 @@ static const struct attn_vision_family families[] = {
     {LLAVA("llama", "USER: ", " ASSISTANT:")},
     {LLAVA("qwen2", "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n")},
     {LLAVA("mistral", "[INST] ", " [/INST]")},
+    {INTERNVL("qwen2")},
 };
 
 const struct attn_vision_family *attn_vision_family_at(size_t i)

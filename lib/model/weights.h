@@ -153,7 +153,7 @@ struct attn_weights {
     /* [3 n_mel, D], [3 D, D]: the convolutions of an encoder of sound. */
     struct attn_linear sound[2];
     struct attn_linear connector;          /* [merge * merge * D, d_feature], of a tower */
-    struct attn_norm_weights ln_connector; /* of the mean of the patches of a cell; or none */
+    struct attn_norm_weights ln_connector; /* of a cell, as config.vision.cells; or none */
     struct attn_linear connector_in;       /* [merge * merge * D, the same], before it; or none */
     struct attn_deep_weights deep[ATTN_MOST_DEEP]; /* in the order of vision.deep */
     union {

@@ -18,12 +18,16 @@ LAYER = {"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_att
 BLOCK = {"layer_norm1": "ln1", "layer_norm2": "ln2", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
          "self_attn.out_proj": "attn_out", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down", "norm1": "ln1", "norm2": "ln2", "attn.proj": "attn_out",
          "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.linear_fc1": "ffn_up",
-         "mlp.linear_fc2": "ffn_down"}
+         "mlp.linear_fc2": "ffn_down", "layernorm_before": "ln1", "layernorm_after": "ln2", "attention.q_proj": "attn_q",
+         "attention.k_proj": "attn_k", "attention.v_proj": "attn_v", "attention.projection_layer": "attn_out"}
 TOWER = {"pre_layrnorm": "v.pre_ln", "projector.linear_1": "mm.0", "projector.linear_2": "mm.2",
          "pos_embed": "v.position_embd", "merger.norm": "v.post_ln", "merger.linear_fc1": "mm.0", "merger.linear_fc2": "mm.2",
          "embeddings.patch_embedding": "v.patch_embd", "embeddings.position_embedding": "v.position_embd", "post_layernorm": "v.post_ln",
          "modality_projection.proj": "mm.model.fc", "mm_soft_emb_norm": "mm.soft_emb_norm", "merger.ln_q": "v.post_ln",
-         "merger.mlp.0": "mm.0", "merger.mlp.2": "mm.2"}
+         "merger.mlp.0": "mm.0", "merger.mlp.2": "mm.2", "patch_embeddings.projection": "v.patch_embd",
+         "projector.layer_norm": "mm.model.mlp.0", "modal_mlp.1": "mm.model.mlp.1", "modal_mlp.3": "mm.model.mlp.3"}
+SINGLE = {"class_embedding": "v.class_embd", "cls_token": "v.class_embd", "position_embeddings": "v.position_embd.weight",
+          "lambda_1": "ls1.weight", "lambda_2": "ls2.weight"}
 OLLAMA = {"ln1": "layer_norm1", "ln2": "layer_norm2", "attn_out": "attn_output", "ffn_up": "mlp.fc1", "ffn_down": "mlp.fc2",
           "v.patch_embd": "v.patch_embedding", "v.position_embd": "v.position_embedding", "v.post_ln": "v.post_layernorm",
           "mm.soft_emb_norm": "mm.mm_soft_emb_norm", "mm.input_projection": "mm.mm_input_projection"}
@@ -52,10 +56,10 @@ def interleave(shape, data, heads):
 def split(kind, stem, dtype, shape, data, deep):
     """Yields the tensors of GGUF that one of Hugging Face is. DEEP: the layers that DeepStack reads, of Qwen3-VL."""
     connector = re.search(r"deepstack_merger_list\.(\d+)\.(.*)", stem)
-    block = re.search(r"(?:layers|blocks)\.(\d+)\.(.*)", stem)
+    block = re.search(r"(?:layers?|blocks)\.(\d+)\.?(.*)", stem)
     name = f"v.blk.{block[1]}.{BLOCK.get(block[2], block[2])}" if block else next((TOWER[k] for k in TOWER if stem.endswith(k)), stem)
-    if kind == "class_embedding":
-        yield "v.class_embd", dtype, shape, data
+    if kind in SINGLE:
+        yield (f"v.blk.{block[1]}." if block else "") + SINGLE[kind], dtype, shape[2 if kind == "cls_token" else kind == "position_embeddings":], data
     elif connector:
         yield f"v.deepstack.{deep[int(connector[1])]}.{connector[2].replace('linear_', '')}.{kind}", dtype, shape, data
     elif deep is not None and name.endswith("attn.qkv"):
@@ -88,6 +92,8 @@ def tensors_of(model, config, rows):
             continue
         if re.search("vision|visual|connector|projector", name):
             if name.rsplit(".", 1)[-1] != "position_ids" and "vision_tower.vision_model.post_layernorm" not in name:
+                if config["model_type"] == "internvl":
+                    stem = stem.replace("projector.linear_1", "mlp.1").replace("projector.linear_2", "mlp.3")  # not those of LLaVA
                 tower += split(kind, stem, dtype, shape, data, config["vision_config"].get("deepstack_visual_indexes"))
             continue
         layer = re.search(r"layers\.(\d+)\.(.*)", stem)
@@ -152,9 +158,9 @@ def text_keys(model, config, architecture, rows):
 def tower_keys(model, config, kind):
     vision, steps = config["vision_config"], json.loads((model / "preprocessor_config.json").read_text())
     clip = lambda key: f"clip.vision.{key}"
-    image = vision.get("image_size", 560)
+    image, patch = (size[0] if isinstance(size, list) else size for size in (vision.get("image_size", 560), vision["patch_size"]))
     keys = {"general.architecture": "clip", "general.type": "mmproj", "clip.has_vision_encoder": True, "clip.projector_type": kind,
-            clip("projection_dim"): config["text_config"]["hidden_size"], clip("image_size"): image, clip("patch_size"): vision["patch_size"],
+            clip("projection_dim"): config["text_config"]["hidden_size"], clip("image_size"): image, clip("patch_size"): patch,
             clip("embedding_length"): vision.get("embed_dim", vision["hidden_size"]), clip("feed_forward_length"): 1,
             clip("block_count"): vision.get("num_hidden_layers", vision.get("depth")),
             clip("attention.head_count"): vision.get("num_attention_heads", vision.get("num_heads")),
@@ -167,6 +173,9 @@ def tower_keys(model, config, kind):
         keys |= {clip("projector.scale_factor"): config["scale_factor"], clip("preproc_image_size"): steps["size"]["longest_edge"]}
     elif kind == "gemma3":
         keys[clip("projector.scale_factor")] = image // vision["patch_size"] // round(config["mm_tokens_per_image"] ** 0.5)
+    elif kind == "internvl":
+        keys |= {clip("projector.scale_factor"): int(1 / config["downsample_ratio"]), clip("preproc_min_tiles"): steps["min_patches"],
+                 clip("preproc_max_tiles"): steps["max_patches"]}
     elif kind != "mlp":
         size = steps.get("size", {})
         keys |= {clip("image_min_pixels"): size.get("shortest_edge", steps.get("min_pixels")),
@@ -186,7 +195,7 @@ def main(model, folder, *changes):
     config = json.loads((model / "config.json").read_text())
     architecture, kind = {"smolvlm": ("llama", "idefics3"), "gemma3": ("gemma3", "gemma3"), "qwen2_vl": ("qwen2vl", "qwen2vl_merger"),
                           "qwen2_5_vl": ("qwen2vl", "qwen2.5vl_merger"), "llava": ("llama", "mlp"),
-                          "qwen3_vl": ("qwen3vl", "qwen3vl_merger")}[config["model_type"]]
+                          "qwen3_vl": ("qwen3vl", "qwen3vl_merger"), "internvl": ("qwen2", "internvl")}[config["model_type"]]
     edits = dict(change.split("=", 1) for change in changes if "=" in change)
     rows = int(edits.pop("rows", 0))
     text, tower = tensors_of(model, config, rows)

@@ -2,9 +2,10 @@
 
     python tests/tools/check_vision.py [--count 12] [--seed 0] [--tool attn-cli]
 
-Half of the models are a Qwen3-VL, with any layers of its tower for DeepStack, sections, and grid of positions. A LLaVA gets the tower of CLIP or SigLIP, a layer of it, a decoder, and an image processor that keeps the middle of a
-picture, pads it to a square, or ignores its proportions. Pixel values must be those of Pillow 12, if it is there: 13
-resizes differently. For the bounds see check_families.py.
+The families take turns. A LLaVA gets the tower of CLIP or SigLIP, a layer of it, a decoder, and an image processor that
+keeps the middle of a picture, pads it to a square, or ignores its proportions. A Qwen3-VL gets any layers of its tower for
+DeepStack, sections, and grid of positions. An InternVL gets norms, biases, cells, and numbers of tiles. Pixel values must
+be those of Pillow 12, if it is there: 13 resizes differently. For the bounds see check_families.py.
 """
 import pathlib
 import random
@@ -17,6 +18,7 @@ import PIL
 import torch
 import transformers
 from PIL import Image
+from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
 from transformers.models.llava.image_processing_pil_llava import LlavaImageProcessorPil
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
@@ -27,27 +29,31 @@ IS_PILLOW_12 = PIL.__version__.startswith("12.")
 CELL = 98  # the token that stands for a cell
 
 
+def decoder(r, *kinds):
+    """A random decoder of one of these kinds."""
+    return r.choice(kinds)(hidden_size=r.choice([16, 40]), intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+                           num_key_value_heads=2, head_dim=8, vocab_size=CELL + 1, max_position_embeddings=1024)
+
+
 def llava(r):
-    """A random LLaVA and its image processor."""
+    """A random LLaVA, its image processor, and the ids of a picture of which it gave these values."""
     is_siglip, depth, side = r.random() < .5, r.randint(1, 3), r.choice([15, 20, 24])
     sizes = {"hidden_size": 24, "intermediate_size": r.choice([20, 40]), "num_hidden_layers": depth,
              "num_attention_heads": r.choice([2, 3]), "image_size": side, "patch_size": r.choice([4, 5])}
     tower = (transformers.SiglipVisionConfig(**sizes) if is_siglip else
              transformers.CLIPVisionConfig(**sizes, hidden_act=r.choice(["quick_gelu", "gelu"])))
-    decoder = r.choice([transformers.LlamaConfig, transformers.Qwen2Config, transformers.MistralConfig, transformers.Qwen3Config])(
-        hidden_size=r.choice([16, 40]), intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, head_dim=8, vocab_size=CELL + 1, max_position_embeddings=256)
+    text = decoder(r, transformers.LlamaConfig, transformers.Qwen2Config, transformers.MistralConfig, transformers.Qwen3Config)
     config = transformers.LlavaConfig(
-        vision_config=tower, text_config=decoder, image_token_index=CELL,
+        vision_config=tower, text_config=text, image_token_index=CELL,
         vision_feature_layer=r.choice([layer for layer in range(-1 - depth, depth + 1) if layer]), vision_feature_select_strategy="full" if is_siglip else "default")
     square = {"height": side, "width": side}
     processor = (SiglipImageProcessorPil(size=square) if is_siglip else LlavaImageProcessorPil(
         do_pad=r.random() < .5, size={"shortest_edge": side + r.choice([0, 3])}, crop_size=square))
-    return transformers.LlavaForConditionalGeneration(config), processor, (side // sizes["patch_size"]) ** 2
+    return transformers.LlavaForConditionalGeneration(config), processor, lambda given: [CELL] * (side // sizes["patch_size"]) ** 2
 
 
 def qwen3_vl(r):
-    """A random Qwen3-VL and its image processor."""
+    """The same of a Qwen3-VL."""
     depth, n_layer, half = r.randint(1, 4), r.randint(2, 3), 6
     deep = r.sample(range(depth), r.randint(0, min(depth, n_layer)))
     patch, merge = r.choice([2, 4, 5]), r.choice([1, 2, 3])
@@ -66,7 +72,28 @@ def qwen3_vl(r):
     factor = patch * merge
     processor = Qwen2VLImageProcessorPil(patch_size=patch, merge_size=merge, temporal_patch_size=2,
                                          size={"shortest_edge": 4 * factor ** 2, "longest_edge": 40 * factor ** 2})
-    return transformers.Qwen3VLForConditionalGeneration(config), processor, None
+    return (transformers.Qwen3VLForConditionalGeneration(config), processor,
+            lambda given: [CELL] * (int(given["image_grid_thw"][0].prod()) // merge ** 2))
+
+
+def internvl(r):
+    """The same of an InternVL."""
+    merge, patch, n = r.choice([1, 2, 4]), r.choice([2, 3, 4]), r.choice([1, 2])
+    side, depth, heads = merge * patch * n + r.randint(0, patch - 1), r.randint(1, 3), r.choice([2, 3])
+    config = transformers.InternVLConfig(
+        vision_config={"hidden_size": 24, "intermediate_size": r.choice([20, 40]), "num_hidden_layers": depth, "num_attention_heads": heads,
+                       "image_size": side, "patch_size": patch, "attention_bias": r.random() < .5, "use_mean_pooling": r.random() < .7,
+                       "norm_type": "layer_norm", "hidden_act": r.choice(["gelu", "silu"])},
+        text_config=decoder(r, transformers.LlamaConfig, transformers.Qwen2Config), image_token_id=CELL, downsample_ratio=1 / merge)
+    if config.vision_config.use_mean_pooling and r.random() < .5:
+        config.vision_config.norm_type = "rms_norm"
+    processor = GotOcr2ImageProcessorPil(size={"height": side, "width": side}, crop_to_patches=True, min_patches=r.choice([1, 2, 3]),
+                                         max_patches=r.choice([1, 4, 6, 12]))
+    return (transformers.InternVLForConditionalGeneration(config), processor,
+            lambda given: [CELL] * (len(given["pixel_values"]) * n * n))
+
+
+FAMILIES = [llava, qwen3_vl, internvl]
 
 
 def cut(pixels, patch, merge):
@@ -80,18 +107,17 @@ def check(tool, seed, folder):
     """How much of what is allowed the worst array is off, and its name."""
     r = random.Random(seed)
     torch.manual_seed(seed)
-    model, processor, n_cell = (qwen3_vl if seed % 2 else llava)(r)
+    model, processor, cells_of = FAMILIES[seed % len(FAMILIES)](r)
     peers.draw_weights(model)
     model.eval().save_pretrained(folder)
     processor.save_pretrained(folder)
     picture = np.random.default_rng(seed).integers(0, 256, (r.randint(5, 60), r.randint(5, 60), 3), dtype=np.uint8)
     Image.fromarray(picture).save(folder / "a.png")
     given, options = processor(Image.fromarray(picture), return_tensors="pt"), {}
-    if n_cell is None:  # a Qwen, whose grid depends on the picture
-        grid = given["image_grid_thw"]
-        n_cell = int(grid[0].prod()) // processor.merge_size ** 2
-        options = {"image_grid_thw": grid, "mm_token_type_ids": torch.tensor([[0] * 2 + [1] * n_cell + [0] * 3])}
-    ids = [1, 5] + [CELL] * n_cell + [7, 8, 9]
+    cells = cells_of(given)
+    if "image_grid_thw" in given:
+        options = {"image_grid_thw": given["image_grid_thw"], "mm_token_type_ids": torch.tensor([[0] * 2 + [1] * len(cells) + [0] * 3])}
+    ids = [1, 5] + cells + [7, 8, 9]
     found = peers.arrays(tool, "run", "-m", folder, "--image", folder / "a.png", "--ids", peers.joined(ids),
                          "--sites", "logits,pixel_values")
     pixels, logits = torch.tensor(found["pixel_values"]), []

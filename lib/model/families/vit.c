@@ -227,6 +227,26 @@ static const struct attn_weight_rule llava_siglip_rules[] = {
     PROJECTOR,
 };
 
+/* InternVL's tower, which may have norms without biases, and its connector. */
+static const struct attn_weight_rule internvl_rules[] = {
+    EMBEDDING,
+    VECTOR("encoder.layer.#.layernorm_before.weight", "D", ATTN_PART_NORM, NORM_W(ln1)),
+    VECTOR("encoder.layer.#.layernorm_before.bias", "D", ATTN_PART_NORM_BIAS, NORM_B(ln1)),
+    THREE_MAPS("encoder.layer.#.attention.", "_proj"),
+    OUT_MAP("encoder.layer.#.attention.projection_layer"),
+    VECTOR("encoder.layer.#.lambda_1", "D", ATTN_PART_LAYER_SCALE, NORM_W(attn_scale)),
+    VECTOR("encoder.layer.#.layernorm_after.weight", "D", ATTN_PART_MLP_NORM, NORM_W(ln2)),
+    VECTOR("encoder.layer.#.layernorm_after.bias", "D", ATTN_PART_MLP_NORM_BIAS, NORM_B(ln2)),
+    PLAIN_MLP("encoder.layer.#.mlp.", "fc1", "fc2"),
+    VECTOR("encoder.layer.#.lambda_2", "D", ATTN_PART_LAYER_SCALE, NORM_W(mlp_scale)),
+    VECTOR("layernorm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
+    VECTOR("layernorm.bias", "D", ATTN_PART_FINAL_NORM_BIAS, MODEL(ln_final.b)),
+    VECTOR("/connector.layer_norm.weight", "k", ATTN_PART_CONNECTOR, MODEL(ln_connector.w)),
+    VECTOR("/connector.layer_norm.bias", "k", ATTN_PART_CONNECTOR, MODEL(ln_connector.b)),
+    PROJECTOR,
+    IGNORED("embeddings.mask_token"),
+};
+
 /* --- configs ---------------------------------------------------------------------------------- */
 
 static enum attn_status refuse_side(const struct attn_json *json, const char *key,
@@ -558,3 +578,43 @@ const struct attn_family attn_family_llava_siglip_vision = {
     FAMILY("llava_siglip_vision", NULL, "tower.", llava_siglip_rules),
     .read_config = read_llava_tower,
     .form = {KEYS_OF_BERT, .names = &vit_names, .defaults = {A_SIGLIP(16), BASE, .d_mlp = 3072}}};
+
+static const struct attn_config_extra not_of_internvl[] = {
+    {"use_qk_norm", ATTN_WISH_TRUE},
+    {"use_absolute_position_embeddings", ATTN_WISH_FALSE},
+    {.key = NULL}};
+
+static enum attn_status read_internvl(ATTN_CONFIG_ARGS)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const char *norm = "layer_norm";
+    bool has_mean = true;
+
+    ATTN_TRY(read_siglip(json, form, config, layers, err));
+    config->n_ctx += attn_image_n_front(&config->image);
+    ATTN_TRY(attn_json_get_bool(json, root, "use_mean_pooling", &has_mean, err));
+    config->has_final_norm = !has_mean;
+    ATTN_TRY(attn_json_get_string(json, root, "norm_type", &norm, err));
+    if (strcmp(norm, "rms_norm") == 0)
+        config->norm = ATTN_NORM_RMSNORM;
+    else if (strcmp(norm, "layer_norm") != 0)
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "norm_type",
+                                "is '%s', expected 'layer_norm' or 'rms_norm'",
+                                attn_quote_string(norm).text);
+    return ATTN_OK;
+}
+
+const struct attn_family attn_family_internvl_vision = {
+    FAMILY("internvl_vision", NULL, "tower.", internvl_rules), .read_config = read_internvl,
+    .form = {KEYS_OF_BERT, .names = &vit_names, .refused = not_of_internvl,
+             ATTN_SWITCHES(ATTN_QKV_BIAS("attention_bias")),
+             .defaults = {ATTN_BLOCK, .is_encoder = true, .norm = ATTN_NORM_LAYERNORM,
+                          .positions = ATTN_POSITIONS_LEARNED, .has_out_bias = true,
+                          .has_mlp_bias = true, .has_layer_scale = true, .d_model = 1024,
+                          .d_mlp = 4096, .n_layer = 24, .n_head = 16, .act_fn = "gelu",
+                          .norm_eps = 1e-6F,
+                          .image = {.n_channel = 3,
+                                    .height = 448,
+                                    .width = 448,
+                                    .patch_height = 14,
+                                    .patch_width = 14}}}};
