@@ -60,8 +60,8 @@ const struct command command_models = {
         "siglip, siglip_text_model, siglip_vision_model; attn; qwen2_vl_text,\n"
         "qwen2_5_vl_text, qwen3_vl_text, qwen3_vl_moe_text; with pictures beside texts\n"
         "smolvlm, idefics3, gemma3, paligemma, qwen2_vl, qwen2_5_vl, qwen3_vl, llava,\n"
-        "internvl. Of others that read pictures or sound, the part that reads texts:\n"
-        "shieldgemma2, mistral3, idefics2, vipllava, llava_next, llava_next_video,\n"
+        "internvl, mistral3. Of others that read pictures or sound, the part that reads\n"
+        "texts: shieldgemma2, idefics2, vipllava, llava_next, llava_next_video,\n"
         "llava_onevision, video_llava, ovis2, qwen3_vl_moe, qwen3_5, aya_vision,\n"
         "cohere2_vision, voxtral, qwen2_audio, granite_speech.\n",
     .examples = "  attn-cli models\n"

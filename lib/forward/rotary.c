@@ -91,8 +91,10 @@ void attn_rope_find_frequencies(const struct attn_rope *rope, size_t n, float *f
     const float *divisors = attn_rope_is_long(rope, n) ? rope->long_divisors : rope->divisors;
 
     for (size_t i = 0; i < rope->d_rotary / 2; i++) {
-        const size_t n_rotary = rope->d_rotary / (rope->is_axial ? 2 : 1);
-        const float t = (float)(2 * i % n_rotary) / (float)n_rotary;
+        const size_t n_rotary = rope->d_rotary / (rope->is_axial ? 2 : 1),
+                     n_row = rope->sections[1];
+        const size_t at = !rope->is_alternating ? i : i < n_row ? 2 * i : 2 * (i - n_row) + 1;
+        const float t = (float)(2 * at % n_rotary) / (float)n_rotary;
         const float p = (float)power((double)(float)rope->theta, (double)t);
 
         frequencies[i] = 1.0F / p;
@@ -154,7 +156,7 @@ bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b)
            a->long_attention_factor == b->long_attention_factor &&
            memcmp(a->sections, b->sections, sizeof a->sections) == 0 &&
            a->is_interleaved == b->is_interleaved && a->is_axial == b->is_axial &&
-           a->is_centred == b->is_centred;
+           a->is_alternating == b->is_alternating && a->is_centred == b->is_centred;
 }
 
 void attn_rotary_turn(const struct attn_rotary *rotary, const struct attn_kernels *kernels,

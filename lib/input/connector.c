@@ -9,6 +9,8 @@
  *     LLaVA: W gelu(W_in y + b_in) + b, of cells of one patch, without the row of [CLS]
  *     Qwen: W gelu(W_in [y of each patch, row by row] + b_in) + b
  *     InternVL, DeepStack of Qwen3-VL: the same of LayerNorm([y of each patch, row by row])
+ *     Pixtral: W gelu(W_in y + b_in) + b, of cells of one patch
+ *     Mistral 3: the same of W_merge [RMSNorm(y) of each patch, component by component]
  */
 #include "input/connector.h"
 
@@ -29,6 +31,24 @@ static void join_patches(const struct attn_image_grid *grid, size_t merge, size_
 
                 memcpy(is_back ? patch : x, is_back ? x : patch, merge * d * sizeof *x);
             }
+}
+
+/* The same, component by component: X [cells, d, merge * merge]. */
+static void spread_patches(const struct attn_image_grid *grid, size_t merge, size_t d, bool is_back,
+                           float *y, float *x)
+{
+    const size_t n_col = grid->n_col / merge, n_in_cell = merge * merge;
+
+    for (size_t i = 0; i < grid->n_row * grid->n_col; i++) {
+        const size_t row = i / grid->n_col, col = i % grid->n_col;
+        float *cell = x + (row / merge * n_col + col / merge) * d * n_in_cell;
+
+        for (size_t k = 0; k < d; k++) {
+            float *in_cell = cell + k * n_in_cell + row % merge * merge + col % merge;
+
+            *(is_back ? y + i * d + k : in_cell) = *(is_back ? in_cell : y + i * d + k);
+        }
+    }
 }
 
 /* The cells that are means of patches. */
@@ -141,6 +161,47 @@ static enum attn_status norm_cells(const struct attn_connector *connector, size_
     return ATTN_OK;
 }
 
+/* Normalizes the N patches Y [N, D]. D_NORMED, the gradient of the result, becomes that of Y, which
+ * stays, unless it is NULL. */
+static enum attn_status norm_patches(const struct attn_model *tower, size_t n, float *y,
+                                     float *d_normed, struct attn_error *err)
+{
+    const struct attn_vector *norm = &tower->weights.ln_connector.w;
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const size_t d = norm->n;
+    float *w = attn_alloc(d, sizeof *w, err);
+
+    if (!w)
+        return ATTN_NO_MEMORY;
+    kernels->convert(norm->data, norm->dtype, d, w);
+    for (size_t i = 0; i < n; i++, y += d) {
+        const struct attn_norm_back back = {.x = y, .w = w, .n = d, .eps = eps_of(tower)};
+
+        if (d_normed)
+            kernels->rms_norm_back(&back, d_normed + i * d, d_normed + i * d);
+        else
+            kernels->rms_norm(y, w, d, eps_of(tower), y);
+    }
+    attn_free(w);
+    return ATTN_OK;
+}
+
+/* Merges the patches Y of the picture into a row for each cell, which take their place. X is
+ * scratch. */
+static enum attn_status merge_patches(const struct attn_connector *connector, float *y, float *x,
+                                      struct attn_error *err)
+{
+    const struct attn_model *tower = connector->tower;
+    const struct attn_image_grid *grid = &connector->picture->grid;
+    const size_t merge = tower->config.vision.merge, n = grid->n_row * grid->n_col;
+    const struct attn_encoder_map map = {
+        .linear = &tower->weights.connector_merge, .x = x, .n = n / (merge * merge), .y = y};
+
+    ATTN_TRY(norm_patches(tower, n, y, NULL, err));
+    spread_patches(grid, merge, tower->config.d_model, false, y, x);
+    return attn_encoder_map(&map, connector->picture, err);
+}
+
 enum attn_status attn_connector_run(const struct attn_connector *connector, float *y, float *joined,
                                     float *rows, struct attn_error *err)
 {
@@ -150,20 +211,24 @@ enum attn_status attn_connector_run(const struct attn_connector *connector, floa
     const size_t n_patch = picture->n - n_front;
     struct attn_encoder_map map = {
         .linear = out_of(connector), .x = joined, .n = n_patch / (merge * merge), .y = rows};
+    float *hidden = y += n_front * tower->config.d_model;
 
-    y += n_front * tower->config.d_model;
-    if (cells_of(connector) == ATTN_CELLS_AVERAGED)
+    if (cells_of(connector) == ATTN_CELLS_MERGED) {
+        ATTN_TRY(merge_patches(connector, y, joined, err));
+        map.x = y, hidden = joined;
+    } else if (cells_of(connector) == ATTN_CELLS_AVERAGED) {
         normalize_means(tower, &picture->grid, y, joined);
-    else
+    } else {
         join_patches(&picture->grid, merge, tower->config.d_model, false, y, joined);
+    }
     if (cells_of(connector) == ATTN_CELLS_NORMED)
         ATTN_TRY(norm_cells(connector, map.n, joined, NULL, err));
     if (in_of(connector)->weight.data) {
         const struct attn_encoder_map in = {
-            .linear = in_of(connector), .x = joined, .n = map.n, .y = y, .activation = "gelu"};
+            .linear = in_of(connector), .x = map.x, .n = map.n, .y = hidden, .activation = "gelu"};
 
         ATTN_TRY(attn_encoder_map(&in, picture, err));
-        map.x = y;
+        map.x = hidden;
     }
     return attn_encoder_map(&map, picture, err);
 }
@@ -198,20 +263,43 @@ struct way_back {
     float *x, *d, *hidden;
 };
 
-/* The backward pass of h = gelu(X W_in + b_in): B->d, the gradient of h, becomes that of X in B->y.
+/* The backward pass of h = gelu(X W_in + b_in): B->d, the gradient of h, becomes that of X in DX.
  */
-static enum attn_status hidden_back(const struct way_back *b, struct attn_error *err)
+static enum attn_status hidden_back(const struct way_back *b, const float *x, float *dx,
+                                    struct attn_error *err)
 {
     const struct attn_linear *in = in_of(&b->of);
-    const struct attn_encoder_map again = {.linear = in, .x = b->x, .n = b->n, .y = b->hidden};
+    const struct attn_encoder_map again = {.linear = in, .x = x, .n = b->n, .y = b->hidden};
     const struct attn_encoder_map back = {
-        .linear = in, .x = b->d, .n = b->n, .y = b->y, .is_transposed = true};
+        .linear = in, .x = b->d, .n = b->n, .y = dx, .is_transposed = true};
     const struct attn_activation_back rows = {.x = b->hidden, .dy = b->d};
 
     ATTN_TRY(attn_encoder_map(&again, b->of.picture, err));
     attn_kernels_find(ATTN_ISA_BEST)
         ->activate_back(attn_activation_find("gelu"), &rows, b->n * in->weight.n_col);
     return attn_encoder_map(&back, b->of.picture, err);
+}
+
+/* The backward pass of merge_patches and of the first map after it. DY is scratch before. */
+static enum attn_status merged_back(const struct way_back *b, float *dy, struct attn_error *err)
+{
+    const struct attn_model *tower = b->of.tower;
+    const struct attn_image_grid *grid = &b->of.picture->grid;
+    const size_t merge = tower->config.vision.merge, d_model = tower->config.d_model;
+    const size_t n = b->n * merge * merge;
+    const struct attn_encoder_map map = {.linear = &tower->weights.connector_merge,
+                                         .x = b->x,
+                                         .n = b->n,
+                                         .y = dy,
+                                         .is_transposed = true};
+
+    memcpy(dy, b->y, n * d_model * sizeof *dy);
+    ATTN_TRY(merge_patches(&b->of, dy, b->x, err));
+    ATTN_TRY(hidden_back(b, dy, b->x, err));
+    ATTN_TRY(attn_encoder_map(&map, b->of.picture, err));
+    spread_patches(grid, merge, d_model, true, b->x, dy);
+    memcpy(dy, b->x, n * d_model * sizeof *dy);
+    return norm_patches(tower, n, b->y, dy, err);
 }
 
 static enum attn_status go_back(const struct way_back *b, const float *d_rows, float *dy,
@@ -229,13 +317,15 @@ static enum attn_status go_back(const struct way_back *b, const float *d_rows, f
         means_back(tower, grid, b->y, b->x, b->d, dy);
         return ATTN_OK;
     }
+    if (cells_of(&b->of) == ATTN_CELLS_MERGED)
+        return merged_back(b, dy, err);
     join_patches(grid, merge, d_model, false, b->y, b->x);
     if (cells_of(&b->of) == ATTN_CELLS_NORMED) {
         memcpy(dy, b->x, b->n * in_of(&b->of)->weight.n_row * sizeof *dy);
         ATTN_TRY(norm_cells(&b->of, b->n, b->x, NULL, err));
     }
     if (has_hidden)
-        ATTN_TRY(hidden_back(b, err));
+        ATTN_TRY(hidden_back(b, b->x, b->y, err));
     if (cells_of(&b->of) == ATTN_CELLS_NORMED)
         ATTN_TRY(norm_cells(&b->of, b->n, dy, b->y, err));
     join_patches(grid, merge, d_model, true, dy, has_hidden ? b->y : b->d);

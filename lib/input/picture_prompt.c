@@ -57,8 +57,11 @@ static void append_cells(struct reading *reading)
     /* tiles without names stand before the whole picture */
     const size_t n_picture = reading->family->text.tile ? 1 : seen->n_picture;
 
-    for (size_t i = 0; i < n_picture * seen->rows * seen->columns; i++)
+    for (size_t i = 0; i < n_picture * seen->rows * seen->columns; i++) {
+        if (i > 0 && i % seen->columns == 0)
+            append(reading, reading->family->text.row_end);
         attn_buffer_append_string(&reading->text, reading->family->text.cell);
+    }
 }
 
 /* Appends what replaces the placeholder: the tiles, row by row, then the whole picture. */
@@ -206,7 +209,7 @@ static enum attn_status write_text(struct reading *reading, struct attn_error *e
     return attn_buffer_check(&reading->text, err);
 }
 
-/* Checks that each special text of the picture, `<...>`, is one token. */
+/* Checks that each special text of the picture, `<...>` or `[...]`, is one token. */
 static enum attn_status check_tokens(const struct reading *reading, struct attn_error *err)
 {
     const struct attn_encoding *encoding = &reading->sequence->encoding;
@@ -214,9 +217,10 @@ static enum attn_status check_tokens(const struct reading *reading, struct attn_
     size_t token = 0;
 
     for (size_t at = reading->picture_begin; at < reading->picture_end; at++) {
-        const char *close = memchr(text + at, '>', reading->picture_end - at);
+        const char *close =
+            memchr(text + at, text[at] == '[' ? ']' : '>', reading->picture_end - at);
 
-        if (text[at] != '<' || !close)
+        if ((text[at] != '<' && text[at] != '[') || !close)
             continue;
         while (token < encoding->n &&
                (encoding->begin[token] < at || encoding->texts[token] == ATTN_TEXT_NONE))

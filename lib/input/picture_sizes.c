@@ -106,3 +106,16 @@ struct attn_picture_size attn_picture_round(struct attn_picture_size size,
     }
     return rounded;
 }
+
+struct attn_picture_size attn_picture_reduce(struct attn_picture_size size, size_t edge,
+                                             size_t factor)
+{
+    const double height = (double)size.height, width = (double)size.width;
+    const double ratio = fmax(height, width) / (double)edge;
+
+    if (ratio > 1) {
+        size.height = (size_t)floor(height / ratio);
+        size.width = (size_t)floor(width / ratio);
+    }
+    return (struct attn_picture_size){ceil_to(size.height, factor), ceil_to(size.width, factor)};
+}

@@ -34,4 +34,9 @@ struct attn_picture_limits {
 struct attn_picture_size attn_picture_round(struct attn_picture_size size,
                                             const struct attn_picture_limits *limits);
 
+/* Returns SIZE reduced until no side is longer than EDGE, and then rounded up to multiples of
+ * FACTOR; 0 for a side that vanishes. */
+struct attn_picture_size attn_picture_reduce(struct attn_picture_size size, size_t edge,
+                                             size_t factor);
+
 #endif

@@ -27,7 +27,8 @@ enum sizing {
     SIZED_BY_CROP,  /* the shorter side is given, and the middle is kept */
     SIZED_BY_TILES, /* the longer side is given, and tiles are cut from the picture */
     SIZED_BY_GRID,  /* the ratio of the sides chooses a grid of tiles */
-    SIZED_BY_AREA   /* a number of pixels, in the proportions of the picture */
+    SIZED_BY_AREA,  /* a number of pixels, in the proportions of the picture */
+    SIZED_BY_EDGE   /* at most the longer side, in the proportions of the picture */
 };
 
 /* An image processor of transformers, which wrote a file. */
@@ -62,6 +63,7 @@ static const struct processor {
      .has_clip_values = true},
     {{"Gemma3ImageProcessor"}, ATTN_IMAGE_BILINEAR, SIZED_BY_SIDES, .is_square = true},
     {{"SiglipImageProcessor"}, ATTN_IMAGE_BICUBIC, .sizing = SIZED_BY_SIDES},
+    {{"PixtralImageProcessor"}, ATTN_IMAGE_BICUBIC, SIZED_BY_EDGE, .has_clip_values = true},
     {{"Qwen2VLImageProcessor", "Qwen2_5_VLImageProcessor"},
      ATTN_IMAGE_BICUBIC,
      SIZED_BY_AREA,
@@ -108,6 +110,8 @@ static struct attn_pixel_steps make_defaults(const struct processor *processor, 
     }
     if (processor->sizing == SIZED_BY_AREA)
         steps.limits = (struct attn_picture_limits){28, 56 * 56, 28 * 28 * 1280};
+    if (processor->sizing == SIZED_BY_EDGE)
+        steps.limits.factor = 16, steps.most_edge = 1024;
     return steps;
 }
 
@@ -392,6 +396,10 @@ static enum attn_status read_prompt_sizes(const struct steps_reading *reading, b
     ATTN_TRY(refuse_flag(reading, "do_pan_and_scan"));
     if (!may_crop)
         ATTN_TRY(refuse_flag(reading, "do_center_crop"));
+    if (steps->most_edge > 0) { /* `patch_size` does not count beside a text */
+        steps->limits.factor = reading->vision->patch * reading->vision->merge;
+        return read_edge(reading, "size", &steps->most_edge);
+    }
     if (steps->limits.factor > 0)
         return read_limits(reading, &steps->limits);
     if (steps->most_tile > 0) { /* `crop_to_patches` does not count beside a text */
@@ -441,7 +449,8 @@ static enum attn_status read_steps(const struct steps_reading *reading,
     is_square = processor->is_square;
     ATTN_TRY(read_flag(reading, "do_pad", &has_padding));
     steps->makes_square = has_padding && processor->may_pad;
-    if (has_padding && !steps->makes_square && !steps->has_tiles) /* tiles have one size */
+    if (has_padding && !steps->makes_square && !steps->has_tiles && /* tiles have one size */
+        steps->most_edge == 0)                                      /* a batch is padded */
         return refuse(reading, "do_pad", "true", "false");
     ATTN_TRY(read_flag(reading, "default_to_square", &is_square));
     ATTN_TRY(read_flag(reading, "do_convert_rgb", &steps->lays_on_white));
@@ -604,12 +613,21 @@ static enum attn_status find_size(const struct attn_pixel_steps *steps,
         *size = attn_picture_scale((struct attn_picture_size){height, width}, steps->longest_edge);
     if (steps->limits.factor == 0)
         return ATTN_OK;
-    if (height > MOST_RATIO * width || width > MOST_RATIO * height)
+    if (steps->most_edge == 0 && (height > MOST_RATIO * width || width > MOST_RATIO * height))
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' has %zu x %zu pixels, expected a longer side of at most %d "
                               "times the shorter one",
                               attn_quote_string(name).text, width, height, MOST_RATIO);
-    *size = attn_picture_round((struct attn_picture_size){height, width}, &steps->limits);
+    *size = (struct attn_picture_size){height, width};
+    *size = steps->most_edge > 0
+                ? attn_picture_reduce(*size, steps->most_edge, steps->limits.factor)
+                : attn_picture_round(*size, &steps->limits);
+    if (size->height == 0 || size->width == 0)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "'%s' has %zu x %zu pixels, of which a side vanishes where the longer "
+            "one is reduced to %zu",
+            attn_quote_string(name).text, width, height, steps->most_edge);
     /* otherwise a picture of gigabytes would be made for a text that is too long for the model */
     if (size->height / steps->limits.factor * (size->width / steps->limits.factor) >
         steps->most_cell)

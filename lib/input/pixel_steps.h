@@ -31,6 +31,7 @@ struct attn_pixel_steps {
     size_t least_tile, most_tile;      /* the grid of so many tiles that is nearest to its ratio; 0:
                                           as its size allows */
     struct attn_picture_limits limits; /* it keeps its proportions, if the factor is not 0 */
+    size_t most_edge;      /* then no side is longer, instead of the limits of the area; or 0 */
     size_t most_cell;      /* more than so many cells are refused, if the factor is not 0 */
     double factor;         /* each byte is multiplied by it */
     float mean[3], std[3]; /* then value = (value - mean) / std */

@@ -105,6 +105,7 @@ static struct inventory take_inventory(const struct attn_model *model, size_t n_
     count_linear(&found.output, &weights->head);
     count_linear(&found.output, &weights->projection);
     count_norm(&found.output, &weights->ln_connector);
+    count_linear(&found.output, &weights->connector_merge);
     count_linear(&found.output, &weights->connector_in);
     count_linear(&found.output, &weights->connector);
     count_tensor(&found.output, &weights->logit_scale);
@@ -248,7 +249,7 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
             add_product(
                 &cost->projections, (2 - i) * n,
                 attn_saturated_mul(weights->sound[i].weight.n_row, weights->sound[i].weight.n_col));
-    if (c->vision.d_feature > 0) { /* of a tower beside its decoder: both maps are of cells */
+    if (c->vision.d_feature > 0) { /* of a tower beside its decoder: all maps are of cells */
         const uint64_t n_cell = n / (c->vision.merge * c->vision.merge);
 
         add_product(
@@ -257,6 +258,9 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
         add_product(&cost->projections, n_cell,
                     attn_saturated_mul(weights->connector_in.weight.n_row,
                                        weights->connector_in.weight.n_col));
+        add_product(&cost->projections, n_cell,
+                    attn_saturated_mul(weights->connector_merge.weight.n_row,
+                                       weights->connector_merge.weight.n_col));
     }
     if (weights->embed_map.weight.data)
         add_product(&cost->projections, n, attn_saturated_mul(d, c->d_model));

@@ -137,7 +137,7 @@ static void describe_rope(const struct attn_config *config, size_t layer, char w
         say(", of the first %zu of %zu components of a head", rope->d_rotary, config->d_head);
     if (rope->is_centred)
         say(", by row and column of the centre of a patch");
-    else if (rope->is_axial)
+    else if (rope->is_axial || rope->is_alternating)
         say(", by row and column of a patch");
     else if (rope->sections[0] > 0)
         say(", frequencies %zu, %zu, %zu%s by time, row and column of a cell", rope->sections[0],

@@ -154,7 +154,6 @@ const char *const attn_family_config_keys[] = {"alignment_heads",
 /* Types whose encoders are not read; those whose pictures are read are rows of vision_family.c. */
 static const struct attn_decoder_part text_parts[] = {
     {"shieldgemma2", "gemma3_text", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
-    {"mistral3", "mistral", "pictures are", false, false, ATTN_TIES, NULL},
     {"idefics2", "mistral", "pictures are", false, false, ATTN_TIES_NOT, NULL},
     {"vipllava", "llama", "pictures are", false, false, ATTN_TIES_NOT, NULL},
     {"llava_next", "llama", "pictures are", false, false, ATTN_TIES_NOT, NULL},

@@ -29,6 +29,7 @@ static const struct kind {
     {"mlp", "llava", NULL, NULL, "<image>"},
     {"qwen3vl_merger", "qwen3_vl", "qwen3_vl_text", "qwen3vl", "<|image_pad|>"},
     {"internvl", "internvl", NULL, NULL, "<IMG_CONTEXT>"},
+    {"pixtral", "mistral3", NULL, NULL, "[IMG]"}, /* or a LLaVA, which merges no patches */
 };
 
 enum {
@@ -39,6 +40,7 @@ enum {
     MLP = 4,
     QWEN3 = 5,
     INTERNVL = 6,
+    PIXTRAL = 7,
     N_KIND = sizeof kinds / sizeof *kinds
 };
 
@@ -276,7 +278,8 @@ static struct attn_gguf_writing start(const struct attn_gguf *projector, const c
                                       .path = path};
 }
 
-/* Returns the name of the activation. The GELU of CLIP and of InternVL is the exact one. */
+/* Returns the name of the activation. Only SigLIP and Qwen
+ * have the form of GELU with tanh. */
 static const char *find_activation(struct attn_gguf_writing *w, const struct kind *kind)
 {
     const bool is_inside = !attn_gguf_projector_is(w->gguf);
@@ -286,7 +289,7 @@ static const char *find_activation(struct attn_gguf_writing *w, const struct kin
         w->status = attn_gguf_get_bool(w->gguf, "clip.use_gelu", &is_gelu, w->err);
     if (w->status == ATTN_OK)
         w->status = attn_gguf_get_bool(w->gguf, "clip.use_silu", &is_silu, w->err);
-    if (is_gelu && (kind == &kinds[MLP] || kind == &kinds[INTERNVL]))
+    if (is_gelu && (kind == &kinds[MLP] || kind == &kinds[INTERNVL] || kind == &kinds[PIXTRAL]))
         return "gelu";
     return is_gelu ? "gelu_pytorch_tanh" : is_silu ? "silu" : "quick_gelu";
 }
@@ -376,8 +379,9 @@ static void put_tower(struct attn_gguf_writing *w, const struct kind *kind,
     attn_gguf_put_size(w, "spatial_merge_size",
                        attn_gguf_key_size(w, "spatial_merge_size", ATTN_MAX_LAYER, 2));
     attn_buffer_append_format(w->json, ",\n\"hidden_act\": \"%s\"", find_activation(w, kind));
-    if (kind == &kinds[MLP])
-        attn_buffer_append_string(w->json, ",\n\"model_type\": \"clip_vision_model\"");
+    if (kind == &kinds[MLP] || kind == &kinds[PIXTRAL])
+        attn_buffer_append_format(w->json, ",\n\"model_type\": \"%s\"",
+                                  kind == &kinds[MLP] ? "clip_vision_model" : "pixtral");
     if (tower->form.eps_key)
         attn_gguf_put_real(
             w, tower->form.eps_key,
@@ -406,6 +410,18 @@ static void put_feature_layer(struct attn_gguf_writing *w)
         attn_gguf_refuse(w, ATTN_UNSUPPORTED, "image_grid_pinpoints",
                          "is there: the tiles of LLaVA-NeXT are not read");
     attn_buffer_append_format(w->json, ",\n\"vision_feature_layer\": %lld", (long long)layer);
+}
+
+/* Writes what Pixtral's connector reads. */
+static void put_pixtral(struct attn_gguf_writing *w)
+{
+    attn_buffer_append_format(
+        w->json,
+        ",\n\"vision_feature_layer\": -1,\n\"vision_feature_select_strategy\": \"full\","
+        "\n\"multimodal_projector_bias\": %s",
+        attn_tensor_files_find(attn_gguf_files(w->gguf), "mm.1.bias", NULL) ? "true" : "false");
+    attn_gguf_put_size(w, "spatial_merge_size",
+                       attn_gguf_key_size(w, "spatial_merge_size", ATTN_MAX_LAYER, 1));
 }
 
 /* Writes how many patches make a cell, which is a key of the model. */
@@ -466,8 +482,12 @@ enum attn_status attn_gguf_projector_write(const struct attn_gguf *gguf,
 
     ATTN_TRY(check_kind(gguf, projector, &kind, err));
     check_rows(&w, gguf);
-    name = kind == &kinds[IDEFICS3] && !find_token(gguf, "<|im_start|>", &id) ? "idefics3"
-                                                                              : kind->type;
+    name = kind->type;
+    if (kind == &kinds[IDEFICS3] && !find_token(gguf, "<|im_start|>", &id))
+        name = "idefics3";
+    if (kind == &kinds[PIXTRAL] &&
+        !attn_tensor_files_find(attn_gguf_files(projector), "mm.patch_merger.weight", NULL))
+        name = "llava";
     *type = kind->text_type;
     attn_buffer_append_format(json, "{\"model_type\": \"%s\"", name);
     /* The embedding of Gemma 3 has no row for the token, and its list may end before it. */
@@ -476,6 +496,8 @@ enum attn_status attn_gguf_projector_write(const struct attn_gguf *gguf,
     put_merge(&w, kind);
     if (kind == &kinds[MLP])
         put_feature_layer(&w);
+    if (kind == &kinds[PIXTRAL])
+        put_pixtral(&w);
     put_tower(&w, kind, attn_family_find_part(name)->tower);
     return w.status;
 }
@@ -529,6 +551,8 @@ enum attn_status attn_gguf_projector_write_steps(const struct attn_gguf *project
                 &w, i == 0 ? "min_patches" : "max_patches",
                 attn_gguf_key_size(&w, i == 0 ? "preproc_min_tiles" : "preproc_max_tiles",
                                    ATTN_MAX_LAYER, i == 0 ? 1 : 12));
+    } else if (kind == &kinds[PIXTRAL]) {
+        attn_buffer_append_format(json, ",\n\"size\": {\"longest_edge\": %zu}", side);
     } else if (kind == &kinds[MLP]) {
         attn_buffer_append_format(
             json, ",\n\"size\": {\"shortest_edge\": %zu},\n\"crop_size\": %zu", side, side);

@@ -52,7 +52,8 @@ struct attn_rope {
     /* The sections alternate: the frequencies 1, 4, ... are of the second number, and 2, 5, ... of
      * the third, as many as their sections have; all others are of the first. */
     bool is_interleaved;
-    bool is_axial;   /* the second and the third section have equal frequencies */
+    bool is_axial;       /* the second and the third section have equal frequencies */
+    bool is_alternating; /* the second section has the frequencies 0, 2, ..., the third 1, 3, ... */
     bool is_centred; /* of patches: the angle is 2 pi (2 (i + 1/2) / n - 1) times the frequency, for
                         row or column i of n; positions before the patches are not rotated */
 };

@@ -2,6 +2,7 @@
 #ifndef ATTN_MODEL_VISION_CONFIG_H
 #define ATTN_MODEL_VISION_CONFIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,8 @@ enum { ATTN_MOST_DEEP = 8 };
 enum attn_cell_form {
     ATTN_CELLS_JOINED = 0,   /* they lie side by side, row by row */
     ATTN_CELLS_AVERAGED = 1, /* their mean is normalized, by an RMSNorm with weights 1 + w */
+    ATTN_CELLS_MERGED = 3,   /* each is normalized by an RMSNorm; they lie side by side, component
+                                by component, and one more map makes a row of the tower's width */
     ATTN_CELLS_NORMED = 2,   /* they lie side by side, and are normalized by a LayerNorm */
 };
 
@@ -29,6 +32,7 @@ struct attn_vision_config {
     size_t merge;     /* patches of a side of a cell */
     enum attn_cell_form cells;
     float cell_eps;   /* the epsilon of that norm; 0: that of the tower */
+    bool lacks_bias;  /* of the maps of the connector */
     size_t n_above;   /* layers of the tower above the rows that the connector reads */
     size_t d_feature; /* width of the rows that the connector makes */
     /* DeepStack: the rows made from the output of layer deep[k] of the tower, in ascending order,

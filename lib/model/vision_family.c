@@ -10,7 +10,8 @@
 extern const struct attn_family attn_family_smolvlm_vision, attn_family_gemma3_vision,
     attn_family_paligemma_vision, attn_family_qwen2_vl_vision, attn_family_qwen2_5_vl_vision,
     attn_family_qwen3_vl_vision, attn_family_llava_vision, attn_family_llava_clip_vision,
-    attn_family_llava_siglip_vision, attn_family_internvl_vision;
+    attn_family_llava_siglip_vision, attn_family_internvl_vision, attn_family_pixtral_vision,
+    attn_family_mistral3_vision;
 
 /* Reads the side of a square: a number, or two that are equal. */
 static enum attn_status read_side(const struct attn_vision_reading *reading, const char *key,
@@ -276,11 +277,19 @@ static enum attn_status read_rows(const struct attn_vision_reading *reading, con
                                   "is '%s', expected 'gelu'", attn_quote_string(act_fn).text);
 }
 
+/* Reads whether the maps of a connector have biases, as they do by default if HAS_BIAS. */
+static enum attn_status read_bias(const struct attn_vision_reading *reading, bool has_bias)
+{
+    ATTN_TRY(attn_json_get_bool(reading->json, attn_json_root(reading->json),
+                                "multimodal_projector_bias", &has_bias, reading->err));
+    reading->config->vision.lacks_bias = !has_bias;
+    return ATTN_OK;
+}
+
 static enum attn_status read_llava(const struct attn_vision_reading *reading)
 {
-    const struct attn_json *json = reading->json;
     struct attn_vision_config *vision = &reading->config->vision;
-    bool has_class = false, has_bias = true;
+    bool has_class = false;
     size_t n_layer = 0;
 
     ATTN_TRY(read_llava_tower(reading, &n_layer, &has_class));
@@ -291,11 +300,35 @@ static enum attn_status read_llava(const struct attn_vision_reading *reading)
     ATTN_TRY(read_sizes(reading));
     ATTN_TRY(read_layer(reading, n_layer, -2));
     ATTN_TRY(read_rows(reading, "default", has_class));
-    ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "multimodal_projector_bias", &has_bias,
-                                reading->err));
-    return has_bias ? ATTN_OK
-                    : attn_json_refuse(json, reading->err, ATTN_UNSUPPORTED,
-                                       "multimodal_projector_bias", "is false, expected true");
+    return read_bias(reading, true);
+}
+
+/* Reads a Pixtral, which is a LLaVA, or a Mistral 3, whose connector merges patches. */
+static enum attn_status read_pixtral(const struct attn_vision_reading *reading)
+{
+    struct attn_vision_config *vision = &reading->config->vision;
+    const bool is_merged = vision->cells == ATTN_CELLS_MERGED;
+    size_t n_layer = vision->tower->form.defaults.n_layer;
+    const char *type = vision->family->tower_type;
+
+    ATTN_TRY(
+        attn_json_get_string(reading->json, reading->vision, "model_type", &type, reading->err));
+    if (strcmp(type, vision->family->tower_type) != 0)
+        return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, "model_type",
+                                "of 'vision_config' is '%s', expected '%s'",
+                                attn_quote_string(type).text, vision->family->tower_type);
+    ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "patch_size", 1, ATTN_MAX_LAYER,
+                                &vision->patch, reading->err));
+    if (is_merged)
+        ATTN_TRY(attn_json_get_size(reading->json, attn_json_root(reading->json),
+                                    "spatial_merge_size", 1, ATTN_MAX_LAYER, &vision->merge,
+                                    reading->err));
+    vision->cell_eps = reading->config->norm_eps;
+    ATTN_TRY(attn_json_get_size(reading->json, reading->vision, "num_hidden_layers", 1,
+                                ATTN_MAX_LAYER, &n_layer, reading->err));
+    ATTN_TRY(read_layer(reading, n_layer, is_merged ? -1 : -2));
+    ATTN_TRY(read_rows(reading, is_merged ? "full" : "default", false));
+    return read_bias(reading, !is_merged);
 }
 
 static enum attn_status read_internvl(const struct attn_vision_reading *reading)
@@ -396,6 +429,21 @@ static enum attn_status read_internvl(const struct attn_vision_reading *reading)
                           "<|im_end|>\n<|im_start|>assistant\n"}},                                 \
         .connector = "an MLP over the normalized patches of a cell"
 
+/* A model with Pixtral's tower: FORM of its cells of MERGE x MERGE patches of SIZE pixels. */
+#define PIXTRAL(type, ties, tower, form, side, size, what)                                         \
+    PART(type, "mistral", false, false, ties, tower),                                              \
+        .tower_type = "pixtral",                                                                   \
+        .usual = {.image_id = 10, .patch = (size), .merge = (side), .cells = (form)},              \
+        .bare_patch = 14, .image_key = "image_token_index", .read = read_pixtral,                  \
+        PROCESSORS("PixtralImageProcessor"),                                                       \
+        .text = {.placeholder = "[IMG]",                                                           \
+                 .bare = "[IMG]",                                                                  \
+                 .cell = "[IMG]",                                                                  \
+                 .row_end = "[IMG_BREAK]",                                                         \
+                 .after = "[IMG_END]",                                                             \
+                 .chat = {"<s>[INST][IMG]", "[/INST]"}},                                           \
+        .connector = what
+
 static const struct attn_vision_family families[] = {
     {PART("gemma3", "gemma3_text", false, false, ATTN_TIES, attn_family_gemma3_vision),
      .name = "Gemma 3", OF_GEMMA(262144, ATTN_CELLS_AVERAGED), .bare_patch = 16,
@@ -428,12 +476,38 @@ static const struct attn_vision_family families[] = {
     {LLAVA("llama", "USER: ", " ASSISTANT:")},
     {LLAVA("qwen2", "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n")},
     {LLAVA("mistral", "[INST] ", " [/INST]")},
+    {PIXTRAL("llava", ATTN_TIES_AS_TEXT, attn_family_pixtral_vision, ATTN_CELLS_JOINED, 1, 16,
+             "an MLP over each patch"),
+     .name = "Pixtral"},
+    {PIXTRAL("mistral3", ATTN_TIES, attn_family_mistral3_vision, ATTN_CELLS_MERGED, 2, 16,
+             "an MLP over the merged patches of a cell"),
+     .name = "Mistral 3"},
     {INTERNVL("qwen2")},
 };
 
 const struct attn_vision_family *attn_vision_family_at(size_t i)
 {
     return i < sizeof families / sizeof *families ? &families[i] : NULL;
+}
+
+/* Returns the row of TYPE: that of its tower, else that of its decoder, else the first; or NULL. */
+static const struct attn_vision_family *find_row(const struct attn_vision_reading *reading,
+                                                 const char *type)
+{
+    const struct attn_node *node = attn_node_find(reading->vision, "model_type");
+    const char *tower = node ? attn_node_string(node) : NULL;
+    const struct attn_vision_family *found = NULL, *row;
+
+    for (size_t i = 0; (row = attn_vision_family_at(i)); i++) {
+        if (strcmp(row->part.type, type) != 0)
+            continue;
+        if (row->tower_type && tower && strcmp(row->tower_type, tower) == 0)
+            return row;
+        if (!found ||
+            (!row->tower_type && strcmp(row->part.text_type, reading->config->model_type) == 0))
+            found = row;
+    }
+    return found;
 }
 
 enum attn_status attn_vision_family_read(const struct attn_json *json, const char *type,
@@ -444,22 +518,18 @@ enum attn_status attn_vision_family_read(const struct attn_json *json, const cha
     struct attn_vision_reading reading = {
         .json = json, .text = text, .config = config, .layers = layers, .err = err};
     struct attn_vision_config *vision = &config->vision;
-    const struct attn_vision_family *family = NULL, *row;
-    int64_t image_id;
+    const struct attn_vision_family *family;
     const char *key;
+    int64_t image_id;
 
-    for (size_t i = 0; (row = attn_vision_family_at(i));
-         i++) /* the first, or that of the decoder */
-        if (strcmp(row->part.type, type) == 0 &&
-            (!family || strcmp(row->part.text_type, config->model_type) == 0))
-            family = row;
+    ATTN_TRY(attn_config_find_object(json, root, "vision_config", &reading.vision, err));
+    family = find_row(&reading, type);
     if (!family)
         return ATTN_OK;
     *vision = family->usual;
     vision->family = family;
     vision->tower = family->part.tower;
     image_id = vision->image_id;
-    ATTN_TRY(attn_config_find_object(json, root, "vision_config", &reading.vision, err));
     if (!reading.vision)
         vision->patch = family->bare_patch;
     key = family->image_key;

@@ -12,6 +12,7 @@ struct attn_vision_text {
     const char *placeholder;           /* stands for the picture in the text of a user */
     const char *bare;                  /* the placeholder, if the text is no conversation */
     const char *before, *cell, *after; /* what replaces the placeholder; `cell` is repeated */
+    const char *row_end;               /* stands between rows of cells */
     const char *tile;    /* stands before `<row_1_col_1>`, the name of a tile; NULL: tiles have
                             no names */
     const char *chat[2]; /* what stands before and after a question */
@@ -28,11 +29,12 @@ struct attn_vision_reading {
     struct attn_error *err;
 };
 
-/* A type has several rows if the form of conversations depends on the decoder, `part.text_type`;
- * the first one counts for all others. */
+/* A type has several rows if the form of conversations depends on the decoder, `part.text_type`, or
+ * all depends on the tower, `tower_type`; the first one counts for all others. */
 struct attn_vision_family {
     struct attn_decoder_part part; /* the `model_type`, the decoder, and the usual tower */
     const char *name;              /* for people */
+    const char *tower_type;        /* the `model_type` of the tower; NULL: any, or none */
 
     /* config.json */
     struct attn_vision_config usual; /* the values of absent keys */

@@ -1016,13 +1016,12 @@ static void find_biases(struct binder *binder)
     config->has_expert_bias = attn_tensor_files_find(binder->st, "blk.0.ffn_gate_inp.bias", NULL);
 }
 
-/* Marks the heads of q and k as interleaved, which restores Hugging Face's order, in which halves
- * are rotated. */
-static void interleave_heads(const struct attn_weights *weights, const struct attn_config *config)
+/* Marks the heads of q and k as interleaved, if FORM says so, which restores Hugging Face's order,
+ * in which halves are rotated. */
+static void interleave_heads(const struct attn_weights *weights, const struct attn_config *config,
+                             const struct attn_gguf_form *form)
 {
-    const struct attn_gguf_form *form = &family_of(config)->gguf;
-
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
+    for (size_t layer = 0; form->has_interleaved_heads && layer < config->n_layer; layer++) {
         struct attn_linear *const maps[] = {&weights->blocks[layer].q, &weights->blocks[layer].k};
 
         for (int i = 0; i < 2; i++) {
@@ -1232,9 +1231,9 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     for (size_t layer = 0; layer < config->n_layer; layer++)
         weights->blocks[layer].mlp_norm.is_other = !attn_config_norms_mean(config);
     read_vectors(weights, config);
-    if (family->is_gguf && config->image.patch_height == 0 &&
-        family_of(config)->gguf.has_interleaved_heads)
-        interleave_heads(weights, config);
+    if (family->is_gguf)
+        interleave_heads(weights, config,
+                         config->image.patch_height > 0 ? &family->gguf : &family_of(config)->gguf);
     if (config->output == ATTN_OUTPUT_TIED)
         weights->unembed.weight = matrix_of(&weights->embed, ATTN_WEIGHT_OUT_IN);
     if (config->output == ATTN_OUTPUT_STREAM)

@@ -154,6 +154,7 @@ struct attn_weights {
     struct attn_linear sound[2];
     struct attn_linear connector;          /* [merge * merge * D, d_feature], of a tower */
     struct attn_norm_weights ln_connector; /* of a cell, as config.vision.cells; or none */
+    struct attn_linear connector_merge;    /* [merge * merge * D, D], before it; or none */
     struct attn_linear connector_in;       /* [merge * merge * D, the same], before it; or none */
     struct attn_deep_weights deep[ATTN_MOST_DEEP]; /* in the order of vision.deep */
     union {

@@ -19,13 +19,17 @@ BLOCK = {"layer_norm1": "ln1", "layer_norm2": "ln2", "self_attn.q_proj": "attn_q
          "self_attn.out_proj": "attn_out", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down", "norm1": "ln1", "norm2": "ln2", "attn.proj": "attn_out",
          "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.linear_fc1": "ffn_up",
          "mlp.linear_fc2": "ffn_down", "layernorm_before": "ln1", "layernorm_after": "ln2", "attention.q_proj": "attn_q",
-         "attention.k_proj": "attn_k", "attention.v_proj": "attn_v", "attention.projection_layer": "attn_out"}
+         "attention.k_proj": "attn_k", "attention.v_proj": "attn_v", "attention.projection_layer": "attn_out",
+         "attention.o_proj": "attn_out", "attention_norm": "ln1", "ffn_norm": "ln2", "feed_forward.gate_proj": "ffn_gate",
+         "feed_forward.up_proj": "ffn_up", "feed_forward.down_proj": "ffn_down"}
 TOWER = {"pre_layrnorm": "v.pre_ln", "projector.linear_1": "mm.0", "projector.linear_2": "mm.2",
          "pos_embed": "v.position_embd", "merger.norm": "v.post_ln", "merger.linear_fc1": "mm.0", "merger.linear_fc2": "mm.2",
          "embeddings.patch_embedding": "v.patch_embd", "embeddings.position_embedding": "v.position_embd", "post_layernorm": "v.post_ln",
          "modality_projection.proj": "mm.model.fc", "mm_soft_emb_norm": "mm.soft_emb_norm", "merger.ln_q": "v.post_ln",
          "merger.mlp.0": "mm.0", "merger.mlp.2": "mm.2", "patch_embeddings.projection": "v.patch_embd",
-         "projector.layer_norm": "mm.model.mlp.0", "modal_mlp.1": "mm.model.mlp.1", "modal_mlp.3": "mm.model.mlp.3"}
+         "projector.layer_norm": "mm.model.mlp.0", "modal_mlp.1": "mm.model.mlp.1", "modal_mlp.3": "mm.model.mlp.3",
+         "patch_conv": "v.patch_embd", "ln_pre": "v.pre_ln", "projector.norm": "mm.input_norm", "merging_layer": "mm.patch_merger",
+         "modal_mm.1": "mm.1", "modal_mm.2": "mm.2"}
 SINGLE = {"class_embedding": "v.class_embd", "cls_token": "v.class_embd", "position_embeddings": "v.position_embd.weight",
           "lambda_1": "ls1.weight", "lambda_2": "ls2.weight"}
 OLLAMA = {"ln1": "layer_norm1", "ln2": "layer_norm2", "attn_out": "attn_output", "ffn_up": "mlp.fc1", "ffn_down": "mlp.fc2",
@@ -83,7 +87,7 @@ def split(kind, stem, dtype, shape, data, deep):
 
 def tensors_of(model, config, rows):
     text, tower = [], []
-    is_gemma, is_llama = config["model_type"] == "gemma3", config["text_config"]["model_type"] == "llama"
+    is_gemma, is_llama = config["model_type"] == "gemma3", config["text_config"]["model_type"] in ("llama", "mistral")
     heads = {"q": config["text_config"]["num_attention_heads"], "k": config["text_config"]["num_key_value_heads"]}
     for name, dtype, shape, data in read(model / "model.safetensors"):
         stem, kind = (name[:-7], "weight") if name.endswith("_weight") else name.rsplit(".", 1)
@@ -94,6 +98,10 @@ def tensors_of(model, config, rows):
             if name.rsplit(".", 1)[-1] != "position_ids" and "vision_tower.vision_model.post_layernorm" not in name:
                 if config["model_type"] == "internvl":
                     stem = stem.replace("projector.linear_1", "mlp.1").replace("projector.linear_2", "mlp.3")  # not those of LLaVA
+                if config["vision_config"].get("model_type") == "pixtral":
+                    stem = stem.replace("projector.linear_", "mm.")
+                    if re.search("attention.[qk]_proj", stem):
+                        data = interleave(shape, data, config["vision_config"]["num_attention_heads"])
                 tower += split(kind, stem, dtype, shape, data, config["vision_config"].get("deepstack_visual_indexes"))
             continue
         layer = re.search(r"layers\.(\d+)\.(.*)", stem)
@@ -176,6 +184,8 @@ def tower_keys(model, config, kind):
     elif kind == "internvl":
         keys |= {clip("projector.scale_factor"): int(1 / config["downsample_ratio"]), clip("preproc_min_tiles"): steps["min_patches"],
                  clip("preproc_max_tiles"): steps["max_patches"]}
+    elif kind == "pixtral":
+        keys |= {clip("image_size"): steps["size"]["longest_edge"], clip("spatial_merge_size"): config.get("spatial_merge_size", 1)}
     elif kind != "mlp":
         size = steps.get("size", {})
         keys |= {clip("image_min_pixels"): size.get("shortest_edge", steps.get("min_pixels")),
@@ -195,7 +205,9 @@ def main(model, folder, *changes):
     config = json.loads((model / "config.json").read_text())
     architecture, kind = {"smolvlm": ("llama", "idefics3"), "gemma3": ("gemma3", "gemma3"), "qwen2_vl": ("qwen2vl", "qwen2vl_merger"),
                           "qwen2_5_vl": ("qwen2vl", "qwen2.5vl_merger"), "llava": ("llama", "mlp"),
-                          "qwen3_vl": ("qwen3vl", "qwen3vl_merger"), "internvl": ("qwen2", "internvl")}[config["model_type"]]
+                          "qwen3_vl": ("qwen3vl", "qwen3vl_merger"), "internvl": ("qwen2", "internvl"), "mistral3": ("llama", "pixtral")}[config["model_type"]]
+    if config["vision_config"].get("model_type") == "pixtral":
+        kind = "pixtral"
     edits = dict(change.split("=", 1) for change in changes if "=" in change)
     rows = int(edits.pop("rows", 0))
     text, tower = tensors_of(model, config, rows)

@@ -4,8 +4,9 @@
 
 The families take turns. A LLaVA gets the tower of CLIP or SigLIP, a layer of it, a decoder, and an image processor that
 keeps the middle of a picture, pads it to a square, or ignores its proportions. A Qwen3-VL gets any layers of its tower for
-DeepStack, sections, and grid of positions. An InternVL gets norms, biases, cells, and numbers of tiles. Pixel values must
-be those of Pillow 12, if it is there: 13 resizes differently. For the bounds see check_families.py.
+DeepStack, sections, and grid of positions. An InternVL gets norms, biases, cells, and numbers of tiles. Pixtral's tower gets
+heads of any even width, and the connector of LLaVA or of Mistral 3. Pixel values must be those of Pillow 12, if it is
+there: 13 resizes differently. For the bounds see check_families.py.
 """
 import pathlib
 import random
@@ -20,6 +21,7 @@ import transformers
 from PIL import Image
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
 from transformers.models.llava.image_processing_pil_llava import LlavaImageProcessorPil
+from transformers.models.pixtral.image_processing_pil_pixtral import PixtralImageProcessorPil
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
@@ -93,7 +95,25 @@ def internvl(r):
             lambda given: [CELL] * (len(given["pixel_values"]) * n * n))
 
 
-FAMILIES = [llava, qwen3_vl, internvl]
+def pixtral(r):
+    """The same of Pixtral's tower, in a LLaVA or in a Mistral 3."""
+    is_merged, patch, depth, heads = r.random() < .5, r.choice([3, 4, 5]), r.randint(1, 3), r.choice([2, 3])
+    merge = r.choice([1, 2, 3]) if is_merged else 1
+    kind, model = ((transformers.Mistral3Config, transformers.Mistral3ForConditionalGeneration) if is_merged else
+                   (transformers.LlavaConfig, transformers.LlavaForConditionalGeneration))
+    config = kind(
+        vision_config={"model_type": "pixtral", "hidden_size": heads * r.choice([8, 10, 12]), "intermediate_size": r.choice([20, 40]),
+                       "num_hidden_layers": depth, "num_attention_heads": heads, "image_size": 90, "patch_size": patch,
+                       "hidden_act": r.choice(["gelu", "silu"]), "rope_parameters": {"rope_theta": r.choice([1e4, 100.]), "rope_type": "axial"}},
+        text_config=decoder(r, transformers.MistralConfig, transformers.LlamaConfig), image_token_index=CELL,
+        vision_feature_layer=r.choice([layer for layer in range(-1 - depth, depth + 1) if layer]),
+        multimodal_projector_bias=r.random() < .5, **{"spatial_merge_size": merge} if is_merged else {"vision_feature_select_strategy": "full"})
+    factor = patch * merge
+    processor = PixtralImageProcessorPil(size={"longest_edge": r.choice([20, 40, 60])}, patch_size={"height": factor, "width": factor})
+    return model(config), processor, lambda given: ([CELL] * (int(given["image_sizes"][0][1]) // factor) + [6]) * (int(given["image_sizes"][0][0]) // factor)
+
+
+FAMILIES = [llava, qwen3_vl, internvl, pixtral]
 
 
 def cut(pixels, patch, merge):
@@ -117,13 +137,15 @@ def check(tool, seed, folder):
     cells = cells_of(given)
     if "image_grid_thw" in given:
         options = {"image_grid_thw": given["image_grid_thw"], "mm_token_type_ids": torch.tensor([[0] * 2 + [1] * len(cells) + [0] * 3])}
+    if "image_sizes" in given:
+        options = {"image_sizes": torch.as_tensor(given["image_sizes"])}
     ids = [1, 5] + cells + [7, 8, 9]
     found = peers.arrays(tool, "run", "-m", folder, "--image", folder / "a.png", "--ids", peers.joined(ids),
                          "--sites", "logits,pixel_values")
     pixels, logits = torch.tensor(found["pixel_values"]), []
-    if options:
+    if "image_grid_thw" in given:
         pixels = cut(pixels[0], processor.patch_size, processor.merge_size)
-    if IS_PILLOW_12 and not np.array_equal(pixels, given["pixel_values"].numpy()):
+    if IS_PILLOW_12 and not np.array_equal(pixels, np.asarray(given["pixel_values"])):
         return np.inf, "pixel_values"
     for is_double in (False, True):
         if is_double:

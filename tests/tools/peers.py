@@ -85,7 +85,7 @@ class Float64(TorchFunctionMode):
                 return first
             if name == "softmax" and kwargs.get("dtype") == torch.float32:
                 kwargs["dtype"] = torch.float64
-        if name == "full" and abs(args[1]) > 1e39:  # XGLM's smallest score
+        if name == "full" and abs(kwargs.get("fill_value", args[-1])) > 1e39:  # XGLM's smallest score
             kwargs.setdefault("dtype", torch.float64)
         if first is not None and first.dtype == torch.float32 and name in ("cos", "sin"):
             args = (first.double(), *args[1:])

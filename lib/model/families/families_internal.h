@@ -104,6 +104,13 @@
         MATRIX(second ".weight", "ok", part, out),                                                 \
         VECTOR(second ".bias", "o", part, MODEL_BIAS(out))
 
+/* The same with inner rows of the decoder's width, from rows of SHAPE; the maps may lack biases. */
+#define PROJECTOR(first, second, shape)                                                            \
+    MATRIX(first ".weight", shape, ATTN_PART_CONNECTOR, connector_in),                             \
+        VECTOR(first ".bias", "o", ATTN_PART_CONNECTOR_BIAS, MODEL(connector_in.bias)),            \
+        MATRIX(second ".weight", "oo", ATTN_PART_CONNECTOR, connector),                            \
+        VECTOR(second ".bias", "o", ATTN_PART_CONNECTOR_BIAS, MODEL(connector.bias))
+
 /* The output matrix of a classifier head, and its bias. */
 #define CLASSES(name, part)                                                                        \
     MATRIX(name ".weight", "YL", part, unembed),                                                   \

@@ -123,20 +123,13 @@ static const struct attn_weight_rule qwen3[] = {
     VECTOR("v.deepstack.@.norm.bias", "k", ATTN_PART_DEEP, MODEL(deep[0].norm.b)),
     TWO_MAPS("v.deepstack.@.fc1", "v.deepstack.@.fc2", ATTN_PART_DEEP, deep[0].in, deep[0].out)};
 
-/* The two maps of a connector whose inner rows have the width of the decoder. */
-#define LLAVA_MAPS(first, second)                                                                  \
-    MATRIX(first ".weight", "ok", ATTN_PART_CONNECTOR, connector_in),                              \
-        VECTOR(first ".bias", "o", ATTN_PART_CONNECTOR, MODEL(connector_in.bias)),                 \
-        MATRIX(second ".weight", "oo", ATTN_PART_CONNECTOR, connector),                            \
-        VECTOR(second ".bias", "o", ATTN_PART_CONNECTOR, MODEL(connector.bias))
-
 /* The vision tower of CLIP, and the connector of LLaVA. */
 #define LLAVA(up, down)                                                                            \
     MATRIX("v.patch_embd.weight", "DChw", ATTN_PART_EMBEDDING, patches),                           \
         VECTOR("v.class_embd", "D", ATTN_PART_EMBEDDING, MODEL(cls)),                              \
         TABLE("v.position_embd.weight", "ID", ATTN_PART_POSITIONS, positions),                     \
         MODEL_NORM("v.pre_ln", ATTN_PART_EMBED_NORM, ln_embed), TOWER_OF(up, down),                \
-        LLAVA_MAPS("mm.0", "mm.2"), IGNORED("v.post_ln.weight"), IGNORED("v.post_ln.bias")
+        PROJECTOR("mm.0", "mm.2", "ok"), IGNORED("v.post_ln.weight"), IGNORED("v.post_ln.bias")
 static const struct attn_weight_rule llava[] = {LLAVA("ffn_up", "ffn_down")},
                                      exchanged[] = {LLAVA("ffn_down", "ffn_up")};
 
@@ -148,11 +141,33 @@ static const struct attn_weight_rule internvl[] = {
     VECTOR("v.blk.#.ls2.weight", "D", ATTN_PART_LAYER_SCALE, NORM_W(mlp_scale)),
     VECTOR("mm.model.mlp.0.weight", "k", ATTN_PART_CONNECTOR, MODEL(ln_connector.w)),
     VECTOR("mm.model.mlp.0.bias", "k", ATTN_PART_CONNECTOR, MODEL(ln_connector.b)),
-    LLAVA_MAPS("mm.model.mlp.1", "mm.model.mlp.3")};
+    PROJECTOR("mm.model.mlp.1", "mm.model.mlp.3", "ok")};
+
+#define MERGER "mm.patch_merger.weight"
+
+/* The tower of Pixtral, and the connectors of LLaVA and of Mistral 3. */
+#define PIXTRAL(shape)                                                                             \
+    MATRIX("v.patch_embd.weight", "DChw", ATTN_PART_EMBEDDING, patches),                           \
+        VECTOR("v.pre_ln.weight", "D", ATTN_PART_EMBED_NORM, MODEL(ln_embed.w)), TOWER,            \
+        PROJECTOR("mm.1", "mm.2", shape), IGNORED("v.token_embd.img_break")
+static const struct attn_weight_rule pixtral[] = {PIXTRAL("ok")},
+                                     mistral3[] = {PIXTRAL("oD"),
+                                                   VECTOR("mm.input_norm.weight", "D",
+                                                          ATTN_PART_CONNECTOR,
+                                                          MODEL(ln_connector.w)),
+                                                   MATRIX(MERGER, "Dk", ATTN_PART_CONNECTOR,
+                                                          connector_merge)};
 
 #define NAMING(list)                                                                               \
     {                                                                                              \
         .rules = (list), .n_rule = sizeof(list) / sizeof *(list), .is_gguf = true                  \
+    }
+/* The same of a tower whose q and k the converter has interleaved. */
+#define TURNED(list)                                                                               \
+    {                                                                                              \
+        .rules = (list), .n_rule = sizeof(list) / sizeof *(list), .is_gguf = true, .gguf = {       \
+            HALVES_ALTERNATE                                                                       \
+        }                                                                                          \
     }
 
 const struct attn_family *attn_gguf_naming(const struct attn_tensor_files *files)
@@ -185,10 +200,13 @@ const struct attn_family *attn_gguf_tower_naming(const char *projector,
     static const struct attn_family of_idefics3 = NAMING(idefics3), of_gemma3 = NAMING(gemma3),
                                     of_qwen = NAMING(qwen), of_llava = NAMING(llava),
                                     of_exchanged = NAMING(exchanged), of_qwen3 = NAMING(qwen3),
-                                    of_internvl = NAMING(internvl);
+                                    of_internvl = NAMING(internvl), of_pixtral = TURNED(pixtral),
+                                    of_mistral3 = TURNED(mistral3);
 
     if (strcmp(projector, "mlp") == 0)
         return attn_gguf_tower_exchanges(files) ? &of_exchanged : &of_llava;
+    if (strcmp(projector, "pixtral") == 0)
+        return attn_tensor_files_find(files, MERGER, NULL) ? &of_mistral3 : &of_pixtral;
     return strcmp(projector, "idefics3") == 0         ? &of_idefics3
            : strcmp(projector, "gemma3") == 0         ? &of_gemma3
            : strcmp(projector, "qwen3vl_merger") == 0 ? &of_qwen3

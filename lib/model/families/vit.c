@@ -208,23 +208,19 @@ static const struct attn_weight_rule gemma3_rules[] = {
     VECTOR("/connector.mm_soft_emb_norm.weight", "D", ATTN_PART_CONNECTOR, MODEL(ln_connector.w)),
 };
 
-/* The connector of LLaVA. */
-#define PROJECTOR                                                                                  \
-    MATRIX("/connector.linear_1.weight", "ok", ATTN_PART_CONNECTOR, connector_in),                 \
-        VECTOR("/connector.linear_1.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector_in.bias)),    \
-        MATRIX("/connector.linear_2.weight", "oo", ATTN_PART_CONNECTOR, connector),                \
-        VECTOR("/connector.linear_2.bias", "o", ATTN_PART_CONNECTOR, MODEL(connector.bias))
+/* The connector of LLaVA and of InternVL. */
+#define TWO_LINEAR PROJECTOR("/connector.linear_1", "/connector.linear_2", "ok")
 
 static const struct attn_weight_rule llava_clip_rules[] = {
     CLIP,
     IGNORED_MAP("post_layernorm"),
     IGNORED("embeddings.position_ids"),
-    PROJECTOR,
+    TWO_LINEAR,
 };
 
 static const struct attn_weight_rule llava_siglip_rules[] = {
-    SIGLIP,    IGNORED_MAP("post_layernorm"), IGNORED("embeddings.position_ids"), SIGLIP_HEAD,
-    PROJECTOR,
+    SIGLIP,     IGNORED_MAP("post_layernorm"), IGNORED("embeddings.position_ids"), SIGLIP_HEAD,
+    TWO_LINEAR,
 };
 
 /* InternVL's tower, which may have norms without biases, and its connector. */
@@ -243,7 +239,7 @@ static const struct attn_weight_rule internvl_rules[] = {
     VECTOR("layernorm.bias", "D", ATTN_PART_FINAL_NORM_BIAS, MODEL(ln_final.b)),
     VECTOR("/connector.layer_norm.weight", "k", ATTN_PART_CONNECTOR, MODEL(ln_connector.w)),
     VECTOR("/connector.layer_norm.bias", "k", ATTN_PART_CONNECTOR, MODEL(ln_connector.b)),
-    PROJECTOR,
+    TWO_LINEAR,
     IGNORED("embeddings.mask_token"),
 };
 
