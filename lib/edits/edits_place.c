@@ -20,16 +20,17 @@ void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor
 {
     const enum attn_site site = tensor->at.site;
     const enum attn_site_layout layout = attn_site_layout(site);
+    const struct attn_dims own = attn_location_dims(dims, &tensor->at);
     const size_t n_key = attn_site_is_in_layer(site) ? attn_location_n_key(dims, &tensor->at) : 0;
 
-    tensor->n_head = attn_site_n_head(site, dims);
+    tensor->n_head = attn_site_n_head(site, &own);
     tensor->has_heads = attn_site_has_heads(site);
     tensor->is_matrix =
         tensor->has_heads && layout != ATTN_LAYOUT_QUERY && layout != ATTN_LAYOUT_KEY;
     tensor->n_row = layout == ATTN_LAYOUT_KEY         ? n_key
                     : attn_site_is_pooled(site, dims) ? 1
                                                       : dims->n_position;
-    tensor->width = attn_site_has_keys(site) ? n_key : attn_site_width(site, dims);
+    tensor->width = attn_site_has_keys(site) ? n_key : attn_site_width(site, &own);
 }
 
 /* Checks that the model has the tensor that GIVEN names, and sets its sizes and its positions. */

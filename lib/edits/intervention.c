@@ -190,8 +190,11 @@ enum attn_status attn_edit_place_check(const struct attn_intervention *place,
     const struct attn_location *at = &place->at;
     const struct attn_quote name = attn_quote_string(attn_intervention_name(place));
     const char *field = attn_intervention_field(place), *site = attn_site_name(at->site);
+    const size_t n_kv_head = at->layer >= 0 && (size_t)at->layer < config->n_layer
+                                 ? attn_config_layer_dims(config, (size_t)at->layer).n_kv_head
+                                 : config->n_kv_head;
     const size_t n_head =
-        attn_site_layout(at->site) == ATTN_LAYOUT_KEY ? config->n_kv_head : config->n_head;
+        attn_site_layout(at->site) == ATTN_LAYOUT_KEY ? n_kv_head : config->n_head;
 
     ATTN_TRY(attn_error_in(
         attn_edit_stack_check(at->stack, model, attn_intervention_name(place), err), field, err));

@@ -16,6 +16,9 @@
  *     normalized_resid_post = end_norm(resid_post), which the next block reads
  *     conv_out = norm(normalized_resid_post + act(convolution(resid_pre))) instead, in layer 0
  *
+ * Gemma 4 adds an input of each layer before resid_post (layer_inputs.c), normalizes v, or takes k
+ * for it, and its last layers attend to k and v of earlier ones.
+ *
  * A layer without attention has mixer_z and mixer_out in place of z and attn_out (mixer.c).
  *
  * A line computes a tensor and visits its site (step_internal.h). If the config lacks a part, its
@@ -72,6 +75,11 @@ static void run_sequential(struct attn_forward *f, const struct attn_block_weigh
     if (attn_config_has_mlp(&f->model->config, (size_t)f->feed.layer)) {
         attn_norm_step(f, &w->ln2, f->resid, f->normed);
         run_mlp(f, w, f->out);
+        if (attn_config_ends_late(&f->model->config)) {
+            attn_sum_step(f, f->resid, f->out);
+            attn_layer_end_step(f, w);
+            return;
+        }
         attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);
         attn_sum_norm_step(f, ATTN_SITE_NORMALIZED_RESID_POST, &w->end_norm, f->resid);
         attn_convolution_step(f);
@@ -81,19 +89,30 @@ static void run_sequential(struct attn_forward *f, const struct attn_block_weigh
 /* Computes the sites of attention up to z, from the normalized block's input. */
 static void run_heads(struct attn_forward *f, const struct attn_block_weights *w)
 {
+    const struct attn_config *config = &f->model->config;
+    const size_t layer = (size_t)f->feed.layer;
+    const bool shares_keys = attn_config_shares_keys(config, layer);
+    const size_t kv_layer = attn_config_layer_dims(config, layer).kv_layer;
+    const bool is_kept = f->shared && f->shared[kv_layer].k;
+    float *k = is_kept ? f->shared[kv_layer].k : f->k, *v = is_kept ? f->shared[kv_layer].v : f->v;
     const float *kv_input;
 
     kv_input = attn_drop_step(f, f->normed, f->dims.d_model, f->out);
     kv_input = attn_forward_is_cross(f) ? f->source : kv_input;
     attn_linear_step(f, ATTN_SITE_Q, &w->q, f->normed, f->q);
-    attn_linear_step(f, ATTN_SITE_K, &w->k, kv_input, f->k);
-    attn_linear_step(f, ATTN_SITE_V, &w->v, kv_input, f->v);
-    if (f->model->config.has_attn_gate)
+    if (!shares_keys)
+        attn_linear_step(f, ATTN_SITE_K, &w->k, kv_input, k);
+    if (!shares_keys && attn_config_has_keys_as_values(config, layer))
+        attn_keys_as_values_step(f, k, v);
+    else if (!shares_keys)
+        attn_linear_step(f, ATTN_SITE_V, &w->v, kv_input, v);
+    if (config->has_attn_gate)
         attn_linear_step(f, ATTN_SITE_GATE, &w->attn_gate, f->normed, f->gate);
     attn_rotary_step(f, ATTN_SITE_ROT_Q, &w->q_norm, f->q);
-    attn_rotary_step(f, ATTN_SITE_ROT_K, &w->k_norm, f->k);
-    attn_attention_step(f, f->q, f->k, f->v, f->z);
-    if (f->model->config.has_attn_gate)
+    if (!shares_keys)
+        attn_rotary_step(f, ATTN_SITE_ROT_K, &w->k_norm, k);
+    attn_attention_step(f, f->q, k, v, f->z);
+    if (config->has_attn_gate)
         attn_gate_heads_step(f, f->z);
 }
 
@@ -114,7 +133,7 @@ void attn_block_run(struct attn_forward *f, int layer)
     const bool is_mixer = attn_config_is_mixer(config, (size_t)layer);
     const enum attn_site out = is_mixer ? ATTN_SITE_MIXER_OUT : ATTN_SITE_ATTN_OUT;
 
-    f->feed.layer = layer;
+    attn_forward_enter(f, layer);
     if (f->feed.has_z && layer == f->feed.first_layer) {
         begin_at_z(f, w);
     } else {
@@ -129,5 +148,5 @@ void attn_block_run(struct attn_forward *f, int layer)
         run_parallel(f, w);
     else
         run_sequential(f, w);
-    f->feed.layer = ATTN_NO_LAYER;
+    attn_forward_enter(f, ATTN_NO_LAYER);
 }

@@ -536,8 +536,10 @@ enum attn_status attn_decoder_run(struct attn_forward *f)
 {
     const int n_layer = (int)f->dims.n_layer, first = f->feed.first_layer;
 
-    if (first == ATTN_NO_LAYER)
+    if (first == ATTN_NO_LAYER) {
         run_embedding(f);
+        attn_layer_inputs_make(f);
+    }
     for (int layer = first == ATTN_NO_LAYER ? 0 : first;
          layer < n_layer && !attn_forward_is_stopped(f); layer++) {
         attn_block_run(f, layer);

@@ -27,17 +27,60 @@ static bool is_of_source(const struct attn_forward *f, enum attn_site site)
     return attn_site_layout(site) == ATTN_LAYOUT_KEY && attn_forward_is_cross(f);
 }
 
-struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_site site)
+void attn_forward_enter(struct attn_forward *f, int layer)
+{
+    const struct attn_dims whole = attn_config_dims(&f->model->config, 1);
+    const struct attn_dims own = attn_dims_in(&whole, layer);
+
+    f->feed.layer = layer;
+    if (!whole.layers)
+        return;
+    f->dims.n_kv_head = own.n_kv_head;
+    f->dims.d_head = f->shape.d_head = own.d_head;
+    f->dims.d_value = f->shape.d_value = own.d_value;
+    f->dims.d_mlp = own.d_mlp;
+    f->shape.ldq = own.n_head * own.d_head;
+    f->n_engine_row = 0; /* the kernels of attention are found anew */
+}
+
+struct attn_head_shape attn_forward_shape(const struct attn_forward *f, size_t layer)
+{
+    const struct attn_layer_dims own = attn_config_layer_dims(&f->model->config, layer);
+    struct attn_head_shape shape = f->shape;
+
+    if (f->model->config.layer_dims)
+        shape.d_head = shape.d_value = own.d_head;
+    return shape;
+}
+
+size_t attn_forward_cache_layer(const struct attn_forward *f, size_t layer)
 {
     const struct attn_config *config = &f->model->config;
+    const struct attn_layer_dims own = attn_config_layer_dims(config, layer);
+    size_t first = 0;
+
+    if (f->has_all_caches)
+        return own.kv_layer;
+    for (; first < layer; first++) {
+        const struct attn_layer_dims other = attn_config_layer_dims(config, first);
+
+        if (!attn_config_is_mixer(config, first) && other.d_head == own.d_head &&
+            other.n_kv_head == own.n_kv_head)
+            break;
+    }
+    return first;
+}
+
+struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_site site)
+{
     const enum attn_site_layout layout = attn_site_layout(site);
     struct attn_site_part part = {
         .n_row = f->feed.n_left, .n_head = 1, .width = attn_site_width(site, &f->dims)};
 
     if (layout == ATTN_LAYOUT_QUERY || layout == ATTN_LAYOUT_HEADS)
-        part.n_head = config->n_head;
+        part.n_head = f->dims.n_head;
     if (layout == ATTN_LAYOUT_KEY) {
-        part.n_head = config->n_kv_head;
+        part.n_head = f->dims.n_kv_head;
         part.n_row = f->feed.n_row;
     }
     if (is_of_source(f, site))

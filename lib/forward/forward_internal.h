@@ -187,6 +187,13 @@ struct attn_forward {
     float *router, *expert_weights, *expert_indices, *expert_x, *expert_y, *expert_g, *expert_u;
     size_t *expert_rows;
     float *gate; /* [n, H*Ev] the gate of attention */
+    /* [n, n_layer * P] the inputs of all layers, or NULL; [n or n_worker, P] those of a layer. */
+    float *layer_inputs, *layer_rows;
+    /* [n_layer]: the rows of k and v of a layer whose keys and values later ones attend to; NULL
+     * for all others, which use `k` and `v`. NULL: no layer shares its keys. */
+    struct attn_shared_rows {
+        float *k, *v;
+    } * shared;
     /* For layers without attention, with n = n_feed_row: what mixer_in computes; the input of the
      * convolution of ATTN_MIXER_CONV, or the convolved rows of ATTN_MIXER_DELTA; the sites mixer_q,
      * mixer_k, mixer_v, mixer_z, mixer_gate, decay and beta; and what the output map reads. */
@@ -216,10 +223,21 @@ struct attn_forward {
                      classifiers one row per sequence */
     float *last_logits; /* [V] */
     struct attn_heads_memory heads;
-    struct attn_kv *kv;   /* [n_cache_layer, G]: the KV cache */
-    size_t n_cache_layer; /* the number of layers with attention; or 1, which the layers share in
-                             turn */
+    /* [n_layer]: the KV cache [G] of each layer with attention. Layers that attend to the keys of
+     * one, and, unless has_all_caches, layers of the same sizes, have one together. */
+    struct attn_kv **kv;
+    bool has_all_caches;
 };
+
+/* Makes LAYER, or ATTN_NO_LAYER, the current one: `dims` and `shape` have its sizes, or the
+ * largest. */
+void attn_forward_enter(struct attn_forward *f, int layer);
+
+/* Returns the sizes of attention of LAYER. */
+struct attn_head_shape attn_forward_shape(const struct attn_forward *f, size_t layer);
+
+/* Returns the first layer that has the KV cache of LAYER, which has attention. */
+size_t attn_forward_cache_layer(const struct attn_forward *f, size_t layer);
 
 /* The rows and heads of SITE in the current feed and layer. The heads lie side by side. */
 struct attn_site_part {

@@ -283,6 +283,54 @@ static void plan_places(struct attn_forward *f, struct attn_arena *arena)
         f->conv_input = NULL;
 }
 
+/* Plans the inputs of layers, and the rows of keys and values that later layers attend to. */
+static void plan_layers(struct attn_forward *f, struct attn_arena *arena)
+{
+    const struct attn_config *config = &f->model->config;
+    const size_t n = f->n_feed_row, width = config->d_layer_input;
+    bool is_shared[ATTN_MAX_LAYER] = {false};
+    size_t n_shared = 0;
+
+    f->layer_inputs = take_floats(arena, n, config->n_layer * width);
+    f->layer_rows = take_floats(arena, max_size(n, (size_t)f->n_worker), width);
+    if (width == 0)
+        f->layer_inputs = NULL;
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (attn_config_shares_keys(config, layer))
+            is_shared[config->layer_dims[layer].kv_layer] = true, n_shared++;
+    f->shared = attn_arena_take(arena, n_shared > 0 ? config->n_layer : 0, sizeof *f->shared);
+    for (size_t layer = 0; layer < config->n_layer && n_shared > 0; layer++) {
+        const size_t d = config->layer_dims[layer].n_kv_head * config->layer_dims[layer].d_head;
+        float *k = is_shared[layer] ? take_floats(arena, n, d) : NULL;
+        float *v = is_shared[layer] ? take_floats(arena, n, d) : NULL;
+
+        if (f->shared)
+            f->shared[layer] = (struct attn_shared_rows){k, v};
+    }
+    if (n_shared == 0)
+        f->shared = NULL;
+}
+
+/* Plans the KV cache, each head with a state of N_STATE floats. */
+static void plan_caches(struct attn_forward *f, struct attn_arena *arena, size_t n_state)
+{
+    const struct attn_config *config = &f->model->config;
+
+    f->kv = attn_arena_take(arena, config->n_layer, sizeof(struct attn_kv *));
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        const struct attn_head_shape shape = attn_forward_shape(f, layer);
+        const bool has_none = attn_config_is_mixer(config, layer);
+        const size_t first = has_none ? layer : attn_forward_cache_layer(f, layer);
+        struct attn_kv *kv = NULL;
+
+        if (first == layer && !has_none)
+            kv = attn_kv_plan(arena, &shape, attn_config_layer_dims(config, layer).n_kv_head,
+                              n_state);
+        if (f->kv)
+            f->kv[layer] = first < layer ? f->kv[first] : kv;
+    }
+}
+
 void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
@@ -307,6 +355,7 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     f->out = take_floats(arena, n, max_size(d_stream, c->d_out));
     plan_experts(f, arena);
     plan_mixer(f, arena);
+    plan_layers(f, arena);
     f->rounded = attn_arena_take(arena, max_size(n, f->dims.n_source),
                                  linear_needs(f).n_rounded * sizeof(uint16_t));
     f->vectors = take_floats(arena, 2, widest_row(f));
@@ -332,5 +381,5 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     f->weight_buffer.bytes = attn_arena_take(arena, f->weight_buffer.capacity, 1);
     plan_places(f, arena);
     plan_heads(f, arena);
-    f->kv = attn_kv_plan(arena, &f->shape, f->n_cache_layer * c->n_kv_head, n_state);
+    plan_caches(f, arena, n_state);
 }

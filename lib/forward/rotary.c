@@ -98,8 +98,10 @@ void attn_rope_find_frequencies(const struct attn_rope *rope, size_t n, float *f
         const float p = (float)power((double)(float)rope->theta, (double)t);
 
         frequencies[i] = 1.0F / p;
-        if (rope->type == ATTN_ROPE_LINEAR)
+        if (rope->type == ATTN_ROPE_LINEAR || rope->type == ATTN_ROPE_PROPORTIONAL)
             frequencies[i] /= (float)rope->factor;
+        if (rope->type == ATTN_ROPE_PROPORTIONAL && i >= rope->n_pair)
+            frequencies[i] = 0;
         if (rope->type == ATTN_ROPE_LLAMA3)
             frequencies[i] = stretch_llama3(rope, frequencies[i]);
         if (rope->type == ATTN_ROPE_YARN) {
@@ -146,13 +148,14 @@ size_t attn_rope_axis(const struct attn_rope *rope, size_t pair)
 
 bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b)
 {
-    return a->type == b->type && a->d_rotary == b->d_rotary && a->theta == b->theta &&
-           a->factor == b->factor && a->low_freq_factor == b->low_freq_factor &&
-           a->high_freq_factor == b->high_freq_factor && a->n_original == b->n_original &&
-           a->beta_fast == b->beta_fast && a->beta_slow == b->beta_slow &&
-           a->is_truncated == b->is_truncated && a->attention_factor == b->attention_factor &&
-           a->divisors == b->divisors && a->frequencies == b->frequencies &&
-           a->turns_neighbours == b->turns_neighbours && a->query_growth == b->query_growth &&
+    return a->type == b->type && a->d_rotary == b->d_rotary && a->n_pair == b->n_pair &&
+           a->theta == b->theta && a->factor == b->factor &&
+           a->low_freq_factor == b->low_freq_factor && a->high_freq_factor == b->high_freq_factor &&
+           a->n_original == b->n_original && a->beta_fast == b->beta_fast &&
+           a->beta_slow == b->beta_slow && a->is_truncated == b->is_truncated &&
+           a->attention_factor == b->attention_factor && a->divisors == b->divisors &&
+           a->frequencies == b->frequencies && a->turns_neighbours == b->turns_neighbours &&
+           a->query_growth == b->query_growth &&
            a->long_attention_factor == b->long_attention_factor &&
            memcmp(a->sections, b->sections, sizeof a->sections) == 0 &&
            a->is_interleaved == b->is_interleaved && a->is_axial == b->is_axial &&

@@ -258,13 +258,10 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .source_mask = options->source_mask,
         .n_source_mask = options->n_source_mask,
         .positions = options->positions,
-        .n_cache_layer = 1,
     };
 
     if (f.is_rewindable && !config->is_encoder)
-        f.n_cache_layer = attn_config_n_layer_of(config, false, config->n_layer);
-    if (f.n_cache_layer == 0) /* no layer has attention */
-        f.n_cache_layer = 1;
+        f.has_all_caches = true;
     f.dims.n_source = options->n_source;
     attn_attention_set_dims(session->attention, &f.dims);
     n_key = f.dims.n_position > f.dims.n_source ? f.dims.n_position : f.dims.n_source;
@@ -348,7 +345,7 @@ static enum attn_status build(struct attn_session *s, const struct attn_model *m
     f->shape.is_bf16 = attn_gemm_rounds_attention(&f->engine, f->compute);
     if (f->engine.lacks_memory)
         return attn_error_no_memory(err);
-    attn_kv_clear(f->kv, &f->shape, f->n_cache_layer * f->dims.n_kv_head);
+    attn_kv_cache_clear(f);
     return ATTN_OK;
 }
 
@@ -712,6 +709,11 @@ enum attn_status attn_session_feed_rows(struct attn_session *session,
 
     ATTN_TRY(attn_session_check_feed(session, 0, rows->n, err));
     ATTN_TRY(check_numbers(f, &given, err));
+    if (f->model->config.d_layer_input > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' reads no embeddings in place of tokens: its layers have inputs "
+                              "for each token",
+                              attn_quote_string(f->model->name).text);
     f->n_known = 0; /* ids are unknown */
     ATTN_TRY(feed_again(session, session->n_position + rows->n, err));
     begin_feed(session, rows->n, err);
@@ -774,6 +776,10 @@ enum attn_status attn_session_check_layer(const struct attn_forward *f, int laye
     if (layer < 0 || layer > n_layer)
         return attn_error_set(err, ATTN_INVALID,
                               "a feed cannot begin at layer %d, expected 0 to %d", layer, n_layer);
+    if (f->model->config.d_layer_input > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a feed of '%s' begins at the embeddings: its layers read the tokens",
+                              attn_quote_string(f->model->name).text);
     for (int i = 0; i < n_layer; i++)
         if (f->attention[i].dropout > 0)
             return attn_error_set(err, ATTN_INVALID,

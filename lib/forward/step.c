@@ -67,6 +67,22 @@ static void clip_product(struct attn_forward *f, const struct attn_pending_visit
         clip(f, visit->data, part.n_row * part.n_head * part.width);
 }
 
+/* Normalizes each head of v after a map computed it, without weights. */
+static void normalize_values(struct attn_forward *f, const struct attn_pending_visit *visit)
+{
+    const struct attn_site_part part = attn_forward_part(f, visit->site);
+
+    if (visit->site != ATTN_SITE_V || !f->model->config.has_value_norm || attn_forward_is_over(f))
+        return;
+    for (size_t i = 0; i < part.width; i++)
+        f->vectors[i] = 1;
+    for (size_t i = 0; i < part.n_row * part.n_head; i++) {
+        float *v = visit->data + i * part.width;
+
+        f->engine.kernels->rms_norm(v, f->vectors, part.width, f->model->config.norm_eps, v);
+    }
+}
+
 void attn_step_finish(struct attn_forward *f)
 {
     run_maps(f);
@@ -76,6 +92,7 @@ void attn_step_finish(struct attn_forward *f)
         const bool is_product = visit->site != ATTN_SITE_MLP_POST;
 
         clip_product(f, visit);
+        normalize_values(f, visit);
         (is_product ? visit_finite : attn_visit)(f, visit->site, visit->data);
     }
     f->pending.n_visit = 0;
@@ -182,6 +199,17 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
         f->pending.maps[f->pending.n_map++] = map;
     }
     f->pending.visits[f->pending.n_visit++] = (struct attn_pending_visit){site, y};
+}
+
+void attn_keys_as_values_step(struct attn_forward *f, const float *k, float *v)
+{
+    const struct attn_site_part part = attn_forward_part(f, ATTN_SITE_V);
+
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    memcpy(v, k, part.n_row * part.n_head * part.width * sizeof *v);
+    f->pending.visits[f->pending.n_visit++] = (struct attn_pending_visit){ATTN_SITE_V, v};
 }
 
 /* --- Work on rows ----------------------------------------------------------------------------- */

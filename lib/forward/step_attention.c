@@ -84,8 +84,7 @@ static struct attn_heads heads_of(struct attention_step *step)
         .n_head = dims->n_head,
         .n_kv_head = dims->n_kv_head,
         .q_step = dims->d_head,
-        .kv = &f->kv[attn_config_n_layer_of(&f->model->config, false, (size_t)layer) %
-                     f->n_cache_layer * dims->n_kv_head],
+        .kv = f->kv[layer],
         .z_step = dims->d_value,
         .takes_rows = selection && attn_selection_takes_rows(selection),
     };
@@ -114,7 +113,7 @@ static void append_head(void *context, size_t g, int worker)
         attn_rows_normalize(appending->k + g * d_head, rows.ldk, rows.n, d_head);
     attn_heads_append_kv(heads, g, worker, &rows);
     /* If layers and sequences share one cache, old rows beyond the new ones are erased. */
-    if (f->n_cache_layer == 1 && rows.first + rows.n < f->n_cached)
+    if (!f->has_all_caches && rows.first + rows.n < f->n_cached)
         attn_kv_erase(&heads->kv[g], &f->shape, rows.first + rows.n, f->n_cached);
 }
 
@@ -140,15 +139,36 @@ static void append_rows(const struct attention_step *step, float *k, const float
         attn_pool_run(is_shared ? f->feed.pool : NULL, n_kv_head, append_head, &appending);
 }
 
+/* Whether LAYER has a cache that no earlier layer has. */
+static bool has_own_cache(const struct attn_forward *f, size_t layer)
+{
+    return f->kv[layer] && attn_forward_cache_layer(f, layer) == layer;
+}
+
+void attn_kv_cache_clear(struct attn_forward *f)
+{
+    for (size_t layer = 0; layer < f->dims.n_layer; layer++) {
+        const struct attn_head_shape shape = attn_forward_shape(f, layer);
+
+        if (has_own_cache(f, layer))
+            attn_kv_clear(f->kv[layer], &shape,
+                          attn_config_layer_dims(&f->model->config, layer).n_kv_head);
+    }
+}
+
 void attn_kv_cache_truncate(struct attn_forward *f, size_t n)
 {
-    const size_t n_kv_head = f->dims.n_kv_head;
+    for (size_t layer = 0; layer < f->dims.n_layer && n < f->n_cached; layer++) {
+        const struct attn_layer_dims own = attn_config_layer_dims(&f->model->config, layer);
+        const struct attn_head_shape shape = attn_forward_shape(f, layer);
 
-    for (size_t i = 0; i < f->n_cache_layer * n_kv_head; i++)
-        if (n < f->n_cached && (n == 0 || !f->model->config.is_cross[i / n_kv_head])) {
-            attn_kv_erase(&f->kv[i], &f->shape, n, f->n_cached);
-            f->kv[i].n_summed = 0;
+        if (!has_own_cache(f, layer) || (n > 0 && f->model->config.is_cross[layer]))
+            continue;
+        for (size_t g = 0; g < own.n_kv_head; g++) {
+            attn_kv_erase(&f->kv[layer][g], &shape, n, f->n_cached);
+            f->kv[layer][g].n_summed = 0;
         }
+    }
     f->n_cached = n == 0 || n > f->n_source ? n : f->n_source;
 }
 

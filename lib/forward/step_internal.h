@@ -80,6 +80,17 @@ void attn_solu_row(const struct attn_forward *f, const float *x, size_t n, float
  * f->mixer.out, for the rows in f->normed (mixer.c). */
 void attn_mixer_step(struct attn_forward *f, const struct attn_block_weights *w);
 
+/* Makes the inputs that all layers have for the tokens of the feed, from the embeddings in resid.
+ * Does nothing if layers have none (layer_inputs.c). */
+void attn_layer_inputs_make(struct attn_forward *f);
+
+/* Computes RESID_POST from the sum with the MLP, and the sites between, of a layer whose config
+ * says that something follows it (attn_config_ends_late). */
+void attn_layer_end_step(struct attn_forward *f, const struct attn_block_weights *w);
+
+/* Computes V of a layer whose values are its keys K, before their norm. */
+void attn_keys_as_values_step(struct attn_forward *f, const float *k, float *v);
+
 /* Multiplies z [n_row, H, Ev] by the sigmoid of the gate of attention, f->gate. */
 void attn_gate_heads_step(struct attn_forward *f, float *z);
 
@@ -140,6 +151,9 @@ void attn_places_emit(struct attn_forward *f, const struct attn_layer_feed *feed
  * the output of the layer, and normalizes the sum, if the model has that. */
 void attn_convolution_keep(struct attn_forward *f);
 void attn_convolution_step(struct attn_forward *f);
+
+/* Clears the whole KV cache. */
+void attn_kv_cache_clear(struct attn_forward *f);
 
 /* Removes all but the first N rows of the sequence from the KV cache. Rows of a source stay unless
  * N is 0. */

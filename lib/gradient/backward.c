@@ -25,12 +25,12 @@ enum { TURNED_FROM_RUNS = 8 }; /* number of runs from which a transposed copy of
 /* Checks that a backward pass goes through all parts of MODEL. */
 static enum attn_status check_parts(const struct attn_model *model, struct attn_error *err)
 {
-    if (!model->config.mixer && !model->config.has_attn_gate)
+    if (!attn_config_unread_layers(&model->config))
         return ATTN_OK;
-    return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                       "there are no gradients of '%s' yet: no backward pass goes through %s",
-                       attn_quote_string(model->name).text,
-                       model->config.mixer ? "layers without attention" : "gates of attention");
+    return attn_refuse(
+        err, ATTN_STAGE_OPTIONS,
+        "there are no gradients of '%s' yet: no backward pass goes through layers %s",
+        attn_quote_string(model->name).text, attn_config_unread_layers(&model->config));
 }
 
 static enum attn_status check_layer(const struct attn_attention *attention, size_t layer,

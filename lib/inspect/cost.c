@@ -66,6 +66,9 @@ static struct inventory take_inventory(const struct attn_model *model, size_t n_
     count_tensor(&found.positions, &weights->positions);
     count_tensor(&found.positions, &weights->source_positions);
     count_tensor(&found.embedding, &weights->types);
+    count_tensor(&found.embedding, &weights->layer_inputs);
+    count_linear(&found.embedding, &weights->layer_map);
+    count_norm(&found.norms, &weights->ln_layer_input);
     count_linear(&found.embedding, &weights->embed_map);
     count_linear(&found.embedding, &weights->patches);
     count_linear(&found.embedding, &weights->sound[0]);
@@ -191,7 +194,9 @@ static void add_layer(const struct attn_model *model, const struct attn_location
     const struct attn_config *c = &model->config;
     const struct attn_block_weights *block = attn_block_at(&model->weights, at);
     const struct attn_attention *attention = &c->attention[attn_location_index(at)];
-    const uint64_t n = cost->n_position, d_qk = c->n_head * c->d_head, d_z = c->n_head * c->d_value;
+    const struct attn_dims all = attn_config_dims(c, 1), dims = attn_location_dims(&all, at);
+    const uint64_t n = cost->n_position, d_qk = c->n_head * dims.d_head,
+                   d_z = c->n_head * dims.d_value;
     uint64_t n_pair, width = n; /* number of pairs of a query and a key in one head */
 
     for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
@@ -227,16 +232,22 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
     const bool is_pooled = c->pooling != ATTN_POOLING_NONE;
     const struct attn_dims dims = attn_config_dims(c, 1);
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
-    uint64_t n_cached = 0, one;
+    uint64_t one;
 
     while (attn_dims_next_layer(&dims, &at)) {
         const bool is_cross = attn_location_is_cross(&dims, &at);
         const uint64_t n_key = is_cross ? cost->n_source : n;
 
         add_layer(model, &at, n_key, is_cross, cost);
-        if (attn_config_is_mixer(c, attn_location_index(&at)))
-            continue; /* without keys and values */
-        n_cached = attn_saturated_add(n_cached, n_key);
+        if (attn_config_is_mixer(c, attn_location_index(&at)) ||
+            attn_config_shares_keys(c, attn_location_index(&at)))
+            continue; /* without keys and values of their own */
+        const struct attn_dims own = attn_location_dims(&dims, &at);
+
+        one = attn_saturated_mul(n_key, (own.d_head + own.d_value) * sizeof(float));
+        add_product(&cost->keys_values, one, own.n_kv_head);
+        add_product(&cost->keys_values_plain, one, own.n_head);
+        add_product(&cost->keys_values_multi_query, one, 1);
     }
     if (c->output != ATTN_OUTPUT_NONE)
         add_product(&cost->output, is_pooled ? 1 : n,
@@ -262,16 +273,15 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
                     attn_saturated_mul(weights->connector_merge.weight.n_row,
                                        weights->connector_merge.weight.n_col));
     }
+    if (weights->layer_map.weight.data)
+        add_product(&cost->projections, n,
+                    attn_saturated_mul(weights->layer_map.weight.n_col, c->d_model));
     if (weights->embed_map.weight.data)
         add_product(&cost->projections, n, attn_saturated_mul(d, c->d_model));
     if (weights->head.weight.data)
         add_product(&cost->output, is_pooled ? 1 : n,
                     attn_saturated_mul(weights->head.weight.n_col, c->d_model));
     add_product(&cost->output, c->d_model, c->d_projected);
-    one = attn_saturated_mul(n_cached, (c->d_head + c->d_value) * sizeof(float));
-    cost->keys_values = attn_saturated_mul(one, c->n_kv_head);
-    cost->keys_values_plain = attn_saturated_mul(one, c->n_head);
-    cost->keys_values_multi_query = one;
 }
 
 /* Adds the work of the encoder of MODEL, which reads the source once. Call before find_work of the
@@ -304,7 +314,9 @@ static void find_sites(const struct attn_selection *selection, struct attn_cost 
                (!is_in_layer || attn_dims_next_layer(dims, &at))) {
             size_t shape[3];
             const int rank = attn_selection_shape(selection, &at, shape);
-            uint64_t size = dims->mixer && attn_location_is_lacking(dims, &at) ? 0 : sizeof(float);
+            uint64_t size = (dims->mixer || dims->layers) && attn_location_is_lacking(dims, &at)
+                                ? 0
+                                : sizeof(float);
 
             for (int k = 0; k < rank; k++)
                 size = attn_saturated_mul(size, shape[k]);

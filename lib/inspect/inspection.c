@@ -627,7 +627,7 @@ static enum attn_status find_sites(struct filling *to, const struct attn_selecti
         if (!attn_sites_have(dims->sites, site))
             continue;
         for (; is_in_layer && attn_dims_next_layer(dims, &at); n_layer++) {
-            if (dims->mixer && attn_location_is_lacking(dims, &at)) {
+            if ((dims->mixer || dims->layers) && attn_location_is_lacking(dims, &at)) {
                 n_layer--;
                 continue;
             }

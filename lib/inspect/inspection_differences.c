@@ -123,6 +123,7 @@ static void add_by_layer(struct difference_list *list, const char *part, describ
 static void describe_rope(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
 {
     const struct attn_rope *rope = &config->rope[layer];
+    const struct attn_layer_dims own = attn_config_layer_dims(config, layer);
     size_t used = 0;
 
     words[0] = '\0';
@@ -133,8 +134,8 @@ static void describe_rope(const struct attn_config *config, size_t layer, char w
         return;
     }
     say("rotary%s, theta %.15g", rope->turns_neighbours ? ": neighbours" : "", rope->theta);
-    if (rope->d_rotary < config->d_head)
-        say(", of the first %zu of %zu components of a head", rope->d_rotary, config->d_head);
+    if (rope->d_rotary < own.d_head)
+        say(", of the first %zu of %zu components of a head", rope->d_rotary, own.d_head);
     if (rope->is_centred)
         say(", by row and column of the centre of a patch");
     else if (rope->is_axial || rope->is_alternating)
@@ -145,6 +146,11 @@ static void describe_rope(const struct attn_config *config, size_t layer, char w
     switch (rope->type) {
     case ATTN_ROPE_DEFAULT:
         break;
+    case ATTN_ROPE_PROPORTIONAL:
+        say(", of %zu of %zu pairs of a head", rope->n_pair, rope->d_rotary / 2);
+        if (rope->factor == 1)
+            break;
+        /* fall through */
     case ATTN_ROPE_LINEAR:
         say(", positions / %.15g", rope->factor);
         break;
@@ -320,6 +326,21 @@ static void add_norms(struct difference_list *list)
         "norms", "none at the end");
 }
 
+/* Describes the heads of LAYER, whose sizes differ from those of others. */
+static void describe_heads(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
+{
+    const struct attn_layer_dims own = attn_config_layer_dims(config, layer);
+    size_t used = 0;
+
+    words[0] = '\0';
+    say("%zu of width %zu", config->n_head, own.d_head);
+    if (own.kv_layer != layer)
+        say(", which attend to the keys and values of layer %zu", own.kv_layer);
+    else
+        say(", %zu key/value head%s%s", own.n_kv_head, own.n_kv_head == 1 ? "" : "s",
+            attn_config_has_keys_as_values(config, layer) ? ", values are the keys" : "");
+}
+
 static void add_heads(struct difference_list *list)
 {
     static const char *const norms[] = {
@@ -330,10 +351,12 @@ static void add_heads(struct difference_list *list)
     const struct attn_config *config = list->config;
 
     add(list, !config->has_projections, "heads", "q, k and v are the input of the block itself");
-    add(list, config->n_kv_head < config->n_head, "heads",
+    if (config->layer_dims)
+        add_by_layer(list, "heads", describe_heads);
+    add(list, !config->layer_dims && config->n_kv_head < config->n_head, "heads",
         "%zu key/value head%s, each for %zu query heads", config->n_kv_head,
         config->n_kv_head == 1 ? "" : "s", config->n_head / config->n_kv_head);
-    add(list, config->n_head * config->d_head != config->d_model, "heads",
+    add(list, !config->layer_dims && config->n_head * config->d_head != config->d_model, "heads",
         "%zu of width %zu, together %zu, where d_model is %zu", config->n_head, config->d_head,
         config->n_head * config->d_head, config->d_model);
     add(list, config->qk_norm != ATTN_QK_NORM_NONE, "q and k", "%s%s", norms[config->qk_norm],
@@ -504,6 +527,10 @@ static void add_mixers(struct difference_list *list)
     const size_t n_layer = attn_config_n_layer_of(config, true, config->n_layer);
 
     add(list, config->has_attn_gate, "attention", "multiplied by the sigmoid of a gate");
+    add(list, config->has_value_norm, "values", "normalized, each head by itself, without weights");
+    add(list, config->d_layer_input > 0, "layers",
+        "each adds %zu numbers of its own of each token, through a gate", config->d_layer_input);
+    add(list, config->has_layer_scalar, "layers", "each multiplies its output by a number");
     if (!config->mixer)
         return;
     add_by_layer(list, "mixer", describe_mixer);

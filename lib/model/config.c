@@ -276,6 +276,7 @@ static struct attn_site_set find_lacking(const struct attn_config *config)
         {has_mixer && !is_conv,
          ATTN_SITES(ATTN_SITE_MIXING, ATTN_SITE_MIXER_GATE, ATTN_SITE_DECAY, ATTN_SITE_BETA)},
         {config->has_attn_gate, ATTN_SITES(ATTN_SITE_GATE)},
+        {config->d_layer_input > 0, ATTN_SITES(ATTN_SITE_LAYER_INPUT, ATTN_SITE_LAYER_OUT)},
         {config->places.has_c2p, ATTN_SITES(ATTN_SITE_C2P)},
         {config->places.has_p2c, ATTN_SITES(ATTN_SITE_P2C)},
         {config->places.n_conv > 0, ATTN_SITES(ATTN_SITE_CONV_OUT)},
@@ -329,6 +330,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .n_expert_used = config->n_expert_used,
         .sites = attn_sites_without(attn_sites_all(), find_lacking(config)),
         .mixer = config->mixer,
+        .layers = config->layer_dims,
         .picture.n = config->vision.d_feature > 0, /* a tower; a run sets the rest */
     };
 }
@@ -481,11 +483,12 @@ enum attn_status attn_config_check(const struct attn_json *json, const struct at
                                   "'%s' asks for rotary positions of a source, which this version "
                                   "does not have",
                                   attn_config_quote(json).text);
-        if (d_rotary % 2 != 0 || d_rotary > config->d_head)
+        const size_t d_head = attn_config_layer_dims(config, layer).d_head;
+        if (d_rotary % 2 != 0 || d_rotary > d_head)
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' turns %zu of the %zu components of a head, expected an "
                                   "even number of them",
-                                  attn_config_quote(json).text, d_rotary, config->d_head);
+                                  attn_config_quote(json).text, d_rotary, d_head);
     }
     /* The output of attention may differ from d_model only if the model has no other parts. */
     for (size_t i = 0; i < sizeof hindrances / sizeof *hindrances; i++)
@@ -605,6 +608,7 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
     attn_free(layers->xielu);
     attn_free(layers->mixer);
     attn_free(layers->is_mixer);
+    attn_free(layers->dims);
     attn_free((void *)layers->labels);
     attn_free(layers->label_text);
     *layers = (struct attn_config_layers){0};

@@ -137,6 +137,15 @@ struct attn_config {
     bool has_mlp_norm;              /* mlp_post is normalized, by a LayerNorm with weights [F] */
     bool has_shared_gate;           /* the shared expert is multiplied by a gate for each token */
     const struct attn_mixer_dims *mixer; /* layers without attention; NULL: there are none */
+    /* [n_layer] sizes of layers that differ; n_kv_head, d_head, d_value and d_mlp are then the
+     * largest. NULL: all are alike. */
+    const struct attn_layer_dims *layer_dims;
+    size_t d_layer_input;     /* each layer has an input of this width for each token; 0: none */
+    size_t n_layer_token;     /* rows of the table of these inputs */
+    int32_t part_ids[3];      /* tokens of pictures and sound that a text may not have; 0: none */
+    bool has_value_norm;      /* each head of v is normalized, without weights */
+    bool has_keys_as_values;  /* v is k before its norm, in layers without a window */
+    bool has_layer_scalar;    /* resid_post is multiplied by a number for each layer */
     bool has_attn_gate;       /* z is multiplied by the sigmoid of a gate before the output map */
     bool has_mixer_bias;      /* their maps have biases */
     bool has_mixer_conv_bias; /* their convolution has a bias */

@@ -41,6 +41,7 @@ struct attn_config_layers {
     struct attn_xielu *xielu;      /* owns; [n_layer], or NULL */
     struct attn_mixer_dims *mixer; /* owns; or NULL */
     bool *is_mixer;                /* owns; [n_layer], or NULL */
+    struct attn_layer_dims *dims;  /* owns; [n_layer], or NULL */
     const char **labels;           /* owns; [n_vocab] labels of a classifier, or NULL */
     char *label_text;              /* owns; the text that they point to */
 };
@@ -126,6 +127,43 @@ enum attn_status attn_config_set_mixers(struct attn_config *config,
                                         struct attn_config_layers *layers,
                                         const struct attn_mixer_dims *dims, const bool *is_mixer,
                                         struct attn_error *err);
+
+/* Returns the sizes of LAYER. */
+static inline struct attn_layer_dims attn_config_layer_dims(const struct attn_config *config,
+                                                            size_t layer)
+{
+    return config->layer_dims ? config->layer_dims[layer]
+                              : (struct attn_layer_dims){config->n_kv_head, config->d_head,
+                                                         config->d_mlp, layer, 0};
+}
+
+/* Whether LAYER attends to the keys and values of an earlier one. */
+static inline bool attn_config_shares_keys(const struct attn_config *config, size_t layer)
+{
+    return config->layer_dims && config->layer_dims[layer].kv_layer != layer;
+}
+
+/* Whether the values of LAYER are its keys. */
+static inline bool attn_config_has_keys_as_values(const struct attn_config *config, size_t layer)
+{
+    return config->has_keys_as_values && config->attention[layer].kind == ATTN_ATTENTION_FULL;
+}
+
+/* Returns what layers of CONFIG have that many parts of the library do not read yet, as "without
+ * attention"; NULL if nothing. */
+static inline const char *attn_config_unread_layers(const struct attn_config *config)
+{
+    return config->mixer           ? "without attention"
+           : config->has_attn_gate ? "with gates"
+           : config->layer_dims    ? "of unequal sizes"
+                                   : NULL;
+}
+
+/* Whether something that a layer computes comes after the sum with its MLP. */
+static inline bool attn_config_ends_late(const struct attn_config *config)
+{
+    return config->d_layer_input > 0 || config->has_layer_scalar;
+}
 
 /* Whether LAYER mixes tokens without attention. */
 static inline bool attn_config_is_mixer(const struct attn_config *config, size_t layer)
@@ -297,6 +335,8 @@ struct attn_rope_keys {
     const struct attn_rope *without_object; /* the defaults, except for the width, if the file has
                                                no object; NULL: type "default". If its theta is 0,
                                                theta is read as usual */
+    double share_without_object; /* of proportional positions, in place of default_partial; 0: no
+                                    other one */
 };
 
 /* Which layers have a window. */
@@ -382,6 +422,7 @@ struct attn_config_form {
     const char *width_key;    /* the key of d_head, whatever the flags above are; or NULL */
     bool gelu_is_tanh;        /* "gelu" means the form with tanh */
     bool may_look_both_ways;  /* `use_bidirectional_attention` is read */
+    bool replaces_parts;      /* ids of pictures and sound stand for others in a text */
     bool sees_prompt;         /* the same key is passed over (struct attn_decoder_part) */
     bool has_xielu;           /* the activation may be "xielu" */
     bool null_width_is_usual; /* head_dim null means d_model / n_head, absent it is the default */

@@ -26,6 +26,7 @@ struct rope_source {
     /* The objects are members of an object with one member for each type of layer. */
     bool is_nested;
     const struct attn_config *config;
+    size_t d_head;                     /* of the layers */
     struct attn_config_layers *layers; /* owns the lists of factors */
 };
 
@@ -105,7 +106,8 @@ static enum attn_status read_type(const struct rope_source *source, enum attn_ro
                               key, attn_config_quote(source->json).text,
                               attn_quote_string(name).text, source->config->model_type);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i], name) == 0) {
+        if (strcmp(words[i], name) == 0 &&
+            (i != ATTN_ROPE_PROPORTIONAL || source->keys->share_without_object > 0)) {
             *type = (enum attn_rope_type)i;
             return ATTN_OK;
         }
@@ -129,24 +131,32 @@ static enum attn_status read_width(const struct rope_source *source, struct attn
     const char *const keys[] = {"partial_rotary_factor", source->keys->partial};
     double share = source->keys->default_partial;
 
+    if (!attn_config_find_given(attn_json_root(source->json), "rope_parameters") &&
+        source->keys->share_without_object > 0)
+        share = source->keys->share_without_object;
     ATTN_TRY(get_within(source, keys, -1, 1, &share, err));
+    if (rope->type == ATTN_ROPE_PROPORTIONAL) {
+        rope->d_rotary = source->d_head;
+        rope->n_pair = (size_t)(share * (double)source->d_head / 2);
+        return ATTN_OK;
+    }
     if (source->keys->default_partial == 1 && !source->keys->takes_share && share != 1)
         return attn_json_refuse(source->json, err, ATTN_UNSUPPORTED, keys[0],
                                 "is %.15g, model_type '%s' turns whole heads", share,
                                 source->config->model_type);
-    rope->d_rotary = (size_t)((double)source->config->d_head * share);
+    rope->d_rotary = (size_t)((double)source->d_head * share);
     if (source->keys->count) {
         rope->d_rotary = is_null(attn_json_root(source->json), source->keys->count)
                              ? 0
                              : source->keys->default_count;
         ATTN_TRY(attn_config_get_width(source->json, source->keys->count, &rope->d_rotary, err));
     }
-    if (rope->d_rotary > 0 && rope->d_rotary % 2 == 0 && rope->d_rotary <= source->config->d_head)
+    if (rope->d_rotary > 0 && rope->d_rotary % 2 == 0 && rope->d_rotary <= source->d_head)
         return ATTN_OK;
     return attn_error_set(
         err, ATTN_FORMAT,
         "rotary positions in '%s' turn %zu of %zu components of a head, expected an even number",
-        attn_config_quote(source->json).text, rope->d_rotary, source->config->d_head);
+        attn_config_quote(source->json).text, rope->d_rotary, source->d_head);
 }
 
 /* Reads the context length of the training, by default USUAL. Trap: if all layers are alike, the
@@ -331,6 +341,9 @@ static enum attn_status read_scaling(const struct rope_source *source, struct at
         return (source->keys->has_mscales ? read_mscales : read_longrope)(source, rope, err);
     case ATTN_ROPE_LINEAR:
         return get_positive(source, "factor", &rope->factor, err);
+    case ATTN_ROPE_PROPORTIONAL:
+        rope->factor = 1;
+        return get_positive(source, "factor", &rope->factor, err);
     case ATTN_ROPE_DYNAMIC:
         return read_dynamic(source, rope, err);
     case ATTN_ROPE_LLAMA3:
@@ -405,11 +418,15 @@ enum attn_status attn_config_read_rope(ATTN_CONFIG_ARGS)
                                .keys = &form->rope,
                                .is_nested = is_nested,
                                .config = config,
+                               .d_head = config->d_head,
                                .layers = layers};
     struct rope_source sliding = full;
     struct attn_rope ropes[2] = {{0}};
 
     sliding.keys = &form->rope_of_windows;
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        (layers->attention[layer].kind == ATTN_ATTENTION_WINDOW ? &sliding : &full)->d_head =
+            attn_config_layer_dims(config, layer).d_head;
     config->positions = ATTN_POSITIONS_ROTARY;
     ATTN_TRY(attn_config_find_object(json, root, "rope_parameters", &parameters, err));
     ATTN_TRY(is_nested ? attn_config_find_object(json, root, "rope_scaling", &full.objects[0], err)

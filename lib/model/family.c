@@ -139,6 +139,7 @@ const char *const attn_family_config_keys[] = {"alignment_heads",
                                                "mlp_only_layers",
                                                "no_rope_layers",
                                                "patch_size",
+                                               "per_layer_config",
                                                "pos_att_type",
                                                "pruned_heads",
                                                "quantization_config",
@@ -162,6 +163,7 @@ static const struct attn_decoder_part text_parts[] = {
     {"llava_onevision", "qwen2", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
     {"ovis2", "qwen2", "pictures are", false, false, ATTN_TIES, NULL},
     {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false, false, ATTN_TIES_NOT, NULL},
+    {"gemma4", "gemma4_text", "pictures and sound are", false, true, ATTN_TIES, NULL},
     {"qwen3_5", "qwen3_5_text", "pictures are", false, false, ATTN_TIES_AS_TEXT, NULL},
     {"aya_vision", "cohere2", "pictures are", false, false, ATTN_TIES, NULL},
     {"cohere2_vision", "cohere2", "pictures are", false, false, ATTN_TIES, NULL},
@@ -242,7 +244,7 @@ static const struct refused_type {
      "its keys are not those of transformers: take the files whose name ends in -hf", "internvl"},
     {"florence2", "it reads pictures and text, with BART inside", "bart"},
     {"gemma3n gemma3n_text", "four streams (AltUp)", "gemma3_text"},
-    {"gemma4 gemma4_text gemma4_unified", "its layers have embeddings of their own, and share keys",
+    {"gemma4_unified gemma4_assistant", "its layers have embeddings of their own, and share keys",
      "gemma3_text"},
     {"lfm2_vl lfm3_vl", "it reads pictures and text, and has layers without attention maps",
      "lfm2"},
@@ -409,6 +411,15 @@ const struct attn_decoder_part *attn_family_find_part(const char *model_type)
     return part;
 }
 
+/* Reads the ids that stand for pictures and sound. */
+static void read_part_ids(const struct attn_json *json, struct attn_config *config)
+{
+    static const char *const keys[] = {"image_token_id", "audio_token_id", "video_token_id"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        config->part_ids[i] = (int32_t)find_number(json, keys[i], (int64_t)config->n_token - 1, 0);
+}
+
 /* Reads the config of the decoder of a text PART. Its keys are in an object, or, in files of
  * Qwen2-VL of transformers 4, at the top. Of the top, only the tokens that end a text count, and
  * whether the output is tied. */
@@ -446,6 +457,8 @@ static enum attn_status read_part(struct attn_json *json, const struct attn_deco
     attn_json_enter(json, NULL);
     ATTN_TRY(status);
     attn_family_read_end_ids(json, config);
+    if (read.form.replaces_parts)
+        read_part_ids(json, config);
     ATTN_TRY(attn_json_get_bool(json, root, "tie_word_embeddings", &is_tied, err));
     if (config->output == ATTN_OUTPUT_TIED && part->ties == ATTN_TIES_AS_TEXT)
         is_tied = true;

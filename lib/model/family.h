@@ -45,11 +45,15 @@ struct attn_tensor_files;
     X(NORM, NONE, PART, is_pre && !is_bare) /* before attention, or the single one of a block */   \
     X(POST_NORM, NONE, PART, is_post)       /* after attention */                                  \
     X(PROJECTIONS, QKV, PART, has_attention && config->has_projections)                            \
+    X(KEYS, QKV, PART, has_attention && !shares_keys)                                              \
+    X(VALUES, QKV, PART, has_values)                                                               \
+    X(VALUE_BIAS, QKV, BIAS, has_values && config->has_qkv_bias)                                   \
     X(PROJECTIONS_APART, QKV, FOUND,                                                               \
       has_attention && config->has_projections) /* instead of a later joined tensor */             \
     X(QKV_BIAS, QKV, BIAS, has_attention && config->has_qkv_bias)                                  \
-    X(KEY_BIAS, QKV, BIAS, has_attention && config->has_key_bias)                                  \
+    X(KEY_BIAS, QKV, BIAS, has_attention && config->has_key_bias && !shares_keys)                  \
     X(QK_NORM, NONE, PART, has_attention && config->qk_norm != ATTN_QK_NORM_NONE)                  \
+    X(KEY_NORM, NONE, PART, has_attention && !shares_keys)                                         \
     X(OUT_PROJ, W_O, PART, has_attention && config->has_out_proj)                                  \
     X(OUT_BIAS, W_O, BIAS, has_attention && config->has_out_bias)                                  \
     X(MIXER, QKV, PART, is_mixer) /* of a layer without attention */                               \
@@ -75,6 +79,8 @@ struct attn_tensor_files;
     X(MLP_APART, MLP, FOUND, has_gate) /* instead of a later tensor of the gate and mlp_in */      \
     X(MLP_PLAIN, MLP, PART, has_plain) /* a plain MLP with other names than the gated one */       \
     X(MLP_PLAIN_BIAS, MLP, PART, has_plain && config->has_mlp_bias)                                \
+    X(LAYER_INPUT, MLP, PART, config->d_layer_input > 0) /* of Gemma 4 */                          \
+    X(LAYER_SCALAR, NONE, PART, config->has_layer_scalar)                                          \
     X(XIELU, NONE, PART, has_mlp && config->xielu)                                                 \
     X(MLP_INNER_NORM, NONE, PART, config->has_mlp_norm)                                            \
     X(LAYER_SCALE, NONE, PART, config->has_layer_scale)                                            \
@@ -163,7 +169,8 @@ enum attn_weight_kind {
  * labels, L the width that their matrix reads. For mixtures: n n_expert, f d_expert, j = 2f, s
  * d_shared_expert, t = 2s. c is the heads of all layers, e is E / 2, and 1 is one. For layers
  * without attention: q the rows of mixer_in, a the channels of the convolution, d its taps, g Hm, v
- * dv, l Hm*dv, u 2*Hm, p q + l and i p + g, which are others than those above; and r is 2*H*U. */
+ * dv, l Hm*dv, u 2*Hm, p q + l and i p + g, which are others than those above; and r is 2*H*U.
+ * x is the width of the inputs of layers, ! those of all, % the tokens that have some. */
 struct attn_weight_rule {
     /* Without the prefix; alternative spellings, of older files, follow after |. */
     const char *name;
@@ -245,7 +252,7 @@ struct attn_family {
 #define ATTN_FAMILY_MAP(X) \
     X(gpt2) X(nanogpt) X(gpt_neo) X(gpt_neox) \
     X(llama) X(mistral) X(qwen2) X(qwen3) X(olmo2) X(olmo3) X(olmo) X(gemma) X(gemma2) \
-    X(gemma3_text) X(phi) X(phi3) X(ministral) X(smollm3) X(granite) X(stablelm) X(starcoder2) \
+    X(gemma3_text) X(gemma4_text) X(phi) X(phi3) X(ministral) X(smollm3) X(granite) X(stablelm) X(starcoder2) \
     X(cohere) X(cohere2) X(glm) X(glm4) X(helium) X(exaone4) \
     X(ministral3) X(ernie4_5) X(hunyuan_v1_dense) X(arcee) X(apertus) X(nemotron) X(seed_oss) \
     X(internlm3) X(xglm) X(opt) X(gptj) X(codegen) \

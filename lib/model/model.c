@@ -788,6 +788,16 @@ const char *attn_model_name(const struct attn_model *model)
     return model ? model->name : NULL;
 }
 
+/* Whether ID stands for something that is no text. */
+static bool is_of_part(const struct attn_config *config, int32_t id)
+{
+    bool is_found = false;
+
+    for (size_t i = 0; i < sizeof config->part_ids / sizeof *config->part_ids; i++)
+        is_found = is_found || (id > 0 && id == config->part_ids[i]);
+    return is_found;
+}
+
 enum attn_status attn_model_check_ids(const struct attn_model *model, const int32_t *ids, size_t n,
                                       size_t first, struct attn_error *err)
 {
@@ -801,6 +811,11 @@ enum attn_status attn_model_check_ids(const struct attn_model *model, const int3
             return attn_error_set(err, ATTN_INVALID,
                                   "token id %d at position %zu is out of range, expected 0 to %zu",
                                   ids[i], first + i, n_token - 1);
+        else if (is_of_part(&model->config, ids[i]))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "token id %d at position %zu stands for a picture or a sound, "
+                                  "which is not read",
+                                  ids[i], first + i);
     return ATTN_OK;
 }
 

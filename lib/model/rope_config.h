@@ -11,9 +11,10 @@
     X(DEFAULT, 0, "default")                                                                       \
     X(LINEAR, 1, "linear")                                                                         \
     X(LLAMA3, 2, "llama3")                                                                         \
-    X(YARN, 3, "yarn")         /* Peng et al. 2309.00071 */                                        \
-    X(DYNAMIC, 4, "dynamic")   /* equal to "default" up to n_ctx positions */                      \
-    X(LONGROPE, 5, "longrope") /* Ding et al. 2402.13753 */
+    X(YARN, 3, "yarn")                 /* Peng et al. 2309.00071 */                                \
+    X(DYNAMIC, 4, "dynamic")           /* equal to "default" up to n_ctx positions */              \
+    X(LONGROPE, 5, "longrope")         /* Ding et al. 2402.13753 */                                \
+    X(PROPORTIONAL, 6, "proportional") /* the pairs from n_pair on stand still */
 
 enum attn_rope_type {
 #define ATTN_ROPE_ENUM(id, number, word) ATTN_ROPE_##id = (number),
@@ -29,12 +30,13 @@ struct attn_rope {
     size_t d_rotary; /* R: number of components of a head that are rotated, the first ones; even. 0:
                         the layer has no rotary positions */
     double theta;    /* above 0 */
-    double factor;   /* for linear, llama3 and yarn; above 0 */
+    double factor;   /* for linear, llama3, yarn and proportional; above 0 */
     double low_freq_factor;  /* for llama3 */
     double high_freq_factor; /* for llama3; above low_freq_factor */
     double n_original;       /* for llama3, yarn and longrope: original_max_position_embeddings */
     double beta_fast, beta_slow; /* for yarn */
     bool is_truncated;           /* for yarn: its bounds are rounded to whole components */
+    size_t n_pair;               /* for proportional */
     bool turns_neighbours;       /* component 2i is rotated with 2i + 1 */
     double attention_factor;     /* for yarn and longrope: factor of cosines and sines */
     const float *divisors;       /* [R/2] frequencies are divided by these; NULL: by 1 */

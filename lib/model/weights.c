@@ -124,8 +124,10 @@ static size_t mixer_dimension(char letter, const struct attn_mixer_dims *mixer)
 /* Returns the size that LETTER stands for in shapes of LAYER (family.h). */
 static size_t dimension(char letter, const struct attn_config *config, int layer)
 {
-    const size_t d_q = config->n_head * config->d_head, d_k = config->n_kv_head * config->d_head;
-    const size_t d_v = config->n_kv_head * config->d_value;
+    const struct attn_layer_dims own = attn_config_layer_dims(config, (size_t)layer);
+    const size_t d_value = config->layer_dims ? own.d_head : config->d_value;
+    const size_t d_q = config->n_head * own.d_head, d_k = own.n_kv_head * own.d_head;
+    const size_t d_v = own.n_kv_head * d_value;
     const struct {
         char letter;
         size_t n;
@@ -142,17 +144,17 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'v', config->places.n_conv},
         {'m', config->stack.n_mel},
         {'3', 3},
-        {'J', 2 * config->d_mlp},
+        {'J', 2 * own.d_mlp},
         {'M', config->d_projected},
         {'H', config->n_head},
-        {'G', config->n_kv_head},
-        {'E', config->d_head},
-        {'U', config->d_value},
-        {'F', config->d_mlp},
+        {'G', own.n_kv_head},
+        {'E', own.d_head},
+        {'U', d_value},
+        {'F', own.d_mlp},
         {'Q', d_q},
         {'K', d_k},
         {'W', d_v},
-        {'Z', config->n_head * config->d_value},
+        {'Z', config->n_head * d_value},
         {'N', config->n_source},
         {'X', config->d_source},
         {'S', config->is_cross[layer] ? config->d_source : config->d_model},
@@ -173,6 +175,9 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'k', config->vision.merge * config->vision.merge * config->d_model},
         {'o', config->vision.d_feature},
         {'i', config->image.n_frame},
+        {'x', config->d_layer_input},
+        {'!', config->n_layer * config->d_layer_input},
+        {'%', config->n_layer_token},
         {'r', 2 * config->n_head * config->d_value},
         {'L', attn_config_pools_wide(config) ? 2 * config->d_model : config->d_model},
     };
@@ -212,6 +217,11 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
         config->norm == ATTN_NORM_LAYERNORM || config->norm == ATTN_NORM_LAYERNORM_PLUS_ONE;
     const bool is_mixer = layer != ATTN_NO_LAYER && attn_config_is_mixer(config, (size_t)layer);
     const bool has_attention = !is_mixer;
+    const bool shares_keys =
+        layer != ATTN_NO_LAYER && attn_config_shares_keys(config, (size_t)layer);
+    const bool has_values =
+        has_attention && !shares_keys &&
+        !(layer != ATTN_NO_LAYER && attn_config_has_keys_as_values(config, (size_t)layer));
     const bool has_plain = has_mlp && !has_gate;
     const bool has_own = config->output == ATTN_OUTPUT_OWN && is_vocabulary;
     const bool has_output = config->output != ATTN_OUTPUT_NONE;

@@ -54,9 +54,9 @@ struct attn_lazy_experts {
     atomic_bool is_made[]; /* [n_expert] converted already */
 };
 
-enum { ATTN_BLOCK_N_NORM = 11, ATTN_BLOCK_N_LINEAR = 19 };
+enum { ATTN_BLOCK_N_NORM = 12, ATTN_BLOCK_N_LINEAR = 21 };
 
-enum { ATTN_MODEL_N_LINEAR = 6 };
+enum { ATTN_MODEL_N_LINEAR = 7 };
 
 /* The weights of a block. Linear maps and norms that a config lacks have no data. The unions give
  * access to all norms and all maps as arrays. */
@@ -69,7 +69,8 @@ struct attn_block_weights {
             struct attn_norm_weights mid_norm, end_norm;
             /* Layer scale: only w, a factor for each component, without a norm. */
             struct attn_norm_weights attn_scale, mlp_scale;
-            struct attn_norm_weights mlp_norm; /* of mlp_post */
+            struct attn_norm_weights mlp_norm;   /* of mlp_post */
+            struct attn_norm_weights layer_norm; /* of what the input of the layer adds */
             struct attn_norm_weights q_norm, k_norm;
         };
         struct attn_norm_weights norms[ATTN_BLOCK_N_NORM];
@@ -89,11 +90,14 @@ struct attn_block_weights {
             struct attn_linear router;        /* [D, N], in a layer with experts */
             struct attn_expert shared;        /* the expert that every token uses */
             struct attn_linear shared_router; /* [D, 1] */
+            struct attn_linear layer_gate;    /* [D, P], P the width of the layer's input */
+            struct attn_linear layer_out;     /* [P, D] */
         };
         struct attn_linear linears[ATTN_BLOCK_N_LINEAR]; /* in the order of the equations */
     };
     struct attn_mixer_weights mixer;
     struct attn_vector sinks;         /* [H] sinks */
+    struct attn_vector scalar;        /* [1] the factor of resid_post, or none */
     struct attn_tensor relative_bias; /* [n_bucket, H], if each layer has a table of its own */
     struct attn_vector xielu[4];      /* alpha_p, alpha_n, beta, eps of xIELU: one number each */
     struct attn_expert *experts;      /* [n_expert] borrowed from attn_weights; NULL: an MLP */
@@ -102,7 +106,7 @@ struct attn_block_weights {
 _Static_assert(offsetof(struct attn_block_weights, k_norm) ==
                    offsetof(struct attn_block_weights, norms[ATTN_BLOCK_N_NORM - 1]),
                "the list has every norm");
-_Static_assert(offsetof(struct attn_block_weights, shared_router) ==
+_Static_assert(offsetof(struct attn_block_weights, layer_out) ==
                    offsetof(struct attn_block_weights, linears[ATTN_BLOCK_N_LINEAR - 1]),
                "the list has every map");
 
@@ -136,6 +140,7 @@ struct attn_weights {
     struct attn_tensor relative_bias;  /* [n_bucket, H]; data is NULL if there is none */
     struct attn_tensor types;          /* [n_type, De]; data is NULL if there are none */
     struct attn_tensor places;         /* [n, D] of DeBERTa; data is NULL if there are none */
+    struct attn_tensor layer_inputs;   /* [tokens, n_layer * P]; data is NULL if there are none */
     struct attn_tensor source_positions; /* [n_source, d_source]; data is NULL if there are none */
     struct attn_tensor logit_scale;      /* one number, for models with two towers */
     struct attn_vector logit_bias;       /* [1] of SigLIP; data is NULL if there is none */
@@ -147,9 +152,10 @@ struct attn_weights {
     struct attn_block_weights *blocks; /* owns; [n_layer] */
     size_t n_block;
     struct attn_norm_weights ln_row, ln_embed, ln_final, ln_head, ln_place, ln_conv;
-    struct attn_expert *experts; /* owns; [layers with experts][n_expert] */
-    const float *sinks;          /* in `made`; [n_layer, n_head], or NULL */
-    const float *row_norm;       /* in `made`; [2, De] weight and bias of ln_row, or NULL */
+    struct attn_norm_weights ln_layer_input; /* [P] of each layer's share of layer_map */
+    struct attn_expert *experts;             /* owns; [layers with experts][n_expert] */
+    const float *sinks;                      /* in `made`; [n_layer, n_head], or NULL */
+    const float *row_norm; /* in `made`; [2, De] weight and bias of ln_row, or NULL */
     /* [3 n_mel, D], [3 D, D]: the convolutions of an encoder of sound. */
     struct attn_linear sound[2];
     struct attn_linear connector;          /* [merge * merge * D, d_feature], of a tower */
@@ -165,6 +171,7 @@ struct attn_weights {
             struct attn_linear projection; /* [D, d_projected] */
             struct attn_linear patches;    /* [channels * pixels of a patch, De] */
             struct attn_linear conv;       /* [D * n_conv, D], of DeBERTa */
+            struct attn_linear layer_map;  /* [D, n_layer * P] */
         };
         /* The maps outside of the blocks, the largest first. */
         struct attn_linear linears[ATTN_MODEL_N_LINEAR];

@@ -87,21 +87,20 @@ static enum attn_status choose_host(struct asking *asking, const struct attn_inp
     return choose_tower(asking, err);
 }
 
-/* Refuses questions that do not read layers without attention yet. */
-static enum attn_status check_mixers(const struct attn_procedure *procedure,
+/* Refuses questions that do not read the layers of MODEL yet. */
+static enum attn_status check_layers(const struct attn_procedure *procedure,
                                      const struct attn_model *model, struct attn_error *err)
 {
     static const char answered[] = "heads generate score lens";
     const struct attn_config *config = model ? attn_model_config(model) : NULL;
     const char *name = procedure->question ? procedure->question->name : procedure->name;
 
-    if (!config || (!config->mixer && !config->has_attn_gate) || !procedure->question ||
+    if (!config || !attn_config_unread_layers(config) || !procedure->question ||
         attn_text_has_word(answered, name, strlen(name)))
         return ATTN_OK;
-    return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                       "'%s' does not answer about layers %s yet, which '%s' has", name,
-                       config->mixer ? "without attention" : "with gates",
-                       attn_quote_string(attn_model_name(model)).text);
+    return attn_refuse(
+        err, ATTN_STAGE_OPTIONS, "'%s' does not answer about layers %s yet, which '%s' has", name,
+        attn_config_unread_layers(config), attn_quote_string(attn_model_name(model)).text);
 }
 
 /* Lets PROCEDURE change the request of FRAME before its run is prepared. */
@@ -136,7 +135,7 @@ static void choose_columns(const struct attn_procedure *procedure, struct attn_f
 static enum attn_status find_rows(const struct attn_procedure *procedure, struct attn_frame *frame,
                                   struct attn_error *err)
 {
-    ATTN_TRY(check_mixers(procedure, attn_host_model(frame->host), err));
+    ATTN_TRY(check_layers(procedure, attn_host_model(frame->host), err));
     if (!procedure->makes_runs || procedure->choose)
         ATTN_TRY(choose(procedure, frame, err));
     if (!procedure->makes_runs)

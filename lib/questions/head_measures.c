@@ -63,7 +63,7 @@ static enum attn_status append_measured(const struct measured *measured,
     const struct attn_run *run = measured->run;
     const struct attn_dims *dims = attn_selection_dims(run->selection);
     const int n_head = (int)dims->n_head / (run->model ? 1 : (int)run->axes.n_batch);
-    const int n_shared = (int)(dims->n_head / dims->n_kv_head);
+    const int n_shared = (int)(dims->n_head / attn_location_dims(dims, at).n_kv_head);
     struct attn_cell row[ATTN_N_HEAD_COLUMN + 1] = {
         [ATTN_HEAD_HEAD] = attn_cell_integer(at->head / n_head),
         [ATTN_HEAD_HEAD + 1] = attn_cell_integer(at->head % n_head),

@@ -496,10 +496,10 @@ static enum attn_status list_heads(struct attn_heads_run *heads, struct attn_err
     enum attn_status status;
 
     if ((heads->args->effects != 0 || heads->args->has_effect) &&
-        (heads->frame.config->mixer || heads->frame.config->has_attn_gate))
+        attn_config_unread_layers(heads->frame.config))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "effects of heads are not measured yet in models that have layers %s",
-                           heads->frame.config->mixer ? "without attention" : "with gates");
+                           attn_config_unread_layers(heads->frame.config));
     if (heads->encoder)
         dims.encoder = &encoder;
     ATTN_TRY(

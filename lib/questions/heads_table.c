@@ -296,10 +296,10 @@ static enum attn_status append_head(const struct attn_heads_run *heads,
     const struct attn_config *config =
         at.stack == ATTN_STACK_ENCODER ? heads->encoder : heads->frame.config;
     const double *found = heads->found + index * ATTN_N_HEAD_COLUMN;
+    const size_t n_kv_head = attn_config_layer_dims(config, attn_location_index(&at)).n_kv_head;
     struct attn_cell row[ATTN_N_HEAD_COLUMN] = {
         [ATTN_HEAD_HEAD] = attn_cell_integer(at.head),
-        [ATTN_HEAD_KV_HEAD] =
-            attn_cell_integer(at.head / (int)(config->n_head / config->n_kv_head)),
+        [ATTN_HEAD_KV_HEAD] = attn_cell_integer(at.head / (int)(config->n_head / n_kv_head)),
     };
 
     attn_location_put(&at, &row[ATTN_HEAD_STACK]);

@@ -267,10 +267,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const struct attn_site_set stream = attn_sites_join(
         lens->sites, ATTN_SITES(ATTN_SITE_RESID_PRE,
                                 attn_site_of_output(attn_selection_dims(frame->run->selection))));
-    if (lens->args->reads_heads && (config->mixer || config->has_attn_gate))
+    if (lens->args->reads_heads && attn_config_unread_layers(config))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "a lens does not read heads of a model that has layers %s yet",
-                           config->mixer ? "without attention" : "with gates");
+                           attn_config_unread_layers(config));
     const struct attn_watch watch = {
         .sites = lens->args->reads_heads ? ATTN_SITES(ATTN_SITE_Z) : stream,
         .queries = lens->is_whole ? NULL : &frame->run->request.selection.queries,

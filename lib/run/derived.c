@@ -54,12 +54,16 @@ static enum attn_status check_kind(const struct attn_model *model,
                               "'%s' is made of the layers of a model, and arrays have none",
                               attn_site_name(kind->site));
     ATTN_TRY(check_attention(model, layers, kind->site, err));
-    if (attn_model_config(model)->mixer || attn_model_config(model)->has_attn_gate) {
+    const struct attn_config *config = attn_model_config(model);
+
+    if (attn_config_unread_layers(config)) {
         attn_error_set(err, ATTN_INVALID,
                        "'%s' is made of the attention of all layers, and '%s' has layers %s",
                        attn_site_name(kind->site), attn_quote_string(attn_model_name(model)).text,
-                       attn_model_config(model)->mixer ? "without attention" : "with gates");
-        return attn_error_hint(err, "site 'mixing_norm' has the lengths of what tokens add there");
+                       attn_config_unread_layers(config));
+        if (config->mixer)
+            attn_error_hint(err, "site 'mixing_norm' has the lengths of what tokens add there");
+        return ATTN_INVALID;
     }
     if (kind->check)
         ATTN_TRY(kind->check(model, err));

@@ -302,7 +302,8 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
                                    .answer = answer,
                                    .can_skip =
                                        (!run->before.pictures || run->before.n_shown == 0) &&
-                                       !attn_edits_touch(run->edits.items, run->edits.n, &logits)};
+                                       !attn_edits_touch(run->edits.items, run->edits.n, &logits) &&
+                                       attn_model_config(run->model)->d_layer_input == 0};
     for (size_t layer = 0; layer < n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
     /* z is not all that follows in layers with a gate, and layers without attention have none */

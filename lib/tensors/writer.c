@@ -149,7 +149,8 @@ void attn_matrix_name_append(const struct attn_writer *writer, const struct attn
     const struct attn_head_number number = attn_writer_head_number(writer, site, at->head);
     const struct attn_dims *dims = attn_writer_dims(writer, at);
     const char *stack = attn_model_stack_name(at->stack);
-    const size_t begin = out->size, n_shared = dims->n_head / dims->n_kv_head;
+    const size_t begin = out->size;
+    const size_t n_shared = dims->n_head / attn_location_dims(dims, at).n_kv_head;
     const bool is_shared = attn_site_layout(site) == ATTN_LAYOUT_KEY && n_shared > 1;
 
     if (axes && axes->rank == 4)

@@ -38,6 +38,15 @@ struct attn_mixer_dims {
     const bool *is_in;         /* [n_layer] the layers. Borrowed */
 };
 
+/* The sizes of a layer of a model whose layers differ. */
+struct attn_layer_dims {
+    size_t n_kv_head, d_head, d_mlp; /* d_value is d_head */
+    size_t kv_layer; /* the layer whose keys and values this one attends to: itself, or an earlier
+                        one of the same sizes */
+    size_t d_input;  /* width of the input that a layer has for each token, the same in all; 0: none
+                      */
+};
+
 /* The sizes of one run, from which all shapes follow, and the sites that exist. */
 struct attn_dims {
     size_t n_layer, n_head, n_kv_head;
@@ -70,7 +79,10 @@ struct attn_dims {
                                         (model_stack.h). Borrowed */
     struct attn_picture_dims picture;
     const struct attn_mixer_dims *mixer; /* NULL: all layers have attention. Borrowed */
-    const void *later[3];                /* NULL: room for fields of later versions */
+    /* [n_layer], if layers differ; n_kv_head, d_head, d_value and d_mlp are then the largest. NULL:
+     * all are alike. Borrowed */
+    const struct attn_layer_dims *layers;
+    const void *later[2]; /* NULL: room for fields of later versions */
 };
 
 #endif

@@ -53,13 +53,14 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
                                     struct attn_error *err)
 {
     const char *name = attn_site_name(edit->at.site);
-    const size_t n_head = attn_site_n_head(edit->at.site, dims);
+    const struct attn_dims own = attn_dims_in(dims, attn_location_block(&edit->at));
+    const size_t n_head = attn_site_n_head(edit->at.site, &own);
     const size_t n_key = dims->n_position > dims->n_source ? dims->n_position : dims->n_source;
     const bool is_key = attn_site_layout(edit->at.site) == ATTN_LAYOUT_KEY;
     const bool is_pooled = attn_site_is_pooled(edit->at.site, dims);
     const size_t n_row = is_key ? n_key : is_pooled ? 1 : dims->n_position;
     const size_t n_col =
-        attn_site_has_keys(edit->at.site) ? n_key : attn_site_width(edit->at.site, dims);
+        attn_site_has_keys(edit->at.site) ? n_key : attn_site_width(edit->at.site, &own);
 
     if (!attn_sites_have(dims->sites, edit->at.site))
         return attn_error_set(err, ATTN_INVALID, "the model has no site '%s' to edit", name);

@@ -105,7 +105,9 @@ bool attn_dims_next_layer(const struct attn_dims *dims, struct attn_location *at
 
 bool attn_dims_next_head(const struct attn_dims *dims, struct attn_location *at)
 {
-    if (at->layer >= 0 && (size_t)at->head + 1 < attn_site_n_head(at->site, dims)) {
+    const struct attn_dims own = attn_dims_in(dims, attn_location_block(at));
+
+    if (at->layer >= 0 && (size_t)at->head + 1 < attn_site_n_head(at->site, &own)) {
         at->head++;
         return true;
     }
@@ -159,9 +161,16 @@ size_t attn_location_n_key(const struct attn_dims *dims, const struct attn_locat
     return attn_site_n_key(dims, attn_location_block(at));
 }
 
+struct attn_dims attn_location_dims(const struct attn_dims *dims, const struct attn_location *at)
+{
+    return attn_dims_in(dims, attn_location_block(at));
+}
+
 size_t attn_location_n_column(const struct attn_dims *dims, const struct attn_location *at)
 {
-    return attn_site_n_column(at->site, dims, attn_location_block(at));
+    const struct attn_dims own = attn_dims_in(dims, attn_location_block(at));
+
+    return attn_site_n_column(at->site, &own, attn_location_block(at));
 }
 
 enum attn_site attn_location_output(const struct attn_dims *dims, const struct attn_location *at)

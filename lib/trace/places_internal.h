@@ -68,6 +68,9 @@ struct attn_location attn_location_in(const struct attn_dims *dims, const struct
 bool attn_location_find(const struct attn_dims *dims, const struct attn_location *at,
                         enum attn_site site, struct attn_location *own);
 
+/* Returns DIMS with the sizes of the layer of AT in place of the largest ones. */
+struct attn_dims attn_location_dims(const struct attn_dims *dims, const struct attn_location *at);
+
 /* Return S, the number of keys that the layer of AT attends to; the number of columns of the tensor
  * AT; the site that holds the output of the layer of AT; the number of selected heads of AT. */
 size_t attn_location_n_key(const struct attn_dims *dims, const struct attn_location *at);

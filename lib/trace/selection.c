@@ -895,11 +895,12 @@ static bool has_head(const struct stack *stack, int layer, int head)
 
 static bool has_kv_head(const struct stack *stack, int layer, int kv_head)
 {
+    const size_t n_kv_head = attn_dims_in(&stack->dims, layer).n_kv_head;
     size_t group;
 
-    if (kv_head < 0 || (size_t)kv_head >= stack->dims.n_kv_head)
+    if (kv_head < 0 || (size_t)kv_head >= n_kv_head)
         return false;
-    group = stack->dims.n_head / stack->dims.n_kv_head;
+    group = stack->dims.n_head / n_kv_head;
     for (size_t i = 0; i < group; i++)
         if (has_head(stack, layer, (int)((size_t)kv_head * group + i)))
             return true;
@@ -1047,7 +1048,7 @@ static size_t count_kv_heads(const struct stack *stack, int layer)
 {
     size_t n = 0;
 
-    for (size_t g = 0; g < stack->dims.n_kv_head; g++)
+    for (size_t g = 0; g < attn_dims_in(&stack->dims, layer).n_kv_head; g++)
         n += has_kv_head(stack, layer, (int)g);
     return n;
 }
@@ -1057,7 +1058,8 @@ int attn_selection_shape(const struct attn_selection *selection, const struct at
 {
     int block;
     const struct stack *stack = find_stack(selection, at, &block);
-    const struct attn_dims *dims = stack ? &stack->dims : NULL;
+    const struct attn_dims own = stack ? attn_dims_in(&stack->dims, block) : (struct attn_dims){0};
+    const struct attn_dims *dims = stack ? &own : NULL;
 
     shape[0] = shape[1] = shape[2] = 0;
     if (!dims)

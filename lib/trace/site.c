@@ -236,6 +236,8 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
         return dims->n_expert;
     case 'K':
         return dims->n_expert_used;
+    case 'P':
+        return dims->layers ? dims->layers[0].d_input : 0;
     case 'T':
         return 1;
     case 'S':
@@ -478,7 +480,7 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
 
     for (int i = 0; i < ATTN_N_SITE; i++)
         if (sites[attn_site_order[i]].scope < SCOPE_GRADIENT_OF_MODEL)
-            attn_fixed_text_append(known, sizeof known, &used, "%s%s", i == 0 ? "" : ", ",
+            attn_fixed_text_append(known, sizeof known, &used, "%s%s", i == 0 ? "" : ",",
                                    sites[attn_site_order[i]].name);
     for (int i = 0; i < ATTN_N_SITE; i++)
         attn_typo_try(&typo, sites[i].name);

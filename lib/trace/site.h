@@ -37,7 +37,6 @@ enum attn_site_layout {
 /*
  * X(ID, name, archive name, scope, layout, shape). The archive name is TransformerLens's; for sites
  * of a layer "blocks.L." goes in front.
- *
  * embed is the token embedding before positions are added, for pictures the embedding of the
  * patches; resid_pre is the block's input, resid_mid lies between attention and MLP, resid_post is
  * the block's output. Where positions are rotary, rot_q and rot_k are q and k after their norms, if
@@ -51,20 +50,19 @@ enum attn_site_layout {
  * gated MLP multiplies by mlp_pre_linear after it, and mlp_post is the product. A layer with
  * experts has none of the three: router_logits are the scores of the experts, expert_weights the
  * factors of their outputs, 0 for those that were not chosen, expert_indices the chosen ones, the
- * largest score first, and shared_out the output of the shared expert.
+ * largest score first, and shared_out the output of the shared expert. In Gemma 4 each layer has a
+ * per_layer_input for each token, and adds per_layer_out, made of it, to the stream.
  * Layers without attention (forward/mixer.c) have mixer_q, mixer_k and mixer_v as they are used,
  * mixer_z, which is their inner output, and mixer_out in place of attn_out. mixer_z is the product
  * of mixing with mixer_v; a short convolution has the band of this matrix that is not 0, by channel
  * and distance. mixing_norm is how long the piece is that each token adds to mixer_z. mixer_gate,
  * and gate of attention, are before their activation; decay and beta multiply the state and input.
- *
  * Where norms come after the sums, resid_mid and resid_post are the sums, normalized_resid_mid is
  * the input of the MLP, to which its output is added, and normalized_resid_post is the block's
  * output, conv_out in layer 0 of DeBERTa v2. mlm_head is the input of an encoder's output matrix,
  * pooled that of a classifier's. text_embed and image_embed are one vector of a text or picture,
  * projected and not normalized; sentence_embed is the vector of a sentence. contacts is the
  * probability that residues of a protein touch (run/contacts.h), from position 1 on.
- *
  * For a picture in a prompt, image_features are the rows that the connector makes from its cells,
  * as they lie in the stream, and pixel_values the input of the tower. picture_map is the mean of
  * the rows of the pattern, for the cells of the whole picture, picture_map_tiles for those of all
@@ -115,6 +113,8 @@ enum attn_site_layout {
     X(EXPERT_INDICES, 65, "expert_indices", "mlp.hook_expert_indices", LAYER, VECTOR, "T K")       \
     X(SHARED_OUT, 66, "shared_out", "mlp.hook_shared_out", LAYER, VECTOR, "T D")                   \
     X(MLP_OUT, 18, "mlp_out", "hook_mlp_out", LAYER, VECTOR, "T D")                                \
+    X(LAYER_INPUT, 91, "per_layer_input", "hook_per_layer_input", LAYER, VECTOR, "T P")            \
+    X(LAYER_OUT, 92, "per_layer_out", "hook_per_layer_out", LAYER, VECTOR, "T D")                  \
     X(RESID_POST, 19, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                       \
     X(NORMALIZED_RESID_POST, 48, "normalized_resid_post", "hook_normalized_resid_post", LAYER,     \
       VECTOR, "T D")                                                                               \

@@ -53,6 +53,19 @@ struct attn_site_set attn_sites_gradients_of(struct attn_site_set of);
  * pattern. For a layer that attends to a source see attn_site_n_key. */
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 
+/* Returns DIMS with the sizes of LAYER in place of the largest ones. LAYER may be ATTN_NO_LAYER. */
+static inline struct attn_dims attn_dims_in(const struct attn_dims *dims, int layer)
+{
+    struct attn_dims own = *dims;
+
+    if (!dims->layers || layer < 0 || (size_t)layer >= dims->n_layer)
+        return own;
+    own.n_kv_head = dims->layers[layer].n_kv_head;
+    own.d_head = own.d_value = dims->layers[layer].d_head;
+    own.d_mlp = dims->layers[layer].d_mlp;
+    return own;
+}
+
 /* Returns the number of heads of SITE: key/value heads for the layout KEY, 1 without heads. */
 size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims);
 

@@ -32,9 +32,10 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
     made->room = 3;
     made->dims.sites = attn_sites_all();
     /* The run has no rows of contacts, and no places of DeBERTa. */
-    made->dims.sites =
-        attn_sites_without(made->dims.sites, ATTN_SITES(ATTN_SITE_CONTACTS, ATTN_SITE_C2P,
-                                                        ATTN_SITE_P2C, ATTN_SITE_CONV_OUT));
+    made->dims.sites = attn_sites_without(made->dims.sites,
+                                          ATTN_SITES(ATTN_SITE_CONTACTS, ATTN_SITE_C2P,
+                                                     ATTN_SITE_P2C, ATTN_SITE_CONV_OUT,
+                                                     ATTN_SITE_LAYER_INPUT, ATTN_SITE_LAYER_OUT));
     if (dims->n_rank == 0)
         made->dims.sites =
             attn_sites_without(made->dims.sites, ATTN_SITES(ATTN_SITE_PATTERN_LOWRANK));

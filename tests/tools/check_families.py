@@ -559,13 +559,29 @@ def qwen3_5_text(r):
                      "layer_types": mixed_layers(r, config, "linear_attention")}
 
 
+def gemma4_text(r):
+    config = llama_like(r) | {"attention_bias": r.random() < 0.5, "attention_k_eq_v": r.random() < 0.5}
+    config["hidden_activation"] = config.pop("hidden_act", "gelu_pytorch_tanh")
+    n_layer, n_head = config["num_hidden_layers"], config["num_attention_heads"]
+    types = [r.choice(["sliding_attention", "full_attention"]) for _ in range(n_layer - 1)] + ["full_attention"]
+    shared = r.choice([n for n in range(n_layer) if set(types[n_layer - n:]) <= set(types[:n_layer - n])])
+    partial = {"rope_type": "proportional", "partial_rotary_factor": r.choice([0.25, 0.5, 1.0]), "rope_theta": 1e6}
+    return config | {"head_dim": 2 * r.randint(1, 6), "global_head_dim": 2 * r.randint(1, 9), "sliding_window": r.randint(1, 9),
+                     "num_global_key_value_heads": r.choice([None] + [n for n in range(1, n_head + 1) if n_head % n == 0]),
+                     "hidden_size_per_layer_input": r.choice([0, r.randint(2, 9)]), "layer_types": types,
+                     "vocab_size_per_layer_input": config["vocab_size"], "num_kv_shared_layers": shared,
+                     "use_double_wide_mlp": r.random() < 0.5, "final_logit_softcapping": r.choice([None, 20.0]),
+                     "rope_parameters": {"sliding_attention": rope(r, ("default", "linear")),
+                                         "full_attention": r.choice([partial, rope(r, ("default", "linear"))])}}
+
+
 FAMILIES = {f.__name__: f for f in (llama, gpt_neox, qwen2, qwen3, gpt_neo, mistral, olmo2, gemma2, gemma3_text, phi,
                                     gemma, ministral, smollm3, granite, olmo, olmo3, phi3, stablelm, starcoder2, cohere,
                                     cohere2, glm, glm4, helium, exaone4, opt, gptj, codegen, gpt_bigcode, bloom, mpt,
                                     falcon, mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss, ministral3, ernie4_5,
                                     hunyuan_v1_dense, arcee, apertus, nemotron, seed_oss, internlm3, xglm, phimoe,
                                     granitemoehybrid, granitemoeshared, lfm2, qwen3_5_text, qwen3_next,
-                                    bamba)}
+                                    bamba, gemma4_text)}
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -586,6 +602,9 @@ def make_model(family, keys, seed):
                 p.copy_(noise * (1.5 / p.shape[-1] ** 0.5))
             if "embed" in name or "wte" in name:
                 p.copy_(noise)
+        for name, b in model.named_buffers():
+            if name.endswith("layer_scalar"):
+                b.copy_(1 + torch.randn(b.shape, generator=generator) * 0.3)
     return model
 
 
@@ -598,7 +617,7 @@ def to_old_config(r, family, config):
     config["torch_dtype"] = "float32"
     if rope is None:
         return "old"
-    if family == "olmo3":
+    if family in ("olmo3", "gemma4_text"):
         config["rope_parameters"] = rope
         return "nested"
     if family == "gemma3_text":
@@ -628,7 +647,7 @@ def drop_defaults(r, config):
     cls = transformers.AutoConfig.for_model(config["model_type"]).__class__
     limits = {k: config.pop(k) for k in ("time_step_limit",) if k in config}  # from_dict does not read how files write infinity
     whole = cls.from_dict(dict(config)).to_dict()
-    kept = {"model_type"} | ({"head_dim"} if config["model_type"] == "mistral" else set())  # ministral has no default
+    kept = {"model_type"} | ({"head_dim"} if config["model_type"] == "mistral" else set()) | {"per_layer_config"}  # ministral has no default
     for key in [k for k in config if k not in kept and r.random() < 0.7]:
         rest = json.loads(json.dumps({k: v for k, v in config.items() if k != key}))
         try:
@@ -675,7 +694,7 @@ def make_directory(r, family, directory, seed):
         rename(directory, lambda k: k.removeprefix(prefix))
         done.append("no prefix")
     elif not shard and keys.get("tie_word_embeddings") and r.random() < 0.2:
-        rename(directory, lambda k: "lm_head.weight" if "embed_" in k and "pos" not in k or "wte" in k else k)
+        rename(directory, lambda k: "lm_head.weight" if "embed_" in k and "pos" not in k and "per_layer" not in k or "wte" in k else k)
         done.append("head alone")
     if not shard and family == "gpt_neox" and r.random() < 0.4:
         rename(directory, lambda k: k.replace("lm_head", "embed_out"))

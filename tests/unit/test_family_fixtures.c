@@ -67,6 +67,8 @@ static const char *const names[] = {"gpt-neo",
                                     "qwen3-next",
                                     "bamba",
                                     "granitemoehybrid",
+                                    "gemma4",
+                                    "gemma4-text",
                                     "whole-smollm2",
                                     "whole-tinyllama"};
 enum { N_NAME = sizeof names / sizeof *names };

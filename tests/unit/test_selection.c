@@ -467,7 +467,7 @@ START_TEST(unknown_sites_are_refused_with_the_list_of_known_ones)
         struct attn_site_set sites = {{77}};
 
         ck_assert(attn_sites_parse(lists[i], &sites, &err) == ATTN_INVALID);
-        ck_assert_ptr_nonnull(strstr(err.message, "attn_scores, pattern, pattern_dropped"));
+        ck_assert_ptr_nonnull(strstr(err.message, "attn_scores,pattern,pattern_dropped"));
         ck_assert(sites.words[0] == 77 && sites.words[1] == 0);
     }
 }

@@ -210,6 +210,8 @@ ATTN_SITE_EXPERT_WEIGHTS = 64
 ATTN_SITE_EXPERT_INDICES = 65
 ATTN_SITE_SHARED_OUT = 66
 ATTN_SITE_MLP_OUT = 18
+ATTN_SITE_LAYER_INPUT = 91
+ATTN_SITE_LAYER_OUT = 92
 ATTN_SITE_RESID_POST = 19
 ATTN_SITE_NORMALIZED_RESID_POST = 48
 ATTN_SITE_CONV_OUT = 90
@@ -262,7 +264,7 @@ ATTN_SITE_TEXT_EMBED_GRAD = 58
 ATTN_SITE_IMAGE_EMBED_GRAD = 59
 ATTN_SITE_SENTENCE_EMBED_GRAD = 60
 ATTN_SITE_LOGITS_GRAD = 46
-ATTN_N_SITE = 91
+ATTN_N_SITE = 93
 ATTN_NO_LAYER = -1
 ATTN_ALL_LAYERS = -2147483648
 ATTN_ALL_HEADS = -1
@@ -729,6 +731,10 @@ class attn_picture_dims(Structure):
 
 
 class attn_mixer_dims(Structure):
+    pass
+
+
+class attn_layer_dims(Structure):
     pass
 
 
@@ -1314,6 +1320,13 @@ attn_mixer_dims._fields_ = [
     ("n_tap", c_size_t),
     ("is_in", POINTER(c_bool)),
 ]
+attn_layer_dims._fields_ = [
+    ("n_kv_head", c_size_t),
+    ("d_head", c_size_t),
+    ("d_mlp", c_size_t),
+    ("kv_layer", c_size_t),
+    ("d_input", c_size_t),
+]
 attn_dims._fields_ = [
     ("n_layer", c_size_t),
     ("n_head", c_size_t),
@@ -1343,7 +1356,8 @@ attn_dims._fields_ = [
     ("encoder", POINTER(attn_dims)),
     ("picture", attn_picture_dims),
     ("mixer", POINTER(attn_mixer_dims)),
-    ("later", c_void_p * 3),
+    ("layers", POINTER(attn_layer_dims)),
+    ("later", c_void_p * 2),
 ]
 attn_model_options._fields_ = [
     ("size", c_size_t),
