@@ -153,7 +153,10 @@ static enum attn_status begin(struct attn_fold *fold, const struct attn_item_res
                             : fold->study->n_bootstrap > 0 ? 1
                                                            : 0) *
                            fold->n_mean;
-    fold->n_value = fold->n_row * fold->n_value_of_row;
+    if (fold->study->n_bootstrap > 0 && attn_fold_has_any(fold, ATTN_TRAIT_BOUNDED))
+        fold->n_kept = fold->n_more;
+    fold->n_value =
+        fold->n_row * fold->n_value_of_row + fold->n_kept * (fold->study->cluster ? 2 : 1);
     return ATTN_OK;
 }
 

@@ -25,10 +25,9 @@ struct attn_fold_means {
     size_t n_row;
     const double *more; /* [n_more] */
     size_t n_more;
-    size_t n_item; /* number of items that were averaged */
-    /* the means are those of a resample; `more` still has the means of the whole group */
-    bool is_resample;
-    bool is_paired; /* the means are of differences */
+    size_t n_item;    /* number of items that were averaged */
+    bool is_resample; /* the means are those of a resample, `more` too */
+    bool is_paired;   /* the means are of differences */
 };
 
 /* Fills the derived columns of MEANS, which are missing before. ARGS are `args` of the form. */

@@ -76,6 +76,7 @@ double attn_fold_number_of(const struct attn_cell *cell)
 
 struct item_rows {
     const struct attn_table *table; /* borrowed; or NULL */
+    const double *beside;           /* [n_more] borrowed; or NULL */
     size_t *places;                 /* owns; its rows, from 1; NULL: those of the fold */
 };
 
@@ -136,6 +137,20 @@ static void add_key(const struct attn_fold *fold, const struct item_rows *a, siz
     *differs = !attn_cell_is_equal(&cell, &first);
 }
 
+/* Adds the numbers beside the rows of A, or the differences B - A, to the means of GROUP, which
+ * already counts the item. VALUES are those of its unit. */
+static void add_more(struct attn_fold *fold, struct attn_fold_group *group,
+                     const struct item_rows *a, const struct item_rows *b, double *values)
+{
+    for (size_t i = 0; a->beside && (!b->table || b->beside) && i < fold->n_more; i++) {
+        const double x = b->beside ? b->beside[i] - a->beside[i] : a->beside[i];
+
+        group->more[i] += (x - group->more[i]) / (double)group->n;
+        if (i < fold->n_kept)
+            values = attn_fold_unit_add(fold, values, x);
+    }
+}
+
 /* Adds the rows of A, or the differences B - A, for an item of CLUSTER. */
 static enum attn_status add_rows(struct attn_fold *fold, struct attn_fold_group *group,
                                  const struct attn_fold_label *cluster, const struct item_rows *a,
@@ -165,6 +180,7 @@ static enum attn_status add_rows(struct attn_fold *fold, struct attn_fold_group 
             add_cell(role, &cell, moments, &weight);
         }
     group->n++;
+    add_more(fold, group, a, b, value);
     return ATTN_OK;
 }
 
@@ -173,10 +189,10 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
                                      const struct attn_item_result *b, struct attn_error *err)
 {
     const struct attn_fold_label *cluster = *labels + fold->n_label;
-    struct item_rows rows[2] = {{.table = a->rows}, {.table = b ? b->rows : NULL}};
+    struct item_rows rows[2] = {{.table = a->rows, .beside = a->beside},
+                                {.table = b ? b->rows : NULL, .beside = b ? b->beside : NULL}};
     struct attn_fold_group *group = NULL;
     enum attn_status status = ATTN_OK;
-    bool has_more;
 
     for (int i = 0; fold->form.is_keyed && i < 2 && rows[i].table; i++)
         ATTN_TRY(attn_fold_keys_add(fold, rows[i].table, err));
@@ -186,10 +202,6 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
         status = find_group(fold, labels, &group, err);
     if (status == ATTN_OK)
         status = add_rows(fold, group, cluster, &rows[0], &rows[1], err);
-    has_more = status == ATTN_OK && a->beside && (!b || b->beside);
-    for (size_t i = 0; has_more && i < fold->n_more; i++) /* group->n already counts the item */
-        group->more[i] +=
-            ((b ? b->beside[i] - a->beside[i] : a->beside[i]) - group->more[i]) / (double)group->n;
     attn_free(rows[0].places);
     attn_free(rows[1].places);
     return status;
@@ -219,14 +231,14 @@ void attn_fold_group_fill(const struct attn_fold *fold, const struct attn_fold_g
 
 enum attn_status attn_fold_group_derive(const struct attn_fold *fold,
                                         const struct attn_fold_group *group, struct attn_cell *rows,
-                                        bool is_resample, struct attn_error *err)
+                                        const double *more, struct attn_error *err)
 {
     const struct attn_fold_means means = {.rows = rows,
                                           .n_row = fold->n_row,
-                                          .more = group->more,
+                                          .more = more ? more : group->more,
                                           .n_more = fold->n_more,
                                           .n_item = group->n,
-                                          .is_resample = is_resample,
+                                          .is_resample = more != NULL,
                                           .is_paired = fold->pairing.label != NULL};
 
     return fold->form.derive ? fold->form.derive(fold->form.args, &means, err) : ATTN_OK;

@@ -88,6 +88,7 @@ struct attn_fold {
     struct attn_fold_column *columns; /* [n_column] owns */
     size_t n_column, n_row, n_mean, n_more;
     size_t n_value, n_value_of_row; /* numbers per unit; for one row */
+    size_t n_kept; /* numbers beside the rows that units have, after those of the rows */
     bool *differs; /* [n_row, n_column] owns; true for keys that differ between items */
     struct attn_fold_group *groups; /* [n_group] owns */
     size_t n_group, group_capacity;
@@ -103,6 +104,16 @@ static inline bool attn_fold_has_trait(const struct attn_fold *fold, size_t colu
                                        enum attn_column_trait trait)
 {
     return (fold->form.columns[column].traits & trait) != 0;
+}
+
+/* Returns true if any column of the form has TRAIT. */
+static inline bool attn_fold_has_any(const struct attn_fold *fold, enum attn_column_trait trait)
+{
+    size_t i = 0;
+
+    while (i < fold->form.n_column && !attn_fold_has_trait(fold, i, trait))
+        i++;
+    return i < fold->form.n_column;
 }
 
 /* --- Labels ----------------------------------------------------------------------------------- */
@@ -196,10 +207,11 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
 void attn_fold_group_fill(const struct attn_fold *fold, const struct attn_fold_group *group,
                           struct attn_cell *rows);
 
-/* Computes the derived columns of ROWS. */
+/* Computes the derived columns of ROWS. MORE [n_more] are the means of a resample of GROUP beside
+ * its rows; NULL: ROWS are those of the group itself. */
 enum attn_status attn_fold_group_derive(const struct attn_fold *fold,
                                         const struct attn_fold_group *group, struct attn_cell *rows,
-                                        bool is_resample, struct attn_error *err);
+                                        const double *more, struct attn_error *err);
 
 void attn_fold_group_release(const struct attn_fold *fold, struct attn_fold_group *group);
 
@@ -234,9 +246,10 @@ struct attn_fold_sample {
     size_t n_unit;     /* units of the second group come first; clusters may be in both groups */
     size_t *weights;   /* [n_unit] owns; how often each unit was drawn */
     double *residuals; /* [n_unit] owns; NaN: the unit has no number */
-    double *sums;      /* [2, n_row * n_mean] owns */
+    double *sums;      /* [2, n_row * n_mean + n_kept] owns */
     /* [n_row, n_column of the form] own; rows of each group; the first becomes the difference */
     struct attn_cell *rows[2];
+    double *more; /* [n_more] owns; means of the numbers beside the rows, of a resample */
     struct attn_fold_bounds bounds; /* owns its arrays */
 };
 

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -99,6 +100,7 @@ static enum attn_status widen(struct attn_fold *fold, size_t n_row, struct attn_
     const size_t n = fold->n_row * fold->n_column, n_new = n_row * fold->n_column;
     const size_t n_value = fold->n_value_of_row * n_row;
 
+    assert(fold->n_kept == 0);
     ATTN_TRY(lengthen(&fold->differs, n, n_new, sizeof *fold->differs, err));
     for (size_t i = 0; i < fold->n_group; i++) {
         struct attn_fold_group *group = &fold->groups[i];

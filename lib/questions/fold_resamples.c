@@ -39,7 +39,8 @@ enum attn_status attn_fold_sample_begin(const struct attn_fold *fold, size_t num
     }
     ATTN_TRY(ATTN_ALLOC(sample->weights, sample->n_unit, err));
     ATTN_TRY(ATTN_ALLOC(sample->residuals, sample->n_unit, err));
-    return ATTN_ALLOC(sample->sums, 2 * fold->n_row * fold->n_mean, err);
+    ATTN_TRY(ATTN_ALLOC(sample->more, fold->n_more, err));
+    return ATTN_ALLOC(sample->sums, 2 * (fold->n_row * fold->n_mean + fold->n_kept), err);
 }
 
 void attn_fold_sample_release(struct attn_fold_sample *sample)
@@ -51,6 +52,7 @@ void attn_fold_sample_release(struct attn_fold_sample *sample)
     attn_free(sample->weights);
     attn_free(sample->residuals);
     attn_free(sample->sums);
+    attn_free(sample->more);
     attn_free(sample->bounds.numbers);
 }
 
@@ -65,13 +67,13 @@ size_t attn_fold_count_bounded(const struct attn_fold *fold)
     return n;
 }
 
-/* Fills the rows of group number SIDE of SAMPLE with the means of a resample, which is given by the
- * weights. */
+/* Fills the rows of group number SIDE of SAMPLE, and the numbers beside them, with the means of a
+ * resample, which is given by the weights. */
 static void resample_rows(const struct attn_fold *fold, const struct attn_fold_sample *sample,
                           int side)
 {
     const struct attn_fold_group *group = sample->groups[side];
-    const size_t n_value = fold->n_row * fold->n_mean;
+    const size_t n_value = fold->n_row * fold->n_mean + fold->n_kept;
     double *sums = sample->sums, *counts = sums + n_value;
     size_t at = 0;
 
@@ -94,16 +96,8 @@ static void resample_rows(const struct attn_fold *fold, const struct attn_fold_s
             counts[at] > 0 ? attn_cell_real(sums[at] / counts[at]) : attn_cell_missing();
         at++;
     }
-}
-
-/* Returns true if any column of the form has TRAIT. */
-static bool has_any(const struct attn_fold *fold, enum attn_column_trait trait)
-{
-    size_t i = 0;
-
-    while (i < fold->form.n_column && !attn_fold_has_trait(fold, i, trait))
-        i++;
-    return i < fold->form.n_column;
+    for (size_t i = 0; i < fold->n_kept; i++)
+        sample->more[i] = sums[at + i] / counts[at + i];
 }
 
 /* Fills the rows of SAMPLE. Call it once for the items themselves before calling it for
@@ -119,9 +113,9 @@ static enum attn_status find_rows(const struct attn_fold *fold,
             resample_rows(fold, sample, side);
         else
             attn_fold_group_fill(fold, sample->groups[side], sample->rows[side]);
-        if (!is_resample || has_any(fold, ATTN_TRAIT_BOUNDED))
+        if (!is_resample || attn_fold_has_any(fold, ATTN_TRAIT_BOUNDED))
             ATTN_TRY(attn_fold_group_derive(fold, sample->groups[side], sample->rows[side],
-                                            is_resample, err));
+                                            is_resample ? sample->more : NULL, err));
     }
     for (size_t i = 0; sample->groups[1] && i < fold->n_row * fold->n_column; i++) {
         const struct attn_fold_column *column = &fold->columns[i % fold->n_column];
