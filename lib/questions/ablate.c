@@ -504,39 +504,26 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
                                    const struct attn_ablate_args *args,
                                    struct attn_ablate_plan *plan, struct attn_error *err)
 {
+    static const char *const shard[] = {
+        "`is_cumulative` takes the parts in the order of their mean change over all items, and a "
+        "shard reads some of them",
+        "without it shards give the changes of single parts; a set for each step of their order "
+        "can be tried by `sets`"};
     struct attn_ablate_args each = *args, defaults = ATTN_ABLATE_ARGS_DEFAULT;
-    struct attn_study_args asked = ATTN_STUDY_ARGS_DEFAULT, study = ATTN_STUDY_ARGS_DEFAULT;
-    struct attn_request quiet = ATTN_REQUEST_DEFAULT;
     struct attn_procedure first = procedure;
     struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table = NULL;
-    const struct attn_procedure_call call = {host, &quiet, &each, &defaults, &table, &sum};
+    const struct attn_procedure_call call = {host, request, NULL, &defaults, &table, &sum};
     enum attn_status status;
-    size_t shard, n_shard;
 
-    ATTN_TRY(attn_error_at(attn_options_read(args->study, &asked, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_error_at(attn_options_read(request, &quiet, err), ATTN_STAGE_OPTIONS, err));
-    attn_items_shard(asked.items, &shard, &n_shard);
-    if (n_shard > 0) {
-        attn_error_set(err, ATTN_INVALID,
-                       "`is_cumulative` takes the parts in the order of their mean change over all "
-                       "items, and a shard reads some of them");
-        attn_error_hint(err, "without it shards give the changes of single parts; a set for each "
-                             "step of their order can be tried by `sets`");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    ATTN_TRY(attn_items_rewind(asked.items, err));
-    study.items = asked.items;
-    quiet.on_note = NULL;
-    each.study = &study;
     each.is_cumulative = false;
     each.n_control = 0;
     first.plan = plan;
-    status = attn_procedure_perform(&first, &call, err);
+    status = attn_procedure_perform_first(&first, &call, &each, shard, err);
     if (status == ATTN_OK)
         status = attn_ablate_read_order(table, &plan->order, err);
     attn_table_free(table);
-    return status == ATTN_OK ? attn_items_rewind(asked.items, err) : status;
+    return status;
 }
 
 /* Prepares the data that all items share. Release PLAN after a failure, too. */

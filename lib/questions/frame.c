@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "questions/question_internal.h"
 #include "run/host_internal.h"
+#include "stream/items_internal.h"
 #include "tables/table_order.h"
 
 #include <assert.h>
@@ -436,6 +437,40 @@ enum attn_status attn_procedure_perform(const struct attn_procedure *procedure,
     attn_free(asking.sum);
     attn_host_free(asking.labelled);
     return status;
+}
+
+enum attn_status attn_procedure_perform_first(const struct attn_procedure *procedure,
+                                              const struct attn_procedure_call *call, void *given,
+                                              const char *const shard[2], struct attn_error *err)
+{
+    char *at = (char *)given + procedure->items.study;
+    struct attn_study_args asked = ATTN_STUDY_ARGS_DEFAULT, study = ATTN_STUDY_ARGS_DEFAULT;
+    const struct attn_study_args *own, *quick = &study;
+    struct attn_request quiet = ATTN_REQUEST_DEFAULT;
+    struct attn_procedure_call first = *call;
+    enum attn_status status;
+    size_t number, n_shard;
+
+    memcpy(&own, at, sizeof own);
+    ATTN_TRY(attn_error_at(attn_options_read(own, &asked, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(attn_options_read(call->request, &quiet, err), ATTN_STAGE_OPTIONS, err));
+    attn_items_shard(asked.items, &number, &n_shard);
+    if (n_shard > 0) {
+        attn_error_set(err, ATTN_INVALID, "%s", shard[0]);
+        if (shard[1])
+            attn_error_hint(err, "%s", shard[1]);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    ATTN_TRY(attn_items_rewind(asked.items, err));
+    quiet.on_note = NULL;
+    study.items = asked.items;
+    study.max_failed = asked.max_failed;
+    memcpy(at, &quick, sizeof quick);
+    first.request = &quiet;
+    first.given = given;
+    status = attn_procedure_perform(procedure, &first, err);
+    memcpy(at, &own, sizeof own);
+    return status == ATTN_OK ? attn_items_rewind(asked.items, err) : status;
 }
 
 /* --- The frame -------------------------------------------------------------------------------- */

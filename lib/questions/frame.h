@@ -160,6 +160,14 @@ enum attn_status attn_procedure_perform(const struct attn_procedure *procedure,
                                         const struct attn_procedure_call *call,
                                         struct attn_error *err);
 
+/* Performs PROCEDURE over the items of CALL in a pass of its own, for what the items share: without
+ * notes, files, groups and intervals. The arguments GIVEN [size] are complete; their study changes.
+ * SHARD [2] are the message and the hint (or NULL) if the items are a shard, which has only some of
+ * them. The items can be read again afterwards. */
+enum attn_status attn_procedure_perform_first(const struct attn_procedure *procedure,
+                                              const struct attn_procedure_call *call, void *given,
+                                              const char *const shard[2], struct attn_error *err);
+
 /* --- The frame -------------------------------------------------------------------------------- */
 
 enum { ATTN_FRAME_MOST_OWNED = 24 };
