@@ -24,8 +24,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct attn_circuit_args *how = question->how;
     struct question_args *args = question->call->args;
     const size_t n = tables_limit(question->call, &args->tables);
+    const bool is_whole = how->curve || how->evaluate || how->n_edge > 0;
 
-    args->tables.order.n_most = n == 0 && !how->curve ? DEFAULT_MOST : n == SIZE_MAX ? 0 : n;
+    args->tables.order.n_most = n == 0 && !is_whole ? DEFAULT_MOST : n == SIZE_MAX ? 0 : n;
     question->example = EXAMPLE;
     question->reuse = how->method == ATTN_CIRCUIT_EAP_IG;
     ATTN_TRY(question_check(question, err));

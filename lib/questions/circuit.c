@@ -9,34 +9,43 @@
 #include "base/status_internal.h"
 #include "questions/patch_internal.h"
 #include "questions/questions.h"
+#include "run/host_internal.h"
 #include "run/input_params.h"
+#include "tables/table_order.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { DEFAULT_POINTS = 5 };
 
-enum { FROM, TO, SCORE, EDGES, KEPT, VALUE, FAITHFULNESS, RANDOM, RANDOM_SD, ROW_TYPE, N_COLUMN };
-
 enum { SHOW_SCORES = 2, SHOW_CURVE = 4, SHOW_RANDOM = 8 };
 
-static const struct attn_column columns[N_COLUMN] = {
-    [FROM] = ATTN_COLUMN_WITH("from", TEXT, NAME, .shown = SHOW_SCORES),
-    [TO] = ATTN_COLUMN_WITH("to", TEXT, NAME, .shown = SHOW_SCORES),
-    [SCORE] = {.name = "score",
-               .type = ATTN_VALUE_REAL,
-               .notation = ATTN_NOTATION_FIXED,
-               .digits = 6,
-               .quantity = "estimated effect of an edge",
-               .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED,
-               .shown = SHOW_SCORES},
-    [EDGES] = ATTN_COLUMN("edges", INTEGER, .shown = SHOW_CURVE),
-    [KEPT] = ATTN_COLUMN("kept", INTEGER, .shown = SHOW_CURVE),
-    [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_CURVE),
-    [FAITHFULNESS] = ATTN_COLUMN_REAL("faithfulness", 6, NULL, SIGNED, .shown = SHOW_CURVE),
-    [RANDOM] = ATTN_COLUMN_REAL("random", 6, NULL, SIGNED, .shown = SHOW_RANDOM),
-    [RANDOM_SD] = ATTN_COLUMN_REAL("random_sd", 6, NULL, POSITIVE, .shown = SHOW_RANDOM),
-    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
+    [ATTN_CIRCUIT_FROM] = ATTN_COLUMN_WITH("from", TEXT, NAME, .shown = SHOW_SCORES),
+    [ATTN_CIRCUIT_TO] = ATTN_COLUMN_WITH("to", TEXT, NAME, .shown = SHOW_SCORES),
+    [ATTN_CIRCUIT_SCORE] = {.name = "score",
+                            .type = ATTN_VALUE_REAL,
+                            .notation = ATTN_NOTATION_FIXED,
+                            .digits = 6,
+                            .quantity = "estimated effect of an edge",
+                            .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED,
+                            .shown = SHOW_SCORES},
+    [ATTN_CIRCUIT_EDGES] = ATTN_COLUMN_WITH("edges", INTEGER, NAME, .shown = SHOW_CURVE),
+    [ATTN_CIRCUIT_KEPT] = ATTN_COLUMN_WITH("kept", INTEGER, NAME, .shown = SHOW_CURVE),
+    [ATTN_CIRCUIT_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_CURVE),
+    [ATTN_CIRCUIT_FAITHFULNESS] = {.name = "faithfulness",
+                                   .type = ATTN_VALUE_REAL,
+                                   .notation = ATTN_NOTATION_FIXED,
+                                   .digits = 6,
+                                   .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED,
+                                   .shown = SHOW_CURVE},
+    [ATTN_CIRCUIT_RANDOM] =
+        ATTN_COLUMN_WITH("random", REAL, DERIVED, .notation = ATTN_NOTATION_FIXED, .digits = 6,
+                         .shown = SHOW_RANDOM),
+    [ATTN_CIRCUIT_RANDOM_SD] =
+        ATTN_COLUMN_WITH("random_sd", REAL, DERIVED, .notation = ATTN_NOTATION_FIXED, .digits = 6,
+                         .range = ATTN_RANGE_POSITIVE, .shown = SHOW_RANDOM),
+    [ATTN_CIRCUIT_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -59,14 +68,26 @@ static const struct attn_param param_rows[] = {
                "and all. Prints which share of the clean answer each circuit keeps"),
     ATTN_PARAM(
         SWITCH, "select", NULL, struct attn_circuit_args, is_by_score,
-        "for `curve`, which edges a circuit takes: greedy (default), which begins with the logits "
+        "for `curve` and `size`, which edges a circuit takes: greedy (default), which begins with "
+        "the logits "
         "and adds the edge with the largest score among those that end in a part of the circuit; "
         "top, the edges with the largest scores",
         .words = "greedy|top"),
+    ATTN_PARAM(COUNT, "size", "N", struct attn_circuit_args, n_edge,
+               "return the edges of the circuit with N edges, without those on no way from the "
+               "input to the logits; default: all edges",
+               .least = 1),
+    ATTN_PARAM(TEXT, "graph", "FILE.json", struct attn_circuit_args, graph,
+               "write all edges with their scores to FILE.json, as EAP-IG and the MIB leaderboard "
+               "read them; those of `size` are in the graph, by default all"),
+    ATTN_PARAM(TEXT, "evaluate", "FILE", struct attn_circuit_args, evaluate,
+               "run the circuit with the edges of FILE: a graph as JSON, or a table as CSV that "
+               "`attn-cli circuit` wrote"),
     ATTN_PARAM(
         SEEDED, "random", "R[:SEED]", struct attn_circuit_args, n_random,
-        "for `curve`, also run R circuits of as many random edges for each circuit, and print "
-        "the mean and the standard deviation of their faithfulness; default: 10; 0: no random "
+        "for `curve` and `evaluate`, also run R circuits of as many random edges for each circuit, "
+        "and print the mean and the standard deviation of their faithfulness; default: 10; 0: no "
+        "random "
         "circuits",
         .second = offsetof(struct attn_circuit_args, seed)),
 };
@@ -110,11 +131,14 @@ static const struct attn_param_rule rules[] = {
     {.given = "clean|corrupted|clean_ids|corrupted_ids",
      .excludes = "items",
      .message = "@ and # are given, expected one of them"},
-    {.given = "select|random", .needs = "curve", .hint = "`curve auto`"},
-    {.given = "curve",
-     .excludes = "items",
-     .message = "@ runs circuits of one pair, not of `items`",
-     .time = ATTN_PARAM_BOTH},
+    {.given = "select", .needs = "curve|size", .hint = "`curve auto`"},
+    {.given = "random", .needs = "curve|evaluate", .hint = "`curve auto`"},
+    {.given = "curve|evaluate",
+     .excludes = "size|graph",
+     .message = "@ prints what circuits keep, # the edges of one"},
+    {.given = "evaluate",
+     .excludes = "curve|select|method|direction",
+     .message = "@ runs the circuit of a file, and # chooses one by scores"},
     {.given = "clean", .excludes = "clean_ids", .message = twice},
     {.given = "corrupted", .excludes = "corrupted_ids", .message = twice},
 };
@@ -153,12 +177,11 @@ const struct attn_question attn_question_circuit = {
 
 /* --- The procedure ---------------------------------------------------------------------------- */
 
-struct circuit {
-    struct attn_patching patch; /* begins with the frame */
-    const struct attn_circuit_args *args;
-    struct attn_patch_args pair; /* of `patch` */
-    double *scores;              /* [n_reader, n_writer] owned by the frame */
-};
+/* Whether circuits are run. */
+static bool has_runs(const struct attn_circuit_args *args)
+{
+    return args->curve || args->evaluate;
+}
 
 static enum attn_status check_args(const void *given, struct attn_error *err)
 {
@@ -170,17 +193,27 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 
 static enum attn_status choose(void *state, struct attn_error *err)
 {
-    struct circuit *circuit = state;
+    struct attn_circuit_state *circuit = state;
 
     circuit->args = circuit->patch.frame.args;
     if (circuit->args->study && circuit->args->study->paired)
         return attn_error_set(err, ATTN_INVALID,
                               "a score is a share of the mean difference of both texts, and "
                               "`paired` has none");
+    if (circuit->args->study && circuit->args->study->n_bootstrap > 0 && !has_runs(circuit->args))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`bootstrap` needs `curve` or `evaluate`: scores of edges have no "
+                              "intervals");
+    if (circuit->args->study && circuit->args->study->group_by &&
+        (circuit->args->n_edge > 0 || circuit->args->graph))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`group_by` has the scores of several groups, and %s is one circuit",
+                              circuit->args->n_edge > 0 ? "`size`" : "`graph`");
     circuit->pair = (struct attn_patch_args){.size = sizeof circuit->pair,
                                              .corrupted = circuit->args->corrupted,
                                              .answer = circuit->args->answer,
-                                             .is_to_noise = !circuit->args->is_to_restore};
+                                             .is_to_noise = !circuit->args->is_to_restore ||
+                                                            circuit->patch.frame.plan};
     circuit->patch.args = &circuit->pair;
     circuit->patch.site = ATTN_SITE_Q;
     circuit->patch.is_by_head = true;
@@ -206,7 +239,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
-    struct circuit *circuit = state;
+    struct attn_circuit_state *circuit = state;
     struct attn_patching *patch = &circuit->patch;
 
     ATTN_TRY(attn_wiring_check(patch->frame.run, err));
@@ -216,151 +249,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
                          ATTN_STAGE_MODEL, err);
 }
 
-/* --- The curve -------------------------------------------------------------------------------- */
-
-/* Appends the size N to SIZES [*n_size], which has room for n_edge + 1. */
-static void add_size(size_t *sizes, size_t *n_size, size_t n)
-{
-    if (*n_size == 0 || n > sizes[*n_size - 1])
-        sizes[(*n_size)++] = n;
-}
-
-/* Reads the sizes of circuits, ascending, of N edges. */
-static enum attn_status read_sizes(const char *curve, size_t n, size_t *sizes, size_t *n_size,
-                                   struct attn_error *err)
-{
-    static const size_t steps[] = {1, 2, 5};
-    int64_t size;
-
-    if (strcmp(curve, "auto") == 0) {
-        for (size_t unit = 10; unit < n; unit *= 10)
-            for (size_t i = 0; i < 3 && unit * steps[i] < n; i++)
-                add_size(sizes, n_size, unit * steps[i]);
-        add_size(sizes, n_size, n);
-        return ATTN_OK;
-    }
-    for (const char *at = curve;; at++) {
-        const size_t n_byte = strcspn(at, ",");
-
-        if (!attn_parse_int(at, n_byte, 1, (int64_t)n, &size) ||
-            (*n_size > 0 && (size_t)size <= sizes[*n_size - 1]))
-            return attn_refuse(
-                err, ATTN_STAGE_OPTIONS,
-                "`curve` is '%s', expected auto, or numbers of edges from 1 to %zu in "
-                "ascending order, 10,20,50",
-                attn_quote_string(curve).text, n);
-        add_size(sizes, n_size, (size_t)size);
-        at += n_byte;
-        if (*at == '\0')
-            return ATTN_OK;
-    }
-}
-
-/* The circuits of a curve: of each size the one of the scores, then the random ones. */
-struct curve {
-    size_t *sizes, n_size, n_each, *order; /* arrays owned by the frame */
-    struct attn_circuit *circuits;         /* [n_size, n_each] owned by the frame */
-};
-
-/* Takes the first edges of ORDER into circuit number K of each size. */
-static void take_edges(const struct curve *curve, size_t k)
-{
-    for (size_t i = 0; i < curve->n_size; i++)
-        for (size_t e = 0; e < curve->sizes[i]; e++)
-            curve->circuits[i * curve->n_each + k].chosen[curve->order[e]] = 1;
-}
-
-/* Chooses the edges of all circuits. */
-static enum attn_status choose_edges(struct circuit *circuit, struct curve *curve,
-                                     struct attn_error *err)
-{
-    const struct attn_wiring *edges = &circuit->patch.edges;
-    const size_t n = edges->n_edge, n_flag = edges->n_reader * edges->n_writer;
-    const size_t n_circuit = curve->n_size * curve->n_each;
-    struct attn_frame *frame = &circuit->patch.frame;
-    unsigned char *flags = attn_frame_alloc(frame, n_circuit, n_flag);
-    size_t *drawn = attn_frame_alloc(frame, 2 * n, sizeof *drawn), *list = drawn + n, at = 0;
-    struct attn_random random;
-
-    curve->circuits = attn_frame_alloc(frame, n_circuit, sizeof *curve->circuits);
-    curve->order = attn_frame_alloc(frame, n, sizeof *curve->order);
-    ATTN_TRY(attn_frame_memory(frame, err));
-    for (size_t i = 0; i < n_circuit; i++)
-        curve->circuits[i].chosen = flags + i * n_flag;
-    ATTN_TRY(
-        attn_circuit_rank(edges, circuit->scores, !circuit->args->is_by_score, curve->order, err));
-    take_edges(curve, 0);
-    for (size_t r = 0; r < edges->n_reader; r++)
-        for (size_t w = 0; w < edges->readers[r].n_read; w++)
-            list[at++] = r * edges->n_writer + w;
-    attn_random_seed(&random, circuit->args->seed);
-    for (size_t k = 1; k < curve->n_each; k++) {
-        attn_random_permutation(&random, drawn, n);
-        for (size_t i = 0; i < n; i++)
-            curve->order[i] = list[drawn[i]];
-        take_edges(curve, k);
-    }
-    return ATTN_OK;
-}
-
-static double faithfulness(const struct attn_patching *patch, double value)
-{
-    const double share = attn_patch_share(patch, value);
-
-    return patch->args->is_to_noise ? 1 - share : share;
-}
-
-/* Appends the row of circuit number I of the curve. */
-static enum attn_status append_circuit(struct circuit *circuit, const struct curve *curve, size_t i,
-                                       struct attn_error *err)
-{
-    const struct attn_circuit *first = &curve->circuits[i * curve->n_each];
-    struct attn_moments moments = {.n = 0};
-
-    for (size_t k = 1; k < curve->n_each; k++)
-        attn_moments_add(&moments, faithfulness(&circuit->patch, first[k].value));
-    const struct attn_cell row[N_COLUMN] = {
-        [EDGES] = attn_cell_integer((int64_t)curve->sizes[i]),
-        [KEPT] = attn_cell_integer((int64_t)first->n_kept),
-        [VALUE] = attn_cell_real(first->value),
-        [FAITHFULNESS] = attn_cell_real(faithfulness(&circuit->patch, first->value)),
-        [RANDOM] = attn_cell_real(moments.mean),
-        [RANDOM_SD] = attn_cell_real_or_missing(attn_moments_sd(&moments))};
-
-    return attn_frame_append(&circuit->patch.frame, row, err);
-}
-
-/* Runs the circuits of all sizes. */
-static enum attn_status run_curve(struct circuit *circuit, struct attn_error *err)
-{
-    struct attn_patching *patch = &circuit->patch;
-    struct attn_frame *frame = &patch->frame;
-    struct attn_wiring *edges = &patch->edges;
-    struct curve curve = {.n_each = 1 + circuit->args->n_random};
-
-    curve.sizes = attn_frame_alloc(frame, edges->n_edge + 1, sizeof *curve.sizes);
-    ATTN_TRY(attn_frame_memory(frame, err));
-    ATTN_TRY(read_sizes(circuit->args->curve, edges->n_edge, curve.sizes, &curve.n_size, err));
-    ATTN_TRY(choose_edges(circuit, &curve, err));
-    attn_wiring_release(edges); /* now of the corrupted run */
-    ATTN_TRY(attn_error_at(attn_wiring_list(frame->config, edges, err), ATTN_STAGE_MODEL, err));
-    ATTN_TRY(attn_wiring_open(frame->other, frame->run, &frame->session, edges, err));
-    attn_session_free(frame->session);
-    frame->session = NULL;
-    patch->answer.of = attn_run_answer_scope(frame->run);
-    ATTN_TRY(attn_trials_start(frame->run, &patch->answer, ATTN_SITE_Q, &frame->trials, err));
-    ATTN_TRY(
-        attn_circuit_run(edges, &frame->trials, curve.circuits, curve.n_size * curve.n_each, err));
-    for (size_t i = 0; i < curve.n_size; i++)
-        ATTN_TRY(append_circuit(circuit, &curve, i, err));
-    attn_patch_note_runs(patch);
-    return ATTN_OK;
-}
-
 /* --- Scores ----------------------------------------------------------------------------------- */
 
 /* Reports for an item the sums of its edges, followed by the difference of both runs. */
-static enum attn_status report_sums(struct circuit *circuit, size_t n, double whole,
+static enum attn_status report_sums(struct attn_circuit_state *circuit, size_t n, double whole,
                                     struct attn_error *err)
 {
     const struct attn_wiring *edges = &circuit->patch.edges;
@@ -378,22 +270,23 @@ static enum attn_status report_sums(struct circuit *circuit, size_t n, double wh
     return status;
 }
 
-static enum attn_status append_rows(struct circuit *circuit, double whole, struct attn_error *err)
+static enum attn_status append_rows(struct attn_circuit_state *circuit, double whole,
+                                    struct attn_error *err)
 {
     const struct attn_wiring *edges = &circuit->patch.edges;
-    char from[ATTN_NODE_NAME_SIZE], to[ATTN_NODE_NAME_SIZE];
+    char from[ATTN_WIRE_NODE_NAME_SIZE], to[ATTN_WIRE_NODE_NAME_SIZE];
 
     for (size_t r = 0; r < edges->n_reader; r++) {
-        attn_node_name(&edges->readers[r], to);
+        attn_wire_node_name(&edges->readers[r], to);
         for (size_t w = 0; w < edges->readers[r].n_read; w++) {
             const double sum = circuit->scores[r * edges->n_writer + w];
 
-            attn_node_name(&edges->writers[w], from);
-            const struct attn_cell row[N_COLUMN] = {
-                [FROM] = attn_cell_string(from),
-                [TO] = attn_cell_string(to),
-                [SCORE] = attn_cell_real_or_missing(circuit->patch.can_restore ? sum / whole + 0.0
-                                                                               : (double)NAN)};
+            attn_wire_node_name(&edges->writers[w], from);
+            const struct attn_cell row[ATTN_CIRCUIT_N_COLUMN] = {
+                [ATTN_CIRCUIT_FROM] = attn_cell_string(from),
+                [ATTN_CIRCUIT_TO] = attn_cell_string(to),
+                [ATTN_CIRCUIT_SCORE] = attn_cell_real_or_missing(
+                    circuit->patch.can_restore ? sum / whole + 0.0 : (double)NAN)};
 
             ATTN_TRY(attn_frame_append(&circuit->patch.frame, row, err));
         }
@@ -401,9 +294,9 @@ static enum attn_status append_rows(struct circuit *circuit, double whole, struc
     return ATTN_OK;
 }
 
-static enum attn_status ask(void *state, struct attn_error *err)
+/* Sets the scores of all edges, and both replies. */
+static enum attn_status find_scores(struct attn_circuit_state *circuit, struct attn_error *err)
 {
-    struct circuit *circuit = state;
     struct attn_patching *patch = &circuit->patch;
     struct attn_wiring *edges = &patch->edges;
     const bool is_ig = circuit->args->method == ATTN_CIRCUIT_EAP_IG;
@@ -413,18 +306,47 @@ static enum attn_status ask(void *state, struct attn_error *err)
                                                           ? circuit->args->n_point
                                                           : DEFAULT_POINTS,
                                            .kept_bytes = circuit->args->kept_bytes};
+
+    ATTN_TRY(attn_wiring_open(patch->base, patch->source, &patch->frame.session, edges, err));
+    ATTN_TRY(attn_patch_read_source(patch, err));
+    ATTN_TRY(attn_wiring_score(edges, &asked, &patch->base_reply, circuit->scores, err));
+    return attn_patch_check_difference(patch, err);
+}
+
+/* Sets the scores of all edges to those of PLAN. */
+static void take_scores(struct attn_circuit_state *circuit, const struct attn_circuit_plan *plan)
+{
+    const struct attn_wiring *edges = &circuit->patch.edges;
+    const double *score = plan->scores;
+
+    for (size_t r = 0; r < edges->n_reader; r++)
+        for (size_t w = 0; w < edges->readers[r].n_read; w++)
+            circuit->scores[r * edges->n_writer + w] = *score++;
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct attn_circuit_state *circuit = state;
+    struct attn_patching *patch = &circuit->patch;
+    struct attn_wiring *edges = &patch->edges;
+    const struct attn_circuit_plan *plan = patch->frame.plan;
     const size_t n = edges->n_edge;
     double whole;
 
     circuit->scores =
         attn_frame_alloc(&patch->frame, edges->n_reader * edges->n_writer, sizeof(double));
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
-    ATTN_TRY(attn_wiring_open(patch->base, patch->source, &patch->frame.session, edges, err));
-    ATTN_TRY(attn_patch_read_source(patch, err));
-    ATTN_TRY(attn_wiring_score(edges, &asked, &patch->base_reply, circuit->scores, err));
-    ATTN_TRY(attn_patch_check_difference(patch, err));
-    if (circuit->args->curve)
-        return run_curve(circuit, err);
+    if (plan && plan->scores)
+        take_scores(circuit, plan);
+    if (!plan)
+        ATTN_TRY(find_scores(circuit, err));
+    if (has_runs(circuit->args)) {
+        ATTN_TRY(attn_circuit_run_curve(circuit, !plan, err));
+        attn_patch_report_base(patch);
+        if (!patch->frame.item)
+            attn_patch_note_runs(patch);
+        return ATTN_OK;
+    }
     whole = patch->source_reply.value - patch->base_reply.value;
     ATTN_TRY(attn_table_reserve(patch->frame.rows.table, n, err));
     ATTN_TRY(append_rows(circuit, whole, err));
@@ -439,40 +361,41 @@ static enum attn_status ask(void *state, struct attn_error *err)
 static enum attn_status derive(const void *given, const struct attn_fold_means *means,
                                struct attn_error *err)
 {
-    const double whole = means->n_more > 0 ? means->more[means->n_more - 1] : 0;
+    const struct attn_circuit_args *args = given;
+    double whole;
 
-    (void)given;
     if (means->is_paired || means->n_more == 0)
         return ATTN_OK;
-    if (!means->is_resample && fabs(whole) < ATTN_PATCH_SMALLEST_DIFFERENCE)
-        return attn_error_set(err, ATTN_INVALID,
-                              "the mean difference of clean and corrupted texts is %.3g: there is "
-                              "no difference to explain",
-                              whole);
+    if (has_runs(args))
+        return attn_circuit_curve_derive(args, means, err);
+    whole = means->more[means->n_more - 1];
+    ATTN_TRY(attn_circuit_check_difference(whole, err));
     for (size_t i = 0; i < means->n_row && i + 1 < means->n_more; i++)
-        means->rows[i * N_COLUMN + SCORE] = attn_cell_real(means->more[i] / whole + 0.0);
+        means->rows[i * ATTN_CIRCUIT_N_COLUMN + ATTN_CIRCUIT_SCORE] =
+            attn_cell_real(means->more[i] / whole + 0.0);
     return ATTN_OK;
 }
 
-/* Whether there is a number for each row, and one for the difference (attn_fold_fits_fn). */
+/* Whether scores have a number for each row, and one for the difference (attn_fold_fits_fn). */
 static bool fits(const void *given, size_t n_row, size_t n_more)
 {
-    (void)given;
-    return n_more == n_row + 1;
+    const struct attn_circuit_args *args = given;
+
+    return has_runs(args) ? attn_circuit_curve_fits(args, n_row, n_more) : n_more == n_row + 1;
 }
 
 static uint64_t shows(const void *state)
 {
-    const struct circuit *circuit = state;
+    const struct attn_circuit_state *circuit = state;
 
-    return !circuit->args->curve          ? SHOW_SCORES
+    return !has_runs(circuit->args)       ? SHOW_SCORES
            : circuit->args->n_random == 0 ? SHOW_CURVE
                                           : SHOW_CURVE | SHOW_RANDOM;
 }
 
 static void release(void *state)
 {
-    struct circuit *circuit = state;
+    struct attn_circuit_state *circuit = state;
 
     attn_wiring_release(&circuit->patch.edges);
 }
@@ -480,9 +403,9 @@ static void release(void *state)
 static const struct attn_procedure procedure = {
     .name = "circuit",
     .columns = columns,
-    .n_column = N_COLUMN,
+    .n_column = ATTN_CIRCUIT_N_COLUMN,
     .needs_output = true,
-    .state_size = sizeof(struct circuit),
+    .state_size = sizeof(struct attn_circuit_state),
     .items.study = offsetof(struct attn_circuit_args, study),
     .items.take_item = take_item,
     .items.pairs = pairs,
@@ -499,15 +422,195 @@ static const struct attn_procedure procedure = {
     .release = release,
 };
 
-/* Performs CALL; a curve is not sorted. */
+/* Reads the scores of all edges from TABLE. The caller owns *SCORES. */
+static enum attn_status read_scores(const struct attn_table *table, double **scores,
+                                    struct attn_error *err)
+{
+    const size_t n = attn_table_n_row(table);
+    size_t column = 0;
+
+    while (column < attn_table_n_column(table) &&
+           strcmp(attn_table_column(table, column)->name, columns[ATTN_CIRCUIT_SCORE].name) != 0)
+        column++;
+    ATTN_TRY(ATTN_ALLOC(*scores, n, err));
+    for (size_t i = 0; i < n; i++)
+        (*scores)[i] = attn_table_cell(table, i, column).real;
+    return ATTN_OK;
+}
+
+/* Computes the mean scores over all items of ARGS, in a separate pass. The caller owns *SCORES. */
+static enum attn_status score_items(struct attn_host *host, const struct attn_request *request,
+                                    const struct attn_circuit_args *args, double **scores,
+                                    struct attn_error *err)
+{
+    static const char *const shard[] = {
+        "`curve` runs the circuits of the mean scores over all items, and a shard reads some of "
+        "them",
+        NULL};
+    struct attn_circuit_args each = *args, defaults = ATTN_CIRCUIT_ARGS_DEFAULT;
+    struct attn_procedure first = procedure;
+    struct attn_table *table = NULL;
+    const struct attn_procedure_call call = {host, request, NULL, &defaults, &table, NULL};
+    enum attn_status status;
+
+    each.curve = NULL;
+    first.sort = NULL;
+    status = attn_procedure_perform_first(&first, &call, &each, shard, err);
+    if (status == ATTN_OK)
+        status = read_scores(table, scores, err);
+    attn_table_free(table);
+    return status;
+}
+
+/* --- The circuit of `size` -------------------------------------------------------------------- */
+
+/* Copies the rows of *TABLE, all edges in their order, that are CHOSEN [n_reader, n_writer], sorted
+ * by their scores. */
+static enum attn_status take_rows(const struct attn_wiring *edges, const unsigned char *chosen,
+                                  struct attn_table **table, struct attn_error *err)
+{
+    const struct attn_table_order order = {.size = sizeof order,
+                                           .sort = columns[ATTN_CIRCUIT_SCORE].name};
+    const size_t n = attn_table_n_column(*table);
+    struct attn_cell *cells = attn_alloc(n, sizeof *cells, err);
+    struct attn_table *taken = NULL, *sorted = NULL;
+    size_t row = 0;
+    enum attn_status status = cells
+                                  ? attn_table_create(attn_table_name(*table),
+                                                      attn_table_column(*table, 0), n, &taken, err)
+                                  : ATTN_NO_MEMORY;
+
+    if (status == ATTN_OK)
+        status = attn_table_copy_about(*table, taken, err);
+    for (size_t r = 0; r < edges->n_reader; r++)
+        for (size_t w = 0; w < edges->readers[r].n_read; w++, row++) {
+            for (size_t i = 0; status == ATTN_OK && i < n; i++)
+                cells[i] = attn_table_cell(*table, row, i);
+            if (status == ATTN_OK && chosen[r * edges->n_writer + w])
+                status = attn_table_append(taken, cells, n, err);
+        }
+    if (status == ATTN_OK)
+        status = attn_table_sort(taken, &order, &sorted, err);
+    attn_free(cells);
+    attn_table_free(taken);
+    if (status == ATTN_OK) {
+        attn_table_free(*table);
+        *table = sorted;
+    }
+    return status;
+}
+
+/* Chooses the edges of `size`, or all of them. */
+static enum attn_status choose_edges(const struct attn_circuit_args *args,
+                                     const struct attn_wiring *edges, const double *scores,
+                                     unsigned char *chosen, size_t *n_kept, struct attn_error *err)
+{
+    size_t *order;
+    enum attn_status status;
+
+    *n_kept = edges->n_edge;
+    for (size_t r = 0; args->n_edge == 0 && r < edges->n_reader; r++)
+        memset(chosen + r * edges->n_writer, 1, edges->readers[r].n_read);
+    if (args->n_edge == 0)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(order, edges->n_edge, err));
+    status = attn_circuit_rank(edges, scores, !args->is_by_score, order, err);
+    for (size_t i = 0; status == ATTN_OK && i < args->n_edge; i++)
+        chosen[order[i]] = 1;
+    attn_free(order);
+    return status == ATTN_OK ? attn_circuit_prune(edges, chosen, n_kept, err) : status;
+}
+
+/* Writes the graph, and replaces *TABLE, the scores of all edges, by those of the circuit. */
+static enum attn_status take_circuit(const struct attn_circuit_args *args,
+                                     const struct attn_wiring *edges,
+                                     const struct attn_request *given, struct attn_table **table,
+                                     struct attn_error *err)
+{
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    const size_t n_flag = edges->n_reader * edges->n_writer;
+    unsigned char *chosen = attn_alloc(n_flag, 1, err);
+    double *scores = attn_alloc(n_flag, sizeof *scores, err), *dense = NULL;
+    enum attn_status status = chosen && scores ? read_scores(*table, &dense, err) : ATTN_NO_MEMORY;
+    size_t at = 0, n_kept = 0;
+
+    for (size_t r = 0; status == ATTN_OK && r < edges->n_reader; r++)
+        for (size_t w = 0; w < edges->readers[r].n_read; w++)
+            scores[r * edges->n_writer + w] = dense[at++];
+    if (status == ATTN_OK)
+        status = choose_edges(args, edges, scores, chosen, &n_kept, err);
+    if (status == ATTN_OK && args->graph)
+        status = attn_circuit_write(args->graph, edges, scores, chosen, err);
+    if (status == ATTN_OK)
+        status = take_rows(edges, chosen, table, err);
+    if (status == ATTN_OK)
+        status = attn_options_read(given, &request, err);
+    if (status == ATTN_OK && args->n_edge > n_kept)
+        attn_note(request.on_note, request.user, ATTN_NOTE_PATCH_RUNS,
+                  "%zu of the %zu edges lie on a way from the input to the logits", n_kept,
+                  args->n_edge);
+    attn_free(chosen);
+    attn_free(scores);
+    attn_free(dense);
+    return status;
+}
+
+/* --- The call --------------------------------------------------------------------------------- */
+
+/* Finds what all items share: the mean scores of a curve, or the edges of a file. */
+static enum attn_status make_plan(const struct attn_procedure_call *call,
+                                  const struct attn_circuit_args *args,
+                                  const struct attn_wiring *edges, struct attn_circuit_plan *plan,
+                                  struct attn_error *err)
+{
+    if (!args->evaluate)
+        return score_items(call->host, call->request, args, &plan->scores, err);
+    ATTN_TRY(ATTN_ALLOC(plan->chosen, edges->n_reader * edges->n_writer, err));
+    return attn_circuit_read(args->evaluate, edges, plan->chosen, err);
+}
+
+/* Performs CALL with complete ARGS. */
+static enum attn_status perform_with(const struct attn_procedure_call *call,
+                                     const struct attn_circuit_args *args,
+                                     const struct attn_wiring *edges, struct attn_error *err)
+{
+    const bool has_plan = args->evaluate || (args->curve && args->study);
+    const bool has_circuit = args->n_edge > 0 || args->graph;
+    struct attn_procedure asked = procedure;
+    struct attn_circuit_plan plan = {.scores = NULL};
+    enum attn_status status = has_plan ? make_plan(call, args, edges, &plan, err) : ATTN_OK;
+
+    asked.plan = has_plan ? &plan : NULL;
+    asked.sort = has_runs(args) || has_circuit ? NULL : procedure.sort;
+    if (status == ATTN_OK)
+        status = attn_procedure_perform(&asked, call, err);
+    if (status == ATTN_OK && has_circuit)
+        status = take_circuit(args, edges, call->request, call->table, err);
+    attn_free(plan.scores);
+    attn_free(plan.chosen);
+    return status;
+}
+
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
 {
-    const struct attn_circuit_args *args = call->args;
-    struct attn_procedure asked = procedure;
+    struct attn_circuit_args args = ATTN_CIRCUIT_ARGS_DEFAULT;
+    struct attn_wiring edges = {.n = 0};
+    enum attn_status status;
 
-    (void)attn_options_read(call->given, call->args, NULL); /* the caller reports a failure */
-    asked.sort = args->curve ? NULL : procedure.sort;
-    return attn_procedure_perform(&asked, call, err);
+    if (!attn_is_given(call->host, "host", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_error_at(attn_options_read(call->given, &args, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_host_check_model(call->host, err));
+    status = attn_wiring_list(attn_model_config(attn_host_model(call->host)), &edges, err);
+    if (status == ATTN_OK && args.graph)
+        status = attn_circuit_check_graph(edges.config, err);
+    if (status == ATTN_OK && args.n_edge > edges.n_edge)
+        status = attn_refuse(err, ATTN_STAGE_OPTIONS, "`size` is %zu, and the model has %zu edges",
+                             args.n_edge, edges.n_edge);
+    if (status == ATTN_OK)
+        status = perform_with(call, &args, &edges, err);
+    attn_wiring_release(&edges);
+    return status;
 }
 
 enum attn_status attn_circuit(struct attn_host *host, const struct attn_request *request,

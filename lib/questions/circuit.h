@@ -29,11 +29,12 @@
  *     edges, kept, value, faithfulness, random, random_sd
  *
  * faithfulness = (m - m_corrupted) / (m_clean - m_corrupted); `random` is the mean of that of as
- * many edges drawn from all.
+ * many edges drawn from all. With `evaluate` the only circuit is that of a file.
  *
  * By default the clean text is the base: a score estimates what the answer loses if the edge is
  * corrupted. The scores of the edges of a writer add up to its estimate (patch.h). Over items sums
- * are averaged before they are divided by the mean difference.
+ * are averaged before they are divided by the mean difference. A curve over items reads them twice:
+ * its circuits are those of the mean scores.
  */
 #ifndef ATTN_QUESTIONS_CIRCUIT_H
 #define ATTN_QUESTIONS_CIRCUIT_H
@@ -72,6 +73,14 @@ struct attn_circuit_args {
     uint64_t seed;    /* of these */
     /* memory for tensors that are kept instead of recomputed: faster, with equal results */
     size_t kept_bytes;
+    /* the table has the edges of the circuit with so many edges; 0: all edges */
+    size_t n_edge;
+    /* file that the edges are written to, or NULL; JSON as EAP-IG's Graph.from_json reads it, which
+     * the MIB leaderboard takes as importances.json: `in_graph` marks those of n_edge, or all */
+    const char *graph;
+    /* file with the edges of a circuit that is run: such a graph, or a table of edges as CSV; NULL:
+     * none */
+    const char *evaluate;
 };
 
 #define ATTN_CIRCUIT_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("circuit", attn_circuit_args)

@@ -34,14 +34,14 @@ static int by_size(const void *a, const void *b)
 /* Marks the readers that WRITER computes from: of a head its query, key and value. */
 static void mark_readers(const struct attn_wiring *edges, size_t writer, bool *is_marked)
 {
-    const struct attn_node *node = &edges->writers[writer];
+    const struct attn_wire_node *node = &edges->writers[writer];
     const size_t h = edges->config->n_head, g = edges->config->n_kv_head;
     bool *layer = is_marked + node->layer * (h + 2 * g + 1);
     const size_t head = node->head < 0 ? 0 : (size_t)node->head;
 
-    if (node->kind == ATTN_NODE_MLP)
+    if (node->kind == ATTN_WIRE_NODE_MLP)
         layer[h + 2 * g] = true;
-    if (node->kind != ATTN_NODE_HEAD)
+    if (node->kind != ATTN_WIRE_NODE_HEAD)
         return;
     layer[head] = layer[h + head / (h / g)] = layer[h + g + head / (h / g)] = true;
 }
@@ -49,13 +49,13 @@ static void mark_readers(const struct attn_wiring *edges, size_t writer, bool *i
 /* Whether WRITER has an input that is marked. */
 static bool has_marked_reader(const struct attn_wiring *edges, size_t writer, const bool *is_marked)
 {
-    const struct attn_node *node = &edges->writers[writer];
+    const struct attn_wire_node *node = &edges->writers[writer];
     const size_t h = edges->config->n_head, g = edges->config->n_kv_head;
     const bool *layer = is_marked + node->layer * (h + 2 * g + 1);
     const size_t head = node->head < 0 ? 0 : (size_t)node->head;
 
-    return node->kind == ATTN_NODE_INPUT ||
-           (node->kind == ATTN_NODE_MLP
+    return node->kind == ATTN_WIRE_NODE_INPUT ||
+           (node->kind == ATTN_WIRE_NODE_MLP
                 ? layer[h + 2 * g]
                 : layer[head] || layer[h + head / (h / g)] || layer[h + g + head / (h / g)]);
 }
@@ -116,15 +116,16 @@ enum attn_status attn_circuit_rank(const struct attn_wiring *edges, const double
     return n > 0 ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Removes from CHOSEN [n_reader, n_writer] edges that are on no way from the input to the logits.
- * IS_USEFUL [n_reader] and IS_ALIVE [n_writer] are scratch. Returns the number of those left. */
-static size_t prune(const struct attn_wiring *edges, unsigned char *chosen, bool *is_useful,
-                    bool *is_alive)
+enum attn_status attn_circuit_prune(const struct attn_wiring *edges, unsigned char *chosen,
+                                    size_t *n_kept, struct attn_error *err)
 {
     const size_t n_reader = edges->n_reader, n_writer = edges->n_writer;
+    bool *is_useful, *is_alive;
     size_t n_left = 0;
 
-    memset(is_useful, 0, n_reader);
+    ATTN_TRY(ATTN_ALLOC(is_useful, n_reader + n_writer, err));
+    is_alive = is_useful + n_reader;
+
     for (size_t w = 0, r = 0; w < n_writer;
          w++) { /* forwards: is_useful marks readers of the input */
         is_alive[w] = has_marked_reader(edges, w, is_useful);
@@ -145,7 +146,9 @@ static size_t prune(const struct attn_wiring *edges, unsigned char *chosen, bool
         chosen[i] = chosen[i] && is_useful[i / n_writer] && is_alive[i % n_writer];
         n_left += chosen[i];
     }
-    return n_left;
+    attn_free(is_useful);
+    *n_kept = n_left;
+    return ATTN_OK;
 }
 
 /* --- Runs ------------------------------------------------------------------------------------- */
@@ -166,9 +169,9 @@ struct one_circuit {
 };
 
 /* Sets X [rows, d] to the input of READER in ONE. DX [rows, d] is scratch. */
-static enum attn_status make_input(const struct one_circuit *one, const struct attn_node *reader,
-                                   const size_t rows[2], double *x, double *dx,
-                                   struct attn_error *err)
+static enum attn_status make_input(const struct one_circuit *one,
+                                   const struct attn_wire_node *reader, const size_t rows[2],
+                                   double *x, double *dx, struct attn_error *err)
 {
     const struct attn_wiring *edges = one->all->edges;
     const size_t d = edges->d, n = (rows[1] - rows[0]) * d;
@@ -179,8 +182,8 @@ static enum attn_status make_input(const struct one_circuit *one, const struct a
     for (size_t i = 0; i < n; i++)
         x[i] = (double)stream[i];
     for (size_t w = 0; w < reader->n_read; w++) {
-        const struct attn_node *node = &edges->writers[w];
-        const bool is_head = node->kind == ATTN_NODE_HEAD;
+        const struct attn_wire_node *node = &edges->writers[w];
+        const bool is_head = node->kind == ATTN_WIRE_NODE_HEAD;
         const float *now = one->now + (w * edges->n + rows[0]) * d;
         double *to = is_head ? dx : x;
 
@@ -218,7 +221,7 @@ static enum attn_status on_reader(void *user, const struct attn_trace_event *eve
 {
     struct one_circuit *one = user;
     const struct attn_wiring *edges = one->all->edges;
-    const struct attn_node *reader = attn_wiring_reader_at(edges, &event->at);
+    const struct attn_wire_node *reader = attn_wiring_reader_at(edges, &event->at);
     const size_t n = event->n_row * edges->d;
     const size_t rows[] = {event->row0, event->row0 + event->n_row};
     double *x;
@@ -236,7 +239,7 @@ static enum attn_status on_reader(void *user, const struct attn_trace_event *eve
                                                             .scaling = x},
                                   values, err);
     attn_free(x);
-    if (reader->kind != ATTN_NODE_LOGITS)
+    if (reader->kind != ATTN_WIRE_NODE_LOGITS)
         return status;
     attn_free(one->now); /* the end of the run */
     one->now = NULL;
@@ -288,14 +291,13 @@ enum attn_status attn_circuit_run(const struct attn_wiring *edges, struct attn_t
 {
     struct running all = {.edges = edges};
     struct attn_trial_outcome *outcomes = attn_alloc(n, sizeof *outcomes, err);
-    bool *flags = attn_alloc(edges->n_reader + edges->n_writer, sizeof *flags, err);
     enum attn_status status = attn_wiring_decode(edges, &all.outs, err);
 
     all.circuits = attn_alloc(n, sizeof *all.circuits, err);
-    if (!outcomes || !flags || !all.circuits)
+    if (!outcomes || !all.circuits)
         status = ATTN_NO_MEMORY;
     for (size_t i = 0; status == ATTN_OK && i < n; i++) {
-        circuits[i].n_kept = prune(edges, circuits[i].chosen, flags, flags + edges->n_reader);
+        status = attn_circuit_prune(edges, circuits[i].chosen, &circuits[i].n_kept, err);
         all.circuits[i] = (struct one_circuit){.all = &all, .chosen = circuits[i].chosen};
     }
     if (status == ATTN_OK)
@@ -309,6 +311,5 @@ enum attn_status attn_circuit_run(const struct attn_wiring *edges, struct attn_t
     attn_free(all.outs);
     attn_free(all.circuits);
     attn_free(outcomes);
-    attn_free(flags);
     return status;
 }

@@ -51,7 +51,7 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
 }
 
 /* Returns the number of readers of the current layer, and the first of them. */
-static size_t find_readers(const struct scoring *s, const struct attn_node **first)
+static size_t find_readers(const struct scoring *s, const struct attn_wire_node **first)
 {
     const struct attn_config *config = s->edges->config;
     const size_t n = config->n_head + 2 * config->n_kv_head + 1;
@@ -63,7 +63,7 @@ static size_t find_readers(const struct scoring *s, const struct attn_node **fir
 /* Adds the scores of the edges to the readers of the current layer. */
 static enum attn_status finish_layer(struct scoring *s, struct attn_error *err)
 {
-    const struct attn_node *readers;
+    const struct attn_wire_node *readers;
     const size_t n = find_readers(s, &readers), n_writer = s->edges->n_writer;
     const size_t n_read = readers[n - 1].n_read, size = s->edges->n * s->edges->d;
     double *scores = s->scores + (size_t)(readers - s->edges->readers) * n_writer;
@@ -96,10 +96,11 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 {
     struct scoring *s = user;
     const size_t d = s->edges->d, n_layer = s->edges->config->n_layer;
-    const struct attn_node *reader = attn_wiring_reader_at(s->edges, &event->at), *readers;
-    const bool is_mid = reader->kind == ATTN_NODE_MLP && !s->edges->config->has_parallel_residual;
+    const struct attn_wire_node *reader = attn_wiring_reader_at(s->edges, &event->at), *readers;
+    const bool is_mid =
+        reader->kind == ATTN_WIRE_NODE_MLP && !s->edges->config->has_parallel_residual;
 
-    if (reader->kind == ATTN_NODE_LOGITS && attn_location_index(&event->at) + 1 < n_layer)
+    if (reader->kind == ATTN_WIRE_NODE_LOGITS && attn_location_index(&event->at) + 1 < n_layer)
         return ATTN_OK;
     if (reader->layer != s->layer) {
         ATTN_TRY(finish_layer(s, err));
@@ -108,7 +109,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     find_readers(s, &readers);
     float *to = s->gradients + ((size_t)(reader - readers) * s->edges->n + event->row0) * d;
 
-    if (reader->kind == ATTN_NODE_LOGITS) { /* it is the gradient of the stream */
+    if (reader->kind == ATTN_WIRE_NODE_LOGITS) { /* it is the gradient of the stream */
         for (size_t i = 0; i < event->n_row; i++)
             memcpy(to + i * d, event->data + i * event->ld, d * sizeof *to);
         return ATTN_OK;

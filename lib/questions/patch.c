@@ -622,7 +622,7 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
 {
     static const char *const names[] = {[ATTN_PART_TOP] = "top", [ATTN_PART_RANDOM] = "random"};
     const struct attn_cell unit = attn_cell_integer((int64_t)attn_patch_unit(part));
-    char from[ATTN_NODE_NAME_SIZE], to[ATTN_NODE_NAME_SIZE];
+    char from[ATTN_WIRE_NODE_NAME_SIZE], to[ATTN_WIRE_NODE_NAME_SIZE];
     struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(attn_site_name(patch->site)),
         [NEURON] = unit,
@@ -633,8 +633,8 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
 
     attn_location_put(&part->of.at, &row[STACK]);
     if (patch->args->path) {
-        attn_node_name(&patch->edges.writers[part->from], from);
-        attn_node_name(&patch->edges.readers[part->to], to);
+        attn_wire_node_name(&patch->edges.writers[part->from], from);
+        attn_wire_node_name(&patch->edges.readers[part->to], to);
         row[PART] = attn_cell_string("path");
         row[FROM] = attn_cell_string(from);
         row[TO] = attn_cell_string(to);

@@ -10,19 +10,19 @@
 
 /* --- The list --------------------------------------------------------------------------------- */
 
-static bool is_named(const struct attn_node *node, const char *name, size_t size)
+static bool is_named(const struct attn_wire_node *node, const char *name, size_t size)
 {
-    char own[ATTN_NODE_NAME_SIZE];
+    char own[ATTN_WIRE_NODE_NAME_SIZE];
 
-    attn_node_name(node, own);
+    attn_wire_node_name(node, own);
     return (size == 1 && *name == '*') || (strlen(own) == size && strncmp(own, name, size) == 0);
 }
 
 /* Checks that one of NODES [n] is NAME [size], an end of a path. */
-static enum attn_status check_name(const struct attn_node *nodes, size_t n, const char *name,
+static enum attn_status check_name(const struct attn_wire_node *nodes, size_t n, const char *name,
                                    size_t size, struct attn_error *err)
 {
-    const bool is_reader = nodes->kind != ATTN_NODE_INPUT;
+    const bool is_reader = nodes->kind != ATTN_WIRE_NODE_INPUT;
 
     for (size_t i = 0; i < n; i++)
         if (is_named(&nodes[i], name, size))
@@ -109,7 +109,7 @@ static enum attn_status read_path(void *user, const struct attn_trace_event *eve
 {
     const struct path *path = user;
     const struct attn_wiring *edges = &path->patch->edges;
-    const struct attn_node *reader = &edges->readers[path->to];
+    const struct attn_wire_node *reader = &edges->readers[path->to];
     const bool is_frozen = path->patch->args->is_frozen;
     const size_t d = edges->d, n = event->n_row * d;
     const size_t rows[] = {event->row0, event->row0 + event->n_row};

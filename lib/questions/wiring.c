@@ -20,24 +20,25 @@
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
 
-void attn_node_name(const struct attn_node *node, char name[ATTN_NODE_NAME_SIZE])
+void attn_wire_node_name(const struct attn_wire_node *node, char name[ATTN_WIRE_NODE_NAME_SIZE])
 {
-    static const char letters[] = {[ATTN_NODE_Q] = 'q', [ATTN_NODE_K] = 'k', [ATTN_NODE_V] = 'v'};
+    static const char letters[] = {
+        [ATTN_WIRE_NODE_Q] = 'q', [ATTN_WIRE_NODE_K] = 'k', [ATTN_WIRE_NODE_V] = 'v'};
 
     switch (node->kind) {
-    case ATTN_NODE_INPUT:
-    case ATTN_NODE_LOGITS:
-        snprintf(name, ATTN_NODE_NAME_SIZE, "%s",
-                 node->kind == ATTN_NODE_INPUT ? "input" : "logits");
+    case ATTN_WIRE_NODE_INPUT:
+    case ATTN_WIRE_NODE_LOGITS:
+        snprintf(name, ATTN_WIRE_NODE_NAME_SIZE, "%s",
+                 node->kind == ATTN_WIRE_NODE_INPUT ? "input" : "logits");
         break;
-    case ATTN_NODE_HEAD:
-        snprintf(name, ATTN_NODE_NAME_SIZE, "%zu.%d", node->layer, node->head);
+    case ATTN_WIRE_NODE_HEAD:
+        snprintf(name, ATTN_WIRE_NODE_NAME_SIZE, "%zu.%d", node->layer, node->head);
         break;
-    case ATTN_NODE_MLP:
-        snprintf(name, ATTN_NODE_NAME_SIZE, "%zu.mlp", node->layer);
+    case ATTN_WIRE_NODE_MLP:
+        snprintf(name, ATTN_WIRE_NODE_NAME_SIZE, "%zu.mlp", node->layer);
         break;
     default:
-        snprintf(name, ATTN_NODE_NAME_SIZE, "%zu.%d.%c", node->layer, node->head,
+        snprintf(name, ATTN_WIRE_NODE_NAME_SIZE, "%zu.%d.%c", node->layer, node->head,
                  letters[node->kind]);
     }
 }
@@ -88,7 +89,7 @@ enum attn_status attn_wiring_list(const struct attn_config *config, struct attn_
                                   struct attn_error *err)
 {
     const size_t h = config->n_head, g = config->n_kv_head, l = config->n_layer;
-    struct attn_node *writer, *reader;
+    struct attn_wire_node *writer, *reader;
 
     edges->config = config;
     edges->d = config->d_model;
@@ -98,26 +99,26 @@ enum attn_status attn_wiring_list(const struct attn_config *config, struct attn_
     ATTN_TRY(ATTN_ALLOC(edges->readers, edges->n_reader, err));
     writer = edges->writers;
     reader = edges->readers;
-    *writer++ = (struct attn_node){ATTN_NODE_INPUT, 0, -1, 0};
+    *writer++ = (struct attn_wire_node){ATTN_WIRE_NODE_INPUT, 0, -1, 0};
     for (size_t layer = 0; layer < l; layer++) {
         const size_t before = (size_t)(writer - edges->writers);
 
         for (size_t i = 0; i < h + 2 * g; i++)
-            *reader++ = (struct attn_node){i < h       ? ATTN_NODE_Q
-                                           : i < h + g ? ATTN_NODE_K
-                                                       : ATTN_NODE_V,
-                                           layer,
-                                           (int)(i < h       ? i
-                                                 : i < h + g ? i - h
-                                                             : i - h - g),
-                                           before};
+            *reader++ = (struct attn_wire_node){i < h       ? ATTN_WIRE_NODE_Q
+                                                : i < h + g ? ATTN_WIRE_NODE_K
+                                                            : ATTN_WIRE_NODE_V,
+                                                layer,
+                                                (int)(i < h       ? i
+                                                      : i < h + g ? i - h
+                                                                  : i - h - g),
+                                                before};
         for (size_t i = 0; i < h; i++)
-            *writer++ = (struct attn_node){ATTN_NODE_HEAD, layer, (int)i, 0};
-        *writer++ = (struct attn_node){ATTN_NODE_MLP, layer, -1, 0};
-        *reader++ = (struct attn_node){ATTN_NODE_MLP, layer, -1,
-                                       before + (config->has_parallel_residual ? 0 : h)};
+            *writer++ = (struct attn_wire_node){ATTN_WIRE_NODE_HEAD, layer, (int)i, 0};
+        *writer++ = (struct attn_wire_node){ATTN_WIRE_NODE_MLP, layer, -1, 0};
+        *reader++ = (struct attn_wire_node){ATTN_WIRE_NODE_MLP, layer, -1,
+                                            before + (config->has_parallel_residual ? 0 : h)};
     }
-    *reader = (struct attn_node){ATTN_NODE_LOGITS, l, -1, edges->n_writer};
+    *reader = (struct attn_wire_node){ATTN_WIRE_NODE_LOGITS, l, -1, edges->n_writer};
     edges->n_edge = 0;
     for (size_t r = 0; r < edges->n_reader; r++)
         edges->n_edge += edges->readers[r].n_read;
@@ -444,24 +445,25 @@ enum attn_status attn_wiring_delta(const struct attn_wiring *edges, size_t write
                                    enum attn_wire_norm how, const size_t rows[2], double *delta,
                                    struct attn_error *err)
 {
-    const struct attn_node *node = &edges->writers[writer];
+    const struct attn_wire_node *node = &edges->writers[writer];
     const float *raw = edges->deltas + (writer * edges->n + rows[0]) * edges->d;
 
     for (size_t i = 0; i < (rows[1] - rows[0]) * edges->d; i++)
         delta[i] = (double)raw[i];
-    return node->kind == ATTN_NODE_HEAD
+    return node->kind == ATTN_WIRE_NODE_HEAD
                ? attn_wiring_after_heads(edges, node->layer, how, rows, delta, err)
                : ATTN_OK;
 }
 
-const float *attn_wiring_stream(const struct attn_wiring *edges, const struct attn_node *reader)
+const float *attn_wiring_stream(const struct attn_wiring *edges,
+                                const struct attn_wire_node *reader)
 {
     const size_t last = edges->config->n_layer - 1;
 
-    if (reader->kind == ATTN_NODE_LOGITS)
+    if (reader->kind == ATTN_WIRE_NODE_LOGITS)
         return kept(edges, edges->kept, ATTN_SITE_RESID_POST, last, -1);
     return kept(edges, edges->kept,
-                reader->kind == ATTN_NODE_MLP && !edges->config->has_parallel_residual
+                reader->kind == ATTN_WIRE_NODE_MLP && !edges->config->has_parallel_residual
                     ? ATTN_SITE_RESID_MID
                     : ATTN_SITE_RESID_PRE,
                 reader->layer, -1);
@@ -478,21 +480,21 @@ struct product {
 };
 
 /* Lists the tensors of READER in PRODUCTS [2], and returns their number. */
-static size_t list_products(const struct attn_wiring *edges, const struct attn_node *reader,
+static size_t list_products(const struct attn_wiring *edges, const struct attn_wire_node *reader,
                             struct product *products)
 {
     const struct attn_config *config = edges->config;
     const struct attn_block_weights *weights = block_of(edges, reader->layer);
     const size_t head = reader->head < 0 ? 0 : (size_t)reader->head;
-    const size_t width = reader->kind == ATTN_NODE_V ? config->d_value : config->d_head;
+    const size_t width = reader->kind == ATTN_WIRE_NODE_V ? config->d_value : config->d_head;
     struct product product = {.columns = {head * width, (head + 1) * width}};
 
     switch (reader->kind) {
-    case ATTN_NODE_LOGITS:
+    case ATTN_WIRE_NODE_LOGITS:
         product.site = config->has_final_norm ? ATTN_SITE_LN_FINAL : ATTN_SITE_RESID_POST;
         product.columns[1] = edges->d;
         break;
-    case ATTN_NODE_MLP:
+    case ATTN_WIRE_NODE_MLP:
         product.columns[1] = config->d_mlp;
         product.site = ATTN_SITE_MLP_PRE_LINEAR;
         product.linear = &weights->mlp_in;
@@ -502,11 +504,11 @@ static size_t list_products(const struct attn_wiring *edges, const struct attn_n
         }
         product.site = ATTN_SITE_MLP_PRE;
         break;
-    case ATTN_NODE_Q:
+    case ATTN_WIRE_NODE_Q:
         product.site = ATTN_SITE_Q;
         product.linear = &weights->q;
         break;
-    case ATTN_NODE_K:
+    case ATTN_WIRE_NODE_K:
         product.site = ATTN_SITE_K;
         product.linear = &weights->k;
         break;
@@ -515,19 +517,19 @@ static size_t list_products(const struct attn_wiring *edges, const struct attn_n
         product.linear = &weights->v;
     }
     products[0] = product;
-    return reader->kind == ATTN_NODE_MLP && config->has_gated_mlp ? 2 : 1;
+    return reader->kind == ATTN_WIRE_NODE_MLP && config->has_gated_mlp ? 2 : 1;
 }
 
 /* Returns the norm before READER. */
 static const struct attn_norm_weights *norm_before(const struct attn_wiring *edges,
-                                                   const struct attn_node *reader)
+                                                   const struct attn_wire_node *reader)
 {
     const struct attn_weights *weights = &edges->base->model->weights;
     const struct attn_block_weights *block = block_of(edges, reader->layer);
 
-    return reader->kind == ATTN_NODE_LOGITS                                   ? &weights->ln_final
-           : reader->kind == ATTN_NODE_MLP && !edges->config->has_single_norm ? &block->ln2
-                                                                              : &block->ln1;
+    return reader->kind == ATTN_WIRE_NODE_LOGITS ? &weights->ln_final
+           : reader->kind == ATTN_WIRE_NODE_MLP && !edges->config->has_single_norm ? &block->ln2
+                                                                                   : &block->ln1;
 }
 
 /* Normalizes the rows of INPUT into X [n_row, d]. */
@@ -578,8 +580,8 @@ enum attn_status attn_wiring_read(const struct attn_wiring *edges,
     return status;
 }
 
-const struct attn_node *attn_wiring_reader_at(const struct attn_wiring *edges,
-                                              const struct attn_location *at)
+const struct attn_wire_node *attn_wiring_reader_at(const struct attn_wiring *edges,
+                                                   const struct attn_location *at)
 {
     const size_t h = edges->config->n_head, g = edges->config->n_kv_head;
     const size_t head = at->head > 0 ? (size_t)at->head : 0;
@@ -690,7 +692,8 @@ static void back_row(const struct norm *norm, size_t d, const float *x, const fl
         dx[i] += (float)(row[i] - u[i] * dot);
 }
 
-enum attn_status attn_wiring_back(const struct attn_wiring *edges, const struct attn_node *reader,
+enum attn_status attn_wiring_back(const struct attn_wiring *edges,
+                                  const struct attn_wire_node *reader,
                                   const struct attn_trace_event *event, const float *x, float *dx,
                                   struct attn_error *err)
 {
@@ -739,9 +742,9 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges, const struct 
     return status;
 }
 
-enum attn_status attn_wiring_edit(const struct attn_wiring *edges, const struct attn_node *reader,
-                                  attn_edit_fn function, void *user, struct attn_part_edits *edits,
-                                  struct attn_error *err)
+enum attn_status attn_wiring_edit(const struct attn_wiring *edges,
+                                  const struct attn_wire_node *reader, attn_edit_fn function,
+                                  void *user, struct attn_part_edits *edits, struct attn_error *err)
 {
     struct product products[2];
     const size_t n = list_products(edges, reader, products);

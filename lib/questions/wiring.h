@@ -22,30 +22,30 @@
 #include "run/run_internal.h"
 #include "trace/capture.h"
 
-enum attn_node_kind {
-    ATTN_NODE_INPUT,
-    ATTN_NODE_HEAD,
-    ATTN_NODE_MLP, /* a writer and a reader */
-    ATTN_NODE_Q,
-    ATTN_NODE_K,
-    ATTN_NODE_V,
-    ATTN_NODE_LOGITS
+enum attn_wire_node_kind {
+    ATTN_WIRE_NODE_INPUT,
+    ATTN_WIRE_NODE_HEAD,
+    ATTN_WIRE_NODE_MLP, /* a writer and a reader */
+    ATTN_WIRE_NODE_Q,
+    ATTN_WIRE_NODE_K,
+    ATTN_WIRE_NODE_V,
+    ATTN_WIRE_NODE_LOGITS
 };
 
-struct attn_node {
-    enum attn_node_kind kind;
+struct attn_wire_node {
+    enum attn_wire_node_kind kind;
     size_t layer;  /* the number of layers for the logits */
     int head;      /* a key head for keys and values; -1: no head */
     size_t n_read; /* of a reader: the number of writers before it */
 };
 
-enum { ATTN_NODE_NAME_SIZE = 32 };
+enum { ATTN_WIRE_NODE_NAME_SIZE = 32 };
 
 struct attn_wiring {
-    const struct attn_run *base, *source; /* borrowed; SOURCE has as many positions */
-    const struct attn_config *config;     /* borrowed */
-    size_t n, d;                          /* positions; width of the stream */
-    struct attn_node *writers, *readers;  /* own */
+    const struct attn_run *base, *source;     /* borrowed; SOURCE has as many positions */
+    const struct attn_config *config;         /* borrowed */
+    size_t n, d;                              /* positions; width of the stream */
+    struct attn_wire_node *writers, *readers; /* own */
     size_t n_writer, n_reader, n_edge;
     struct attn_capture *kept; /* owns; the streams of the base, and what it writes */
     /* [n_writer, n, d] owns; source minus base of what each writes, of heads before their scales
@@ -56,7 +56,7 @@ struct attn_wiring {
 };
 
 /* Writes the name of NODE: "input", "2.5", "2.mlp", "3.0.q", "logits". */
-void attn_node_name(const struct attn_node *node, char name[ATTN_NODE_NAME_SIZE]);
+void attn_wire_node_name(const struct attn_wire_node *node, char name[ATTN_WIRE_NODE_NAME_SIZE]);
 
 /* Checks that RUN is that of a decoder whose parts add to a stream, and has no edits. Errors have
  * the stage of options. */
@@ -92,11 +92,12 @@ enum attn_status attn_wiring_after_heads(const struct attn_wiring *edges, size_t
                                          struct attn_error *err);
 
 /* Returns the stream [n, d] that READER reads in the base; borrowed. */
-const float *attn_wiring_stream(const struct attn_wiring *edges, const struct attn_node *reader);
+const float *attn_wiring_stream(const struct attn_wiring *edges,
+                                const struct attn_wire_node *reader);
 
 /* The rows that a reader reads. */
 struct attn_wire_input {
-    const struct attn_node *reader;
+    const struct attn_wire_node *reader;
     enum attn_site site; /* the tensor that is edited */
     size_t n_row;
     const double *x;       /* [n_row, d] the stream */
@@ -124,14 +125,15 @@ enum attn_status attn_wiring_run(struct attn_linear_args args, struct attn_pool 
 
 /* Adds to DX [rows, d] the gradient of what READER reads, X [rows, d]. EVENT is the gradient of a
  * tensor that it makes of it, but not of the logits. */
-enum attn_status attn_wiring_back(const struct attn_wiring *edges, const struct attn_node *reader,
+enum attn_status attn_wiring_back(const struct attn_wiring *edges,
+                                  const struct attn_wire_node *reader,
                                   const struct attn_trace_event *event, const float *x, float *dx,
                                   struct attn_error *err);
 
 /* Returns the reader that makes the tensor AT, or its gradient; of ln_final and resid_post, the
  * logits. */
-const struct attn_node *attn_wiring_reader_at(const struct attn_wiring *edges,
-                                              const struct attn_location *at);
+const struct attn_wire_node *attn_wiring_reader_at(const struct attn_wiring *edges,
+                                                   const struct attn_location *at);
 
 /* Sets *OUTS, which the caller frees, to W_O of all layers, for attn_wiring_write. */
 enum attn_status attn_wiring_decode(const struct attn_wiring *edges, float **outs,
@@ -144,8 +146,9 @@ enum attn_status attn_wiring_write(const struct attn_wiring *edges, const float 
                                    float *now, struct attn_error *err);
 
 /* Appends an edit for each tensor of READER, by FUNCTION, which gets USER. */
-enum attn_status attn_wiring_edit(const struct attn_wiring *edges, const struct attn_node *reader,
-                                  attn_edit_fn function, void *user, struct attn_part_edits *edits,
+enum attn_status attn_wiring_edit(const struct attn_wiring *edges,
+                                  const struct attn_wire_node *reader, attn_edit_fn function,
+                                  void *user, struct attn_part_edits *edits,
                                   struct attn_error *err);
 
 #endif

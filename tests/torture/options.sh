@@ -83,6 +83,8 @@ value_of() { # COMMAND NAME ARGUMENT
     lens.jacobian) value=$in/J.npz ;;
     patch.path) value=2.5:logits ;;
     circuit.random) value=3 ;;
+    circuit.graph) value=graph.json ;;
+    circuit.evaluate) value=$in/edges.csv ;;
     circuit.fdr) value=score ;;
     patch.fdr) value=effect ;;
     score.fdr) value=value ;;
@@ -229,6 +231,7 @@ prepare() {
     printf '{"tokenizer": {"drop": "s"}}' >"$in/drop.json"
     printf '{"clean": "The %s to", "corrupted": "The %s to", "target": " are", "number": "%s"}\n' keys key pl dogs dog pl boy boys sg >"$in/pairs.jsonl"
     "$cli" lens --fit "$in/J.npz" --skip 0 --items "$in/items.jsonl"
+    printf 'from,to\ninput,0.mlp\n0.mlp,logits\n' >"$in/edges.csv"
 }
 
 # Runs attn-cli with ARGUMENTs in the folder SEEN, of which nothing is left, and leaves there what it wrote and printed.

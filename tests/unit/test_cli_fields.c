@@ -153,7 +153,7 @@ END_TEST
  * heads and with estimate, help with json, and heads with shares, whose columns are the bars of its
  * map; path and norm of patch, and circuit with the options of all questions,
  * curve, select and random. */
-enum { MOST_NAMES = 226, MOST_PAIRS = 1390 };
+enum { MOST_NAMES = 229, MOST_PAIRS = 1393 };
 
 /* Whether a command before command N has the option NAME. */
 static bool is_known(size_t n, const char *name)

@@ -2437,6 +2437,9 @@ attn_circuit_args._fields_ = [
     ("n_random", c_size_t),
     ("seed", c_uint64),
     ("kept_bytes", c_size_t),
+    ("n_edge", c_size_t),
+    ("graph", c_char_p),
+    ("evaluate", c_char_p),
 ]
 attn_collect_args._fields_ = [
     ("size", c_size_t),

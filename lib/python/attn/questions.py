@@ -200,9 +200,9 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
 
 
 def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto",
-            direction: str = "noise", method: str = "eap-ig", curve=None, select: str = "greedy",
-            random: int | None = None, sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
-            **options) -> Table:
+            direction: str = "noise", method: str = "eap-ig", curve=None, select: str = "greedy", size: int = 0,
+            graph=None, evaluate=None, random: int | None = None, sort: str | None = None, limit: int = 0,
+            where: dict | None = None, columns=None, **options) -> Table:
     """Which edges between the parts carry the difference of two texts.
 
     Scores each edge from what one part writes into the residual stream to one later part that reads it: input, heads
@@ -231,11 +231,16 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
                 is patched, in five feeds
     curve       run circuits with these numbers of edges, 10,20,50, or auto: 10, 20, 50, 100 ... and all. Prints which
                 share of the clean answer each circuit keeps
-    select      for `curve`, which edges a circuit takes: greedy (default), which begins with the logits and adds the
-                edge with the largest score among those that end in a part of the circuit; top, the edges with the
-                largest scores (greedy, top)
-    random      for `curve`, also run R circuits of as many random edges for each circuit, and print the mean and the
-                standard deviation of their faithfulness; default: 10; 0: no random circuits
+    select      for `curve` and `size`, which edges a circuit takes: greedy (default), which begins with the logits and
+                adds the edge with the largest score among those that end in a part of the circuit; top, the edges with
+                the largest scores (greedy, top)
+    size        return the edges of the circuit with N edges, without those on no way from the input to the logits;
+                default: all edges
+    graph       write all edges with their scores to FILE.json, as EAP-IG and the MIB leaderboard read them; those of
+                `size` are in the graph, by default all
+    evaluate    run the circuit with the edges of FILE: a graph as JSON, or a table as CSV that `attn-cli circuit` wrote
+    random      for `curve` and `evaluate`, also run R circuits of as many random edges for each circuit, and print the
+                mean and the standard deviation of their faithfulness; default: 10; 0: no random circuits
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
