@@ -52,7 +52,7 @@ const struct command command_models = {
         "glm, glm4, helium, exaone4, ministral3, ernie4_5, hunyuan_v1_dense, arcee,\n"
         "apertus, nemotron, seed_oss, internlm3, xglm, bloom, mpt, falcon, mixtral,\n"
         "qwen2_moe, qwen3_moe, olmoe, granitemoe, granitemoeshared, granitemoehybrid,\n"
-        "phimoe, gpt_oss, lfm2, qwen3_5_text, qwen3_next, bamba; bert, roberta,\n"
+        "phimoe, gpt_oss, lfm2, lfm3, qwen3_5_text, qwen3_next, bamba; bert, roberta,\n"
         "xlm-roberta, camembert, mpnet, deberta-v2, distilbert, electra, albert,\n"
         "modernbert, nomic_bert, jina_embeddings_v3, eurobert, esm; t5, mt5, umt5, bart,\n"
         "mbart, marian, pegasus, m2m_100, blenderbot, whisper; vit, deit, dinov2,\n"

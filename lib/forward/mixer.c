@@ -612,13 +612,14 @@ void attn_mixer_step(struct attn_forward *f, const struct attn_block_weights *w)
 
 void attn_gate_heads_step(struct attn_forward *f, float *z)
 {
-    const size_t n = f->feed.n_left * f->dims.n_head * f->dims.d_value;
+    const size_t n_z = f->feed.n_left * f->dims.n_head * f->dims.d_value;
+    const size_t width = f->dims.gates_heads ? f->dims.d_value : 1, n = n_z / width;
 
     if (attn_forward_is_over(f))
         return;
     for (size_t i = 0; i < n; i++)
         f->gate[i] = -f->gate[i];
     f->engine.kernels->exp(f->gate, n, f->gate);
-    for (size_t i = 0; i < n; i++)
-        z[i] *= 1 / (1 + f->gate[i]);
+    for (size_t i = 0; i < n_z; i++)
+        z[i] *= 1 / (1 + f->gate[i / width]);
 }

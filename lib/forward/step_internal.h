@@ -91,7 +91,8 @@ void attn_layer_end_step(struct attn_forward *f, const struct attn_block_weights
 /* Computes V of a layer whose values are its keys K, before their norm. */
 void attn_keys_as_values_step(struct attn_forward *f, const float *k, float *v);
 
-/* Multiplies z [n_row, H, Ev] by the sigmoid of the gate of attention, f->gate. */
+/* Multiplies z [n_row, H, Ev] by the sigmoid of the gate of attention, f->gate, [n_row, H * Ev] or
+ * [n_row, H]. */
 void attn_gate_heads_step(struct attn_forward *f, float *z);
 
 /* Computes MLP_OUT of a layer with experts, and the sites before it, for the rows in f->normed. */

@@ -331,6 +331,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .sites = attn_sites_without(attn_sites_all(), find_lacking(config)),
         .mixer = config->mixer,
         .layers = config->layer_dims,
+        .gates_heads = config->gates_heads,
         .picture.n = config->vision.d_feature > 0, /* a tower; a run sets the rest */
     };
 }

@@ -147,6 +147,7 @@ struct attn_config {
     bool has_keys_as_values;  /* v is k before its norm, in layers without a window */
     bool has_layer_scalar;    /* resid_post is multiplied by a number for each layer */
     bool has_attn_gate;       /* z is multiplied by the sigmoid of a gate before the output map */
+    bool gates_heads;         /* each head by one number */
     bool has_mixer_bias;      /* their maps have biases */
     bool has_mixer_conv_bias; /* their convolution has a bias */
     bool gates_first;         /* the gate of mixer_z comes before its norm, as in Mamba2 */

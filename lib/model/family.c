@@ -275,7 +275,6 @@ static const struct refused_type {
     {"qwen3_5_moe_text", "Gated DeltaNet between experts", "qwen3_5_text"},
     {"olmo_hybrid", "Gated DeltaNet of another form", "qwen3_5_text"},
     {"lfm2_moe", "short convolutions between experts", "lfm2"},
-    {"lfm3", "gates and norms that are not read beside its short convolutions", "lfm2"},
     {"falcon_h1", "attention and Mamba2 side by side in each layer", "bamba"},
     {"nemotron_h", "layers of one part: attention, Mamba2 or MLP", "bamba"},
     {"zamba2", "Mamba2 and attention that layers share", "bamba"},

@@ -45,6 +45,7 @@ struct attn_tensor_files;
     X(NORM, NONE, PART, is_pre && !is_bare) /* before attention, or the single one of a block */   \
     X(POST_NORM, NONE, PART, is_post)       /* after attention */                                  \
     X(PROJECTIONS, QKV, PART, has_attention && config->has_projections)                            \
+    X(HEAD_GATE, QKV, PART, has_attention && config->has_attn_gate)                                \
     X(KEYS, QKV, PART, has_attention && !shares_keys)                                              \
     X(VALUES, QKV, PART, has_values)                                                               \
     X(VALUE_BIAS, QKV, BIAS, has_values && config->has_qkv_bias)                                   \
@@ -259,7 +260,7 @@ struct attn_family {
     X(gpt_bigcode) X(bloom) \
     X(mixtral) X(qwen2_moe) X(qwen3_moe) X(olmoe) X(gpt_oss) X(granitemoe) X(granitemoeshared) \
     X(granitemoehybrid) X(phimoe) X(mpt) X(falcon) \
-    X(lfm2) X(qwen3_5_text) X(qwen3_next) X(bamba) \
+    X(lfm2) X(lfm3) X(qwen3_5_text) X(qwen3_next) X(bamba) \
     X(qwen2_vl_text) X(qwen2_5_vl_text) X(qwen3_vl_text) X(qwen3_vl_moe_text) \
     X(t5) X(mt5) X(umt5) X(bart) X(mbart) X(marian) X(pegasus) X(m2m_100) X(blenderbot) \
     X(whisper) \

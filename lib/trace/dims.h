@@ -67,6 +67,7 @@ struct attn_dims {
                         (model_stack.h) */
     bool is_of_decoder; /* the model is the encoder of a model with two stacks */
     bool pools_heads;   /* pooled has a row for each position, although logits are one row */
+    bool gates_heads;   /* gate has one number for each head, not one for each component of z */
     /* [n_layer]: whether a layer attends to the source; NULL: none does. Borrowed. */
     const bool *is_cross;
     struct attn_site_set sites; /* the sites that the model has */

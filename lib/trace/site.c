@@ -226,7 +226,7 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
         return dims->mixer ? dims->mixer->n_tap : 0;
     case 'H':
         if (last[1] == 'v')
-            return dims->n_head * dims->d_value;
+            return dims->n_head * (dims->gates_heads ? 1 : dims->d_value);
         return dims->mixer ? dims->mixer->n_head : 0;
     case 'M':
         return dims->d_projected;

@@ -105,6 +105,7 @@ static const struct {
     {"    has_pairs", offsetof(struct attn_dims, has_pairs)},
     {"    is_of_decoder", offsetof(struct attn_dims, is_of_decoder)},
     {"    pools_heads", offsetof(struct attn_dims, pools_heads)},
+    {"    gates_heads", offsetof(struct attn_dims, gates_heads)},
     {"    is_cross", offsetof(struct attn_dims, is_cross)},
     {"    sites", offsetof(struct attn_dims, sites)},
     {"    d_pooled", offsetof(struct attn_dims, d_pooled)},

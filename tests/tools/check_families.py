@@ -548,6 +548,20 @@ def lfm2(r):
                      "layer_types": mixed_layers(r, config, "conv")}
 
 
+def lfm3(r):
+    config = llama_like(r) | {"conv_L_cache": r.randint(1, 8), "conv_bias": r.random() < 0.5, "attention_bias": r.random() < 0.5,
+                              "sliding_window": r.randint(1, 9), "use_attention_gate": r.random() < 0.7,
+                              "use_sandwich_norm": r.random() < 0.7, "pad_token_id": 0}
+    config["norm_eps"] = config.pop("rms_norm_eps")
+    del config["hidden_act"]
+    config["head_dim"] = 2 * r.randint(1, 6)
+    config["layer_types"] = ["full_attention"] + [r.choice(["conv", "sliding_attention", "full_attention"])
+                                                  for _ in range(config["num_hidden_layers"] - 1)]
+    partial = {"rope_type": "proportional", "partial_rotary_factor": r.choice([0.25, 0.5, 1.0]), "rope_theta": 1e6}
+    return config | {"rope_parameters": {"sliding_attention": rope(r, ("default", "linear")),
+                                         "full_attention": r.choice([partial, rope(r, ("default", "linear"))])}}
+
+
 def qwen3_5_text(r):
     config = llama_like(r) | {"attention_bias": r.random() < 0.5, "rope_parameters": rope(r, ("default", "linear"))}
     config["head_dim"] = 4 * r.randint(1, 6)
@@ -581,7 +595,7 @@ FAMILIES = {f.__name__: f for f in (llama, gpt_neox, qwen2, qwen3, gpt_neo, mist
                                     falcon, mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss, ministral3, ernie4_5,
                                     hunyuan_v1_dense, arcee, apertus, nemotron, seed_oss, internlm3, xglm, phimoe,
                                     granitemoehybrid, granitemoeshared, lfm2, qwen3_5_text, qwen3_next,
-                                    bamba, gemma4_text)}
+                                    bamba, gemma4_text, lfm3)}
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -617,7 +631,7 @@ def to_old_config(r, family, config):
     config["torch_dtype"] = "float32"
     if rope is None:
         return "old"
-    if family in ("olmo3", "gemma4_text"):
+    if family in ("olmo3", "gemma4_text", "lfm3"):
         config["rope_parameters"] = rope
         return "nested"
     if family == "gemma3_text":

@@ -23,9 +23,10 @@
 enum { PATH_SIZE = 4096, MOST_ARGS = 64 };
 
 static const char *const models[] = {
-    "smolvlm",         "planted",          "qwen2_5_vl",     "llava",         "qwen2_vl",
-    "paligemma",       "gemma3",           "sight/smolvlm",  "sight/llava",   "sight/gemma3",
-    "sight/paligemma", "sight/qwen2_5_vl", "sight/qwen3_vl", "sight/internvl", "sight/mistral3", "sight/pixtral"};
+    "smolvlm",        "planted",        "qwen2_5_vl",      "llava",
+    "qwen2_vl",       "paligemma",      "gemma3",          "sight/smolvlm",
+    "sight/llava",    "sight/gemma3",   "sight/paligemma", "sight/qwen2_5_vl",
+    "sight/qwen3_vl", "sight/internvl", "sight/mistral3",  "sight/pixtral"};
 
 static char folder[PATH_SIZE / 4], made[PATH_SIZE / 4]; /* fixtures, and what the tool writes */
 

@@ -151,10 +151,10 @@ static void find_largest(struct attn_config *config)
     config->d_value = config->d_head;
 }
 
-/* Checks that the object of rotary positions, if there is one, has those of both kinds of layers,
- * of types that are read. */
-static enum attn_status check_rope(const struct attn_json *json, const struct attn_config *config,
-                                   const struct attn_config_layers *layers, struct attn_error *err)
+enum attn_status attn_family_check_ropes(const struct attn_json *json,
+                                         const struct attn_config *config,
+                                         const struct attn_config_layers *layers, bool needs_theta,
+                                         struct attn_error *err)
 {
     static const char *const kinds[] = {"full_attention", "sliding_attention"};
     const struct attn_node *all = NULL, *own = NULL;
@@ -166,7 +166,13 @@ static enum attn_status check_rope(const struct attn_json *json, const struct at
 
         if (all)
             ATTN_TRY(attn_config_find_object(json, all, kind, &own, err));
-        if (all && !attn_config_find_given(own, "rope_theta"))
+        if (attn_config_is_mixer(config, layer))
+            continue;
+        if (all && !own)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' is missing in 'rope_parameters' in '%s'", kind,
+                                  attn_config_quote(json).text);
+        if (all && needs_theta && !attn_config_find_given(own, "rope_theta"))
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "'rope_theta' is missing in '%s' of 'rope_parameters' in '%s'",
                                   kind, attn_config_quote(json).text);
@@ -228,7 +234,7 @@ static enum attn_status read_gemma4(ATTN_CONFIG_ARGS)
     ATTN_TRY(read_layers(json, config, layers, err));
     ATTN_TRY(share_keys(json, config, layers, err));
     ATTN_TRY(attn_config_read_rope(json, form, config, layers, err));
-    ATTN_TRY(check_rope(json, config, layers, err));
+    ATTN_TRY(attn_family_check_ropes(json, config, layers, true, err));
     for (size_t layer = 0; layer < config->n_layer; layer++) /* after the positions that turn */
         if (attn_config_shares_keys(config, layer))
             attn_config_lack(layers, layer, of_keys);

@@ -1,6 +1,7 @@
 /*
  * lfm.c - LFM2 of Liquid AI (configuration_lfm2.py, modeling_lfm2.py): layers of attention, and
- * layers of a short convolution (forward/mixer.c).
+ * layers of a short convolution (forward/mixer.c). LFM3 has norms after both, windows, and a gate
+ * for each head.
  *
  * Traps: the final norm is named embedding_norm. `tie_embedding` and `block_ff_dim` are older names
  * and win over the usual ones. The MLP is silu whatever hidden_act is, and its width is computed
@@ -15,6 +16,11 @@
     VECTOR(LAYER "self_attn.q_layernorm.weight", "y", ATTN_PART_QK_NORM, NORM_W(q_norm)),          \
         VECTOR(LAYER "self_attn.k_layernorm.weight", "z", ATTN_PART_QK_NORM, NORM_W(k_norm)),      \
         OUT_MAP(LAYER "self_attn.out_proj")
+#define CONV_OF_LFM2                                                                               \
+    MIXER_MAP(LAYER "conv.in_proj", "qD", ATTN_PART_MIXER, "q", mixer_in),                         \
+        VECTOR(LAYER "conv.conv.weight", "a1d", ATTN_PART_MIXER, BLOCK(mixer.conv)),               \
+        VECTOR(LAYER "conv.conv.bias", "a", ATTN_PART_MIXER_CONV_BIAS, BLOCK(mixer.conv_bias)),    \
+        MIXER_MAP(LAYER "conv.out_proj", "Dl", ATTN_PART_MIXER_OUT, "D", out)
 #define MLP_OF_LFM2                                                                                \
     LINEAR(LAYER "feed_forward.w1", "FD", ATTN_PART_MLP_GATE, "F", ATTN_PART_MLP_GATE_BIAS,        \
            mlp_gate),                                                                              \
@@ -25,10 +31,7 @@ static const struct attn_weight_rule lfm2_rules[] = {
     EMBEDDING_OF("embed_tokens.weight"),
     QKV,
     ATTENTION_OF_LFM2,
-    MIXER_MAP(LAYER "conv.in_proj", "qD", ATTN_PART_MIXER, "q", mixer_in),
-    VECTOR(LAYER "conv.conv.weight", "a1d", ATTN_PART_MIXER, BLOCK(mixer.conv)),
-    VECTOR(LAYER "conv.conv.bias", "a", ATTN_PART_MIXER_CONV_BIAS, BLOCK(mixer.conv_bias)),
-    MIXER_MAP(LAYER "conv.out_proj", "Dl", ATTN_PART_MIXER_OUT, "D", out),
+    CONV_OF_LFM2,
     MLP_OF_LFM2,
     NORM("operator_norm", ATTN_PART_NORM, ln1),
     NORM("ffn_norm", ATTN_PART_MLP_NORM, ln2),
@@ -93,3 +96,74 @@ const struct attn_family attn_family_lfm2 = {
              .defaults = {GATED_BLOCK, .act_fn = "silu", .norm = ATTN_NORM_RMSNORM,
                           .output = ATTN_OUTPUT_TIED, .qk_norm = ATTN_QK_NORM_PER_HEAD,
                           SIZES(65536, 2560, 12288, 32, 32, 8, 0, 128000, 1e-5F)}}};
+
+/* --- LFM3 ------------------------------------------------------------------------------------- */
+
+static const struct attn_weight_rule lfm3_rules[] = {
+    EMBEDDING_OF("embed_tokens.weight"),
+    QKV,
+    QK_NORM,
+    TENSOR(LAYER "self_attn.gate_proj.weight|" LAYER "self_attn.g_proj.weight", "HD",
+           ATTN_PART_HEAD_GATE, ATTN_WEIGHT_OUT_IN, WEIGHT_OF(attn_gate)),
+    OUT_MAP(LAYER "self_attn.o_proj"),
+    CONV_OF_LFM2,
+    MLP_OF_LFM2,
+    NORM("operator_norm", ATTN_PART_NORM, ln1),
+    NORM("ffn_norm", ATTN_PART_MLP_NORM, ln2),
+    NORM("post_operator_norm", ATTN_PART_POST_NORM, ln1_post),
+    NORM("post_ffn_norm", ATTN_PART_MLP_POST_NORM, ln2_post),
+    VECTOR("embedding_norm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
+    END};
+
+static enum attn_status read_lfm3(ATTN_CONFIG_ARGS)
+{
+    static const char *const convs[] = {"full_attention sliding_attention", "conv"};
+    static const char *const windows[] = {"full_attention conv", "sliding_attention"};
+    struct attn_mixer_dims mixer = {
+        .kind = ATTN_MIXER_CONV, .n_head = 1, .n_key_head = 1, .n_tap = 7};
+    bool is_conv[ATTN_MAX_LAYER] = {false}, is_sliding[ATTN_MAX_LAYER] = {false};
+    size_t width = 256;
+
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    config->has_mixer_conv_bias = config->has_mixer_bias;
+    config->gates_heads = config->has_attn_gate;
+    ATTN_TRY(attn_config_get_width(json, "conv_L_cache", &mixer.n_tap, err));
+    ATTN_TRY(attn_config_get_width(json, "sliding_window", &width, err));
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        is_sliding[layer] = layer % 4 == 0 && layer > 0;
+        is_conv[layer] = layer % 4 != 2 && !is_sliding[layer];
+    }
+    ATTN_TRY(attn_config_read_words(json, "layer_types", convs, config->n_layer, is_conv, err));
+    ATTN_TRY(
+        attn_config_read_words(json, "layer_types", windows, config->n_layer, is_sliding, err));
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (is_sliding[layer])
+            attn_config_set_window(&layers->attention[layer], width);
+    ATTN_TRY(attn_config_read_rope(json, form, config, layers, err));
+    mixer.d_key = mixer.d_value = config->d_model;
+    ATTN_TRY(attn_config_set_mixers(config, layers, &mixer, is_conv, err));
+    return attn_family_check_ropes(json, config, layers, false, err);
+}
+
+static const struct attn_rope of_full = {.type = ATTN_ROPE_PROPORTIONAL, .theta = 1e6};
+static const struct attn_rope of_windows = {.theta = 1e4};
+
+const struct attn_family attn_family_lfm3 = {
+    FAMILY("lfm3", "Lfm3For", "model.", lfm3_rules), .read_config = read_lfm3,
+    .form = {.eps_key = "norm_eps",
+             ATTN_SWITCHES(
+                 ATTN_FLAG("conv_bias", has_mixer_bias), ATTN_ATTENTION_BIAS,
+                 ATTN_FLAG("use_attention_gate", has_attn_gate),
+                 ATTN_CHOICE("use_sandwich_norm", norm_place, ATTN_NORM_PRE, ATTN_NORM_AROUND)),
+             /* read by read_lfm3, after the windows */
+             .rope = {.default_theta = 1e6,
+                      .default_partial = 1,
+                      .share_without_object = 0.5,
+                      .without_object = &of_full},
+             .rope_of_windows = {.default_theta = 1e6,
+                                 .default_partial = 1,
+                                 .without_object = &of_windows},
+             .defaults = {GATED_BLOCK, .act_fn = "silu", .norm = ATTN_NORM_RMSNORM,
+                          .norm_place = ATTN_NORM_AROUND, .output = ATTN_OUTPUT_TIED,
+                          .qk_norm = ATTN_QK_NORM_PER_HEAD, .has_attn_gate = true,
+                          SIZES(128000, 2048, 7680, 24, 16, 4, 128, 128000, 1e-5F)}}};

@@ -39,6 +39,13 @@
         LAYER_NORM("layers.#.post_attention_layernorm", ATTN_PART_MLP_NORM, ln2),                  \
         FINAL_LAYER_NORM("norm")
 
+/* Checks that the object of rotary positions, if JSON has one, has those of both kinds of layers,
+ * of types that are read; with a theta, if NEEDS_THETA (gemma4.c). */
+enum attn_status attn_family_check_ropes(const struct attn_json *json,
+                                         const struct attn_config *config,
+                                         const struct attn_config_layers *layers, bool needs_theta,
+                                         struct attn_error *err);
+
 #define GGUF_NORMS                                                                                 \
     .part = "norms", .difference = "weights have their 1 in them: 1 + w of Hugging Face's w"
 

@@ -1347,6 +1347,7 @@ attn_dims._fields_ = [
     ("has_pairs", c_bool),
     ("is_of_decoder", c_bool),
     ("pools_heads", c_bool),
+    ("gates_heads", c_bool),
     ("is_cross", POINTER(c_bool)),
     ("sites", attn_site_set),
     ("d_pooled", c_size_t),
