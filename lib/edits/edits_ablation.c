@@ -84,6 +84,29 @@ static enum attn_status add_mixers(const struct item *item, const struct attn_se
     return ATTN_OK;
 }
 
+/* Fails if all layers of CHOSEN are MLPs alone. */
+static enum attn_status check_heads(const struct attn_head_list *heads,
+                                    const struct attn_selection *chosen,
+                                    const struct attn_dims *dims, struct attn_error *err)
+{
+    const enum attn_site sites[] = {ATTN_SITE_Z, ATTN_SITE_MIXER_Z};
+    bool is_found = false;
+
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
+        struct attn_location at = {.site = sites[i], .layer = ATTN_NO_LAYER};
+
+        while (!is_found && attn_dims_next_layer(dims, &at))
+            for (at.head = 0;
+                 at.head < (int)attn_dims_n_head_of(dims, attn_location_index(&at)) && !is_found;
+                 at.head++)
+                is_found =
+                    attn_selection_has_head(chosen, &at) && !attn_location_is_lacking(dims, &at);
+    }
+    return is_found ? ATTN_OK
+                    : attn_error_set(err, ATTN_INVALID, "the layers of heads '%s' have no heads",
+                                     attn_quote_string(heads->text ? heads->text : "").text);
+}
+
 /* Appends an edit for each head of HEADS in the stacks that go together with STACK. */
 static enum attn_status add_stack(const struct item *item, const struct attn_head_list *heads,
                                   enum attn_model_stack stack, struct attn_error *err)
@@ -98,6 +121,8 @@ static enum attn_status add_stack(const struct item *item, const struct attn_hea
 
     ATTN_TRY(attn_edit_select_heads(heads, stack, item->scope->dims, &chosen, err));
     if (chosen && dims->mixer)
+        status = check_heads(heads, chosen, dims, err);
+    if (status == ATTN_OK && chosen && dims->mixer)
         status = item->given->op == ATTN_EDIT_UNIFORM
                      ? attn_edit_check_attention(chosen, dims, "uniform weights", err)
                      : add_mixers(item, chosen, dims, err);

@@ -131,6 +131,7 @@ void attn_block_run(struct attn_forward *f, int layer)
     const struct attn_config *config = &f->model->config;
     const struct attn_block_weights *w = &f->model->weights.blocks[layer];
     const bool is_mixer = attn_config_is_mixer(config, (size_t)layer);
+    const bool is_mlp = config->is_mlp && config->is_mlp[layer];
     const enum attn_site out = is_mixer ? ATTN_SITE_MIXER_OUT : ATTN_SITE_ATTN_OUT;
 
     attn_forward_enter(f, layer);
@@ -140,11 +141,18 @@ void attn_block_run(struct attn_forward *f, int layer)
         attn_visit(f, ATTN_SITE_RESID_PRE, f->resid);
         attn_convolution_keep(f);
         attn_norm_step(f, &w->ln1, f->resid, f->normed);
-        (is_mixer ? attn_mixer_step : run_heads)(f, w);
+        if (!is_mlp)
+            (is_mixer ? attn_mixer_step : run_heads)(f, w);
     }
-    attn_linear_step(f, out, &w->out, is_mixer ? f->mixer.out : f->z, f->out);
-    attn_output_step(f, out, &w->ln1_post, &w->attn_scale, f->out);
-    if (config->has_parallel_residual)
+    if (is_mlp) {
+        run_mlp(f, w, f->out);
+    } else {
+        attn_linear_step(f, out, &w->out, is_mixer ? f->mixer.out : f->z, f->out);
+        attn_output_step(f, out, &w->ln1_post, &w->attn_scale, f->out);
+    }
+    if (config->is_mlp) /* a block of one part */
+        attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);
+    else if (config->has_parallel_residual)
         run_parallel(f, w);
     else
         run_sequential(f, w);

@@ -64,7 +64,7 @@ size_t attn_forward_cache_layer(const struct attn_forward *f, size_t layer)
     for (; first < layer; first++) {
         const struct attn_layer_dims other = attn_config_layer_dims(config, first);
 
-        if (!attn_config_is_mixer(config, first) && other.d_head == own.d_head &&
+        if (attn_config_has_attention(config, first) && other.d_head == own.d_head &&
             other.n_kv_head == own.n_kv_head)
             break;
     }

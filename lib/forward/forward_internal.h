@@ -130,8 +130,9 @@ struct attn_forward {
     int n_worker;
 
     enum attn_compute compute;
-    enum attn_activation activation;      /* config.act_fn */
-    enum attn_activation head_activation; /* config.head_act_fn, if set */
+    enum attn_activation activation;       /* config.act_fn */
+    enum attn_activation mixer_activation; /* of the convolution of layers without attention */
+    enum attn_activation head_activation;  /* config.head_act_fn, if set */
     struct attn_gemm_engine engine;
     struct attn_head_shape shape;
     struct attn_engines engines; /* kernels for feeds of n_engine_row positions of a sequence */

@@ -319,7 +319,7 @@ static void plan_caches(struct attn_forward *f, struct attn_arena *arena, size_t
     f->kv = attn_arena_take(arena, config->n_layer, sizeof(struct attn_kv *));
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         const struct attn_head_shape shape = attn_forward_shape(f, layer);
-        const bool has_none = attn_config_is_mixer(config, layer);
+        const bool has_none = !attn_config_has_attention(config, layer);
         const size_t first = has_none ? layer : attn_forward_cache_layer(f, layer);
         struct attn_kv *kv = NULL;
 

@@ -227,7 +227,7 @@ static void run_delta_rows(void *context, size_t task, int worker)
         float *y = rows->u + row * d;
 
         convolve(mixing, x, t, d, y);
-        mixing->f->engine.kernels->activate(mixing->f->activation, y, d);
+        mixing->f->engine.kernels->activate(mixing->f->mixer_activation, y, d);
         for (size_t h = 0; h < c->n_head; h++) {
             const struct channels from = channels_of(mixing, h);
             const size_t to = query_at(mixing, row, h);

@@ -247,6 +247,8 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .n_worker = options->pool ? attn_pool_n_thread(options->pool) : 1,
         .compute = options->needs_float32 ? ATTN_COMPUTE_F32 : model->compute,
         .activation = attn_activation_find(config->act_fn),
+        .mixer_activation =
+            attn_activation_find(config->mixer_act_fn ? config->mixer_act_fn : config->act_fn),
         .head_activation =
             attn_activation_find(config->head_act_fn ? config->head_act_fn : config->act_fn),
         .weight_buffer = {.st = is_staged ? model->st : NULL},

@@ -209,7 +209,7 @@ static void add_layer(const struct attn_model *model, const struct attn_location
     }
     if (block->experts) /* only the chosen experts */
         add_product(&cost->mlp, 3 * n * c->n_expert_used, c->d_model * c->d_expert);
-    if (attn_config_is_mixer(c, attn_location_index(at)))
+    if (!attn_config_has_attention(c, attn_location_index(at)))
         return;
     if (attention->kind == ATTN_ATTENTION_WINDOW && attention->window < n)
         width = attention->window; /* the first `width` queries see fewer keys */
@@ -239,7 +239,7 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
         const uint64_t n_key = is_cross ? cost->n_source : n;
 
         add_layer(model, &at, n_key, is_cross, cost);
-        if (attn_config_is_mixer(c, attn_location_index(&at)) ||
+        if (!attn_config_has_attention(c, attn_location_index(&at)) ||
             attn_config_shares_keys(c, attn_location_index(&at)))
             continue; /* without keys and values of their own */
         const struct attn_dims own = attn_location_dims(&dims, &at);

@@ -235,7 +235,7 @@ static void describe_attention(const struct attn_config *config, size_t layer,
     const bool has_factor = attention->factor < 1 || attention->factor > 1;
     size_t used = 0;
 
-    if (attn_config_is_mixer(config, layer)) {
+    if (!attn_config_has_attention(config, layer)) {
         say("no attention");
         return;
     }
@@ -318,7 +318,8 @@ static void add_norms(struct difference_list *list)
     add(list, config->norm != ATTN_NORM_LAYERNORM, "norms", "%s", kinds[config->norm]);
     add(list, config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_PRE, "norms", "%s",
         places[config->norm_place]);
-    add(list, config->has_single_norm, "norms", "one in a block, before both attention and MLP");
+    add(list, config->has_single_norm, "norms", "one in a block, before %s",
+        config->is_mlp ? "its one part" : "both attention and MLP");
     add(list, config->begins_without_norm, "norms", "none before attention in layer 0");
     add(list,
         config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_SUM &&
@@ -502,6 +503,8 @@ static void describe_mixer(const struct attn_config *config, size_t layer, char 
     const struct attn_mixer_dims *mixer = config->mixer;
 
     words[0] = '\0';
+    if (config->is_mlp && config->is_mlp[layer])
+        snprintf(words, WORDS_SIZE, "an MLP alone");
     if (!attn_config_is_mixer(config, layer))
         return;
     if (mixer->kind == ATTN_MIXER_CONV)

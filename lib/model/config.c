@@ -258,7 +258,7 @@ static struct attn_site_set find_lacking(const struct attn_config *config)
         {config->d_mlp > 0,
          ATTN_SITES(ATTN_SITE_RESID_MID, ATTN_SITE_MLP_PRE, ATTN_SITE_MLP_POST, ATTN_SITE_MLP_OUT)},
         {config->d_mlp > 0 && config->has_gated_mlp, ATTN_SITES(ATTN_SITE_MLP_PRE_LINEAR)},
-        {!config->has_parallel_residual, ATTN_SITES(ATTN_SITE_RESID_MID)},
+        {!config->has_parallel_residual && !config->is_mlp, ATTN_SITES(ATTN_SITE_RESID_MID)},
         {config->norm_place == ATTN_NORM_SUM,
          ATTN_SITES(ATTN_SITE_NORMALIZED_RESID_MID, ATTN_SITE_NORMALIZED_RESID_POST)},
         {config->head_act_fn && is_vocabulary, ATTN_SITES(ATTN_SITE_MLM_HEAD)},
@@ -391,7 +391,7 @@ static enum attn_status check_supported(const struct attn_json *json,
          "norms after a parallel residual"},
         {config->norm_place == ATTN_NORM_SUM && (config->d_mlp == 0 || !config->has_residual),
          "norms after sums that it does not have"},
-        {config->has_single_norm && !config->has_parallel_residual,
+        {config->has_single_norm && !config->has_parallel_residual && !config->is_mlp,
          "one norm for attention and MLP, one after the other"},
         {config->qk_norm != ATTN_QK_NORM_NONE && !is_rotary,
          "normalized queries and keys without rotary positions"},
@@ -541,16 +541,20 @@ void attn_config_pair_layers(const struct attn_config *config, struct attn_confi
     }
 }
 
+static struct attn_site_set sites_of_attention(void)
+{
+    return ATTN_SITES(ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_V, ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K,
+                      ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
+                      ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK, ATTN_SITE_Z,
+                      ATTN_SITE_SINK, ATTN_SITE_GATE, ATTN_SITE_ATTN_OUT, ATTN_SITE_ROLLOUT,
+                      ATTN_SITE_WEIGHTED_PATTERN, ATTN_SITE_VALUE_ZEROING);
+}
+
 enum attn_status attn_config_set_mixers(struct attn_config *config,
                                         struct attn_config_layers *layers,
                                         const struct attn_mixer_dims *dims, const bool *is_mixer,
                                         struct attn_error *err)
 {
-    const struct attn_site_set of_attention = ATTN_SITES(
-        ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_V, ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K, ATTN_SITE_QK,
-        ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_DROPPED,
-        ATTN_SITE_PATTERN_LOWRANK, ATTN_SITE_Z, ATTN_SITE_SINK, ATTN_SITE_GATE, ATTN_SITE_ATTN_OUT,
-        ATTN_SITE_ROLLOUT, ATTN_SITE_WEIGHTED_PATTERN, ATTN_SITE_VALUE_ZEROING);
     const struct attn_site_set of_mixer =
         ATTN_SITES(ATTN_SITE_MIXER_Q, ATTN_SITE_MIXER_K, ATTN_SITE_MIXER_V, ATTN_SITE_MIXER_GATE,
                    ATTN_SITE_DECAY, ATTN_SITE_BETA, ATTN_SITE_MIXING, ATTN_SITE_MIXING_BAND,
@@ -568,7 +572,23 @@ enum attn_status attn_config_set_mixers(struct attn_config *config,
     config->mixer = layers->mixer;
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         layers->is_mixer[layer] = is_mixer[layer];
-        attn_config_lack(layers, layer, is_mixer[layer] ? of_attention : of_mixer);
+        attn_config_lack(layers, layer, is_mixer[layer] ? sites_of_attention() : of_mixer);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_config_set_single_parts(struct attn_config *config,
+                                              struct attn_config_layers *layers, const bool *is_mlp,
+                                              struct attn_error *err)
+{
+    const struct attn_site_set of_mlp = ATTN_SITES(ATTN_SITE_MLP_PRE, ATTN_SITE_MLP_PRE_LINEAR,
+                                                   ATTN_SITE_MLP_POST, ATTN_SITE_MLP_OUT);
+
+    ATTN_TRY(ATTN_ALLOC(layers->is_mlp, config->n_layer, err));
+    config->is_mlp = layers->is_mlp;
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        layers->is_mlp[layer] = is_mlp[layer];
+        attn_config_lack(layers, layer, is_mlp[layer] ? sites_of_attention() : of_mlp);
     }
     return ATTN_OK;
 }
@@ -610,6 +630,7 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
     attn_free(layers->mixer);
     attn_free(layers->is_mixer);
     attn_free(layers->dims);
+    attn_free(layers->is_mlp);
     attn_free((void *)layers->labels);
     attn_free(layers->label_text);
     *layers = (struct attn_config_layers){0};

@@ -136,6 +136,8 @@ struct attn_config {
     bool has_solu;                  /* act(x) is x softmax(x), over the row; act_fn is "solu" */
     bool has_mlp_norm;              /* mlp_post is normalized, by a LayerNorm with weights [F] */
     bool has_shared_gate;           /* the shared expert is multiplied by a gate for each token */
+    const char *mixer_act_fn;       /* of the convolution of these layers; NULL: act_fn */
+    const bool *is_mlp; /* [n_layer] a block has one part, here the MLP; NULL: blocks have two */
     const struct attn_mixer_dims *mixer; /* layers without attention; NULL: there are none */
     /* [n_layer] sizes of layers that differ; n_kv_head, d_head, d_value and d_mlp are then the
      * largest. NULL: all are alike. */

@@ -42,6 +42,7 @@ struct attn_config_layers {
     struct attn_mixer_dims *mixer; /* owns; or NULL */
     bool *is_mixer;                /* owns; [n_layer], or NULL */
     struct attn_layer_dims *dims;  /* owns; [n_layer], or NULL */
+    bool *is_mlp;                  /* owns; [n_layer], or NULL */
     const char **labels;           /* owns; [n_vocab] labels of a classifier, or NULL */
     char *label_text;              /* owns; the text that they point to */
 };
@@ -106,7 +107,8 @@ static inline bool attn_norm_adds_one(enum attn_norm norm)
 
 static inline bool attn_config_has_mlp(const struct attn_config *config, size_t layer)
 {
-    return config->d_mlp > 0 && (!config->stack.has_encoder || layer % 2 == 1);
+    return config->d_mlp > 0 && (!config->stack.has_encoder || layer % 2 == 1) &&
+           (!config->is_mlp || config->is_mlp[layer]);
 }
 
 static inline struct attn_score_bias *attn_config_bias(const struct attn_config_layers *layers,
@@ -169,6 +171,18 @@ static inline bool attn_config_ends_late(const struct attn_config *config)
 static inline bool attn_config_is_mixer(const struct attn_config *config, size_t layer)
 {
     return config->mixer && config->mixer->is_in[layer];
+}
+
+/* Makes the layers in IS_MLP [n_layer] MLPs alone, and those others without an MLP. Call it after
+ * attn_config_set_mixers. */
+enum attn_status attn_config_set_single_parts(struct attn_config *config,
+                                              struct attn_config_layers *layers, const bool *is_mlp,
+                                              struct attn_error *err);
+
+/* Whether LAYER has attention. */
+static inline bool attn_config_has_attention(const struct attn_config *config, size_t layer)
+{
+    return !attn_config_is_mixer(config, layer) && !(config->is_mlp && config->is_mlp[layer]);
 }
 
 /* Returns the number of layers with attention (IS_MIXER: without) before LAYER. */

@@ -276,7 +276,6 @@ static const struct refused_type {
     {"olmo_hybrid", "Gated DeltaNet of another form", "qwen3_5_text"},
     {"lfm2_moe", "short convolutions between experts", "lfm2"},
     {"falcon_h1", "attention and Mamba2 side by side in each layer", "bamba"},
-    {"nemotron_h", "layers of one part: attention, Mamba2 or MLP", "bamba"},
     {"zamba2", "Mamba2 and attention that layers share", "bamba"},
     {"mamba mamba2 falcon_mamba", "layers without attention maps (a state space)", NULL},
     {"rwkv xlstm", "layers without attention maps (a recurrence)", NULL},

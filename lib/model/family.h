@@ -260,7 +260,7 @@ struct attn_family {
     X(gpt_bigcode) X(bloom) \
     X(mixtral) X(qwen2_moe) X(qwen3_moe) X(olmoe) X(gpt_oss) X(granitemoe) X(granitemoeshared) \
     X(granitemoehybrid) X(phimoe) X(mpt) X(falcon) \
-    X(lfm2) X(lfm3) X(qwen3_5_text) X(qwen3_next) X(bamba) \
+    X(lfm2) X(lfm3) X(qwen3_5_text) X(qwen3_next) X(bamba) X(nemotron_h) \
     X(qwen2_vl_text) X(qwen2_5_vl_text) X(qwen3_vl_text) X(qwen3_vl_moe_text) \
     X(t5) X(mt5) X(umt5) X(bart) X(mbart) X(marian) X(pegasus) X(m2m_100) X(blenderbot) \
     X(whisper) \

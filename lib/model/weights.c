@@ -209,14 +209,15 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     const bool has_class_head = config->head_act_fn && !is_vocabulary;
     const bool has_experts =
         config->n_expert > 0 && layer != ATTN_NO_LAYER && !config->is_dense[layer];
-    const bool has_mlp = config->d_mlp > 0 && !has_experts;
+    const bool is_mlp = layer != ATTN_NO_LAYER && config->is_mlp && config->is_mlp[layer];
+    const bool has_mlp = config->d_mlp > 0 && !has_experts && (!config->is_mlp || is_mlp);
     const bool has_gate = has_mlp && config->has_gated_mlp;
     const bool is_mlp_pre = is_pre && config->d_mlp > 0 && !config->has_single_norm;
     const bool is_mlp_post = is_post && config->d_mlp > 0;
     const bool is_layer_norm =
         config->norm == ATTN_NORM_LAYERNORM || config->norm == ATTN_NORM_LAYERNORM_PLUS_ONE;
     const bool is_mixer = layer != ATTN_NO_LAYER && attn_config_is_mixer(config, (size_t)layer);
-    const bool has_attention = !is_mixer;
+    const bool has_attention = !is_mixer && !is_mlp;
     const bool shares_keys =
         layer != ATTN_NO_LAYER && attn_config_shares_keys(config, (size_t)layer);
     const bool has_values =

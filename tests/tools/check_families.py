@@ -63,7 +63,7 @@ def run_transformers(directory, ids, is_double):
     for layer in range(len(blocks)):
         result[f"blocks.{layer}.hook_resid_pre"] = out.hidden_states[layer][0]
     kinds = getattr(model.config, "layer_types", None) or ["attention"] * len(blocks)
-    attended = [i for i, kind in enumerate(kinds) if "conv" not in kind and "linear" not in kind]  # the layers with patterns
+    attended = [i for i, kind in enumerate(kinds) if kind not in ("conv", "linear_attention", "mlp")]  # the layers with patterns
     for layer, pattern in zip(attended, out.attentions) if not adds_twice else ():
         result[f"blocks.{layer}.attn.hook_pattern"] = pattern[0]
     return {k: v.double().numpy() for k, v in result.items()}, n_parameter
@@ -533,6 +533,19 @@ def bamba(r):
     return config | mamba(r, config["hidden_size"]) | {"attn_layer_indices": [i for i, kind in enumerate(types) if kind]}
 
 
+def nemotron_h(r):
+    n_head, n_kv, d_head = sizes(r)
+    n_mixer = r.randint(1, 8)
+    kinds = ["full_attention", "linear_attention", "mlp"]
+    return common(r) | {"hidden_size": r.randint(5, 40), "num_attention_heads": n_head, "num_key_value_heads": n_kv, "head_dim": d_head,
+                        "intermediate_size": r.randint(3, 40), "layer_norm_epsilon": r.choice([1e-5, 1e-3]),
+                        "mlp_hidden_act": r.choice(["relu2", "silu"]), "mamba_num_heads": n_mixer, "mamba_head_dim": r.randint(2, 9),
+                        "n_groups": r.choice([k for k in range(1, n_mixer + 1) if n_mixer % k == 0]), "ssm_state_size": r.randint(2, 9),
+                        "conv_kernel": r.randint(2, 5), "use_conv_bias": r.random() < 0.7, "use_bias": r.random() < 0.5,
+                        "mlp_bias": r.random() < 0.5, "time_step_min": r.choice([0.001, 0.6]),
+                        "layers_block_type": [kinds[0]] + [r.choice(kinds) for _ in range(r.randint(1, 4))]}
+
+
 def qwen3_next(r):
     config, n = experts(r, qwen3_5_text(r))
     return config | {"num_experts": n, "moe_intermediate_size": r.randint(3, 20), "norm_topk_prob": r.random() < 0.5,
@@ -595,7 +608,7 @@ FAMILIES = {f.__name__: f for f in (llama, gpt_neox, qwen2, qwen3, gpt_neo, mist
                                     falcon, mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss, ministral3, ernie4_5,
                                     hunyuan_v1_dense, arcee, apertus, nemotron, seed_oss, internlm3, xglm, phimoe,
                                     granitemoehybrid, granitemoeshared, lfm2, qwen3_5_text, qwen3_next,
-                                    bamba, gemma4_text, lfm3)}
+                                    bamba, gemma4_text, lfm3, nemotron_h)}
 
 
 # --- models ---------------------------------------------------------------------------------------
