@@ -26,8 +26,7 @@ static enum attn_status check_numbers(const struct attn_attention *attention,
 {
     const struct attn_kind_param *param = attn_kind_find(attention)->params;
 
-    if (!ATTN_IS_KNOWN(attention->later, "attention", err) ||
-        !attn_is_choice(attention->mask, ATTN_MASK_MATRIX + 1, "mask", err) ||
+    if (!attn_is_choice(attention->mask, ATTN_MASK_MATRIX + 1, "mask", err) ||
         !attn_is_choice(attention->masking, ATTN_MASKING_ZERO + 1, "masking", err) ||
         !attn_is_choice(attention->similarity, ATTN_SIMILARITY_COSINE + 1, "similarity", err) ||
         !attn_is_choice(attention->algorithm, ATTN_ALGORITHM_BLOCKWISE + 1, "algorithm", err) ||
@@ -51,9 +50,13 @@ static enum attn_status check_numbers(const struct attn_attention *attention,
     if (!(attention->dropout >= 0 && attention->dropout < 1))
         return attn_error_set(err, ATTN_INVALID, "dropout is %g, expected from 0 to less than 1",
                               attention->dropout);
-    if (attention->block.end > 0 && attention->block.first >= attention->block.end)
-        return attn_error_set(err, ATTN_INVALID, "the block of the mask is from %zu to %zu",
-                              attention->block.first, attention->block.end);
+    for (size_t i = 0; i < attn_attention_n_block(attention); i++) {
+        const struct attn_mask_block *block = attn_attention_block(attention, i);
+
+        if (block->first >= block->end)
+            return attn_error_set(err, ATTN_INVALID, "the block of the mask is from %zu to %zu",
+                                  block->first, block->end);
+    }
     if (attention->mask == ATTN_MASK_MATRIX && !attention->matrix.cells)
         return attn_error_set(err, ATTN_INVALID, "the mask is a matrix, but no matrix is given");
     return ATTN_OK;

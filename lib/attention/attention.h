@@ -40,6 +40,12 @@ struct attn_mask_block {
     bool ignores_window; /* else a window limits how far back a query of the block sees */
 };
 
+/* Several such blocks, in ascending order; no position is in two of them. */
+struct attn_mask_blocks {
+    const struct attn_mask_block *items; /* [n] borrowed */
+    size_t n;
+};
+
 /* Where the mask is applied; papers differ in it. */
 enum attn_masking {
     ATTN_MASKING_INF = 0, /* scores become -inf before the softmax */
@@ -103,9 +109,9 @@ struct attn_attention {
     /* [n_head] one score for each head that takes part in the softmax of every row but belongs to
      * no key, so that the weights of a row sum to less than 1. Borrowed; NULL: no sinks */
     const float *sinks;
-    size_t first_head; /* index of head 0 in `bias` and `sinks` */
-    struct attn_mask_block block;
-    const void *later[1]; /* NULL: reserved for later versions */
+    size_t first_head;                     /* index of head 0 in `bias` and `sinks` */
+    struct attn_mask_block block;          /* the first block */
+    const struct attn_mask_blocks *blocks; /* borrowed; those after it; NULL: none */
 };
 
 /* Sets ATTENTION [size bytes] to the defaults, and returns it. */

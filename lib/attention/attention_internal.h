@@ -12,6 +12,18 @@ void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_ke
 /* Lets blocks that name no columns be those of a grid of N_COLUMN. */
 void attn_attention_resolve_grid(struct attn_attention *attention, size_t n_column);
 
+/* Returns the number of blocks of ATTENTION whose positions see each other; and block number I. */
+static inline size_t attn_attention_n_block(const struct attn_attention *attention)
+{
+    return (attention->block.end > 0) + (attention->blocks ? attention->blocks->n : 0);
+}
+
+static inline const struct attn_mask_block *
+attn_attention_block(const struct attn_attention *attention, size_t i)
+{
+    return i == 0 ? &attention->block : &attention->blocks->items[i - 1];
+}
+
 /* Numbers that are added to scores: for ALiBi (Press et al. 2108.12409), slope * (j - i), with one
  * slope for each head; for T5 (Raffel et al. 1910.10683), one number for each distance. */
 struct attn_score_bias {

@@ -62,16 +62,23 @@ static size_t list_kept(const struct attn_attention *attention, const struct att
     return n + write_steps(after, n_key, stride, keys ? keys + n : NULL);
 }
 
-bool attn_keys_have_block(const struct attn_attention *attention, size_t position)
+const struct attn_mask_block *attn_keys_block(const struct attn_attention *attention,
+                                              size_t position)
 {
-    return attention->mask == ATTN_MASK_CAUSAL && position >= attention->block.first &&
-           position < attention->block.end;
+    for (size_t i = 0; i < attn_attention_n_block(attention); i++) {
+        const struct attn_mask_block *block = attn_attention_block(attention, i);
+
+        if (attention->mask == ATTN_MASK_CAUSAL && position >= block->first &&
+            position < block->end)
+            return block;
+    }
+    return NULL;
 }
 
 size_t attn_keys_ahead(const struct attn_attention *attention, size_t position, size_t n_key)
 {
-    const size_t end =
-        attn_keys_have_block(attention, position) ? attention->block.end : position + 1;
+    const struct attn_mask_block *block = attn_keys_block(attention, position);
+    const size_t end = block ? block->end : position + 1;
 
     return attention->mask == ATTN_MASK_CAUSAL && end < n_key ? end : n_key;
 }

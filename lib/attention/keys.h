@@ -21,8 +21,9 @@ struct attn_key_row {
 size_t attn_keys_list(const struct attn_attention *attention, const struct attn_key_row *row,
                       int32_t *keys);
 
-/* Whether POSITION belongs to the block of a causal mask. */
-bool attn_keys_have_block(const struct attn_attention *attention, size_t position);
+/* Returns the block of a causal mask to which POSITION belongs; NULL if there is none. */
+const struct attn_mask_block *attn_keys_block(const struct attn_attention *attention,
+                                              size_t position);
 
 /* Returns how many of the first N_KEY keys a causal mask leaves to the query at POSITION; N_KEY
  * with another mask. */

@@ -480,10 +480,18 @@ size_t attn_session_max_positions(const struct attn_forward *f)
     return f->dims.n_position < n_ctx ? f->dims.n_position : n_ctx;
 }
 
-/* Whether a feed that begins or ends at POSITION has a part of BLOCK. */
-static bool cuts_block(const struct attn_mask_block *block, size_t position)
+/* Returns the block of ATTENTION of which a feed that begins or ends at POSITION has a part; or
+ * NULL. */
+static const struct attn_mask_block *find_cut(const struct attn_attention *attention,
+                                              size_t position)
 {
-    return position > block->first && position < block->end;
+    for (size_t i = 0; i < attn_attention_n_block(attention); i++) {
+        const struct attn_mask_block *block = attn_attention_block(attention, i);
+
+        if (position > block->first && position < block->end)
+            return block;
+    }
+    return NULL;
 }
 
 enum attn_status attn_session_check_feed(const struct attn_session *session, size_t first, size_t n,
@@ -528,11 +536,13 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
             return ATTN_INVALID;
         if (!attn_forward_takes_steps(f, layer))
             is_whole = true;
-        if (cuts_block(&f->attention[layer].block, n_position) ||
-            cuts_block(&f->attention[layer].block, n_position + n))
-            return attn_error_set(
-                err, ATTN_INVALID, "positions %zu to %zu see each other, expected them in one feed",
-                f->attention[layer].block.first, f->attention[layer].block.end - 1);
+        const struct attn_mask_block *cut = find_cut(&f->attention[layer], n_position);
+
+        cut = cut ? cut : find_cut(&f->attention[layer], n_position + n);
+        if (cut)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "positions %zu to %zu see each other, expected them in one feed",
+                                  cut->first, cut->end - 1);
     }
     if (f->key_mask && first < config->n_layer && n != f->n_key_mask)
         return attn_error_set(err, ATTN_INVALID,

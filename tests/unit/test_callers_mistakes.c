@@ -697,7 +697,6 @@ START_TEST(fields_of_later_versions_are_refused)
                                    request.selection.later,
                                    request.edits.later,
                                    request.outputs.later,
-                                   layers[n_layer - 1].later,
                                    change.later,
                                    edit.later,
                                    request.input.later,

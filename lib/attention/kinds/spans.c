@@ -16,10 +16,9 @@ static struct attn_key_span near(const struct attn_attention *attention,
                                  const struct attn_key_row *row)
 {
     const size_t i = row->position, n = row->n_key, width = attn_kind_width(attention);
-    const bool is_in_block = attn_keys_have_block(attention, i);
-    const size_t first =
-        i < width || (is_in_block && attention->block.ignores_window) ? 0 : i - width + 1;
-    const size_t last = !is_in_block && i < n && width < n - i ? i + width : n;
+    const struct attn_mask_block *block = attn_keys_block(attention, i);
+    const size_t first = i < width || (block && block->ignores_window) ? 0 : i - width + 1;
+    const size_t last = !block && i < n && width < n - i ? i + width : n;
 
     return (struct attn_key_span){first < last ? first : last, last};
 }
@@ -27,9 +26,14 @@ static struct attn_key_span near(const struct attn_attention *attention,
 static size_t largest_near(const struct attn_attention *attention, size_t n_key)
 {
     const size_t width = attn_kind_width(attention);
-    const struct attn_mask_block *block = &attention->block;
-    const size_t n_block = block->end - (block->ignores_window ? 0 : block->first);
+    size_t n_block = 0;
 
+    for (size_t i = 0; i < attn_attention_n_block(attention); i++) {
+        const struct attn_mask_block *block = attn_attention_block(attention, i);
+        const size_t size = block->end - (block->ignores_window ? 0 : block->first);
+
+        n_block = size > n_block ? size : n_block;
+    }
     if (width >= n_key || n_block >= n_key - width ||
         (attention->mask != ATTN_MASK_CAUSAL && width > n_key / 2))
         return n_key;
