@@ -257,6 +257,8 @@ static enum attn_status compare(struct question *question, struct attn_error *er
     ATTN_TRY(open_other(question, other, err));
     ATTN_TRY(read_inputs(question, &question->request.input, &other->request.input, other, err));
     other->request.input.image = option_text(question->call, "with-image");
+    other->request.input.images = NULL;
+    other->request.input.n_image = 0;
     attn_input_share(&question->request.input, &other->request.input); /* the pair, too */
     other->request.source = question->request.source;
     how->host = other->host;

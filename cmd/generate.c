@@ -153,8 +153,11 @@ static enum attn_status write_document(struct attn_sink *out, const struct attn_
 static void take_answer(struct attn_input *input, const struct attn_generation *made)
 {
     if (!input->image || !input->text) {
-        *input = (struct attn_input){
-            .ids = made->ids, .n_id = made->n_prompt + made->n, .image = input->image};
+        *input = (struct attn_input){.ids = made->ids,
+                                     .n_id = made->n_prompt + made->n,
+                                     .image = input->image,
+                                     .images = input->images,
+                                     .n_image = input->n_image};
     } else if (made->n > 0) {
         input->answer_ids = made->ids + made->n_prompt;
         input->n_answer_id = made->n;

@@ -24,7 +24,8 @@ static const char *const param_types[] = {
     [ATTN_PARAM_REAL] = "number", [ATTN_PARAM_CHOICE] = "choice", [ATTN_PARAM_SWITCH] = "choice",
     [ATTN_PARAM_TEXT] = "text",   [ATTN_PARAM_LIST] = "list",     [ATTN_PARAM_ID] = "int",
     [ATTN_PARAM_TEXTS] = "text",  [ATTN_PARAM_INPUT] = "text",    [ATTN_PARAM_IMAGE] = "path",
-    [ATTN_PARAM_SIZED] = "text",  [ATTN_PARAM_IDS] = "ids",       [ATTN_PARAM_ID_LISTS] = "ids"};
+    [ATTN_PARAM_IMAGES] = "path", [ATTN_PARAM_SIZED] = "text",    [ATTN_PARAM_IDS] = "ids",
+    [ATTN_PARAM_ID_LISTS] = "ids"};
 
 static const char *type_of(const struct attn_param *param)
 {

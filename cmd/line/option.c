@@ -190,8 +190,9 @@ bool option_is_help(const struct attn_param *param)
 
 bool option_is_list(const struct attn_param *param)
 {
-    return param->type == ATTN_PARAM_TEXTS || param->type == ATTN_PARAM_NAMED ||
-           param->type == ATTN_PARAM_PLACES || param->type == ATTN_PARAM_ID_LISTS;
+    return param->type == ATTN_PARAM_TEXTS || param->type == ATTN_PARAM_IMAGES ||
+           param->type == ATTN_PARAM_NAMED || param->type == ATTN_PARAM_PLACES ||
+           param->type == ATTN_PARAM_ID_LISTS;
 }
 
 bool option_is_choice(const struct attn_param *param)

@@ -208,9 +208,6 @@ static const char *hint_second(const struct command *command, const char *name)
         const char *name, *needs, *hint;
     } hints[] = {
         {"model", "with", "a second model goes after --with"},
-        {"image", "with-image", "a second picture goes after --with-image"},
-        {"image", "corrupted-image", "a second picture goes after --corrupted-image"},
-        {"image", "items", "a run has one picture: --items FILE makes a run of each"},
     };
 
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)

@@ -32,32 +32,41 @@ static enum attn_status embed_text(const struct attn_model *model,
     return ATTN_OK;
 }
 
+/* Makes an input of each picture of IMAGE. */
+static enum attn_status take_image(struct attn_before *before, struct attn_prompt_image *image,
+                                   struct attn_error *err)
+{
+    const size_t merge = before->model->config.vision.merge;
+    const struct attn_pixels *all = image->pixels;
+    const struct attn_image_grid grid = {0, image->rows * merge, image->columns * merge};
+
+    ATTN_TRY(attn_model_place_patches(before->model, &grid, &image->patches, err));
+    for (size_t i = 0; i < image->n_picture; i++) {
+        struct attn_sequence *picture = &before->pictures[image->first_picture + i];
+        struct attn_pixels *pixels = &before->pixels[image->first_picture + i];
+
+        *pixels = *all;
+        pixels->values += i * all->n_channel * all->height * all->width;
+        picture->pixels = pixels;
+        ATTN_TRY(
+            attn_model_image_grid(before->model, all->height, all->width, &picture->grid, err));
+        picture->n = picture->grid.n_front + picture->grid.n_row * picture->grid.n_col;
+        if (image->patches)
+            picture->numbers = (struct attn_position_numbers){image->patches, picture->n, 0};
+    }
+    return ATTN_OK;
+}
+
 /* Makes an input of each picture in TEXT. */
 static enum attn_status take_pictures(struct attn_before *before, struct attn_sequence *text,
                                       struct attn_error *err)
 {
-    const size_t merge = before->model->config.vision.merge;
-    struct attn_picture_prompt *seen = &text->seen;
-    const struct attn_pixels *all = seen->pixels;
-    const struct attn_image_grid grid = {0, seen->rows * merge, seen->columns * merge};
-
-    ATTN_TRY(attn_model_place_patches(before->model, &grid, &seen->patches, err));
-    before->n = seen->n_picture;
+    before->n = text->seen.n_picture;
     ATTN_TRY(ATTN_ALLOC(before->pictures, before->n, err));
     ATTN_TRY(ATTN_ALLOC(before->pixels, before->n, err));
     before->inputs = before->pictures;
-    for (size_t i = 0; i < before->n; i++) {
-        struct attn_sequence *picture = &before->pictures[i];
-
-        before->pixels[i] = *all;
-        before->pixels[i].values += i * all->n_channel * all->height * all->width;
-        picture->pixels = &before->pixels[i];
-        ATTN_TRY(
-            attn_model_image_grid(before->model, all->height, all->width, &picture->grid, err));
-        picture->n = picture->grid.n_front + picture->grid.n_row * picture->grid.n_col;
-        if (seen->patches)
-            picture->numbers = (struct attn_position_numbers){seen->patches, picture->n, 0};
-    }
+    for (size_t i = 0; i < text->seen.n_image; i++)
+        ATTN_TRY(take_image(before, &text->seen.images[i], err));
     return ATTN_OK;
 }
 

@@ -53,14 +53,16 @@ enum attn_status attn_chat_check(const struct attn_chat_request *asked,
 }
 
 static void append_message(struct attn_buffer *json, const char *role, const char *text,
-                           size_t size, bool has_picture)
+                           size_t size, size_t n_picture)
 {
     attn_buffer_append_format(
         json, "%s{\"role\": \"%s\", \"content\": ", json->size > 1 ? ", " : "", role);
-    if (has_picture)
-        attn_buffer_append_string(json, "[{\"type\": \"image\"}, {\"type\": \"text\", \"text\": ");
+    for (size_t i = 0; i < n_picture; i++)
+        attn_buffer_append_format(json, "%s{\"type\": \"image\"}, ", i == 0 ? "[" : "");
+    if (n_picture > 0)
+        attn_buffer_append_string(json, "{\"type\": \"text\", \"text\": ");
     attn_json_append_string(json, text, size);
-    attn_buffer_append_string(json, has_picture ? "}]}" : "}");
+    attn_buffer_append_string(json, n_picture > 0 ? "}]}" : "}");
 }
 
 /* Writes the messages as JSON, or reads their file. */
@@ -81,8 +83,8 @@ static enum attn_status make_messages(const struct attn_chat_request *asked,
             return attn_error_set(err, ATTN_INVALID, "the text of a conversation is not UTF-8");
         attn_buffer_append_char(json, '[');
         if (asked->system)
-            append_message(json, "system", asked->system, strlen(asked->system), false);
-        append_message(json, "user", turn->text, turn->size, turn->has_picture);
+            append_message(json, "system", asked->system, strlen(asked->system), 0);
+        append_message(json, "user", turn->text, turn->size, turn->n_picture);
         attn_buffer_append_char(json, ']');
     }
     return attn_buffer_check(json, err);

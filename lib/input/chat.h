@@ -35,7 +35,7 @@ struct attn_chat_turn {
     const char *model; /* its name */
     const char *text;  /* [size] */
     size_t size;
-    bool has_picture; /* before the text */
+    size_t n_picture; /* before the text */
 };
 
 /* Writes TURN, or the messages of ASKED, by the template of ASKED or of the tokenizer. */

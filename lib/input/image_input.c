@@ -17,6 +17,24 @@ bool attn_input_is_picture(const struct attn_input *input)
     return input->image || input->pixels;
 }
 
+size_t attn_input_n_image(const struct attn_input *input)
+{
+    return input->n_image > 1 ? input->n_image : attn_input_is_picture(input);
+}
+
+struct attn_input attn_input_image(const struct attn_input *input, size_t i)
+{
+    struct attn_input one = *input;
+
+    one.images = NULL;
+    one.n_image = 0;
+    if (input->n_image > 1) {
+        one.image = input->images ? input->images[i] : NULL;
+        one.pixels = one.image ? NULL : &input->pixels[i];
+    }
+    return one;
+}
+
 bool attn_model_reads_pictures(const struct attn_model *model)
 {
     return attn_model_config(model)->image.patch_height > 0;
@@ -82,8 +100,8 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
         return hears ? attn_error_hint(err, "`source_file speech.wav` gives it a sound")
                      : ATTN_INVALID;
     }
-    if (is_picture &&
-        ((attn_input_is_given(input) && !reads_both) || (input->image && input->pixels)))
+    if (is_picture && ((attn_input_is_given(input) && !reads_both) ||
+                       (input->image && input->pixels && input->n_image < 2)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image` is given beside another input, expected one of them");
     if ((!is_picture || !reads_both) &&
@@ -95,6 +113,11 @@ enum attn_status attn_image_input_check(const struct attn_request_reading *readi
                                                                          : "image_tiles",
                            is_picture ? " beside a text, which the model does not read"
                                       : ", and no `image` is given");
+    if (is_picture && input->n_image > 1 && !reads_both) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "`image` gives %zu pictures, and '%s' reads one",
+                    input->n_image, name.text);
+        return attn_error_hint(err, "`items FILE` makes a run of each");
+    }
     if (is_picture && of_text)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`%s` goes with a text, and `image` gives a picture", of_text);

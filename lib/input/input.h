@@ -34,7 +34,11 @@ struct attn_input {
     size_t n_answer;
     const int32_t *answer_ids; /* [n_answer_id] or its token ids */
     size_t n_answer_id;
-    const void *later[4]; /* room for later fields: NULL, here and below */
+    /* [n_image] several pictures in one text: their paths, of which `image` is the first; those
+     * that are NULL are in pixels [n_image]. With one picture, these are not read. */
+    const char *const *images;
+    size_t n_image;
+    const void *later[2]; /* room for later fields: NULL, here and below */
 };
 
 /* Labels of the rows or the columns of arrays. */

@@ -37,9 +37,14 @@ struct reading {
     struct attn_notes notes;
     struct attn_input *input;
     struct attn_sequence *sequence;
-    struct attn_buffer text; /* with the picture, and then also with the answer */
-    /* Bytes of the text: what replaces the placeholder, and what the user has given, around it. */
-    size_t picture_begin, picture_end, given_begin, given_end;
+    struct attn_buffer text; /* with the images, and then also with the answer */
+    /* Bytes of the text: what replaces each placeholder, which was at MARK of the text before; and
+     * what the user has given, around it. */
+    struct replacement {
+        size_t mark, begin, end;
+    } * replacements; /* [n_image] owns */
+    size_t n_replaced;
+    size_t given_begin, given_end;
 };
 
 /* --- The text --------------------------------------------------------------------------------- */
@@ -51,40 +56,45 @@ static void append(struct reading *reading, const char *string)
         attn_buffer_append_string(&reading->text, string);
 }
 
-static void append_cells(struct reading *reading)
+static void append_cells(struct reading *reading, const struct attn_prompt_image *image)
 {
-    const struct attn_picture_prompt *seen = &reading->sequence->seen;
-    /* tiles without names stand before the whole picture */
-    const size_t n_picture = reading->family->text.tile ? 1 : seen->n_picture;
+    /* tiles without names stand before the whole image */
+    const size_t n_picture = reading->family->text.tile ? 1 : image->n_picture;
 
-    for (size_t i = 0; i < n_picture * seen->rows * seen->columns; i++) {
-        if (i > 0 && i % seen->columns == 0)
+    for (size_t i = 0; i < n_picture * image->rows * image->columns; i++) {
+        if (i > 0 && i % image->columns == 0)
             append(reading, reading->family->text.row_end);
         attn_buffer_append_string(&reading->text, reading->family->text.cell);
     }
 }
 
-/* Appends what replaces the placeholder: the tiles, row by row, then the whole picture. */
-static void append_picture(struct reading *reading)
+/* Appends what replaces the placeholder at byte MARK of a text, the next one: the tiles, row by
+ * row, then the whole image. */
+static void append_image(struct reading *reading, size_t mark)
 {
+    const struct attn_vision_text *form = &reading->family->text;
     const struct attn_picture_prompt *seen = &reading->sequence->seen;
-    const char *tile = reading->family->text.tile;
+    const struct attn_prompt_image *image = &seen->images[reading->n_replaced];
+    struct replacement *replacement = &reading->replacements[reading->n_replaced++];
     struct attn_buffer *text = &reading->text;
 
-    reading->picture_begin = text->size;
-    for (size_t row = 1; tile && row <= seen->tile_rows; row++) {
-        for (size_t column = 1; column <= seen->tile_cols; column++) {
-            attn_buffer_append_format(text, "%s<row_%zu_col_%zu>", tile, row, column);
-            append_cells(reading);
+    replacement->mark = mark;
+    replacement->begin = text->size;
+    for (size_t row = 1; form->tile && row <= image->tile_rows; row++) {
+        for (size_t column = 1; column <= image->tile_cols; column++) {
+            attn_buffer_append_format(text, "%s<row_%zu_col_%zu>", form->tile, row, column);
+            append_cells(reading, image);
         }
         attn_buffer_append_char(text, '\n');
     }
-    if (tile && seen->tile_rows > 0)
+    if (form->tile && image->tile_rows > 0)
         attn_buffer_append_char(text, '\n');
-    append(reading, reading->family->text.before);
-    append_cells(reading);
-    append(reading, reading->family->text.after);
-    reading->picture_end = text->size;
+    append(reading, form->before);
+    append_cells(reading, image);
+    append(reading, form->after);
+    if (reading->n_replaced == seen->n_image)
+        append(reading, form->last);
+    replacement->end = text->size;
 }
 
 /* Whether special tokens in the text of the user are plain text. */
@@ -106,19 +116,59 @@ static const char *find_mark(const struct reading *reading, const char *text, si
     return at;
 }
 
-/* Appends TEXT [size] with its placeholder, if any, replaced. */
+/* Returns the number of placeholders of TEXT [size], as find_mark. */
+static size_t count_marks(const struct reading *reading, const char *text, size_t size,
+                          const size_t plain[2])
+{
+    const size_t skipped = strlen(reading->family->text.placeholder);
+    size_t n = 0;
+
+    for (const char *at = text; (at = find_mark(reading, text, size, (size_t)(at - text), plain));
+         at += skipped)
+        n++;
+    return n;
+}
+
+/* Appends TEXT [size] with its placeholders, at most as many as there are images, replaced. */
 static void append_replaced(struct reading *reading, const char *text, size_t size,
                             const size_t plain[2])
 {
     const size_t skipped = strlen(reading->family->text.placeholder);
-    const char *at = find_mark(reading, text, size, 0, plain);
-    const size_t n = at ? (size_t)(at - text) : size;
+    size_t from = 0;
 
-    attn_buffer_append(&reading->text, text, n);
-    if (!at)
-        return;
-    append_picture(reading);
-    attn_buffer_append(&reading->text, at + skipped, size - n - skipped);
+    for (const char *at; (at = find_mark(reading, text, size, from, plain));
+         from = (size_t)(at - text) + skipped) {
+        attn_buffer_append(&reading->text, text + from, (size_t)(at - text) - from);
+        append_image(reading, (size_t)(at - text));
+    }
+    attn_buffer_append(&reading->text, text + from, size - from);
+}
+
+/* Appends FRONT, which has a placeholder, with one for each image. */
+static void append_front(struct reading *reading, const char *front)
+{
+    const struct attn_vision_text *form = &reading->family->text;
+    const size_t n = strlen(front), none[2] = {0};
+    const char *at = find_mark(reading, front, n, 0, none);
+    const char *rest = at + strlen(form->placeholder);
+
+    attn_buffer_append(&reading->text, front, (size_t)(at - front));
+    for (size_t i = 0; i < reading->sequence->seen.n_image; i++) {
+        append(reading, i > 0 ? form->between : NULL);
+        append_image(reading, (size_t)(at - front));
+    }
+    attn_buffer_append_string(&reading->text, rest);
+}
+
+/* Returns where byte AT of the text before is, which is in no placeholder. */
+static size_t find_replaced(const struct reading *reading, size_t at)
+{
+    size_t found = at;
+
+    for (size_t i = 0; i < reading->n_replaced && reading->replacements[i].mark < at; i++)
+        found += reading->replacements[i].end - reading->replacements[i].begin -
+                 strlen(reading->family->text.placeholder);
+    return found;
 }
 
 /* Writes the text by the chat template of the model, or of a file. */
@@ -127,15 +177,14 @@ static enum attn_status write_talk(struct reading *reading, struct attn_error *e
     const struct attn_input *input = reading->input;
     const char *mark = reading->family->text.placeholder;
     struct attn_chat_text *written = reading->written;
-    size_t before, plain[2] = {0};
+    size_t n, plain[2] = {0};
     struct attn_talk_span user;
-    const char *at;
 
-    ATTN_TRY(attn_chat_write(reading->chat,
-                             &(struct attn_chat_turn){reading->tokenizer,
-                                                      attn_model_name(reading->model), input->text,
-                                                      input->n_text, true},
-                             written, err));
+    ATTN_TRY(attn_chat_write(
+        reading->chat,
+        &(struct attn_chat_turn){reading->tokenizer, attn_model_name(reading->model), input->text,
+                                 input->n_text, reading->sequence->seen.n_image},
+        written, err));
     user = attn_chat_user(written);
     if (is_plain(reading) && user.end == 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -143,17 +192,16 @@ static enum attn_status write_talk(struct reading *reading, struct attn_error *e
                            "does not write as it is");
     if (is_plain(reading))
         plain[0] = user.begin, plain[1] = user.end;
-    at = find_mark(reading, written->text, written->size, 0, plain);
-    if (!at ||
-        find_mark(reading, written->text, written->size, (size_t)(at + 1 - written->text), plain))
+    n = count_marks(reading, written->text, written->size, plain);
+    if (n != reading->sequence->seen.n_image)
         return attn_refuse(err, ATTN_STAGE_INPUT,
-                           "the chat template writes '%s' %s, expected one picture; `chat off` "
-                           "leaves it out",
-                           mark, at ? "more than once" : "nowhere");
+                           "the chat template writes '%s' %zu time%s, expected one for each of %zu "
+                           "picture%s; `chat off` leaves the template out",
+                           mark, n, n == 1 ? "" : "s", reading->sequence->seen.n_image,
+                           reading->sequence->seen.n_image == 1 ? "" : "s");
     append_replaced(reading, written->text, written->size, plain);
-    before = (size_t)(at - written->text) < user.begin ? reading->text.size - written->size : 0;
-    reading->given_begin = user.begin + before;
-    reading->given_end = (user.end > 0 ? user.end : written->size) + before;
+    reading->given_begin = find_replaced(reading, user.begin);
+    reading->given_end = find_replaced(reading, user.end > 0 ? user.end : written->size);
     attn_note(reading->notes.on_note, reading->notes.user, ATTN_NOTE_CHAT,
               "the text stands in the form of the model's chat template; `chat off` leaves it out");
     return ATTN_OK;
@@ -165,10 +213,10 @@ static void write_form(struct reading *reading, bool has_mark, bool is_chat)
     const struct attn_input *input = reading->input;
     const struct attn_vision_text *form = &reading->family->text;
     const char *front = is_chat ? form->chat[0] : form->bare;
-    const size_t plain[2] = {0, is_plain(reading) ? input->n_text : 0}, none[2] = {0};
+    const size_t plain[2] = {0, is_plain(reading) ? input->n_text : 0};
 
     if (!has_mark)
-        append_replaced(reading, front, strlen(front), none);
+        append_front(reading, front);
     reading->given_begin = reading->text.size;
     append_replaced(reading, input->text, input->n_text, plain);
     reading->given_end = reading->text.size;
@@ -186,39 +234,43 @@ static void write_form(struct reading *reading, bool has_mark, bool is_chat)
 static enum attn_status write_text(struct reading *reading, struct attn_error *err)
 {
     const struct attn_input *input = reading->input;
+    const size_t n_image = reading->sequence->seen.n_image;
+    const size_t plain[2] = {0, is_plain(reading) ? input->n_text : 0};
     const char *mark = reading->family->text.placeholder;
-    const size_t n = strlen(mark);
-    const char *at = is_plain(reading) ? NULL : memmem(input->text, input->n_text, mark, n);
-    const char *rest = at ? at + n : NULL;
-    const bool is_asked = reading->asked->chat == ATTN_CHAT_ON, is_chat = !at && is_asked;
+    const size_t n = count_marks(reading, input->text, input->n_text, plain);
+    const bool is_asked = reading->asked->chat == ATTN_CHAT_ON, is_chat = n == 0 && is_asked;
 
-    if (at && memmem(rest, input->n_text - (size_t)(rest - input->text), mark, n))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "the text has '%s' more than once, expected one picture", mark);
-    if (at && is_asked)
+    ATTN_TRY(ATTN_ALLOC(reading->replacements, n_image, err));
+    if (n > 0 && n != n_image)
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "the text has '%s' %zu time%s, and %zu picture%s given: expected one for "
+            "each",
+            mark, n, n == 1 ? "" : "s", n_image, n_image == 1 ? " is" : "s are");
+    if (n > 0 && is_asked)
         attn_note(reading->notes.on_note, reading->notes.user, ATTN_NOTE_CHAT,
-                  "the text has '%s': the picture stands there, and no form of a conversation is "
-                  "put around it; `special text` makes it plain text",
-                  mark);
+                  "the text has '%s': the picture%s there, and no form of a conversation is put "
+                  "around it; `special text` makes it plain text",
+                  mark, n == 1 ? " stands" : "s stand");
     if (is_chat && attn_chat_has_template(reading->chat, reading->tokenizer))
         ATTN_TRY(write_talk(reading, err));
     else
-        write_form(reading, at, is_chat);
-    if (!at) /* places in the text are counted in the one that was given */
+        write_form(reading, n > 0, is_chat);
+    if (n == 0) /* places in the text are counted in the one that was given */
         reading->sequence->n_prompt = reading->given_begin;
     return attn_buffer_check(&reading->text, err);
 }
 
-/* Checks that each special text of the picture, `<...>` or `[...]`, is one token. */
-static enum attn_status check_tokens(const struct reading *reading, struct attn_error *err)
+/* Checks that each special text of an image, `<...>` or `[...]`, is one token. */
+static enum attn_status check_tokens(const struct reading *reading,
+                                     const struct replacement *replacement, struct attn_error *err)
 {
     const struct attn_encoding *encoding = &reading->sequence->encoding;
     const char *text = reading->text.data;
     size_t token = 0;
 
-    for (size_t at = reading->picture_begin; at < reading->picture_end; at++) {
-        const char *close =
-            memchr(text + at, text[at] == '[' ? ']' : '>', reading->picture_end - at);
+    for (size_t at = replacement->begin; at < replacement->end; at++) {
+        const char *close = memchr(text + at, text[at] == '[' ? ']' : '>', replacement->end - at);
 
         if ((text[at] != '<' && text[at] != '[') || !close)
             continue;
@@ -259,7 +311,9 @@ static enum attn_status encode(struct reading *reading, struct attn_error *err)
         asked.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
         ATTN_TRY(attn_sequence_encode(&asked, &whole, reading->tokenizer, sequence, err));
     }
-    return check_tokens(reading, err);
+    for (size_t i = 0; i < reading->n_replaced; i++)
+        ATTN_TRY(check_tokens(reading, &reading->replacements[i], err));
+    return ATTN_OK;
 }
 
 /* --- The answer ------------------------------------------------------------------------------- */
@@ -344,7 +398,7 @@ static enum attn_region find_region(const struct reading *reading, size_t i)
 {
     const struct attn_sequence *sequence = reading->sequence;
     const struct attn_encoding *encoding = &sequence->encoding;
-    size_t begin, end;
+    size_t begin, end, k = 0;
 
     if (i >= sequence->seen.n_prompt)
         return ATTN_REGION_ANSWER;
@@ -354,35 +408,40 @@ static enum attn_region find_region(const struct reading *reading, size_t i)
         return ATTN_REGION_QUESTION;
     begin = encoding->begin[i];
     end = encoding->end[i];
+    while (k < reading->n_replaced && begin >= reading->replacements[k].end)
+        k++;
     return encoding->texts[i] != ATTN_TEXT_NONE && begin < reading->given_end &&
                    end > reading->given_begin &&
-                   (begin < reading->picture_begin || begin >= reading->picture_end)
+                   (k == reading->n_replaced || begin < reading->replacements[k].begin)
                ? ATTN_REGION_QUESTION
                : ATTN_REGION_OTHER;
 }
 
-/* Sets the regions, and checks that there is a token for each cell. */
+/* Sets the regions and the images of cells, and checks that there is a token for each cell. */
 static enum attn_status set_regions(const struct reading *reading, struct attn_error *err)
 {
     struct attn_sequence *sequence = reading->sequence;
     struct attn_picture_prompt *seen = &sequence->seen;
     const int32_t image_id = reading->model->config.vision.image_id;
-    const size_t expected = seen->n_picture * seen->rows * seen->columns;
-    size_t n = 0;
+    size_t n = 0, image = 0;
 
     ATTN_TRY(ATTN_ALLOC(seen->region, sequence->n, err));
+    ATTN_TRY(ATTN_ALLOC(seen->image_of, sequence->n, err));
     for (size_t i = 0; i < sequence->n; i++) {
         const bool is_cell = i < seen->n_prompt && sequence->ids[i] == image_id;
 
+        while (image + 1 < seen->n_image && n >= seen->images[image + 1].first_cell)
+            image++;
         n += is_cell;
         seen->region[i] = (unsigned char)(is_cell ? ATTN_REGION_PICTURE : find_region(reading, i));
+        seen->image_of[i] = is_cell ? (int32_t)image : -1;
     }
-    if (n == expected)
+    if (n == seen->n_cell)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
-                          "the %s %zu time%s the token %d of a cell, and the picture has %zu cells",
+                          "the %s %zu time%s the token %d of a cell, and the picture%s %zu cells",
                           sequence->encoding.n > 0 ? "text has" : "ids have", n, n == 1 ? "" : "s",
-                          (int)image_id, expected);
+                          (int)image_id, seen->n_image == 1 ? " has" : "s have", seen->n_cell);
 }
 
 /* Numbers the positions. With grid positions a picture has one time, and advances the number by its
@@ -392,52 +451,62 @@ static enum attn_status set_positions(const struct reading *reading, struct attn
     struct attn_sequence *sequence = reading->sequence;
     struct attn_picture_prompt *seen = &sequence->seen;
     const struct attn_vision_family *family = reading->family;
-    const size_t n = sequence->n, n_cell = seen->rows * seen->columns;
+    const size_t n = sequence->n;
     size_t number = family->first_position, cell = 0;
 
     ATTN_TRY(ATTN_ALLOC(seen->positions, 3 * n, err));
     for (size_t i = 0; i < n; i++) {
         const bool is_cell = family->has_grid_positions && seen->region[i] == ATTN_REGION_PICTURE;
+        const struct attn_prompt_image *image = is_cell ? &seen->images[seen->image_of[i]] : NULL;
 
         seen->positions[i] = (int32_t)number;
-        seen->positions[n + i] = (int32_t)(number + (is_cell ? cell / seen->columns : 0));
-        seen->positions[2 * n + i] = (int32_t)(number + (is_cell ? cell % seen->columns : 0));
+        seen->positions[n + i] = (int32_t)(number + (image ? cell / image->columns : 0));
+        seen->positions[2 * n + i] = (int32_t)(number + (image ? cell % image->columns : 0));
         cell += is_cell;
-        if (is_cell && cell == n_cell)
-            number += seen->rows > seen->columns ? seen->rows : seen->columns;
+        if (image && cell == image->rows * image->columns) {
+            number += image->rows > image->columns ? image->rows : image->columns;
+            cell = 0;
+        }
         number += !is_cell;
     }
     seen->next_position = (int32_t)number;
     return ATTN_OK;
 }
 
-/* Sets which positions see each other: those of the prompt, the cells, or none. */
-static enum attn_status set_block(const struct reading *reading, struct attn_error *err)
+/* Sets which positions see each other: those of the prompt, the cells of each image, or none. */
+static enum attn_status set_blocks(const struct reading *reading, struct attn_error *err)
 {
     struct attn_picture_prompt *seen = &reading->sequence->seen;
-    size_t first;
 
+    if (reading->family->part.sees_prompt || reading->family->opens_cells)
+        ATTN_TRY(ATTN_ALLOC(seen->open, seen->n_image, err));
     if (reading->family->part.sees_prompt)
-        seen->block = (struct attn_mask_block){0, seen->n_prompt, true};
+        *seen->open = (struct attn_mask_block){0, seen->n_prompt, true};
     if (!reading->family->opens_cells)
         return ATTN_OK;
-    first = attn_picture_prompt_next(reading->sequence, 0);
-    seen->block = (struct attn_mask_block){first, first + seen->rows * seen->columns, false};
-    for (size_t i = first; i < seen->block.end; i++)
-        if (seen->region[i] != ATTN_REGION_PICTURE)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "the tokens of the cells are not next to each other: position "
-                                  "%zu is no cell",
-                                  i);
+    for (size_t k = 0; k < seen->n_image; k++) {
+        const struct attn_prompt_image *image = &seen->images[k];
+        const size_t first = attn_picture_prompt_cell(reading->sequence, image->first_cell);
+        const size_t end = first + attn_prompt_image_n_cell(image);
+
+        seen->open[k] = (struct attn_mask_block){first, end, false};
+        for (size_t i = first; i < end; i++)
+            if (seen->region[i] != ATTN_REGION_PICTURE)
+                return attn_error_set(err, ATTN_INVALID,
+                                      "the tokens of the cells are not next to each other: "
+                                      "position %zu is no cell",
+                                      i);
+    }
+    seen->later_open = (struct attn_mask_blocks){seen->open + 1, seen->n_image - 1};
     return ATTN_OK;
 }
 
-/* Names the cells: `row,column` in the whole picture, `trow,column` in the grid of all tiles. */
+/* Names the cells: `row,column` in the whole image, `trow,column` in the grid of all tiles; and, if
+ * there are several images, its number in front, `1:row,column`. */
 static enum attn_status name_cells(struct attn_sequence *sequence, struct attn_error *err)
 {
     struct attn_token_bytes *tokens = &sequence->tokens;
     const struct attn_picture_prompt *seen = &sequence->seen;
-    const size_t n_cell = seen->rows * seen->columns;
     size_t cell = 0;
 
     if (!tokens->bytes) {
@@ -447,19 +516,25 @@ static enum attn_status name_cells(struct attn_sequence *sequence, struct attn_e
     if (!tokens->made)
         ATTN_TRY(ATTN_ALLOC(tokens->made, sequence->n, err));
     for (size_t i = 0; i < sequence->n; i++) {
-        const size_t room = sizeof tokens->made[i], picture = cell / n_cell;
-        const bool is_tile = picture + 1 < seen->n_picture;
-        size_t row = cell % n_cell / seen->columns, column = cell % seen->columns;
+        const size_t room = sizeof tokens->made[i];
         int n;
 
         if (seen->region[i] != ATTN_REGION_PICTURE)
             continue;
-        row += is_tile ? picture / seen->tile_cols * seen->rows : 0;
-        column += is_tile ? picture % seen->tile_cols * seen->columns : 0;
-        n = snprintf(tokens->made[i], room, "%s%zu,%zu", is_tile ? "t" : "", row, column);
+        const struct attn_prompt_image *image = &seen->images[seen->image_of[i]];
+        const size_t of_image = cell++ - image->first_cell, size = image->rows * image->columns;
+        const size_t picture = of_image / size;
+        const bool is_tile = picture + 1 < image->n_picture;
+        size_t row = of_image % size / image->columns, column = of_image % image->columns;
+
+        row += is_tile ? picture / image->tile_cols * image->rows : 0;
+        column += is_tile ? picture % image->tile_cols * image->columns : 0;
+        n = seen->n_image > 1
+                ? snprintf(tokens->made[i], room, "%d:%s%zu,%zu", (int)seen->image_of[i],
+                           is_tile ? "t" : "", row, column)
+                : snprintf(tokens->made[i], room, "%s%zu,%zu", is_tile ? "t" : "", row, column);
         tokens->bytes[i] = tokens->made[i];
         tokens->sizes[i] = (size_t)n < room ? (size_t)n : room - 1;
-        cell++;
     }
     return ATTN_OK;
 }
@@ -468,9 +543,9 @@ static enum attn_status name_cells(struct attn_sequence *sequence, struct attn_e
 
 /* Copies the pixels that the caller has filled, without the fields of prompts. */
 static enum attn_status copy_values(const struct attn_pixel_maker *maker,
-                                    struct attn_picture_prompt *seen, struct attn_error *err)
+                                    struct attn_prompt_image *image, struct attn_error *err)
 {
-    struct attn_pixels made = *seen->pixels;
+    struct attn_pixels made = *image->pixels;
     const size_t n = made.n_channel * made.height * made.width;
 
     made.shown = NULL;
@@ -480,42 +555,61 @@ static enum attn_status copy_values(const struct attn_pixel_maker *maker,
     made.values = attn_alloc_uninitialized(n, sizeof *made.values, err);
     if (!made.values)
         return ATTN_NO_MEMORY;
-    memcpy(made.values, seen->pixels->values, n * sizeof *made.values);
-    seen->made = made;
-    seen->pixels = &seen->made;
+    memcpy(made.values, image->pixels->values, n * sizeof *made.values);
+    image->made = made;
+    image->pixels = &image->made;
     return ATTN_OK;
 }
 
-/* Reads the pixels, and sets the sizes. */
-static enum attn_status read_pixels(const struct attn_pixel_maker *given,
-                                    const struct reading *reading, struct attn_error *err)
+/* Reads the pixels of image number I, and sets its sizes. */
+static enum attn_status read_pixels(const struct attn_pixel_maker *maker,
+                                    const struct reading *reading, size_t i, struct attn_error *err)
 {
     enum { MANY = 512 };
     const struct attn_vision_config *vision = &reading->model->config.vision;
     const size_t side = vision->patch * vision->merge;
+    const struct attn_input input = attn_input_image(reading->input, i);
+    struct attn_prompt_image *image = &reading->sequence->seen.images[i];
+
+    ATTN_TRY(
+        attn_image_input_pixels(maker, &input, reading->notes, &image->made, &image->pixels, err));
+    if (image->pixels->n_picture == 0)
+        ATTN_TRY(copy_values(maker, image, err));
+    image->n_picture = image->pixels->n_picture;
+    image->tile_rows = image->pixels->tile_rows;
+    image->tile_cols = image->pixels->tile_cols;
+    image->rows = image->pixels->height / side;
+    image->columns = image->pixels->width / side;
+    if (image->n_picture > 1 && attn_prompt_image_n_cell(image) > MANY)
+        attn_note(reading->notes.on_note, reading->notes.user, ATTN_NOTE_PAIRS,
+                  "the picture has %zu positions in %zu x %zu tiles and the whole; "
+                  "`image_tiles off` leaves the %zu of the whole",
+                  attn_prompt_image_n_cell(image), image->tile_rows, image->tile_cols,
+                  image->rows * image->columns);
+    return ATTN_OK;
+}
+
+/* Reads the pixels of all images. */
+static enum attn_status read_images(const struct attn_pixel_maker *given,
+                                    const struct reading *reading, struct attn_error *err)
+{
     struct attn_picture_prompt *seen = &reading->sequence->seen;
     struct attn_pixel_maker maker = *given;
 
     maker.lacks_tiles = reading->asked->image_tiles == ATTN_IMAGE_TILES_OFF;
-    ATTN_TRY(attn_image_input_pixels(&maker, reading->input, reading->notes, &seen->made,
-                                     &seen->pixels, err));
+    seen->n_image = attn_input_n_image(reading->input);
+    ATTN_TRY(ATTN_ALLOC(seen->images, seen->n_image, err));
+    for (size_t i = 0; i < seen->n_image; i++) {
+        seen->images[i].first_picture = seen->n_picture;
+        seen->images[i].first_cell = seen->n_cell;
+        ATTN_TRY(read_pixels(&maker, reading, i, err));
+        seen->n_picture += seen->images[i].n_picture;
+        seen->n_cell += attn_prompt_image_n_cell(&seen->images[i]);
+    }
     if (maker.lacks_tiles && !(maker.steps && attn_pixel_steps_cut(maker.steps)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image_tiles` is given, and '%s' cuts no picture into tiles",
                            attn_quote_string(attn_model_name(reading->model)).text);
-    if (seen->pixels->n_picture == 0)
-        ATTN_TRY(copy_values(&maker, seen, err));
-    seen->n_picture = seen->pixels->n_picture;
-    seen->tile_rows = seen->pixels->tile_rows;
-    seen->tile_cols = seen->pixels->tile_cols;
-    seen->rows = seen->pixels->height / side;
-    seen->columns = seen->pixels->width / side;
-    if (seen->n_picture > 1 && seen->n_picture * seen->rows * seen->columns > MANY)
-        attn_note(reading->notes.on_note, reading->notes.user, ATTN_NOTE_PAIRS,
-                  "the picture has %zu positions in %zu x %zu tiles and the whole; "
-                  "`image_tiles off` leaves the %zu of the whole",
-                  seen->n_picture * seen->rows * seen->columns, seen->tile_rows, seen->tile_cols,
-                  seen->rows * seen->columns);
     return ATTN_OK;
 }
 
@@ -525,7 +619,7 @@ static enum attn_status read_all(const struct attn_pixel_maker *maker, struct re
     struct attn_sequence *sequence = reading->sequence;
     const struct attn_input *input = reading->input;
 
-    ATTN_TRY(read_pixels(maker, reading, err));
+    ATTN_TRY(read_images(maker, reading, err));
     if (attn_input_is_text(input)) {
         ATTN_TRY(read_text(reading, err));
     } else {
@@ -536,7 +630,7 @@ static enum attn_status read_all(const struct attn_pixel_maker *maker, struct re
                                   sequence, err));
     ATTN_TRY(set_regions(reading, err));
     ATTN_TRY(set_positions(reading, err));
-    ATTN_TRY(set_block(reading, err));
+    ATTN_TRY(set_blocks(reading, err));
     return name_cells(sequence, err);
 }
 
@@ -557,6 +651,7 @@ enum attn_status attn_picture_prompt_read(const struct attn_picture_reading *of,
 
     status = read_all(maker, &reading, err);
     attn_buffer_release(&reading.text);
+    attn_free(reading.replacements);
     return status;
 }
 
@@ -589,15 +684,49 @@ void attn_picture_prompt_mean(const struct attn_sequence *sequence, const float 
     }
 }
 
-size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t picture, size_t row,
-                                size_t column)
+size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t cell)
 {
-    const struct attn_picture_prompt *seen = &sequence->seen;
     size_t at = attn_picture_prompt_next(sequence, 0);
 
-    for (size_t left = (picture * seen->rows + row) * seen->columns + column; left > 0; left--)
+    for (; cell > 0; cell--)
         at = attn_picture_prompt_next(sequence, at + 1);
     return at;
+}
+
+const struct attn_prompt_image *attn_picture_prompt_image(const struct attn_picture_prompt *seen,
+                                                          size_t picture)
+{
+    size_t i = seen->n_image - 1;
+
+    while (seen->images[i].first_picture > picture)
+        i--;
+    return &seen->images[i];
+}
+
+void attn_picture_prompt_open(const struct attn_sequence *sequence,
+                              struct attn_attention *attention)
+{
+    const struct attn_picture_prompt *seen = &sequence->seen;
+
+    if (!seen->open)
+        return;
+    attention->block = *seen->open;
+    attention->blocks = seen->later_open.n > 0 ? &seen->later_open : NULL;
+}
+
+void attn_picture_prompt_release(struct attn_picture_prompt *seen)
+{
+    for (size_t i = 0; seen->images && i < seen->n_image; i++) {
+        attn_pixels_release(&seen->images[i].made);
+        attn_free(seen->images[i].patches);
+    }
+    attn_free(seen->images);
+    attn_free(seen->region);
+    attn_free(seen->image_of);
+    attn_free(seen->positions);
+    attn_free(seen->open);
+    attn_free(seen->patches);
+    *seen = (struct attn_picture_prompt){0};
 }
 
 void attn_picture_prompt_writing(const struct attn_sequence *sequence, size_t range[2])
@@ -611,9 +740,10 @@ void attn_picture_prompt_writing(const struct attn_sequence *sequence, size_t ra
 bool attn_picture_prompt_is_scored(const struct attn_sequence *sequence, size_t i)
 {
     const struct attn_picture_prompt *seen = &sequence->seen;
+    const bool sees_later = seen->open && i >= seen->open->first && i < seen->open->end;
 
     if (!seen->region || i >= seen->n_prompt)
         return true;
-    return sequence->n == seen->n_prompt && seen->region[i] != ATTN_REGION_PICTURE &&
-           (i < seen->block.first || i >= seen->block.end);
+    /* the blocks after the first are of cells */
+    return sequence->n == seen->n_prompt && seen->region[i] != ATTN_REGION_PICTURE && !sees_later;
 }

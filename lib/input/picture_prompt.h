@@ -1,11 +1,10 @@
 /*
- * picture_prompt.h - a text with a picture in it: the placeholder of the picture becomes a token
- * for each of its cells, and positions get regions and names. For the files of this layer and
- * above.
+ * picture_prompt.h - a text with pictures in it: the placeholder of each becomes a token for each
+ * of its cells, and positions get regions and names. For the files of this layer and above.
  *
- * A picture is a tile or the whole picture; it has rows x columns cells. A text without a
- * placeholder is a question, and stands in the form of a conversation that the family was trained
- * on, unless `chat` is off.
+ * An image is what the user gives. It becomes pictures of rows x columns cells: its tiles, and last
+ * the whole image. A text without a placeholder is a question, and stands in the form of a
+ * conversation that the family was trained on, unless `chat` is off; all images stand before it.
  */
 #ifndef ATTN_INPUT_PICTURE_PROMPT_H
 #define ATTN_INPUT_PICTURE_PROMPT_H
@@ -33,20 +32,31 @@ enum attn_region {
 struct attn_pixel_maker; /* Declared in input/pixels_internal.h. */
 struct attn_sequence;    /* Declared in input/sequence.h. */
 
-/* The picture in a sequence, which owns it. All 0: there is none. */
-struct attn_picture_prompt {
+/* An image in a sequence. */
+struct attn_prompt_image {
     const struct attn_pixels *pixels; /* of the input, or `made` */
     struct attn_pixels made;          /* owns */
-    size_t n_picture;                 /* the tiles, row by row, and last the whole picture */
+    size_t n_picture;                 /* the tiles, row by row, and last the whole image */
     size_t tile_rows, tile_cols;      /* 0: no tiles */
     size_t rows, columns;             /* cells of each picture */
-    unsigned char *region;            /* [T] owns; enum attn_region */
-    int32_t *positions; /* [3, T] owns; of Qwen, by time, row and column; else three equal rows */
-    int32_t next_position;        /* of the next token */
-    size_t n_prompt;              /* tokens before the answer */
-    struct attn_mask_block block; /* the positions that see each other */
+    size_t first_picture, first_cell; /* among those of all images */
     int32_t *patches; /* [3, P] owns; 0, row and column of each patch, for a tower that turns
                          patches by them; else NULL */
+};
+
+/* The images in a sequence, which owns them. All 0: there are none. */
+struct attn_picture_prompt {
+    struct attn_prompt_image *images; /* [n_image] in the order of the text */
+    size_t n_image;
+    size_t n_picture, n_cell; /* of all images */
+    unsigned char *region;    /* [T] owns; enum attn_region */
+    int32_t *image_of;        /* [T] owns; the number of the image of a cell; -1 for others */
+    int32_t *positions; /* [3, T] owns; of Qwen, by time, row and column; else three equal rows */
+    int32_t next_position;              /* of the next token */
+    size_t n_prompt;                    /* tokens before the answer */
+    struct attn_mask_block *open;       /* [n_image] owns; the positions that see each other */
+    struct attn_mask_blocks later_open; /* all but the first */
+    int32_t *patches; /* owns; as in struct attn_prompt_image, of a picture without a text */
 };
 
 /* Returns the name of REGION. */
@@ -81,9 +91,30 @@ size_t attn_picture_prompt_next(const struct attn_sequence *sequence, size_t at)
 void attn_picture_prompt_mean(const struct attn_sequence *sequence, const float *rows, size_t d,
                               float *mean);
 
-/* Returns the position of cell ROW, COLUMN of picture number PICTURE. */
-size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t picture, size_t row,
-                                size_t column);
+/* Returns the position of cell number CELL among those of all images. */
+size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t cell);
+
+/* Returns the number of the first cell of the whole of IMAGE among those of all images. */
+static inline size_t attn_prompt_image_whole(const struct attn_prompt_image *image)
+{
+    return image->first_cell + (image->n_picture - 1) * image->rows * image->columns;
+}
+
+/* Returns the number of cells of IMAGE. */
+static inline size_t attn_prompt_image_n_cell(const struct attn_prompt_image *image)
+{
+    return image->n_picture * image->rows * image->columns;
+}
+
+/* Returns the image of picture number PICTURE among those of all images. */
+const struct attn_prompt_image *attn_picture_prompt_image(const struct attn_picture_prompt *seen,
+                                                          size_t picture);
+
+void attn_picture_prompt_release(struct attn_picture_prompt *seen);
+
+/* Lets positions that see each other do so in ATTENTION, which borrows from SEQUENCE. */
+void attn_picture_prompt_open(const struct attn_sequence *sequence,
+                              struct attn_attention *attention);
 
 /* Sets RANGE to the first and the last of the positions that predict the answer; without an answer,
  * both to the last position. */

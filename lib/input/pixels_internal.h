@@ -41,6 +41,19 @@ enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, con
 
 bool attn_input_is_picture(const struct attn_input *input);
 
+/* Gives INPUT the picture in the file PATH alone. */
+static inline void attn_input_set_image(struct attn_input *input, const char *path)
+{
+    input->image = path;
+    input->pixels = NULL;
+    input->images = NULL;
+    input->n_image = 0;
+}
+
+/* Returns the number of pictures of INPUT, and INPUT with picture number I alone. */
+size_t attn_input_n_image(const struct attn_input *input);
+struct attn_input attn_input_image(const struct attn_input *input, size_t i);
+
 bool attn_model_reads_pictures(const struct attn_model *model);
 
 /* Checks that INPUT and SOURCE are pictures if MODEL reads pictures, else texts, and that READING

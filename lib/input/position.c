@@ -713,18 +713,48 @@ static enum attn_status refuse_rectangle(const struct picture_item *rows,
         grid->n_row - 1, grid->n_col - 1, what);
 }
 
-/* Appends the positions of the cells in the rectangle ROWS x COLUMNS of the picture in a text: of
- * the whole picture, or of the grid of all tiles. */
+/* The name of a position beside an image: `3,4`, `t0-2,3-5` or a region, with the number of the
+ * image in front, `1:3,4`, or without. */
+struct image_item {
+    const char *at; /* what follows the number */
+    bool has_number;
+    size_t image;
+};
+
+/* Reads the number of an image in front of SPEC, if it has one. */
+static enum attn_status read_image_number(const char *spec, const struct attn_sequence *sequence,
+                                          struct image_item *item, struct attn_error *err)
+{
+    const struct attn_picture_prompt *seen = &sequence->seen;
+    const size_t n = strspn(spec, "0123456789");
+    int64_t number = 0;
+
+    *item = (struct image_item){.at = spec};
+    if (n == 0 || spec[n] != ':' || seen->n_image == 0)
+        return ATTN_OK;
+    if (!attn_parse_int(spec, n, 0, INT32_MAX, &number) || (size_t)number >= seen->n_image)
+        return attn_error_set(err, ATTN_INVALID, "'%.*s' names picture %.*s of %zu, counted from 0",
+                              (int)strcspn(spec, ","), spec, (int)n, spec, seen->n_image);
+    item->at = spec + n + 1;
+    item->has_number = true;
+    item->image = (size_t)number;
+    return ATTN_OK;
+}
+
+/* Appends the positions of the cells in the rectangle ROWS x COLUMNS that ITEM names: of the whole
+ * image, or of the grid of all tiles. */
 static enum attn_status append_cells(const struct picture_item *rows,
-                                     const struct picture_item *columns, bool is_of_tiles,
+                                     const struct picture_item *columns,
+                                     const struct image_item *item,
                                      const struct attn_sequence *sequence, struct attn_buffer *out,
                                      struct attn_error *err)
 {
-    const struct attn_picture_prompt *seen = &sequence->seen;
-    const struct attn_image_grid grid = {.n_row = seen->rows * (is_of_tiles ? seen->tile_rows : 1),
-                                         .n_col =
-                                             seen->columns * (is_of_tiles ? seen->tile_cols : 1)};
-    const size_t begin = out->size;
+    const struct attn_prompt_image *image = &sequence->seen.images[item->image];
+    const bool is_of_tiles = *item->at == 't';
+    const struct attn_image_grid grid = {
+        .n_row = image->rows * (is_of_tiles ? image->tile_rows : 1),
+        .n_col = image->columns * (is_of_tiles ? image->tile_cols : 1)};
+    const size_t begin = out->size, n = image->rows * image->columns;
 
     if (grid.n_row == 0)
         return attn_error_set(err, ATTN_INVALID, "'t%.*s,%.*s' is in a tile, and there are none",
@@ -733,29 +763,30 @@ static enum attn_status append_cells(const struct picture_item *rows,
         return refuse_rectangle(rows, columns, &grid, is_of_tiles ? "tiles" : "cells", err);
     for (size_t row = rows->first; row <= rows->last; row++)
         for (size_t column = columns->first; column <= columns->last; column++) {
-            const size_t tile = is_of_tiles
-                                    ? row / seen->rows * seen->tile_cols + column / seen->columns
-                                    : seen->n_picture - 1;
+            const size_t tile = row / image->rows * image->tile_cols + column / image->columns;
+            const size_t first =
+                is_of_tiles ? image->first_cell + tile * n : attn_prompt_image_whole(image);
 
             attn_buffer_append_format(
                 out, "%s%zu", out->size > begin ? "," : "",
-                attn_picture_prompt_cell(sequence, tile, row % seen->rows, column % seen->columns));
+                attn_picture_prompt_cell(sequence, first + row % image->rows * image->columns +
+                                                       column % image->columns));
         }
     return ATTN_OK;
 }
 
-/* Appends the positions of the item at *SPEC, if it is a rectangle of cells, `3,4` or `t0-2,3-5`,
- * and advances *SPEC to its end. */
-static enum attn_status append_if_cells(const char **spec, const struct attn_sequence *sequence,
+/* Appends the positions of ITEM at *SPEC, if it is a rectangle of cells, `3,4` or `t0-2,3-5`, and
+ * advances *SPEC to its end. */
+static enum attn_status append_if_cells(const char **spec, const struct image_item *item,
+                                        const struct attn_sequence *sequence,
                                         struct attn_buffer *out, bool *is_found,
                                         struct attn_error *err)
 {
-    const bool is_of_tiles = **spec == 't';
-    const char *at = *spec + is_of_tiles;
+    const char *at = item->at + (*item->at == 't');
     struct picture_item rows, columns;
 
     *is_found = false;
-    if (sequence->seen.n_picture == 0)
+    if (sequence->seen.n_image == 0)
         return ATTN_OK;
     rows = read_picture_item(&at);
     if (!rows.is_number || *at++ != ',')
@@ -765,37 +796,53 @@ static enum attn_status append_if_cells(const char **spec, const struct attn_seq
         return ATTN_OK;
     *is_found = true;
     *spec = at;
-    return append_cells(&rows, &columns, is_of_tiles, sequence, out, err);
+    return append_cells(&rows, &columns, item, sequence, out, err);
 }
 
-/* Appends the positions of the region that the item at *SPEC names, if it does, and advances *SPEC.
- */
-static enum attn_status append_if_region(const char **spec, const struct attn_sequence *sequence,
+/* Appends the positions of the region that ITEM at *SPEC names, if it does, and advances *SPEC. */
+static enum attn_status append_if_region(const char **spec, const struct image_item *item,
+                                         const struct attn_sequence *sequence,
                                          struct attn_buffer *out, bool *is_found,
                                          struct attn_error *err)
 {
     const struct attn_picture_prompt *seen = &sequence->seen;
-    const size_t begin = out->size, size = strcspn(*spec, ",");
-    enum attn_region region = 0;
+    const size_t begin = out->size, size = strcspn(item->at, ",");
+    enum attn_region region = item->has_number ? ATTN_REGION_PICTURE : 0;
+    const enum attn_region end = item->has_number ? ATTN_REGION_PICTURE + 1 : ATTN_N_REGION;
 
-    while (region < ATTN_N_REGION && (strlen(attn_region_name(region)) != size ||
-                                      memcmp(attn_region_name(region), *spec, size) != 0))
+    while (region < end && (strlen(attn_region_name(region)) != size ||
+                            memcmp(attn_region_name(region), item->at, size) != 0))
         region++;
-    *is_found = seen->n_picture > 0 && region < ATTN_N_REGION;
+    *is_found = seen->n_picture > 0 && region < end;
     for (size_t i = 0; *is_found && i < sequence->n; i++) {
         const size_t first = i;
+        const int32_t image = seen->image_of[i];
 
-        if (seen->region[i] != region)
+        if (seen->region[i] != region || (item->has_number && image != (int32_t)item->image))
             continue;
-        while (i + 1 < sequence->n && seen->region[i + 1] == region)
+        while (i + 1 < sequence->n && seen->region[i + 1] == region &&
+               seen->image_of[i + 1] == image)
             i++;
         attn_buffer_append_format(out, "%s%zu-%zu", out->size > begin ? "," : "", first, i);
     }
-    *spec += *is_found ? size : 0;
+    *spec = *is_found ? item->at + size : *spec;
     if (*is_found && out->size == begin)
         return attn_error_set(err, ATTN_INVALID, "the %s has no position of the region '%s'",
                               sequence->role, attn_region_name(region));
     return ATTN_OK;
+}
+
+/* Appends the positions that the item at *SPEC names beside an image, if it does, and advances
+ * *SPEC. */
+static enum attn_status append_if_seen(const char **spec, const struct attn_sequence *sequence,
+                                       struct attn_buffer *out, bool *is_found,
+                                       struct attn_error *err)
+{
+    struct image_item item;
+
+    ATTN_TRY(read_image_number(*spec, sequence, &item, err));
+    ATTN_TRY(append_if_cells(spec, &item, sequence, out, is_found, err));
+    return *is_found ? ATTN_OK : append_if_region(spec, &item, sequence, out, is_found, err);
 }
 
 static void append_numbers(const struct attn_number_list *list, struct attn_buffer *out)
@@ -819,9 +866,7 @@ static enum attn_status append_items(const char *spec, const struct attn_places 
         bool is_seen = false;
 
         if (!place)
-            ATTN_TRY(append_if_cells(&at, sequence, out, &is_seen, err));
-        if (!place && !is_seen)
-            ATTN_TRY(append_if_region(&at, sequence, out, &is_seen, err));
+            ATTN_TRY(append_if_seen(&at, sequence, out, &is_seen, err));
         if (place) {
             at += size;
             append_numbers(&place->spec, out);

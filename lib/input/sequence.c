@@ -589,10 +589,7 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_free(sequence->made_types);
     attn_free(sequence->prompted);
     attn_pixels_release(&sequence->made);
-    attn_pixels_release(&sequence->seen.made);
-    attn_free(sequence->seen.region);
-    attn_free(sequence->seen.positions);
-    attn_free(sequence->seen.patches);
+    attn_picture_prompt_release(&sequence->seen);
     *sequence = (struct attn_sequence){0};
 }
 

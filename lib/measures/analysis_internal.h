@@ -9,6 +9,24 @@
 /* The measures in the order of ATTN_MEASURE_MAP, which is the order in which they are shown. */
 extern const enum attn_measure attn_measure_order[ATTN_N_MEASURE];
 
+/* The pictures of a text that have a measure each, PICTURE_0 to PICTURE_7, if there are several. */
+enum { ATTN_MOST_MEASURED_PICTURE = 8 };
+#define ATTN_MEASURES_OF_IMAGES(n)                                                                 \
+    (((UINT64_C(1) << ((n) < ATTN_MOST_MEASURED_PICTURE ? (n) : ATTN_MOST_MEASURED_PICTURE)) - 1)  \
+     << ATTN_MEASURE_PICTURE_0)
+/* The measures of tables of pictures, where the token before is no neighbour: those of patches
+ * instead. */
+#define ATTN_MEASURES_OF_PICTURES                                                                  \
+    ((ATTN_MEASURES_DEFAULT | (ATTN_MEASURE_BIT(ATTN_MEASURE_REGISTERS + 1) -                      \
+                               ATTN_MEASURE_BIT(ATTN_MEASURE_PATCH_DISTANCE))) &                   \
+     ~(ATTN_MEASURE_BIT(ATTN_MEASURE_DISTANCE) | ATTN_MEASURE_BIT(ATTN_MEASURE_PREVIOUS)))
+
+/* The measures that tables of texts with a picture have by default; sinks are shown with
+ * `drop_sinks`, those of single pictures where there are several. */
+#define ATTN_MEASURES_OF_PROMPTS                                                                   \
+    ((ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1) & ~ATTN_MEASURES_ALL &                                 \
+     ~ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS) & ~ATTN_MEASURES_OF_IMAGES(ATTN_MOST_MEASURED_PICTURE))
+
 /* The measurements that compute a set of measures; each metric is computed once. Initialize with
  * zeros. */
 struct attn_measure_group {

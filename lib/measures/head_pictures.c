@@ -15,7 +15,7 @@ enum attn_status attn_head_pictures_find(const struct attn_picture_maps *maps,
                                          const struct attn_location *at,
                                          struct attn_head_picture *head, struct attn_error *err)
 {
-    const struct attn_picture_dims *picture = attn_picture_maps_dims(maps);
+    const struct attn_picture_dims *picture = attn_picture_maps_dims(maps, 0);
     const size_t n_row = picture->n_row, n_col = picture->n_col, n = n_row * n_col;
     double *map = attn_alloc(3 * n, sizeof *map, err);
     size_t n_blob = 0;
@@ -26,7 +26,7 @@ enum attn_status attn_head_pictures_find(const struct attn_picture_maps *maps,
     for (int i = 0; i < ATTN_N_SHARE; i++)
         head->shares[i] =
             attn_picture_maps_share(maps, at, ATTN_PICTURE_MEAN, (enum attn_picture_share)i);
-    attn_picture_maps_fill(maps, at, ATTN_PICTURE_MEAN, false, map);
+    attn_picture_maps_fill(maps, at, (struct attn_map_choice){.row = ATTN_PICTURE_MEAN}, map);
     for (size_t i = n - n_col; i < n; i++)
         head->bottom = map[i] > head->bottom ? map[i] : head->bottom;
     head->entropy = attn_spatial_entropy(map, n_row, n_col, map + n, &n_blob);

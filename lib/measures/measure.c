@@ -121,9 +121,15 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
     size_t used = 0;
 
     for (int i = 0; i < ATTN_N_MEASURE; i++) {
-        attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "",
-                               measures[attn_measure_order[i]].name);
-        attn_typo_try(&typo, measures[attn_measure_order[i]].name);
+        const enum attn_measure measure = attn_measure_order[i];
+        const bool is_later = measure > ATTN_MEASURE_PICTURE_0 &&
+                              measure < (int)ATTN_MEASURE_PICTURE_0 + ATTN_MOST_MEASURED_PICTURE;
+
+        if (!is_later)
+            attn_fixed_text_append(names, sizeof names, &used, "%s%s%s", i > 0 ? ", " : "",
+                                   measures[measure].name,
+                                   measure == ATTN_MEASURE_PICTURE_0 ? ", ..." : "");
+        attn_typo_try(&typo, measures[measure].name);
     }
     attn_error_set(err, ATTN_INVALID, "'%s' is no measure, expected some of %s",
                    attn_quote(item, size).text, names);

@@ -16,6 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ATTN_MEASURE_OF_IMAGE(X, i, number)                                                        \
+    X(PICTURE_##i, number, "picture_" #i, picture, 0, NULL, "weight on picture " #i, false,        \
+      "the weight on the cells of picture " #i ", if several stand in the text. It does not say "  \
+      "which ones")
+
 /* X(ID, number, name, metric, index of its value, unit or NULL, words for titles or NULL, whether
  * it counts rows, help: its definition and its limits). A is the pattern of a head, i a query, j a
  * key. Values are means over the rows unless the help says otherwise. */
@@ -110,6 +115,10 @@
       "of a text with a picture: the weight on the cells of the picture, mean over the positions " \
       "that predict the answer, as the six below. It does not say that the answer uses them: "     \
       "`attn-cli ablate --by picture` measures that")                                              \
+    ATTN_MEASURE_OF_IMAGE(X, 0, 34) ATTN_MEASURE_OF_IMAGE(X, 1, 35)                                \
+    ATTN_MEASURE_OF_IMAGE(X, 2, 36) ATTN_MEASURE_OF_IMAGE(X, 3, 37)                                \
+    ATTN_MEASURE_OF_IMAGE(X, 4, 38) ATTN_MEASURE_OF_IMAGE(X, 5, 39)                                \
+    ATTN_MEASURE_OF_IMAGE(X, 6, 40) ATTN_MEASURE_OF_IMAGE(X, 7, 41)                                \
     X(SINKS, 28, "sinks", picture, 0, NULL, "weight on sinks in the picture", false,               \
       "the weight on cells that `drop_sinks` leaves out of picture; only with it. It does not "    \
       "say "                                                                                       \
@@ -139,22 +148,11 @@ enum attn_measure {
 /* A set of measures: bit m stands for measure m. */
 typedef uint64_t attn_measure_set;
 #define ATTN_MEASURE_BIT(measure) (UINT64_C(1) << (measure))
-/* All but those of texts with a picture, which tables of these have by default; sinks are shown
- * with `drop_sinks`. */
+/* All but those of texts with a picture. */
 #define ATTN_MEASURES_ALL (ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE) - 1)
-#define ATTN_MEASURES_OF_PROMPTS                                                                   \
-    ((ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1) & ~ATTN_MEASURES_ALL &                                 \
-     ~ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS))
 /* The measures of tables by default: all before punctuation, and the number of rows of far. */
 #define ATTN_MEASURES_DEFAULT                                                                      \
     ((ATTN_MEASURE_BIT(ATTN_MEASURE_PUNCTUATION) - 1) | ATTN_MEASURE_BIT(ATTN_MEASURE_N_FAR))
-/* The measures of tables of pictures, where the token before is no neighbour: those of patches
- * instead. */
-#define ATTN_MEASURES_OF_PICTURES                                                                  \
-    ((ATTN_MEASURES_DEFAULT | (ATTN_MEASURE_BIT(ATTN_MEASURE_REGISTERS + 1) -                      \
-                               ATTN_MEASURE_BIT(ATTN_MEASURE_PATCH_DISTANCE))) &                   \
-     ~(ATTN_MEASURE_BIT(ATTN_MEASURE_DISTANCE) | ATTN_MEASURE_BIT(ATTN_MEASURE_PREVIOUS)))
-
 /* Returns a name such as "entropy"; NULL if MEASURE is no measure, as attn_measure_help does. */
 ATTN_API const char *attn_measure_name(enum attn_measure measure);
 

@@ -10,11 +10,15 @@
 
 struct attn_picture_maps {
     struct attn_picture_maps_args args;
-    struct attn_picture_dims picture;
     struct attn_dims dims; /* of the selection */
-    bool *is_row;          /* [T] owns; the rows whose mean is taken */
+    struct map_image {
+        struct attn_picture_dims sizes;
+        size_t first, n; /* its cells among those of all images */
+    } * images;          /* [n_image] owns */
+    size_t n_image;
+    bool *is_row; /* [T] owns; the rows whose mean is taken */
     size_t n_row;
-    size_t *cells; /* [n_cell] owns; the positions of the cells of all pictures */
+    size_t *cells; /* [n_cell] owns; the positions of the cells of all images */
     size_t n_cell;
     /* Heads, and after them the rows of the only head that is selected. */
     size_t n_head, n_sum, only; /* `only`: the number of that head; SIZE_MAX: there are several */
@@ -54,6 +58,13 @@ static enum attn_status build(struct attn_picture_maps *maps, struct attn_error 
     const struct attn_sequence *text = maps->args.text;
     size_t n = 0;
 
+    maps->n_image = text->seen.n_image;
+    ATTN_TRY(ATTN_ALLOC(maps->images, maps->n_image, err));
+    for (size_t i = 0; i < maps->n_image; i++)
+        maps->images[i] =
+            (struct map_image){*attn_dims_image(&maps->dims, i), text->seen.images[i].first_cell,
+                               attn_prompt_image_n_cell(&text->seen.images[i])};
+    maps->n_cell = text->seen.n_cell;
     ATTN_TRY(ATTN_ALLOC(maps->is_row, text->n, err));
     ATTN_TRY(ATTN_ALLOC(maps->cells, maps->n_cell, err));
     ATTN_TRY(ATTN_ALLOC(maps->is_sink, attn_size_mul(maps->dims.n_layer, maps->n_cell), err));
@@ -77,14 +88,18 @@ enum attn_status attn_picture_maps_create(const struct attn_picture_maps_args *a
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->args = *args;
     made->dims = *attn_selection_dims(args->selection);
-    made->picture = made->dims.picture;
-    made->n_cell = (size_t)made->picture.n * made->picture.n_row * made->picture.n_col;
     ATTN_RETURN_MADE(build(made, err), maps, made, attn_picture_maps_free);
 }
 
-const struct attn_picture_dims *attn_picture_maps_dims(const struct attn_picture_maps *maps)
+const struct attn_picture_dims *attn_picture_maps_dims(const struct attn_picture_maps *maps,
+                                                       size_t i)
 {
-    return &maps->picture;
+    return &maps->images[i].sizes;
+}
+
+size_t attn_picture_maps_n_image(const struct attn_picture_maps *maps)
+{
+    return maps->n_image;
 }
 
 bool attn_picture_maps_drops_sinks(const struct attn_picture_maps *maps)
@@ -115,6 +130,7 @@ void attn_picture_maps_free(struct attn_picture_maps *maps)
 {
     if (!maps)
         return;
+    attn_free(maps->images);
     attn_free(maps->is_row);
     attn_free(maps->cells);
     attn_free(maps->sums);
@@ -226,43 +242,56 @@ static double find_value(const struct attn_picture_maps *maps, const struct attn
     return neutral && maps->args.is_ratio ? weight / other : weight - other;
 }
 
-/* Returns the number, among the cells of all pictures, of cell I of the map of the whole picture,
- * or of the grid of all tiles. */
-static size_t find_cell(const struct attn_picture_maps *maps, bool is_of_tiles, size_t i)
+/* Returns the number, among the cells of all images, of cell I of the map CHOICE. */
+static size_t find_cell(const struct attn_picture_maps *maps, struct attn_map_choice choice,
+                        size_t i)
 {
-    const size_t n_row = maps->picture.n_row, n_col = maps->picture.n_col;
-    const size_t width = maps->picture.tile_cols * n_col;
+    const struct map_image *image = &maps->images[choice.image];
+    const size_t n_row = image->sizes.n_row, n_col = image->sizes.n_col;
+    const size_t width = image->sizes.tile_cols * n_col;
     size_t y, x, tile;
 
-    if (!is_of_tiles)
-        return maps->n_cell - n_row * n_col + i;
+    if (!choice.is_of_tiles)
+        return image->first + image->n - n_row * n_col + i;
     y = i / width, x = i % width;
-    tile = y / n_row * maps->picture.tile_cols + x / n_col;
-    return (tile * n_row + y % n_row) * n_col + x % n_col;
+    tile = y / n_row * image->sizes.tile_cols + x / n_col;
+    return image->first + (tile * n_row + y % n_row) * n_col + x % n_col;
 }
 
 void attn_picture_maps_fill(const struct attn_picture_maps *maps, const struct attn_location *at,
-                            size_t row, bool is_of_tiles, double *map)
+                            struct attn_map_choice choice, double *map)
 {
-    const size_t n = (size_t)maps->picture.n_row * maps->picture.n_col;
+    const struct map_image *image = &maps->images[choice.image];
+    const size_t n = (size_t)image->sizes.n_row * image->sizes.n_col;
 
-    for (size_t i = 0; i < (is_of_tiles ? maps->n_cell - n : n); i++)
-        map[i] = find_value(maps, at, row, find_cell(maps, is_of_tiles, i));
+    for (size_t i = 0; i < (choice.is_of_tiles ? image->n - n : n); i++)
+        map[i] = find_value(maps, at, choice.row, find_cell(maps, choice, i));
 }
 
 bool attn_picture_maps_is_sink(const struct attn_picture_maps *maps, const struct attn_location *at,
-                               bool is_of_tiles, size_t i)
+                               struct attn_map_choice choice, size_t i)
 {
-    return is_sink(maps, at, find_cell(maps, is_of_tiles, i));
+    return is_sink(maps, at, find_cell(maps, choice, i));
 }
 
 double attn_picture_maps_neutral(const struct attn_picture_maps *maps,
-                                 const struct attn_location *at, bool is_of_tiles, size_t i)
+                                 const struct attn_location *at, struct attn_map_choice choice,
+                                 size_t i)
 {
     const struct attn_picture_maps *neutral = maps->args.neutral;
 
-    return neutral ? find_weight(neutral, at, ATTN_PICTURE_MEAN, find_cell(maps, is_of_tiles, i))
-                   : 0;
+    return neutral ? find_weight(neutral, at, ATTN_PICTURE_MEAN, find_cell(maps, choice, i)) : 0;
+}
+
+double attn_picture_maps_image_share(const struct attn_picture_maps *maps,
+                                     const struct attn_location *at, size_t i)
+{
+    const struct map_image *image = &maps->images[i];
+    double sum = 0;
+
+    for (size_t k = image->first; k < image->first + image->n; k++)
+        sum += is_sink(maps, at, k) ? 0 : find_weight(maps, at, ATTN_PICTURE_MEAN, k);
+    return sum;
 }
 
 double attn_picture_maps_share(const struct attn_picture_maps *maps, const struct attn_location *at,

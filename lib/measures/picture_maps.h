@@ -39,6 +39,13 @@ struct attn_picture_maps_args {
 /* In place of the number of a row: the mean of all rows. */
 #define ATTN_PICTURE_MEAN SIZE_MAX
 
+/* A map of a head: over the whole of an image, or if IS_OF_TILES over the grid of all its tiles; of
+ * a row, or of ATTN_PICTURE_MEAN. */
+struct attn_map_choice {
+    size_t image, row;
+    bool is_of_tiles;
+};
+
 /* The parts of a prompt that have shares, which add up to 1. */
 enum attn_picture_share {
     ATTN_SHARE_OTHER = ATTN_REGION_OTHER,
@@ -56,8 +63,12 @@ void attn_picture_maps_free(struct attn_picture_maps *maps); /* NULL is allowed 
 /* Makes MAPS, which are complete, independent of the text and the selection. */
 void attn_picture_maps_detach(struct attn_picture_maps *maps);
 
-/* Returns the sizes of the picture; borrowed from MAPS. */
-const struct attn_picture_dims *attn_picture_maps_dims(const struct attn_picture_maps *maps);
+/* Returns the sizes of image number I; borrowed from MAPS. */
+const struct attn_picture_dims *attn_picture_maps_dims(const struct attn_picture_maps *maps,
+                                                       size_t i);
+
+/* Returns the number of images. */
+size_t attn_picture_maps_n_image(const struct attn_picture_maps *maps);
 
 /* Returns true if cells may be sinks. */
 bool attn_picture_maps_drops_sinks(const struct attn_picture_maps *maps);
@@ -68,18 +79,22 @@ bool attn_picture_maps_is_beyond(const struct attn_picture_maps *maps, int layer
 /* Adds EVENT: rows of a pattern or of resid_pre; other sites are ignored. */
 void attn_picture_maps_add(struct attn_picture_maps *maps, const struct attn_trace_event *event);
 
-/* Writes the map of row number ROW of the head AT, or of ATTN_PICTURE_MEAN, row by row: of the
- * whole picture, or if IS_OF_TILES of the grid of all tiles. A sink is NaN. */
+/* Writes the map CHOICE of the head AT, row by row. A sink is NaN. */
 void attn_picture_maps_fill(const struct attn_picture_maps *maps, const struct attn_location *at,
-                            size_t row, bool is_of_tiles, double *map);
+                            struct attn_map_choice choice, double *map);
 
-/* Whether cell I of the maps of the head AT is a sink. */
+/* Whether cell I of the maps CHOICE of the head AT is a sink. */
 bool attn_picture_maps_is_sink(const struct attn_picture_maps *maps, const struct attn_location *at,
-                               bool is_of_tiles, size_t i);
+                               struct attn_map_choice choice, size_t i);
 
 /* Returns the weight of the neutral question on that cell; 0 without one. */
 double attn_picture_maps_neutral(const struct attn_picture_maps *maps,
-                                 const struct attn_location *at, bool is_of_tiles, size_t i);
+                                 const struct attn_location *at, struct attn_map_choice choice,
+                                 size_t i);
+
+/* Returns the share of the cells of image number I, without sinks, in the mean of all rows. */
+double attn_picture_maps_image_share(const struct attn_picture_maps *maps,
+                                     const struct attn_location *at, size_t i);
 
 /* Returns the share of row number ROW of the head AT, or of ATTN_PICTURE_MEAN. */
 double attn_picture_maps_share(const struct attn_picture_maps *maps, const struct attn_location *at,

@@ -392,6 +392,7 @@ static enum attn_status read_internvl(const struct attn_vision_reading *reading)
         .text = {.placeholder = "<|image_pad|>",                                                   \
                  .bare = QWEN_MARK,                                                                \
                  .cell = "<|image_pad|>",                                                          \
+                 .between = "<|vision_end|><|vision_start|>",                                      \
                  .chat = {system "<|im_start|>user\n" QWEN_MARK,                                   \
                           "<|im_end|>\n<|im_start|>assistant\n"}},                                 \
         .has_grid_positions = true, .connector = "an MLP over the normalized patches of a cell"
@@ -404,6 +405,7 @@ static enum attn_status read_internvl(const struct attn_vision_reading *reading)
         PROCESSORS("CLIPImageProcessor", "LlavaImageProcessor", "SiglipImageProcessor"),           \
         .text = {.placeholder = "<image>",                                                         \
                  .bare = "<image>",                                                                \
+                 .between = "\n",                                                                  \
                  .cell = "<image>",                                                                \
                  .chat = {before "<image>\n", after}},                                             \
         .connector = "an MLP over each patch"
@@ -423,6 +425,7 @@ static enum attn_status read_internvl(const struct attn_vision_reading *reading)
         .text = {.placeholder = "<IMG_CONTEXT>",                                                   \
                  .bare = "<IMG_CONTEXT>",                                                          \
                  .before = "<img>",                                                                \
+                 .between = "\n",                                                                  \
                  .cell = "<IMG_CONTEXT>",                                                          \
                  .after = "</img>",                                                                \
                  .chat = {"<|im_start|>user\n<IMG_CONTEXT>\n",                                     \
@@ -463,7 +466,7 @@ static const struct attn_vision_family families[] = {
      .text = {.placeholder = "<image>",
               .bare = "<image>",
               .cell = "<image>",
-              .after = "<bos>",
+              .last = "<bos>",
               .chat = {"<image>", ""},
               .end = "\n",
               .is_plain = true},

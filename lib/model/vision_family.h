@@ -13,6 +13,8 @@ struct attn_vision_text {
     const char *bare;                  /* the placeholder, if the text is no conversation */
     const char *before, *cell, *after; /* what replaces the placeholder; `cell` is repeated */
     const char *row_end;               /* stands between rows of cells */
+    const char *between; /* stands between the placeholders of several pictures before a question */
+    const char *last;    /* stands after the last picture */
     const char *tile;    /* stands before `<row_1_col_1>`, the name of a tile; NULL: tiles have
                             no names */
     const char *chat[2]; /* what stands before and after a question */

@@ -504,13 +504,14 @@ static void add_cells(const struct attn_page *page, const struct attn_location *
                       bool is_of_tiles)
 {
     const struct attn_picture_maps *maps = *page->base.labels.maps;
-    const struct attn_picture_dims *dims = attn_picture_maps_dims(maps);
+    const struct attn_picture_dims *dims = attn_picture_maps_dims(maps, 0);
     const size_t n = (size_t)dims->n_row * dims->n_col * (is_of_tiles ? dims->n - 1 : 1);
     unsigned char *out = n > 0 ? attn_page_data_reserve(page->data, n * sizeof(float)) : NULL;
 
     for (size_t i = 0; out && i < n; i++) {
-        const float weight = (float)attn_picture_maps_neutral(maps, at, is_of_tiles, i);
-        const float value = attn_picture_maps_is_sink(maps, at, is_of_tiles, i) ? -weight : weight;
+        const struct attn_map_choice choice = {.is_of_tiles = is_of_tiles};
+        const float weight = (float)attn_picture_maps_neutral(maps, at, choice, i);
+        const float value = attn_picture_maps_is_sink(maps, at, choice, i) ? -weight : weight;
         uint32_t bits;
 
         memcpy(&bits, &value, sizeof bits);

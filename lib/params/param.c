@@ -405,6 +405,10 @@ static enum attn_status set_value(const struct attn_param *param, void *home, co
     case ATTN_PARAM_IMAGE:
         *(const char **)(void *)((char *)home + param->second) = text;
         break;
+    case ATTN_PARAM_IMAGES:
+        ATTN_TRY(append(param, home, &text, sizeof text, sizeof text, err));
+        *(const char **)(void *)((char *)home + param->least) = **(const char *const **)at;
+        break;
     case ATTN_PARAM_OWN: /* has its own `read` */
     case ATTN_PARAM_SETTINGS:
     case ATTN_PARAM_INPUTS:
@@ -460,7 +464,7 @@ void attn_param_release(const struct attn_param *param, void *home)
     }
     if (param->home == ATTN_PARAM_OF_CALLER ||
         (!items && param->type != ATTN_PARAM_ID && param->type != ATTN_PARAM_TEXTS &&
-         param->type != ATTN_PARAM_IDS))
+         param->type != ATTN_PARAM_IMAGES && param->type != ATTN_PARAM_IDS))
         return;
     for (size_t i = 0; items && i < *n; i++)
         attn_free(((void **)(void *)(items + i * at.size))[at.name]);

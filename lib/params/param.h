@@ -11,8 +11,7 @@
  * The folder that defines a struct of arguments also defines its list. A question names the lists
  * that it uses, and the offset of each struct in its arguments (questions/question.h).
  *
- * Texts name parameters in backquotes, with underscores: `heads_out`. The command line shows this
- * as --heads-out, Python as heads_out=.
+ * Texts name parameters in backquotes: `heads_out`, which the command line shows as --heads-out.
  */
 #ifndef ATTN_PARAMS_PARAM_H
 #define ATTN_PARAMS_PARAM_H
@@ -63,7 +62,8 @@ enum attn_param_type {
     /* no field: an option of the command whose settings are the parameters with `of` */
     ATTN_PARAM_SETTINGS = 22,
     /* structs {int32_t *ids; size_t n; char *text; void *later[2]}; second: size_t; may repeat */
-    ATTN_PARAM_ID_LISTS = 23
+    ATTN_PARAM_ID_LISTS = 23,
+    ATTN_PARAM_IMAGES = 24 /* TEXTS, paths; the first also lies at offset `least` */
 };
 
 /* The struct that contains the fields. */

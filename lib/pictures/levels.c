@@ -306,10 +306,11 @@ static enum attn_status take_maps(const struct attn_levels *levels, struct attn_
     ATTN_TRY(ATTN_ALLOC(map, n, err));
     for (size_t i = 0; i < m->n_row; i++) {
         const size_t row = levels->n == 1 ? i : ATTN_PICTURE_MEAN, begin = i * m->n_column;
+        const struct attn_map_choice choice = {0, row, is_of_tiles};
 
-        attn_picture_maps_fill(maps, &event->at, row, is_of_tiles, map);
+        attn_picture_maps_fill(maps, &event->at, choice, map);
         for (size_t c = 0; c < n; c++)
-            if (attn_picture_maps_is_sink(maps, &event->at, is_of_tiles, c))
+            if (attn_picture_maps_is_sink(maps, &event->at, choice, c))
                 put(m, begin + c, ATTN_CELL_HIDDEN, 0);
             else
                 take_group(m, begin + c, &(float){(float)map[c]}, 1);

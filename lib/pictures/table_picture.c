@@ -6,6 +6,7 @@
 #include "base/given.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "input/picture_prompt.h"
 #include "input/pixels.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
@@ -96,8 +97,8 @@ static const struct attn_backdrop *find_backdrop(struct attn_table_drawing *draw
     if (!run->seen || !only || strcmp(only, "tile") != 0)
         return run->seen ? run->seen : run->backdrop;
     drawing->tiles = *run->seen;
-    drawing->tiles.n_row = run->pixels->tile_rows;
-    drawing->tiles.n_col = run->pixels->tile_cols;
+    drawing->tiles.n_row = run->prompt->images[0].tile_rows;
+    drawing->tiles.n_col = run->prompt->images[0].tile_cols;
     return &drawing->tiles;
 }
 

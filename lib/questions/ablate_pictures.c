@@ -11,9 +11,10 @@
 #include "questions/parts.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { PART, ROW, COLUMN, VALUE, CHANGE, KL, SAME_TOP, RIGHT, ROW_TYPE, N_COLUMN };
-enum { SHOW_RIGHT = 2 };
+enum { SHOW_RIGHT = 2, PART_NAME_SIZE = 24 };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("base"),
@@ -27,7 +28,8 @@ static const struct attn_column columns[N_COLUMN] = {
 struct area {
     enum attn_ablate_picture kind;
     size_t row, col;    /* of the tile in its grid, or of the cell */
-    size_t first, last; /* cells of all pictures */
+    size_t first, last; /* cells of all images */
+    char name[PART_NAME_SIZE];
 };
 
 struct ablation {
@@ -57,22 +59,35 @@ static enum attn_status check(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Lists the areas that are ablated. */
+/* Lists the areas that are ablated. Several images have no tiles and cells here. */
 static void list_areas(struct ablation *ablation)
 {
     const struct attn_picture_prompt *seen = &ablation->frame.run->text.seen;
+    const struct attn_prompt_image *image = seen->images;
     const unsigned parts = ablation->args->picture_parts;
-    const size_t n = seen->rows * seen->columns, n_tile = seen->tile_rows * seen->tile_cols;
+    const size_t n = image->rows * image->columns, n_tile = image->n_picture - 1;
     struct area *area = ablation->areas;
 
     if (parts & 1U << ATTN_ABLATE_PICTURE)
-        *area++ = (struct area){ATTN_ABLATE_PICTURE, 0, 0, 0, ablation->n_cell - 1};
+        *area++ = (struct area){ATTN_ABLATE_PICTURE, 0, 0, 0, ablation->n_cell - 1, "picture"};
+    for (size_t i = 0; i < seen->n_image && seen->n_image > 1; i++, area++) {
+        const size_t first = seen->images[i].first_cell;
+
+        *area = (struct area){ATTN_ABLATE_PICTURE,
+                              0,
+                              0,
+                              first,
+                              first + attn_prompt_image_n_cell(&seen->images[i]) - 1,
+                              ""};
+        snprintf(area->name, sizeof area->name, "picture_%u", (unsigned)i);
+    }
     for (size_t i = 0; i < n_tile && parts & 1U << ATTN_ABLATE_TILE; i++)
-        *area++ = (struct area){ATTN_ABLATE_TILE, i / seen->tile_cols, i % seen->tile_cols, i * n,
-                                (i + 1) * n - 1};
+        *area++ = (struct area){ATTN_ABLATE_TILE,     i / image->tile_cols,
+                                i % image->tile_cols, i * n,
+                                (i + 1) * n - 1,      "tile"};
     for (size_t i = 0; i < n && parts & 1U << ATTN_ABLATE_CELL; i++)
-        *area++ = (struct area){ATTN_ABLATE_CELL, i / seen->columns, i % seen->columns,
-                                n_tile * n + i, n_tile * n + i};
+        *area++ = (struct area){ATTN_ABLATE_CELL, i / image->columns, i % image->columns,
+                                n_tile * n + i,   n_tile * n + i,     "cell"};
     ablation->n_area = (size_t)(area - ablation->areas);
 }
 
@@ -131,10 +146,15 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (seen->n_picture == 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`by` is about a picture beside a text, and none was given");
-    if (args->picture_parts == 1U << ATTN_ABLATE_TILE && seen->tile_rows == 0)
+    if (seen->n_image > 1 && args->picture_parts != 1U << ATTN_ABLATE_PICTURE)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`by` is about the cells or tiles of one picture, and there are %zu: "
+                           "`by picture` replaces each of them",
+                           seen->n_image);
+    if (args->picture_parts == 1U << ATTN_ABLATE_TILE && seen->images->tile_rows == 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`by` is about the tiles of the picture, and it has none");
-    ablation->n_cell = seen->n_picture * seen->rows * seen->columns;
+    ablation->n_cell = seen->n_cell;
     ablation->mean = attn_frame_alloc(frame, frame->config->d_model, sizeof *ablation->mean);
     ablation->cells = attn_frame_alloc(frame, ablation->n_cell, sizeof *ablation->cells);
     ablation->areas =
@@ -190,12 +210,9 @@ static enum attn_status add_edits(void *user, size_t i, struct attn_part_edits *
 static enum attn_status append(struct ablation *ablation, const struct area *area,
                                const struct attn_reply *reply, struct attn_error *err)
 {
-    static const char *const names[] = {[ATTN_ABLATE_PICTURE] = "picture",
-                                        [ATTN_ABLATE_TILE] = "tile",
-                                        [ATTN_ABLATE_CELL] = "cell"};
     const bool has_place = area && area->kind != ATTN_ABLATE_PICTURE;
     struct attn_cell row[N_COLUMN] = {
-        [PART] = attn_cell_string(area ? names[area->kind] : "base"),
+        [PART] = attn_cell_string(area ? area->name : "base"),
         [ROW] = has_place ? attn_cell_integer((int64_t)area->row) : attn_cell_missing(),
         [COLUMN] = has_place ? attn_cell_integer((int64_t)area->col) : attn_cell_missing(),
     };

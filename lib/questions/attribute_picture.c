@@ -12,6 +12,7 @@
 #include "questions/derivative.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { DEFAULT_POINTS = 50, KEPT_BYTES = 512 << 20 };
@@ -124,6 +125,12 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (a->seen->n_picture == 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`by cell` is about a picture beside a text, and none was given");
+    if (a->seen->n_image > 1 && is_of(a, ATTN_ATTRIBUTE_SALIENCY))
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "`method saliency` has a row for each cell of one picture, and there are "
+            "%zu",
+            a->seen->n_image);
     a->at = (int64_t)a->seen->n_prompt - 1;
     if (!attn_number_list_is_given(&answer.at) && a->seen->n_prompt < text->n)
         answer.at = (struct attn_number_list){.items = &a->at, .n = 1};
@@ -131,7 +138,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_error_at(attn_answer_check_goal(&a->answer, err), ATTN_STAGE_OPTIONS, err));
     a->n = text->n;
     a->d = frame->config->d_embed;
-    a->n_cell = a->seen->n_picture * a->seen->rows * a->seen->columns;
+    a->n_cell = a->seen->n_cell;
     a->n_block = 1 + frame->config->vision.n_deep;
     a->e = attn_frame_alloc(frame, a->n_block * a->n, a->d * sizeof *a->e);
     a->b = attn_frame_alloc(frame, a->n_block * a->n, a->d * sizeof *a->b);
@@ -235,36 +242,46 @@ static void attribute_rows(struct picture_attribution *a)
     }
 }
 
-/* Sets the attribution of each cell to the sum over its pixels, value times gradient D. */
-static void attribute_pixels(struct picture_attribution *a, const float *d)
+/* Sets the attribution of each cell of IMAGE to the sum over its pixels, value times gradient D. */
+static void attribute_pixels(struct picture_attribution *a, const struct attn_prompt_image *image,
+                             const float *d)
 {
-    const struct attn_pixels *pixels = a->seen->pixels;
+    const struct attn_pixels *pixels = image->pixels;
     const size_t height = pixels->height, width = pixels->width, n_channel = pixels->n_channel;
     const struct attn_vision_config *vision = &a->frame.run->model->tower->config.vision;
     const size_t side = vision->patch * vision->merge;
+    double *cells = a->cells + image->first_cell;
 
-    memset(a->cells, 0, a->n_cell * sizeof *a->cells);
-    for (size_t i = 0; i < a->seen->n_picture * n_channel * height * width; i++) {
+    memset(cells, 0, attn_prompt_image_n_cell(image) * sizeof *cells);
+    for (size_t i = 0; i < image->n_picture * n_channel * height * width; i++) {
         const double share = (double)pixels->values[i] * (double)d[i];
         const size_t col = i % width / side, row = i / width % height / side;
         const size_t picture = i / width / height / n_channel;
 
         a->whole += share;
-        if (row < a->seen->rows && col < a->seen->columns)
-            a->cells[(picture * a->seen->rows + row) * a->seen->columns + col] += share;
+        if (row < image->rows && col < image->columns)
+            cells[(picture * image->rows + row) * image->columns + col] += share;
     }
+}
+
+/* Returns the number of values of the pixels of IMAGE. */
+static size_t count_values(const struct attn_prompt_image *image)
+{
+    return image->n_picture * image->pixels->n_channel * image->pixels->height *
+           image->pixels->width;
 }
 
 /* Goes back to the pixels from the gradient of the rows. */
 static enum attn_status find_pixels(struct picture_attribution *a, struct attn_error *err)
 {
     const struct attn_run *run = a->frame.run;
-    const struct attn_pixels *pixels = a->seen->pixels;
     struct attn_before_pass pass = attn_run_before(run);
-    float *cells = attn_frame_alloc(&a->frame, a->n_block * a->n_cell, a->d * sizeof *cells);
-    float *d = attn_frame_alloc(&a->frame, a->seen->n_picture * pixels->n_channel * pixels->height,
-                                pixels->width * sizeof *d);
+    float *cells = attn_frame_alloc(&a->frame, a->n_block * a->n_cell, a->d * sizeof *cells), *d;
+    size_t n = 0;
 
+    for (size_t i = 0; i < a->seen->n_image; i++)
+        n += count_values(&a->seen->images[i]);
+    d = attn_frame_alloc(&a->frame, n, sizeof *d);
     ATTN_TRY(attn_frame_memory(&a->frame, err));
     pass.options.pool = attn_host_pool(run->host, 1e9);
     attn_before_gather(&run->before, attn_derivative_embedding(a->derivative), cells);
@@ -272,7 +289,8 @@ static enum attn_status find_pixels(struct picture_attribution *a, struct attn_e
         attn_before_gather(&run->before, a->deep + (k - 1) * a->n * a->d,
                            cells + k * a->n_cell * a->d);
     ATTN_TRY(attn_before_back(&pass, cells, d, err));
-    attribute_pixels(a, d);
+    for (size_t i = 0; i < a->seen->n_image; d += count_values(&a->seen->images[i++]))
+        attribute_pixels(a, &a->seen->images[i], d);
     return ATTN_OK;
 }
 
@@ -310,23 +328,42 @@ static enum attn_status append_grid(struct picture_attribution *a, const struct 
     return ATTN_OK;
 }
 
+/* Appends the rows of the only image: its tiles and its cells; or of each of several images. */
+static enum attn_status append_parts(struct picture_attribution *a, bool has_tiles,
+                                     struct attn_error *err)
+{
+    const struct attn_prompt_image *image = a->seen->images;
+    const size_t n = image->rows * image->columns;
+    const struct grid tiles = {"tile", image->tile_rows, image->tile_cols, 0, n};
+    const struct grid cells = {"cell", image->rows, image->columns, a->n_cell - n, 1};
+
+    for (size_t i = 0; i < a->seen->n_image && a->seen->n_image > 1; i++, image++) {
+        char name[24];
+        double sum = 0;
+
+        snprintf(name, sizeof name, "picture_%u", (unsigned)i);
+        for (size_t k = 0; k < attn_prompt_image_n_cell(image); k++)
+            sum += a->cells[image->first_cell + k];
+        ATTN_TRY(append(a, name, sum, err));
+    }
+    if (a->seen->n_image > 1)
+        return ATTN_OK;
+    if (has_tiles)
+        ATTN_TRY(append_grid(a, &tiles, err));
+    return append_grid(a, &cells, err);
+}
+
 static enum attn_status append_all(struct picture_attribution *a, struct attn_error *err)
 {
-    const struct attn_picture_prompt *seen = a->seen;
-    const size_t n = seen->rows * seen->columns;
     const bool is_length = is_of(a, ATTN_ATTRIBUTE_SALIENCY);
     const bool is_alone = is_length || a->args->is_of_pixels; /* no text and no sum */
-    const struct grid tiles = {"tile", seen->tile_rows, seen->tile_cols, 0, n};
-    const struct grid cells = {"cell", seen->rows, seen->columns, a->n_cell - n, 1};
     double picture = a->args->is_of_pixels ? a->whole : 0;
 
     for (size_t i = 0; i < a->n_cell && !is_alone; i++)
         picture += a->cells[i];
     if (!is_length)
         ATTN_TRY(append(a, "picture", picture, err));
-    if (!is_alone)
-        ATTN_TRY(append_grid(a, &tiles, err));
-    ATTN_TRY(append_grid(a, &cells, err));
+    ATTN_TRY(append_parts(a, !is_alone, err));
     if (is_of(a, ATTN_ATTRIBUTE_GRAD_X_INPUT) && !is_alone)
         ATTN_TRY(append(a, "text", a->text, err));
     else

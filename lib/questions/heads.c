@@ -367,7 +367,8 @@ static attn_measure_set measures_of_prompts(const struct attn_heads_args *args,
     const attn_measure_set shares = ATTN_MEASURE_BIT(ATTN_MEASURE_SPATIAL_ENTROPY) - 1;
 
     return (ATTN_MEASURES_OF_PROMPTS & (args->by == ATTN_HEADS_BY_LAYER ? shares : UINT64_MAX)) |
-           (request->maps.drop_sinks > 0 ? ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS) : 0);
+           (request->maps.drop_sinks > 0 ? ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS) : 0) |
+           (request->input.n_image > 1 ? ATTN_MEASURES_OF_IMAGES(request->input.n_image) : 0);
 }
 
 /* If the first item has `from`, all items have pairs of words: "" is missing. If it has a picture
@@ -542,8 +543,9 @@ static enum attn_status check_picture(const struct attn_heads_args *args,
                                       const struct attn_frame *frame, bool has_prompt,
                                       struct attn_error *err)
 {
-    const attn_measure_set of_prompts =
-        ATTN_MEASURES_OF_PROMPTS | ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS);
+    const attn_measure_set of_prompts = ATTN_MEASURES_OF_PROMPTS |
+                                        ATTN_MEASURE_BIT(ATTN_MEASURE_SINKS) |
+                                        ATTN_MEASURES_OF_IMAGES(ATTN_MOST_MEASURED_PICTURE);
     const char *needing = args->is_localized                   ? "localize"
                           : args->by == ATTN_HEADS_BY_LAYER    ? "by layer"
                           : frame->request.maps.drop_sinks > 0 ? "drop_sinks"

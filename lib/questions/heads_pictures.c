@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "measures/analysis_internal.h"
 #include "measures/head_pictures.h"
 #include "tables/table_internal.h"
 
@@ -24,6 +25,11 @@ static enum attn_status begin(struct attn_heads_run *heads, void **reading, stru
 
     if (run->text.seen.n_picture == 0)
         return ATTN_OK;
+    for (size_t i = run->text.seen.n_image; i < ATTN_MOST_MEASURED_PICTURE; i++)
+        if (heads->args->measures & ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE_0 + i))
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "`measures` names 'picture_%zu', and the text has %zu picture%s", i,
+                               run->text.seen.n_image, run->text.seen.n_image == 1 ? "" : "s");
     if (attn_number_list_is_given(&rows) && !heads->has_pairs) {
         if (rows.n == 0)
             ATTN_TRY(attn_error_at(
@@ -77,6 +83,11 @@ static enum attn_status finish(struct attn_heads_run *heads, void *reading, stru
 
         for (size_t k = 0; k < ATTN_N_SHARE; k++)
             found[shares[k]] = pictures[i].shares[k];
+        for (size_t k = 0; k < ATTN_MOST_MEASURED_PICTURE; k++)
+            found[ATTN_HEAD_OF_PICTURE_0 + k] =
+                k < attn_picture_maps_n_image(reading)
+                    ? attn_picture_maps_image_share(reading, &ats[i], k)
+                    : (double)NAN;
         found[ATTN_HEAD_OF_SPATIAL_ENTROPY] = pictures[i].entropy;
         found[ATTN_HEAD_OF_BLOBS] = pictures[i].n_blob;
         found[ATTN_HEAD_BOTTOM_ROW] = pictures[i].bottom > 0.05;

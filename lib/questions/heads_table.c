@@ -33,7 +33,8 @@ enum {
 #define MEASURE_RANGE(id, is_count)                                                                \
     ((is_count) || ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY ||                                    \
              ATTN_MEASURE_##id == ATTN_MEASURE_DISTANCE ||                                         \
-             ATTN_MEASURE_##id >= ATTN_MEASURE_SPATIAL_ENTROPY ||                                  \
+             ATTN_MEASURE_##id == ATTN_MEASURE_SPATIAL_ENTROPY ||                                  \
+             ATTN_MEASURE_##id == ATTN_MEASURE_BLOBS ||                                            \
              ATTN_MEASURE_##id == ATTN_MEASURE_PATCH_DISTANCE                                      \
          ? ATTN_RANGE_POSITIVE                                                                     \
          : ATTN_RANGE_SHARE)

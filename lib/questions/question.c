@@ -49,6 +49,8 @@ static bool is_set(const struct values *values, const struct attn_question_walk 
         return attn_input_is_given((const void *)field);
     if (walk->param->type == ATTN_PARAM_IMAGE)
         return ((const struct attn_input *)(const void *)field)->image != NULL;
+    if (walk->param->type == ATTN_PARAM_IMAGES)
+        return *(const char *const *)(const void *)(home + walk->offset + walk->param->least);
     return attn_param_is_set(walk->param, home + walk->offset, defaults + walk->offset);
 }
 

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { ATTN_MOST_COLUMNS = 80 };
+enum { ATTN_MOST_COLUMNS = 96 };
 
 /* A column of type KIND: INTEGER, TEXT, BOOLEAN or LIST. */
 #define ATTN_COLUMN(label, ...)                                                                    \

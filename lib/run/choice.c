@@ -4,6 +4,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status_internal.h"
 #include "input/position.h"
 #include "model/model_internal.h"
@@ -315,21 +316,44 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
                                             : ATTN_OK;
 }
 
-/* Chooses the pictures of LIST; all, if it is not given. */
+/* Finds the image that the TEXT of `tiles` names in front, "1:-1"; else the first. The text becomes
+ * what follows. */
+static enum attn_status find_image(const struct attn_picture_prompt *seen, const char **text,
+                                   const struct attn_prompt_image **image, struct attn_error *err)
+{
+    const size_t n = *text ? strspn(*text, "0123456789") : 0;
+    int64_t number = 0;
+
+    if (n > 0 && (*text)[n] == ':') {
+        if (!attn_parse_int(*text, n, 0, (int64_t)seen->n_image - 1, &number))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' names picture %.*s of %zu, counted from 0", *text, (int)n,
+                                  *text, seen->n_image);
+        *text += n + 1;
+    }
+    *image = &seen->images[number];
+    return ATTN_OK;
+}
+
+/* Chooses the pictures of LIST, of one image; all, if it is not given. */
 static enum attn_status choose_pictures(struct attn_run *run, const struct attn_number_list *list,
                                         struct attn_error *err)
 {
-    const struct attn_dims dims = {.n_position = run->text.seen.n_picture};
+    struct attn_number_list chosen_list = *list;
+    const struct attn_prompt_image *image = NULL;
     struct attn_selection *chosen;
+    struct attn_dims dims = {0};
     enum attn_status status;
 
+    ATTN_TRY(find_image(&run->text.seen, &chosen_list.text, &image, err));
+    dims.n_position = image->n_picture;
     ATTN_TRY(attn_selection_create(&dims, &chosen, err));
     status = attn_number_list_is_given(list)
-                 ? attn_selection_choose_queries(chosen, ATTN_STACK_ONLY, list, err)
+                 ? attn_selection_choose_queries(chosen, ATTN_STACK_ONLY, &chosen_list, err)
                  : ATTN_OK;
     for (size_t i = 0; status == ATTN_OK && i < dims.n_position; i++)
         if (attn_selection_has_query(chosen, ATTN_STACK_ONLY, i))
-            run->before.chosen[run->before.n_chosen++] = i;
+            run->before.chosen[run->before.n_chosen++] = image->first_picture + i;
     attn_selection_free(chosen);
     return status;
 }

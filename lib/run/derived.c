@@ -107,16 +107,15 @@ static struct attn_site_set picture_sites(void)
                       ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES);
 }
 
-struct attn_site_set attn_derived_sites_of_picture(const struct attn_picture_dims *picture,
-                                                   size_t n_deep)
+struct attn_site_set attn_derived_sites_of_images(const struct attn_dims *dims, size_t n_deep)
 {
     struct attn_site_set sites = picture_sites(), none = {0};
 
-    if (picture->tile_rows == 0)
+    if (attn_site_n_own_row(ATTN_SITE_PICTURE_MAP_TILES, dims) == 0)
         sites = attn_sites_without(sites, ATTN_SITES(ATTN_SITE_PICTURE_MAP_TILES));
     if (n_deep == 0)
         sites = attn_sites_without(sites, ATTN_SITES(ATTN_SITE_DEEPSTACK));
-    return picture->n > 0 ? sites : none;
+    return attn_dims_n_image(dims) > 0 ? sites : none;
 }
 
 bool attn_derived_is_of_picture(const struct attn_selection *selection)
@@ -229,6 +228,8 @@ static enum attn_status emit_maps(const struct attn_derivation *derivation,
 {
     const struct attn_selection *asked = derivation->asked_by->selection;
     const struct attn_dims *dims = attn_selection_dims(asked);
+    const bool is_of_tiles = site == ATTN_SITE_PICTURE_MAP_TILES;
+    const size_t n_image = attn_dims_n_image(dims);
     const size_t n_row = attn_site_n_own_row(site, dims), n_col = attn_site_width(site, dims);
     struct attn_location one = attn_location_in(dims, at, site);
     double *map;
@@ -242,14 +243,21 @@ static enum attn_status emit_maps(const struct attn_derivation *derivation,
     if (!map || !rounded)
         status = ATTN_NO_MEMORY;
     for (one.head = 0; status == ATTN_OK && one.head < (int)dims->n_head; one.head++) {
-        attn_picture_maps_fill(derivation->of.maps, &one, ATTN_PICTURE_MEAN,
-                               site == ATTN_SITE_PICTURE_MAP_TILES, map);
-        for (size_t i = 0; i < n_row * n_col; i++)
-            rounded[i] = (float)map[i];
-        status = emit_rows(
-            derivation,
-            (struct attn_trace_event){.at = one, .n_row = n_row, .n_col = n_col, .data = rounded},
-            err);
+        size_t row = 0, size[2];
+
+        for (size_t i = 0; i < n_image && status == ATTN_OK; i++) {
+            const struct attn_map_choice choice = {i, ATTN_PICTURE_MEAN, is_of_tiles};
+            struct attn_trace_event event = {.at = one, .row0 = row, .n_col = n_col};
+
+            attn_site_image_size(site, attn_dims_image(dims, i), size);
+            event.n_row = size[0] * size[1] / n_col;
+            attn_picture_maps_fill(derivation->of.maps, &one, choice, map);
+            for (size_t k = 0; k < size[0] * size[1]; k++)
+                rounded[k] = (float)map[k];
+            event.data = rounded;
+            row += event.n_row;
+            status = event.n_row > 0 ? emit_rows(derivation, event, err) : ATTN_OK;
+        }
     }
     attn_free(map);
     attn_free(rounded);
@@ -303,14 +311,19 @@ static enum attn_status emit_inputs(const struct attn_derivation *derivation,
 
     ATTN_TRY(emit_cells(derivation, &at, text->rows, err));
     at.site = ATTN_SITE_PIXEL_VALUES;
-    if (!attn_selection_wants(asked, &at))
-        return ATTN_OK;
-    return emit_rows(derivation,
-                     (struct attn_trace_event){.at = at,
-                                               .n_row = attn_site_n_own_row(at.site, dims),
-                                               .n_col = dims->picture.width,
-                                               .data = text->seen.pixels->values},
-                     err);
+    for (size_t i = 0, row = 0, size[2];
+         i < attn_dims_n_image(dims) && attn_selection_wants(asked, &at); i++) {
+        struct attn_trace_event event = {.at = at,
+                                         .row0 = row,
+                                         .n_col = attn_site_width(at.site, dims),
+                                         .data = text->seen.images[i].pixels->values};
+
+        attn_site_image_size(at.site, attn_dims_image(dims, i), size);
+        event.n_row = size[0] * size[1] / event.n_col;
+        row += event.n_row;
+        ATTN_TRY(emit_rows(derivation, event, err));
+    }
+    return ATTN_OK;
 }
 
 /* --- The trace of the session ----------------------------------------------------------------- */

@@ -26,9 +26,8 @@
 struct attn_site_set attn_derived_sites(const struct attn_model *model,
                                         const struct attn_attention *layers);
 
-/* Returns the sites that a run with PICTURE has besides. */
-struct attn_site_set attn_derived_sites_of_picture(const struct attn_picture_dims *picture,
-                                                   size_t n_deep);
+/* Returns the sites that a run with the images of DIMS has besides. */
+struct attn_site_set attn_derived_sites_of_images(const struct attn_dims *dims, size_t n_deep);
 
 /* Checks that a run of MODEL with the attention LAYERS can have those of SITES that are derived.
  * MODEL NULL: the run is of arrays. ATTN_INVALID, with the reason, if not. */

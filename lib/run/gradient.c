@@ -286,6 +286,29 @@ static enum attn_status emit_rows(const struct attn_gradient *gradient, enum att
     return attn_trace_hand_on(gradient->asked_by, &event, err);
 }
 
+/* Emits PIXELS, the gradients of the pixels of all images. */
+static enum attn_status emit_pixels(const struct attn_gradient *gradient, const float *pixels,
+                                    struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(gradient->asked_by->selection);
+    const size_t n_col = attn_site_width(ATTN_SITE_PIXEL_VALUES_GRAD, dims);
+    struct attn_trace_event event = {.at.site = ATTN_SITE_PIXEL_VALUES_GRAD,
+                                     .at.layer = ATTN_NO_LAYER,
+                                     .at.head = ATTN_ALL_HEADS,
+                                     .n_col = n_col,
+                                     .ld = n_col,
+                                     .data = pixels};
+
+    for (size_t i = 0, size[2]; i < attn_dims_n_image(dims); i++) {
+        attn_site_image_size(event.at.site, attn_dims_image(dims, i), size);
+        event.n_row = size[0] * size[1] / n_col;
+        ATTN_TRY(attn_trace_hand_on(gradient->asked_by, &event, err));
+        event.row0 += event.n_row;
+        event.data += size[0] * size[1];
+    }
+    return ATTN_OK;
+}
+
 /* Runs the backward passes of the decoder, and of the tower for each picture. */
 static enum attn_status run_pictures(struct attn_gradient *gradient, struct attn_error *err)
 {
@@ -295,7 +318,8 @@ static enum attn_status run_pictures(struct attn_gradient *gradient, struct attn
     const size_t d = gradient->of.model->config.d_embed, n = gradient->tape.options.n;
     const size_t n_deep = gradient->of.model->config.vision.n_deep;
     const size_t n_cell = attn_site_n_own_row(ATTN_SITE_IMAGE_FEATURES, dims);
-    const size_t n_pixel = attn_site_n_own_row(ATTN_SITE_PIXEL_VALUES, dims) * dims->picture.width;
+    const size_t n_pixel = attn_site_n_own_row(ATTN_SITE_PIXEL_VALUES, dims) *
+                           attn_site_width(ATTN_SITE_PIXEL_VALUES, dims);
     struct attn_before_pass pass = gradient->of.before;
     float *cells = attn_alloc((1 + n_deep) * n_cell, d * sizeof *cells, err), *pixels = NULL;
     enum attn_status status = cells ? ATTN_OK : ATTN_NO_MEMORY;
@@ -321,7 +345,7 @@ static enum attn_status run_pictures(struct attn_gradient *gradient, struct attn
     if (status == ATTN_OK)
         status = attn_before_back(&pass, cells, pixels, err);
     if (status == ATTN_OK && has_pixels)
-        status = emit_rows(gradient, ATTN_SITE_PIXEL_VALUES_GRAD, ATTN_NO_LAYER, pixels, err);
+        status = emit_pixels(gradient, pixels, err);
     attn_free(cells);
     attn_free(pixels);
     return status;

@@ -108,6 +108,8 @@ void attn_input_share_prompt(const struct attn_input *input, struct attn_input *
     if (!attn_input_is_picture(other)) {
         other->image = input->image;
         other->pixels = input->pixels;
+        other->images = input->images;
+        other->n_image = input->n_image;
     } else if (!attn_input_is_given(other)) {
         other->text = input->text;
         other->n_text = input->n_text;
@@ -142,11 +144,13 @@ void attn_request_place_key_mask(struct attn_request *request)
 }
 
 static const struct attn_param images[] = {
-    ATTN_PARAM(IMAGE, "image", "FILE", struct attn_request, input,
+    ATTN_PARAM(IMAGES, "image", "FILE", struct attn_request, input.images,
                "a picture, instead of a text or beside it, for models that read pictures: PNG, "
                "JPEG, WebP or "
-               ".npy, uint8 [H, W, 3]; float32 [C, H, W] holds the values that the model gets",
-               .second = offsetof(struct attn_request, input.image)),
+               ".npy, uint8 [H, W, 3]; float32 [C, H, W] holds the values that the model gets. May "
+               "be repeated beside a text",
+               .second = offsetof(struct attn_request, input.n_image),
+               .least = offsetof(struct attn_request, input.image)),
     ATTN_PARAM(SIZED, "continuation", "TEXT", struct attn_request, input.answer,
                "an answer to the text with `image`, which is appended to it",
                .second = offsetof(struct attn_request, input.n_answer)),

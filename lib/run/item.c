@@ -143,7 +143,7 @@ void attn_item_see(const struct attn_item *item, const struct attn_model *model,
     if (!model || !attn_model_config(model)->vision.family || !attn_input_is_given(input))
         return;
     if (item->images[0])
-        input->image = item->images[is_second];
+        attn_input_set_image(input, item->images[is_second]);
     if (item->answer_text && attn_input_is_picture(input)) {
         input->answer = item->answer_text;
         input->n_answer = strlen(item->answer_text);

@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "edits/edit_texts.h"
+#include "input/pixels_internal.h"
 #include "params/param_internal.h"
 #include "run/run.h"
 #include "trace/trace_extra.h"
@@ -172,7 +173,7 @@ static enum attn_status take_input(struct story *story, const char *const *texts
     if (text || pair)
         input->pair = pair, input->n_pair = pair ? strlen(pair) : 0;
     if (image) {
-        input->image = image;
+        attn_input_set_image(input, image);
         ATTN_TRY(add_path(story, image, true, err));
     }
     return prepare(story, &story->request, members[key], texts[key] ? texts[key] : "", run, err);

@@ -59,12 +59,12 @@ static const struct attn_backdrop *find_backdrop(struct attn_run *run)
 /* Returns the picture in the text, of which the cells of the whole one are drawn; or NULL. */
 static const struct attn_backdrop *find_seen(struct attn_run *run)
 {
-    const struct attn_picture_prompt *seen = &run->text.seen;
-    const struct attn_pixels *pixels = seen->pixels;
+    const struct attn_prompt_image *image = run->text.seen.images;
+    const struct attn_pixels *pixels = image ? image->pixels : NULL;
     const struct attn_request_maps *maps = &run->request.maps;
     size_t writing[2];
 
-    if (!run->text.rows || seen->n_picture == 0 || !pixels->shown) /* a failure ends here, too */
+    if (!run->text.rows || !pixels || !pixels->shown) /* a failure ends here, too */
         return NULL;
     attn_picture_prompt_writing(&run->text, writing);
     run->backdrop = (struct attn_backdrop){
@@ -72,9 +72,9 @@ static const struct attn_backdrop *find_seen(struct attn_run *run)
         .height = pixels->shown_height,
         .width = pixels->shown_width,
         .stride = pixels->shown_width,
-        .n_front = attn_picture_prompt_cell(&run->text, seen->n_picture - 1, 0, 0),
-        .n_row = seen->rows,
-        .n_col = seen->columns,
+        .n_front = attn_picture_prompt_cell(&run->text, attn_prompt_image_whole(image)),
+        .n_row = image->rows,
+        .n_col = image->columns,
         .is_in_text = true,
         .usual = writing[0],
         .n_usual = writing[1] - writing[0] + 1,
@@ -86,12 +86,14 @@ static const struct attn_backdrop *find_seen(struct attn_run *run)
 /* Returns the part of the picture in the text that the watched tile of the tower is of; or NULL. */
 static const struct attn_backdrop *find_tile(struct attn_run *run)
 {
-    const struct attn_picture_prompt *seen = &run->text.seen;
-    const struct attn_pixels *pixels = seen->pixels;
+    const struct attn_prompt_image *image =
+        attn_picture_prompt_image(&run->text.seen, run->before.chosen[0]);
+    const struct attn_pixels *pixels = image->pixels;
     const struct attn_image_grid *grid = &attn_before_input(&run->before)->grid;
-    const size_t tile = run->before.chosen[0];
-    const bool is_whole = tile + 1 == seen->n_picture;
-    const size_t n_down = is_whole ? 1 : seen->tile_rows, n_across = is_whole ? 1 : seen->tile_cols;
+    const size_t tile = run->before.chosen[0] - image->first_picture;
+    const bool is_whole = tile + 1 == image->n_picture;
+    const size_t n_down = is_whole ? 1 : image->tile_rows,
+                 n_across = is_whole ? 1 : image->tile_cols;
     const size_t down = is_whole ? 0 : tile / n_across, across = is_whole ? 0 : tile % n_across;
     const size_t height = pixels->shown_height / n_down, width = pixels->shown_width / n_across;
 
@@ -138,7 +140,7 @@ static void set_labels(struct attn_run *run)
         .backdrop = is_of_picture ? find_tile(run) : find_backdrop(run),
         .region = run->text.seen.region,
         .seen = is_of_picture ? NULL : find_seen(run),
-        .pixels = run->text.seen.n_picture > 0 ? run->text.seen.pixels : NULL,
+        .prompt = run->text.seen.n_picture > 0 ? &run->text.seen : NULL,
         .maps = run->text.seen.n_picture > 0 ? run->maps : NULL,
     };
     run->labels.has_residues = run->text.has_residues;
@@ -285,19 +287,30 @@ static struct attn_dims stack_dims(const struct attn_model *model,
     return dims;
 }
 
-static struct attn_picture_dims picture_dims(const struct attn_sequence *text)
+/* Sets DIMS to the sizes of the images in the text of RUN, which owns them if there are several. */
+static enum attn_status find_images(struct attn_run *run, struct attn_dims *dims,
+                                    struct attn_error *err)
 {
-    const struct attn_picture_prompt *seen = &text->seen;
+    const struct attn_picture_prompt *seen = &run->text.seen;
 
-    if (seen->n_picture == 0)
-        return (struct attn_picture_dims){0};
-    return (struct attn_picture_dims){.n = (uint32_t)seen->n_picture,
-                                      .n_row = (uint32_t)seen->rows,
-                                      .n_col = (uint32_t)seen->columns,
-                                      .tile_rows = (uint32_t)seen->tile_rows,
-                                      .tile_cols = (uint32_t)seen->tile_cols,
-                                      .height = (uint32_t)seen->pixels->height,
-                                      .width = (uint32_t)seen->pixels->width};
+    if (seen->n_image == 0)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(run->image_sizes, seen->n_image, err));
+    for (size_t i = 0; i < seen->n_image; i++) {
+        const struct attn_prompt_image *image = &seen->images[i];
+
+        run->image_sizes[i] = (struct attn_picture_dims){.n = (uint32_t)image->n_picture,
+                                                         .n_row = (uint32_t)image->rows,
+                                                         .n_col = (uint32_t)image->columns,
+                                                         .tile_rows = (uint32_t)image->tile_rows,
+                                                         .tile_cols = (uint32_t)image->tile_cols,
+                                                         .height = (uint32_t)image->pixels->height,
+                                                         .width = (uint32_t)image->pixels->width};
+    }
+    run->images = (struct attn_images_dims){run->image_sizes, seen->n_image};
+    dims->picture = *run->image_sizes;
+    dims->images = seen->n_image > 1 ? &run->images : NULL;
+    return ATTN_OK;
 }
 
 static bool changes_mask(const struct attn_run *run)
@@ -317,16 +330,15 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
     ATTN_TRY(attn_layer_attention_find(&run->request.attention, config, run->text.n, run->source.n,
                                        &run->attention, err));
     for (size_t layer = 0; layer < config->n_layer && !changes_mask(run); layer++)
-        run->attention.layers[layer].block = run->text.seen.block;
+        attn_picture_prompt_open(&run->text, &run->attention.layers[layer]);
     for (size_t layer = 0; layer < config->n_layer && run->text.numbers.n > 0; layer++)
         attn_attention_resolve_grid(&run->attention.layers[layer], run->text.grid.n_col);
     ATTN_TRY(attn_run_check_time(run, 1, err));
     if (run->asked.continuations.n_more > 0 && !config->is_encoder)
         ATTN_TRY(attn_session_check_next(run->attention.layers, config, err));
     *dims = stack_dims(run->model, run->attention.layers, run->text.n, run->source.n);
-    dims->picture = picture_dims(&run->text);
-    attn_sites_extend(&dims->sites,
-                      attn_derived_sites_of_picture(&dims->picture, config->vision.n_deep));
+    ATTN_TRY(find_images(run, dims, err));
+    attn_sites_extend(&dims->sites, attn_derived_sites_of_images(dims, config->vision.n_deep));
     if (before->n_chosen > 0)
         before->dims = stack_dims(before->model, before->model->config.attention,
                                   attn_before_input(before)->n, 0);
@@ -364,6 +376,37 @@ static enum attn_status check_maps(const struct attn_run *run, struct attn_error
     return attn_error_hint(err, "`sites picture_map` and `npz FILE`, or `heatmap`, makes them");
 }
 
+/* Notes which of several images the outputs draw. Those that cannot say which they have are
+ * refused.
+ */
+static enum attn_status check_images(const struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request *request = &run->request;
+    const size_t n = run->text.seen.n_image;
+    const bool has_maps = attn_sites_meet(
+        attn_selection_sites(run->selection),
+        ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_PIXEL_VALUES));
+    bool is_drawn = false;
+
+    for (size_t i = 0; n > 1 && has_maps && i < request->outputs.n; i++) {
+        const struct attn_format *format = request->outputs.items[i].format;
+
+        is_drawn |= format->is_picture;
+        if (format->medium == ATTN_MEDIUM_DECIMAL && !attn_format_holds_images(format)) {
+            attn_error_set(err, ATTN_INVALID,
+                           "`%s` holds one picture, and the text has %zu with maps and pixels of "
+                           "their own",
+                           format->name, n);
+            attn_error_hint(err, "`npz FILE` has those of all, `sites pattern` leaves them out");
+            return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        }
+    }
+    if (is_drawn)
+        attn_note(request->on_note, request->user, ATTN_NOTE_PAGE_OMITS,
+                  "maps are drawn over picture 0 of %zu: `npz FILE` has those of all", n);
+    return ATTN_OK;
+}
+
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
 {
     struct attn_dims dims;
@@ -373,6 +416,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(find_attention(run, &dims, err));
     ATTN_TRY(attn_error_at(attn_run_choose(run, &dims, 1, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(check_maps(run, err));
+    ATTN_TRY(check_images(run, err));
     ATTN_TRY(attn_run_find_answers(run, err));
     return find_edits(run, err);
 }
@@ -587,6 +631,7 @@ void attn_run_free(struct attn_run *run)
 {
     if (!run)
         return;
+    attn_free(run->image_sizes);
     attn_free(run->queries);
     attn_free(run->query_numbers);
     attn_before_release(&run->before);
@@ -851,6 +896,8 @@ static enum attn_status ask_neutral(const struct attn_run *run, struct attn_pict
     request.input = (struct attn_input){.text = request.maps.neutral,
                                         .n_text = strlen(request.maps.neutral),
                                         .image = request.input.image,
+                                        .images = request.input.images,
+                                        .n_image = request.input.n_image,
                                         .pixels = request.input.pixels};
     request.maps = (struct attn_request_maps){0};
     request.selection = (struct attn_request_selection){.sites = "pattern"};

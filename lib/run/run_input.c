@@ -151,7 +151,7 @@ static enum attn_status put_into_chat(struct attn_run *run, struct attn_error *e
                            "`special text` would take apart what the chat template writes");
     ATTN_TRY(attn_chat_write(&request->chat,
                              &(struct attn_chat_turn){run->tokenizer, attn_model_name(run->model),
-                                                      input->text, input->n_text, false},
+                                                      input->text, input->n_text, 0},
                              &run->chat, err));
     run->text.prompted = run->chat.text;
     run->chat.text = NULL;
@@ -248,15 +248,22 @@ static double seconds_of(const struct attn_run *run, const struct attn_work *wor
            (rate * attn_host_n_thread(run->host));
 }
 
-/* Returns the work of the tower on one of the pictures in the text of RUN; {0} without one. */
+/* Returns the work of the tower on all pictures in the text of RUN. */
 static struct attn_work tower_work(const struct attn_run *run)
 {
     const struct attn_picture_prompt *seen = &run->text.seen;
-    const size_t merge = run->model->tower ? run->model->tower->config.vision.merge : 0;
+    struct attn_work work = {0};
 
-    return seen->n_picture > 0 ? attn_cost_work(run->model->tower,
-                                                seen->rows * seen->columns * merge * merge, 0, NULL)
-                               : (struct attn_work){0};
+    for (size_t i = 0; i < seen->n_image; i++) {
+        const struct attn_prompt_image *image = &seen->images[i];
+        const size_t merge = run->model->tower->config.vision.merge;
+        const struct attn_work one = attn_cost_work(
+            run->model->tower, image->rows * image->columns * merge * merge, 0, NULL);
+
+        work.multiply_adds += image->n_picture * one.multiply_adds;
+        work.n_pair += image->n_picture * one.n_pair;
+    }
+    return work;
 }
 
 /* Estimates the time of N runs, each of WORK; the tower runs once. */
@@ -266,8 +273,7 @@ static double find_seconds(const struct attn_run *run, size_t n,
     const struct attn_work tower = tower_work(run);
 
     *work = attn_cost_work(run->model, run->text.n, run->source.n, layers);
-    return (double)n * seconds_of(run, work) +
-           (double)run->text.seen.n_picture * seconds_of(run, &tower);
+    return (double)n * seconds_of(run, work) + seconds_of(run, &tower);
 }
 
 /* Writes a time as "3 min" or "2.5 h". Returns TEXT. */
@@ -308,7 +314,7 @@ enum attn_status attn_run_check_time(const struct attn_run *run, size_t n, struc
     if (run->text.seen.n_picture > 0) {
         const size_t n_picture = run->text.seen.n_picture;
 
-        attn_quantity_operations(n_picture * tower_work(run).multiply_adds, tower_text);
+        attn_quantity_operations(tower_work(run).multiply_adds, tower_text);
         snprintf(tower, sizeof tower, " and %s for %zu picture%s", tower_text, n_picture,
                  n_picture == 1 ? "" : "s");
     }

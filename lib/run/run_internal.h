@@ -53,8 +53,10 @@ struct attn_run {
     struct attn_edit_list edits;    /* edits: feeds fill its parts */
     struct attn_attend_args arrays; /* for attention on arrays; its trace and pool are not set */
     struct attn_array_axes axes;
-    struct attn_backdrop backdrop;     /* for the labels, if the input is a picture */
-    struct attn_picture_maps *maps[2]; /* owns; of the last feed, and of the neutral question */
+    struct attn_backdrop backdrop;         /* for the labels, if the input is a picture */
+    struct attn_picture_dims *image_sizes; /* own; of each image in the text */
+    struct attn_images_dims images;        /* all of them */
+    struct attn_picture_maps *maps[2];     /* owns; of the last feed, and of the neutral question */
     /* Own; the selection with what the mixes read, and that of the encoder; or NULL. */
     struct attn_selection *watched, *own_encoder;
     struct attn_parking parking;      /* owns; with `parks` if `hide sinks` needs them */

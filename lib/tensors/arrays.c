@@ -1,6 +1,7 @@
 /* arrays.c - see arrays.h. */
 #include "tensors/arrays.h"
 
+#include "input/picture_prompt.h"
 #include "tensors/token_text.h"
 
 #include "base/memory.h"
@@ -245,12 +246,57 @@ static void split_mixer(struct attn_array *array, const struct attn_dims *dims, 
     array->rank = 3;
 }
 
+/* Gives ARRAY, of SITE, the axes of the pixels of IMAGE. */
+static void split_pixels(struct attn_array *array, enum attn_site site,
+                         const struct attn_picture_dims *image)
+{
+    if (site != ATTN_SITE_PIXEL_VALUES && site != ATTN_SITE_PIXEL_VALUES_GRAD)
+        return;
+    array->shape[0] = ATTN_PICTURE_N_CHANNEL;
+    array->shape[1] = image->height;
+    array->shape[2] = image->width;
+    array->rank = 3;
+    add_axis(array, image->n);
+}
+
+/* Adds the arrays of the tensor AT, one for each of several images that has it. */
+static enum attn_status add_images(struct attn_arrays *arrays, const struct attn_writer *writer,
+                                   const struct attn_location *at, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    const struct attn_extent extent = attn_writer_extent(writer, at);
+    const bool is_gradient = at->site == ATTN_SITE_PIXEL_VALUES_GRAD;
+    struct attn_location named = *at;
+    size_t size[2];
+
+    named.site = is_gradient ? ATTN_SITE_PIXEL_VALUES : at->site;
+    arrays->of_slot[attn_writer_slot(writer, at)] = arrays->n;
+    for (size_t i = 0, row = 0; i < attn_dims_n_image(dims); i++) {
+        struct attn_array array = {.dtype = "<f4", .rank = 3, .first_row = row};
+
+        attn_site_image_size(at->site, attn_dims_image(dims, i), size);
+        array.n_row = size[0] * size[1];
+        array.shape[0] = extent.n_head;
+        array.shape[1] = size[0], array.shape[2] = size[1];
+        split_pixels(&array, at->site, attn_dims_image(dims, i));
+        attn_location_archive_name(&named, array.name);
+        snprintf(strchr(array.name, '\0'), sizeof ".4294967295_grad", ".%u%s", (unsigned)i,
+                 is_gradient ? "_grad" : "");
+        row += array.n_row;
+        if (array.n_row > 0)
+            ATTN_TRY(add(arrays, array, sizeof(float), err));
+    }
+    return ATTN_OK;
+}
+
 static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_writer *writer,
                                  const struct attn_location *at, struct attn_error *err)
 {
     const struct attn_selection *selection = writer->labels.selection;
     struct attn_array array = {.dtype = "<f4"};
 
+    if (attn_array_is_of_image(writer, at->site))
+        return add_images(arrays, writer, at, err);
     if (writer->labels.axes) {
         name_by_axes(&array, writer, at);
     } else {
@@ -260,14 +306,7 @@ static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_w
         split_mixer(&array, attn_selection_dims(selection), at->site);
         if (at->stack == ATTN_STACK_TOWER)
             add_axis(&array, attn_location_n_sequence(attn_selection_dims(selection), at));
-        if (at->site == ATTN_SITE_PIXEL_VALUES ||
-            at->site == ATTN_SITE_PIXEL_VALUES_GRAD) { /* its rows are those of all channels */
-            array.shape[0] = ATTN_PICTURE_N_CHANNEL;
-            array.shape[2] = array.shape[1];
-            array.shape[1] = attn_selection_dims(selection)->picture.height;
-            array.rank = 3;
-            add_axis(&array, attn_selection_dims(selection)->picture.n);
-        }
+        split_pixels(&array, at->site, &attn_selection_dims(selection)->picture);
     }
     arrays->of_slot[attn_writer_slot(writer, at)] = arrays->n;
     return add(arrays, array, sizeof(float), err);
@@ -295,6 +334,9 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
         ATTN_TRY(copy_integers(arrays, "ids", labels->ids, writer->n_position, err));
     if (labels->region)
         ATTN_TRY(add_bytes(arrays, "region", labels->region, writer->n_position, err));
+    if (labels->prompt && labels->prompt->n_image > 1)
+        ATTN_TRY(
+            copy_integers(arrays, "picture_of", labels->prompt->image_of, writer->n_position, err));
     if (has_types(labels, writer->n_position))
         ATTN_TRY(copy_integers(arrays, "types", labels->types, writer->n_position, err));
     if (labels->source_ids)
@@ -358,9 +400,37 @@ bool attn_array_is_scattered(const struct attn_writer *writer, enum attn_site si
 {
     const enum attn_site_layout layout = attn_site_layout(site);
 
-    return attn_site_has_heads(site) && layout != ATTN_LAYOUT_MATRIX &&
-           layout != ATTN_LAYOUT_RANK && layout != ATTN_LAYOUT_HEADS &&
-           (!writer->labels.axes || layout == ATTN_LAYOUT_VECTOR);
+    return attn_array_is_of_image(writer, site) ||
+           (attn_site_has_heads(site) && layout != ATTN_LAYOUT_MATRIX &&
+            layout != ATTN_LAYOUT_RANK && layout != ATTN_LAYOUT_HEADS &&
+            (!writer->labels.axes || layout == ATTN_LAYOUT_VECTOR));
+}
+
+bool attn_array_is_of_image(const struct attn_writer *writer, enum attn_site site)
+{
+    return attn_selection_dims(writer->labels.selection)->images && attn_site_is_of_image(site);
+}
+
+struct attn_array *attn_arrays_find(const struct attn_arrays *arrays,
+                                    const struct attn_trace_event *event)
+{
+    struct attn_array *array =
+        &arrays->items[arrays->of_slot[attn_writer_slot(arrays->writer, &event->at)]];
+
+    while (array->n_row > 0 && event->row0 >= array->first_row + array->n_row)
+        array++;
+    return array;
+}
+
+struct attn_array *attn_arrays_next(const struct attn_arrays *arrays,
+                                    const struct attn_trace_event *event,
+                                    const struct attn_array *array)
+{
+    const size_t first = arrays->of_slot[attn_writer_slot(arrays->writer, &event->at)];
+    const size_t i = array ? (size_t)(array - arrays->items) + 1 : first;
+
+    return i == first || (i < arrays->n && arrays->items[i].first_row > 0) ? &arrays->items[i]
+                                                                           : NULL;
 }
 
 enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
@@ -375,6 +445,10 @@ enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
         array->data = attn_alloc_uninitialized(array->size, 1, err);
     if (!array->data)
         return ATTN_NO_MEMORY;
+    if (array->n_row > 0) { /* of an image */
+        extent.n_head = 1;
+        first = place->head * array->n_row + place->row - array->first_row;
+    }
     for (size_t r = 0; r < event->n_row; r++)
         attn_event_copy_row(
             event, r, (float *)(void *)array->data + (first + r * extent.n_head) * extent.n_col,
@@ -442,6 +516,16 @@ enum attn_status attn_array_writer_event(struct attn_writer *writer,
     struct attn_array_writer *w = (struct attn_array_writer *)writer;
     struct attn_array *array = attn_arrays_find(&w->arrays, event);
 
+    if (attn_array_is_of_image(writer, event->at.site)) {
+        ATTN_TRY(attn_arrays_gather(&w->arrays, event, place, err));
+        for (array = NULL;
+             place->is_last && (array = attn_arrays_next(&w->arrays, event, array));) {
+            if (w->begin)
+                ATTN_TRY(w->begin(writer, array, err));
+            ATTN_TRY(end_array(w, array, err));
+        }
+        return ATTN_OK;
+    }
     if (w->begin)
         ATTN_TRY(w->begin(writer, array, err));
     ATTN_TRY(attn_array_is_scattered(writer, event->at.site)

@@ -19,6 +19,8 @@ struct attn_array {
     /* each row has one number per head, and rows of the array are these numbers */
     bool is_of_heads;
     size_t shape[ATTN_NPY_RANK_MAX];
+    /* of one of several images: the rows of its tensor that it has; else 0 */
+    size_t first_row, n_row;
     size_t size;         /* bytes of data */
     unsigned char *data; /* [size] owns; for sites NULL until rows are gathered */
 };
@@ -38,11 +40,18 @@ enum attn_status attn_arrays_init(struct attn_arrays *arrays, struct attn_writer
                                   struct attn_error *err);
 void attn_arrays_release(struct attn_arrays *arrays);
 
-static inline struct attn_array *attn_arrays_find(const struct attn_arrays *arrays,
-                                                  const struct attn_trace_event *event)
-{
-    return &arrays->items[arrays->of_slot[attn_writer_slot(arrays->writer, &event->at)]];
-}
+/* Returns the array of EVENT. */
+struct attn_array *attn_arrays_find(const struct attn_arrays *arrays,
+                                    const struct attn_trace_event *event);
+
+/* Returns the array after ARRAY, or the first if that is NULL, of the tensor of EVENT, which has
+ * one for each of several images; NULL after the last. */
+struct attn_array *attn_arrays_next(const struct attn_arrays *arrays,
+                                    const struct attn_trace_event *event,
+                                    const struct attn_array *array);
+
+/* Returns true if each of several images has an array of SITE. */
+bool attn_array_is_of_image(const struct attn_writer *writer, enum attn_site site);
 
 /* Returns true if the rows of a head are scattered in the array, as in [T, H, E]. Such arrays are
  * small. */

@@ -36,6 +36,11 @@ const struct attn_format *attn_format_find(const char *name)
     return NULL;
 }
 
+bool attn_format_holds_images(const struct attn_format *format)
+{
+    return format->holds_arrays || format == &attn_json_format;
+}
+
 bool attn_format_is_directory(const struct attn_format *format, const char *path)
 {
     const size_t n = strlen(path), n_suffix = format->suffix ? strlen(format->suffix) : 0;

@@ -61,6 +61,9 @@ const struct attn_format *attn_format_at(size_t i);
 
 typedef bool (*attn_format_fn)(const struct attn_format *format);
 
+/* Returns true if FORMAT has an array for each of several images; others show the first. */
+bool attn_format_holds_images(const struct attn_format *format);
+
 /* Returns true if FORMAT writes a directory of many files to PATH. */
 bool attn_format_is_directory(const struct attn_format *format, const char *path);
 

@@ -16,6 +16,7 @@
  * (base/escape.h).
  */
 #include "formats/json_writer.h"
+#include "input/picture_prompt.h"
 #include "tensors/arrays.h"
 #include "tensors/format_internal.h"
 #include "tensors/labels_json.h"
@@ -60,12 +61,10 @@ static struct attn_buffer *begin_value(struct json_writer *w, const char *name)
 
 /* --- Before the tensors -------------------------------------------------------------------- */
 
-/* Writes the sizes of the picture in the text. */
-static void push_picture(struct json_writer *w)
+/* Writes the sizes of an image in the text. */
+static void push_image(struct json_writer *w, const struct attn_pixels *pixels,
+                       const struct attn_picture_dims *picture)
 {
-    const struct attn_pixels *pixels = w->base.labels.pixels;
-    const struct attn_picture_dims *picture =
-        &attn_selection_dims(w->base.labels.selection)->picture;
     const struct {
         const char *name;
         size_t size;
@@ -73,9 +72,26 @@ static void push_picture(struct json_writer *w)
                  {"tile_rows", pixels->tile_rows}, {"tile_cols", pixels->tile_cols},
                  {"rows", picture->n_row},         {"columns", picture->n_col}};
 
-    attn_json_begin(begin_member(w, "picture"), '{');
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         attn_json_size(attn_json_key(&w->json, sizes[i].name), sizes[i].size);
+    attn_json_end(&w->json);
+}
+
+/* Writes the sizes of the first image in the text, and if there are several a list of all. */
+static void push_images(struct json_writer *w)
+{
+    const struct attn_picture_prompt *prompt = w->base.labels.prompt;
+    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
+
+    attn_json_begin(begin_member(w, "picture"), '{');
+    push_image(w, prompt->images[0].pixels, attn_dims_image(dims, 0));
+    if (attn_dims_n_image(dims) < 2)
+        return;
+    attn_json_begin(begin_member(w, "pictures"), '[');
+    for (size_t i = 0; i < attn_dims_n_image(dims); i++) {
+        attn_json_begin(&w->json, '{');
+        push_image(w, prompt->images[i].pixels, attn_dims_image(dims, i));
+    }
     attn_json_end(&w->json);
 }
 
@@ -98,8 +114,8 @@ static void push_labels(struct json_writer *w)
         attn_json_end(&w->json);
     }
     attn_json_append_offsets(begin_value(w, "offsets"), run, n);
-    if (run->pixels)
-        push_picture(w);
+    if (run->prompt)
+        push_images(w);
     if (n_shared == 1)
         return;
     /* for each head, the key/value head that it reads */
@@ -188,6 +204,12 @@ static enum attn_status event_json(struct attn_writer *writer, const struct attn
     struct json_writer *w = (struct json_writer *)writer;
     struct attn_array *array = attn_arrays_find(&w->arrays, event);
 
+    if (attn_array_is_of_image(writer, event->at.site)) {
+        ATTN_TRY(attn_arrays_gather(&w->arrays, event, place, err));
+        for (array = NULL; place->is_last && (array = attn_arrays_next(&w->arrays, event, array));)
+            ATTN_TRY(write_gathered(w, array, err));
+        return ATTN_OK;
+    }
     if (attn_array_is_scattered(writer, event->at.site)) {
         ATTN_TRY(attn_arrays_gather(&w->arrays, event, place, err));
         return place->is_last ? write_gathered(w, array, err) : ATTN_OK;

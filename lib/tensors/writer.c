@@ -40,12 +40,23 @@ size_t attn_writer_slot(const struct attn_writer *writer, const struct attn_loca
     return (size_t)(slot - ATTN_NO_LAYER) * ATTN_N_SITE + (size_t)at->site;
 }
 
+/* Whether WRITER shows only the first of several images that have a tensor SITE each. */
+static bool shows_first(const struct attn_writer *writer, enum attn_site site)
+{
+    return attn_site_is_of_image(site) && attn_selection_dims(writer->labels.selection)->images &&
+           !attn_format_holds_images(writer->format);
+}
+
 struct attn_extent attn_writer_extent(const struct attn_writer *writer,
                                       const struct attn_location *at)
 {
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
     size_t shape[3];
+    const int rank = attn_selection_shape(writer->labels.selection, at, shape);
 
-    if (attn_selection_shape(writer->labels.selection, at, shape) == 1)
+    if (shows_first(writer, at->site))
+        attn_site_image_size(at->site, attn_dims_image(dims, 0), &shape[rank - 2]);
+    if (rank == 1)
         return (struct attn_extent){.n_row = 1, .n_head = 1, .n_col = shape[0]};
     switch (attn_site_layout(at->site)) {
     case ATTN_LAYOUT_VECTOR:
@@ -166,6 +177,8 @@ void attn_matrix_name_append(const struct attn_writer *writer, const struct attn
         attn_buffer_append_format(out, " of heads %zu-%zu", n_shared * (size_t)number.head,
                                   n_shared * (size_t)(number.head + 1) - 1);
     attn_buffer_append_format(out, "%s%s", out->size > begin ? ": " : "", attn_site_name(site));
+    if (dims->images && attn_site_is_of_image(site)) /* titles are of the first */
+        attn_buffer_append_string(out, ".0");
     if (attn_site_has_keys(site)) {
         attn_buffer_append_string(out, picture->merges_words ? ", words" : "");
         attn_buffer_append_string(out, !attn_view_hides(picture) ? ""
@@ -769,20 +782,45 @@ bool attn_writer_takes_pairs(const struct attn_writer *writer)
     return writer->ops->pair && writer->options.picture->is_difference;
 }
 
+/* Returns true if WRITER shows EVENT. That of the first of several images becomes its matrix, of
+ * which a column came. */
+static bool take_image(const struct attn_writer *writer, struct attn_trace_event *event)
+{
+    size_t size[2];
+
+    if (!shows_first(writer, event->at.site))
+        return true;
+    attn_site_image_size(event->at.site,
+                         attn_dims_image(attn_selection_dims(writer->labels.selection), 0), size);
+    if (event->row0 > 0 || size[0] == 0)
+        return false;
+    event->n_row = size[0];
+    event->n_col = event->ld = size[1];
+    return true;
+}
+
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
+    struct attn_trace_event shown = *event;
+
     ATTN_TRY(repeat_failure(writer, err));
     if (writer->stack && !attn_stacks_go_together(event->at.stack, writer->shown))
         return ATTN_OK; /* of the stack that is not shown */
-    return keep_failure(writer, emit_event(writer, event, NULL, err), err);
+    if (!take_image(writer, &shown))
+        return ATTN_OK;
+    return keep_failure(writer, emit_event(writer, &shown, NULL, err), err);
 }
 
 enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
                                   const struct attn_trace_event *exact, struct attn_error *err)
 {
+    struct attn_trace_event shown = *chosen, other = *exact;
+
     ATTN_TRY(repeat_failure(writer, err));
-    return keep_failure(writer, emit_event(writer, chosen, exact, err), err);
+    if (!take_image(writer, &shown) || !take_image(writer, &other))
+        return ATTN_OK;
+    return keep_failure(writer, emit_event(writer, &shown, &other, err), err);
 }
 
 enum attn_status attn_writer_predictions(struct attn_writer *writer,

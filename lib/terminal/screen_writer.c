@@ -138,7 +138,9 @@ static void append_regions(struct screen_writer *w)
             continue;
         attn_buffer_append_format(text, "%s %s %zu", i == 0 ? ":" : ",", attn_region_name(order[i]),
                                   counts[order[i]]);
-        if (i == 0 && picture->tile_rows > 0)
+        if (i == 0 && labels->prompt->n_image > 1)
+            attn_buffer_append_format(text, " in %zu pictures", labels->prompt->n_image);
+        else if (i == 0 && picture->tile_rows > 0)
             attn_buffer_append_format(text, " in %u x %u tiles and the whole", picture->tile_rows,
                                       picture->tile_cols);
     }

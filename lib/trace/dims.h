@@ -21,6 +21,12 @@ struct attn_picture_dims {
     uint32_t n_chosen;             /* of a tower: pictures whose tensors are selected; else 0 */
 };
 
+/* Several images in a prompt. */
+struct attn_images_dims {
+    const struct attn_picture_dims *items; /* [n] borrowed */
+    size_t n;
+};
+
 /* How the layers without attention mix tokens. */
 enum attn_mixer_kind {
     ATTN_MIXER_CONV = 1,  /* a short convolution between two gates */
@@ -76,14 +82,15 @@ struct attn_dims {
                                             model has them; NULL: there are none. Borrowed */
     /* N and K, the experts of a layer and those chosen for a position; 0: no experts. */
     size_t n_expert, n_expert_used;
-    const struct attn_dims *encoder; /* the sizes of the encoder, if a selection is of two stacks
-                                        (model_stack.h). Borrowed */
-    struct attn_picture_dims picture;
+    const struct attn_dims *encoder;  /* the sizes of the encoder, if a selection is of two stacks
+                                         (model_stack.h). Borrowed */
+    struct attn_picture_dims picture; /* the first image */
     const struct attn_mixer_dims *mixer; /* NULL: all layers have attention. Borrowed */
     /* [n_layer], if layers differ; n_kv_head, d_head, d_value and d_mlp are then the largest. NULL:
      * all are alike. Borrowed */
     const struct attn_layer_dims *layers;
-    const void *later[2]; /* NULL: room for fields of later versions */
+    const struct attn_images_dims *images; /* all images; NULL: at most one. Borrowed */
+    const void *later[1];                  /* NULL: room for a field of later versions */
 };
 
 #endif

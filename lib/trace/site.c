@@ -163,33 +163,50 @@ struct attn_site_set attn_sites_gradients_of(struct attn_site_set of)
     return set;
 }
 
-/* Sets the rows and columns of SITE, if it is about the pictures in a prompt. */
+bool attn_site_is_of_image(enum attn_site site)
+{
+    return attn_site_is_map(site) || site == ATTN_SITE_PIXEL_VALUES ||
+           site == ATTN_SITE_PIXEL_VALUES_GRAD;
+}
+
+void attn_site_image_size(enum attn_site site, const struct attn_picture_dims *image,
+                          size_t size[2])
+{
+    const size_t n_row = image->n_row, n_col = image->n_col;
+
+    if (site == ATTN_SITE_PICTURE_MAP)
+        size[0] = n_row, size[1] = n_col;
+    else if (site == ATTN_SITE_PICTURE_MAP_TILES)
+        size[0] = image->tile_rows * n_row, size[1] = image->tile_cols * n_col;
+    else
+        size[0] = (size_t)ATTN_PICTURE_N_CHANNEL * image->n * image->height, size[1] = image->width;
+}
+
+/* Sets the rows and columns of SITE, if it is about the pictures in a prompt. Numbers of several
+ * images that have a tensor each are one column. */
 static bool find_picture_size(enum attn_site site, const struct attn_dims *dims, size_t size[2])
 {
-    const struct attn_picture_dims *picture = &dims->picture;
-    const size_t n_row = picture->n_row, n_col = picture->n_col;
+    const bool is_of_cells =
+        attn_sites_have(ATTN_SITES(ATTN_SITE_DEEPSTACK, ATTN_SITE_DEEPSTACK_GRAD,
+                                   ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_IMAGE_FEATURES_GRAD),
+                        site);
+    size_t of_image[2];
 
-    switch (site) {
-    case ATTN_SITE_PICTURE_MAP:
-        size[0] = n_row, size[1] = n_col;
-        return true;
-    case ATTN_SITE_PICTURE_MAP_TILES:
-        size[0] = picture->tile_rows * n_row, size[1] = picture->tile_cols * n_col;
-        return true;
-    case ATTN_SITE_DEEPSTACK:
-    case ATTN_SITE_DEEPSTACK_GRAD:
-    case ATTN_SITE_IMAGE_FEATURES:
-    case ATTN_SITE_IMAGE_FEATURES_GRAD:
-        size[0] = picture->n * n_row * n_col, size[1] = dims->d_model;
-        return true;
-    case ATTN_SITE_PIXEL_VALUES:
-    case ATTN_SITE_PIXEL_VALUES_GRAD:
-        size[0] = (size_t)ATTN_PICTURE_N_CHANNEL * picture->n * picture->height;
-        size[1] = picture->width;
-        return true;
-    default:
+    if (!is_of_cells && !attn_site_is_of_image(site))
         return false;
+    if (!is_of_cells && !dims->images) {
+        attn_site_image_size(site, &dims->picture, size);
+        return true;
     }
+    size[0] = 0, size[1] = is_of_cells ? dims->d_model : 1;
+    for (size_t i = 0; i < attn_dims_n_image(dims); i++) {
+        const struct attn_picture_dims *image = attn_dims_image(dims, i);
+
+        attn_site_image_size(site, image, of_image);
+        size[0] += is_of_cells ? (size_t)image->n * image->n_row * image->n_col
+                               : of_image[0] * of_image[1];
+    }
+    return true;
 }
 
 size_t attn_site_n_own_row(enum attn_site site, const struct attn_dims *dims)

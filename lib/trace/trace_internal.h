@@ -111,6 +111,27 @@ bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims);
 size_t attn_site_n_own_row(enum attn_site site, const struct attn_dims *dims);
 bool attn_site_has_own_rows(enum attn_site site);
 
+/* Returns the number of images in the text, and the sizes of image number I. */
+static inline size_t attn_dims_n_image(const struct attn_dims *dims)
+{
+    return dims->images ? dims->images->n : dims->picture.n > 0;
+}
+
+static inline const struct attn_picture_dims *attn_dims_image(const struct attn_dims *dims,
+                                                              size_t i)
+{
+    return dims->images ? &dims->images->items[i] : &dims->picture;
+}
+
+/* Whether each of several images has a tensor SITE of its own. In events they are one tensor of one
+ * column, image after image. */
+bool attn_site_is_of_image(enum attn_site site);
+
+/* Sets SIZE to the rows and columns of this tensor of IMAGE; rows of pixels are those of all
+ * channels of all its pictures. */
+void attn_site_image_size(enum attn_site site, const struct attn_picture_dims *image,
+                          size_t size[2]);
+
 /* Whether SITE is a map over a picture in the text. */
 static inline bool attn_site_is_map(enum attn_site site)
 {

@@ -388,6 +388,7 @@ ATTN_PARAM_PLACES = 20
 ATTN_PARAM_MASK = 21
 ATTN_PARAM_SETTINGS = 22
 ATTN_PARAM_ID_LISTS = 23
+ATTN_PARAM_IMAGES = 24
 ATTN_PARAM_OF_ARGS = 0
 ATTN_PARAM_OF_REQUEST = 1
 ATTN_PARAM_OF_CALLER = 2
@@ -554,13 +555,21 @@ ATTN_MEASURE_MONOTONE = 22
 ATTN_MEASURE_DIAGONAL = 23
 ATTN_MEASURE_SELF_LATER = 26
 ATTN_MEASURE_PICTURE = 27
+ATTN_MEASURE_PICTURE_0 = 34
+ATTN_MEASURE_PICTURE_1 = 35
+ATTN_MEASURE_PICTURE_2 = 36
+ATTN_MEASURE_PICTURE_3 = 37
+ATTN_MEASURE_PICTURE_4 = 38
+ATTN_MEASURE_PICTURE_5 = 39
+ATTN_MEASURE_PICTURE_6 = 40
+ATTN_MEASURE_PICTURE_7 = 41
 ATTN_MEASURE_SINKS = 28
 ATTN_MEASURE_QUESTION = 29
 ATTN_MEASURE_ANSWER = 30
 ATTN_MEASURE_OTHER = 31
 ATTN_MEASURE_SPATIAL_ENTROPY = 32
 ATTN_MEASURE_BLOBS = 33
-ATTN_N_MEASURE = 34
+ATTN_N_MEASURE = 42
 ATTN_RECORD_FAILURE_NONE = 0
 ATTN_RECORD_FAILURE_BAD_JSON = 1
 ATTN_RECORD_FAILURE_NO_TEXT = 2
@@ -730,6 +739,10 @@ class attn_picture_dims(Structure):
     pass
 
 
+class attn_images_dims(Structure):
+    pass
+
+
 class attn_mixer_dims(Structure):
     pass
 
@@ -819,6 +832,10 @@ class attn_mask_matrix(Structure):
 
 
 class attn_mask_block(Structure):
+    pass
+
+
+class attn_mask_blocks(Structure):
     pass
 
 
@@ -1311,6 +1328,10 @@ attn_picture_dims._fields_ = [
     ("width", c_uint32),
     ("n_chosen", c_uint32),
 ]
+attn_images_dims._fields_ = [
+    ("items", POINTER(attn_picture_dims)),
+    ("n", c_size_t),
+]
 attn_mixer_dims._fields_ = [
     ("kind", c_int),
     ("n_head", c_size_t),
@@ -1358,7 +1379,8 @@ attn_dims._fields_ = [
     ("picture", attn_picture_dims),
     ("mixer", POINTER(attn_mixer_dims)),
     ("layers", POINTER(attn_layer_dims)),
-    ("later", c_void_p * 2),
+    ("images", POINTER(attn_images_dims)),
+    ("later", c_void_p * 1),
 ]
 attn_model_options._fields_ = [
     ("size", c_size_t),
@@ -1446,7 +1468,9 @@ attn_input._fields_ = [
     ("n_answer", c_size_t),
     ("answer_ids", POINTER(c_int32)),
     ("n_answer_id", c_size_t),
-    ("later", c_void_p * 4),
+    ("images", POINTER(c_char_p)),
+    ("n_image", c_size_t),
+    ("later", c_void_p * 2),
 ]
 attn_label_list._fields_ = [
     ("items", POINTER(c_char_p)),
@@ -1532,6 +1556,10 @@ attn_mask_block._fields_ = [
     ("end", c_size_t),
     ("ignores_window", c_bool),
 ]
+attn_mask_blocks._fields_ = [
+    ("items", POINTER(attn_mask_block)),
+    ("n", c_size_t),
+]
 attn_attention._fields_ = [
     ("kind", c_int),
     ("window", c_size_t),
@@ -1556,7 +1584,7 @@ attn_attention._fields_ = [
     ("sinks", POINTER(c_float)),
     ("first_head", c_size_t),
     ("block", attn_mask_block),
-    ("later", c_void_p * 1),
+    ("blocks", POINTER(attn_mask_blocks)),
 ]
 attn_attention_change._fields_ = [
     ("parts", c_uint),
@@ -1637,7 +1665,7 @@ attn_labels._fields_ = [
     ("has_residues", c_bool),
     ("region", POINTER(c_ubyte)),
     ("seen", POINTER(attn_backdrop)),
-    ("pixels", POINTER(attn_pixels)),
+    ("prompt", c_void_p),
     ("maps", POINTER(c_void_p)),
     ("parks", POINTER(c_bool)),
 ]

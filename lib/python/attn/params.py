@@ -137,6 +137,8 @@ def fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep: 
         fill_input(c.attn_input.from_buffer(args, at + param.offset), value, name, keep)
     elif kind == c.ATTN_PARAM_IMAGE:
         fill_image(c.attn_input.from_buffer(args, at + param.offset), value, name, keep)
+    elif kind == c.ATTN_PARAM_IMAGES:
+        fill_image(c.attn_input.from_buffer(args, at + param.offset - c.attn_input.images.offset), value, name, keep)
     elif kind == c.ATTN_PARAM_INPUTS:
         put_array(*inputs_of(value, name, keep))
     elif kind == c.ATTN_PARAM_MASK and words and isinstance(value, (str, bytes, os.PathLike)):

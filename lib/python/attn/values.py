@@ -253,11 +253,28 @@ def fill_answer(where: c.attn_input, value, keep: list) -> None:
 
 
 def fill_image(where: c.attn_input, value, what: str, keep: list) -> None:
-    """VALUE is the path of a picture, a picture of uint8 [H, W, 3], or its values, floats [C, H, W]."""
+    """VALUE is the path of a picture, a picture of uint8 [H, W, 3], or its values, floats [C, H, W]; or a list of these."""
     if isinstance(value, (str, bytes, os.PathLike)):
         keep.append(path_bytes(value, what))
         where.image = keep[-1]
-        return
+    elif isinstance(value, (list, tuple)) and value and not isinstance(value[0], (list, tuple, int, float)):
+        paths, pixels = (c_char_p * len(value))(), (c.attn_pixels * len(value))()
+        for i, one in enumerate(value):
+            given = c.attn_input()
+            fill_image(given, one, what, keep)
+            if given.image:
+                paths[i] = given.image
+            else:
+                pixels[i] = given.pixels[0]
+        keep += [paths, pixels]
+        where.image, where.images, where.pixels, where.n_image = paths[0], paths, pixels, len(value)
+        if len(value) == 1:
+            where.pixels = None if paths[0] else where.pixels
+    else:
+        _fill_pixels(where, value, what, keep)
+
+
+def _fill_pixels(where: c.attn_input, value, what: str, keep: list) -> None:
     array = array_of(value, what)
     if array.ndim != 3 or 0 in array.shape or not (
             array.dtype.kind == "f" or (array.dtype == np.uint8 and array.shape[2] == 3)):
