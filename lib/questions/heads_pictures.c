@@ -25,7 +25,8 @@ static enum attn_status begin(struct attn_heads_run *heads, void **reading, stru
 
     if (run->text.seen.n_picture == 0)
         return ATTN_OK;
-    for (size_t i = run->text.seen.n_image; i < ATTN_MOST_MEASURED_PICTURE; i++)
+    for (size_t i = run->text.seen.n_image; i < ATTN_MOST_MEASURED_PICTURE && !heads->frame.item;
+         i++)
         if (heads->args->measures & ATTN_MEASURE_BIT(ATTN_MEASURE_PICTURE_0 + i))
             return attn_refuse(err, ATTN_STAGE_OPTIONS,
                                "`measures` names 'picture_%zu', and the text has %zu picture%s", i,

@@ -142,6 +142,8 @@ void attn_item_see(const struct attn_item *item, const struct attn_model *model,
     }
     if (!model || !attn_model_config(model)->vision.family || !attn_input_is_given(input))
         return;
+    if (input->n_image > 0 && input->images)
+        input->image = input->images[0];
     if (item->images[0])
         attn_input_set_image(input, item->images[is_second]);
     if (item->answer_text && attn_input_is_picture(input)) {
@@ -206,6 +208,8 @@ void attn_item_choose_first(struct attn_item *item)
             input->n_type = of_all.n_type;
             input->key_mask = of_all.key_mask;
             input->n_key_mask = of_all.n_key_mask;
+            input->images = of_all.images;
+            input->n_image = of_all.n_image;
             if (item->failure == ATTN_RECORD_FAILURE_NONE && input->text && input->ids)
                 attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT,
                                "it has '%s' and '%s%s', expected one of "

@@ -25,10 +25,11 @@ enum attn_key_kind {
     ATTN_KEY_TOKEN, /* a nonnegative integer: const int32_t ** */
     /* a list of nonnegative integers: const int32_t *; second: size_t. In CSV "5 17 3" */
     ATTN_KEY_INTEGERS,
-    ATTN_KEY_SOURCE,   /* a text, or rows of numbers: struct attn_input */
-    ATTN_KEY_ROWS,     /* a text without NUL, the .npy file of such rows: struct attn_input */
-    ATTN_KEY_NEXT,     /* a text or a list of texts, without NUL: the continuations of the record */
-    ATTN_KEY_WORDS,    /* a list of texts without NUL: struct attn_word_texts; or a LABEL */
+    ATTN_KEY_SOURCE, /* a text, or rows of numbers: struct attn_input */
+    ATTN_KEY_ROWS,   /* a text without NUL, the .npy file of such rows: struct attn_input */
+    ATTN_KEY_TEXTS,  /* a text or a list of texts, without NUL: const char *const *; second: size_t
+                      */
+    ATTN_KEY_WORDS,  /* a list of texts without NUL: struct attn_word_texts; or a LABEL */
     ATTN_KEY_MESSAGES, /* a list, which is kept as JSON, or a text without NUL: const char * */
     ATTN_KEY_PLAIN,    /* a text without NUL: const char *; other types are ignored */
     /* A LABEL, which is also kept if it is a text without NUL: const char *. */

@@ -482,23 +482,22 @@ static enum attn_status read_strings(const struct setting *setting, size_t least
     return ATTN_OK;
 }
 
-static enum attn_status set_next(const struct setting *setting, struct attn_error *err)
+static enum attn_status set_texts(const struct setting *setting, struct attn_error *err)
 {
-    struct attn_item *item = setting->item;
-    const char *texts, **next;
+    const char *texts, **list;
     size_t n;
 
     ATTN_TRY(read_strings(setting, 1, "a string or a list of strings, each without NUL", &texts, &n,
                           err));
     if (!texts)
         return ATTN_OK;
-    next = attn_store_take(&setting->item->store, n * sizeof *next, err);
-    if (!next)
+    list = attn_store_take(&setting->item->store, n * sizeof *list, err);
+    if (!list)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++, texts += strlen(texts) + 1)
-        next[i] = texts;
-    item->next = next;
-    item->n_next = n;
+        list[i] = texts;
+    *(const char *const **)setting->at = list;
+    *(size_t *)setting->second = n;
     return ATTN_OK;
 }
 
@@ -569,8 +568,8 @@ enum attn_status attn_record_set(struct attn_item *item, const struct attn_recor
         return set_source(&setting, err);
     case ATTN_KEY_ROWS:
         return set_rows(&setting, err);
-    case ATTN_KEY_NEXT:
-        return set_next(&setting, err);
+    case ATTN_KEY_TEXTS:
+        return set_texts(&setting, err);
     case ATTN_KEY_WORDS:
         return set_words(&setting, err);
     case ATTN_KEY_MESSAGES:
