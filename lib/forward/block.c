@@ -30,6 +30,8 @@
 
 #include "model/config_internal.h"
 
+#include <string.h>
+
 /* Computes the MLP of the rows in f->normed, into OUT. */
 static void run_mlp(struct attn_forward *f, const struct attn_block_weights *w, float *out)
 {
@@ -126,12 +128,35 @@ static void begin_at_z(struct attn_forward *f, const struct attn_block_weights *
     attn_visit(f, ATTN_SITE_Z, f->z);
 }
 
+/* Computes the sum of attention and of the mixer beside it into f->out. */
+static void run_beside(struct attn_forward *f, const struct attn_block_weights *w)
+{
+    const struct attn_factor_config *factors = &f->model->config.factors;
+    const size_t n_byte = f->feed.n_left * f->dims.d_model * sizeof(float);
+
+    memcpy(f->beside, f->normed, n_byte);
+    attn_scale_step(f, factors->attn_in, f->normed);
+    run_heads(f, w);
+    attn_linear_step(f, ATTN_SITE_ATTN_OUT, &w->out, f->z, f->out);
+    attn_output_step(f, ATTN_SITE_ATTN_OUT, &w->ln1_post, &w->attn_scale, f->out);
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    memcpy(f->normed, f->beside, n_byte);
+    attn_scale_step(f, factors->mixer_in, f->normed);
+    attn_mixer_step(f, w);
+    attn_linear_step(f, ATTN_SITE_MIXER_OUT, &w->mixer_out, f->mixer.out, f->beside);
+    attn_output_step(f, ATTN_SITE_MIXER_OUT, &w->ln1_post, &w->attn_scale, f->beside);
+    attn_sum_step(f, f->out, f->beside);
+}
+
 void attn_block_run(struct attn_forward *f, int layer)
 {
     const struct attn_config *config = &f->model->config;
     const struct attn_block_weights *w = &f->model->weights.blocks[layer];
     const bool is_mixer = attn_config_is_mixer(config, (size_t)layer);
     const bool is_mlp = config->is_mlp && config->is_mlp[layer];
+    const bool is_beside = attn_config_mixes_beside(config);
     const enum attn_site out = is_mixer ? ATTN_SITE_MIXER_OUT : ATTN_SITE_ATTN_OUT;
 
     attn_forward_enter(f, layer);
@@ -141,11 +166,13 @@ void attn_block_run(struct attn_forward *f, int layer)
         attn_visit(f, ATTN_SITE_RESID_PRE, f->resid);
         attn_convolution_keep(f);
         attn_norm_step(f, &w->ln1, f->resid, f->normed);
-        if (!is_mlp)
+        if (!is_mlp && !is_beside)
             (is_mixer ? attn_mixer_step : run_heads)(f, w);
     }
     if (is_mlp) {
         run_mlp(f, w, f->out);
+    } else if (is_beside) {
+        run_beside(f, w);
     } else {
         attn_linear_step(f, out, &w->out, is_mixer ? f->mixer.out : f->z, f->out);
         attn_output_step(f, out, &w->ln1_post, &w->attn_scale, f->out);

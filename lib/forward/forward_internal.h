@@ -187,7 +187,9 @@ struct attn_forward {
      */
     float *router, *expert_weights, *expert_indices, *expert_x, *expert_y, *expert_g, *expert_u;
     size_t *expert_rows;
-    float *gate; /* [n, H*Ev] the gate of attention */
+    float *gate;   /* [n, H*Ev] the gate of attention */
+    float *beside; /* [n, D] the normalized input of layers that mix beside attention, later
+                      mixer_out */
     /* [n, n_layer * P] the inputs of all layers, or NULL; [n or n_worker, P] those of a layer. */
     float *layer_inputs, *layer_rows;
     /* [n_layer]: the rows of k and v of a layer whose keys and values later ones attend to; NULL

@@ -189,6 +189,7 @@ static void plan_mixer(struct attn_forward *f, struct attn_arena *arena)
         f->is_rewindable ? attn_config_n_layer_of(config, true, config->n_layer) : 1;
 
     f->gate = take_floats(arena, config->has_attn_gate ? n : 0, config->n_head * config->d_value);
+    f->beside = take_floats(arena, attn_config_mixes_beside(config) ? n : 0, config->d_model);
     if (!c)
         return;
     const size_t n_gated = c->kind == ATTN_MIXER_CONV ? 0 : n, n_past = attn_mixer_n_past(f);

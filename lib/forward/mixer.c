@@ -477,6 +477,23 @@ static void emit_site(struct attn_forward *f, size_t sequence, enum attn_site si
 
 /* --- The step --------------------------------------------------------------------------------- */
 
+/* Multiplies the products by the factors of their parts. */
+static void multiply_maps(struct attn_forward *f)
+{
+    const struct attn_mixer_dims *c = f->dims.mixer;
+    const float *factors = f->model->config.factors.mixer_parts;
+    const size_t d_v = c->n_head * c->d_value, d_k = c->n_key_head * c->d_key, n = f->feed.n_row;
+    const size_t widths[] = {d_v, d_k, d_k};
+    const struct attn_kernels *kernels = f->engine.kernels;
+    float *in = f->mixer.in;
+
+    kernels->scale(f->mixer.gate, factors[0], n * d_v, f->mixer.gate);
+    for (size_t row = 0; row < n; row++)
+        for (size_t i = 0; i < 3; in += widths[i], i++)
+            kernels->scale(in, factors[1 + i], widths[i], in);
+    kernels->scale(f->mixer.decay, factors[4], n * c->n_head, f->mixer.decay);
+}
+
 /* Computes the products with the weights that the layer has, and what is made of them. */
 static void run_maps(struct attn_forward *f, const struct attn_block_weights *w)
 {
@@ -498,6 +515,8 @@ static void run_maps(struct attn_forward *f, const struct attn_block_weights *w)
     if (attn_forward_is_over(f))
         return;
     attn_weight_buffer_run_linear(&f->weight_buffer, args, n, f->feed.pool);
+    if (attn_config_mixes_beside(&f->model->config))
+        multiply_maps(f);
     for (size_t i = 0; i < n; i++)
         attn_forward_check_finite(f, args[i].y, args[i].n_row * args[i].ldy);
 }

@@ -67,6 +67,20 @@ static void clip_product(struct attn_forward *f, const struct attn_pending_visit
         clip(f, visit->data, part.n_row * part.n_head * part.width);
 }
 
+/* Multiplies k, or mlp_pre, by its factor after a map computed it. */
+static void multiply_product(struct attn_forward *f, const struct attn_pending_visit *visit)
+{
+    const struct attn_site_part part = attn_forward_part(f, visit->site);
+    const struct attn_factor_config *factors = &f->model->config.factors;
+    const double factor = visit->site == ATTN_SITE_K         ? factors->key
+                          : visit->site == ATTN_SITE_MLP_PRE ? factors->mlp_pre
+                                                             : 0;
+
+    if (factor > 0 && !attn_forward_is_over(f))
+        f->engine.kernels->scale(visit->data, (float)factor, part.n_row * part.n_head * part.width,
+                                 visit->data);
+}
+
 /* Normalizes each head of v after a map computed it, without weights. */
 static void normalize_values(struct attn_forward *f, const struct attn_pending_visit *visit)
 {
@@ -92,6 +106,7 @@ void attn_step_finish(struct attn_forward *f)
         const bool is_product = visit->site != ATTN_SITE_MLP_POST;
 
         clip_product(f, visit);
+        multiply_product(f, visit);
         normalize_values(f, visit);
         (is_product ? visit_finite : attn_visit)(f, visit->site, visit->data);
     }
@@ -222,7 +237,7 @@ enum row_operation {
     ACTIVATE_ROWS,  /* y = act(y) */
     ADD_ROWS,       /* y = y + x */
     SCALE_ROWS,     /* y = y * x, with the factors in f->vectors */
-    MULTIPLY_ROWS,  /* y = y * residual_scale */
+    MULTIPLY_ROWS,  /* y = y * the factor */
     TURN_ROWS       /* normalizes the heads of y and rotates them by their positions */
 };
 
@@ -233,6 +248,7 @@ struct row_work {
     const float *x;
     float *y;
     size_t n_row, n_col;
+    double factor;
 
     /* For rotated queries and keys: all heads of a site, side by side, and their angles. */
     struct attn_site_part part;
@@ -355,7 +371,7 @@ static void run_row_task(void *context, size_t task, int worker)
                 y[i * d + k] *= f->vectors[k];
         break;
     case MULTIPLY_ROWS:
-        kernels->scale(y, (float)f->model->config.residual_scale, n * d, y);
+        kernels->scale(y, (float)work->factor, n * d, y);
         break;
     case TURN_ROWS:
         for (size_t i = 0; i < n; i++)
@@ -378,6 +394,20 @@ static void run_rows(struct attn_forward *f, enum row_operation operation, const
         .f = f, .operation = operation, .x = x, .y = y, .n_row = f->feed.n_left, .n_col = n_col};
 
     share_rows(f, &work);
+}
+
+void attn_scale_step(struct attn_forward *f, double factor, float *x)
+{
+    struct row_work work = {.f = f,
+                            .operation = MULTIPLY_ROWS,
+                            .y = x,
+                            .n_row = f->feed.n_left,
+                            .n_col = f->model->config.d_model,
+                            .factor = factor};
+
+    attn_step_finish(f);
+    if (factor > 0 && !attn_forward_is_over(f))
+        share_rows(f, &work);
 }
 
 const struct attn_rotary *attn_rotary_of_layer(const struct attn_forward *f, int layer)
@@ -461,6 +491,8 @@ static bool can_drop(const struct attn_forward *f)
 {
     const struct attn_attention *attention = &f->attention[f->feed.layer];
 
+    if (attn_config_mixes_beside(&f->model->config))
+        return false; /* the state needs all rows */
     if (f->model->config.is_encoder)
         return attention->dropout == 0 && !attention->dropout_mask.cells;
     return attn_forward_takes_steps(f, (size_t)f->feed.layer);
@@ -573,14 +605,23 @@ void attn_output_step(struct attn_forward *f, enum attn_site site,
                       const struct attn_norm_weights *norm, const struct attn_norm_weights *scale,
                       float *x)
 {
-    const bool has_factor = f->model->config.residual_scale > 0;
+    const struct attn_factor_config *factors = &f->model->config.factors;
+    const double own = site == ATTN_SITE_ATTN_OUT    ? factors->attn_out
+                       : site == ATTN_SITE_MIXER_OUT ? factors->mixer_out
+                                                     : factors->mlp_out;
+    const double factor = own > 0 ? own : f->model->config.residual_scale;
+    const bool has_factor = factor > 0;
 
     if (norm->w.data)
         change_output(f, site, NORMALIZE_ROWS, norm, !scale->w.data && !has_factor, x);
     if (scale->w.data)
         change_output(f, site, SCALE_ROWS, scale, !has_factor, x);
-    if (has_factor)
-        change_output(f, site, MULTIPLY_ROWS, NULL, true, x);
+    if (!has_factor)
+        return;
+    if (find_visit(f, x)) /* it would come before the factor */
+        f->pending.n_visit--;
+    attn_scale_step(f, factor, x);
+    attn_visit(f, site, x);
 }
 
 void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const float *y)
@@ -590,7 +631,7 @@ void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const
         return;
     if (f->model->config.has_solu)
         run_rows(f, SOLU_ROWS, x, x, f->model->config.d_mlp);
-    run_rows(f, GATE_ROWS, y, x, f->model->config.d_mlp);
+    run_rows(f, GATE_ROWS, y, x, f->dims.d_mlp);
     attn_visit(f, site, x);
 }
 
@@ -622,7 +663,7 @@ void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
-    run_rows(f, ACTIVATE_ROWS, x, x, f->model->config.d_mlp);
+    run_rows(f, ACTIVATE_ROWS, x, x, f->dims.d_mlp);
     attn_visit(f, site, x);
 }
 

@@ -91,6 +91,9 @@ void attn_layer_end_step(struct attn_forward *f, const struct attn_block_weights
 /* Computes V of a layer whose values are its keys K, before their norm. */
 void attn_keys_as_values_step(struct attn_forward *f, const float *k, float *v);
 
+/* Multiplies the rows X [n_row, D] by FACTOR, unless it is 0. Visits no site. */
+void attn_scale_step(struct attn_forward *f, double factor, float *x);
+
 /* Multiplies z [n_row, H, Ev] by the sigmoid of the gate of attention, f->gate, [n_row, H * Ev] or
  * [n_row, H]. */
 void attn_gate_heads_step(struct attn_forward *f, float *z);

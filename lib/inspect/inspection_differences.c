@@ -501,11 +501,12 @@ static void add_pictures(struct difference_list *list)
 static void describe_mixer(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
 {
     const struct attn_mixer_dims *mixer = config->mixer;
+    const bool is_beside = attn_config_mixes_beside(config);
 
     words[0] = '\0';
     if (config->is_mlp && config->is_mlp[layer])
         snprintf(words, WORDS_SIZE, "an MLP alone");
-    if (!attn_config_is_mixer(config, layer))
+    if (!attn_config_is_mixer(config, layer) && !is_beside)
         return;
     if (mixer->kind == ATTN_MIXER_CONV)
         snprintf(words, WORDS_SIZE,
@@ -513,10 +514,10 @@ static void describe_mixer(const struct attn_config *config, size_t layer, char 
                  mixer->n_tap, config->d_model);
     else if (mixer->kind == ATTN_MIXER_MAMBA2)
         snprintf(words, WORDS_SIZE,
-                 "Mamba2, %zu heads of %zu in %zu group%s, state of %zu, convolution of %zu: no "
+                 "Mamba2%s, %zu heads of %zu in %zu group%s, state of %zu, convolution of %zu: no "
                  "attention map (site mixing)",
-                 mixer->n_head, mixer->d_value, mixer->n_key_head,
-                 mixer->n_key_head == 1 ? "" : "s", mixer->d_key, mixer->n_tap);
+                 is_beside ? " beside attention" : "", mixer->n_head, mixer->d_value,
+                 mixer->n_key_head, mixer->n_key_head == 1 ? "" : "s", mixer->d_key, mixer->n_tap);
     else
         snprintf(words, WORDS_SIZE,
                  "Gated DeltaNet, %zu heads of %zu x %zu, convolution of %zu: no attention map "

@@ -562,14 +562,16 @@ enum attn_status attn_config_set_mixers(struct attn_config *config,
     size_t n = 0;
 
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        n += is_mixer[layer];
+        n += !is_mixer || is_mixer[layer];
     if (n == 0)
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(layers->mixer, 1, err));
-    ATTN_TRY(ATTN_ALLOC(layers->is_mixer, config->n_layer, err));
     *layers->mixer = *dims;
-    layers->mixer->is_in = layers->is_mixer;
     config->mixer = layers->mixer;
+    if (!is_mixer)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(layers->is_mixer, config->n_layer, err));
+    layers->mixer->is_in = layers->is_mixer;
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         layers->is_mixer[layer] = is_mixer[layer];
         attn_config_lack(layers, layer, is_mixer[layer] ? sites_of_attention() : of_mixer);
@@ -598,7 +600,7 @@ size_t attn_config_n_layer_of(const struct attn_config *config, bool is_mixer, s
     size_t n = 0;
 
     for (size_t i = 0; i < layer; i++)
-        n += attn_config_is_mixer(config, i) == is_mixer;
+        n += attn_config_mixes_beside(config) || attn_config_is_mixer(config, i) == is_mixer;
     return n;
 }
 

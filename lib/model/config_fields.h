@@ -136,7 +136,10 @@ struct attn_config {
     bool has_solu;                  /* act(x) is x softmax(x), over the row; act_fn is "solu" */
     bool has_mlp_norm;              /* mlp_post is normalized, by a LayerNorm with weights [F] */
     bool has_shared_gate;           /* the shared expert is multiplied by a gate for each token */
-    const char *mixer_act_fn;       /* of the convolution of these layers; NULL: act_fn */
+    struct attn_factor_config factors;
+    bool lacks_mixer_norm;    /* mixer_z is not normalized */
+    bool has_mixer_out_bias;  /* the output map of layers of Mamba2 beside attention has a bias */
+    const char *mixer_act_fn; /* of the convolution of these layers; NULL: act_fn */
     const bool *is_mlp; /* [n_layer] a block has one part, here the MLP; NULL: blocks have two */
     const struct attn_mixer_dims *mixer; /* layers without attention; NULL: there are none */
     /* [n_layer] sizes of layers that differ; n_kv_head, d_head, d_value and d_mlp are then the

@@ -124,7 +124,7 @@ void attn_config_lack(struct attn_config_layers *layers, size_t layer, struct at
 void attn_config_pair_layers(const struct attn_config *config, struct attn_config_layers *layers);
 
 /* Makes the layers in IS_MIXER [n_layer] layers of kind DIMS, without attention. If there are none,
- * CONFIG is unchanged. */
+ * CONFIG is unchanged. NULL: all layers have DIMS beside attention. */
 enum attn_status attn_config_set_mixers(struct attn_config *config,
                                         struct attn_config_layers *layers,
                                         const struct attn_mixer_dims *dims, const bool *is_mixer,
@@ -170,7 +170,7 @@ static inline bool attn_config_ends_late(const struct attn_config *config)
 /* Whether LAYER mixes tokens without attention. */
 static inline bool attn_config_is_mixer(const struct attn_config *config, size_t layer)
 {
-    return config->mixer && config->mixer->is_in[layer];
+    return config->mixer && config->mixer->is_in && config->mixer->is_in[layer];
 }
 
 /* Makes the layers in IS_MLP [n_layer] MLPs alone, and those others without an MLP. Call it after
@@ -183,6 +183,12 @@ enum attn_status attn_config_set_single_parts(struct attn_config *config,
 static inline bool attn_config_has_attention(const struct attn_config *config, size_t layer)
 {
     return !attn_config_is_mixer(config, layer) && !(config->is_mlp && config->is_mlp[layer]);
+}
+
+/* Whether layers mix tokens beside attention. */
+static inline bool attn_config_mixes_beside(const struct attn_config *config)
+{
+    return config->mixer && !config->mixer->is_in;
 }
 
 /* Returns the number of layers with attention (IS_MIXER: without) before LAYER. */

@@ -58,6 +58,8 @@ struct attn_tensor_files;
     X(OUT_PROJ, W_O, PART, has_attention && config->has_out_proj)                                  \
     X(OUT_BIAS, W_O, BIAS, has_attention && config->has_out_bias)                                  \
     X(MIXER, QKV, PART, is_mixer) /* of a layer without attention */                               \
+    X(MIXER_NORM, NONE, PART, is_mixer && !config->lacks_mixer_norm)                               \
+    X(MIXER_OUT_BIAS, W_O, BIAS, is_mixer && config->has_mixer_out_bias)                           \
     X(MIXER_OUT, W_O, PART, is_mixer)                                                              \
     X(MIXER_CONV_BIAS, NONE, BIAS, is_mixer && config->has_mixer_conv_bias)                        \
     X(MIXER_BIAS, QKV, BIAS, is_mixer && config->has_mixer_bias)                                   \
@@ -260,7 +262,7 @@ struct attn_family {
     X(gpt_bigcode) X(bloom) \
     X(mixtral) X(qwen2_moe) X(qwen3_moe) X(olmoe) X(gpt_oss) X(granitemoe) X(granitemoeshared) \
     X(granitemoehybrid) X(phimoe) X(mpt) X(falcon) \
-    X(lfm2) X(lfm3) X(qwen3_5_text) X(qwen3_next) X(bamba) X(nemotron_h) \
+    X(lfm2) X(lfm3) X(qwen3_5_text) X(qwen3_next) X(bamba) X(falcon_h1) X(nemotron_h) \
     X(qwen2_vl_text) X(qwen2_5_vl_text) X(qwen3_vl_text) X(qwen3_vl_moe_text) \
     X(t5) X(mt5) X(umt5) X(bart) X(mbart) X(marian) X(pegasus) X(m2m_100) X(blenderbot) \
     X(whisper) \

@@ -14,6 +14,14 @@ enum attn_norm {
     ATTN_NORM_RMSNORM_NO_WEIGHT = 7,   /* x / sqrt(mean of x^2 + eps) */
 };
 
+/* The factors of Falcon-H1; 0: no factor. */
+struct attn_factor_config {
+    double attn_in, key, attn_out; /* of the input of q, k and v, of k, and of attn_out */
+    double mixer_in, mixer_out;    /* of the input of Mamba2, and of mixer_out */
+    float mixer_parts[5]; /* of mixer_gate, the channels of v, k and q, and the time steps */
+    double mlp_pre, mlp_out;
+};
+
 /* Where a block normalizes. */
 enum attn_norm_place {
     ATTN_NORM_PRE = 0,    /* the input of attention and the MLP */

@@ -216,8 +216,10 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     const bool is_mlp_post = is_post && config->d_mlp > 0;
     const bool is_layer_norm =
         config->norm == ATTN_NORM_LAYERNORM || config->norm == ATTN_NORM_LAYERNORM_PLUS_ONE;
-    const bool is_mixer = layer != ATTN_NO_LAYER && attn_config_is_mixer(config, (size_t)layer);
-    const bool has_attention = !is_mixer && !is_mlp;
+    const bool is_beside = layer != ATTN_NO_LAYER && attn_config_mixes_beside(config);
+    const bool is_mixer =
+        is_beside || (layer != ATTN_NO_LAYER && attn_config_is_mixer(config, (size_t)layer));
+    const bool has_attention = (!is_mixer || is_beside) && !is_mlp;
     const bool shares_keys =
         layer != ATTN_NO_LAYER && attn_config_shares_keys(config, (size_t)layer);
     const bool has_values =
@@ -1200,7 +1202,7 @@ static void read_vectors(struct attn_weights *weights, const struct attn_config 
         weights->sinks = layer == 0 ? sinks : weights->sinks;
     }
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        if (attn_config_is_mixer(config, layer))
+        if (attn_config_is_mixer(config, layer) || attn_config_mixes_beside(config))
             read_mixer(weights, config, &weights->blocks[layer].mixer);
     if (config->embeds_normed) {
         weights->row_norm = read_vector(weights, &weights->ln_row.w);

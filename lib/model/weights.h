@@ -54,7 +54,7 @@ struct attn_lazy_experts {
     atomic_bool is_made[]; /* [n_expert] converted already */
 };
 
-enum { ATTN_BLOCK_N_NORM = 12, ATTN_BLOCK_N_LINEAR = 21 };
+enum { ATTN_BLOCK_N_NORM = 12, ATTN_BLOCK_N_LINEAR = 22 };
 
 enum { ATTN_MODEL_N_LINEAR = 7 };
 
@@ -84,6 +84,7 @@ struct attn_block_weights {
              * beta, and the decay. */
             struct attn_linear mixer_in, mixer_gate, mixer_beta, mixer_decay;
             struct attn_linear out;           /* [H*Ev, D], or [Hm*dv, D] */
+            struct attn_linear mixer_out;     /* [Hm*dv, D], beside attention */
             struct attn_linear mlp_gate;      /* [D, F] */
             struct attn_linear mlp_in;        /* [D, F] */
             struct attn_linear mlp_out;       /* [F, D] */

@@ -172,7 +172,7 @@ static enum attn_status end_model(struct screen_writer *w, struct attn_error *er
                                   attn_heatmap_noun(&w->base), w->base.n_position == 1 ? "" : "s");
     if (n_added > 0)
         attn_buffer_append_format(&w->map.label, ", %zu added by the tokenizer", n_added);
-    if (dims->mixer) {
+    if (dims->mixer && dims->mixer->is_in) {
         size_t n = 0;
 
         for (size_t layer = 0; layer < dims->n_layer; layer++)

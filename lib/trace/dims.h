@@ -41,7 +41,7 @@ struct attn_mixer_dims {
                                   Mamba2; 1 for a convolution */
     size_t d_key, d_value;     /* dk and dv, in Mamba2 n and p; D for a convolution */
     size_t n_tap;              /* K, tokens that the convolution reads */
-    const bool *is_in;         /* [n_layer] the layers. Borrowed */
+    const bool *is_in; /* [n_layer] the layers; NULL: all layers, beside attention. Borrowed */
 };
 
 /* The sizes of a layer of a model whose layers differ. */

@@ -918,7 +918,11 @@ static size_t count_heads(const struct stack *stack, int layer)
 /* The same for the heads of SITE: mixing_norm of a convolution has one, of all channels. */
 static size_t count_heads_of(const struct stack *stack, enum attn_site site, int layer)
 {
-    const size_t n = count_heads(stack, layer);
+    const bool is_beside = stack->dims.mixer && !stack->dims.mixer->is_in;
+    const size_t n = is_beside && has_layer(stack, layer)
+                         ? count(stack->heads + (size_t)layer * stack->n_flag,
+                                 attn_site_n_head(site, &stack->dims))
+                         : count_heads(stack, layer);
 
     return site == ATTN_SITE_MIXING_NORM && n > attn_site_n_head(site, &stack->dims) ? 1 : n;
 }
@@ -1079,7 +1083,7 @@ int attn_selection_shape(const struct attn_selection *selection, const struct at
         return 2;
     case ATTN_LAYOUT_QUERY:
         shape[0] = stack->n_query;
-        shape[1] = count_heads(stack, block);
+        shape[1] = count_heads_of(stack, at->site, block);
         break;
     case ATTN_LAYOUT_KEY:
         shape[0] = attn_site_n_key(dims, block);
@@ -1131,7 +1135,7 @@ size_t attn_selection_count_heads(const struct attn_selection *selection,
     int block;
     const struct stack *stack = find_heads(selection, at, &block);
 
-    return stack ? count_heads(stack, block) : 0;
+    return stack ? count_heads_of(stack, at->site, block) : 0;
 }
 
 bool attn_selection_next_head(const struct attn_selection *selection, struct attn_location *at)

@@ -80,6 +80,8 @@ static inline size_t attn_mixer_n_query_head(const struct attn_mixer_dims *mixer
  * without attention the heads of mixing, which are channels if it is a convolution. */
 static inline size_t attn_dims_n_head_of(const struct attn_dims *dims, size_t layer)
 {
+    if (dims->mixer && !dims->mixer->is_in) /* beside attention */
+        return dims->mixer->n_head > dims->n_head ? dims->mixer->n_head : dims->n_head;
     if (!dims->mixer || !dims->mixer->is_in[layer])
         return dims->n_head;
     return dims->mixer->kind == ATTN_MIXER_CONV ? dims->d_model : dims->mixer->n_head;

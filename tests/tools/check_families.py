@@ -533,6 +533,20 @@ def bamba(r):
     return config | mamba(r, config["hidden_size"]) | {"attn_layer_indices": [i for i, kind in enumerate(types) if kind]}
 
 
+def falcon_h1(r):
+    config = llama_like(r) | {"attention_bias": r.random() < 0.5, "mlp_bias": r.random() < 0.5, "projectors_bias": r.random() < 0.5}
+    keys = mamba(r, config["hidden_size"])
+    keys["mamba_d_head"] = r.choice(["auto", r.randint(2, 9)])
+    keys["mamba_d_ssm"] = keys["mamba_n_heads"] * (keys["mamba_d_head"] if keys["mamba_d_head"] != "auto" else r.randint(2, 9))
+    factor = lambda: r.choice([1.0, 0.5, 1.3])
+    names = ("lm_head_multiplier", "embedding_multiplier", "key_multiplier", "attention_out_multiplier", "attention_in_multiplier",
+             "ssm_in_multiplier", "ssm_out_multiplier")
+    config["rope_parameters"] = rope(r, ("default", "linear"))
+    return config | keys | {name: factor() for name in names} | {
+        "mlp_multipliers": [factor(), factor()], "ssm_multipliers": [factor() for _ in range(5)], "hidden_act": "silu",
+        "mamba_rms_norm": r.random() < 0.5, "mamba_norm_before_gate": r.random() < 0.5, "pad_token_id": 0}
+
+
 def nemotron_h(r):
     n_head, n_kv, d_head = sizes(r)
     n_mixer = r.randint(1, 8)
@@ -608,7 +622,7 @@ FAMILIES = {f.__name__: f for f in (llama, gpt_neox, qwen2, qwen3, gpt_neo, mist
                                     falcon, mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss, ministral3, ernie4_5,
                                     hunyuan_v1_dense, arcee, apertus, nemotron, seed_oss, internlm3, xglm, phimoe,
                                     granitemoehybrid, granitemoeshared, lfm2, qwen3_5_text, qwen3_next,
-                                    bamba, gemma4_text, lfm3, nemotron_h)}
+                                    bamba, gemma4_text, lfm3, nemotron_h, falcon_h1)}
 
 
 # --- models ---------------------------------------------------------------------------------------

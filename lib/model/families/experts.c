@@ -247,7 +247,8 @@ const struct attn_family attn_family_granitemoe = {
         WEIGHT("layers.#.shared_mlp.output_linear.weight", "DF", ATTN_PART_MLP, mlp_out)
 
 static const struct attn_weight_rule granite_rules[] = {
-    MAMBA("layers.#.mamba."), RULES(QKV, QK_NORM, SHARED_MLP, NORMS_OF_LLAMA)};
+    MAMBA("layers.#.mamba."), MAMBA_OUT("layers.#.mamba."),
+    RULES(QKV, QK_NORM, SHARED_MLP, NORMS_OF_LLAMA)};
 
 static enum attn_status read_shared(ATTN_CONFIG_ARGS)
 {

@@ -1,6 +1,6 @@
 /*
- * mamba.c - Bamba (configuration_bamba.py, modeling_bamba.py), and the config of layers of Mamba2
- * (forward/mixer.c), which Granite 4.0 also has.
+ * mamba.c - Bamba (configuration_bamba.py, modeling_bamba.py), Falcon-H1, and the config of layers
+ * of Mamba2 (forward/mixer.c), which Granite 4.0 also has.
  *
  * Traps: without a list of layers, all are Mamba2. Half of a head is rotated unless the rope object
  * has another share; a share beside the object is not read.
@@ -40,9 +40,12 @@ static enum attn_status read_limits(const struct attn_json *json, struct attn_co
                             "is not a list of two numbers, the smaller one first");
 }
 
-/* Reads the sizes of the layers. Their heads have all D * mamba_expand values. */
+/* Reads the sizes of the layers. Their heads have all D_OWN values, or, if it is 0, D *
+ * mamba_expand.
+ */
 static enum attn_status read_sizes(const struct attn_json *json, const struct attn_config *config,
-                                   struct attn_mixer_dims *mixer, struct attn_error *err)
+                                   size_t d_own, struct attn_mixer_dims *mixer,
+                                   struct attn_error *err)
 {
     const struct attn_node *given = attn_node_find(attn_json_root(json), "mamba_d_head");
     const char *word = given ? attn_node_string(given) : NULL;
@@ -61,16 +64,16 @@ static enum attn_status read_sizes(const struct attn_json *json, const struct at
                                     sizes[i].size, err));
     ATTN_TRY(attn_config_check_divides(json, "mamba_n_groups", mixer->n_key_head, "mamba_n_heads",
                                        mixer->n_head, err));
-    d_all = expand * config->d_model;
+    d_all = d_own > 0 ? d_own : expand * config->d_model;
     mixer->d_value = d_all / mixer->n_head;
     if (!word || strcmp(word, "auto") != 0)
         ATTN_TRY(attn_config_get_width(json, "mamba_d_head", &mixer->d_value, err));
     if (mixer->d_value > 0 && mixer->n_head * mixer->d_value == d_all && d_all <= ATTN_MAX_WIDTH)
         return ATTN_OK;
     return attn_error_set(err, ATTN_FORMAT,
-                          "'mamba_n_heads' %zu of 'mamba_d_head' %zu in '%s' do not make %zu, "
-                          "'mamba_expand' times the width",
-                          mixer->n_head, mixer->d_value, attn_config_quote(json).text, d_all);
+                          "'mamba_n_heads' %zu of 'mamba_d_head' %zu in '%s' do not make %zu, %s",
+                          mixer->n_head, mixer->d_value, attn_config_quote(json).text, d_all,
+                          d_own > 0 ? "which is 'mamba_d_ssm'" : "'mamba_expand' times the width");
 }
 
 enum attn_status attn_family_read_mamba(const struct attn_json *json, struct attn_config *config,
@@ -81,7 +84,7 @@ enum attn_status attn_family_read_mamba(const struct attn_json *json, struct att
         .kind = ATTN_MIXER_MAMBA2, .n_head = 128, .n_key_head = 1, .d_key = 256, .n_tap = 4};
     bool is_mamba[ATTN_MAX_LAYER] = {false};
 
-    ATTN_TRY(read_sizes(json, config, &mixer, err));
+    ATTN_TRY(read_sizes(json, config, 0, &mixer, err));
     ATTN_TRY(read_limits(json, config, err));
     config->gates_first = true;
     ATTN_TRY(attn_config_read_numbers(json, "attn_layer_indices", config->n_layer, is_mamba, err));
@@ -98,18 +101,21 @@ enum attn_status attn_family_read_mamba(const struct attn_json *json, struct att
 #define FEED(name, out_in, out, part, bias, map)                                                   \
     LINEAR("layers.#.feed_forward." name, out_in, part, out, bias, map)
 
-static const struct attn_weight_rule bamba_rules[] = {
-    EMBEDDING_OF("embed_tokens.weight"),
-    QKV,
-    OUT_MAP("layers.#.self_attn.o_proj"),
-    MAMBA("layers.#.mamba."),
-    FEED("gate_proj", "FD", "F", ATTN_PART_MLP_GATE, ATTN_PART_MLP_GATE_BIAS, mlp_gate),
-    FEED("up_proj", "FD", "F", ATTN_PART_MLP, ATTN_PART_MLP_BIAS, mlp_in),
-    FEED("down_proj", "DF", "D", ATTN_PART_MLP, ATTN_PART_MLP_BIAS, mlp_out),
-    NORM("input_layernorm", ATTN_PART_NORM, ln1),
-    NORM("pre_ff_layernorm", ATTN_PART_MLP_NORM, ln2),
-    VECTOR("final_layernorm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
-    END};
+#define FEEDS                                                                                      \
+    FEED("gate_proj", "FD", "F", ATTN_PART_MLP_GATE, ATTN_PART_MLP_GATE_BIAS, mlp_gate),           \
+        FEED("up_proj", "FD", "F", ATTN_PART_MLP, ATTN_PART_MLP_BIAS, mlp_in),                     \
+        FEED("down_proj", "DF", "D", ATTN_PART_MLP, ATTN_PART_MLP_BIAS, mlp_out),                  \
+        NORM("input_layernorm", ATTN_PART_NORM, ln1),                                              \
+        NORM("pre_ff_layernorm", ATTN_PART_MLP_NORM, ln2),                                         \
+        VECTOR("final_layernorm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w))
+
+static const struct attn_weight_rule bamba_rules[] = {EMBEDDING_OF("embed_tokens.weight"),
+                                                      QKV,
+                                                      OUT_MAP("layers.#.self_attn.o_proj"),
+                                                      MAMBA("layers.#.mamba."),
+                                                      MAMBA_OUT("layers.#.mamba."),
+                                                      FEEDS,
+                                                      END};
 
 static enum attn_status read_bamba(ATTN_CONFIG_ARGS)
 {
@@ -124,3 +130,88 @@ const struct attn_family attn_family_bamba = {
              ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_MLP_BIAS("mlp_bias"), MAMBA_SWITCHES),
              .defaults = {BLOCK_OF_LLAMA, .has_mixer_conv_bias = true,
                           SIZES(128000, 4096, 14336, 32, 32, 8, 0, 262144, 1e-5F)}}};
+
+/*
+ * Falcon-H1 (configuration_falcon_h1.py, modeling_falcon_h1.py): attention and Mamba2 side by side,
+ * and a factor in each place:
+ *
+ *     mid = pre + a_out attention(a_in n) + m_out mamba(m_in n),  k is multiplied before it is
+ * turned
+ *
+ * Traps: the width of Mamba2 is mamba_d_ssm, and has no norm unless mamba_rms_norm is true; then
+ * the norm is before the gate.
+ */
+#define MAMBA_OF_FALCON "layers.#.mamba."
+static const struct attn_weight_rule falcon_h1_rules[] = {
+    EMBEDDING_OF("embed_tokens.weight"),
+    QKV,
+    OUT_MAP("layers.#.self_attn.o_proj"),
+    MAMBA(MAMBA_OF_FALCON),
+    LINEAR(MAMBA_OF_FALCON "out_proj", "Dl", ATTN_PART_MIXER_OUT, "D", ATTN_PART_MIXER_OUT_BIAS,
+           mixer_out),
+    FEEDS,
+    END};
+
+/* Reads the list KEY of N factors, if the config has it. */
+static enum attn_status read_factors(const struct attn_json *json, const char *key, size_t n,
+                                     float *factors, struct attn_error *err)
+{
+    const struct attn_node *list = attn_config_find_given(attn_json_root(json), key);
+    size_t i = 0;
+    double factor;
+
+    if (!list)
+        return ATTN_OK;
+    for (const struct attn_node *node = attn_node_is_array(list) ? attn_node_first(list) : NULL;
+         node && i <= n; node = attn_node_next(node), i++)
+        if (i == n || !attn_node_double(node, &factor))
+            i = n;
+        else
+            factors[i] = (float)factor;
+    return i == n
+               ? ATTN_OK
+               : attn_json_refuse(json, err, ATTN_FORMAT, key, "is not a list of %zu numbers", n);
+}
+
+static enum attn_status read_falcon_h1(ATTN_CONFIG_ARGS)
+{
+    const struct attn_node *root = attn_json_root(json);
+    struct attn_mixer_dims mixer = {
+        .kind = ATTN_MIXER_MAMBA2, .n_head = 128, .n_key_head = 1, .d_key = 256, .n_tap = 4};
+    size_t d_own = attn_node_find(root, "mamba_d_ssm") ? 0 : 1024;
+    bool has_norm = false, is_first = true;
+    float of_mlp[2] = {1, 1};
+
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    ATTN_TRY(attn_config_get_width(json, "mamba_d_ssm", &d_own, err));
+    ATTN_TRY(read_sizes(json, config, d_own, &mixer, err));
+    ATTN_TRY(read_limits(json, config, err));
+    ATTN_TRY(attn_json_get_bool(json, root, "mamba_rms_norm", &has_norm, err));
+    ATTN_TRY(attn_json_get_bool(json, root, "mamba_norm_before_gate", &is_first, err));
+    config->lacks_mixer_norm = !has_norm;
+    config->gates_first = !is_first;
+    for (size_t i = 0; i < 5; i++)
+        config->factors.mixer_parts[i] = 1;
+    ATTN_TRY(read_factors(json, "mlp_multipliers", 2, of_mlp, err));
+    ATTN_TRY(read_factors(json, "ssm_multipliers", 5, config->factors.mixer_parts, err));
+    config->factors.mlp_pre = (double)of_mlp[0];
+    config->factors.mlp_out = (double)of_mlp[1];
+    return attn_config_set_mixers(config, layers, &mixer, NULL, err);
+}
+
+#define FALCON_FACTOR(key, field) ATTN_FACTOR(key, factors.field)
+
+const struct attn_family attn_family_falcon_h1 = {
+    FAMILY("falcon_h1", "FalconH1For", "model.", falcon_h1_rules), .read_config = read_falcon_h1,
+    .form = {KEYS,
+             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_MLP_BIAS("mlp_bias"), MAMBA_SWITCHES,
+                           ATTN_FLAG("projectors_bias", has_mixer_out_bias),
+                           ATTN_FACTOR("embedding_multiplier", embed_scale),
+                           ATTN_FACTOR("lm_head_multiplier", logits_scale),
+                           FALCON_FACTOR("attention_in_multiplier", attn_in),
+                           FALCON_FACTOR("attention_out_multiplier", attn_out),
+                           FALCON_FACTOR("key_multiplier", key),
+                           FALCON_FACTOR("ssm_in_multiplier", mixer_in),
+                           FALCON_FACTOR("ssm_out_multiplier", mixer_out)),
+             .defaults = {BLOCK_OF_LLAMA, .has_mixer_conv_bias = true,
+                          SIZES(128000, 4096, 14336, 32, 32, 8, 0, 8192, 1e-5F)}}};

@@ -45,8 +45,9 @@ enum attn_status attn_family_read_delta(const struct attn_json *json, struct att
         VECTOR(before "A_log", "g", ATTN_PART_MIXER, BLOCK(mixer.decay)),                          \
         VECTOR(before "dt_bias", "g", ATTN_PART_MIXER, BLOCK(mixer.dt_bias)),                      \
         VECTOR(before "D", "g", ATTN_PART_MIXER, BLOCK(mixer.skip)),                               \
-        VECTOR(before "norm.weight", "l", ATTN_PART_MIXER, BLOCK(mixer.norm)),                     \
-        LINEAR(before "out_proj", "Dl", ATTN_PART_MIXER_OUT, "D", ATTN_PART_MIXER_BIAS, out)
+        VECTOR(before "norm.weight", "l", ATTN_PART_MIXER_NORM, BLOCK(mixer.norm))
+#define MAMBA_OUT(before)                                                                          \
+    LINEAR(before "out_proj", "Dl", ATTN_PART_MIXER_OUT, "D", ATTN_PART_MIXER_BIAS, out)
 
 #define MAMBA_SWITCHES                                                                             \
     ATTN_FLAG("mamba_conv_bias", has_mixer_conv_bias), ATTN_FLAG("mamba_proj_bias", has_mixer_bias)

@@ -38,7 +38,7 @@ static const struct attn_weight_rule rules[] = {
     PART_VECTOR("A_log", "g", ATTN_PART_MIXER, decay),
     PART_VECTOR("dt_bias", "g", ATTN_PART_MIXER, dt_bias),
     PART_VECTOR("D", "g", ATTN_PART_MIXER, skip),
-    PART_VECTOR("norm.weight", "l", ATTN_PART_MIXER, norm),
+    PART_VECTOR("norm.weight", "l", ATTN_PART_MIXER_NORM, norm),
     PART_MAP("out_proj", "Dl", ATTN_PART_MIXER_OUT, out),
     PART_BIAS("out_proj", "D", ATTN_PART_MIXER_BIAS, out),
     PART_MAP("up_proj", "FD", ATTN_PART_MLP, mlp_in),
