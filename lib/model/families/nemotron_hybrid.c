@@ -145,7 +145,7 @@ static enum attn_status read_nemotron_h(ATTN_CONFIG_ARGS)
                                     .d_key = 128,
                                     .d_value = 64,
                                     .n_tap = 4};
-    int kinds[ATTN_MAX_LAYER];
+    int kinds[ATTN_MAX_LAYER] = {0};
     bool is_mamba[ATTN_MAX_LAYER] = {false}, is_mlp[ATTN_MAX_LAYER] = {false};
 
     ATTN_TRY(read_kinds(json, kinds, &config->n_layer, err));
