@@ -159,8 +159,10 @@ static void compare(const struct subject *s, const struct attn_node *prompt)
     }
     ck_assert_uint_eq(i, s->sequence.n);
     ck_assert_int_eq(integer(attn_node_find(prompt, "prompt_length")), (int64_t)seen->n_prompt);
-    ck_assert_int_eq(integer(attn_node_find(prompt, "tile_rows")), (int64_t)seen->images->tile_rows);
-    ck_assert_int_eq(integer(attn_node_find(prompt, "tile_cols")), (int64_t)seen->images->tile_cols);
+    ck_assert_int_eq(integer(attn_node_find(prompt, "tile_rows")),
+                     (int64_t)seen->images->tile_rows);
+    ck_assert_int_eq(integer(attn_node_find(prompt, "tile_cols")),
+                     (int64_t)seen->images->tile_cols);
     ck_assert_int_eq(integer(grid), (int64_t)seen->images->rows);
     ck_assert_int_eq(integer(attn_node_next(grid)), (int64_t)seen->images->columns);
     for (i = 0; i < 3; i++) {
