@@ -284,10 +284,10 @@ class View {
     svg.append(near);
   }
 
-  // Fades all parts except for that of ROW.
+  // Fades all parts except for those of ROW.
   light(row) {
-    const found = this.parts.find(part => Number(part.dataset.i) === row);
-    for (const part of this.parts) part.style.opacity = found && part !== found ? 0.2 : '';
+    const isOf = part => Number(part.dataset.i) === row, isFound = this.parts.some(isOf);
+    for (const part of this.parts) part.style.opacity = isFound && !isOf(part) ? 0.2 : '';
   }
 
   draw() {

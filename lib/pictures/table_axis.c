@@ -101,6 +101,8 @@ enum attn_figure attn_view_figure(const struct attn_table_view *view,
         return ATTN_FIGURE_BARS;
     if (role == ATTN_ROLE_PICTURE_COLUMN)
         return ATTN_FIGURE_PATCHES;
+    if (role == ATTN_ROLE_READER)
+        return ATTN_FIGURE_CIRCUIT;
     return role == ATTN_ROLE_KEY && has_queries ? ATTN_FIGURE_CAUSES : ATTN_FIGURE_DEFAULT;
 }
 

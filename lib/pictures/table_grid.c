@@ -579,6 +579,32 @@ static enum attn_status read_causes(const struct attn_table *table,
     return ATTN_OK;
 }
 
+/* Checks the edges of a circuit, which its figure reads from the table. */
+static enum attn_status read_circuit(const struct attn_table *table,
+                                     const struct attn_table_picture *picture,
+                                     struct attn_table_cells *cells, struct attn_error *err)
+{
+    enum { MOST_EDGES = 500 };
+    const size_t n_row = attn_table_n_row(table);
+
+    if (attn_table_find_role(table, ATTN_ROLE_WRITER) == SIZE_MAX)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure circuit`' draws edges of the question "
+                              "circuit");
+    if (picture->n_label > 0)
+        return attn_table_refuse_groups("a circuit", err);
+    if (n_row == 0 || n_row > MOST_EDGES) {
+        attn_error_set(err, ATTN_INVALID, "'`figure circuit`' shows 1 to %d edges, not %zu",
+                       MOST_EDGES, n_row);
+        return attn_error_hint(err, "`size` chooses them");
+    }
+    cells->rows.axis = cells->columns.axis = (struct attn_grid_axis){.n = 1, .title = ""};
+    for (size_t i = 0; i < n_row; i++) /* sets the number of digits */
+        cells->matrix.most =
+            fmaxf(cells->matrix.most, fabsf(attn_table_number(table, i, cells->of.values)));
+    return ATTN_OK;
+}
+
 /* Returns how many keys a picture shows: in print as many as have room. */
 static size_t most_keys(const struct attn_picture_options *options)
 {
@@ -844,6 +870,8 @@ static enum attn_status read_kind(const struct attn_table *table,
         return read_series(table, picture, kind == ATTN_FIGURE_CURVE, cells, err);
     if (kind == ATTN_FIGURE_CAUSES)
         return read_causes(table, picture, cells, err);
+    if (kind == ATTN_FIGURE_CIRCUIT)
+        return read_circuit(table, picture, cells, err);
     if (kind == ATTN_FIGURE_LIFE)
         return read_life(table, picture, cells, err);
     if (picture->n_label > 0 && (kind != ATTN_FIGURE_MATRIX || is_pairs))

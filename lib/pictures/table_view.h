@@ -84,6 +84,7 @@ struct attn_table_picture {
     /* for ATTN_FIGURE_LIFE: the parts of attn_life, whose tokens are in `lens`; or NULL */
     const struct attn_table *life;
     const struct attn_head_cards *cards; /* for the atlas of a page */
+    size_t n_sharing; /* for ATTN_FIGURE_CIRCUIT: heads that share a key head; 0: none do */
     /* Room for words that the fields above may point to (questions/questions.h). */
     char words[ATTN_VIEW_WORDS_SIZE], means[ATTN_VIEW_MEANS_SIZE];
 };

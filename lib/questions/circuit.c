@@ -21,8 +21,10 @@ enum { DEFAULT_POINTS = 5 };
 enum { SHOW_SCORES = 2, SHOW_CURVE = 4, SHOW_RANDOM = 8 };
 
 static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
-    [ATTN_CIRCUIT_FROM] = ATTN_COLUMN_WITH("from", TEXT, NAME, .shown = SHOW_SCORES),
-    [ATTN_CIRCUIT_TO] = ATTN_COLUMN_WITH("to", TEXT, NAME, .shown = SHOW_SCORES),
+    [ATTN_CIRCUIT_FROM] =
+        ATTN_COLUMN_WITH("from", TEXT, NAME, .role = ATTN_ROLE_WRITER, .shown = SHOW_SCORES),
+    [ATTN_CIRCUIT_TO] =
+        ATTN_COLUMN_WITH("to", TEXT, NAME, .role = ATTN_ROLE_READER, .shown = SHOW_SCORES),
     [ATTN_CIRCUIT_SCORE] = {.name = "score",
                             .type = ATTN_VALUE_REAL,
                             .notation = ATTN_NOTATION_FIXED,
@@ -393,6 +395,51 @@ static uint64_t shows(const void *state)
                                           : SHOW_CURVE | SHOW_RANDOM;
 }
 
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(WRITER, READER, ATTN_CIRCUIT_SCORE)},
+    {.rows = ATTN_TABLE_COLUMN(ATTN_CIRCUIT_EDGES),
+     .columns = ATTN_TABLE_COLUMN(ATTN_CIRCUIT_EDGES),
+     .values = ATTN_TABLE_COLUMN(ATTN_CIRCUIT_FAITHFULNESS),
+     .traits = ATTN_VIEW_SEQUENCE,
+     .quantity = "faithfulness"},
+};
+
+/* Says in the title how much the best of the random circuits keep. */
+static void ask_random(struct attn_drawn *drawn)
+{
+    const size_t column =
+        drawn->table ? attn_table_find(drawn->table, columns[ATTN_CIRCUIT_RANDOM].name) : SIZE_MAX;
+    double most = 0;
+
+    if (column == SIZE_MAX) {
+        attn_drawn_ask(drawn, "of circuits, without random ones");
+        return;
+    }
+    for (size_t i = 0; i < attn_table_n_row(drawn->table); i++)
+        most = fmax(most, attn_table_cell(drawn->table, i, column).real);
+    attn_drawn_ask(drawn, "of circuits; random ones keep at most %.2f", most);
+}
+
+/* Describes the picture. Over items there is no single pair of texts. */
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_circuit_args *args = given;
+    const struct attn_model *model = drawn->host ? attn_host_model(drawn->host) : NULL;
+    const struct attn_config *config = model ? attn_model_config(model) : NULL;
+
+    if (config && config->n_kv_head > 0)
+        drawn->picture->n_sharing = config->n_head / config->n_kv_head;
+    if (has_runs(args))
+        ask_random(drawn);
+    else
+        drawn->picture->view.quantity =
+            args->is_to_restore ? "estimated share of @ restored" : "estimated share of @ lost";
+    if (!has_runs(args))
+        attn_drawn_ask(drawn, "by edge");
+    if (!args->study)
+        attn_drawn_name_pair(drawn, "clean", "corrupted", &args->corrupted);
+}
+
 static void release(void *state)
 {
     struct attn_circuit_state *circuit = state;
@@ -417,6 +464,9 @@ static const struct attn_procedure procedure = {
     .choose = choose,
     .prepare = prepare,
     .shows = shows,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
+    .draw = draw,
     .ask = ask,
     .perform = perform,
     .release = release,

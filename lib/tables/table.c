@@ -70,11 +70,11 @@ static enum attn_status check_column(const char *table, const struct attn_column
                               "column '%s' of the table '%s' has %d digits, expected 0 to %d",
                               attn_quote_string(column->name).text, attn_quote_string(table).text,
                               column->digits, MAX_DIGITS);
-    if (column->role < ATTN_ROLE_VALUE || column->role > ATTN_ROLE_PICTURE_COLUMN)
+    if (column->role < ATTN_ROLE_VALUE || column->role > ATTN_ROLE_READER)
         return attn_error_set(err, ATTN_INVALID,
                               "column '%s' of the table '%s' has role %d, expected %d to %d",
                               attn_quote_string(column->name).text, attn_quote_string(table).text,
-                              (int)column->role, ATTN_ROLE_VALUE, ATTN_ROLE_PICTURE_COLUMN);
+                              (int)column->role, ATTN_ROLE_VALUE, ATTN_ROLE_READER);
     return ATTN_IS_KNOWN(column->later, "column", err) ? ATTN_OK : ATTN_INVALID;
 }
 

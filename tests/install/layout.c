@@ -741,6 +741,7 @@ static const struct {
     {"    lens", offsetof(struct attn_table_picture, lens)},
     {"    life", offsetof(struct attn_table_picture, life)},
     {"    cards", offsetof(struct attn_table_picture, cards)},
+    {"    n_sharing", offsetof(struct attn_table_picture, n_sharing)},
     {"    words", offsetof(struct attn_table_picture, words)},
     {"    means", offsetof(struct attn_table_picture, means)},
     {"attn_live_extra", sizeof(struct attn_live_extra)},

@@ -199,7 +199,7 @@ START_TEST(columns_that_make_no_table_are_refused)
     const struct attn_column unnamed = {.type = ATTN_VALUE_REAL};
     const struct attn_column untyped = {.name = "key"};
     const struct attn_column of_nothing = {
-        .name = "key", .type = ATTN_VALUE_TEXT, .role = (enum attn_column_role)25};
+        .name = "key", .type = ATTN_VALUE_TEXT, .role = (enum attn_column_role)27};
     const struct attn_column long_one = {.name = "key", .type = ATTN_VALUE_REAL, .digits = 18};
 
     expect_refusal(NULL, columns, N_COLUMN, "a table has no name");
@@ -210,7 +210,7 @@ START_TEST(columns_that_make_no_table_are_refused)
     expect_refusal("t", &long_one, 1,
                    "column 'key' of the table 't' has 18 digits, expected 0 to 17");
     expect_refusal("t", &of_nothing, 1,
-                   "column 'key' of the table 't' has role 25, expected 0 to 24");
+                   "column 'key' of the table 't' has role 27, expected 0 to 26");
 }
 END_TEST
 

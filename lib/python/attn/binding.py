@@ -128,6 +128,8 @@ ATTN_ROLE_ROW_TYPE = 21
 ATTN_ROLE_OTHER_PART = 22
 ATTN_ROLE_PICTURE_ROW = 23
 ATTN_ROLE_PICTURE_COLUMN = 24
+ATTN_ROLE_WRITER = 25
+ATTN_ROLE_READER = 26
 ATTN_TRAIT_COUNT = 1
 ATTN_TRAIT_DERIVED = 2
 ATTN_TRAIT_BOUNDED = 4
@@ -506,7 +508,8 @@ ATTN_FIGURE_CAUSES = 9
 ATTN_FIGURE_MAP = 10
 ATTN_FIGURE_LIFE = 11
 ATTN_FIGURE_PAIR = 14
-ATTN_N_FIGURE = 16
+ATTN_FIGURE_CIRCUIT = 16
+ATTN_N_FIGURE = 17
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
@@ -2067,6 +2070,7 @@ attn_table_picture._fields_ = [
     ("lens", c_void_p),
     ("life", c_void_p),
     ("cards", c_void_p),
+    ("n_sharing", c_size_t),
     ("words", c_char * 96),
     ("means", c_char * 256),
 ]
