@@ -21,6 +21,16 @@
       "the weight on the cells of picture " #i ", if several stand in the text. It does not say "  \
       "which ones")
 
+#define ATTN_MEASURES_OF_IMAGES(X)                                                                 \
+    ATTN_MEASURE_OF_IMAGE(X, 0, 34)                                                                \
+    ATTN_MEASURE_OF_IMAGE(X, 1, 35)                                                                \
+    ATTN_MEASURE_OF_IMAGE(X, 2, 36)                                                                \
+    ATTN_MEASURE_OF_IMAGE(X, 3, 37)                                                                \
+    ATTN_MEASURE_OF_IMAGE(X, 4, 38)                                                                \
+    ATTN_MEASURE_OF_IMAGE(X, 5, 39)                                                                \
+    ATTN_MEASURE_OF_IMAGE(X, 6, 40)                                                                \
+    ATTN_MEASURE_OF_IMAGE(X, 7, 41)
+
 /* X(ID, number, name, metric, index of its value, unit or NULL, words for titles or NULL, whether
  * it counts rows, help: its definition and its limits). A is the pattern of a head, i a query, j a
  * key. Values are means over the rows unless the help says otherwise. */
@@ -115,33 +125,24 @@
       "of a text with a picture: the weight on the cells of the picture, mean over the positions " \
       "that predict the answer, as the six below. It does not say that the answer uses them: "     \
       "`attn-cli ablate --by picture` measures that")                                              \
-    ATTN_MEASURE_OF_IMAGE(X, 0, 34)                                                                \
-    ATTN_MEASURE_OF_IMAGE(X, 1, 35) ATTN_MEASURE_OF_IMAGE(X, 2, 36) ATTN_MEASURE_OF_IMAGE(         \
-        X, 3, 37) ATTN_MEASURE_OF_IMAGE(X, 4, 38) ATTN_MEASURE_OF_IMAGE(X, 5, 39)                  \
-        ATTN_MEASURE_OF_IMAGE(X, 6, 40) ATTN_MEASURE_OF_IMAGE(X, 7, 41) X(                         \
-            SINKS, 28, "sinks", picture, 0, NULL, "weight on sinks in the picture", false,         \
-            "the weight on cells that `drop_sinks` leaves out of picture; only with it. It does "  \
-            "not "                                                                                 \
-            "say "                                                                                 \
-            "that they hold nothing")                                                              \
-            X(QUESTION, 29, "question", picture, 0, NULL, "weight on the question", false,         \
-              "the weight on the tokens of the question. It does not say which ones")              \
-                X(ANSWER, 30, "answer", picture, 0, NULL, "weight on the answer", false,           \
-                  "the weight on the tokens of the answer so far. It does not say which ones")     \
-                    X(OTHER, 31, "other", picture, 0, NULL, "weight on other tokens", false,       \
-                      "the weight on all other tokens: special ones, and the form of the "         \
-                      "conversation. Heads "                                                       \
-                      "look "                                                                      \
-                      "there when nothing else fits: it does not say that these tokens matter")    \
-                        X(SPATIAL_ENTROPY, 32, "spatial_entropy", picture, 0, "nats",              \
-                          "entropy over blobs", false,                                             \
-                          "how scattered the weight on the whole picture is: the entropy of the "  \
-                          "shares of its blobs, "                                                  \
-                          "neighbouring cells above twice the mean; 0 for one blob, empty "        \
-                          "without any. It does not "                                              \
-                          "say where they are")                                                    \
-                            X(BLOBS, 33, "blobs", picture, 0, NULL, "number of blobs", false,      \
-                              "the number of these blobs. It does not say how large they are")
+    ATTN_MEASURES_OF_IMAGES(X)                                                                     \
+    X(SINKS, 28, "sinks", picture, 0, NULL, "weight on sinks in the picture", false,               \
+      "the weight on cells that `drop_sinks` leaves out of picture; only with it. It does not "    \
+      "say that they hold nothing")                                                                \
+    X(QUESTION, 29, "question", picture, 0, NULL, "weight on the question", false,                 \
+      "the weight on the tokens of the question. It does not say which ones")                      \
+    X(ANSWER, 30, "answer", picture, 0, NULL, "weight on the answer", false,                       \
+      "the weight on the tokens of the answer so far. It does not say which ones")                 \
+    X(OTHER, 31, "other", picture, 0, NULL, "weight on other tokens", false,                       \
+      "the weight on all other tokens: special ones, and the form of the conversation. Heads "     \
+      "look "                                                                                      \
+      "there when nothing else fits: it does not say that these tokens matter")                    \
+    X(SPATIAL_ENTROPY, 32, "spatial_entropy", picture, 0, "nats", "entropy over blobs", false,     \
+      "how scattered the weight on the whole picture is: the entropy of the shares of its blobs, " \
+      "neighbouring cells above twice the mean; 0 for one blob, empty without any. It does not "   \
+      "say where they are")                                                                        \
+    X(BLOBS, 33, "blobs", picture, 0, NULL, "number of blobs", false,                              \
+      "the number of these blobs. It does not say how large they are")
 
 enum attn_measure {
 #define ATTN_MEASURE_ENUM(id, number, ...) ATTN_MEASURE_##id = (number),
