@@ -60,9 +60,9 @@ const struct command command_models = {
         "clip, clip_text_model, clip_vision_model, siglip, siglip_text_model,\n"
         "siglip_vision_model; attn; qwen2_vl_text, qwen2_5_vl_text, qwen3_vl_text,\n"
         "qwen3_vl_moe_text; with pictures beside texts smolvlm, idefics3, gemma3,\n"
-        "paligemma, qwen2_vl, qwen2_5_vl, qwen3_vl, llava, internvl, mistral3. Of others\n"
-        "that read pictures or sound, the part that reads texts: shieldgemma2, idefics2,\n"
-        "vipllava, llava_next, llava_next_video, llava_onevision, video_llava, ovis2,\n"
+        "paligemma, qwen2_vl, qwen2_5_vl, qwen3_vl, llava, llava_next, llava_onevision,\n"
+        "internvl, mistral3. Of others that read pictures or sound, the part that reads\n"
+        "texts: shieldgemma2, idefics2, vipllava, llava_next_video, video_llava, ovis2,\n"
         "qwen3_vl_moe, gemma4, qwen3_5, aya_vision, cohere2_vision, voxtral,\n"
         "qwen2_audio, granite_speech.\n",
     .examples = "  attn-cli models\n"

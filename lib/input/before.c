@@ -23,7 +23,7 @@ static enum attn_status embed_text(const struct attn_model *model,
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
 
     for (size_t i = 0; i < sequence->n; i++) {
-        if (sequence->seen.region[i] == ATTN_REGION_PICTURE)
+        if (i == attn_picture_prompt_next_row(sequence, i))
             continue;
         ATTN_TRY(attn_model_check_ids(model, &sequence->ids[i], 1, i, err));
         attn_model_row(model, kernels, sequence->ids[i],
@@ -375,7 +375,7 @@ struct attn_features {
     uint8_t key[ATTN_SHA256_SIZE]; /* of the sizes and the values of the pixels */
     size_t n_user;                 /* the store, and the threads in attn_before_run */
     bool is_over, has_failed;      /* the features were computed, or could not be */
-    float *rows;                   /* [1 + n_deep, cells of all pictures, d_embed] owns */
+    float *rows; /* [1 + n_deep, cells of all pictures, d_embed] owns; tiles are not joined */
 };
 
 enum attn_status attn_feature_store_create(struct attn_feature_store *store, struct attn_error *err)
@@ -462,6 +462,29 @@ static enum attn_status compute(struct attn_before_pass *pass, struct attn_featu
     return status;
 }
 
+/* Returns the rows of the decoder that FEATURES make: these, or JOINED, with room for all rows. */
+static const float *join_tiles(const struct attn_before *before, const float *features,
+                               float *joined)
+{
+    const struct attn_picture_prompt *seen = &before->reader->seen;
+    const struct attn_vector *end = &before->model->weights.line_end;
+    const size_t d = before->decoder->config.d_embed;
+    float *rows = joined;
+
+    if (!before->model->config.vision.joins_tiles)
+        return features;
+    for (size_t i = 0; i < seen->n_image; i++) {
+        const struct attn_prompt_image *image = &seen->images[i];
+        float *last = rows + (image->n_row - 1) * d; /* the end of a line, which stays the same */
+
+        attn_kernels_find(ATTN_ISA_BEST)->convert(end->data, end->dtype, d, last);
+        attn_tile_grid_make(&image->joined, features, last, d, rows);
+        features += image->n_picture * image->rows * image->columns * d;
+        rows += image->n_row * d;
+    }
+    return joined;
+}
+
 /* Writes the features of all pictures of PASS to their cells in ROWS. */
 static enum attn_status see_into(struct attn_before_pass *pass, float *rows, struct attn_error *err)
 {
@@ -469,6 +492,7 @@ static enum attn_status see_into(struct attn_before_pass *pass, float *rows, str
     const struct attn_sequence *text = before->reader;
     const size_t d = before->decoder->config.d_embed;
     struct attn_features *features;
+    float *joined;
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(features, 1, err));
@@ -478,10 +502,17 @@ static enum attn_status see_into(struct attn_before_pass *pass, float *rows, str
         features = find_features(before->store, features);
     }
     status = features->is_over ? watch(pass, err) : compute(pass, features, err);
-    for (size_t k = 0, i = 0; k <= before->model->config.vision.n_deep; k++, rows += text->n * d)
-        for (size_t at = attn_picture_prompt_next(text, 0); at < text->n && status == ATTN_OK;
-             at = attn_picture_prompt_next(text, at + 1))
-            memcpy(rows + at * d, features->rows + i++ * d, d * sizeof *rows);
+    joined = attn_alloc(before->model->config.vision.joins_tiles ? text->seen.n_row : 1,
+                        d * sizeof *joined, err);
+    status = status == ATTN_OK && !joined ? ATTN_NO_MEMORY : status;
+    for (size_t k = 0, i = 0; k <= before->model->config.vision.n_deep; k++, rows += text->n * d) {
+        const float *made = status == ATTN_OK ? join_tiles(before, features->rows, joined) : NULL;
+
+        for (size_t at = attn_picture_prompt_next_row(text, 0); at < text->n && made;
+             at = attn_picture_prompt_next_row(text, at + 1))
+            memcpy(rows + at * d, made + i++ * d, d * sizeof *rows);
+    }
+    attn_free(joined);
     attn_monitor_enter(before->store->monitor);
     drop(features);
     attn_monitor_leave(before->store->monitor);

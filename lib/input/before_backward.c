@@ -32,8 +32,8 @@ void attn_before_gather(const struct attn_before *before, const float *rows, flo
     const struct attn_sequence *text = before->reader;
     const size_t d = before->decoder->config.d_embed;
 
-    for (size_t at = attn_picture_prompt_next(text, 0); at < text->n;
-         at = attn_picture_prompt_next(text, at + 1), cells += d)
+    for (size_t at = attn_picture_prompt_next_row(text, 0); at < text->n;
+         at = attn_picture_prompt_next_row(text, at + 1), cells += d)
         memcpy(cells, rows + at * d, d * sizeof *cells);
 }
 
@@ -205,8 +205,10 @@ static enum attn_status go_back_through(const struct attn_before_pass *pass, siz
     return status;
 }
 
-enum attn_status attn_before_back(const struct attn_before_pass *pass, const float *d_cells,
-                                  float *d_pixels, struct attn_error *err)
+/* Goes back through all pictures. */
+static enum attn_status go_back_through_all(const struct attn_before_pass *pass,
+                                            const float *d_cells, float *d_pixels,
+                                            struct attn_error *err)
 {
     const struct attn_before *before = pass->before;
 
@@ -219,4 +221,33 @@ enum attn_status attn_before_back(const struct attn_before_pass *pass, const flo
             d_pixels += pixels->n_channel * pixels->height * pixels->width;
     }
     return ATTN_OK;
+}
+
+enum attn_status attn_before_back(const struct attn_before_pass *pass, const float *d_cells,
+                                  float *d_pixels, struct attn_error *err)
+{
+    const struct attn_before *before = pass->before;
+    const struct attn_picture_prompt *seen = &before->reader->seen;
+    const size_t d = before->decoder->config.d_embed;
+    enum attn_status status;
+    size_t n = 0;
+    float *apart, *cells;
+
+    if (!before->model->config.vision.joins_tiles)
+        return go_back_through_all(pass, d_cells, d_pixels, err);
+    for (size_t i = 0; i < before->n; i++)
+        n += attn_before_n_cell(before, i);
+    cells = apart = attn_alloc(n, d * sizeof *apart, err);
+    if (!apart)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < seen->n_image; i++) {
+        const struct attn_prompt_image *image = &seen->images[i];
+
+        attn_tile_grid_back(&image->joined, d_cells, d, cells);
+        d_cells += image->n_row * d;
+        cells += image->n_picture * image->rows * image->columns * d;
+    }
+    status = go_back_through_all(pass, apart, d_pixels, err);
+    attn_free(apart);
+    return status;
 }

@@ -6,8 +6,8 @@
 
 #include "input/before.h"
 
-/* Copies the rows of the cells of the text that reads BEFORE from ROWS [T, d_embed] to CELLS [cells
- * of all pictures, d_embed]. */
+/* Copies the rows of the images in the text that reads BEFORE, line ends too, from ROWS [T,
+ * d_embed] to CELLS [seen.n_row, d_embed]. */
 void attn_before_gather(const struct attn_before *before, const float *rows, float *cells);
 
 /* Keeps the gradient in EVENT in DEEP [n_deep, T, d_embed], if it is that of the output of a layer
@@ -15,8 +15,8 @@ void attn_before_gather(const struct attn_before *before, const float *rows, flo
 void attn_before_keep_deep(const struct attn_before *before, const struct attn_trace_event *event,
                            float *deep);
 
-/* Encodes each picture of PASS, with its edits, and goes back from D_CELLS [1 + n_deep, cells of
- * all pictures, d_embed], the gradient of the rows that were made, those of DeepStack last. The
+/* Encodes each picture of PASS, with its edits, and goes back from D_CELLS [1 + n_deep,
+ * seen.n_row, d_embed], the gradient of the rows that were made, those of DeepStack last. The
  * trace of PASS, if it has one, gets the gradients of the tower that it selects, of the shown
  * pictures. D_PIXELS receives the gradient of the pixels of each picture, one after another; or
  * NULL. */

@@ -59,9 +59,9 @@ static void append(struct reading *reading, const char *string)
 static void append_cells(struct reading *reading, const struct attn_prompt_image *image)
 {
     /* tiles without names stand before the whole image */
-    const size_t n_picture = reading->family->text.tile ? 1 : image->n_picture;
+    const size_t n = reading->family->text.tile ? image->rows * image->columns : image->n_row;
 
-    for (size_t i = 0; i < n_picture * image->rows * image->columns; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (i > 0 && i % image->columns == 0)
             append(reading, reading->family->text.row_end);
         attn_buffer_append_string(&reading->text, reading->family->text.cell);
@@ -417,7 +417,13 @@ static enum attn_region find_region(const struct reading *reading, size_t i)
                : ATTN_REGION_OTHER;
 }
 
-/* Sets the regions and the images of cells, and checks that there is a token for each cell. */
+/* Returns true if row number I of IMAGE is the end of a line. */
+static bool is_line_end(const struct attn_prompt_image *image, size_t i)
+{
+    return image->joined.side > 0 && attn_tile_grid_is_end(&image->joined, i);
+}
+
+/* Sets the regions and the images of cells, and checks that there is a token for each row. */
 static enum attn_status set_regions(const struct reading *reading, struct attn_error *err)
 {
     struct attn_sequence *sequence = reading->sequence;
@@ -428,20 +434,25 @@ static enum attn_status set_regions(const struct reading *reading, struct attn_e
     ATTN_TRY(ATTN_ALLOC(seen->region, sequence->n, err));
     ATTN_TRY(ATTN_ALLOC(seen->image_of, sequence->n, err));
     for (size_t i = 0; i < sequence->n; i++) {
-        const bool is_cell = i < seen->n_prompt && sequence->ids[i] == image_id;
+        const bool is_row = i < seen->n_prompt && sequence->ids[i] == image_id;
+        bool is_cell;
 
-        while (image + 1 < seen->n_image && n >= seen->images[image + 1].first_cell)
+        while (image + 1 < seen->n_image && n >= seen->images[image + 1].first_row)
             image++;
-        n += is_cell;
-        seen->region[i] = (unsigned char)(is_cell ? ATTN_REGION_PICTURE : find_region(reading, i));
+        is_cell = is_row && !is_line_end(&seen->images[image], n - seen->images[image].first_row);
+        n += is_row;
+        seen->region[i] = (unsigned char)(is_cell  ? ATTN_REGION_PICTURE
+                                          : is_row ? ATTN_REGION_OTHER
+                                                   : find_region(reading, i));
         seen->image_of[i] = is_cell ? (int32_t)image : -1;
     }
-    if (n == seen->n_cell)
+    if (n == seen->n_row)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
-                          "the %s %zu time%s the token %d of a cell, and the picture%s %zu cells",
+                          "the %s %zu time%s the token %d of a cell, and the picture%s %zu %s",
                           sequence->encoding.n > 0 ? "text has" : "ids have", n, n == 1 ? "" : "s",
-                          (int)image_id, seen->n_image == 1 ? " has" : "s have", seen->n_cell);
+                          (int)image_id, seen->n_image == 1 ? " has" : "s have", seen->n_row,
+                          seen->n_row > seen->n_cell ? "cells and line ends" : "cells");
 }
 
 /* Numbers the positions. With grid positions a picture has one time, and advances the number by its
@@ -487,7 +498,7 @@ static enum attn_status set_blocks(const struct reading *reading, struct attn_er
     for (size_t k = 0; k < seen->n_image; k++) {
         const struct attn_prompt_image *image = &seen->images[k];
         const size_t first = attn_picture_prompt_cell(reading->sequence, image->first_cell);
-        const size_t end = first + attn_prompt_image_n_cell(image);
+        const size_t end = first + image->n_cell;
 
         seen->open[k] = (struct attn_mask_block){first, end, false};
         for (size_t i = first; i < end; i++)
@@ -499,6 +510,28 @@ static enum attn_status set_blocks(const struct reading *reading, struct attn_er
     }
     seen->later_open = (struct attn_mask_blocks){seen->open + 1, seen->n_image - 1};
     return ATTN_OK;
+}
+
+/* Returns the place of cell number I of IMAGE: row, column, and whether they are of the grid of all
+ * tiles. */
+static bool find_place(const struct attn_prompt_image *image, size_t i, size_t *row, size_t *column)
+{
+    const size_t size = image->rows * image->columns, picture = i / size;
+    const bool is_joined = image->joined.side > 0;
+    const bool is_tile = is_joined ? i >= size : picture + 1 < image->n_picture;
+
+    if (is_joined && is_tile) {
+        *row = (i - size) / image->grid_cols;
+        *column = (i - size) % image->grid_cols;
+        return true;
+    }
+    *row = i % size / image->columns;
+    *column = i % image->columns;
+    if (is_tile) {
+        *row += picture / image->tile_cols * image->rows;
+        *column += picture % image->tile_cols * image->columns;
+    }
+    return is_tile;
 }
 
 /* Names the cells: `row,column` in the whole image, `trow,column` in the grid of all tiles; and, if
@@ -522,13 +555,9 @@ static enum attn_status name_cells(struct attn_sequence *sequence, struct attn_e
         if (seen->region[i] != ATTN_REGION_PICTURE)
             continue;
         const struct attn_prompt_image *image = &seen->images[seen->image_of[i]];
-        const size_t of_image = cell++ - image->first_cell, size = image->rows * image->columns;
-        const size_t picture = of_image / size;
-        const bool is_tile = picture + 1 < image->n_picture;
-        size_t row = of_image % size / image->columns, column = of_image % image->columns;
+        size_t row, column;
+        const bool is_tile = find_place(image, cell++ - image->first_cell, &row, &column);
 
-        row += is_tile ? picture / image->tile_cols * image->rows : 0;
-        column += is_tile ? picture % image->tile_cols * image->columns : 0;
         n = seen->n_image > 1
                 ? snprintf(tokens->made[i], room, "%d:%s%zu,%zu", (int)seen->image_of[i],
                            is_tile ? "t" : "", row, column)
@@ -561,6 +590,19 @@ static enum attn_status copy_values(const struct attn_pixel_maker *maker,
     return ATTN_OK;
 }
 
+/* Sets the sizes of IMAGE, whose tiles are joined. */
+static void join_tiles(const struct attn_vision_config *vision, struct attn_prompt_image *image)
+{
+    const struct attn_pixels *pixels = image->pixels;
+
+    image->joined = attn_tile_grid_find(vision, image->rows, image->tile_rows, image->tile_cols,
+                                        pixels->given_height, pixels->given_width);
+    image->grid_rows = image->joined.rows;
+    image->grid_cols = image->joined.columns;
+    image->n_cell = image->rows * image->columns + image->grid_rows * image->grid_cols;
+    image->n_row = attn_tile_grid_n_row(&image->joined);
+}
+
 /* Reads the pixels of image number I, and sets its sizes. */
 static enum attn_status read_pixels(const struct attn_pixel_maker *maker,
                                     const struct reading *reading, size_t i, struct attn_error *err)
@@ -580,12 +622,17 @@ static enum attn_status read_pixels(const struct attn_pixel_maker *maker,
     image->tile_cols = image->pixels->tile_cols;
     image->rows = image->pixels->height / side;
     image->columns = image->pixels->width / side;
-    if (image->n_picture > 1 && attn_prompt_image_n_cell(image) > MANY)
+    image->grid_rows = image->tile_rows * image->rows;
+    image->grid_cols = image->tile_cols * image->columns;
+    image->n_cell = image->n_row = image->n_picture * image->rows * image->columns;
+    if (vision->joins_tiles)
+        join_tiles(vision, image);
+    if (image->n_picture > 1 && image->n_row > MANY)
         attn_note(reading->notes.on_note, reading->notes.user, ATTN_NOTE_PAIRS,
                   "the picture has %zu positions in %zu x %zu tiles and the whole; "
                   "`image_tiles off` leaves the %zu of the whole",
-                  attn_prompt_image_n_cell(image), image->tile_rows, image->tile_cols,
-                  image->rows * image->columns);
+                  image->n_row, image->tile_rows, image->tile_cols,
+                  image->rows * image->columns + (vision->joins_tiles ? 1 : 0));
     return ATTN_OK;
 }
 
@@ -596,17 +643,28 @@ static enum attn_status read_images(const struct attn_pixel_maker *given,
     struct attn_picture_prompt *seen = &reading->sequence->seen;
     struct attn_pixel_maker maker = *given;
 
+    struct attn_pixel_steps square;
+
     maker.lacks_tiles = reading->asked->image_tiles == ATTN_IMAGE_TILES_OFF;
     seen->n_image = attn_input_n_image(reading->input);
+    seen->image_id = reading->model->config.vision.image_id;
+    if (reading->family->is_square_among_others && seen->n_image > 1 && given->steps) {
+        square = *given->steps;
+        square.makes_square = true;
+        square.has_tiles = false;
+        maker.steps = &square;
+    }
     ATTN_TRY(ATTN_ALLOC(seen->images, seen->n_image, err));
     for (size_t i = 0; i < seen->n_image; i++) {
         seen->images[i].first_picture = seen->n_picture;
         seen->images[i].first_cell = seen->n_cell;
+        seen->images[i].first_row = seen->n_row;
         ATTN_TRY(read_pixels(&maker, reading, i, err));
         seen->n_picture += seen->images[i].n_picture;
-        seen->n_cell += attn_prompt_image_n_cell(&seen->images[i]);
+        seen->n_cell += seen->images[i].n_cell;
+        seen->n_row += seen->images[i].n_row;
     }
-    if (maker.lacks_tiles && !(maker.steps && attn_pixel_steps_cut(maker.steps)))
+    if (maker.lacks_tiles && !(given->steps && attn_pixel_steps_cut(given->steps)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image_tiles` is given, and '%s' cuts no picture into tiles",
                            attn_quote_string(attn_model_name(reading->model)).text);
@@ -670,6 +728,18 @@ size_t attn_picture_prompt_next(const struct attn_sequence *sequence, size_t at)
     return at;
 }
 
+static bool is_row(const struct attn_sequence *sequence, size_t at)
+{
+    return at < sequence->seen.n_prompt && sequence->ids[at] == sequence->seen.image_id;
+}
+
+size_t attn_picture_prompt_next_row(const struct attn_sequence *sequence, size_t at)
+{
+    while (at < sequence->n && !is_row(sequence, at))
+        at++;
+    return at;
+}
+
 void attn_picture_prompt_mean(const struct attn_sequence *sequence, const float *rows, size_t d,
                               float *mean)
 {
@@ -691,6 +761,18 @@ size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t cel
     for (; cell > 0; cell--)
         at = attn_picture_prompt_next(sequence, at + 1);
     return at;
+}
+
+size_t attn_prompt_image_tile_cell(const struct attn_prompt_image *image, size_t row, size_t column)
+{
+    const size_t n = image->rows * image->columns;
+    size_t tile;
+
+    if (image->joined.side > 0)
+        return image->first_cell + n + row * image->grid_cols + column;
+    tile = row / image->rows * image->tile_cols + column / image->columns;
+    return image->first_cell + tile * n + row % image->rows * image->columns +
+           column % image->columns;
 }
 
 const struct attn_prompt_image *attn_picture_prompt_image(const struct attn_picture_prompt *seen,
@@ -745,5 +827,5 @@ bool attn_picture_prompt_is_scored(const struct attn_sequence *sequence, size_t 
     if (!seen->region || i >= seen->n_prompt)
         return true;
     /* the blocks after the first are of cells */
-    return sequence->n == seen->n_prompt && seen->region[i] != ATTN_REGION_PICTURE && !sees_later;
+    return sequence->n == seen->n_prompt && !is_row(sequence, i) && !sees_later;
 }

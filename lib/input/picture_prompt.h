@@ -14,6 +14,7 @@
 #include "forward/session.h"
 #include "input/input.h"
 #include "input/pixels.h"
+#include "input/tile_grid.h"
 
 /* X(ID, number, name). What a position belongs to. */
 #define ATTN_REGION_MAP(X)                                                                         \
@@ -39,7 +40,11 @@ struct attn_prompt_image {
     size_t n_picture;                 /* the tiles, row by row, and last the whole image */
     size_t tile_rows, tile_cols;      /* 0: no tiles */
     size_t rows, columns;             /* cells of each picture */
-    size_t first_picture, first_cell; /* among those of all images */
+    struct attn_tile_grid joined;     /* the grid of all tiles, after the whole image; or side 0 */
+    size_t grid_rows, grid_cols;      /* cells of the grid of all tiles; 0: no tiles */
+    size_t n_cell;                    /* of all pictures, or of the whole image and the grid */
+    size_t n_row; /* rows that are made of it: its cells, and line ends, which are none */
+    size_t first_picture, first_cell, first_row; /* among those of all images */
     int32_t *patches; /* [3, P] owns; 0, row and column of each patch, for a tower that turns
                          patches by them; else NULL */
 };
@@ -48,9 +53,10 @@ struct attn_prompt_image {
 struct attn_picture_prompt {
     struct attn_prompt_image *images; /* [n_image] in the order of the text */
     size_t n_image;
-    size_t n_picture, n_cell; /* of all images */
-    unsigned char *region;    /* [T] owns; enum attn_region */
-    int32_t *image_of;        /* [T] owns; the number of the image of a cell; -1 for others */
+    size_t n_picture, n_cell, n_row; /* of all images */
+    int32_t image_id;                /* the token that stands for such a row */
+    unsigned char *region;           /* [T] owns; enum attn_region */
+    int32_t *image_of;  /* [T] owns; the number of the image of a cell; -1 for others */
     int32_t *positions; /* [3, T] owns; of Qwen, by time, row and column; else three equal rows */
     int32_t next_position;              /* of the next token */
     size_t n_prompt;                    /* tokens before the answer */
@@ -86,6 +92,10 @@ struct attn_position_numbers attn_picture_prompt_positions(const struct attn_seq
 /* Returns the first position from AT on that is a cell; sequence->n if there is none. */
 size_t attn_picture_prompt_next(const struct attn_sequence *sequence, size_t at);
 
+/* Returns the first position from AT on that has a row of an image: a cell, or the end of a line.
+ */
+size_t attn_picture_prompt_next_row(const struct attn_sequence *sequence, size_t at);
+
 /* Sets MEAN [D] to the mean of the rows of all cells of SEQUENCE in ROWS [T, D], summed in double
  * precision. */
 void attn_picture_prompt_mean(const struct attn_sequence *sequence, const float *rows, size_t d,
@@ -97,14 +107,15 @@ size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t cel
 /* Returns the number of the first cell of the whole of IMAGE among those of all images. */
 static inline size_t attn_prompt_image_whole(const struct attn_prompt_image *image)
 {
-    return image->first_cell + (image->n_picture - 1) * image->rows * image->columns;
+    const size_t n_tile = image->joined.side > 0 ? 0 : image->n_picture - 1;
+
+    return image->first_cell + n_tile * image->rows * image->columns;
 }
 
-/* Returns the number of cells of IMAGE. */
-static inline size_t attn_prompt_image_n_cell(const struct attn_prompt_image *image)
-{
-    return image->n_picture * image->rows * image->columns;
-}
+/* Returns the number of the cell ROW, COLUMN of the grid of all tiles of IMAGE among those of all
+ * images. */
+size_t attn_prompt_image_tile_cell(const struct attn_prompt_image *image, size_t row,
+                                   size_t column);
 
 /* Returns the image of picture number PICTURE among those of all images. */
 const struct attn_prompt_image *attn_picture_prompt_image(const struct attn_picture_prompt *seen,

@@ -75,6 +75,41 @@ struct attn_picture_size attn_picture_choose_grid(struct attn_picture_size size,
     return best;
 }
 
+struct attn_picture_size attn_picture_best_grid(struct attn_picture_size size, size_t tile,
+                                                const unsigned char (*grids)[2], size_t n)
+{
+    struct attn_picture_size best = {0, 0};
+    double most = 0, least = INFINITY;
+
+    for (size_t i = 0; i < n; i++) {
+        const double height = (double)(grids[i][0] * tile), width = (double)(grids[i][1] * tile);
+        const double scale = fmin(width / (double)size.width, height / (double)size.height);
+        const double kept =
+            fmin(floor((double)size.width * scale) * floor((double)size.height * scale),
+                 (double)size.width * (double)size.height);
+
+        if (kept < most || (kept == most && width * height - kept >= least))
+            continue;
+        most = kept;
+        least = width * height - kept;
+        best = (struct attn_picture_size){grids[i][0], grids[i][1]};
+    }
+    return best;
+}
+
+struct attn_picture_size attn_picture_fit(struct attn_picture_size size,
+                                          struct attn_picture_size room)
+{
+    const double across = (double)room.width / (double)size.width;
+    const double down = (double)room.height / (double)size.height;
+
+    if (across < down)
+        room.height = (size_t)fmin(ceil((double)size.height * across), (double)room.height);
+    else
+        room.width = (size_t)fmin(ceil((double)size.width * down), (double)room.width);
+    return room;
+}
+
 static size_t round_to(size_t n, size_t factor)
 {
     const size_t quotient = n / factor, rest = n % factor;

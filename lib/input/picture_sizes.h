@@ -24,6 +24,15 @@ struct attn_picture_size attn_picture_fill_tiles(struct attn_picture_size size, 
 struct attn_picture_size attn_picture_choose_grid(struct attn_picture_size size, size_t tile,
                                                   size_t least, size_t most);
 
+/* Returns that of the N grids of tiles, rows and columns, whose side is TILE, that keeps most
+ * pixels of a picture of SIZE, and of equals the one that wastes least. */
+struct attn_picture_size attn_picture_best_grid(struct attn_picture_size size, size_t tile,
+                                                const unsigned char (*grids)[2], size_t n);
+
+/* Returns SIZE scaled to fit into ROOM. */
+struct attn_picture_size attn_picture_fit(struct attn_picture_size size,
+                                          struct attn_picture_size room);
+
 /* The sizes that a picture of any size may get. */
 struct attn_picture_limits {
     size_t factor;                 /* both sides become multiples of it */

@@ -27,6 +27,7 @@ enum sizing {
     SIZED_BY_CROP,  /* the shorter side is given, and the middle is kept */
     SIZED_BY_TILES, /* the longer side is given, and tiles are cut from the picture */
     SIZED_BY_GRID,  /* the ratio of the sides chooses a grid of tiles */
+    SIZED_BY_LIST,  /* the size chooses one of the model's grids of tiles */
     SIZED_BY_AREA,  /* a number of pixels, in the proportions of the picture */
     SIZED_BY_EDGE   /* at most the longer side, in the proportions of the picture */
 };
@@ -61,6 +62,8 @@ static const struct processor {
      SIZED_BY_GRID,
      .is_square = true,
      .has_clip_values = true},
+    {{"LlavaNextImageProcessor"}, ATTN_IMAGE_BICUBIC, SIZED_BY_LIST, .has_clip_values = true},
+    {{"LlavaOnevisionImageProcessor"}, ATTN_IMAGE_BICUBIC, SIZED_BY_LIST, .has_clip_values = true},
     {{"Gemma3ImageProcessor"}, ATTN_IMAGE_BILINEAR, SIZED_BY_SIDES, .is_square = true},
     {{"SiglipImageProcessor"}, ATTN_IMAGE_BICUBIC, .sizing = SIZED_BY_SIDES},
     {{"PixtralImageProcessor"}, ATTN_IMAGE_BICUBIC, SIZED_BY_EDGE, .has_clip_values = true},
@@ -108,6 +111,7 @@ static struct attn_pixel_steps make_defaults(const struct processor *processor, 
         steps.least_tile = 1, steps.most_tile = 12;
         steps.has_tiles = true;
     }
+    steps.has_tiles = steps.has_tiles || processor->sizing == SIZED_BY_LIST;
     if (processor->sizing == SIZED_BY_AREA)
         steps.limits = (struct attn_picture_limits){28, 56 * 56, 28 * 28 * 1280};
     if (processor->sizing == SIZED_BY_EDGE)
@@ -382,6 +386,33 @@ static enum attn_status refuse_flag(const struct steps_reading *reading, const c
     return is_set ? refuse(reading, key, "true", "false") : ATTN_OK;
 }
 
+/* Reads the sizes of pictures that are laid onto one of the model's grids of tiles. A tile is
+ * resized and cropped to its own size. */
+static enum attn_status read_grid_sizes(const struct steps_reading *reading,
+                                        struct attn_pixel_steps *steps)
+{
+    static const char key[] = "image_grid_pinpoints";
+    const struct attn_vision_config *vision = reading->vision;
+    const struct attn_node *list = find(reading, key);
+    struct attn_vision_config found = *vision;
+    size_t edge = 0, height, width;
+
+    steps->grids = vision;
+    steps->height = steps->width = height = width = vision->side;
+    ATTN_TRY(read_size(reading, "crop_size", true, NULL, &height, &width));
+    ATTN_TRY(read_size(reading, "size", false, &edge, &steps->height, &steps->width));
+    if (edge > 0)
+        steps->height = steps->width = edge;
+    if (height != vision->side || width != vision->side)
+        return refuse(reading, "crop_size", "of another size", "'image_size' in config.json");
+    if (list)
+        ATTN_TRY(attn_vision_read_grids(reading->json, list, vision->side, &found, reading->err));
+    return found.n_grid == vision->n_grid &&
+                   memcmp(found.grids, vision->grids, sizeof *found.grids * found.n_grid) == 0
+               ? ATTN_OK
+               : refuse(reading, key, "not that of config.json", "the same list");
+}
+
 /* Reads the sizes of pictures in prompts. They must be those of the model. IS_SQUARE: as for
  * read_size. */
 static enum attn_status read_prompt_sizes(const struct steps_reading *reading, bool is_square,
@@ -394,7 +425,7 @@ static enum attn_status read_prompt_sizes(const struct steps_reading *reading, b
     const bool has_tiles = steps->has_tiles;
 
     ATTN_TRY(refuse_flag(reading, "do_pan_and_scan"));
-    if (!may_crop)
+    if (!may_crop && !reading->vision->joins_tiles)
         ATTN_TRY(refuse_flag(reading, "do_center_crop"));
     if (steps->most_edge > 0) { /* `patch_size` does not count beside a text */
         steps->limits.factor = reading->vision->patch * reading->vision->merge;
@@ -402,7 +433,9 @@ static enum attn_status read_prompt_sizes(const struct steps_reading *reading, b
     }
     if (steps->limits.factor > 0)
         return read_limits(reading, &steps->limits);
-    if (steps->most_tile > 0) { /* `crop_to_patches` does not count beside a text */
+    if (reading->vision->joins_tiles) {
+        ATTN_TRY(read_grid_sizes(reading, steps));
+    } else if (steps->most_tile > 0) { /* `crop_to_patches` does not count beside a text */
         steps->height = steps->width = 384;
         ATTN_TRY(read_size(reading, "size", true, NULL, &steps->height, &steps->width));
         ATTN_TRY(attn_json_get_size(reading->json, reading->root, "min_patches", 1, MOST_TILE,
@@ -427,9 +460,9 @@ static enum attn_status read_prompt_sizes(const struct steps_reading *reading, b
     if (last.height == side && last.width == side)
         return ATTN_OK;
     return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED,
-                            has_tiles && steps->most_tile == 0 ? "max_image_size"
-                            : steps->has_crop                  ? "crop_size"
-                                                               : "size",
+                            has_tiles && steps->most_tile == 0 && !steps->grids ? "max_image_size"
+                            : steps->has_crop                                   ? "crop_size"
+                                                                                : "size",
                             "is %zu x %zu, expected 'image_size' in config.json, %zu x %zu",
                             last.width, last.height, side, side);
 }
@@ -561,6 +594,7 @@ enum attn_status attn_pixel_steps_create(const struct attn_source *source,
     struct attn_pixel_steps *made;
 
     found.is_in_prompt = is_in_prompt;
+    found.grids = vision->joins_tiles ? vision : NULL;
     if (found.limits.factor > 0)
         found.limits.factor = vision->patch * vision->merge;
     if (model->projector)
@@ -821,8 +855,27 @@ enum attn_status attn_pixel_steps_check_size(const struct attn_pixel_steps *step
 bool attn_pixel_steps_cut(const struct attn_pixel_steps *steps)
 {
     return steps->has_tiles &&
-           (steps->most_tile > 0 ? steps->most_tile > 1
-                                 : !steps->has_resize || steps->longest_edge > steps->height);
+           (steps->grids           ? true
+            : steps->most_tile > 0 ? steps->most_tile > 1
+                                   : !steps->has_resize || steps->longest_edge > steps->height);
+}
+
+/* Lays the picture onto the middle of a black one of SIZE. */
+static enum attn_status lay_in_middle(struct canvas *canvas, struct attn_picture_size size,
+                                      struct attn_error *err)
+{
+    const struct attn_image *given = canvas->image;
+    struct attn_image next = {.height = size.height, .width = size.width};
+
+    next.rgb = attn_alloc(attn_size_mul(size.height, size.width), 3, err);
+    if (!next.rgb)
+        return ATTN_NO_MEMORY;
+    lay(given, (ptrdiff_t)((size.height - given->height) / 2),
+        (ptrdiff_t)((size.width - given->width) / 2), &next);
+    attn_image_release(&canvas->made);
+    canvas->made = next;
+    canvas->image = &canvas->made;
+    return ATTN_OK;
 }
 
 /* Resizes the picture, of *size, to tiles that lie side by side. */
@@ -833,6 +886,13 @@ static enum attn_status fill_tiles(struct canvas *canvas, struct attn_picture_si
     const size_t side = steps->height;
     struct attn_picture_size grid;
 
+    if (steps->grids) {
+        grid = attn_picture_best_grid(*size, side, steps->grids->grids, steps->grids->n_grid);
+        grid = (struct attn_picture_size){grid.height * side, grid.width * side};
+        ATTN_TRY(resize(canvas, attn_picture_fit(*size, grid), err));
+        *size = grid;
+        return lay_in_middle(canvas, grid, err);
+    }
     if (steps->most_tile > 0) {
         grid = attn_picture_choose_grid(*size, side, steps->least_tile, steps->most_tile);
         *size = (struct attn_picture_size){grid.height * side, grid.width * side};
@@ -850,7 +910,8 @@ static enum attn_status do_prompt_steps(struct canvas *canvas, bool lacks_tiles,
     const struct attn_pixel_steps *steps = canvas->steps;
     const struct attn_image *given = canvas->image;
     const size_t side = steps->height;
-    const bool has_tiles = steps->has_tiles && !lacks_tiles, is_grid = steps->most_tile > 0;
+    const bool has_tiles = steps->has_tiles && !lacks_tiles,
+               is_grid = steps->most_tile > 0 || steps->grids;
     struct attn_picture_size size = {given->height, given->width};
     size_t n_tile = 0, n_value;
     bool is_reduced;
@@ -873,7 +934,7 @@ static enum attn_status do_prompt_steps(struct canvas *canvas, bool lacks_tiles,
     if (has_tiles) {
         ATTN_TRY(fill_tiles(canvas, &size, err));
         n_tile = size.height / side * (size.width / side);
-        n_tile = n_tile > 1 ? n_tile : 0;
+        n_tile = n_tile > 1 || steps->grids ? n_tile : 0;
     }
     is_reduced = steps->longest_edge > 0 || (is_grid && n_tile > 0);
     if (is_reduced)

@@ -26,8 +26,10 @@ struct attn_pixel_steps {
     enum attn_image_filter filter;
     size_t crop_height, crop_width; /* size of the middle that is kept; padded with 0 */
     /* For pictures in prompts. A picture becomes height x width pixels, or: */
-    size_t longest_edge;               /* its longer side gets this size, and then: */
-    bool has_tiles;                    /* it is cut into tiles of height x width pixels */
+    size_t longest_edge;                    /* its longer side gets this size, and then: */
+    bool has_tiles;                         /* it is cut into tiles of height x width pixels */
+    const struct attn_vision_config *grids; /* one of its grids of tiles, onto which the picture is
+                                               laid; NULL: another */
     size_t least_tile, most_tile;      /* the grid of so many tiles that is nearest to its ratio; 0:
                                           as its size allows */
     struct attn_picture_limits limits; /* it keeps its proportions, if the factor is not 0 */

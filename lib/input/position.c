@@ -751,10 +751,9 @@ static enum attn_status append_cells(const struct picture_item *rows,
 {
     const struct attn_prompt_image *image = &sequence->seen.images[item->image];
     const bool is_of_tiles = *item->at == 't';
-    const struct attn_image_grid grid = {
-        .n_row = image->rows * (is_of_tiles ? image->tile_rows : 1),
-        .n_col = image->columns * (is_of_tiles ? image->tile_cols : 1)};
-    const size_t begin = out->size, n = image->rows * image->columns;
+    const struct attn_image_grid grid = {.n_row = is_of_tiles ? image->grid_rows : image->rows,
+                                         .n_col = is_of_tiles ? image->grid_cols : image->columns};
+    const size_t begin = out->size;
 
     if (grid.n_row == 0)
         return attn_error_set(err, ATTN_INVALID, "'t%.*s,%.*s' is in a tile, and there are none",
@@ -763,14 +762,12 @@ static enum attn_status append_cells(const struct picture_item *rows,
         return refuse_rectangle(rows, columns, &grid, is_of_tiles ? "tiles" : "cells", err);
     for (size_t row = rows->first; row <= rows->last; row++)
         for (size_t column = columns->first; column <= columns->last; column++) {
-            const size_t tile = row / image->rows * image->tile_cols + column / image->columns;
-            const size_t first =
-                is_of_tiles ? image->first_cell + tile * n : attn_prompt_image_whole(image);
+            const size_t cell =
+                is_of_tiles ? attn_prompt_image_tile_cell(image, row, column)
+                            : attn_prompt_image_whole(image) + row * image->columns + column;
 
-            attn_buffer_append_format(
-                out, "%s%zu", out->size > begin ? "," : "",
-                attn_picture_prompt_cell(sequence, first + row % image->rows * image->columns +
-                                                       column % image->columns));
+            attn_buffer_append_format(out, "%s%zu", out->size > begin ? "," : "",
+                                      attn_picture_prompt_cell(sequence, cell));
         }
     return ATTN_OK;
 }

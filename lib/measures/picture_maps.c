@@ -10,11 +10,8 @@
 
 struct attn_picture_maps {
     struct attn_picture_maps_args args;
-    struct attn_dims dims; /* of the selection */
-    struct map_image {
-        struct attn_picture_dims sizes;
-        size_t first, n; /* its cells among those of all images */
-    } * images;          /* [n_image] owns */
+    struct attn_dims dims;            /* of the selection */
+    struct attn_prompt_image *images; /* [n_image] owns; copies, whose pixels are not used */
     size_t n_image;
     bool *is_row; /* [T] owns; the rows whose mean is taken */
     size_t n_row;
@@ -61,9 +58,7 @@ static enum attn_status build(struct attn_picture_maps *maps, struct attn_error 
     maps->n_image = text->seen.n_image;
     ATTN_TRY(ATTN_ALLOC(maps->images, maps->n_image, err));
     for (size_t i = 0; i < maps->n_image; i++)
-        maps->images[i] =
-            (struct map_image){*attn_dims_image(&maps->dims, i), text->seen.images[i].first_cell,
-                               attn_prompt_image_n_cell(&text->seen.images[i])};
+        maps->images[i] = text->seen.images[i];
     maps->n_cell = text->seen.n_cell;
     ATTN_TRY(ATTN_ALLOC(maps->is_row, text->n, err));
     ATTN_TRY(ATTN_ALLOC(maps->cells, maps->n_cell, err));
@@ -94,7 +89,7 @@ enum attn_status attn_picture_maps_create(const struct attn_picture_maps_args *a
 const struct attn_picture_dims *attn_picture_maps_dims(const struct attn_picture_maps *maps,
                                                        size_t i)
 {
-    return &maps->images[i].sizes;
+    return attn_dims_image(&maps->dims, i);
 }
 
 size_t attn_picture_maps_n_image(const struct attn_picture_maps *maps)
@@ -246,25 +241,21 @@ static double find_value(const struct attn_picture_maps *maps, const struct attn
 static size_t find_cell(const struct attn_picture_maps *maps, struct attn_map_choice choice,
                         size_t i)
 {
-    const struct map_image *image = &maps->images[choice.image];
-    const size_t n_row = image->sizes.n_row, n_col = image->sizes.n_col;
-    const size_t width = image->sizes.tile_cols * n_col;
-    size_t y, x, tile;
+    const struct attn_prompt_image *image = &maps->images[choice.image];
 
     if (!choice.is_of_tiles)
-        return image->first + image->n - n_row * n_col + i;
-    y = i / width, x = i % width;
-    tile = y / n_row * image->sizes.tile_cols + x / n_col;
-    return image->first + (tile * n_row + y % n_row) * n_col + x % n_col;
+        return attn_prompt_image_whole(image) + i;
+    return attn_prompt_image_tile_cell(image, i / image->grid_cols, i % image->grid_cols);
 }
 
 void attn_picture_maps_fill(const struct attn_picture_maps *maps, const struct attn_location *at,
                             struct attn_map_choice choice, double *map)
 {
-    const struct map_image *image = &maps->images[choice.image];
-    const size_t n = (size_t)image->sizes.n_row * image->sizes.n_col;
+    const struct attn_prompt_image *image = &maps->images[choice.image];
+    const size_t n =
+        choice.is_of_tiles ? image->grid_rows * image->grid_cols : image->rows * image->columns;
 
-    for (size_t i = 0; i < (choice.is_of_tiles ? image->n - n : n); i++)
+    for (size_t i = 0; i < n; i++)
         map[i] = find_value(maps, at, choice.row, find_cell(maps, choice, i));
 }
 
@@ -286,10 +277,10 @@ double attn_picture_maps_neutral(const struct attn_picture_maps *maps,
 double attn_picture_maps_image_share(const struct attn_picture_maps *maps,
                                      const struct attn_location *at, size_t i)
 {
-    const struct map_image *image = &maps->images[i];
+    const struct attn_prompt_image *image = &maps->images[i];
     double sum = 0;
 
-    for (size_t k = image->first; k < image->first + image->n; k++)
+    for (size_t k = image->first_cell; k < image->first_cell + image->n_cell; k++)
         sum += is_sink(maps, at, k) ? 0 : find_weight(maps, at, ATTN_PICTURE_MEAN, k);
     return sum;
 }

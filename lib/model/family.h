@@ -28,6 +28,7 @@ struct attn_tensor_files;
     X(SINES, POS, FOUND, config->stack.makes_positions) /* computed if the file lacks them */      \
     X(CONNECTOR, MLP, PART, config->vision.d_feature > 0)                                          \
     X(CONNECTOR_BIAS, MLP, BIAS, config->vision.d_feature > 0 && !config->vision.lacks_bias)       \
+    X(LINE_END, MLP, PART, config->vision.d_feature > 0 && config->vision.joins_tiles)             \
     X(DEEP, MLP, PART, config->vision.n_deep > 0) /* @ is the number of one of them */             \
     X(SOUND, MLP, PART, config->stack.n_mel > 0 && config->is_encoder)                             \
     X(RELATIVE_BIAS, POS, PART, config->stack.n_bucket > 0)                                        \

@@ -395,6 +395,39 @@ static void put_tower(struct attn_gguf_writing *w, const struct kind *kind,
     attn_buffer_append_char(w->json, '}');
 }
 
+/* Whether PROJECTOR is of a LLaVA-NeXT, which has a row for the end of a line of tiles. */
+static bool has_tiles(const struct attn_gguf *projector)
+{
+    return attn_tensor_files_find(attn_gguf_files(projector), "v.image_newline", NULL) &&
+           attn_gguf_find_pair(projector, "clip.vision.image_grid_pinpoints", NULL);
+}
+
+/* Writes the sizes of pictures with tiles: pairs of height and width. */
+static void put_grids(struct attn_gguf_writing *w)
+{
+    static const char key[] = "image_grid_pinpoints";
+    struct attn_gguf_pair list = {0};
+    int64_t size;
+    size_t n = 0;
+
+    if (w->status != ATTN_OK ||
+        !attn_gguf_find_pair(w->gguf, attn_gguf_full_key(w, key).text, &list))
+        return;
+    if (!has_tiles(w->gguf))
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, key,
+                         "is there, and the row of line ends, 'v.image_newline', is not");
+    attn_buffer_append_format(w->json, ",\n\"%s\": [", key);
+    for (; attn_gguf_next_int(&list, &size); n++)
+        attn_buffer_append_format(w->json, "%s%lld%s",
+                                  n % 2 == 1 ? ", "
+                                  : n == 0   ? "["
+                                             : ", [",
+                                  (long long)size, n % 2 == 0 ? "" : "]");
+    attn_buffer_append_char(w->json, ']');
+    if (n % 2 == 1)
+        attn_gguf_refuse(w, ATTN_FORMAT, key, "has %zu numbers, expected pairs", n);
+}
+
 /* Writes which layer of a LLaVA's tower is read: the last of the file, unless a key has its number,
  * from 0 on, the input of the first. */
 static void put_feature_layer(struct attn_gguf_writing *w)
@@ -406,9 +439,7 @@ static void put_feature_layer(struct attn_gguf_writing *w)
     if (attn_gguf_find_pair(w->gguf, attn_gguf_full_key(w, key).text, &list) &&
         (!attn_gguf_next_int(&list, &layer) || list.n > 0 || layer < 0))
         attn_gguf_refuse(w, ATTN_UNSUPPORTED, key, "is not the number of one layer");
-    if (attn_gguf_has_key(w, "image_grid_pinpoints"))
-        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "image_grid_pinpoints",
-                         "is there: the tiles of LLaVA-NeXT are not read");
+    put_grids(w);
     attn_buffer_append_format(w->json, ",\n\"vision_feature_layer\": %lld", (long long)layer);
 }
 
@@ -482,7 +513,7 @@ enum attn_status attn_gguf_projector_write(const struct attn_gguf *gguf,
 
     ATTN_TRY(check_kind(gguf, projector, &kind, err));
     check_rows(&w, gguf);
-    name = kind->type;
+    name = kind == &kinds[MLP] && has_tiles(projector) ? "llava_next" : kind->type;
     if (kind == &kinds[IDEFICS3] && !find_token(gguf, "<|im_start|>", &id))
         name = "idefics3";
     if (kind == &kinds[PIXTRAL] &&

@@ -134,12 +134,14 @@ static const char *const of_towers[] = {"model.vision_model.", "vision_model.",
                                         "model.vision_tower.", "model.vision_tower.vision_model."};
 static const char *const of_connectors[] = {
     "model.connector.", "connector.", "multi_modal_projector.", "model.multi_modal_projector."};
+static const char *const of_line_ends[] = {"image_newline", "model.image_newline"};
 
 enum {
     N_PART = sizeof of_parts / sizeof *of_parts,
     N_HEAD = sizeof of_heads / sizeof *of_heads,
     N_TOWER = sizeof of_towers / sizeof *of_towers,
-    N_CONNECTOR = sizeof of_connectors / sizeof *of_connectors
+    N_CONNECTOR = sizeof of_connectors / sizeof *of_connectors,
+    N_LINE_END = sizeof of_line_ends / sizeof *of_line_ends
 };
 
 /* The beginnings of names in a file, and what takes their place. */
@@ -147,7 +149,7 @@ struct part_names {
     struct {
         char prefix[ATTN_WEIGHT_NAME_SIZE];
         const char *renamed;
-    } parts[4];
+    } parts[5];
     size_t n;
 };
 
@@ -183,8 +185,9 @@ static bool find_prefix(const struct attn_tensor_files *files, const char *lead,
     return false;
 }
 
-/* Appends to NAMES the prefixes of the tower TOWER and of its connector, if FILES has them. RENAMED
- * is no longer than a prefix, as there is no more room for names. */
+/* Appends to NAMES the prefixes of the tower TOWER, of its connector and of the row after each
+ * line, if FILES has them. RENAMED is no longer than a prefix, as there is no more room for names.
+ */
 static void find_tower(const struct attn_tensor_files *files, const char *lead,
                        const struct attn_family *tower, struct part_names *names)
 {
@@ -199,6 +202,8 @@ static void find_tower(const struct attn_tensor_files *files, const char *lead,
     if (find_prefix(files, lead, of_connectors, N_CONNECTOR, strchr(rule->name, '.') + 1,
                     names->parts[names->n].prefix))
         names->parts[names->n++].renamed = connector;
+    if (find_prefix(files, lead, of_line_ends, N_LINE_END, "", names->parts[names->n].prefix))
+        names->parts[names->n++].renamed = of_line_ends[0];
 }
 
 static enum attn_status read_part(struct attn_tensor_files *files, const struct attn_family *tower,

@@ -9,7 +9,7 @@
 struct attn_family;        /* Declared in model/family.h. */
 struct attn_vision_family; /* Declared in model/vision_family.h. */
 
-enum { ATTN_MOST_DEEP = 8 };
+enum { ATTN_MOST_DEEP = 8, ATTN_MOST_GRID = 64 };
 
 /* What a connector does to the patches of a cell before its maps. */
 enum attn_cell_form {
@@ -31,8 +31,15 @@ struct attn_vision_config {
     size_t patch;     /* pixels of a side of a patch */
     size_t merge;     /* patches of a side of a cell */
     enum attn_cell_form cells;
-    float cell_eps;   /* the epsilon of that norm; 0: that of the tower */
-    bool lacks_bias;  /* of the maps of the connector */
+    float cell_eps;  /* the epsilon of that norm; 0: that of the tower */
+    bool lacks_bias; /* of the maps of the connector */
+    /* The rows of the whole picture come first, and then those of one grid of all tiles, whose
+     * lines end with a learned row (input/tile_grid.h). The tiles are those of one of GRIDS
+     * [n_grid], each rows and columns; a grid of more cells than most_shrunk tiles have is shrunk,
+     * 0: none is. */
+    bool joins_tiles;
+    size_t most_shrunk, n_grid;
+    unsigned char grids[ATTN_MOST_GRID][2];
     size_t n_above;   /* layers of the tower above the rows that the connector reads */
     size_t d_feature; /* width of the rows that the connector makes */
     /* DeepStack: the rows made from the output of layer deep[k] of the tower, in ascending order,

@@ -2,16 +2,18 @@
  * config.json. Texts are those of the processors of transformers 5.23. */
 #include "model/vision_family.h"
 
+#include "base/number.h"
 #include "base/status_internal.h"
 #include "trace/site_set.h"
 
+#include <limits.h>
 #include <string.h>
 
 extern const struct attn_family attn_family_smolvlm_vision, attn_family_gemma3_vision,
     attn_family_paligemma_vision, attn_family_qwen2_vl_vision, attn_family_qwen2_5_vl_vision,
     attn_family_qwen3_vl_vision, attn_family_llava_vision, attn_family_llava_clip_vision,
     attn_family_llava_siglip_vision, attn_family_internvl_vision, attn_family_pixtral_vision,
-    attn_family_mistral3_vision;
+    attn_family_mistral3_vision, attn_family_onevision_vision;
 
 /* Reads the side of a square: a number, or two that are equal. */
 static enum attn_status read_side(const struct attn_vision_reading *reading, const char *key,
@@ -220,7 +222,7 @@ static enum attn_status read_llava_tower(const struct attn_vision_reading *readi
         attn_node_find(attn_json_root(reading->json), "vision_feature_layer");
     struct attn_vision_config *vision = &reading->config->vision;
     const struct attn_config *usual;
-    const char *type = towers[0].type;
+    const char *type = towers[vision->family->part.tower == &attn_family_onevision_vision].type;
 
     ATTN_TRY(
         attn_json_get_string(reading->json, reading->vision, "model_type", &type, reading->err));
@@ -286,9 +288,84 @@ static enum attn_status read_bias(const struct attn_vision_reading *reading, boo
     return ATTN_OK;
 }
 
+/* Reads the sizes of pictures that are cut into tiles, or sets the usual ones. */
+static enum attn_status read_grids(const struct attn_vision_reading *reading)
+{
+    static const char key[] = "image_grid_pinpoints";
+    static const unsigned char of_next[][2] = {{1, 2}, {2, 1}, {2, 2}, {3, 1}, {1, 3}};
+    enum { N_NEXT = sizeof of_next / sizeof *of_next, MOST = 6 };
+    struct attn_vision_config *vision = &reading->config->vision;
+    const bool is_next = vision->most_shrunk == 0;
+    const struct attn_node *list = attn_config_find_given(attn_json_root(reading->json), key);
+    const size_t usual = is_next ? 336 : 384;
+
+    if (!list && vision->side != usual)
+        return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, "image_size",
+                                "is %zu, expected %zu without 'image_grid_pinpoints'", vision->side,
+                                usual);
+    for (size_t i = 0; !list && i < (is_next ? N_NEXT : MOST * MOST); i++, vision->n_grid++) {
+        vision->grids[i][0] = is_next ? of_next[i][0] : (unsigned char)(1 + i / MOST);
+        vision->grids[i][1] = is_next ? of_next[i][1] : (unsigned char)(1 + i % MOST);
+    }
+    return list ? attn_vision_read_grids(reading->json, list, vision->side, vision, reading->err)
+                : ATTN_OK;
+}
+
+enum attn_status attn_vision_read_grids(const struct attn_json *json, const struct attn_node *list,
+                                        size_t side, struct attn_vision_config *vision,
+                                        struct attn_error *err)
+{
+    int64_t size;
+
+    vision->n_grid = 0;
+    for (list = attn_node_is_array(list) ? attn_node_first(list) : NULL; list;
+         list = attn_node_next(list), vision->n_grid++) {
+        const struct attn_node *at = attn_node_is_array(list) ? attn_node_first(list) : NULL;
+        size_t n = 0;
+
+        for (; at && n < 2 && vision->n_grid < ATTN_MOST_GRID; at = attn_node_next(at), n++) {
+            if (!attn_node_int(at, &size) || size < 1 || size / (int64_t)side > UCHAR_MAX ||
+                size % (int64_t)side != 0)
+                break;
+            vision->grids[vision->n_grid][n] = (unsigned char)(size / (int64_t)side);
+        }
+        if (n < 2 || at)
+            break;
+    }
+    if (!list && vision->n_grid > 0)
+        return ATTN_OK;
+    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "image_grid_pinpoints",
+                            "is not a list of at most %d sizes, heights and widths in multiples of "
+                            "%zu, the size of a tile",
+                            ATTN_MOST_GRID, side);
+}
+
+/* Reads what OneVision and LLaVA-NeXT do with tiles. */
+static enum attn_status read_tiles(const struct attn_vision_reading *reading)
+{
+    static const char key[] = "vision_aspect_ratio", before[] = "anyres_max_";
+    struct attn_vision_config *vision = &reading->config->vision;
+    const char *ratio = "anyres_max_9";
+    int64_t n = 0;
+
+    if (vision->most_shrunk > 0) {
+        ATTN_TRY(attn_json_get_string(reading->json, attn_json_root(reading->json), key, &ratio,
+                                      reading->err));
+        if (strncmp(ratio, before, strlen(before)) != 0 ||
+            !attn_parse_int(ratio + strlen(before), strlen(ratio) - strlen(before), 1,
+                            ATTN_MAX_LAYER, &n))
+            return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, key,
+                                    "is '%s', expected 'anyres_max_' and a number",
+                                    attn_quote_string(ratio).text);
+        vision->most_shrunk = (size_t)n;
+    }
+    return read_grids(reading);
+}
+
 static enum attn_status read_llava(const struct attn_vision_reading *reading)
 {
     struct attn_vision_config *vision = &reading->config->vision;
+    const bool is_onevision = vision->family->part.tower == &attn_family_onevision_vision;
     bool has_class = false;
     size_t n_layer = 0;
 
@@ -298,8 +375,10 @@ static enum attn_status read_llava(const struct attn_vision_reading *reading)
         return ATTN_OK;
     }
     ATTN_TRY(read_sizes(reading));
-    ATTN_TRY(read_layer(reading, n_layer, -2));
-    ATTN_TRY(read_rows(reading, "default", has_class));
+    ATTN_TRY(read_layer(reading, n_layer, is_onevision ? -1 : -2));
+    ATTN_TRY(read_rows(reading, is_onevision ? "full" : "default", has_class));
+    if (vision->joins_tiles)
+        ATTN_TRY(read_tiles(reading));
     return read_bias(reading, true);
 }
 
@@ -397,18 +476,30 @@ static enum attn_status read_internvl(const struct attn_vision_reading *reading)
                           "<|im_end|>\n<|im_start|>assistant\n"}},                                 \
         .has_grid_positions = true, .connector = "an MLP over the normalized patches of a cell"
 
+#define OF_LLAMA "llama", "USER: ", " ASSISTANT:"
+#define OF_QWEN2 "qwen2", "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"
+#define OF_MISTRAL "mistral", "[INST] ", " [/INST]"
+
 /* A LLaVA whose decoder is of type DECODER, and the form of its conversations. */
-#define LLAVA(decoder, before, after)                                                              \
+#define LLAVA(...) LLAVA_WITH(__VA_ARGS__)
+#define LLAVA_WITH(decoder, before, after)                                                         \
     PART("llava", decoder, false, false, ATTN_TIES_AS_TEXT, attn_family_llava_vision),             \
         .name = "LLaVA", .usual = {.image_id = 32000, .merge = 1},                                 \
-        .image_key = "image_token_index", .read = read_llava,                                      \
         PROCESSORS("CLIPImageProcessor", "LlavaImageProcessor", "SiglipImageProcessor"),           \
-        .text = {.placeholder = "<image>",                                                         \
-                 .bare = "<image>",                                                                \
-                 .between = "\n",                                                                  \
-                 .cell = "<image>",                                                                \
-                 .chat = {before "<image>\n", after}},                                             \
-        .connector = "an MLP over each patch"
+        OF_LLAVA(before, after)
+#define LLAVA_NEXT(...) LLAVA_NEXT_WITH(__VA_ARGS__)
+#define LLAVA_NEXT_WITH(decoder, before, after)                                                    \
+    PART("llava_next", decoder, false, false, ATTN_TIES_NOT, attn_family_llava_vision),            \
+        .name = "LLaVA-NeXT", .usual = {.image_id = 32000, .merge = 1, .joins_tiles = true},       \
+        PROCESSORS("LlavaNextImageProcessor"), OF_LLAVA(before, after)
+#define OF_LLAVA(before, after)                                                                    \
+    .image_key = "image_token_index", .read = read_llava,                                          \
+    .text = {.placeholder = "<image>",                                                             \
+             .bare = "<image>",                                                                    \
+             .between = "\n",                                                                      \
+             .cell = "<image>",                                                                    \
+             .chat = {before "<image>\n", after}},                                                 \
+    .connector = "an MLP over each patch"
 
 /* An InternVL whose decoder is of type DECODER. */
 #define INTERNVL(decoder)                                                                          \
@@ -424,8 +515,8 @@ static enum attn_status read_internvl(const struct attn_vision_reading *reading)
         PROCESSORS("GotOcr2ImageProcessor"),                                                       \
         .text = {.placeholder = "<IMG_CONTEXT>",                                                   \
                  .bare = "<IMG_CONTEXT>",                                                          \
-                 .before = "<img>",                                                                \
                  .between = "\n",                                                                  \
+                 .before = "<img>",                                                                \
                  .cell = "<IMG_CONTEXT>",                                                          \
                  .after = "</img>",                                                                \
                  .chat = {"<|im_start|>user\n<IMG_CONTEXT>\n",                                     \
@@ -476,9 +567,19 @@ static const struct attn_vision_family families[] = {
     {QWEN("qwen2_vl", attn_family_qwen2_vl_vision, 14, QWEN_SYSTEM), .name = "Qwen2-VL"},
     {QWEN("qwen2_5_vl", attn_family_qwen2_5_vl_vision, 14, QWEN_SYSTEM), .name = "Qwen2.5-VL"},
     {QWEN("qwen3_vl", attn_family_qwen3_vl_vision, 16, ""), .name = "Qwen3-VL"},
-    {LLAVA("llama", "USER: ", " ASSISTANT:")},
-    {LLAVA("qwen2", "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n")},
-    {LLAVA("mistral", "[INST] ", " [/INST]")},
+    {LLAVA(OF_LLAMA)},
+    {LLAVA(OF_QWEN2)},
+    {LLAVA(OF_MISTRAL)},
+    {LLAVA_NEXT(OF_LLAMA)},
+    {LLAVA_NEXT(OF_QWEN2)},
+    {LLAVA_NEXT(OF_MISTRAL)},
+    {PART("llava_onevision", "qwen2", false, false, ATTN_TIES_AS_TEXT,
+          attn_family_onevision_vision),
+     .name = "LLaVA-OneVision",
+     .usual = {.image_id = 151646, .merge = 1, .joins_tiles = true, .most_shrunk = 9},
+     PROCESSORS("LlavaOnevisionImageProcessor"),
+     OF_LLAVA("<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"),
+     .is_square_among_others = true},
     {PIXTRAL("llava", ATTN_TIES_AS_TEXT, attn_family_pixtral_vision, ATTN_CELLS_JOINED, 1, 16,
              "an MLP over each patch"),
      .name = "Pixtral"},

@@ -49,6 +49,9 @@ struct attn_vision_family {
     const char *const *processors;
     struct attn_vision_text text;
 
+    bool is_square_among_others; /* one of several pictures has no tiles: the mean color makes it a
+                                    square */
+
     /* The decoder */
     bool needs_picture;      /* it reads no text without a picture */
     size_t first_position;   /* the number of the first position */
@@ -59,6 +62,11 @@ struct attn_vision_family {
     bool drops_logits_cap;   /* beside a tower, logits are not capped */
     const char *connector;   /* what makes the row of a cell, for people */
 };
+
+/* Reads the sizes of LIST of JSON into VISION->grids, each in tiles of SIDE pixels. */
+enum attn_status attn_vision_read_grids(const struct attn_json *json, const struct attn_node *list,
+                                        size_t side, struct attn_vision_config *vision,
+                                        struct attn_error *err);
 
 /* Returns family number I; NULL after the last. */
 const struct attn_vision_family *attn_vision_family_at(size_t i);

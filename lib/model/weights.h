@@ -163,6 +163,7 @@ struct attn_weights {
     struct attn_norm_weights ln_connector; /* of a cell, as config.vision.cells; or none */
     struct attn_linear connector_merge;    /* [merge * merge * D, D], before it; or none */
     struct attn_linear connector_in;       /* [merge * merge * D, the same], before it; or none */
+    struct attn_vector line_end;           /* [d_feature], where tiles are joined */
     struct attn_deep_weights deep[ATTN_MOST_DEEP]; /* in the order of vision.deep */
     union {
         struct {

@@ -533,11 +533,13 @@ void attn_page_maps_add(const struct attn_page *page)
 }
 
 /* Writes the positions of each region of a text with a picture: of the picture only the first cell
- * of each tile. */
+ * of each tile, unless tiles are joined. */
 static void push_regions(struct attn_json_writer *json, const struct attn_page *page)
 {
     const struct attn_labels *labels = &page->base.labels;
     const struct attn_picture_dims *picture = &attn_selection_dims(labels->selection)->picture;
+    const struct attn_prompt_image *image = labels->prompt->images;
+    const size_t n_tile = image->joined.side > 0 ? 0 : image->n_picture - 1;
 
     if (has_maps(page)) {
         attn_json_text(attn_json_key(json, "neutral"), page->picture->neutral);
@@ -545,11 +547,11 @@ static void push_regions(struct attn_json_writer *json, const struct attn_page *
         attn_json_bool(attn_json_key(json, "drops_sinks"),
                        attn_picture_maps_drops_sinks(*labels->maps));
     }
-    attn_json_size(attn_json_key(json, "tile_cols"), picture->tile_cols);
+    attn_json_size(attn_json_key(json, "tile_cols"), image->tile_cols);
     for (int region = 0; region < ATTN_N_REGION; region++) {
         const bool is_picture = region == ATTN_REGION_PICTURE;
         const size_t step = is_picture ? (size_t)picture->n_row * picture->n_col : 1;
-        size_t n = 0, most = is_picture ? step * (picture->n - 1) : SIZE_MAX;
+        size_t n = 0, most = is_picture ? step * n_tile : SIZE_MAX;
 
         attn_json_begin(
             attn_json_key(json, is_picture ? "tiles" : attn_region_name((enum attn_region)region)),

@@ -201,7 +201,7 @@ static enum attn_status find_backdrop(struct figure_writer *w, struct attn_site_
     const bool is_selected = attn_selection_has_site(labels->selection, site);
 
     *sites = attn_levels_sites(&w->base);
-    if (is_of_tiles && (!is_in_text || labels->prompt->images[0].tile_rows == 0))
+    if (is_of_tiles && (!is_in_text || labels->prompt->images[0].grid_rows == 0))
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure tiles`' draws the tiles of a picture beside a text, and %s",
                               is_in_text ? "this one has none" : "none was given");
@@ -220,8 +220,10 @@ static enum attn_status find_backdrop(struct figure_writer *w, struct attn_site_
         return attn_error_hint(err, "`sites pattern` draws them");
     }
     w->backdrop = *own;
-    w->backdrop.n_row *= is_of_tiles ? labels->prompt->images[0].tile_rows : 1;
-    w->backdrop.n_col *= is_of_tiles ? labels->prompt->images[0].tile_cols : 1;
+    if (is_of_tiles) {
+        w->backdrop.n_row = labels->prompt->images[0].grid_rows;
+        w->backdrop.n_col = labels->prompt->images[0].grid_cols;
+    }
     *sites = ATTN_SITES(site);
     return ATTN_OK;
 }

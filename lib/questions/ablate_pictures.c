@@ -66,19 +66,16 @@ static void list_areas(struct ablation *ablation)
     const struct attn_prompt_image *image = seen->images;
     const unsigned parts = ablation->args->picture_parts;
     const size_t n = image->rows * image->columns, n_tile = image->n_picture - 1;
+    const size_t first = attn_prompt_image_whole(image);
     struct area *area = ablation->areas;
 
     if (parts & 1U << ATTN_ABLATE_PICTURE)
         *area++ = (struct area){ATTN_ABLATE_PICTURE, 0, 0, 0, ablation->n_cell - 1, "picture"};
     for (size_t i = 0; i < seen->n_image && seen->n_image > 1; i++, area++) {
-        const size_t first = seen->images[i].first_cell;
+        const size_t begin = seen->images[i].first_cell;
 
-        *area = (struct area){ATTN_ABLATE_PICTURE,
-                              0,
-                              0,
-                              first,
-                              first + attn_prompt_image_n_cell(&seen->images[i]) - 1,
-                              ""};
+        *area =
+            (struct area){ATTN_ABLATE_PICTURE, 0, 0, begin, begin + seen->images[i].n_cell - 1, ""};
         snprintf(area->name, sizeof area->name, "picture_%u", (unsigned)i);
     }
     for (size_t i = 0; i < n_tile && parts & 1U << ATTN_ABLATE_TILE; i++)
@@ -87,7 +84,7 @@ static void list_areas(struct ablation *ablation)
                                 (i + 1) * n - 1,      "tile"};
     for (size_t i = 0; i < n && parts & 1U << ATTN_ABLATE_CELL; i++)
         *area++ = (struct area){ATTN_ABLATE_CELL, i / image->columns, i % image->columns,
-                                n_tile * n + i,   n_tile * n + i,     "cell"};
+                                first + i,        first + i,          "cell"};
     ablation->n_area = (size_t)(area - ablation->areas);
 }
 
@@ -154,6 +151,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (args->picture_parts == 1U << ATTN_ABLATE_TILE && seen->images->tile_rows == 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`by` is about the tiles of the picture, and it has none");
+    if (args->picture_parts & 1U << ATTN_ABLATE_TILE && seen->images->joined.side > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`by tile` is about tiles, and '%s' makes one grid of all of them",
+                           attn_quote_string(attn_model_name(frame->run->model)).text);
     ablation->n_cell = seen->n_cell;
     ablation->mean = attn_frame_alloc(frame, frame->config->d_model, sizeof *ablation->mean);
     ablation->cells = attn_frame_alloc(frame, ablation->n_cell, sizeof *ablation->cells);

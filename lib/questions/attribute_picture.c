@@ -250,16 +250,19 @@ static void attribute_pixels(struct picture_attribution *a, const struct attn_pr
     const size_t height = pixels->height, width = pixels->width, n_channel = pixels->n_channel;
     const struct attn_vision_config *vision = &a->frame.run->model->tower->config.vision;
     const size_t side = vision->patch * vision->merge;
+    const size_t n_tile = image->n_picture - 1;
     double *cells = a->cells + image->first_cell;
 
-    memset(cells, 0, attn_prompt_image_n_cell(image) * sizeof *cells);
+    memset(cells, 0, image->n_cell * sizeof *cells);
     for (size_t i = 0; i < image->n_picture * n_channel * height * width; i++) {
         const double share = (double)pixels->values[i] * (double)d[i];
         const size_t col = i % width / side, row = i / width % height / side;
-        const size_t picture = i / width / height / n_channel;
+        const size_t at = i / width / height / n_channel;
+        /* joined tiles have no cells of their own */
+        const size_t picture = image->joined.side == 0 ? at : at == n_tile ? 0 : SIZE_MAX;
 
         a->whole += share;
-        if (row < image->rows && col < image->columns)
+        if (row < image->rows && col < image->columns && picture < SIZE_MAX)
             cells[(picture * image->rows + row) * image->columns + col] += share;
     }
 }
@@ -276,7 +279,8 @@ static enum attn_status find_pixels(struct picture_attribution *a, struct attn_e
 {
     const struct attn_run *run = a->frame.run;
     struct attn_before_pass pass = attn_run_before(run);
-    float *cells = attn_frame_alloc(&a->frame, a->n_block * a->n_cell, a->d * sizeof *cells), *d;
+    const size_t n_row = a->seen->n_row;
+    float *cells = attn_frame_alloc(&a->frame, a->n_block * n_row, a->d * sizeof *cells), *d;
     size_t n = 0;
 
     for (size_t i = 0; i < a->seen->n_image; i++)
@@ -286,8 +290,7 @@ static enum attn_status find_pixels(struct picture_attribution *a, struct attn_e
     pass.options.pool = attn_host_pool(run->host, 1e9);
     attn_before_gather(&run->before, attn_derivative_embedding(a->derivative), cells);
     for (size_t k = 1; k < a->n_block; k++)
-        attn_before_gather(&run->before, a->deep + (k - 1) * a->n * a->d,
-                           cells + k * a->n_cell * a->d);
+        attn_before_gather(&run->before, a->deep + (k - 1) * a->n * a->d, cells + k * n_row * a->d);
     ATTN_TRY(attn_before_back(&pass, cells, d, err));
     for (size_t i = 0; i < a->seen->n_image; d += count_values(&a->seen->images[i++]))
         attribute_pixels(a, &a->seen->images[i], d);
@@ -335,20 +338,21 @@ static enum attn_status append_parts(struct picture_attribution *a, bool has_til
     const struct attn_prompt_image *image = a->seen->images;
     const size_t n = image->rows * image->columns;
     const struct grid tiles = {"tile", image->tile_rows, image->tile_cols, 0, n};
-    const struct grid cells = {"cell", image->rows, image->columns, a->n_cell - n, 1};
+    const struct grid cells = {"cell", image->rows, image->columns, attn_prompt_image_whole(image),
+                               1};
 
     for (size_t i = 0; i < a->seen->n_image && a->seen->n_image > 1; i++, image++) {
         char name[24];
         double sum = 0;
 
         snprintf(name, sizeof name, "picture_%u", (unsigned)i);
-        for (size_t k = 0; k < attn_prompt_image_n_cell(image); k++)
+        for (size_t k = 0; k < image->n_cell; k++)
             sum += a->cells[image->first_cell + k];
         ATTN_TRY(append(a, name, sum, err));
     }
     if (a->seen->n_image > 1)
         return ATTN_OK;
-    if (has_tiles)
+    if (has_tiles && image->joined.side == 0)
         ATTN_TRY(append_grid(a, &tiles, err));
     return append_grid(a, &cells, err);
 }

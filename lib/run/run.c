@@ -302,14 +302,14 @@ static enum attn_status find_images(struct attn_run *run, struct attn_dims *dims
         run->image_sizes[i] = (struct attn_picture_dims){.n = (uint32_t)image->n_picture,
                                                          .n_row = (uint32_t)image->rows,
                                                          .n_col = (uint32_t)image->columns,
-                                                         .tile_rows = (uint32_t)image->tile_rows,
-                                                         .tile_cols = (uint32_t)image->tile_cols,
+                                                         .grid_rows = (uint32_t)image->grid_rows,
+                                                         .grid_cols = (uint32_t)image->grid_cols,
                                                          .height = (uint32_t)image->pixels->height,
                                                          .width = (uint32_t)image->pixels->width};
     }
-    run->images = (struct attn_images_dims){run->image_sizes, seen->n_image};
+    run->images = (struct attn_images_dims){run->image_sizes, seen->n_image, seen->n_row};
     dims->picture = *run->image_sizes;
-    dims->images = seen->n_image > 1 ? &run->images : NULL;
+    dims->images = seen->n_image > 1 || seen->n_row > seen->n_cell ? &run->images : NULL;
     return ATTN_OK;
 }
 

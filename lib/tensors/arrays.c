@@ -408,7 +408,8 @@ bool attn_array_is_scattered(const struct attn_writer *writer, enum attn_site si
 
 bool attn_array_is_of_image(const struct attn_writer *writer, enum attn_site site)
 {
-    return attn_selection_dims(writer->labels.selection)->images && attn_site_is_of_image(site);
+    return attn_dims_n_image(attn_selection_dims(writer->labels.selection)) > 1 &&
+           attn_site_is_of_image(site);
 }
 
 struct attn_array *attn_arrays_find(const struct attn_arrays *arrays,

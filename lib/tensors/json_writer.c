@@ -62,18 +62,27 @@ static struct attn_buffer *begin_value(struct json_writer *w, const char *name)
 /* --- Before the tensors -------------------------------------------------------------------- */
 
 /* Writes the sizes of an image in the text. */
-static void push_image(struct json_writer *w, const struct attn_pixels *pixels,
-                       const struct attn_picture_dims *picture)
+static void push_image(struct json_writer *w, const struct attn_prompt_image *image)
 {
+    const struct attn_pixels *pixels = image->pixels;
     const struct {
         const char *name;
         size_t size;
-    } sizes[] = {{"width", pixels->given_width},   {"height", pixels->given_height},
-                 {"tile_rows", pixels->tile_rows}, {"tile_cols", pixels->tile_cols},
-                 {"rows", picture->n_row},         {"columns", picture->n_col}};
+    } sizes[] = {{"width", pixels->given_width},
+                 {"height", pixels->given_height},
+                 {"tile_rows", pixels->tile_rows},
+                 {"tile_cols", pixels->tile_cols},
+                 {"rows", image->rows},
+                 {"columns", image->columns}};
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         attn_json_size(attn_json_key(&w->json, sizes[i].name), sizes[i].size);
+    if (image->joined.side > 0) {
+        attn_json_begin(attn_json_key(&w->json, "tile_grid"), '[');
+        attn_json_size(&w->json, image->grid_rows);
+        attn_json_size(&w->json, image->grid_cols);
+        attn_json_end(&w->json);
+    }
     attn_json_end(&w->json);
 }
 
@@ -81,16 +90,15 @@ static void push_image(struct json_writer *w, const struct attn_pixels *pixels,
 static void push_images(struct json_writer *w)
 {
     const struct attn_picture_prompt *prompt = w->base.labels.prompt;
-    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
 
     attn_json_begin(begin_member(w, "picture"), '{');
-    push_image(w, prompt->images[0].pixels, attn_dims_image(dims, 0));
-    if (attn_dims_n_image(dims) < 2)
+    push_image(w, &prompt->images[0]);
+    if (prompt->n_image < 2)
         return;
     attn_json_begin(begin_member(w, "pictures"), '[');
-    for (size_t i = 0; i < attn_dims_n_image(dims); i++) {
+    for (size_t i = 0; i < prompt->n_image; i++) {
         attn_json_begin(&w->json, '{');
-        push_image(w, prompt->images[i].pixels, attn_dims_image(dims, i));
+        push_image(w, &prompt->images[i]);
     }
     attn_json_end(&w->json);
 }

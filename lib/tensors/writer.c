@@ -43,7 +43,8 @@ size_t attn_writer_slot(const struct attn_writer *writer, const struct attn_loca
 /* Whether WRITER shows only the first of several images that have a tensor SITE each. */
 static bool shows_first(const struct attn_writer *writer, enum attn_site site)
 {
-    return attn_site_is_of_image(site) && attn_selection_dims(writer->labels.selection)->images &&
+    return attn_site_is_of_image(site) &&
+           attn_dims_n_image(attn_selection_dims(writer->labels.selection)) > 1 &&
            !attn_format_holds_images(writer->format);
 }
 
@@ -177,7 +178,7 @@ void attn_matrix_name_append(const struct attn_writer *writer, const struct attn
         attn_buffer_append_format(out, " of heads %zu-%zu", n_shared * (size_t)number.head,
                                   n_shared * (size_t)(number.head + 1) - 1);
     attn_buffer_append_format(out, "%s%s", out->size > begin ? ": " : "", attn_site_name(site));
-    if (dims->images && attn_site_is_of_image(site)) /* titles are of the first */
+    if (attn_dims_n_image(dims) > 1 && attn_site_is_of_image(site)) /* titles are of the first */
         attn_buffer_append_string(out, ".0");
     if (attn_site_has_keys(site)) {
         attn_buffer_append_string(out, picture->merges_words ? ", words" : "");

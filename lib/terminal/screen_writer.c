@@ -126,7 +126,7 @@ static void append_regions(struct screen_writer *w)
     static const enum attn_region order[] = {ATTN_REGION_PICTURE, ATTN_REGION_QUESTION,
                                              ATTN_REGION_ANSWER, ATTN_REGION_OTHER};
     const struct attn_labels *labels = &w->base.labels;
-    const struct attn_picture_dims *picture = &attn_selection_dims(labels->selection)->picture;
+    const struct attn_prompt_image *image = labels->prompt->images;
     struct attn_buffer *text = &w->map.label;
     size_t counts[ATTN_N_REGION] = {0};
 
@@ -140,9 +140,9 @@ static void append_regions(struct screen_writer *w)
                                   counts[order[i]]);
         if (i == 0 && labels->prompt->n_image > 1)
             attn_buffer_append_format(text, " in %zu pictures", labels->prompt->n_image);
-        else if (i == 0 && picture->tile_rows > 0)
-            attn_buffer_append_format(text, " in %u x %u tiles and the whole", picture->tile_rows,
-                                      picture->tile_cols);
+        else if (i == 0 && image->tile_rows > 0)
+            attn_buffer_append_format(text, " in %zu x %zu tiles and the whole", image->tile_rows,
+                                      image->tile_cols);
     }
 }
 

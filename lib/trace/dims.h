@@ -16,15 +16,16 @@ struct attn_site_set {
 struct attn_picture_dims {
     uint32_t n;                    /* pictures: tiles, then the whole one */
     uint32_t n_row, n_col;         /* cells of a picture */
-    uint32_t tile_rows, tile_cols; /* 0: no tiles */
+    uint32_t grid_rows, grid_cols; /* cells of the grid of all tiles; 0: no tiles */
     uint32_t height, width;        /* of a picture in pixels */
     uint32_t n_chosen;             /* of a tower: pictures whose tensors are selected; else 0 */
 };
 
-/* Several images in a prompt. */
+/* Several images in a prompt, or one that has line ends. */
 struct attn_images_dims {
     const struct attn_picture_dims *items; /* [n] borrowed */
     size_t n;
+    size_t n_row; /* of image_features; 0: the cells of all pictures */
 };
 
 /* How the layers without attention mix tokens. */
@@ -89,7 +90,8 @@ struct attn_dims {
     /* [n_layer], if layers differ; n_kv_head, d_head, d_value and d_mlp are then the largest. NULL:
      * all are alike. Borrowed */
     const struct attn_layer_dims *layers;
-    const struct attn_images_dims *images; /* all images; NULL: at most one. Borrowed */
+    const struct attn_images_dims *images; /* all images; NULL: at most one, of cells
+                                              alone. Borrowed */
     const void *later[1];                  /* NULL: room for a field of later versions */
 };
 

@@ -177,7 +177,7 @@ void attn_site_image_size(enum attn_site site, const struct attn_picture_dims *i
     if (site == ATTN_SITE_PICTURE_MAP)
         size[0] = n_row, size[1] = n_col;
     else if (site == ATTN_SITE_PICTURE_MAP_TILES)
-        size[0] = image->tile_rows * n_row, size[1] = image->tile_cols * n_col;
+        size[0] = image->grid_rows, size[1] = image->grid_cols;
     else
         size[0] = (size_t)ATTN_PICTURE_N_CHANNEL * image->n * image->height, size[1] = image->width;
 }
@@ -194,7 +194,7 @@ static bool find_picture_size(enum attn_site site, const struct attn_dims *dims,
 
     if (!is_of_cells && !attn_site_is_of_image(site))
         return false;
-    if (!is_of_cells && !dims->images) {
+    if (!is_of_cells && attn_dims_n_image(dims) < 2) {
         attn_site_image_size(site, &dims->picture, size);
         return true;
     }
@@ -206,6 +206,8 @@ static bool find_picture_size(enum attn_site site, const struct attn_dims *dims,
         size[0] += is_of_cells ? (size_t)image->n * image->n_row * image->n_col
                                : of_image[0] * of_image[1];
     }
+    if (is_of_cells && dims->images && dims->images->n_row > 0)
+        size[0] = dims->images->n_row;
     return true;
 }
 

@@ -62,7 +62,9 @@ def split(kind, stem, dtype, shape, data, deep):
     connector = re.search(r"deepstack_merger_list\.(\d+)\.(.*)", stem)
     block = re.search(r"(?:layers?|blocks)\.(\d+)\.?(.*)", stem)
     name = f"v.blk.{block[1]}.{BLOCK.get(block[2], block[2])}" if block else next((TOWER[k] for k in TOWER if stem.endswith(k)), stem)
-    if kind in SINGLE:
+    if "image_newline" in (stem, kind):
+        yield "v.image_newline", dtype, shape, data
+    elif kind in SINGLE:
         yield (f"v.blk.{block[1]}." if block else "") + SINGLE[kind], dtype, shape[2 if kind == "cls_token" else kind == "position_embeddings":], data
     elif connector:
         yield f"v.deepstack.{deep[int(connector[1])]}.{connector[2].replace('linear_', '')}.{kind}", dtype, shape, data
@@ -90,12 +92,12 @@ def tensors_of(model, config, rows):
     is_gemma, is_llama = config["model_type"] == "gemma3", config["text_config"]["model_type"] in ("llama", "mistral")
     heads = {"q": config["text_config"]["num_attention_heads"], "k": config["text_config"]["num_key_value_heads"]}
     for name, dtype, shape, data in read(model / "model.safetensors"):
-        stem, kind = (name[:-7], "weight") if name.endswith("_weight") else name.rsplit(".", 1)
+        stem, kind = (name[:-7], "weight") if name.endswith("_weight") else name.rsplit(".", 1) if name != "image_newline" else (name, "")
         if stem.endswith("mm_input_projection"):
             tower.append(("mm.input_projection.weight", dtype, shape, data))
             continue
-        if re.search("vision|visual|connector|projector", name):
-            if name.rsplit(".", 1)[-1] != "position_ids" and "vision_tower.vision_model.post_layernorm" not in name:
+        if re.search("vision|visual|connector|projector|image_newline", name):
+            if name.rsplit(".", 1)[-1] != "position_ids" and not (config["model_type"].startswith("llava") and "post_layernorm" in name):
                 if config["model_type"] == "internvl":
                     stem = stem.replace("projector.linear_1", "mlp.1").replace("projector.linear_2", "mlp.3")  # not those of LLaVA
                 if config["vision_config"].get("model_type") == "pixtral":
@@ -193,6 +195,8 @@ def tower_keys(model, config, kind):
     if kind == "mlp":
         layers = keys[clip("block_count")]
         keys[clip("feature_layer")] = [config["vision_feature_layer"] % (layers + 1)]
+        if "image_grid_pinpoints" in config:
+            keys[clip("image_grid_pinpoints")] = [side for size in config["image_grid_pinpoints"] for side in size]
     if kind == "qwen3vl_merger":
         keys |= {clip("spatial_merge_size"): vision["spatial_merge_size"], clip("image_size"): round(vision["num_position_embeddings"] ** .5) * vision["patch_size"],
                  clip("is_deepstack_layers"): [layer in vision["deepstack_visual_indexes"] for layer in range(vision["depth"])]}
@@ -205,7 +209,7 @@ def main(model, folder, *changes):
     config = json.loads((model / "config.json").read_text())
     architecture, kind = {"smolvlm": ("llama", "idefics3"), "gemma3": ("gemma3", "gemma3"), "qwen2_vl": ("qwen2vl", "qwen2vl_merger"),
                           "qwen2_5_vl": ("qwen2vl", "qwen2.5vl_merger"), "llava": ("llama", "mlp"),
-                          "qwen3_vl": ("qwen3vl", "qwen3vl_merger"), "internvl": ("qwen2", "internvl"), "mistral3": ("llama", "pixtral")}[config["model_type"]]
+                          "qwen3_vl": ("qwen3vl", "qwen3vl_merger"), "internvl": ("qwen2", "internvl"), "mistral3": ("llama", "pixtral"), "llava_next": ("llama", "mlp")}[config["model_type"]]
     if config["vision_config"].get("model_type") == "pixtral":
         kind = "pixtral"
     edits = dict(change.split("=", 1) for change in changes if "=" in change)

@@ -5,8 +5,8 @@
 The families take turns. A LLaVA gets the tower of CLIP or SigLIP, a layer of it, a decoder, and an image processor that
 keeps the middle of a picture, pads it to a square, or ignores its proportions. A Qwen3-VL gets any layers of its tower for
 DeepStack, sections, and grid of positions. An InternVL gets norms, biases, cells, and numbers of tiles. Pixtral's tower gets
-heads of any even width, and the connector of LLaVA or of Mistral 3. Pixel values must be those of Pillow 12, if it is
-there: 13 resizes differently. For the bounds see check_families.py.
+heads of any even width, and the connector of LLaVA or of Mistral 3. LLaVA-NeXT and OneVision get any grids of tiles.
+Pixel values must be those of Pillow 12, if it is there: 13 resizes differently. For the bounds see check_families.py.
 """
 import pathlib
 import random
@@ -21,6 +21,8 @@ import transformers
 from PIL import Image
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
 from transformers.models.llava.image_processing_pil_llava import LlavaImageProcessorPil
+from transformers.models.llava_next.image_processing_pil_llava_next import LlavaNextImageProcessorPil
+from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
 from transformers.models.pixtral.image_processing_pil_pixtral import PixtralImageProcessorPil
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
@@ -113,7 +115,37 @@ def pixtral(r):
     return model(config), processor, lambda given: ([CELL] * (int(given["image_sizes"][0][1]) // factor) + [6]) * (int(given["image_sizes"][0][0]) // factor)
 
 
-FAMILIES = [llava, qwen3_vl, internvl, pixtral]
+def tiles(r):
+    """The same of a LLaVA-NeXT or a OneVision."""
+    is_next, depth, side, patch = r.random() < .5, r.randint(1, 3), r.choice([12, 15, 18]), r.choice([3, 4, 5])
+    sizes = {"hidden_size": 24, "intermediate_size": r.choice([20, 40]), "num_hidden_layers": depth, "num_attention_heads": r.choice([2, 3]),
+             "image_size": side, "patch_size": patch}
+    grids = [[side * r.randint(1, 3), side * r.randint(1, 3)] for _ in range(r.randint(1, 6))]
+    common = {"image_grid_pinpoints": grids, "image_token_index": CELL,
+              "text_config": decoder(r, transformers.LlamaConfig, transformers.Qwen2Config, transformers.MistralConfig)}
+    square = {"height": side, "width": side}
+    if is_next:
+        model = transformers.LlavaNextForConditionalGeneration(transformers.LlavaNextConfig(
+            vision_config=transformers.CLIPVisionConfig(**sizes), **common,
+            vision_feature_layer=r.choice([layer for layer in range(-1 - depth, depth + 1) if layer])))
+        processor = LlavaNextImageProcessorPil(size={"shortest_edge": side}, crop_size=square, image_grid_pinpoints=grids)
+    else:
+        model = transformers.LlavaOnevisionForConditionalGeneration(transformers.LlavaOnevisionConfig(
+            vision_config=transformers.SiglipVisionConfig(**sizes), **common, vision_aspect_ratio=f"anyres_max_{r.choice([1, 2, 4, 9])}"))
+        processor = LlavaOnevisionImageProcessorPil(size=square, image_grid_pinpoints=grids)
+    n = side // patch
+
+    def ids_of(given):
+        shape = given["pixel_values"].shape
+        features = [torch.zeros(shape[1], n * n, 1)]
+        extra = {} if is_next else {"vision_aspect_ratio": model.config.vision_aspect_ratio}
+        kind = {"vision_feature_select_strategy": "default"} if is_next else {}
+        rows = model.model.pack_image_features(features, torch.as_tensor(given["image_sizes"]), image_newline=torch.zeros(1), **kind, **extra)
+        return [CELL] * int(rows[1][0])
+    return model, processor, ids_of
+
+
+FAMILIES = [llava, qwen3_vl, internvl, pixtral, tiles]
 
 
 def cut(pixels, patch, merge):
@@ -145,6 +177,8 @@ def check(tool, seed, folder):
     pixels, logits = torch.tensor(found["pixel_values"]), []
     if "image_grid_thw" in given:
         pixels = cut(pixels[0], processor.patch_size, processor.merge_size)
+    if np.ndim(given["pixel_values"]) == 5:  # the whole picture first, not last
+        pixels = pixels.roll(1, 0)[None]
     if IS_PILLOW_12 and not np.array_equal(pixels, np.asarray(given["pixel_values"])):
         return np.inf, "pixel_values"
     for is_double in (False, True):

@@ -377,7 +377,7 @@ END_TEST
 START_TEST(a_tower_has_what_its_prefix_names_and_a_picture_has_sizes_of_its_own)
 {
     const struct attn_picture_dims picture = {
-        .n = 3, .n_row = 2, .n_col = 5, .tile_rows = 1, .tile_cols = 2, .height = 4, .width = 10};
+        .n = 3, .n_row = 2, .n_col = 5, .grid_rows = 2, .grid_cols = 10, .height = 4, .width = 10};
     struct attn_dims tower = {.n_layer = 2,
                               .n_head = 3,
                               .n_kv_head = 3,

@@ -129,7 +129,9 @@ static const struct attn_weight_rule qwen3[] = {
         VECTOR("v.class_embd", "D", ATTN_PART_EMBEDDING, MODEL(cls)),                              \
         TABLE("v.position_embd.weight", "ID", ATTN_PART_POSITIONS, positions),                     \
         MODEL_NORM("v.pre_ln", ATTN_PART_EMBED_NORM, ln_embed), TOWER_OF(up, down),                \
-        PROJECTOR("mm.0", "mm.2", "ok"), IGNORED("v.post_ln.weight"), IGNORED("v.post_ln.bias")
+        PROJECTOR("mm.0", "mm.2", "ok"),                                                           \
+        VECTOR("v.image_newline", "o", ATTN_PART_LINE_END, MODEL(line_end)),                       \
+        IGNORED("v.post_ln.weight"), IGNORED("v.post_ln.bias")
 static const struct attn_weight_rule llava[] = {LLAVA("ffn_up", "ffn_down")},
                                      exchanged[] = {LLAVA("ffn_down", "ffn_up")};
 

@@ -208,19 +208,23 @@ static const struct attn_weight_rule gemma3_rules[] = {
     VECTOR("/connector.mm_soft_emb_norm.weight", "D", ATTN_PART_CONNECTOR, MODEL(ln_connector.w)),
 };
 
+/* The row after each line of tiles in LLaVA-NeXT and OneVision. */
+#define LINE_END VECTOR("/image_newline", "o", ATTN_PART_LINE_END, MODEL(line_end))
+
 /* The connector of LLaVA and of InternVL. */
 #define TWO_LINEAR PROJECTOR("/connector.linear_1", "/connector.linear_2", "ok")
 
 static const struct attn_weight_rule llava_clip_rules[] = {
-    CLIP,
-    IGNORED_MAP("post_layernorm"),
-    IGNORED("embeddings.position_ids"),
-    TWO_LINEAR,
+    CLIP, IGNORED_MAP("post_layernorm"), IGNORED("embeddings.position_ids"), TWO_LINEAR, LINE_END,
 };
 
 static const struct attn_weight_rule llava_siglip_rules[] = {
-    SIGLIP,     IGNORED_MAP("post_layernorm"), IGNORED("embeddings.position_ids"), SIGLIP_HEAD,
+    SIGLIP,
+    IGNORED_MAP("post_layernorm"),
+    IGNORED("embeddings.position_ids"),
+    SIGLIP_HEAD,
     TWO_LINEAR,
+    LINE_END,
 };
 
 /* InternVL's tower, which may have norms without biases, and its connector. */
@@ -574,6 +578,19 @@ const struct attn_family attn_family_llava_siglip_vision = {
     FAMILY("llava_siglip_vision", NULL, "tower.", llava_siglip_rules),
     .read_config = read_llava_tower,
     .form = {KEYS_OF_BERT, .names = &vit_names, .defaults = {A_SIGLIP(16), BASE, .d_mlp = 3072}}};
+
+/* OneVision without an object `vision_config`. */
+const struct attn_family attn_family_onevision_vision = {
+    FAMILY("onevision_vision", NULL, "tower.", llava_siglip_rules), .read_config = read_llava_tower,
+    .form = {KEYS_OF_BERT, .names = &vit_names,
+             .defaults = {BLOCK_OF_VIT, .act_fn = "gelu_new", .norm_eps = 1e-6F, .d_model = 1152,
+                          .d_mlp = 4304, .n_layer = 26, .n_head = 16,
+                          .image = {.n_channel = 3,
+                                    .height = 384,
+                                    .width = 384,
+                                    .patch_height = 14,
+                                    .patch_width = 14,
+                                    .lacks_class = true}}}};
 
 static const struct attn_config_extra not_of_internvl[] = {
     {"use_qk_norm", ATTN_WISH_TRUE},

@@ -1325,8 +1325,8 @@ attn_picture_dims._fields_ = [
     ("n", c_uint32),
     ("n_row", c_uint32),
     ("n_col", c_uint32),
-    ("tile_rows", c_uint32),
-    ("tile_cols", c_uint32),
+    ("grid_rows", c_uint32),
+    ("grid_cols", c_uint32),
     ("height", c_uint32),
     ("width", c_uint32),
     ("n_chosen", c_uint32),
@@ -1334,6 +1334,7 @@ attn_picture_dims._fields_ = [
 attn_images_dims._fields_ = [
     ("items", POINTER(attn_picture_dims)),
     ("n", c_size_t),
+    ("n_row", c_size_t),
 ]
 attn_mixer_dims._fields_ = [
     ("kind", c_int),
