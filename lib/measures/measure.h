@@ -21,7 +21,7 @@
       "the weight on the cells of picture " #i ", if several stand in the text. It does not say "  \
       "which ones")
 
-#define ATTN_MEASURES_OF_IMAGES(X)                                                                 \
+#define ATTN_MEASURE_OF_EACH_IMAGE(X)                                                              \
     ATTN_MEASURE_OF_IMAGE(X, 0, 34)                                                                \
     ATTN_MEASURE_OF_IMAGE(X, 1, 35)                                                                \
     ATTN_MEASURE_OF_IMAGE(X, 2, 36)                                                                \
@@ -125,7 +125,7 @@
       "of a text with a picture: the weight on the cells of the picture, mean over the positions " \
       "that predict the answer, as the six below. It does not say that the answer uses them: "     \
       "`attn-cli ablate --by picture` measures that")                                              \
-    ATTN_MEASURES_OF_IMAGES(X)                                                                     \
+    ATTN_MEASURE_OF_EACH_IMAGE(X)                                                                  \
     X(SINKS, 28, "sinks", picture, 0, NULL, "weight on sinks in the picture", false,               \
       "the weight on cells that `drop_sinks` leaves out of picture; only with it. It does not "    \
       "say that they hold nothing")                                                                \
