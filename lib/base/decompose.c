@@ -55,6 +55,19 @@ void attn_qr_triangle(const double *a, size_t m, size_t n, double *r)
             r[i * n + j] = i < m && j >= i ? a[i * n + j] : 0;
 }
 
+void attn_qr_apply(const double *a, size_t m, size_t n, const double *tau, double *x)
+{
+    for (size_t k = m < n ? m : n; k-- > 0;) { /* the last reflection first */
+        double sum = x[k];
+
+        for (size_t i = k + 1; i < m; i++)
+            sum += a[i * n + k] * x[i];
+        x[k] -= tau[k] * sum;
+        for (size_t i = k + 1; i < m; i++)
+            x[i] -= tau[k] * sum * a[i * n + k];
+    }
+}
+
 /* --- Singular values -------------------------------------------------------------------------- */
 
 enum { MOST_SWEEPS = 60, MOST_STEPS = 60 };

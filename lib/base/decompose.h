@@ -4,6 +4,7 @@
  *
  *     attn_qr(a, m, n, tau);                       // A = Q R, in place
  *     attn_qr_triangle(a, m, n, r);                // R [n, n]
+ *     attn_qr_apply(a, m, n, tau, x);              // x = Q x
  *     attn_svd(k, n, s, u, v);                     // K = U diag(s) V^T
  *     attn_eigenvalues(k, n, real, imaginary);
  */
@@ -14,12 +15,15 @@
 #include <stddef.h>
 
 /* Decomposes A [m, n] by Householder reflections (Golub and Van Loan, 5.2.1). Below the diagonal A
- * receives the vectors of the reflections, whose first component is 1, and TAU [n] their factors.
- */
+ * receives the vectors of the reflections, whose first component is 1, and the first N numbers of
+ * TAU [2 n] their factors; the others are scratch. */
 void attn_qr(double *a, size_t m, size_t n, double *tau);
 
 /* Writes R [n, n] of a matrix that attn_qr decomposed; the rows from M on are 0. */
 void attn_qr_triangle(const double *a, size_t m, size_t n, double *r);
+
+/* Multiplies X [m] by the Q [m, m] of a matrix that attn_qr decomposed: x = Q x. */
+void attn_qr_apply(const double *a, size_t m, size_t n, const double *tau, double *x);
 
 /* Computes the singular values S [n] of K [n, n], the largest first, by one-sided Jacobi rotations
  * (Hestenes 1958; Golub and Van Loan, 8.6.3). K is overwritten. Row i of U [n, n] is the left

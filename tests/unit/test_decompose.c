@@ -45,6 +45,34 @@ START_TEST(qr_keeps_lengths_and_angles)
 }
 END_TEST
 
+/* Q R is A: Q turns the columns of R, to which rows of 0 are added, into those of A. */
+START_TEST(qr_gives_back_its_matrix)
+{
+    static const size_t sizes[][2] = {{1, 1}, {9, 4}, {6, 6}, {3, 5}};
+    struct attn_random random;
+
+    attn_random_seed(&random, 11);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t m = sizes[s][0], n = sizes[s][1];
+        double a[MOST * MOST], q[MOST * MOST], r[MOST * MOST], tau[2 * MOST];
+
+        draw(&random, a, m * n);
+        memcpy(q, a, m * n * sizeof *a);
+        attn_qr(q, m, n, tau);
+        attn_qr_triangle(q, m, n, r);
+        for (size_t j = 0; j < n; j++) {
+            double x[MOST] = {0};
+
+            for (size_t i = 0; i < m && i < n; i++)
+                x[i] = r[i * n + j];
+            attn_qr_apply(q, m, n, tau, x);
+            for (size_t i = 0; i < m; i++)
+                ck_assert_double_eq_tol(x[i], a[i * n + j], 1e-14);
+        }
+    }
+}
+END_TEST
+
 /* U diag(s) V^T is K, also if K has half of its rank, and s falls. */
 START_TEST(svd_gives_back_its_matrix)
 {
@@ -119,5 +147,5 @@ START_TEST(eigenvalues_are_roots)
 }
 END_TEST
 
-ATTN_SUITE("decompose", qr_keeps_lengths_and_angles, svd_gives_back_its_matrix,
-           eigenvalues_are_roots)
+ATTN_SUITE("decompose", qr_keeps_lengths_and_angles, qr_gives_back_its_matrix,
+           svd_gives_back_its_matrix, eigenvalues_are_roots)
