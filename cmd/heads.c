@@ -11,6 +11,8 @@
 
 #define EXAMPLE "attn-cli heads -m fable --sort previous \"The keys to the cabinet\""
 
+enum { DEFAULT_PAIRS = 20 };
+
 /* Data of the heads, in addition to their table. */
 struct heads_data {
     struct attn_ndarray pattern;   /* owned; the array of --pattern */
@@ -42,19 +44,28 @@ const struct command command_heads = {
     .release = release_data,
 };
 
+/* Returns the option by which weights are read instead of a text, or NULL. */
+static const char *weights_option(const struct attn_heads_args *how)
+{
+    return how->svd            ? "svd"
+           : how->composition  ? "composition"
+           : how->from_weights ? "from_weights"
+                               : NULL;
+}
+
 static enum attn_status check(const struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
     const struct attn_heads_args *how = question->how;
 
-    if (how->from_weights && prompt_is_given(&args->prompt))
-        return refuse(err, NULL, "`from_weights` reads no text, and one is given");
+    if (weights_option(how) && prompt_is_given(&args->prompt))
+        return refuse(err, NULL, "`%s` reads no text, and one is given", weights_option(how));
     if (how->has_probe + !!args->items.asked.items.path + prompt_is_given(&args->prompt) > 1)
         return refuse(err, NULL, "expected one of a text, `items` and `probe`, got more");
     if (how->has_probe && pair_find_given(&args->prompt))
         return refuse(err, NULL, "`%s` goes with a text, not with `probe`",
                       pair_find_given(&args->prompt));
-    if (!how->has_probe && !how->from_weights && !args->items.asked.items.path)
+    if (!how->has_probe && !weights_option(how) && !args->items.asked.items.path)
         ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
     return question_check(question, err);
 }
@@ -96,6 +107,16 @@ static enum attn_status open_cards(struct question *question, struct attn_heads_
     return ATTN_OK;
 }
 
+/* Sets how many pairs of a composition are shown. */
+static void choose_pairs(struct question *question)
+{
+    struct question_args *args = question->call->args;
+    struct tables_args *tables = &args->tables;
+    const size_t n = tables_limit(question->call, tables);
+
+    tables->order.n_most = n == 0 ? DEFAULT_PAIRS : n == SIZE_MAX ? 0 : n;
+}
+
 static enum attn_status measure_heads(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
@@ -104,8 +125,12 @@ static enum attn_status measure_heads(struct question *question, struct attn_err
     const char *file = option_text(question->call, "pattern");
 
     ATTN_TRY(check(question, err));
+    if (how->composition) {
+        how->n_most = SIZE_MAX; /* sorted before they are limited */
+        choose_pairs(question);
+    }
     question->unit = how->has_probe ? "probes" : NULL;
-    if (how->has_probe || how->from_weights) {
+    if (how->has_probe || weights_option(how)) {
         ATTN_TRY(question_begin_items(question, err));
         ATTN_TRY(question_open(question, err));
     } else {

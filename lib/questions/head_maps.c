@@ -347,8 +347,8 @@ void attn_vocabulary_products_release(struct attn_vocabulary_products *products)
 
 /* --- A head ----------------------------------------------------------------------------------- */
 
-/* C [m, n] = A [m, k] B [k, n]. */
-static void multiply(const double *a, const double *b, size_t m, size_t k, size_t n, double *c)
+void attn_head_maps_multiply(const double *a, const double *b, size_t m, size_t k, size_t n,
+                             double *c)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
 
@@ -358,12 +358,27 @@ static void multiply(const double *a, const double *b, size_t m, size_t k, size_
             kernels->add_product(1, a[i * k + j], b + j * n, n, c + i * n);
 }
 
-/* B [n, m] = A^T, of A [m, n]. */
-static void turn(const double *a, size_t m, size_t n, double *b)
+void attn_head_maps_turn(const double *a, size_t m, size_t n, double *b)
 {
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++)
             b[j * m + i] = a[i * n + j];
+}
+
+size_t attn_head_map_copy(const struct attn_layer_factors *factors, size_t head,
+                          enum attn_head_map map, double *a, double *b)
+{
+    const size_t d = factors->d_model, key_head = head / (factors->n_head / factors->n_kv_head);
+    const size_t n = map == ATTN_HEAD_MAP_OV ? factors->d_value : factors->d_head;
+
+    if (map == ATTN_HEAD_MAP_OV) {
+        memcpy(a, factors->v + key_head * d * n, d * n * sizeof *a);
+        attn_head_maps_turn(factors->out + head * n * d, n, d, b);
+    } else {
+        memcpy(a, factors->q + head * d * n, d * n * sizeof *a);
+        memcpy(b, factors->k + key_head * d * n, d * n * sizeof *b);
+    }
+    return n;
 }
 
 /* Returns the sizes of A B^T for A and B [d, n], which are overwritten. SCRATCH [3 n n + 2 n]. */
@@ -376,8 +391,8 @@ static struct attn_map_sizes sizes_of(double *a, double *b, size_t d, size_t n, 
     attn_qr_triangle(a, d, n, ra);
     attn_qr(b, d, n, s);
     attn_qr_triangle(b, d, n, k);
-    turn(k, n, n, rb);
-    multiply(ra, rb, n, n, n, k);
+    attn_head_maps_turn(k, n, n, rb);
+    attn_head_maps_multiply(ra, rb, n, n, n, k);
     attn_svd(k, n, s, NULL, NULL);
     for (size_t i = 0; i < n; i++)
         sum += s[i] * s[i];
@@ -395,8 +410,8 @@ static double share_of(const double *left, const double *p, const double *right,
     double *lp = scratch, *k = lp + d * n, *real = k + n * n, *imaginary = real + n;
     double sum = 0, size = 0;
 
-    multiply(left, p, n, d, d, lp);
-    multiply(lp, right, n, d, n, k);
+    attn_head_maps_multiply(left, p, n, d, d, lp);
+    attn_head_maps_multiply(lp, right, n, d, n, k);
     if (!attn_eigenvalues(k, n, real, imaginary))
         return (double)NAN;
     for (size_t i = 0; i < n; i++) {
@@ -424,13 +439,11 @@ void attn_head_numbers_find(const struct attn_layer_factors *factors,
     const size_t widest = d * (e > ev ? e : ev);
     double *a = scratch, *b = a + widest, *rest = b + widest;
 
-    memcpy(a, v, d * ev * sizeof *a);
-    turn(out, ev, d, b);
+    attn_head_map_copy(factors, head, ATTN_HEAD_MAP_OV, a, b);
     numbers->ov = sizes_of(a, b, d, ev, rest);
-    memcpy(a, q, d * e * sizeof *a);
-    memcpy(b, k, d * e * sizeof *b);
+    attn_head_map_copy(factors, head, ATTN_HEAD_MAP_QK, a, b);
     numbers->qk = sizes_of(a, b, d, e, rest);
-    turn(k, d, e, a);
+    attn_head_maps_turn(k, d, e, a);
     for (int which = 0; which < ATTN_N_VOCABULARY; which++) {
         numbers->copying[which] = share_of(out, products->copying[which], v, d, ev, b);
         numbers->matching[which] = share_of(a, products->matching[which], q, d, e, b);

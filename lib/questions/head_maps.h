@@ -43,6 +43,20 @@ enum attn_status attn_layer_factors_read(const struct attn_model *model,
                                          struct attn_error *err);
 void attn_layer_factors_release(struct attn_layer_factors *factors);
 
+enum attn_head_map { ATTN_HEAD_MAP_OV, ATTN_HEAD_MAP_QK };
+
+/* Copies the thin factors of MAP of HEAD, which is A B^T: A [D, n] is W_V or W_Q, B [D, n] is W_O^T
+ * or W_K. Returns n. */
+size_t attn_head_map_copy(const struct attn_layer_factors *factors, size_t head,
+                          enum attn_head_map map, double *a, double *b);
+
+/* C [m, n] = A [m, k] B [k, n]. */
+void attn_head_maps_multiply(const double *a, const double *b, size_t m, size_t k, size_t n,
+                             double *c);
+
+/* B [n, m] = A^T, of A [m, n]. */
+void attn_head_maps_turn(const double *a, size_t m, size_t n, double *b);
+
 enum { ATTN_VOCABULARY_PLAIN, ATTN_VOCABULARY_MLP0, ATTN_N_VOCABULARY };
 
 /* The products [D, D] over the vocabulary, with W_E as it is, and with what later layers meet in

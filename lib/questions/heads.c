@@ -68,6 +68,23 @@ static const struct attn_param param_rows[] = {
         "the token that it is at (matching), -1 to 1, with the MLP of layer 0 before it "
         "(mlp0: read this one above layer 0). Weights show how a head would act on any token "
         "that it attends to; they do not show which tokens it attends to"),
+    ATTN_PARAM(CHOICE, "composition", NULL, struct attn_heads_args, composition,
+               "instead of a text, read the weights of pairs of heads: how much of what the "
+               "earlier one writes lies where the queries (q), keys (k) or values (v) of the later "
+               "one read, |A B| / (|A| |B|), and the root mean square of that for maps turned at "
+               "random (baseline). The 20 largest. It compares sizes of maps; it does not show "
+               "that the later head uses what the earlier one writes",
+               .words = "none|q|k|v"),
+    ATTN_PARAM(TEXT, "svd", "L.H[:ov|qk]", struct attn_heads_args, svd,
+               "instead of a text, read the weights of one head: singular directions of its map "
+               "W_V W_O (ov, default) or W_Q W_K^T (qk), and the tokens of the vocabulary that lie "
+               "farthest along each side. The sign of a direction is that of its largest component "
+               "on the first side"),
+    ATTN_PARAM(COUNT, "directions", "N", struct attn_heads_args, n_direction,
+               "of `svd`: the N directions with the largest singular values; default: 5",
+               .least = 1),
+    ATTN_PARAM(COUNT, "top", "K", struct attn_heads_args, n_top,
+               "of `svd`: K tokens on each side; default: 5", .least = 1),
     ATTN_PARAM(COUNT, "repeats", "N", struct attn_heads_args, probe.repeats,
                "repeat the tokens of `probe` induction N times; default: 2", .least = 2,
                .traits = ATTN_PARAM_NO_OPTION),
@@ -161,11 +178,15 @@ static const struct attn_param_rule rules[] = {
     {.given = "keep", .needs = "localize"},
     {.given = "measures|from|to|pattern|effect|threshold|by:layer", .excludes = "localize"},
     {.given = "threshold|shares|by:layer|localize", .excludes = "renormalize"},
-    {.given = "from_weights",
+    {.given = "from_weights|composition|svd",
      .excludes = "probe|sinks|measures|corrupted|pattern|from|to|renormalize|effect|pairs|by:layer|"
                  "localize|tower|threshold|shares|items|target|target_id|foil|foil_id|at|metric|"
                  "special|special_tokens|ablate|knockout|patch|steer|rescale|positions|attention|"
                  "mask|key_mask|compute"},
+    {.given = "from_weights", .excludes = "composition|svd"},
+    {.given = "composition", .excludes = "svd"},
+    {.given = "svd", .excludes = "heads"},
+    {.given = "directions|top", .needs = "svd"},
     {.given = "sinks", .excludes = "pairs|by:layer|localize|renormalize|tower"},
     {.given = "shares", .excludes = "pairs|by:layer|localize"},
     {.given = "runs", .needs = "probe"},
@@ -667,11 +688,20 @@ static const struct attn_procedure procedure = {
     .release = release,
 };
 
+/* Returns the procedure that reads weights; NULL: a text is read. */
+static const struct attn_procedure *choose_weights(const struct attn_heads_args *args)
+{
+    return args->svd            ? &attn_head_svd_procedure
+           : args->composition  ? &attn_head_composition_procedure
+           : args->from_weights ? &attn_head_weights_procedure
+                                : NULL;
+}
+
 static const struct attn_procedure *choose_procedure(const void *given)
 {
-    const struct attn_heads_args *args = given;
+    const struct attn_procedure *of_weights = choose_weights(given);
 
-    return args->from_weights ? &attn_head_weights_procedure : &procedure;
+    return of_weights ? of_weights : &procedure;
 }
 
 /* Returns true if the items of ARGS can be run in packs: no item needs a run of its own. */
@@ -724,8 +754,8 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
     if (!call->host || !call->request || !call->table)
         return attn_procedure_perform(&procedure, call, err);
     ATTN_TRY(attn_error_at(attn_options_read(call->given, &args, err), ATTN_STAGE_OPTIONS, err));
-    if (args.from_weights)
-        return attn_procedure_perform(&attn_head_weights_procedure, call, err);
+    if (choose_weights(&args))
+        return attn_procedure_perform(choose_weights(&args), call, err);
     status = perform_with(call, &args, &probes, err);
     attn_probes_release(&probes);
     return status;

@@ -75,6 +75,14 @@ enum attn_heads_effect {
     ATTN_HEADS_OF_ANSWER = 7
 };
 
+/* Which input of later heads is compared with the outputs of earlier ones; NONE: no such table. */
+enum attn_heads_composition {
+    ATTN_HEADS_COMPOSITION_NONE = 0,
+    ATTN_HEADS_COMPOSITION_Q = 1,
+    ATTN_HEADS_COMPOSITION_K = 2,
+    ATTN_HEADS_COMPOSITION_V = 3
+};
+
 enum attn_heads_by { ATTN_HEADS_BY_HEAD = 0, ATTN_HEADS_BY_LAYER = 1 };
 
 /* Ids drawn without replacement, without special tokens, and repeated. */
@@ -122,6 +130,13 @@ struct attn_heads_args {
     double needle_depth;   /* 0 to 1 */
     size_t n_sink, n_near; /* K and W of sink_mass and distant; n_near 0: without these columns */
     bool from_weights;     /* reads the weights of heads, and no input (questions/head_maps.h) */
+    /* Two more tables of weights. Of composition, the 20 largest unless n_most is given:
+     *     from_layer, from_head, to_layer, to_head, score, baseline (1/sqrt(D)) */
+    enum attn_heads_composition composition;
+    /* "2.5", "2.5:ov" or "2.5:qk", the head and the map whose singular directions are listed; or
+     * NULL: direction, singular, share, gap, side, place, id, token, value */
+    const char *svd;
+    size_t n_direction, n_top; /* of svd: directions, and tokens on each side; 0: 5 */
 };
 
 #define ATTN_HEADS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("heads", attn_heads_args)

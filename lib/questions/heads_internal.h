@@ -155,9 +155,16 @@ void attn_head_effects_read(const char *list, unsigned *effects, char *rest);
 enum attn_status attn_head_effects_check(const struct attn_heads_args *args,
                                          struct attn_error *err);
 
-/* --- From weights (heads_weights.c) ----------------------------------------------------------- */
+/* --- From weights (heads_weights.c, heads_composition.c, heads_svd.c) ------------------------- */
 
-extern const struct attn_procedure attn_head_weights_procedure;
+extern const struct attn_procedure attn_head_weights_procedure, attn_head_composition_procedure,
+    attn_head_svd_procedure;
+
+/* Checks the model of FRAME, and lists those of HEADS, of the option LABEL, whose layers have
+ * attention. HEADS may be NULL: all. */
+enum attn_status attn_head_weights_list(const struct attn_frame *frame, const char *heads,
+                                        const char *label, struct attn_parts *parts,
+                                        struct attn_error *err);
 
 /* --- Probes (heads_probe.c) ------------------------------------------------------------------- */
 

@@ -20,23 +20,30 @@ struct weights {
     size_t n_scratch;
 };
 
-/* Checks the model, and lists the heads of the layers that have attention. */
-static enum attn_status choose(void *state, struct attn_error *err)
+enum attn_status attn_head_weights_list(const struct attn_frame *frame, const char *heads,
+                                        const char *label, struct attn_parts *parts,
+                                        struct attn_error *err)
 {
-    struct weights *weights = state;
-    struct attn_frame *frame = &weights->frame;
     const struct attn_dims dims = attn_config_dims(frame->config, 1);
-    const struct attn_head_list list = {.text = frame->request.selection.heads};
+    const struct attn_head_list list = {.text = heads};
     struct attn_selection *selection;
     enum attn_status status;
 
-    weights->model = attn_host_model(frame->host);
-    ATTN_TRY(attn_head_weights_check(weights->model, err));
-    ATTN_TRY(attn_error_in(attn_select_heads(&list, &dims, &selection, err), "heads", err));
-    status =
-        attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, &weights->parts, err);
+    ATTN_TRY(attn_head_weights_check(attn_host_model(frame->host), err));
+    ATTN_TRY(attn_error_in(attn_select_heads(&list, &dims, &selection, err), label, err));
+    status = attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, parts, err);
     attn_selection_free(selection);
     return status;
+}
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct weights *weights = state;
+    const struct attn_frame *frame = &weights->frame;
+
+    weights->model = attn_host_model(frame->host);
+    return attn_head_weights_list(frame, frame->request.selection.heads, "heads", &weights->parts,
+                                  err);
 }
 
 static void release(void *state)

@@ -124,6 +124,8 @@ value_of() { # COMMAND NAME ARGUMENT
     *.positions) value=end=-1 ;;
     *.probe) value=induction:5 ;;
     *.sinks) value=2:3 ;;
+    heads.composition) value=k ;;
+    heads.svd) value=0.0:qk ;;
     *.regions) value=verb ;;
     *.rescale) value=z:2.5=0.5 ;;
     *.reference) value=$in/texts.txt ;;

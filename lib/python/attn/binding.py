@@ -72,6 +72,7 @@ ATTN_NOTE_OTHER_SHARD = 49
 ATTN_NOTE_TIE = 50
 ATTN_NOTE_TENSOR_NAMES = 51
 ATTN_NOTE_TRANSPARENT = 52
+ATTN_NOTE_PLANE = 53
 ATTN_MAP = 0
 ATTN_READ = 1
 ATTN_ISA_BASELINE = 0
@@ -699,6 +700,10 @@ ATTN_HEADS_ABLATED = 2
 ATTN_HEADS_PATCHED = 4
 ATTN_HEADS_WEIGHT = 8
 ATTN_HEADS_OF_ANSWER = 7
+ATTN_HEADS_COMPOSITION_NONE = 0
+ATTN_HEADS_COMPOSITION_Q = 1
+ATTN_HEADS_COMPOSITION_K = 2
+ATTN_HEADS_COMPOSITION_V = 3
 ATTN_HEADS_BY_HEAD = 0
 ATTN_HEADS_BY_LAYER = 1
 ATTN_PARAM_GIVEN = 0
@@ -2628,6 +2633,10 @@ attn_heads_args._fields_ = [
     ("n_sink", c_size_t),
     ("n_near", c_size_t),
     ("from_weights", c_bool),
+    ("composition", c_int),
+    ("svd", c_char_p),
+    ("n_direction", c_size_t),
+    ("n_top", c_size_t),
 ]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),

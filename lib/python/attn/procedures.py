@@ -62,7 +62,7 @@ class _Question:
         self.options = {name: value for name, value in options.items() if name != "sites"}  # of a run that labels positions
         is_text = text is not None or options.get("image") is not None
         inputs = {"a text": is_text, "items": is_of_items, "a probe": given.get("probe", False) is not False,
-                  "from_weights": given.get("from_weights", False)}
+                  **{name: given.get(name) not in (None, False, "none") for name in ("from_weights", "composition", "svd")}}
         found = [name for name, is_given in inputs.items() if is_given]
         if len(found) > 1:
             raise TypeError(f"{' and '.join(found)} are given, expected one of them")

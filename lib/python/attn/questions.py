@@ -316,11 +316,12 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
 
 
 def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, sinks=None,
-          from_weights: bool = False, repeats: int = 0, seed: int = 0, runs: int = 0, measures=None, corrupted=None,
-          pattern=None, from_=None, to=None, renormalize: bool = False, effect: bool = False, by: str = "head",
-          localize: bool = False, keep: int = 0, tower: str = "text", threshold: float = 0, shares: bool = False,
-          target=None, foil=None, at=None, metric: str = "auto", drop_sinks: float = 0, sort: str | None = None,
-          limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+          from_weights: bool = False, composition: str = "none", svd=None, directions: int = 0, top: int = 0,
+          repeats: int = 0, seed: int = 0, runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None,
+          to=None, renormalize: bool = False, effect: bool = False, by: str = "head", localize: bool = False,
+          keep: int = 0, tower: str = "text", threshold: float = 0, shares: bool = False, target=None, foil=None,
+          at=None, metric: str = "auto", drop_sinks: float = 0, sort: str | None = None, limit: int = 0,
+          where: dict | None = None, columns=None, **options) -> Table:
     """Where each head looks, and what type of head it is.
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
@@ -363,6 +364,15 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
                 head would copy the token that it reads (copying) or look at the token that it is at (matching), -1 to
                 1, with the MLP of layer 0 before it (mlp0: read this one above layer 0). Weights show how a head would
                 act on any token that it attends to; they do not show which tokens it attends to
+    composition instead of a text, read the weights of pairs of heads: how much of what the earlier one writes lies
+                where the queries (q), keys (k) or values (v) of the later one read, |A B| / (|A| |B|), and the root
+                mean square of that for maps turned at random (baseline). The 20 largest. It compares sizes of maps; it
+                does not show that the later head uses what the earlier one writes (none, q, k, v)
+    svd         instead of a text, read the weights of one head: singular directions of its map W_V W_O (ov, default) or
+                W_Q W_K^T (qk), and the tokens of the vocabulary that lie farthest along each side. The sign of a
+                direction is that of its largest component on the first side
+    directions  of `svd`: the N directions with the largest singular values; default: 5
+    top         of `svd`: K tokens on each side; default: 5
     repeats     repeat the tokens of `probe` induction N times; default: 2
     seed        of the tokens of `probe`
     runs        make N probes with consecutive seeds, and print means and standard deviations
