@@ -282,14 +282,19 @@ static enum attn_status find_in(const struct model_catalog *catalog, const char 
     return ATTN_OK;
 }
 
+/* Finds the model NAME, and in PROJECTOR what reads pictures for it. */
 static enum attn_status find_model(const char *name, const struct running_args *running,
-                                   struct attn_catalog_found *found, struct attn_error *err)
+                                   struct attn_catalog_found *found, char *projector,
+                                   struct attn_error *err)
 {
     struct model_catalog catalog;
     enum attn_status status = model_catalog_open(&catalog, err);
 
     if (status == ATTN_OK)
         status = find_in(&catalog, name, running, found, err);
+    if (status == ATTN_OK)
+        status = at_stage(ATTN_STAGE_MODEL,
+                          attn_catalog_find_projector(&catalog.catalog, name, projector, err), err);
     model_catalog_release(&catalog);
     return status;
 }
@@ -387,7 +392,7 @@ enum attn_status model_source_find(const struct model_args *args,
 {
     *found = (struct model_source){0};
     if (args->name)
-        ATTN_TRY(find_model(args->name, running, &found->found, err));
+        ATTN_TRY(find_model(args->name, running, &found->found, found->projector, err));
     else
         attn_builtin_find(ATTN_BUILTIN_DEFAULT, &found->found.source);
     found->source = found->found.source;
@@ -398,6 +403,7 @@ enum attn_status model_source_find(const struct model_args *args,
     add_override(found, tokenizer_part(args->vocab), args->vocab);
     add_override(found, "model.safetensors", args->weights);
     add_override(found, ATTN_MMPROJ_PART, args->mmproj);
+    add_override(found, ATTN_FOUND_MMPROJ_PART, found->projector[0] ? found->projector : NULL);
     return args->adapter ? add_adapter(args->adapter, found, err) : ATTN_OK;
 }
 

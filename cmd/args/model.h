@@ -61,6 +61,7 @@ struct model_source {
     char held[MODEL_N_OVERRIDE][32];  /* paths of copies of pipes */
     char adapter[2][MODEL_PATH_SIZE]; /* paths of the files of the adapter */
     struct attn_catalog_found found;
+    char projector[ATTN_FOUND_PATH_SIZE]; /* of a model of Ollama */
 };
 
 /* Finds the model that ARGS name (attn_catalog_find). Unless RUNNING is quiet, notes that another

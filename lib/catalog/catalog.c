@@ -185,20 +185,31 @@ static enum attn_status find_in_lm_studio(const struct attn_catalog *catalog, co
     return use_directory(found, repository, read.tag, true, err);
 }
 
-static enum attn_status find_in_ollama(const struct attn_catalog *catalog, const char *name,
-                                       struct attn_catalog_found *found, struct attn_error *err)
+/* Finds the files of the model NAME, which has no prefix. */
+static enum attn_status find_blobs(const struct attn_catalog *catalog, const char *name,
+                                   struct attn_ollama_name *read, struct attn_ollama_blobs *blobs,
+                                   struct attn_error *err)
 {
     const struct attn_ollama_stores stores = {catalog->ollama, catalog->n_ollama};
-    struct attn_ollama_name read;
 
-    found->origin = ATTN_ORIGIN_OLLAMA;
-    if (!attn_ollama_read_name(name, &read))
+    if (!attn_ollama_read_name(name, read))
         return attn_error_set(err, ATTN_INVALID,
                               "'" ATTN_OLLAMA_PREFIX
                               "%s' is no name of a model, expected " ATTN_OLLAMA_PREFIX
                               "[HOST/][NAMESPACE/]MODEL[:TAG]",
                               attn_quote_string(name).text);
-    ATTN_TRY(attn_ollama_find(&stores, &read, found->file, err));
+    return attn_ollama_find(&stores, read, blobs, err);
+}
+
+static enum attn_status find_in_ollama(const struct attn_catalog *catalog, const char *name,
+                                       struct attn_catalog_found *found, struct attn_error *err)
+{
+    struct attn_ollama_blobs blobs;
+    struct attn_ollama_name read;
+
+    found->origin = ATTN_ORIGIN_OLLAMA;
+    ATTN_TRY(find_blobs(catalog, name, &read, &blobs, err));
+    memcpy(found->file, blobs.model, sizeof blobs.model);
     attn_ollama_fetch(&read, found->fetch, sizeof found->fetch);
     found->source.fetch = found->fetch;
     return use_regular_file(found, ATTN_GGUF_PART, err);
@@ -382,6 +393,24 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
         return attn_error_errno(err, "open", name, ENAMETOOLONG);
     memcpy(found->file, name, strlen(name) + 1);
     return use_regular_file(found, part, err);
+}
+
+enum attn_status attn_catalog_find_projector(const struct attn_catalog *given, const char *name,
+                                             char path[ATTN_FOUND_PATH_SIZE],
+                                             struct attn_error *err)
+{
+    if (!attn_is_given(name, "name", err) || !attn_is_given(path, "path", err))
+        return ATTN_INVALID;
+    const size_t prefix = strlen(ATTN_OLLAMA_PREFIX);
+    struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
+    struct attn_ollama_blobs blobs = {"", ""};
+    struct attn_ollama_name read;
+
+    ATTN_TRY(attn_options_read(given, &catalog, err));
+    if (strncmp(name, ATTN_OLLAMA_PREFIX, prefix) == 0)
+        ATTN_TRY(find_blobs(&catalog, name + prefix, &read, &blobs, err));
+    memcpy(path, blobs.projector, sizeof blobs.projector);
+    return ATTN_OK;
 }
 
 /* --- Other models of the same name ------------------------------------------------------------ */

@@ -77,6 +77,13 @@ ATTN_API enum attn_status attn_catalog_find(const struct attn_catalog *catalog, 
                                             struct attn_catalog_found *found,
                                             struct attn_error *err);
 
+/* Writes to PATH the file that reads pictures for the model NAME of a store of Ollama, as
+ * ATTN_FOUND_MMPROJ_PART of its source; empty if there is none, or NAME is of another place. */
+ATTN_API enum attn_status attn_catalog_find_projector(const struct attn_catalog *catalog,
+                                                      const char *name,
+                                                      char path[ATTN_FOUND_PATH_SIZE],
+                                                      struct attn_error *err);
+
 /* Called with a NAME that is not a path. A failure ends the visit. */
 typedef enum attn_status (*attn_catalog_fn)(void *user, const char *name, struct attn_error *err);
 

@@ -166,12 +166,18 @@ bool attn_ollama_read_name(const char *text, struct attn_ollama_name *name);
 /* Writes the command that downloads NAME to COMMAND [size]. */
 void attn_ollama_fetch(const struct attn_ollama_name *name, char *command, size_t size);
 
-/* Writes the path of the GGUF file of NAME to BLOB. ATTN_INVALID if there is no such model or
+/* The files of a model. */
+struct attn_ollama_blobs {
+    char model[ATTN_PATH_SIZE];
+    char projector[ATTN_PATH_SIZE]; /* what reads pictures for it; empty: the model does, or none */
+};
+
+/* Writes the paths of the GGUF files of NAME to BLOBS. ATTN_INVALID if there is no such model or
  * several hosts have it, ATTN_FORMAT for a damaged manifest, ATTN_UNSUPPORTED for weights in
  * another form. */
 enum attn_status attn_ollama_find(const struct attn_ollama_stores *stores,
-                                  const struct attn_ollama_name *name, char blob[ATTN_PATH_SIZE],
-                                  struct attn_error *err);
+                                  const struct attn_ollama_name *name,
+                                  struct attn_ollama_blobs *blobs, struct attn_error *err);
 
 /* Called with a NAME and its prefix. A failure ends the visit. */
 typedef enum attn_status (*attn_ollama_fn)(void *user, const char *name, struct attn_error *err);

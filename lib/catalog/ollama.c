@@ -332,12 +332,24 @@ static enum attn_status refuse_layer(const struct attn_json *json, const char *t
     return ATTN_OK;
 }
 
-/* Writes to BLOB the path of the weights that the layers of MANIFEST, a part of JSON, name. */
-static enum attn_status choose_layer(const char *store, const struct attn_json *json,
-                                     const struct attn_node *manifest, char blob[ATTN_PATH_SIZE],
-                                     struct attn_error *err)
+/* Writes to BLOB the path of the layer of what reads pictures; empty if it is not there. */
+static void locate_projector(const char *store, const struct attn_json *json,
+                             const struct attn_node *layer, char blob[ATTN_PATH_SIZE])
 {
-    const struct attn_node *layer = NULL, *model = NULL;
+    struct attn_error why_not = {0};
+    struct stat info;
+
+    if (!layer || locate_blob(store, json, layer, blob, &why_not) != ATTN_OK ||
+        stat(blob, &info) != 0)
+        blob[0] = '\0';
+}
+
+/* Writes to BLOBS the paths that the layers of MANIFEST, a part of JSON, name. */
+static enum attn_status choose_layer(const char *store, const struct attn_json *json,
+                                     const struct attn_node *manifest,
+                                     struct attn_ollama_blobs *blobs, struct attn_error *err)
+{
+    const struct attn_node *layer = NULL, *model = NULL, *projector = NULL;
     size_t n = 0;
 
     ATTN_TRY(get_items(json, manifest, "layers", &layer, err));
@@ -348,12 +360,15 @@ static enum attn_status choose_layer(const char *store, const struct attn_json *
         ATTN_TRY(type ? refuse_layer(json, type, err) : ATTN_OK);
         if (type && strcmp(type, TYPE "image.model") == 0)
             n++, model = layer;
+        if (type && strcmp(type, TYPE "image.projector") == 0)
+            projector = layer;
     }
     if (n != 1)
         return attn_error_set(err, n == 0 ? ATTN_FORMAT : ATTN_UNSUPPORTED,
                               "'%s' has %zu layers of weights, expected one (" TYPE "image.model)",
                               attn_quote_string(attn_json_name(json)).text, n);
-    return locate_blob(store, json, model, blob, err);
+    locate_projector(store, json, projector, blobs->projector);
+    return locate_blob(store, json, model, blobs->model, err);
 }
 
 /* Chooses, in a list of manifests, the one whose weights are GGUF. */
@@ -375,10 +390,10 @@ static enum attn_status choose_manifest(const struct attn_json *json,
                             "has none with runner ollama or llamacpp");
 }
 
-/* Reads the manifest PATH with ONE, and writes the path of its weights to BLOB. If it lists other
+/* Reads the manifest PATH with ONE, and writes the paths of its files to BLOBS. If it lists other
  * manifests, reads the one with GGUF weights with NEXT. */
 static enum attn_status read_manifest(const char *store, const char *path, struct manifest *one,
-                                      struct manifest *next, char blob[ATTN_PATH_SIZE],
+                                      struct manifest *next, struct attn_ollama_blobs *blobs,
                                       struct attn_error *err)
 {
     const struct attn_node *root, *chosen = NULL;
@@ -386,18 +401,18 @@ static enum attn_status read_manifest(const char *store, const char *path, struc
     ATTN_TRY(open_manifest(path, one, err));
     root = attn_json_root(one->json);
     if (attn_node_find(root, "layers") || !attn_node_find(root, "manifests"))
-        return choose_layer(store, one->json, root, blob, err);
+        return choose_layer(store, one->json, root, blobs, err);
     ATTN_TRY(choose_manifest(one->json, &chosen, err));
     if (attn_node_find(chosen, "layers"))
-        return choose_layer(store, one->json, chosen, blob, err);
-    ATTN_TRY(locate_blob(store, one->json, chosen, blob, err));
-    ATTN_TRY(open_manifest(blob, next, err));
-    return choose_layer(store, next->json, attn_json_root(next->json), blob, err);
+        return choose_layer(store, one->json, chosen, blobs, err);
+    ATTN_TRY(locate_blob(store, one->json, chosen, blobs->model, err));
+    ATTN_TRY(open_manifest(blobs->model, next, err));
+    return choose_layer(store, next->json, attn_json_root(next->json), blobs, err);
 }
 
 enum attn_status attn_ollama_find(const struct attn_ollama_stores *stores,
-                                  const struct attn_ollama_name *name, char blob[ATTN_PATH_SIZE],
-                                  struct attn_error *err)
+                                  const struct attn_ollama_name *name,
+                                  struct attn_ollama_blobs *blobs, struct attn_error *err)
 {
     struct attn_ollama_name found = *name;
     struct manifest one = {.json = NULL}, next = {.json = NULL};
@@ -411,7 +426,7 @@ enum attn_status attn_ollama_find(const struct attn_ollama_stores *stores,
             ATTN_TRY(find_host(store, &found, err));
         if (found.host[0] == '\0' || !locate(store, &found, path))
             continue;
-        status = read_manifest(store, path, &one, &next, blob, err);
+        status = read_manifest(store, path, &one, &next, blobs, err);
         close_manifest(&one);
         close_manifest(&next);
         return status;

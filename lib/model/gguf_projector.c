@@ -164,6 +164,7 @@ enum attn_status attn_gguf_projector_find(const struct attn_source *source,
                                           struct attn_error *err)
 {
     const char *given = attn_source_override(source, ATTN_MMPROJ_PART);
+    const char *beside = attn_source_override(source, ATTN_FOUND_MMPROJ_PART);
     const char *path = attn_tensor_files_path(attn_gguf_files(gguf), 0);
     const char *slash = strrchr(path, '/');
     struct attn_path_names found = {0};
@@ -183,7 +184,9 @@ enum attn_status attn_gguf_projector_find(const struct attn_source *source,
         memcpy(folder, path, n);
         folder[n] = '\0';
     }
-    if (attn_source_override(source, ATTN_GGUF_PART) || source->directory)
+    if (beside)
+        status = attn_path_names_add(&found, beside, err);
+    else if (attn_source_override(source, ATTN_GGUF_PART) || source->directory)
         status = list_folder(folder, slash ? slash + 1 : path, &found, err);
     if (status == ATTN_OK)
         status = choose(&found, path, load, projector, err);

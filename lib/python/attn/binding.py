@@ -2827,6 +2827,7 @@ FUNCTIONS = {
     "attn_builtin_find": (c_bool, [c_char_p, POINTER(attn_source)]),
     "attn_catalog_init": (POINTER(attn_catalog), [POINTER(attn_catalog), c_size_t]),
     "attn_catalog_find": (c_int, [POINTER(attn_catalog), c_char_p, POINTER(attn_catalog_found), POINTER(attn_error)]),
+    "attn_catalog_find_projector": (c_int, [POINTER(attn_catalog), c_char_p, c_char_p, POINTER(attn_error)]),
     "attn_catalog_visit": (c_int, [POINTER(attn_catalog), attn_catalog_fn, c_void_p, POINTER(attn_error)]),
     "attn_catalog_list": (c_int, [POINTER(attn_catalog), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pool_create": (c_int, [c_int, POINTER(c_void_p), POINTER(attn_error)]),

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from ctypes import POINTER, byref, c_int, c_void_p
+from ctypes import POINTER, byref, c_int, c_void_p, create_string_buffer
 
 from . import binding as c
 from . import library
@@ -12,7 +12,8 @@ from .values import choice, flag, whole
 
 _LOADS = {"map": c.ATTN_MAP, "read": c.ATTN_READ}
 _COMPUTES = {"f32": c.ATTN_COMPUTE_F32, "bf16": c.ATTN_COMPUTE_BF16}
-_OVERRIDES = {"config": "config.json", "vocab": "vocab.json", "weights": "model.safetensors", "mmproj": "mmproj.gguf"}
+_OVERRIDES = {"config": "config.json", "vocab": "vocab.json", "weights": "model.safetensors", "mmproj": "mmproj.gguf",
+              "projector": "found-mmproj.gguf"}  # of a model of Ollama
 _ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
 
 
@@ -66,7 +67,9 @@ def open_host(name: str | None, threads: int = 0, load: str = "map", compute: st
             return Host(pointer, cancel)
         found, asked = c.attn_catalog_found(), path_bytes(name, "name")
         call("attn_catalog_find", byref(catalog()), asked, byref(found))
-        _override(found.source, overrides)
+        projector = create_string_buffer(c.ATTN_FOUND_PATH_SIZE)
+        call("attn_catalog_find_projector", byref(catalog()), asked, projector)
+        _override(found.source, {**overrides, "projector": projector.value or None})
         call("attn_host_create", byref(found.source), byref(options), byref(pointer))
         return Host(pointer, cancel, (found, asked))
 
