@@ -256,8 +256,8 @@ struct attn_family {
 #define ATTN_FAMILY_MAP(X) \
     X(gpt2) X(nanogpt) X(gpt_neo) X(gpt_neox) \
     X(llama) X(mistral) X(qwen2) X(qwen3) X(olmo2) X(olmo3) X(olmo) X(gemma) X(gemma2) \
-    X(gemma3_text) X(gemma4_text) X(phi) X(phi3) X(ministral) X(smollm3) X(granite) X(stablelm) X(starcoder2) \
-    X(cohere) X(cohere2) X(glm) X(glm4) X(helium) X(exaone4) \
+    X(gemma3_text) X(gemma4_text) X(phi) X(phi3) X(ministral) X(smollm3) X(granite) X(stablelm) \
+    X(starcoder2) X(cohere) X(cohere2) X(glm) X(glm4) X(helium) X(exaone4) \
     X(ministral3) X(ernie4_5) X(hunyuan_v1_dense) X(arcee) X(apertus) X(nemotron) X(seed_oss) \
     X(internlm3) X(xglm) X(opt) X(gptj) X(codegen) \
     X(gpt_bigcode) X(bloom) \
