@@ -135,8 +135,7 @@
       "the weight on the tokens of the answer so far. It does not say which ones")                 \
     X(OTHER, 31, "other", picture, 0, NULL, "weight on other tokens", false,                       \
       "the weight on all other tokens: special ones, and the form of the conversation. Heads "     \
-      "look "                                                                                      \
-      "there when nothing else fits: it does not say that these tokens matter")                    \
+      "look there when nothing else fits: it does not say that these tokens matter")               \
     X(SPATIAL_ENTROPY, 32, "spatial_entropy", picture, 0, "nats", "entropy over blobs", false,     \
       "how scattered the weight on the whole picture is: the entropy of the shares of its blobs, " \
       "neighbouring cells above twice the mean; 0 for one blob, empty without any. It does not "   \
