@@ -11,6 +11,7 @@
 #include "measures/picture_maps.h"
 #include "tables/colormap_internal.h"
 #include "tables/table_writer.h"
+#include "tensors/labels_internal.h"
 #include "tensors/labels_json.h"
 #include "tensors/picture_internal.h"
 #include "tensors/view.h"
@@ -538,7 +539,7 @@ static void push_regions(struct attn_json_writer *json, const struct attn_page *
 {
     const struct attn_labels *labels = &page->base.labels;
     const struct attn_picture_dims *picture = &attn_selection_dims(labels->selection)->picture;
-    const struct attn_prompt_image *image = labels->prompt->images;
+    const struct attn_prompt_image *image = attn_labels_prompt(labels)->images;
     const size_t n_tile = image->joined.side > 0 ? 0 : image->n_picture - 1;
 
     if (has_maps(page)) {

@@ -9,6 +9,7 @@
 #include "input/picture_prompt.h"
 #include "input/pixels.h"
 #include "pictures/table_axis.h"
+#include "tensors/labels_internal.h"
 #include "tensors/picture_internal.h"
 #include "tensors/view.h"
 #include "trace/model_stack.h"
@@ -201,7 +202,7 @@ static enum attn_status find_backdrop(struct figure_writer *w, struct attn_site_
     const bool is_selected = attn_selection_has_site(labels->selection, site);
 
     *sites = attn_levels_sites(&w->base);
-    if (is_of_tiles && (!is_in_text || labels->prompt->images[0].grid_rows == 0))
+    if (is_of_tiles && (!is_in_text || attn_labels_prompt(labels)->images[0].grid_rows == 0))
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure tiles`' draws the tiles of a picture beside a text, and %s",
                               is_in_text ? "this one has none" : "none was given");
@@ -221,8 +222,8 @@ static enum attn_status find_backdrop(struct figure_writer *w, struct attn_site_
     }
     w->backdrop = *own;
     if (is_of_tiles) {
-        w->backdrop.n_row = labels->prompt->images[0].grid_rows;
-        w->backdrop.n_col = labels->prompt->images[0].grid_cols;
+        w->backdrop.n_row = attn_labels_prompt(labels)->images[0].grid_rows;
+        w->backdrop.n_col = attn_labels_prompt(labels)->images[0].grid_cols;
     }
     *sites = ATTN_SITES(site);
     return ATTN_OK;

@@ -12,6 +12,7 @@
 #include "tables/table_writer_internal.h"
 #include "tables/text_table.h"
 #include "tensors/format_internal.h"
+#include "tensors/labels_internal.h"
 #include "tensors/outputs_internal.h"
 #include "tensors/picture_internal.h"
 
@@ -97,8 +98,8 @@ static const struct attn_backdrop *find_backdrop(struct attn_table_drawing *draw
     if (!run->seen || !only || strcmp(only, "tile") != 0)
         return run->seen ? run->seen : run->backdrop;
     drawing->tiles = *run->seen;
-    drawing->tiles.n_row = run->prompt->images[0].tile_rows;
-    drawing->tiles.n_col = run->prompt->images[0].tile_cols;
+    drawing->tiles.n_row = attn_labels_prompt(run)->images[0].tile_rows;
+    drawing->tiles.n_col = attn_labels_prompt(run)->images[0].tile_cols;
     return &drawing->tiles;
 }
 

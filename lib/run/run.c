@@ -111,6 +111,7 @@ static const struct attn_backdrop *find_tile(struct attn_run *run)
 
 static void set_labels(struct attn_run *run)
 {
+    const bool has_pictures = run->text.seen.n_picture > 0;
     const bool is_of_picture = run->selection && attn_before_n_picture(&run->before) > 0 &&
                                attn_selection_is_of_encoder(run->selection);
     const struct attn_request_reading *reading = &run->request.reading;
@@ -140,9 +141,10 @@ static void set_labels(struct attn_run *run)
         .backdrop = is_of_picture ? find_tile(run) : find_backdrop(run),
         .region = run->text.seen.region,
         .seen = is_of_picture ? NULL : find_seen(run),
-        .prompt = run->text.seen.n_picture > 0 ? &run->text.seen : NULL,
-        .maps = run->text.seen.n_picture > 0 ? run->maps : NULL,
+        .pixels = has_pictures ? run->text.seen.images[0].pixels : NULL,
+        .maps = has_pictures ? run->pictures.maps : NULL,
     };
+    run->pictures.prompt = &run->text.seen;
     run->labels.has_residues = run->text.has_residues;
     if (run->text.encoding.n > 0) {
         run->labels.text = run->request.input.text;
@@ -643,7 +645,7 @@ void attn_run_free(struct attn_run *run)
     attn_chat_release(&run->chat);
     attn_sequence_release(&run->source);
     attn_host_free(run->labelled);
-    release_maps(run->maps);
+    release_maps(run->pictures.maps);
     release_mixes(run);
     attn_parking_release(&run->parking);
     for (int i = 0; i < 2; i++)

@@ -23,6 +23,7 @@
 #include "run/request.h"
 #include "run/run.h"
 #include "run/run_extra.h"
+#include "tensors/labels_internal.h"
 #include "tensors/outputs.h"
 #include "tensors/picture.h"
 
@@ -56,7 +57,7 @@ struct attn_run {
     struct attn_backdrop backdrop;         /* for the labels, if the input is a picture */
     struct attn_picture_dims *image_sizes; /* own; of each image in the text */
     struct attn_images_dims images;        /* all of them */
-    struct attn_picture_maps *maps[2];     /* owns; of the last feed, and of the neutral question */
+    struct attn_labels_pictures pictures;  /* owns its maps */
     /* Own; the selection with what the mixes read, and that of the encoder; or NULL. */
     struct attn_selection *watched, *own_encoder;
     struct attn_parking parking;      /* owns; with `parks` if `hide sinks` needs them */

@@ -2,6 +2,7 @@
 #include "tensors/arrays.h"
 
 #include "input/picture_prompt.h"
+#include "tensors/labels_internal.h"
 #include "tensors/token_text.h"
 
 #include "base/memory.h"
@@ -334,9 +335,9 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
         ATTN_TRY(copy_integers(arrays, "ids", labels->ids, writer->n_position, err));
     if (labels->region)
         ATTN_TRY(add_bytes(arrays, "region", labels->region, writer->n_position, err));
-    if (labels->prompt && labels->prompt->n_image > 1)
-        ATTN_TRY(
-            copy_integers(arrays, "picture_of", labels->prompt->image_of, writer->n_position, err));
+    if (attn_labels_prompt(labels) && attn_labels_prompt(labels)->n_image > 1)
+        ATTN_TRY(copy_integers(arrays, "picture_of", attn_labels_prompt(labels)->image_of,
+                               writer->n_position, err));
     if (has_types(labels, writer->n_position))
         ATTN_TRY(copy_integers(arrays, "types", labels->types, writer->n_position, err));
     if (labels->source_ids)

@@ -19,6 +19,7 @@
 #include "input/picture_prompt.h"
 #include "tensors/arrays.h"
 #include "tensors/format_internal.h"
+#include "tensors/labels_internal.h"
 #include "tensors/labels_json.h"
 #include "tensors/token_text.h"
 #include "tensors/writer.h"
@@ -89,7 +90,7 @@ static void push_image(struct json_writer *w, const struct attn_prompt_image *im
 /* Writes the sizes of the first image in the text, and if there are several a list of all. */
 static void push_images(struct json_writer *w)
 {
-    const struct attn_picture_prompt *prompt = w->base.labels.prompt;
+    const struct attn_picture_prompt *prompt = attn_labels_prompt(&w->base.labels);
 
     attn_json_begin(begin_member(w, "picture"), '{');
     push_image(w, &prompt->images[0]);
@@ -122,7 +123,7 @@ static void push_labels(struct json_writer *w)
         attn_json_end(&w->json);
     }
     attn_json_append_offsets(begin_value(w, "offsets"), run, n);
-    if (run->prompt)
+    if (attn_labels_prompt(run))
         push_images(w);
     if (n_shared == 1)
         return;

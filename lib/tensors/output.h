@@ -79,8 +79,8 @@ struct attn_labels {
                                     belongs to (input/picture_prompt.h), or NULL */
     const struct attn_backdrop *seen; /* the picture in the text, whose cells are positions from
                                          n_front on; or NULL */
-    const struct attn_picture_prompt *prompt; /* the images in the text; or NULL */
-    /* of the images in the text, when all events have come: where the heads look, or NULL if no
+    const struct attn_pixels *pixels; /* of the first picture in the text; or NULL */
+    /* of the pictures in the text, when all events have come: where the heads look, or NULL if no
      * output needs it; NULL without a picture */
     struct attn_picture_maps **maps;
     /* [n_position] where heads park weight (measures/parks.h); NULL: unknown */

@@ -12,6 +12,7 @@
  * The head is chosen when the run is over. Until then all patterns are kept, pooled to the width of
  * a line, and the part of each head's context vectors that the table would show.
  */
+#include "tensors/labels_internal.h"
 #include "terminal/heatmap_internal.h"
 #include "terminal/panel_table.h"
 
@@ -126,7 +127,7 @@ static void append_regions(struct screen_writer *w)
     static const enum attn_region order[] = {ATTN_REGION_PICTURE, ATTN_REGION_QUESTION,
                                              ATTN_REGION_ANSWER, ATTN_REGION_OTHER};
     const struct attn_labels *labels = &w->base.labels;
-    const struct attn_prompt_image *image = labels->prompt->images;
+    const struct attn_prompt_image *image = attn_labels_prompt(labels)->images;
     struct attn_buffer *text = &w->map.label;
     size_t counts[ATTN_N_REGION] = {0};
 
@@ -138,8 +139,9 @@ static void append_regions(struct screen_writer *w)
             continue;
         attn_buffer_append_format(text, "%s %s %zu", i == 0 ? ":" : ",", attn_region_name(order[i]),
                                   counts[order[i]]);
-        if (i == 0 && labels->prompt->n_image > 1)
-            attn_buffer_append_format(text, " in %zu pictures", labels->prompt->n_image);
+        if (i == 0 && attn_labels_prompt(labels)->n_image > 1)
+            attn_buffer_append_format(text, " in %zu pictures",
+                                      attn_labels_prompt(labels)->n_image);
         else if (i == 0 && image->tile_rows > 0)
             attn_buffer_append_format(text, " in %zu x %zu tiles and the whole", image->tile_rows,
                                       image->tile_cols);

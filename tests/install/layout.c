@@ -377,7 +377,7 @@ static const struct {
     {"    has_residues", offsetof(struct attn_labels, has_residues)},
     {"    region", offsetof(struct attn_labels, region)},
     {"    seen", offsetof(struct attn_labels, seen)},
-    {"    prompt", offsetof(struct attn_labels, prompt)},
+    {"    pixels", offsetof(struct attn_labels, pixels)},
     {"    maps", offsetof(struct attn_labels, maps)},
     {"    parks", offsetof(struct attn_labels, parks)},
     {"attn_candidate", sizeof(struct attn_candidate)},

@@ -1674,7 +1674,7 @@ attn_labels._fields_ = [
     ("has_residues", c_bool),
     ("region", POINTER(c_ubyte)),
     ("seen", POINTER(attn_backdrop)),
-    ("prompt", c_void_p),
+    ("pixels", POINTER(attn_pixels)),
     ("maps", POINTER(c_void_p)),
     ("parks", POINTER(c_bool)),
 ]
