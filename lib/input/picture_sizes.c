@@ -58,7 +58,7 @@ struct attn_picture_size attn_picture_choose_grid(struct attn_picture_size size,
     const double ratio = (double)size.width / (double)size.height;
     const double n_pixel = (double)size.width * (double)size.height;
     struct attn_picture_size best = {1, 1};
-    double nearest = INFINITY;
+    double nearest = HUGE_VAL;
 
     for (size_t n = least; n <= most; n++)
         for (size_t width = 1; width <= n; width++) {
@@ -79,7 +79,7 @@ struct attn_picture_size attn_picture_best_grid(struct attn_picture_size size, s
                                                 const unsigned char (*grids)[2], size_t n)
 {
     struct attn_picture_size best = {0, 0};
-    double most = 0, least = INFINITY;
+    double most = 0, least = HUGE_VAL;
 
     for (size_t i = 0; i < n; i++) {
         const double height = (double)(grids[i][0] * tile), width = (double)(grids[i][1] * tile);
