@@ -148,9 +148,9 @@ static void describe_rope(const struct attn_config *config, size_t layer, char w
         break;
     case ATTN_ROPE_PROPORTIONAL:
         say(", of %zu of %zu pairs of a head", rope->n_pair, rope->d_rotary / 2);
-        if (rope->factor == 1)
-            break;
-        /* fall through */
+        if (rope->factor != 1)
+            say(", positions / %.15g", rope->factor);
+        break;
     case ATTN_ROPE_LINEAR:
         say(", positions / %.15g", rope->factor);
         break;
