@@ -206,6 +206,10 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
     const struct attn_location *at = &chosen->at;
     const enum attn_attention_kind kind = args->attention[attn_location_index(at)].kind;
 
+    if (attn_dims_of(attn_selection_dims(args->selection), stack)->layers)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`explain`' does not show heads of different widths in one model "
+                              "yet");
     if (chosen->n_head != 1 || chosen->n_query != 1) {
         attn_error_set(err, ATTN_INVALID,
                        "'`explain`' shows one row, found %zu head%s and %zu quer%s selected",

@@ -8,6 +8,7 @@
 #include "input/picture_prompt.h"
 #include "measures/picture_maps.h"
 #include "tables/colormap_internal.h"
+#include "tensors/labels_internal.h"
 #include "tensors/writer.h"
 #include "tests/browser/browser.h"
 #include "tests/support/folder.h"
@@ -136,8 +137,17 @@ static void make_page(bool is_in_text)
                                            .n_usual = 1,
                                            .neutral = "What is it?"};
     unsigned char region[N];
-    struct attn_picture_maps *maps[2] = {NULL, NULL};
-    const struct attn_sequence text = {.n = N, .seen = {.region = region, .n_prompt = N}};
+    struct attn_prompt_image image = {.n_picture = N_TILE + 1,
+                                      .tile_rows = 1,
+                                      .tile_cols = N_TILE,
+                                      .rows = SIDE_OF_TILE,
+                                      .columns = SIDE_OF_TILE,
+                                      .grid_rows = SIDE_OF_TILE,
+                                      .grid_cols = N_TILE * SIDE_OF_TILE};
+    const struct attn_sequence text = {
+        .n = N, .seen = {.images = &image, .n_image = 1, .region = region, .n_prompt = N}};
+    struct attn_labels_pictures pictures = {.prompt = &text.seen};
+    struct attn_picture_maps **maps = pictures.maps;
     struct attn_dims dims = {.n_layer = N_LAYER,
                              .n_head = N_HEAD,
                              .n_kv_head = N_HEAD,
@@ -168,8 +178,8 @@ static void make_page(bool is_in_text)
         dims.picture = (struct attn_picture_dims){.n = N_TILE + 1,
                                                   .n_row = SIDE_OF_TILE,
                                                   .n_col = SIDE_OF_TILE,
-                                                  .tile_rows = 1,
-                                                  .tile_cols = N_TILE};
+                                                  .grid_rows = SIDE_OF_TILE,
+                                                  .grid_cols = N_TILE * SIDE_OF_TILE};
         labels.backdrop = NULL;
         labels.seen = &backdrop;
         labels.region = region;
