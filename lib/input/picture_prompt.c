@@ -796,21 +796,6 @@ void attn_picture_prompt_open(const struct attn_sequence *sequence,
     attention->blocks = seen->later_open.n > 0 ? &seen->later_open : NULL;
 }
 
-void attn_picture_prompt_release(struct attn_picture_prompt *seen)
-{
-    for (size_t i = 0; seen->images && i < seen->n_image; i++) {
-        attn_pixels_release(&seen->images[i].made);
-        attn_free(seen->images[i].patches);
-    }
-    attn_free(seen->images);
-    attn_free(seen->region);
-    attn_free(seen->image_of);
-    attn_free(seen->positions);
-    attn_free(seen->open);
-    attn_free(seen->patches);
-    *seen = (struct attn_picture_prompt){0};
-}
-
 void attn_picture_prompt_writing(const struct attn_sequence *sequence, size_t range[2])
 {
     const size_t n = sequence->n, n_prompt = sequence->seen.n_prompt;

@@ -121,8 +121,6 @@ size_t attn_prompt_image_tile_cell(const struct attn_prompt_image *image, size_t
 const struct attn_prompt_image *attn_picture_prompt_image(const struct attn_picture_prompt *seen,
                                                           size_t picture);
 
-void attn_picture_prompt_release(struct attn_picture_prompt *seen);
-
 /* Lets positions that see each other do so in ATTENTION, which borrows from SEQUENCE. */
 void attn_picture_prompt_open(const struct attn_sequence *sequence,
                               struct attn_attention *attention);

@@ -579,6 +579,20 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
                    : attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
 }
 
+static void release_pictures(struct attn_picture_prompt *seen)
+{
+    for (size_t i = 0; seen->images && i < seen->n_image; i++) {
+        attn_pixels_release(&seen->images[i].made);
+        attn_free(seen->images[i].patches);
+    }
+    attn_free(seen->images);
+    attn_free(seen->region);
+    attn_free(seen->image_of);
+    attn_free(seen->positions);
+    attn_free(seen->open);
+    attn_free(seen->patches);
+}
+
 void attn_sequence_release(struct attn_sequence *sequence)
 {
     attn_encoding_release(&sequence->encoding);
@@ -589,7 +603,7 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_free(sequence->made_types);
     attn_free(sequence->prompted);
     attn_pixels_release(&sequence->made);
-    attn_picture_prompt_release(&sequence->seen);
+    release_pictures(&sequence->seen);
     *sequence = (struct attn_sequence){0};
 }
 
