@@ -234,6 +234,21 @@ bool attn_config_has_cross(const struct attn_config *config)
 
 /* --- sites and sizes -------------------------------------------------------------------------- */
 
+/* Returns the sites that each layer lacks. Trap: factors of scores are stored in ROT_Q and ROT_K,
+ * even without rotary positions. */
+static struct attn_site_set find_lacking_in_layers(const struct attn_config *config)
+{
+    const struct attn_site_set turned = ATTN_SITES(ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K);
+    const struct attn_site_set none = {0};
+    struct attn_site_set in_none = {0};
+
+    for (size_t layer = 0; layer < config->n_layer && config->lacking; layer++)
+        in_none = layer == 0 ? attn_sites_without(config->lacking[0],
+                                                  attn_config_is_mixer(config, 0) ? none : turned)
+                             : attn_sites_common(in_none, config->lacking[layer]);
+    return in_none;
+}
+
 static struct attn_site_set find_lacking(const struct attn_config *config)
 {
     const bool is_joined =
@@ -282,20 +297,12 @@ static struct attn_site_set find_lacking(const struct attn_config *config)
         {config->places.n_conv > 0, ATTN_SITES(ATTN_SITE_CONV_OUT)},
         {false, ATTN_SITES(ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK)},
     };
-    /* Trap: factors of scores are stored in ROT_Q and ROT_K, even without rotary positions. */
-    const struct attn_site_set turned = ATTN_SITES(ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K);
-    const struct attn_site_set none = {0};
-    struct attn_site_set in_none = {0};
     struct attn_site_set lacking = attn_sites_derived();
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (!rows[i].has)
             attn_sites_extend(&lacking, rows[i].sites);
-    for (size_t layer = 0; layer < config->n_layer && config->lacking; layer++)
-        in_none = layer == 0 ? attn_sites_without(config->lacking[0],
-                                                  attn_config_is_mixer(config, 0) ? none : turned)
-                             : attn_sites_common(in_none, config->lacking[layer]);
-    return attn_sites_join(lacking, in_none);
+    return attn_sites_join(lacking, find_lacking_in_layers(config));
 }
 
 struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_position)

@@ -121,6 +121,31 @@ static size_t mixer_dimension(char letter, const struct attn_mixer_dims *mixer)
     }
 }
 
+/* The letters of sizes of pictures. */
+static const char of_pictures[] = "IRChwkoi";
+
+static size_t picture_dimension(char letter, const struct attn_config *config)
+{
+    switch (letter) {
+    case 'I':
+        return attn_image_n_placed(&config->image) + attn_image_n_patch(&config->image);
+    case 'R':
+        return config->image.n_register;
+    case 'C':
+        return config->image.n_channel;
+    case 'h':
+        return config->image.patch_height;
+    case 'w':
+        return config->image.patch_width;
+    case 'k':
+        return config->vision.merge * config->vision.merge * config->d_model;
+    case 'o':
+        return config->vision.d_feature;
+    default:
+        return config->image.n_frame;
+    }
+}
+
 /* Returns the size that LETTER stands for in shapes of LAYER (family.h). */
 static size_t dimension(char letter, const struct attn_config *config, int layer)
 {
@@ -167,14 +192,6 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'1', 1},
         {'c', config->n_layer * config->n_head},
         {'e', config->d_head / 2},
-        {'I', attn_image_n_placed(&config->image) + attn_image_n_patch(&config->image)},
-        {'R', config->image.n_register},
-        {'C', config->image.n_channel},
-        {'h', config->image.patch_height},
-        {'w', config->image.patch_width},
-        {'k', config->vision.merge * config->vision.merge * config->d_model},
-        {'o', config->vision.d_feature},
-        {'i', config->image.n_frame},
         {'x', config->d_layer_input},
         {'!', config->n_layer * config->d_layer_input},
         {'%', config->n_layer_token},
@@ -184,6 +201,8 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
     const size_t of_mixer = mixer_dimension(letter, config->mixer);
     size_t i = 0;
 
+    if (of_mixer == 0 && memchr(of_pictures, letter, sizeof of_pictures - 1))
+        return picture_dimension(letter, config);
     while (i + 1 < sizeof sizes / sizeof *sizes && sizes[i].letter != letter)
         i++;
     return of_mixer > 0 ? of_mixer : sizes[i].n;
