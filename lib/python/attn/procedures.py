@@ -37,6 +37,11 @@ def _share_pair(question: _Question, other: c.attn_input) -> None:
     fill_pair(other, c.attn_input(), question.keep, **parts)
 
 
+def is_asked(value):
+    """Whether an argument that takes the place of a text is given; an array, which is wrong, is."""
+    return value is not None and value is not False and not (isinstance(value, str) and value == "none")
+
+
 class _Question:
     """What is asked about a text, or about items: its request, and the host that answers."""
 
@@ -62,7 +67,7 @@ class _Question:
         self.options = {name: value for name, value in options.items() if name != "sites"}  # of a run that labels positions
         is_text = text is not None or options.get("image") is not None
         inputs = {"a text": is_text, "items": is_of_items, "a probe": given.get("probe", False) is not False,
-                  **{name: given.get(name) not in (None, False, "none") for name in ("from_weights", "composition", "svd")}}
+                  **{name: is_asked(given.get(name)) for name in ("from_weights", "composition", "svd")}}
         found = [name for name, is_given in inputs.items() if is_given]
         if len(found) > 1:
             raise TypeError(f"{' and '.join(found)} are given, expected one of them")
