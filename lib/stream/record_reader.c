@@ -38,6 +38,11 @@ static void place_key_mask(struct attn_item *item)
 static void check_values(struct attn_item *item)
 {
     place_key_mask(item);
+    if (item->images[0] && item->input.n_image > 0 && item->failure == ATTN_RECORD_FAILURE_NONE) {
+        item->failure = ATTN_RECORD_FAILURE_BAD_VALUE;
+        attn_error_set(&item->err, ATTN_INVALID,
+                       "it has 'image' and 'images', expected one of them");
+    }
     if (item->failure != ATTN_RECORD_FAILURE_NONE || !item->source.ids ||
         (!item->source.text && !item->source.embeddings))
         return;
