@@ -143,9 +143,19 @@ static void make_page(bool is_in_text)
                                       .rows = SIDE_OF_TILE,
                                       .columns = SIDE_OF_TILE,
                                       .grid_rows = SIDE_OF_TILE,
-                                      .grid_cols = N_TILE * SIDE_OF_TILE};
-    const struct attn_sequence text = {
-        .n = N, .seen = {.images = &image, .n_image = 1, .region = region, .n_prompt = N}};
+                                      .grid_cols = N_TILE * SIDE_OF_TILE,
+                                      .n_cell = N - 2,
+                                      .n_row = N - 2};
+    int32_t image_of[N];
+    const struct attn_sequence text = {.n = N,
+                                       .seen = {.images = &image,
+                                                .n_image = 1,
+                                                .n_picture = N_TILE + 1,
+                                                .n_cell = N - 2,
+                                                .n_row = N - 2,
+                                                .region = region,
+                                                .image_of = image_of,
+                                                .n_prompt = N}};
     struct attn_labels_pictures pictures = {.prompt = &text.seen};
     struct attn_picture_maps **maps = pictures.maps;
     struct attn_dims dims = {.n_layer = N_LAYER,
@@ -171,6 +181,7 @@ static void make_page(bool is_in_text)
     memset(rgb, GREY, sizeof rgb);
     for (size_t i = 0; i < N; i++) {
         region[i] = name_position(is_in_text, i, texts[i]);
+        image_of[i] = region[i] == ATTN_REGION_PICTURE ? 0 : -1;
         tokens[i] = texts[i];
         sizes[i] = strlen(texts[i]);
     }
