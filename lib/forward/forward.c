@@ -29,17 +29,18 @@ static bool is_of_source(const struct attn_forward *f, enum attn_site site)
 
 void attn_forward_enter(struct attn_forward *f, int layer)
 {
-    const struct attn_dims whole = attn_config_dims(&f->model->config, 1);
-    const struct attn_dims own = attn_dims_in(&whole, layer);
+    const struct attn_config *config = &f->model->config;
+    struct attn_layer_dims own = {config->n_kv_head, config->d_head, config->d_mlp, 0, 0};
 
     f->feed.layer = layer;
-    if (!whole.layers)
+    if (!config->layer_dims)
         return;
+    if (layer != ATTN_NO_LAYER)
+        own = config->layer_dims[layer];
     f->dims.n_kv_head = own.n_kv_head;
-    f->dims.d_head = f->shape.d_head = own.d_head;
-    f->dims.d_value = f->shape.d_value = own.d_value;
+    f->dims.d_head = f->dims.d_value = f->shape.d_head = f->shape.d_value = own.d_head;
     f->dims.d_mlp = own.d_mlp;
-    f->shape.ldq = own.n_head * own.d_head;
+    f->shape.ldq = config->n_head * own.d_head;
     f->n_engine_row = 0; /* the kernels of attention are found anew */
 }
 
