@@ -121,9 +121,7 @@ static size_t mixer_dimension(char letter, const struct attn_mixer_dims *mixer)
     }
 }
 
-/* The letters of sizes of pictures. */
-static const char of_pictures[] = "IRChwkoi";
-
+/* Returns the size that LETTER stands for, if it is one of models that see; else SIZE_MAX. */
 static size_t picture_dimension(char letter, const struct attn_config *config)
 {
     switch (letter) {
@@ -141,8 +139,10 @@ static size_t picture_dimension(char letter, const struct attn_config *config)
         return config->vision.merge * config->vision.merge * config->d_model;
     case 'o':
         return config->vision.d_feature;
-    default:
+    case 'i':
         return config->image.n_frame;
+    default:
+        return SIZE_MAX;
     }
 }
 
@@ -199,13 +199,12 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'L', attn_config_pools_wide(config) ? 2 * config->d_model : config->d_model},
     };
     const size_t of_mixer = mixer_dimension(letter, config->mixer);
+    const size_t of_picture = picture_dimension(letter, config);
     size_t i = 0;
 
-    if (of_mixer == 0 && memchr(of_pictures, letter, sizeof of_pictures - 1))
-        return picture_dimension(letter, config);
     while (i + 1 < sizeof sizes / sizeof *sizes && sizes[i].letter != letter)
         i++;
-    return of_mixer > 0 ? of_mixer : sizes[i].n;
+    return of_mixer > 0 ? of_mixer : of_picture < SIZE_MAX ? of_picture : sizes[i].n;
 }
 
 enum need { NOT_NEEDED, NEEDED, USED_IF_FOUND, REFUSED };
