@@ -71,9 +71,8 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(
         SWITCH, "select", NULL, struct attn_circuit_args, is_by_score,
         "for `curve` and `size`, which edges a circuit takes: greedy (default), which begins with "
-        "the logits "
-        "and adds the edge with the largest score among those that end in a part of the circuit; "
-        "top, the edges with the largest scores",
+        "the logits and adds the edge with the largest score among those that end in a part of the "
+        "circuit; top, the edges with the largest scores",
         .words = "greedy|top"),
     ATTN_PARAM(COUNT, "size", "N", struct attn_circuit_args, n_edge,
                "return the edges of the circuit with N edges, without those on no way from the "
@@ -89,8 +88,7 @@ static const struct attn_param param_rows[] = {
         SEEDED, "random", "R[:SEED]", struct attn_circuit_args, n_random,
         "for `curve` and `evaluate`, also run R circuits of as many random edges for each circuit, "
         "and print the mean and the standard deviation of their faithfulness; default: 10; 0: no "
-        "random "
-        "circuits",
+        "random circuits",
         .second = offsetof(struct attn_circuit_args, seed)),
 };
 
@@ -211,6 +209,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`group_by` has the scores of several groups, and %s is one circuit",
                               circuit->args->n_edge > 0 ? "`size`" : "`graph`");
+    /* with a plan nothing is scored, and the replies are read as in noise */
     circuit->pair = (struct attn_patch_args){.size = sizeof circuit->pair,
                                              .corrupted = circuit->args->corrupted,
                                              .answer = circuit->args->answer,
@@ -309,21 +308,15 @@ static enum attn_status find_scores(struct attn_circuit_state *circuit, struct a
                                                           : DEFAULT_POINTS,
                                            .kept_bytes = circuit->args->kept_bytes};
 
+    double *scores =
+        attn_frame_alloc(&patch->frame, edges->n_reader * edges->n_writer, sizeof *scores);
+
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
     ATTN_TRY(attn_wiring_open(patch->base, patch->source, &patch->frame.session, edges, err));
     ATTN_TRY(attn_patch_read_source(patch, err));
-    ATTN_TRY(attn_wiring_score(edges, &asked, &patch->base_reply, circuit->scores, err));
+    ATTN_TRY(attn_wiring_score(edges, &asked, &patch->base_reply, scores, err));
+    circuit->scores = scores;
     return attn_patch_check_difference(patch, err);
-}
-
-/* Sets the scores of all edges to those of PLAN. */
-static void take_scores(struct attn_circuit_state *circuit, const struct attn_circuit_plan *plan)
-{
-    const struct attn_wiring *edges = &circuit->patch.edges;
-    const double *score = plan->scores;
-
-    for (size_t r = 0; r < edges->n_reader; r++)
-        for (size_t w = 0; w < edges->readers[r].n_read; w++)
-            circuit->scores[r * edges->n_writer + w] = *score++;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -335,15 +328,12 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const size_t n = edges->n_edge;
     double whole;
 
-    circuit->scores =
-        attn_frame_alloc(&patch->frame, edges->n_reader * edges->n_writer, sizeof(double));
-    ATTN_TRY(attn_frame_memory(&patch->frame, err));
-    if (plan && plan->scores)
-        take_scores(circuit, plan);
-    if (!plan)
+    if (plan)
+        circuit->scores = plan->scores;
+    else
         ATTN_TRY(find_scores(circuit, err));
     if (has_runs(circuit->args)) {
-        ATTN_TRY(attn_circuit_run_curve(circuit, !plan, err));
+        ATTN_TRY(attn_circuit_run_curve(circuit, err));
         attn_patch_report_base(patch);
         if (!patch->frame.item)
             attn_patch_note_runs(patch);
@@ -472,25 +462,25 @@ static const struct attn_procedure procedure = {
     .release = release,
 };
 
-/* Reads the scores of all edges from TABLE. The caller owns *SCORES. */
-static enum attn_status read_scores(const struct attn_table *table, double **scores,
-                                    struct attn_error *err)
+/* Reads *SCORES [n_reader, n_writer], which the caller owns, from TABLE, which has all edges in
+ * their order. */
+static enum attn_status read_scores(const struct attn_wiring *edges, const struct attn_table *table,
+                                    double **scores, struct attn_error *err)
 {
-    const size_t n = attn_table_n_row(table);
-    size_t column = 0;
+    const size_t column = attn_table_find(table, columns[ATTN_CIRCUIT_SCORE].name);
+    size_t row = 0;
 
-    while (column < attn_table_n_column(table) &&
-           strcmp(attn_table_column(table, column)->name, columns[ATTN_CIRCUIT_SCORE].name) != 0)
-        column++;
-    ATTN_TRY(ATTN_ALLOC(*scores, n, err));
-    for (size_t i = 0; i < n; i++)
-        (*scores)[i] = attn_table_cell(table, i, column).real;
+    ATTN_TRY(ATTN_ALLOC(*scores, edges->n_reader * edges->n_writer, err));
+    for (size_t r = 0; r < edges->n_reader; r++)
+        for (size_t w = 0; w < edges->readers[r].n_read; w++)
+            (*scores)[r * edges->n_writer + w] = attn_table_cell(table, row++, column).real;
     return ATTN_OK;
 }
 
 /* Computes the mean scores over all items of ARGS, in a separate pass. The caller owns *SCORES. */
-static enum attn_status score_items(struct attn_host *host, const struct attn_request *request,
-                                    const struct attn_circuit_args *args, double **scores,
+static enum attn_status score_items(const struct attn_procedure_call *call,
+                                    const struct attn_circuit_args *args,
+                                    const struct attn_wiring *edges, double **scores,
                                     struct attn_error *err)
 {
     static const char *const shard[] = {
@@ -500,14 +490,15 @@ static enum attn_status score_items(struct attn_host *host, const struct attn_re
     struct attn_circuit_args each = *args, defaults = ATTN_CIRCUIT_ARGS_DEFAULT;
     struct attn_procedure first = procedure;
     struct attn_table *table = NULL;
-    const struct attn_procedure_call call = {host, request, NULL, &defaults, &table, NULL};
+    const struct attn_procedure_call own = {call->host, call->request, NULL,
+                                            &defaults,  &table,        NULL};
     enum attn_status status;
 
     each.curve = NULL;
     first.sort = NULL;
-    status = attn_procedure_perform_first(&first, &call, &each, shard, err);
+    status = attn_procedure_perform_first(&first, &own, &each, shard, err);
     if (status == ATTN_OK)
-        status = read_scores(table, scores, err);
+        status = read_scores(edges, table, scores, err);
     attn_table_free(table);
     return status;
 }
@@ -578,15 +569,11 @@ static enum attn_status take_circuit(const struct attn_circuit_args *args,
                                      struct attn_error *err)
 {
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    const size_t n_flag = edges->n_reader * edges->n_writer;
-    unsigned char *chosen = attn_alloc(n_flag, 1, err);
-    double *scores = attn_alloc(n_flag, sizeof *scores, err), *dense = NULL;
-    enum attn_status status = chosen && scores ? read_scores(*table, &dense, err) : ATTN_NO_MEMORY;
-    size_t at = 0, n_kept = 0;
+    unsigned char *chosen = attn_alloc(edges->n_reader, edges->n_writer, err);
+    double *scores = NULL;
+    enum attn_status status = chosen ? read_scores(edges, *table, &scores, err) : ATTN_NO_MEMORY;
+    size_t n_kept = 0;
 
-    for (size_t r = 0; status == ATTN_OK && r < edges->n_reader; r++)
-        for (size_t w = 0; w < edges->readers[r].n_read; w++)
-            scores[r * edges->n_writer + w] = dense[at++];
     if (status == ATTN_OK)
         status = choose_edges(args, edges, scores, chosen, &n_kept, err);
     if (status == ATTN_OK && args->graph)
@@ -601,7 +588,6 @@ static enum attn_status take_circuit(const struct attn_circuit_args *args,
                   args->n_edge);
     attn_free(chosen);
     attn_free(scores);
-    attn_free(dense);
     return status;
 }
 
@@ -614,7 +600,7 @@ static enum attn_status make_plan(const struct attn_procedure_call *call,
                                   struct attn_error *err)
 {
     if (!args->evaluate)
-        return score_items(call->host, call->request, args, &plan->scores, err);
+        return score_items(call, args, edges, &plan->scores, err);
     ATTN_TRY(ATTN_ALLOC(plan->chosen, edges->n_reader * edges->n_writer, err));
     return attn_circuit_read(args->evaluate, edges, plan->chosen, err);
 }

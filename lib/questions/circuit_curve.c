@@ -210,8 +210,7 @@ static enum attn_status read_replies(struct attn_patching *patch, struct attn_er
     return attn_patch_read_source(patch, err);
 }
 
-enum attn_status attn_circuit_run_curve(struct attn_circuit_state *state, bool has_replies,
-                                        struct attn_error *err)
+enum attn_status attn_circuit_run_curve(struct attn_circuit_state *state, struct attn_error *err)
 {
     struct attn_patching *patch = &state->patch;
     struct attn_frame *frame = &patch->frame;
@@ -229,7 +228,7 @@ enum attn_status attn_circuit_run_curve(struct attn_circuit_state *state, bool h
     ATTN_TRY(attn_error_at(attn_wiring_list(frame->config, edges, err), ATTN_STAGE_MODEL, err));
     patch->answer.of = attn_run_answer_scope(frame->run);
     ATTN_TRY(attn_trials_start(frame->run, &patch->answer, ATTN_SITE_Q, &frame->trials, err));
-    if (!has_replies)
+    if (frame->plan)
         ATTN_TRY(read_replies(patch, err));
     ATTN_TRY(attn_wiring_open(frame->other, frame->run, &frame->session, edges, err));
     attn_session_free(frame->session);

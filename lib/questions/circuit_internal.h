@@ -35,7 +35,7 @@ enum {
 
 /* What all items share. */
 struct attn_circuit_plan {
-    double *scores;        /* [n_edge] owns; mean scores, in the order of the table; or NULL */
+    double *scores;        /* [n_reader, n_writer] owns; mean scores; or NULL */
     unsigned char *chosen; /* [n_reader, n_writer] owns; edges of a file that are run; or NULL */
 };
 
@@ -43,7 +43,7 @@ struct attn_circuit_state {
     struct attn_patching patch; /* begins with the frame; its plan may be NULL */
     const struct attn_circuit_args *args;
     struct attn_patch_args pair; /* of `patch` */
-    double *scores;              /* [n_reader, n_writer] owned by the frame */
+    const double *scores; /* [n_reader, n_writer] borrowed; NULL: the edges are those of a file */
 };
 
 /* --- circuit_scores.c ------------------------------------------------------------------------- */
@@ -84,10 +84,9 @@ enum attn_status attn_circuit_run(const struct attn_wiring *edges, struct attn_t
 
 /* --- circuit_curve.c -------------------------------------------------------------------------- */
 
-/* Runs the circuits of all sizes, by the scores, and appends their rows. HAS_REPLIES: the replies
- * of both texts are known. */
-enum attn_status attn_circuit_run_curve(struct attn_circuit_state *state, bool has_replies,
-                                        struct attn_error *err);
+/* Runs the circuits of all sizes, by the scores, or that of a file, and appends their rows. With a
+ * plan it reads the replies of both texts. */
+enum attn_status attn_circuit_run_curve(struct attn_circuit_state *state, struct attn_error *err);
 
 /* Returns an error if WHOLE, the mean difference of clean and corrupted texts, is too small to be
  * divided by. */
