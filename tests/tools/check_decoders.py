@@ -10,9 +10,6 @@ products, weights that are read, texts that are packed, and tokens that are fed 
 Exits with 1 if anything differs. Needs numpy and torch.
 """
 import json
-import os
-import pathlib
-import sys
 
 import numpy as np
 import peers
@@ -120,12 +117,5 @@ class Checker:
         return not self.faults
 
 
-def main():
-    folder, tool = pathlib.Path(sys.argv[1]), os.path.abspath(sys.argv[2])
-    names = sys.argv[3:] or sorted(path.name for path in folder.iterdir())
-    results = [Checker(tool, folder / name).check() for name in names]
-    sys.exit(0 if all(results) else 1)
-
-
 if __name__ == "__main__":
-    main()
+    peers.check_folder(lambda tool, folder: Checker(tool, folder).check())

@@ -10,12 +10,10 @@ runs the program refuses are printed as refused. Exits with 1 if anything differ
 import csv
 import io
 import json
-import os
 import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import xml.etree.ElementTree
 
@@ -201,12 +199,5 @@ class Checker:
         return not self.faults and not self.refused
 
 
-def main():
-    folder, tool = pathlib.Path(sys.argv[1]), os.path.abspath(sys.argv[2])
-    names = sys.argv[3:] or sorted(path.name for path in folder.iterdir())
-    results = [Checker(tool, folder / name).check() for name in names]
-    sys.exit(0 if all(results) else 1)
-
-
 if __name__ == "__main__":
-    main()
+    peers.check_folder(lambda tool, folder: Checker(tool, folder).check())

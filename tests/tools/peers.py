@@ -6,6 +6,7 @@ import io
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 import numpy as np
@@ -59,6 +60,13 @@ def worst_share(found, expected, bounds):
 def bounds_of(exact, rounded, times=16, share=4e-6):
     """What attn-cli may be off: TIMES what float32 is off in transformers, and SHARE of the largest value."""
     return {name: times * np.abs(rounded[name] - x).max() + share * np.abs(x).max() for name, x in exact.items()}
+
+
+def check_folder(check):
+    """Calls CHECK with the tool and each model of the command line, FOLDER TOOL [NAME...]; exits with 1 if one fails."""
+    folder, tool = pathlib.Path(sys.argv[1]), os.path.abspath(sys.argv[2])
+    names = sys.argv[3:] or sorted(path.name for path in folder.iterdir())
+    sys.exit(0 if all([check(tool, folder / name) for name in names]) else 1)
 
 
 def options(doc, count):
