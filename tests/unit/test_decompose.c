@@ -15,10 +15,22 @@ static void draw(struct attn_random *random, double *x, size_t n)
         x[i] = 2 * attn_random_double(random) - 1;
 }
 
+/* Rows and columns of matrices. */
+static const size_t sizes[][2] = {{1, 1}, {9, 4}, {6, 6}, {3, 5}};
+
+/* Draws A [m, n], and decomposes it. */
+static void draw_qr(struct attn_random *random, size_t m, size_t n, double *a, double *q,
+                    double *tau, double *r)
+{
+    draw(random, a, m * n);
+    memcpy(q, a, m * n * sizeof *a);
+    attn_qr(q, m, n, tau);
+    attn_qr_triangle(q, m, n, r);
+}
+
 /* R^T R is A^T A, also with fewer rows than columns, and R is 0 below its diagonal. */
 START_TEST(qr_keeps_lengths_and_angles)
 {
-    static const size_t sizes[][2] = {{1, 1}, {9, 4}, {6, 6}, {3, 5}};
     struct attn_random random;
 
     attn_random_seed(&random, 7);
@@ -26,10 +38,7 @@ START_TEST(qr_keeps_lengths_and_angles)
         const size_t m = sizes[s][0], n = sizes[s][1];
         double a[MOST * MOST], q[MOST * MOST], r[MOST * MOST], tau[2 * MOST];
 
-        draw(&random, a, m * n);
-        memcpy(q, a, m * n * sizeof *a);
-        attn_qr(q, m, n, tau);
-        attn_qr_triangle(q, m, n, r);
+        draw_qr(&random, m, n, a, q, tau, r);
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++) {
                 double of_r = 0, of_a = 0;
@@ -48,7 +57,6 @@ END_TEST
 /* Q R is A: Q turns the columns of R, to which rows of 0 are added, into those of A. */
 START_TEST(qr_gives_back_its_matrix)
 {
-    static const size_t sizes[][2] = {{1, 1}, {9, 4}, {6, 6}, {3, 5}};
     struct attn_random random;
 
     attn_random_seed(&random, 11);
@@ -56,10 +64,7 @@ START_TEST(qr_gives_back_its_matrix)
         const size_t m = sizes[s][0], n = sizes[s][1];
         double a[MOST * MOST], q[MOST * MOST], r[MOST * MOST], tau[2 * MOST];
 
-        draw(&random, a, m * n);
-        memcpy(q, a, m * n * sizeof *a);
-        attn_qr(q, m, n, tau);
-        attn_qr_triangle(q, m, n, r);
+        draw_qr(&random, m, n, a, q, tau, r);
         for (size_t j = 0; j < n; j++) {
             double x[MOST] = {0};
 
