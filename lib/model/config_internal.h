@@ -490,6 +490,13 @@ enum attn_status attn_config_find_object(const struct attn_json *json,
 enum attn_status attn_config_find_rope(const struct attn_json *json, const struct attn_node *object,
                                        const struct attn_node **rope, struct attn_error *err);
 
+/* Gives all layers of a tower the positions ROPE, by row and column of a patch, with the theta of
+ * the config, by default 10,000. */
+enum attn_status attn_config_turn_patches(const struct attn_json *json, struct attn_rope rope,
+                                          const struct attn_config *config,
+                                          struct attn_config_layers *layers,
+                                          struct attn_error *err);
+
 /* Reads a width, at least 1, from the top level of a config. Without KEY, *width is unchanged. */
 enum attn_status attn_config_get_width(const struct attn_json *json, const char *key, size_t *width,
                                        struct attn_error *err);

@@ -409,6 +409,28 @@ enum attn_status attn_config_find_rope(const struct attn_json *json, const struc
     return *rope ? ATTN_OK : attn_config_find_object(json, object, "rope_parameters", rope, err);
 }
 
+enum attn_status attn_config_turn_patches(const struct attn_json *json, struct attn_rope rope,
+                                          const struct attn_config *config,
+                                          struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json), *given;
+    const char *type = "axial";
+
+    rope.d_rotary = config->d_head;
+    rope.theta = 10000;
+    ATTN_TRY(attn_config_find_rope(json, root, &given, err));
+    ATTN_TRY(attn_json_get_string(
+        json, given, attn_node_find(given, "rope_type") ? "rope_type" : "type", &type, err));
+    if (strcmp(type, "axial") != 0 && strcmp(type, "default") != 0)
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "rope_type",
+                                "is '%s', expected 'axial'", attn_quote_string(type).text);
+    ATTN_TRY(attn_json_get_double(json, given && attn_node_find(given, "rope_theta") ? given : root,
+                                  "rope_theta", 1, 1e30, &rope.theta, err));
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        layers->rope[layer] = rope;
+    return ATTN_OK;
+}
+
 enum attn_status attn_config_read_rope(ATTN_CONFIG_ARGS)
 {
     static const char *const types[] = {"full_attention", "sliding_attention"};

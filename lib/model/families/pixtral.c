@@ -10,10 +10,7 @@
  * column, whose frequencies take turns: the first, third, ... are of the row. Nothing comes after
  * the last block.
  */
-#include "base/escape.h"
 #include "model/families/families_internal.h"
-
-#include <string.h>
 
 #define LAYER "transformer.layers.#."
 #define TOWER                                                                                      \
@@ -47,9 +44,7 @@ static const struct attn_config_names names = {.d_model = "hidden_size",
 static enum attn_status read_pixtral(ATTN_CONFIG_ARGS)
 {
     struct attn_image_config *image = &config->image;
-    const struct attn_node *root = attn_json_root(json), *rope;
-    const char *type = "axial";
-    double theta = 10000;
+    const struct attn_node *root = attn_json_root(json);
 
     ATTN_TRY(
         attn_json_get_size(json, root, "patch_size", 1, ATTN_MAX_LAYER, &image->patch_height, err));
@@ -60,20 +55,11 @@ static enum attn_status read_pixtral(ATTN_CONFIG_ARGS)
         return attn_json_refuse(json, err, ATTN_UNSUPPORTED, names.n_head,
                                 "makes heads of width %zu, expected an even number",
                                 config->d_head);
-    ATTN_TRY(attn_config_find_rope(json, root, &rope, err));
-    ATTN_TRY(attn_json_get_string(json, rope, "rope_type", &type, err));
-    if (strcmp(type, "axial") != 0 && strcmp(type, "default") != 0)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "rope_type",
-                                "is '%s', expected 'axial'", attn_quote_string(type).text);
-    ATTN_TRY(attn_json_get_double(json, rope && attn_node_find(rope, "rope_theta") ? rope : root,
-                                  "rope_theta", 1, 1e30, &theta, err));
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        layers->rope[layer] =
-            (struct attn_rope){.d_rotary = config->d_head,
-                               .theta = theta,
-                               .sections = {0, (config->d_head + 2) / 4, config->d_head / 4},
-                               .is_alternating = true};
-    return ATTN_OK;
+    return attn_config_turn_patches(
+        json,
+        (struct attn_rope){.sections = {0, (config->d_head + 2) / 4, config->d_head / 4},
+                           .is_alternating = true},
+        config, layers, err);
 }
 
 #define FORM_OF_PIXTRAL                                                                            \

@@ -11,11 +11,9 @@
  * matrix, which is made for each picture. Qwen3-VL adds learned positions to the patches, and has
  * connectors that read earlier layers (DeepStack).
  */
-#include "base/escape.h"
 #include "model/families/families_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
@@ -132,9 +130,7 @@ static enum attn_status read_qwen(ATTN_CONFIG_ARGS)
     struct attn_image_config *image = &config->image;
     const size_t most = ATTN_MAX_LAYER;
     const struct attn_node *root = attn_json_root(json);
-    const struct attn_node *rope;
-    const char *type = "axial";
-    double ratio = 4, theta = 10000;
+    double ratio = 4;
 
     ATTN_TRY(attn_json_get_size(json, root, "patch_size", 1, most, &image->patch_height, err));
     ATTN_TRY(attn_json_get_size(json, root, "temporal_patch_size", 1, most, &image->n_frame, err));
@@ -149,20 +145,11 @@ static enum attn_status read_qwen(ATTN_CONFIG_ARGS)
         return attn_json_refuse(json, err, ATTN_UNSUPPORTED, form->names->n_head,
                                 "makes heads of width %zu, expected a multiple of 4",
                                 config->d_head);
-    ATTN_TRY(attn_config_find_rope(json, root, &rope, err));
-    ATTN_TRY(attn_json_get_string(
-        json, rope, attn_node_find(rope, "rope_type") ? "rope_type" : "type", &type, err));
-    if (strcmp(type, "axial") != 0 && strcmp(type, "default") != 0)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "rope_type",
-                                "is '%s', expected 'axial'", attn_quote_string(type).text);
-    ATTN_TRY(attn_json_get_double(json, rope && attn_node_find(rope, "rope_theta") ? rope : root,
-                                  "rope_theta", 1, 1e30, &theta, err));
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        layers->rope[layer] =
-            (struct attn_rope){.d_rotary = config->d_head,
-                               .theta = theta,
-                               .sections = {0, config->d_head / 4, config->d_head / 4},
-                               .is_axial = true};
+    ATTN_TRY(attn_config_turn_patches(
+        json,
+        (struct attn_rope){.sections = {0, config->d_head / 4, config->d_head / 4},
+                           .is_axial = true},
+        config, layers, err));
     return config->has_gated_mlp ? read_windows(json, config, layers, err) : ATTN_OK;
 }
 
