@@ -13,8 +13,6 @@
  */
 #include "model/families/families_internal.h"
 
-#include <math.h>
-
 /* --- tensors ---------------------------------------------------------------------------------- */
 
 #define BLOCKS                                                                                     \
