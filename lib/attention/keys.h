@@ -21,7 +21,7 @@ struct attn_key_row {
 size_t attn_keys_list(const struct attn_attention *attention, const struct attn_key_row *row,
                       int32_t *keys);
 
-/* Returns the block of a causal mask to which POSITION belongs; NULL if there is none. */
+/* Returns the block of positions that see each other to which POSITION belongs; NULL: to none. */
 const struct attn_mask_block *attn_keys_block(const struct attn_attention *attention,
                                               size_t position);
 

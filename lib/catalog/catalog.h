@@ -77,8 +77,8 @@ ATTN_API enum attn_status attn_catalog_find(const struct attn_catalog *catalog, 
                                             struct attn_catalog_found *found,
                                             struct attn_error *err);
 
-/* Writes to PATH the file that reads pictures for the model NAME of a store of Ollama, as
- * ATTN_FOUND_MMPROJ_PART of its source; empty if there is none, or NAME is of another place. */
+/* Writes to PATH the projector of NAME, a model of Ollama: the file that reads pictures for it,
+ * which its source has as ATTN_FOUND_MMPROJ_PART. Empty without one, and for other models. */
 ATTN_API enum attn_status attn_catalog_find_projector(const struct attn_catalog *catalog,
                                                       const char *name,
                                                       char path[ATTN_FOUND_PATH_SIZE],

@@ -33,7 +33,8 @@
 #define ATTN_GGUF_PART "model.gguf"
 /* The part that is a second one, which reads pictures for that model (model/gguf_projector.h). */
 #define ATTN_MMPROJ_PART "mmproj.gguf"
-#define ATTN_FOUND_MMPROJ_PART "found-mmproj.gguf" /* nobody named it: it may not fit */
+/* The same, found beside the model and not named by the user. */
+#define ATTN_FOUND_MMPROJ_PART "found-mmproj.gguf"
 
 /* Whether the model in SOURCE is a GGUF file: SOURCE has one, and has no safetensors. */
 bool attn_gguf_is_source(const struct attn_source *source);

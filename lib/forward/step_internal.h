@@ -84,8 +84,8 @@ void attn_mixer_step(struct attn_forward *f, const struct attn_block_weights *w)
  * Does nothing if layers have none (layer_inputs.c). */
 void attn_layer_inputs_make(struct attn_forward *f);
 
-/* Computes RESID_POST from the sum with the MLP, and the sites between, of a layer whose config
- * says that something follows it (attn_config_ends_late). */
+/* Computes what follows the sum with the MLP in a layer, up to RESID_POST. Call it only if
+ * attn_config_ends_late. */
 void attn_layer_end_step(struct attn_forward *f, const struct attn_block_weights *w);
 
 /* Computes V of a layer whose values are its keys K, before their norm. */

@@ -43,7 +43,7 @@ struct attn_prompt_image {
     struct attn_tile_grid joined;     /* the grid of all tiles, after the whole image; or side 0 */
     size_t grid_rows, grid_cols;      /* cells of the grid of all tiles; 0: no tiles */
     size_t n_cell;                    /* of all pictures, or of the whole image and the grid */
-    size_t n_row; /* rows that are made of it: its cells, and line ends, which are none */
+    size_t n_row;                     /* its rows in the text: its cells, and ends of lines */
     size_t first_picture, first_cell, first_row; /* among those of all images */
     int32_t *patches; /* [3, P] owns; 0, row and column of each patch, for a tower that turns
                          patches by them; else NULL */
