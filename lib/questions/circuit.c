@@ -18,7 +18,7 @@
 
 enum { DEFAULT_POINTS = 5 };
 
-enum { SHOW_SCORES = 2, SHOW_CURVE = 4, SHOW_RANDOM = 8 };
+enum { SHOW_SCORES = 2, SHOW_CURVE = 4, SHOW_RANDOM = 8, SHOW_EFFECTS = 16 };
 
 static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
     [ATTN_CIRCUIT_FROM] =
@@ -34,7 +34,15 @@ static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
                             .shown = SHOW_SCORES},
     [ATTN_CIRCUIT_EDGES] = ATTN_COLUMN_WITH("edges", INTEGER, NAME, .shown = SHOW_CURVE),
     [ATTN_CIRCUIT_KEPT] = ATTN_COLUMN_WITH("kept", INTEGER, NAME, .shown = SHOW_CURVE),
-    [ATTN_CIRCUIT_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_CURVE),
+    [ATTN_CIRCUIT_VALUE] =
+        ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_CURVE | SHOW_EFFECTS),
+    [ATTN_CIRCUIT_EFFECT] = {.name = "effect",
+                             .type = ATTN_VALUE_REAL,
+                             .notation = ATTN_NOTATION_FIXED,
+                             .digits = 6,
+                             .quantity = "share of the difference of both answers",
+                             .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED,
+                             .shown = SHOW_EFFECTS},
     [ATTN_CIRCUIT_FAITHFULNESS] = {.name = "faithfulness",
                                    .type = ATTN_VALUE_REAL,
                                    .notation = ATTN_NOTATION_FIXED,
@@ -78,6 +86,9 @@ static const struct attn_param param_rows[] = {
                "return the edges of the circuit with N edges, without those on no way from the "
                "input to the logits; default: all edges",
                .least = 1),
+    ATTN_PARAM(COUNT, "verify", "K", struct attn_circuit_args, n_verified,
+               "also patch the K edges with the largest scores, each alone, as `attn-cli patch` "
+               "with `path` does, and print their effects; default: 0"),
     ATTN_PARAM(TEXT, "graph", "FILE.json", struct attn_circuit_args, graph,
                "write all edges with their scores to FILE.json, as EAP-IG and the MIB leaderboard "
                "read them; those of `size` are in the graph, by default all"),
@@ -134,8 +145,12 @@ static const struct attn_param_rule rules[] = {
     {.given = "select", .needs = "curve|size", .hint = "`curve auto`"},
     {.given = "random", .needs = "curve|evaluate", .hint = "`curve auto`"},
     {.given = "curve|evaluate",
-     .excludes = "size|graph",
+     .excludes = "size|graph|verify",
      .message = "@ prints what circuits keep, # the edges of one"},
+    {.given = "verify",
+     .unless = "verify:0",
+     .excludes = "items",
+     .message = "@ patches edges of one pair, not of `items`"},
     {.given = "evaluate",
      .excludes = "curve|select|method|direction",
      .message = "@ runs the circuit of a file, and # chooses one by scores"},
@@ -380,7 +395,8 @@ static uint64_t shows(const void *state)
 {
     const struct attn_circuit_state *circuit = state;
 
-    return !has_runs(circuit->args)       ? SHOW_SCORES
+    return !has_runs(circuit->args)
+               ? SHOW_SCORES | (circuit->args->n_verified > 0 ? SHOW_EFFECTS : 0)
            : circuit->args->n_random == 0 ? SHOW_CURVE
                                           : SHOW_CURVE | SHOW_RANDOM;
 }
@@ -622,6 +638,8 @@ static enum attn_status perform_with(const struct attn_procedure_call *call,
         status = attn_procedure_perform(&asked, call, err);
     if (status == ATTN_OK && has_circuit)
         status = take_circuit(args, edges, call->request, call->table, err);
+    if (status == ATTN_OK && args->n_verified > 0)
+        status = attn_circuit_verify(call->host, call->request, args, *call->table, err);
     attn_free(plan.scores);
     attn_free(plan.chosen);
     return status;

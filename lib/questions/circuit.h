@@ -22,6 +22,11 @@
  *     eap-ig   the mean of g at points between the embeddings of both texts, of which each reader
  *              has its own derivative of its norm (Hanna et al. 2403.17806)
  *
+ * With `verify` the K edges with the largest scores are patched, as attn_patch does with `path`,
+ * and have a value and an effect:
+ *
+ *     from, to, score, value, effect
+ *
  * With `curve` circuits are run: every reader gets the stream of the corrupted run, plus what the
  * writers of its edges in the circuit write now, minus what they write in the corrupted run. Edges
  * on no way from the input to the logits are left out first:
@@ -81,6 +86,7 @@ struct attn_circuit_args {
     /* file with the edges of a circuit that is run: such a graph, or a table of edges as CSV; NULL:
      * none */
     const char *evaluate;
+    size_t n_verified; /* edges with the largest scores that are patched alone; not over items */
 };
 
 #define ATTN_CIRCUIT_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("circuit", attn_circuit_args)

@@ -6,6 +6,7 @@
  *     circuit_scores.c   scores of edges
  *     circuit_curve.c    circuits of several sizes, beside random ones
  *     circuit_graph.c    files of circuits
+ *     circuit_verify.c   exact effects of the edges with the largest scores
  *     circuit.c          the question
  */
 #ifndef ATTN_QUESTIONS_CIRCUIT_INTERNAL_H
@@ -26,6 +27,7 @@ enum {
     ATTN_CIRCUIT_EDGES,
     ATTN_CIRCUIT_KEPT,
     ATTN_CIRCUIT_VALUE,
+    ATTN_CIRCUIT_EFFECT,
     ATTN_CIRCUIT_FAITHFULNESS,
     ATTN_CIRCUIT_RANDOM,
     ATTN_CIRCUIT_RANDOM_SD,
@@ -112,5 +114,13 @@ enum attn_status attn_circuit_write(const char *path, const struct attn_wiring *
  * which is zeroed. Errors have a stage. */
 enum attn_status attn_circuit_read(const char *path, const struct attn_wiring *edges,
                                    unsigned char *chosen, struct attn_error *err);
+
+/* --- circuit_verify.c ------------------------------------------------------------------------- */
+
+/* Patches the edges of the first ARGS->n_verified rows of TABLE, a table of scores in descending
+ * order, each alone, and sets their value and effect. Errors have a stage. */
+enum attn_status attn_circuit_verify(struct attn_host *host, const struct attn_request *given,
+                                     const struct attn_circuit_args *args, struct attn_table *table,
+                                     struct attn_error *err);
 
 #endif

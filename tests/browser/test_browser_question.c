@@ -427,6 +427,28 @@ START_TEST(lines_of_causes_say_their_numbers_and_show_their_heads)
 }
 END_TEST
 
+START_TEST(an_edge_of_a_circuit_says_its_score_and_its_effect)
+{
+    const cJSON *rows;
+    cJSON *json;
+    char expected[64];
+    size_t at;
+
+    enter();
+    RUN("circuit", "--clean", "The keys near the door", "--corrupted", "The key near the door",
+        "--target", " are", "--foil", " is", "--size", "10", "--verify", "10");
+    json = read_json("j.json");
+    rows = cJSON_GetObjectItem(json, "rows");
+    attn_browser_load(browser, "p.html", "");
+    at = point_at_row(0);
+    snprintf(expected, sizeof expected, "%.6f",
+             number_of(cJSON_GetArrayItem(rows, (int)at), "effect"));
+    assert_text("[...document.querySelectorAll('.x-tip td')].at(-1).textContent", expected);
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
 START_TEST(readings_begin_at_the_answer_and_take_the_width)
 {
     enter();
@@ -869,6 +891,7 @@ ATTN_SUITE("browser_question", map_says_every_number_and_shows_its_sign,
            a_gap_between_columns_is_no_cell, a_map_without_room_for_its_cells_is_no_error,
            drawn_again_it_leaves_no_listener,
            lines_of_causes_say_their_numbers_and_show_their_heads,
+           an_edge_of_a_circuit_says_its_score_and_its_effect,
            readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,
            text_from_outside_stays_text, dark_paper_and_telephone,
            written_words_have_the_colors_of_their_steps, examples_show_texts_and_rows,

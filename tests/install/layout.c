@@ -1113,6 +1113,7 @@ static const struct {
     {"    n_edge", offsetof(struct attn_circuit_args, n_edge)},
     {"    graph", offsetof(struct attn_circuit_args, graph)},
     {"    evaluate", offsetof(struct attn_circuit_args, evaluate)},
+    {"    n_verified", offsetof(struct attn_circuit_args, n_verified)},
     {"attn_collect_args", sizeof(struct attn_collect_args)},
     {"    size", offsetof(struct attn_collect_args, size)},
     {"    study", offsetof(struct attn_collect_args, study)},

@@ -83,6 +83,7 @@ value_of() { # COMMAND NAME ARGUMENT
     lens.jacobian) value=$in/J.npz ;;
     patch.path) value=2.5:logits ;;
     circuit.random) value=3 ;;
+    circuit.verify) value=2 ;;
     circuit.graph) value=graph.json ;;
     circuit.evaluate) value=$in/edges.csv ;;
     circuit.fdr) value=score ;;

@@ -2479,6 +2479,7 @@ attn_circuit_args._fields_ = [
     ("n_edge", c_size_t),
     ("graph", c_char_p),
     ("evaluate", c_char_p),
+    ("n_verified", c_size_t),
 ]
 attn_collect_args._fields_ = [
     ("size", c_size_t),
