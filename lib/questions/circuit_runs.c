@@ -260,16 +260,18 @@ static enum attn_status on_writer(void *user, const struct attn_trace_event *eve
 static enum attn_status add_edits(void *user, size_t i, struct attn_part_edits *edits,
                                   struct attn_error *err)
 {
-    static const enum attn_site sites[] = {ATTN_SITE_Q,
-                                           ATTN_SITE_K,
-                                           ATTN_SITE_V,
-                                           ATTN_SITE_Z,
-                                           ATTN_SITE_MLP_PRE,
-                                           ATTN_SITE_MLP_OUT,
-                                           ATTN_SITE_MLP_PRE_LINEAR};
     const struct running *all = user;
     const struct attn_wiring *edges = all->edges;
-    const size_t n_site = sizeof sites / sizeof *sites - (edges->config->has_gated_mlp ? 0 : 1);
+    const bool has_experts = edges->config->n_expert > 0; /* they read resid_mid */
+    const enum attn_site sites[] = {ATTN_SITE_Q,
+                                    ATTN_SITE_K,
+                                    ATTN_SITE_V,
+                                    ATTN_SITE_Z,
+                                    has_experts ? ATTN_SITE_RESID_MID : ATTN_SITE_MLP_PRE,
+                                    ATTN_SITE_MLP_OUT,
+                                    ATTN_SITE_MLP_PRE_LINEAR};
+    const size_t n_site =
+        sizeof sites / sizeof *sites - (has_experts || !edges->config->has_gated_mlp ? 1 : 0);
 
     for (size_t k = 0; k < edges->config->n_layer * n_site; k++) {
         struct attn_edit edit = ATTN_EDIT_DEFAULT;

@@ -1,8 +1,10 @@
 /*
  * circuit_scores.c - scores of edges (circuit.h). A backward pass gives the gradients of q, k, v
  * and mlp_pre, from which those of the readers' inputs follow: through a map and a norm, both
- * transposed. The inputs of a layer are kept until its last, then multiplied by the deltas of all
- * writers at once, in float32; sums over points are in double precision.
+ * transposed. That of the input of experts is the gradient of resid_mid minus that of resid_post,
+ * which gets the same stream without them. The inputs of a layer are kept until its last, then
+ * multiplied by the deltas of all writers at once, in float32; sums over points are in double
+ * precision.
  */
 #include "questions/circuit_internal.h"
 
@@ -27,6 +29,7 @@ struct scoring {
     size_t layer; /* the layer of the gradients, n_layer for those of the logits */
     /* [H + 2 G + 1, n, d] owns; gradients of the inputs of its readers */
     float *gradients;
+    float *post;          /* [n, d] owns; the gradient of resid_post of a layer with experts */
     float *products;      /* [n_writer, H + 2 G + 1] owns */
     float *embeddings[3]; /* [n, De] own; of the base, of the source, of the current point */
     struct attn_derivative *derivative; /* owns */
@@ -90,6 +93,13 @@ static enum attn_status finish_layer(struct scoring *s, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Copies the rows of EVENT to ROWS [n_row, D]. */
+static void copy_rows(const struct attn_trace_event *event, size_t d, float *rows)
+{
+    for (size_t i = 0; i < event->n_row; i++)
+        memcpy(rows + i * d, event->data + i * event->ld, d * sizeof *rows);
+}
+
 /* Adds the gradient of a reader's input (attn_trace_fn). */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
@@ -100,6 +110,8 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     const bool is_mid =
         reader->kind == ATTN_WIRE_NODE_MLP && !s->edges->config->has_parallel_residual;
 
+    if (s->post && event->at.site == ATTN_SITE_RESID_POST_GRAD)
+        copy_rows(event, d, s->post + event->row0 * d);
     if (reader->kind == ATTN_WIRE_NODE_LOGITS && attn_location_index(&event->at) + 1 < n_layer)
         return ATTN_OK;
     if (reader->layer != s->layer) {
@@ -109,11 +121,13 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     find_readers(s, &readers);
     float *to = s->gradients + ((size_t)(reader - readers) * s->edges->n + event->row0) * d;
 
-    if (reader->kind == ATTN_WIRE_NODE_LOGITS) { /* it is the gradient of the stream */
-        for (size_t i = 0; i < event->n_row; i++)
-            memcpy(to + i * d, event->data + i * event->ld, d * sizeof *to);
+    if (reader->kind == ATTN_WIRE_NODE_LOGITS || event->at.site == ATTN_SITE_RESID_MID_GRAD)
+        copy_rows(event, d, to); /* it is the gradient of the stream */
+    if (event->at.site == ATTN_SITE_RESID_MID_GRAD)
+        for (size_t i = 0; i < event->n_row * d; i++)
+            to[i] -= s->post[event->row0 * d + i];
+    if (reader->kind == ATTN_WIRE_NODE_LOGITS || event->at.site == ATTN_SITE_RESID_MID_GRAD)
         return ATTN_OK;
-    }
     return attn_wiring_back(s->edges, reader, event,
                             s->streams[is_mid] + (reader->layer * s->edges->n + event->row0) * d,
                             to, err);
@@ -150,6 +164,8 @@ static enum attn_status allocate(struct scoring *s, struct attn_error *err)
     } else {
         ATTN_TRY(attn_wiring_flatten(s->edges, s->edges->deltas, err));
     }
+    if (config->n_expert > 0)
+        ATTN_TRY(ATTN_ALLOC(s->post, size, err));
     ATTN_TRY(ATTN_ALLOC(s->gradients, attn_size_mul(n_reader, size), err));
     return ATTN_ALLOC(s->products, attn_size_mul(s->edges->n_writer, n_reader), err);
 }
@@ -160,7 +176,7 @@ static enum attn_status build(struct scoring *s, const struct attn_answer *answe
     const struct attn_run *run = s->edges->base;
     struct attn_derivative_options options = {
         .gradients = {.sites = ATTN_SITES(ATTN_SITE_Q_GRAD, ATTN_SITE_K_GRAD, ATTN_SITE_V_GRAD,
-                                          ATTN_SITE_MLP_PRE_GRAD, ATTN_SITE_RESID_POST_GRAD),
+                                          ATTN_SITE_RESID_POST_GRAD),
                       .on_event = on_gradient,
                       .user = s},
         .watched = {.sites = ATTN_SITES(ATTN_SITE_RESID_PRE), .on_event = on_feed, .user = s},
@@ -168,7 +184,10 @@ static enum attn_status build(struct scoring *s, const struct attn_answer *answe
         .skips_zeros = true,
         .kept_bytes = kept_bytes};
 
-    if (s->edges->config->has_gated_mlp)
+    attn_sites_add(&options.gradients.sites, s->edges->config->n_expert > 0
+                                                 ? ATTN_SITE_RESID_MID_GRAD
+                                                 : ATTN_SITE_MLP_PRE_GRAD);
+    if (s->edges->config->n_expert == 0 && s->edges->config->has_gated_mlp)
         attn_sites_add(&options.gradients.sites, ATTN_SITE_MLP_PRE_LINEAR_GRAD);
     if (!s->edges->config->has_parallel_residual)
         attn_sites_add(&options.watched.sites, ATTN_SITE_RESID_MID);
@@ -221,6 +240,7 @@ enum attn_status attn_wiring_score(struct attn_wiring *edges, const struct attn_
     attn_free(s.z);
     attn_free(s.flat);
     attn_free(s.gradients);
+    attn_free(s.post);
     attn_free(s.products);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }

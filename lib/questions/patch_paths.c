@@ -90,6 +90,11 @@ static enum attn_status list_paths(struct attn_patching *patch, struct attn_erro
 enum attn_status attn_patch_list_paths(struct attn_patching *patch, struct attn_error *err)
 {
     ATTN_TRY(attn_wiring_check(patch->frame.run, err));
+    if (patch->args->is_frozen && patch->frame.config->n_expert > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "'%s' has experts, whose norm is always exact: `norm frozen` is for "
+                           "models without",
+                           attn_quote_string(attn_model_name(patch->frame.run->model)).text);
     ATTN_TRY(attn_wiring_list(patch->frame.config, &patch->edges, err));
     return list_paths(patch, err);
 }
@@ -111,6 +116,7 @@ static enum attn_status read_path(void *user, const struct attn_trace_event *eve
     const struct attn_wiring *edges = &path->patch->edges;
     const struct attn_wire_node *reader = &edges->readers[path->to];
     const bool is_frozen = path->patch->args->is_frozen;
+    const bool is_logits = reader->kind == ATTN_WIRE_NODE_LOGITS;
     const size_t d = edges->d, n = event->n_row * d;
     const size_t rows[] = {event->row0, event->row0 + event->n_row};
     const float *stream = attn_wiring_stream(edges, reader) + event->row0 * d;
@@ -125,6 +131,15 @@ static enum attn_status read_path(void *user, const struct attn_trace_event *eve
     if (status == ATTN_OK)
         status = attn_wiring_delta(edges, path->from,
                                    is_frozen ? ATTN_WIRE_FROZEN : ATTN_WIRE_EXACT, rows, x, err);
+    if (status == ATTN_OK && event->at.site == ATTN_SITE_RESID_POST && !is_logits) {
+        for (size_t i = 0; i < n; i++) { /* what resid_mid got, which only the experts read */
+            const double mid = (double)stream[i], changed = (double)(float)(mid + x[i]);
+
+            values[i] = (float)((double)values[i] - (changed - mid));
+        }
+        attn_free(x);
+        return ATTN_OK;
+    }
     for (size_t i = 0; status == ATTN_OK && i < n; i++) {
         base[i] = (double)stream[i];
         x[i] += base[i];

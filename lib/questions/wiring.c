@@ -15,6 +15,7 @@
 #include "trace/trace_internal.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +48,7 @@ void attn_wire_node_name(const struct attn_wire_node *node, char name[ATTN_WIRE_
 static bool has_both(const struct attn_run *run)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
-    bool has_all = dims->d_mlp > 0;
+    bool has_all = true;
 
     for (size_t layer = 0; layer < dims->n_layer; layer++)
         for (int is_mlp = 0; is_mlp < 2; is_mlp++) {
@@ -62,16 +63,15 @@ static bool has_both(const struct attn_run *run)
 enum attn_status attn_wiring_check(const struct attn_run *run, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(run->model);
-    const char *obstacle = config->norm_place == ATTN_NORM_SUM
-                               ? "normalizes its stream after each sum"
-                           : !config->has_residual                ? "has no residual stream"
-                           : config->is_encoder                   ? "is an encoder"
-                           : config->pooling != ATTN_POOLING_NONE ? "pools its rows"
-                           : config->qkv_clip > 0                 ? "clips q, k and v"
-                           : config->n_expert > 0                 ? "has experts"
-                           : !has_both(run)    ? "has layers without attention or without an MLP"
-                           : run->source.n > 0 ? "attends to a source"
-                                               : NULL;
+    const char *obstacle =
+        config->norm_place == ATTN_NORM_SUM    ? "normalizes its stream after each sum"
+        : !config->has_residual                ? "has no residual stream"
+        : config->is_encoder                   ? "is an encoder"
+        : config->pooling != ATTN_POOLING_NONE ? "pools its rows"
+        : config->n_expert > 0 && config->has_parallel_residual ? "has experts beside its heads"
+        : !has_both(run)    ? "has layers without attention or without an MLP"
+        : run->source.n > 0 ? "attends to a source"
+                            : NULL;
 
     if (obstacle)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -495,6 +495,11 @@ static size_t list_products(const struct attn_wiring *edges, const struct attn_w
         product.columns[1] = edges->d;
         break;
     case ATTN_WIRE_NODE_MLP:
+        if (attn_wiring_reads_stream(edges, reader)) {
+            products[1] = (struct product){.site = ATTN_SITE_RESID_POST};
+            product.site = ATTN_SITE_RESID_MID;
+            break;
+        }
         product.columns[1] = config->d_mlp;
         product.site = ATTN_SITE_MLP_PRE_LINEAR;
         product.linear = &weights->mlp_in;
@@ -517,7 +522,21 @@ static size_t list_products(const struct attn_wiring *edges, const struct attn_w
         product.linear = &weights->v;
     }
     products[0] = product;
-    return reader->kind == ATTN_WIRE_NODE_MLP && config->has_gated_mlp ? 2 : 1;
+    return reader->kind == ATTN_WIRE_NODE_MLP &&
+                   (config->has_gated_mlp || attn_wiring_reads_stream(edges, reader))
+               ? 2
+               : 1;
+}
+
+/* Returns the limit of the tensor that READER makes, q, k or v; 0: there is none. */
+static float limit_of(const struct attn_wiring *edges, const struct attn_wire_node *reader)
+{
+    const bool is_normed = edges->config->qk_norm == ATTN_QK_NORM_ALL_HEADS; /* before its limit */
+
+    return reader->kind == ATTN_WIRE_NODE_V || (!is_normed && (reader->kind == ATTN_WIRE_NODE_Q ||
+                                                               reader->kind == ATTN_WIRE_NODE_K))
+               ? (float)edges->config->qkv_clip
+               : 0;
 }
 
 /* Returns the norm before READER. */
@@ -567,15 +586,24 @@ enum attn_status attn_wiring_read(const struct attn_wiring *edges,
     struct product products[2];
     const size_t n = list_products(edges, input->reader, products);
     const struct product *product = &products[n > 1 && products[1].site == input->site];
+    const bool reads_stream = attn_wiring_reads_stream(edges, input->reader);
+    const size_t n_value = input->n_row * (product->columns[1] - product->columns[0]);
+    const float limit = limit_of(edges, input->reader);
     float *x;
     enum attn_status status;
 
+    for (size_t i = 0; reads_stream && i < input->n_row * edges->d; i++)
+        values[i] = (float)input->x[i];
+    if (reads_stream)
+        return ATTN_OK;
     if (!product->linear)
         return normalize(edges, input, values, err);
     ATTN_TRY(ATTN_ALLOC(x, input->n_row * edges->d, err));
     status = normalize(edges, input, x, err);
     if (status == ATTN_OK)
         status = multiply(product->linear, x, input->n_row, product->columns, values, err);
+    for (size_t i = 0; status == ATTN_OK && limit > 0 && i < n_value; i++)
+        values[i] = fminf(fmaxf(values[i], -limit), limit);
     attn_free(x);
     return status;
 }
@@ -692,6 +720,42 @@ static void back_row(const struct norm *norm, size_t d, const float *x, const fl
         dx[i] += (float)(row[i] - u[i] * dot);
 }
 
+/* Sets D [rows, columns] to the rows of EVENT, the gradient of a tensor that READER makes of X, and
+ * to 0 where the tensor is at its limit. */
+static enum attn_status take_gradient(const struct attn_wiring *edges,
+                                      const struct attn_wire_node *reader,
+                                      const struct attn_trace_event *event, const float *x,
+                                      float *d, struct attn_error *err)
+{
+    const size_t n = event->n_row * edges->d, n_col = event->n_col;
+    const float limit = limit_of(edges, reader);
+    double *stream = NULL;
+    float *values = NULL;
+    enum attn_status status = ATTN_OK;
+
+    for (size_t row = 0; row < event->n_row; row++)
+        memcpy(d + row * n_col, event->data + row * event->ld, n_col * sizeof *d);
+    if (limit <= 0)
+        return ATTN_OK;
+    stream = attn_alloc(n, sizeof *stream, err);
+    values = attn_alloc(event->n_row, n_col * sizeof *values, err);
+    for (size_t i = 0; stream && i < n; i++)
+        stream[i] = (double)x[i];
+    status = stream && values ? attn_wiring_read(edges,
+                                                 &(struct attn_wire_input){.reader = reader,
+                                                                           .site = event->at.site,
+                                                                           .n_row = event->n_row,
+                                                                           .x = stream,
+                                                                           .scaling = stream},
+                                                 values, err)
+                              : ATTN_NO_MEMORY;
+    for (size_t i = 0; status == ATTN_OK && i < event->n_row * n_col; i++)
+        d[i] = fabsf(values[i]) < limit ? d[i] : 0;
+    attn_free(stream);
+    attn_free(values);
+    return status;
+}
+
 enum attn_status attn_wiring_back(const struct attn_wiring *edges,
                                   const struct attn_wire_node *reader,
                                   const struct attn_trace_event *event, const float *x, float *dx,
@@ -707,9 +771,10 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges,
     struct norm norm = {.factors = NULL};
     double *scratch = attn_alloc(3, d * sizeof *scratch, err);
     float *product = attn_alloc(n, d * sizeof *product, err);
-    enum attn_status status = scratch && product ? ATTN_OK : ATTN_NO_MEMORY;
+    float *gradient = attn_alloc(n, event->n_col * sizeof *gradient, err);
+    enum attn_status status = scratch && product && gradient ? ATTN_OK : ATTN_NO_MEMORY;
 
-    assert(linear); /* the logits have none */
+    assert(linear); /* the logits and experts have none */
     struct attn_linear part = *linear;
 
     /* the columns of a head are a group of the matrix, or lie in the only one */
@@ -719,9 +784,11 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges,
     part.weight.n_col = event->n_col;
     part.packed = NULL;
     if (status == ATTN_OK)
+        status = take_gradient(edges, reader, event, x, gradient, err);
+    if (status == ATTN_OK)
         status = attn_wiring_run((struct attn_linear_args){.linear = &part,
-                                                           .x = event->data,
-                                                           .ldx = event->ld,
+                                                           .x = gradient,
+                                                           .ldx = event->n_col,
                                                            .n_row = n,
                                                            .y = product,
                                                            .ldy = d,
@@ -739,6 +806,7 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges,
     attn_free(norm.factors);
     attn_free(scratch);
     attn_free(product);
+    attn_free(gradient);
     return status;
 }
 

@@ -91,6 +91,14 @@ enum attn_status attn_wiring_after_heads(const struct attn_wiring *edges, size_t
                                          enum attn_wire_norm how, const size_t rows[2], double *dx,
                                          struct attn_error *err);
 
+/* Whether the tensor of READER is the stream that it reads, resid_mid: an MLP of experts has no
+ * single map. After it resid_post gets back what was added. */
+static inline bool attn_wiring_reads_stream(const struct attn_wiring *edges,
+                                            const struct attn_wire_node *reader)
+{
+    return reader->kind == ATTN_WIRE_NODE_MLP && edges->config->n_expert > 0;
+}
+
 /* Returns the stream [n, d] that READER reads in the base; borrowed. */
 const float *attn_wiring_stream(const struct attn_wiring *edges,
                                 const struct attn_wire_node *reader);
@@ -124,7 +132,7 @@ enum attn_status attn_wiring_run(struct attn_linear_args args, struct attn_pool 
                                  struct attn_error *err);
 
 /* Adds to DX [rows, d] the gradient of what READER reads, X [rows, d]. EVENT is the gradient of a
- * tensor that it makes of it, but not of the logits. */
+ * tensor that it makes of it by a map: q, k, v, mlp_pre or mlp_pre_linear. */
 enum attn_status attn_wiring_back(const struct attn_wiring *edges,
                                   const struct attn_wire_node *reader,
                                   const struct attn_trace_event *event, const float *x, float *dx,
