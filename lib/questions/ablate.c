@@ -301,6 +301,11 @@ static enum attn_status check(const struct attn_ablation *ablation, struct attn_
         return attn_error_set(err, ATTN_INVALID,
                               "controls are choices of as many heads, and '%s' has none",
                               attn_ablate_part_name(args->by));
+    if (args->n_control > 0 && args->by != ATTN_ABLATE_BY_HEAD && config->mixer)
+        return attn_error_set(err, ATTN_INVALID,
+                              "controls are choices of as many heads, and the layers of '%s' have "
+                              "different numbers of them: expected `by` head",
+                              name.text);
     return ATTN_OK;
 }
 
@@ -420,6 +425,35 @@ static enum attn_status ask_estimates(struct attn_ablation *ablation, struct att
     return ATTN_OK;
 }
 
+/* Returns the names of the tensors of the first part. */
+static const char *name_sites(const struct attn_ablation *ablation)
+{
+    static const char *const of_layer[] = {"no tensor",
+                                           "attn_out",
+                                           "mixer_out",
+                                           "attn_out and mixer_out",
+                                           "mlp_out",
+                                           "attn_out and mlp_out",
+                                           "mixer_out and mlp_out",
+                                           "attn_out, mixer_out and mlp_out"};
+    const struct attn_part *parts = ablation->parts.items;
+    size_t number = 0;
+
+    if (ablation->first == ATTN_SITE_QK)
+        return attn_site_name(ATTN_SITE_PATTERN);
+    if (ablation->args->by != ATTN_ABLATE_BY_LAYER || ablation->parts.n == 0)
+        return attn_site_name(ablation->parts.n > 0 ? parts->at.site : ablation->first);
+    for (size_t i = 0; i < ablation->n_own; i++) {
+        const struct attn_location *at = &ablation->tensors.items[i].at;
+
+        if (attn_location_order(at, &parts->at) == 0)
+            number |= at->site == ATTN_SITE_MLP_OUT     ? 4U
+                      : at->site == ATTN_SITE_MIXER_OUT ? 2U
+                                                        : 1U;
+    }
+    return of_layer[number];
+}
+
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct attn_ablation *ablation = state;
@@ -458,9 +492,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(attn_frame_report_more(&ablation->frame, changes, n_copy * n_control, err));
     sum->n_row += n > 0 ? outcomes[0].n_row : 0;
     sum->n_feed += trials->n_feed;
-    sum->sites = ablation->n_site > 1              ? "attn_out and mlp_out"
-                 : ablation->first == ATTN_SITE_QK ? attn_site_name(ATTN_SITE_PATTERN)
-                                                   : attn_site_name(ablation->first);
+    sum->sites = name_sites(ablation);
     return ATTN_OK;
 }
 
@@ -521,7 +553,7 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
     first.plan = plan;
     status = attn_procedure_perform_first(&first, &call, &each, shard, err);
     if (status == ATTN_OK)
-        status = attn_ablate_read_order(table, &plan->order, err);
+        status = attn_ablate_read_order(table, args->by, &plan->order, err);
     attn_table_free(table);
     return status;
 }

@@ -11,6 +11,8 @@
  * model, and a row per part:
  *
  *     part, layer, head      for neurons the column `neuron` instead of head
+ *     kind                   of heads and attentions, where layers mix tokens without attention:
+ *                            attention or mixing. A short convolution is one part, without a head
  *     value, change          the metric without the part, and its difference from the base
  *     kl                     KL(p of the base || p) of the next token at the position, in nats
  *     same_top               whether the most probable token there is still the same
@@ -44,10 +46,10 @@ struct attn_study_args; /* questions/study.h */
 
 /* The kinds of parts. X(ID, number, name) */
 #define ATTN_ABLATE_BY_MAP(X)                                                                      \
-    X(HEAD, 0, "head")     /* z of one head */                                                     \
-    X(ATTN, 1, "attn")     /* attn_out of a layer */                                               \
+    X(HEAD, 0, "head")     /* z of one head, or its part of mixer_z */                             \
+    X(ATTN, 1, "attn")     /* attn_out of a layer, or mixer_out */                                 \
     X(MLP, 2, "mlp")       /* mlp_out of a layer */                                                \
-    X(LAYER, 3, "layer")   /* attn_out and mlp_out: the stream skips the layer */                  \
+    X(LAYER, 3, "layer")   /* both outputs: the stream skips the layer */                          \
     X(NEURON, 4, "neuron") /* one component of mlp_post of one layer */
 
 enum attn_ablate_by {

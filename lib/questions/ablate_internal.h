@@ -58,11 +58,10 @@ struct attn_ablation {
     const struct attn_ablate_args *args;
     struct attn_head_list heads; /* the heads that are switched off */
     struct attn_answer answer;
-    bool has_encoder;            /* parts of an encoder are switched off, too */
-    const enum attn_site *sites; /* [n_site] those of a part */
-    size_t n_site;
-    enum attn_site first;      /* the first that is changed */
-    struct attn_parts parts;   /* owns; none with sets */
+    bool has_encoder;           /* parts of an encoder are switched off, too */
+    struct attn_site_set sites; /* those of parts */
+    enum attn_site first;       /* the first that is changed */
+    struct attn_parts parts;    /* owns; none with sets */
     struct attn_parts tensors; /* owns; those of parts, then all heads, if only controls change them
                                 */
     size_t n_own;              /* number of tensors of parts */
@@ -96,13 +95,29 @@ static inline const struct attn_config *attn_ablate_config(const struct attn_abl
                : ablation->frame.config;
 }
 
+/* Returns the sizes of the model whose parts are switched off. */
+static inline const struct attn_dims *attn_ablate_dims(const struct attn_ablation *ablation)
+{
+    const struct attn_run *run = ablation->frame.run;
+
+    return attn_ablate_is_of_tower(ablation) ? &run->before.dims
+                                             : attn_selection_dims(run->selection);
+}
+
+/* Whether SITE is of a layer without attention, or of one beside attention. */
+static inline bool attn_ablate_is_mixing(enum attn_site site)
+{
+    return site == ATTN_SITE_MIXER_Z || site == ATTN_SITE_MIXER_OUT;
+}
+
 /* --- What is switched off (ablate_parts.c) ---------------------------------------------------- */
 
 /* Whether HEADS has one of the encoder. */
 bool attn_ablate_names_encoder(const struct attn_head_list *heads);
 
-/* Appends the parts of SITE, those of the tower alone, or of an encoder first; of HEADS, or all. */
-enum attn_status attn_ablate_list(const struct attn_ablation *ablation, enum attn_site site,
+/* Appends the parts of SITES, those of the tower alone, or of an encoder first; of HEADS, or all.
+ * Layers have theirs side by side. */
+enum attn_status attn_ablate_list(const struct attn_ablation *ablation, struct attn_site_set sites,
                                   const struct attn_head_list *heads, struct attn_parts *parts,
                                   struct attn_error *err);
 
@@ -126,9 +141,9 @@ enum attn_status attn_ablate_try(struct attn_ablation *ablation, struct attn_err
 /* Sorts the parts by the change that each makes alone, the smallest first. */
 enum attn_status attn_ablate_sort(struct attn_ablation *ablation, struct attn_error *err);
 
-/* Reads the order of parts from TABLE, which has the mean change of each part alone. */
-enum attn_status attn_ablate_read_order(const struct attn_table *table, struct attn_parts *order,
-                                        struct attn_error *err);
+/* Reads the order of parts BY from TABLE, which has the mean change of each part alone. */
+enum attn_status attn_ablate_read_order(const struct attn_table *table, enum attn_ablate_by by,
+                                        struct attn_parts *order, struct attn_error *err);
 
 /* Runs the controls of all rows, and stores their CHANGES: n_control for each row, or n_control for
  * all if all rows share them. */
@@ -137,12 +152,15 @@ enum attn_status attn_ablate_try_controls(struct attn_ablation *ablation, bool h
 
 /* --- The table (ablate_table.c) --------------------------------------------------------------- */
 
-enum { ATTN_ABLATE_N_COLUMN = 16, ATTN_ABLATE_N_VIEW = 4 };
+enum { ATTN_ABLATE_N_COLUMN = 17, ATTN_ABLATE_N_VIEW = 4 };
 
 extern const struct attn_column attn_ablate_columns[ATTN_ABLATE_N_COLUMN];
 extern const struct attn_table_view attn_ablate_views[ATTN_ABLATE_N_VIEW];
 
 const char *attn_ablate_part_name(enum attn_ablate_by by);
+
+/* Whether ROW of TABLE is of a layer without attention. */
+bool attn_ablate_row_is_mixing(const struct attn_table *table, size_t row);
 
 /* `draw`, `shows`, `derive` and `fits` of the procedure. */
 void attn_ablate_draw(const void *given, struct attn_drawn *drawn);

@@ -7,9 +7,27 @@
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- Parts and tensors ------------------------------------------------------------------------ */
+
+/* Drops the convolutions of which SELECTION has some channels and not all. */
+static void drop_channels(const struct attn_selection *selection, struct attn_parts *parts)
+{
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    size_t n = 0;
+
+    for (size_t i = 0; i < parts->n; i++) {
+        const struct attn_location *at = &parts->items[i].at;
+
+        if (at->site != ATTN_SITE_MIXER_Z || at->head != ATTN_ALL_HEADS ||
+            attn_selection_count_heads(selection, at) ==
+                attn_dims_n_head_of(dims, attn_location_index(at)))
+            parts->items[n++] = parts->items[i];
+    }
+    parts->n = n;
+}
 
 /* Appends the parts of SITE in STACK. LIST chooses heads. */
 static enum attn_status list_stack(const struct attn_ablation *ablation,
@@ -35,6 +53,8 @@ static enum attn_status list_stack(const struct attn_ablation *ablation,
         status = attn_selection_set_sites(selection, ATTN_SITES(site), err);
     if (status == ATTN_OK)
         status = attn_parts_list(selection, &of, 0, parts, err);
+    if (status == ATTN_OK && site == ATTN_SITE_MIXER_Z)
+        drop_channels(selection, parts);
     attn_selection_free(selection);
     return status;
 }
@@ -47,18 +67,13 @@ bool attn_ablate_names_encoder(const struct attn_head_list *heads)
     return heads->n == 0 && attn_model_stack_is_listed(heads->text, false);
 }
 
-enum attn_status attn_ablate_list(const struct attn_ablation *ablation, enum attn_site site,
+/* Appends the parts of SITE in the stacks that are switched off. */
+static enum attn_status list_site(const struct attn_ablation *ablation, enum attn_site site,
                                   const struct attn_head_list *heads, struct attn_parts *parts,
                                   struct attn_error *err)
 {
     if (attn_ablate_is_of_tower(ablation))
         return list_stack(ablation, ATTN_STACK_TOWER, site, heads, parts, err);
-    if (!ablation->has_encoder && ablation->frame.run->model->encoder &&
-        attn_ablate_names_encoder(heads))
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' names heads of the encoder, and the references have the same "
-                              "source: expected zero, mean or uniform in their place",
-                              attn_head_list_quote(heads).text);
     if (ablation->has_encoder)
         ATTN_TRY(list_stack(ablation, ATTN_STACK_ENCODER, site, heads, parts, err));
     return ablation->args->by == ATTN_ABLATE_BY_NEURON && ablation->args->is_of_encoder
@@ -66,25 +81,75 @@ enum attn_status attn_ablate_list(const struct attn_ablation *ablation, enum att
                : list_stack(ablation, ATTN_STACK_DECODER, site, heads, parts, err);
 }
 
-/* Finds the sites of a part. */
+/* Orders parts as they are computed; those of a layer by their site. */
+static int by_place(const void *a, const void *b)
+{
+    const struct attn_location *x = &((const struct attn_part *)a)->at,
+                               *y = &((const struct attn_part *)b)->at;
+    const int order = attn_location_order(x, y);
+
+    if (order != 0)
+        return order;
+    if (x->site != y->site)
+        return attn_site_is_before(x->site, y->site) ? -1 : 1;
+    return (x->head > y->head) - (x->head < y->head);
+}
+
+enum attn_status attn_ablate_list(const struct attn_ablation *ablation, struct attn_site_set sites,
+                                  const struct attn_head_list *heads, struct attn_parts *parts,
+                                  struct attn_error *err)
+{
+    const size_t first = parts->n;
+    size_t n_site = 0;
+
+    if (!attn_ablate_is_of_tower(ablation) && !ablation->has_encoder &&
+        ablation->frame.run->model->encoder && attn_ablate_names_encoder(heads))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' names heads of the encoder, and the references have the same "
+                              "source: expected zero, mean or uniform in their place",
+                              attn_head_list_quote(heads).text);
+    for (enum attn_site site = 0; site < ATTN_N_SITE; site++) {
+        if (!attn_sites_have(sites, site))
+            continue;
+        ATTN_TRY(list_site(ablation, site, heads, parts, err));
+        n_site++;
+    }
+    if (n_site > 1)
+        qsort(parts->items + first, parts->n - first, sizeof *parts->items, by_place);
+    if (parts->n > first || !attn_head_list_is_given(heads))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' names no head that can be switched off%s",
+                   attn_head_list_quote(heads).text,
+                   ablation->args->with == ATTN_ABLATE_WITH_UNIFORM ? " by uniform weights" : "");
+    return attn_error_hint(err, "layers without attention have no weights of attention, blocks "
+                                "that are an MLP have no heads, and a convolution is one part, "
+                                "'L.*'");
+}
+
+/* Finds the sites of a part. In layers without attention mixer_z and mixer_out stand for z and
+ * attn_out; nothing of them can be uniform. */
 static void find_sites(struct attn_ablation *ablation)
 {
-    static const enum attn_site sites[][2] = {
-        [ATTN_ABLATE_BY_HEAD] = {ATTN_SITE_Z},
-        [ATTN_ABLATE_BY_ATTN] = {ATTN_SITE_ATTN_OUT},
-        [ATTN_ABLATE_BY_MLP] = {ATTN_SITE_MLP_OUT},
-        [ATTN_ABLATE_BY_LAYER] = {ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT},
-        [ATTN_ABLATE_BY_NEURON] = {ATTN_SITE_MLP_POST},
+    const struct attn_site_set sites[] = {
+        [ATTN_ABLATE_BY_HEAD] = ATTN_SITES(ATTN_SITE_Z, ATTN_SITE_MIXER_Z),
+        [ATTN_ABLATE_BY_ATTN] = ATTN_SITES(ATTN_SITE_ATTN_OUT, ATTN_SITE_MIXER_OUT),
+        [ATTN_ABLATE_BY_MLP] = ATTN_SITES(ATTN_SITE_MLP_OUT),
+        [ATTN_ABLATE_BY_LAYER] =
+            ATTN_SITES(ATTN_SITE_ATTN_OUT, ATTN_SITE_MIXER_OUT, ATTN_SITE_MLP_OUT),
+        [ATTN_ABLATE_BY_NEURON] = ATTN_SITES(ATTN_SITE_MLP_POST),
     };
-    const enum attn_ablate_by by = ablation->args->by;
+    const bool is_uniform = ablation->args->with == ATTN_ABLATE_WITH_UNIFORM;
 
-    ablation->sites = sites[by];
-    ablation->n_site = by == ATTN_ABLATE_BY_LAYER && (attn_ablate_is_of_tower(ablation) ||
-                                                      ablation->frame.config->d_mlp > 0)
-                           ? 2
-                           : 1;
-    ablation->first =
-        ablation->args->with == ATTN_ABLATE_WITH_UNIFORM ? ATTN_SITE_QK : sites[by][0];
+    ablation->sites =
+        attn_sites_common(sites[ablation->args->by], attn_ablate_dims(ablation)->sites);
+    if (is_uniform)
+        ablation->sites =
+            attn_sites_without(ablation->sites, ATTN_SITES(ATTN_SITE_MIXER_Z, ATTN_SITE_MIXER_OUT));
+    for (size_t i = ATTN_N_SITE; i-- > 0;)
+        if (attn_sites_have(ablation->sites, attn_site_order[i]))
+            ablation->first = attn_site_order[i];
+    if (is_uniform)
+        ablation->first = ATTN_SITE_QK;
 }
 
 enum attn_status attn_ablate_list_tensors(struct attn_ablation *ablation, struct attn_error *err)
@@ -100,43 +165,57 @@ enum attn_status attn_ablate_list_tensors(struct attn_ablation *ablation, struct
         args->with != ATTN_ABLATE_WITH_RESAMPLE &&
         (args->by != ATTN_ABLATE_BY_NEURON || args->is_of_encoder ||
          attn_ablate_is_of_tower(ablation));
-    for (size_t i = 0; i < ablation->n_site; i++)
-        ATTN_TRY(attn_ablate_list(ablation, ablation->sites[i], &all, tensors, err));
+    ATTN_TRY(attn_ablate_list(ablation, ablation->sites, &all, tensors, err));
     if (args->by == ATTN_ABLATE_BY_NEURON) { /* one tensor has all neurons */
         tensors->n = 1;
         tensors->items[0].neuron = -1;
     }
     ablation->n_own = tensors->n;
     if (args->n_control > 0 && args->by != ATTN_ABLATE_BY_HEAD)
-        ATTN_TRY(attn_ablate_list(ablation, ATTN_SITE_Z, &all, tensors, err));
+        ATTN_TRY(attn_ablate_list(ablation, ATTN_SITES(ATTN_SITE_Z), &all, tensors, err));
     ablation->edits = attn_frame_alloc(&ablation->frame, tensors->n, sizeof *ablation->edits);
     ATTN_TRY(attn_frame_memory(&ablation->frame, err));
     for (size_t i = 0; i < tensors->n; i++) {
         struct attn_edit *edit = &ablation->edits[i];
 
         *edit = ATTN_EDIT_DEFAULT;
-        edit->at = tensors->items[i].at;
+        attn_part_place(&tensors->items[i], attn_selection_dims(ablation->frame.run->selection),
+                        edit);
         if (args->with == ATTN_ABLATE_WITH_UNIFORM)
             attn_edit_make_uniform(attn_ablate_config(ablation, edit->at.stack), edit);
     }
     return ATTN_OK;
 }
 
+/* Keeps one part of each layer. The layers of a decoder have both attentions. */
+static void keep_layers(struct attn_parts *parts)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < parts->n; i++) {
+        const struct attn_part part = parts->items[i];
+
+        if (part.at.stack != ATTN_STACK_CROSS &&
+            (n == 0 || attn_location_order(&parts->items[n - 1].at, &part.at) != 0))
+            parts->items[n++] = part;
+    }
+    parts->n = n;
+}
+
 enum attn_status attn_ablate_list_parts(struct attn_ablation *ablation, struct attn_error *err)
 {
     const struct attn_ablate_args *args = ablation->args;
     struct attn_parts *parts = &ablation->parts;
-    size_t n = 0;
 
     if (!attn_ablate_has_sets(ablation))
-        ATTN_TRY(attn_error_at(attn_error_in(attn_ablate_list(ablation, ablation->sites[0],
-                                                              &ablation->heads, parts, err),
-                                             "heads", err),
-                               ATTN_STAGE_OPTIONS, err));
-    for (size_t i = 0; i < parts->n; i++) /* the layers of a decoder have both attentions */
-        if (args->by != ATTN_ABLATE_BY_LAYER || parts->items[i].at.stack != ATTN_STACK_CROSS)
-            parts->items[n++] = parts->items[i];
-    parts->n = n;
+        ATTN_TRY(attn_error_at(
+            attn_error_in(attn_ablate_list(ablation, ablation->sites, &ablation->heads, parts, err),
+                          "heads", err),
+            ATTN_STAGE_OPTIONS, err));
+    if (args->by == ATTN_ABLATE_BY_LAYER)
+        keep_layers(parts);
+    const size_t n = parts->n;
+
     ablation->n_row = attn_ablate_has_sets(ablation) ? args->n_set : n;
     ablation->n_head = attn_frame_alloc(&ablation->frame, args->n_set, sizeof *ablation->n_head);
     ablation->order =
@@ -184,9 +263,11 @@ static enum attn_status keep_tensors(struct attn_ablation *ablation, const struc
 
         edit->op = ATTN_EDIT_REPLACE;
         edit->row1 = n_row;
-        edit->col1 = edit->ld = attn_site_width(edit->at.site, attn_selection_dims(run->selection));
+        edit->ld = attn_site_width(edit->at.site, attn_selection_dims(run->selection));
+        edit->col1 = edit->col1 < edit->ld ? edit->col1 : edit->ld;
         edit->data = edit->at.head == ATTN_ALL_HEADS ? attn_capture_tensor(*capture, &edit->at)
                                                      : attn_capture_head(*capture, &edit->at);
+        edit->data += edit->col0;
     }
     return ATTN_OK;
 }

@@ -20,7 +20,7 @@ static bool has_tensor(const struct attn_ablation *ablation, const struct attn_l
 {
     return ablation->args->by == ATTN_ABLATE_BY_LAYER
                ? part->layer == at->layer && attn_stacks_go_together(part->stack, at->stack)
-               : attn_location_compare(part, at) == 0;
+               : part->site == at->site && attn_location_compare(part, at) == 0;
 }
 
 /* Appends the edits of part I, or if the parts add up, also those of the parts before it
@@ -55,7 +55,7 @@ static enum attn_status add_set(void *user, size_t i, struct attn_part_edits *ed
     const struct attn_ablation *ablation = user;
     struct attn_parts heads = {.n = 0};
     enum attn_status status = attn_error_in(
-        attn_ablate_list(ablation, ATTN_SITE_Z, &ablation->args->sets[i].heads, &heads, err),
+        attn_ablate_list(ablation, ablation->sites, &ablation->args->sets[i].heads, &heads, err),
         "sets", err);
 
     for (size_t k = 0; status == ATTN_OK && k < heads.n; k++)
@@ -126,9 +126,16 @@ enum attn_status attn_ablate_sort(struct attn_ablation *ablation, struct attn_er
     return ATTN_OK;
 }
 
-enum attn_status attn_ablate_read_order(const struct attn_table *table, struct attn_parts *order,
-                                        struct attn_error *err)
+enum attn_status attn_ablate_read_order(const struct attn_table *table, enum attn_ablate_by by,
+                                        struct attn_parts *order, struct attn_error *err)
 {
+    static const enum attn_site sites[][2] = {
+        [ATTN_ABLATE_BY_HEAD] = {ATTN_SITE_Z, ATTN_SITE_MIXER_Z},
+        [ATTN_ABLATE_BY_ATTN] = {ATTN_SITE_ATTN_OUT, ATTN_SITE_MIXER_OUT},
+        [ATTN_ABLATE_BY_MLP] = {ATTN_SITE_MLP_OUT},
+        [ATTN_ABLATE_BY_LAYER] = {ATTN_SITE_ATTN_OUT},
+        [ATTN_ABLATE_BY_NEURON] = {ATTN_SITE_MLP_POST},
+    };
     const size_t n_row = attn_table_n_row(table);
     const size_t n = n_row > 0 ? n_row - 1 : 0; /* without the row `base` */
     const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
@@ -144,6 +151,7 @@ enum attn_status attn_ablate_read_order(const struct attn_table *table, struct a
         struct attn_part *part = &ranked[i].part;
 
         attn_location_read(table, i + 1, layer, &part->at);
+        part->at.site = sites[by][attn_ablate_row_is_mixing(table, i + 1)];
         part->at.head = has_neurons ? ATTN_ALL_HEADS : number;
         part->neuron = has_neurons ? number : -1;
         ranked[i].change = attn_table_cell(table, i + 1, change).real;

@@ -4,6 +4,8 @@
 #include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
+#include <string.h>
+
 enum {
     PART,
     SET,
@@ -11,6 +13,7 @@ enum {
     LAYER,
     HEAD,
     NEURON,
+    KIND,
     ESTIMATE,
     VALUE,
     CHANGE,
@@ -31,7 +34,8 @@ enum {
     SHOW_RIGHT = 16,
     SHOW_CONTROLS = 32,
     SHOW_ESTIMATES = 64,
-    SHOW_RUNS = 128
+    SHOW_RUNS = 128,
+    SHOW_KINDS = 256
 };
 
 const struct attn_column attn_ablate_columns[ATTN_ABLATE_N_COLUMN] = {
@@ -41,6 +45,7 @@ const struct attn_column attn_ablate_columns[ATTN_ABLATE_N_COLUMN] = {
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_HEADS | SHOW_NEURONS),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
     [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER, .shown = SHOW_NEURONS),
+    [KIND] = ATTN_COLUMN_WITH("kind", TEXT, NAME, .shown = SHOW_KINDS),
     [ESTIMATE] = ATTN_COLUMN_QUANTITY("estimate", 6, NULL, SIGNED, "estimated change of @",
                                       .traits = ATTN_TRAIT_RANKED, .shown = SHOW_ESTIMATES),
     ATTN_COLUMNS_ABLATED(VALUE, SHOW_RUNS, SHOW_RIGHT),
@@ -108,6 +113,7 @@ uint64_t attn_ablate_shows(const void *state)
     const struct attn_ablation *ablation = state;
     const struct attn_ablate_args *args = ablation->args;
     const bool has_right = ablation->frame.item && attn_metric_has_right(args->answer.metric);
+    const bool has_kinds = args->by == ATTN_ABLATE_BY_HEAD || args->by == ATTN_ABLATE_BY_ATTN;
 
     return (args->n_set > 0                     ? SHOW_SETS
             : args->by == ATTN_ABLATE_BY_NEURON ? SHOW_NEURONS
@@ -115,7 +121,8 @@ uint64_t attn_ablate_shows(const void *state)
            (args->is_estimated ? SHOW_ESTIMATES
             : has_right        ? SHOW_RUNS | SHOW_RIGHT
                                : SHOW_RUNS) |
-           (args->n_control > 0 ? SHOW_CONTROLS : 0);
+           (args->n_control > 0 ? SHOW_CONTROLS : 0) |
+           (ablation->frame.config->mixer && args->n_set == 0 && has_kinds ? SHOW_KINDS : 0);
 }
 
 void attn_ablate_put(const struct attn_answer *answer, const struct attn_reply *base,
@@ -127,6 +134,16 @@ void attn_ablate_put(const struct attn_answer *answer, const struct attn_reply *
     cells[3] = attn_answer_has_top(answer) ? attn_cell_boolean(reply->first == base->first)
                                            : attn_cell_missing();
     cells[4] = attn_reply_right(answer, reply->right);
+}
+
+static const char mixing[] = "mixing";
+
+bool attn_ablate_row_is_mixing(const struct attn_table *table, size_t row)
+{
+    const struct attn_cell cell = attn_table_cell(table, row, attn_table_find(table, "kind"));
+
+    return cell.type == ATTN_VALUE_TEXT && cell.size == strlen(mixing) &&
+           memcmp(cell.text, mixing, cell.size) == 0;
 }
 
 enum attn_status attn_ablate_append(struct attn_ablation *ablation, size_t i,
@@ -151,6 +168,8 @@ enum attn_status attn_ablate_append(struct attn_ablation *ablation, size_t i,
         attn_location_put(&part->at, &row[STACK]);
     if (part && part->at.head >= 0)
         row[HEAD] = attn_cell_integer(part->at.head);
+    if (part)
+        row[KIND] = attn_cell_string(attn_ablate_is_mixing(part->at.site) ? mixing : "attention");
     if (part && part->neuron >= 0)
         row[NEURON] = attn_cell_integer(part->neuron);
     if (part && args->is_estimated)

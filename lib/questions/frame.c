@@ -92,12 +92,13 @@ static enum attn_status choose_host(struct asking *asking, const struct attn_inp
 static enum attn_status check_layers(const struct attn_procedure *procedure,
                                      const struct attn_model *model, struct attn_error *err)
 {
-    static const char answered[] = "heads generate score lens";
+    static const char answered[] = "heads generate score lens", mixing[] = "ablate";
     const struct attn_config *config = model ? attn_model_config(model) : NULL;
     const char *name = procedure->question ? procedure->question->name : procedure->name;
 
     if (!config || !attn_config_unread_layers(config) || !procedure->question ||
-        attn_text_has_word(answered, name, strlen(name)))
+        attn_text_has_word(answered, name, strlen(name)) ||
+        (!config->layer_dims && attn_text_has_word(mixing, name, strlen(name))))
         return ATTN_OK;
     return attn_refuse(
         err, ATTN_STAGE_OPTIONS, "'%s' does not answer about layers %s yet, which '%s' has", name,

@@ -13,9 +13,12 @@ static enum attn_status list_tensor(const struct attn_selection *selection,
                                     struct attn_parts *parts, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_dims_of(attn_selection_dims(selection), at->stack);
-    const bool has_heads = attn_site_has_heads(at->site),
+    const size_t n_mixing = attn_site_n_mixing_head(at->site, dims);
+    const bool has_heads = attn_site_has_heads(at->site) || n_mixing > 0,
                has_neurons = at->site == ATTN_SITE_MLP_POST;
-    const size_t n_unit = has_neurons ? dims->d_mlp : attn_site_n_head(at->site, dims);
+    const size_t n_unit = has_neurons    ? dims->d_mlp
+                          : n_mixing > 0 ? n_mixing
+                                         : attn_site_n_head(at->site, dims);
     const size_t n_each = n_row > 0 ? n_row : 1;
 
     ATTN_TRY(attn_grow(&parts->items, &parts->capacity, parts->n + n_unit * n_each,
@@ -41,6 +44,22 @@ enum attn_status attn_parts_list(const struct attn_selection *selection,
             (of->layer == ATTN_ALL_LAYERS || of->layer == walk.at.layer))
             ATTN_TRY(list_tensor(selection, &walk.at, n_row, parts, err));
     return ATTN_OK;
+}
+
+void attn_part_place(const struct attn_part *part, const struct attn_dims *dims,
+                     struct attn_edit *edit)
+{
+    const size_t n_mixing = attn_site_n_mixing_head(part->at.site, dims);
+    const size_t width = n_mixing > 0 ? attn_site_width(part->at.site, dims) / n_mixing : 1;
+    const int column = n_mixing > 0 ? part->at.head : part->neuron;
+
+    edit->at = part->at;
+    if (n_mixing > 0)
+        edit->at.head = ATTN_ALL_HEADS;
+    if (column < 0)
+        return;
+    edit->col0 = (size_t)column * width;
+    edit->col1 = edit->col0 + width;
 }
 
 size_t attn_parts_find(const struct attn_parts *parts, const struct attn_location *at)

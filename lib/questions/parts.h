@@ -6,7 +6,8 @@
  *     attn_trials_start(run, &answer, ATTN_SITE_Z, &trials, &err);
  *     attn_parts_try(&trials, parts.n, add_edits, &parts, outcomes, &err);
  *
- * A new kind of part is a site: a tensor with heads has a part for each head, mlp_post one for each
+ * A new kind of part is a site: a tensor with heads has a part for each head, and so has one whose
+ * rows hold the heads of a layer without attention, such as mixer_z; mlp_post has one for each
  * neuron, any other tensor is one part. Each of these may be cut into rows.
  */
 #ifndef ATTN_QUESTIONS_PARTS_H
@@ -37,6 +38,10 @@ struct attn_parts {
 enum attn_status attn_parts_list(const struct attn_selection *selection,
                                  const struct attn_location *of, size_t n_row,
                                  struct attn_parts *parts, struct attn_error *err);
+
+/* Sets the tensor and the columns of EDIT to those of PART. DIMS are those of its stack. */
+void attn_part_place(const struct attn_part *part, const struct attn_dims *dims,
+                     struct attn_edit *edit);
 
 /* Returns the index of the part whose tensor is AT; parts->n if it is missing. */
 size_t attn_parts_find(const struct attn_parts *parts, const struct attn_location *at);

@@ -235,13 +235,10 @@ static void add_axis(struct attn_array *array, size_t n)
 /* Splits the rows [T, Hm * n] of a layer without attention into its heads, [T, Hm, n]. */
 static void split_mixer(struct attn_array *array, const struct attn_dims *dims, enum attn_site site)
 {
-    const struct attn_mixer_dims *mixer = dims->mixer;
-    size_t n_head;
+    const size_t n_head = attn_site_n_mixing_head(site, dims);
 
-    if (!strstr(attn_site_shape_text(site), " Hm d") || mixer->kind == ATTN_MIXER_CONV)
+    if (n_head == 0 || !strstr(attn_site_shape_text(site), " Hm d"))
         return;
-    n_head =
-        strstr(attn_site_shape_text(site), " dk") ? attn_mixer_n_query_head(mixer) : mixer->n_head;
     array->shape[2] = array->shape[1] / n_head;
     array->shape[1] = n_head;
     array->rank = 3;

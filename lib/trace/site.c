@@ -278,6 +278,15 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
     }
 }
 
+size_t attn_site_n_mixing_head(enum attn_site site, const struct attn_dims *dims)
+{
+    if (!dims->mixer || dims->mixer->kind == ATTN_MIXER_CONV ||
+        sites[site].layout != ATTN_LAYOUT_VECTOR || !strstr(sites[site].shape, " Hm"))
+        return 0;
+    return strstr(sites[site].shape, " dk") ? attn_mixer_n_query_head(dims->mixer)
+                                            : dims->mixer->n_head;
+}
+
 size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims)
 {
     if (site == ATTN_SITE_CONTACTS)

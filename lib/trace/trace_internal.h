@@ -76,6 +76,10 @@ static inline size_t attn_mixer_n_query_head(const struct attn_mixer_dims *mixer
     return mixer->kind == ATTN_MIXER_MAMBA2 ? mixer->n_key_head : mixer->n_head;
 }
 
+/* Returns how many heads lie side by side in the rows of SITE in layers without attention: of
+ * mixer_z, for example. 0: SITE is not of such heads, or the layers are convolutions. */
+size_t attn_site_n_mixing_head(enum attn_site site, const struct attn_dims *dims);
+
 /* Returns how many heads the numbers of a list name in LAYER: those of attention, or in a layer
  * without attention the heads of mixing, which are channels if it is a convolution. */
 static inline size_t attn_dims_n_head_of(const struct attn_dims *dims, size_t layer)
