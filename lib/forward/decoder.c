@@ -539,6 +539,8 @@ enum attn_status attn_decoder_run(struct attn_forward *f)
     if (first == ATTN_NO_LAYER) {
         run_embedding(f);
         attn_layer_inputs_make(f);
+    } else {
+        attn_resume_step(f);
     }
     for (int layer = first == ATTN_NO_LAYER ? 0 : first;
          layer < n_layer && !attn_forward_is_stopped(f); layer++) {

@@ -25,6 +25,7 @@
 #include "forward/weight_buffer.h"
 #include "model/config_fields.h"
 #include "model/image_patches.h"
+#include "trace/capture.h"
 #include "trace/edit.h"
 #include "trace/trace_internal.h"
 
@@ -146,6 +147,9 @@ struct attn_forward {
     struct attn_position_numbers positions; /* of the options */
     float *pool_rows; /* [(n + 2) * 3 d_model + d_mlp + n] of SigLIP's head, or NULL */
     struct attn_added_rows added;
+    /* A capture of the whole run, of which a feed that begins in a middle layer takes what layers
+     * leave to others than the next (resume.c); or NULL. Borrowed */
+    const struct attn_capture *whole;
     int32_t *places; /* [3, n_position] of the patches of a picture, for DINOv3 */
     /* For DeBERTa: the places of the sequence and layer that were computed last; [2 n_position - 1]
      * the place of each distance; the rows of the table, and their keys and queries [n, D]; the

@@ -788,9 +788,11 @@ enum attn_status attn_session_check_layer(const struct attn_forward *f, int laye
     if (layer < 0 || layer > n_layer)
         return attn_error_set(err, ATTN_INVALID,
                               "a feed cannot begin at layer %d, expected 0 to %d", layer, n_layer);
-    if (f->model->config.d_layer_input > 0)
+    if (layer < n_layer && !f->whole &&
+        !attn_sites_are_empty(attn_session_left_sites(&f->model->config)))
         return attn_error_set(err, ATTN_INVALID,
-                              "a feed of '%s' begins at the embeddings: its layers read the tokens",
+                              "a feed of '%s' begins at the embeddings: its layers read more than "
+                              "the one before them writes",
                               attn_quote_string(f->model->name).text);
     for (int i = 0; i < n_layer; i++)
         if (f->attention[i].dropout > 0)

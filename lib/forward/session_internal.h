@@ -59,6 +59,13 @@ void attn_session_gather(const struct attn_forward *f, const int32_t *ids, size_
 /* Makes later feeds add the rows ADDED, borrowed, to the outputs of layers. */
 void attn_session_add_rows(struct attn_session *session, struct attn_added_rows added);
 
+/* The first returns the sites that a feed that begins in a middle layer needs of a whole run,
+ * besides resid_pre: what layers leave to others than the next. The second makes later feeds take
+ * them from WHOLE, borrowed, a capture of a run of the same sequence, and of the same edits; NULL:
+ * such a feed is refused unless it needs none. */
+struct attn_site_set attn_session_left_sites(const struct attn_config *config);
+void attn_session_take_left(struct attn_session *session, const struct attn_capture *whole);
+
 /* Runs the feed that has begun. The embeddings are in resid. */
 enum attn_status attn_session_run_feed(struct attn_session *session);
 

@@ -158,7 +158,8 @@ enum attn_status attn_session_feed_many(struct attn_session *session,
 static void spread_z(const struct attn_forward *f, const struct attn_feed_part *part,
                      const float *z)
 {
-    const size_t n_head = f->dims.n_head, d = f->dims.d_value;
+    const size_t n_head = f->dims.n_head;
+    const size_t d = attn_forward_shape(f, (size_t)f->feed.first_layer).d_value;
 
     for (size_t h = 0; h < n_head; h++)
         for (size_t row = 0; row < part->n_row; row++)

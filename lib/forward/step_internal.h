@@ -84,6 +84,10 @@ void attn_mixer_step(struct attn_forward *f, const struct attn_block_weights *w)
  * Does nothing if layers have none (layer_inputs.c). */
 void attn_layer_inputs_make(struct attn_forward *f);
 
+/* Takes from f->whole what layers need of those before the first one of the feed, besides the
+ * stream (resume.c). */
+void attn_resume_step(struct attn_forward *f);
+
 /* Computes what follows the sum with the MLP in a layer, up to RESID_POST. Call it only if
  * attn_config_ends_late. */
 void attn_layer_end_step(struct attn_forward *f, const struct attn_block_weights *w);

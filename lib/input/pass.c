@@ -81,6 +81,7 @@ enum attn_status attn_pass_feed(const struct attn_pass *pass, struct attn_sessio
 
     attn_session_add_rows(session, pass->added.rows ? pass->added
                                                     : attn_sequence_added(pass->text, pass->model));
+    attn_session_take_left(session, pass->whole);
     status = feed(pass, session, err);
     /* the session has not checked the flag since the last layer */
     if (status == ATTN_OK && attn_is_canceled(pass->options.cancel))

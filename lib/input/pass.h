@@ -29,6 +29,7 @@ struct attn_pass {
     struct attn_added_rows added;    /* instead of those of the text */
     const float *resid; /* [T, D] resid_pre of the layer of `at`, which is the first; or NULL */
     struct attn_location at;
+    const struct attn_capture *whole; /* with `resid`: see attn_session_take_left */
 };
 
 /* Creates a session, which the caller owns, and sets its source. */

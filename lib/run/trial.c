@@ -30,9 +30,10 @@ struct trial {
     const struct attn_run *run;
     const struct attn_edit *edits; /* [n_edit] borrowed; applied after those of the run */
     size_t n_edit;
-    struct attn_location at;         /* first layer; ATTN_NO_LAYER: begins with the input */
-    const float *resid;              /* [T, D] resid_pre of that layer, or NULL */
-    struct attn_location encoder_at; /* the same for the encoder, if `edits` has edits of it */
+    struct attn_location at;          /* first layer; ATTN_NO_LAYER: begins with the input */
+    const float *resid;               /* [T, D] resid_pre of that layer, or NULL */
+    const struct attn_capture *whole; /* of the unchanged run, if `resid` is given */
+    struct attn_location encoder_at;  /* the same for the encoder, if `edits` has edits of it */
     const float *encoder_resid;
     size_t n_row_before; /* becomes the number of rows that `edits` changed before the text */
 };
@@ -78,6 +79,8 @@ static size_t copy_edits_of(const struct attn_run *run, enum attn_model_stack st
         const size_t first = is_whole ? 0 : attn_location_index(&place->at) + is_done;
         struct attn_location at = attn_location_in(&dims, &place->at, ATTN_SITE_PATTERN);
 
+        if (!is_whole && edit.at.site == ATTN_SITE_LAYER_INPUT)
+            continue; /* inputs of layers are taken with their edits */
         if (is_whole || !is_done || !is_each) {
             if (!is_whole && !is_each && attn_location_index(&edit.at) < first)
                 continue;
@@ -302,8 +305,7 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
                                    .answer = answer,
                                    .can_skip =
                                        (!run->before.pictures || run->before.n_shown == 0) &&
-                                       !attn_edits_touch(run->edits.items, run->edits.n, &logits) &&
-                                       attn_model_config(run->model)->d_layer_input == 0};
+                                       !attn_edits_touch(run->edits.items, run->edits.n, &logits)};
     for (size_t layer = 0; layer < n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
     /* z is not all that follows in layers with a gate, and layers without attention have none */
@@ -312,6 +314,8 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
                     !attn_model_config(run->model)->mixer;
     if (trials->has_z)
         attn_sites_add(&watch.sites, ATTN_SITE_Z);
+    watch.sites =
+        attn_sites_join(watch.sites, attn_session_left_sites(attn_model_config(run->model)));
     watch.capture = trials->can_skip ? &trials->capture : NULL;
     ATTN_TRY(ATTN_ALLOC(trials->logits, attn_answer_n_logit(answer), err));
     ATTN_TRY(attn_answer_select(answer, &trials->needed, err));
@@ -477,6 +481,7 @@ static enum attn_status run_text(const struct trial *trial, const struct attn_se
     pass.n_uncounted = trial->n_edit > 0 ? n_run : 0;
     pass.at = trial->at;
     pass.resid = trial->resid;
+    pass.whole = trial->whole;
     return attn_pass_run(&pass, session, err);
 }
 
@@ -572,6 +577,7 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     if (trials->can_skip) {
         trial.at = pack->beginnings[0].at;
         trial.resid = attn_capture_tensor(trials->capture, &trial.at);
+        trial.whole = trials->capture;
     }
     reading.logits = attn_alloc_uninitialized(n_logit, sizeof *reading.logits, err);
     if (!reading.logits)
@@ -624,6 +630,7 @@ static enum attn_status prepare_worker(const struct work *work, struct worker *w
     ATTN_TRY(attn_error_at(attn_session_create(run->model, &options, &worker->session, err),
                            ATTN_STAGE_MODEL, err));
     attn_session_add_rows(worker->session, attn_sequence_added(&run->text, run->model));
+    attn_session_take_left(worker->session, work->trials->capture);
     return ATTN_OK;
 }
 
