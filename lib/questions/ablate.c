@@ -515,6 +515,7 @@ static const struct attn_procedure procedure = {
     .views = attn_ablate_views,
     .n_view = ATTN_ABLATE_N_VIEW,
     .needs_output = true,
+    .reads_unequal_layers = true,
     .state_size = sizeof(struct attn_ablation),
     .sum_size = sizeof(struct attn_ablate_sum),
     .items.study = offsetof(struct attn_ablate_args, study),

@@ -263,7 +263,7 @@ static enum attn_status keep_tensors(struct attn_ablation *ablation, const struc
 
         edit->op = ATTN_EDIT_REPLACE;
         edit->row1 = n_row;
-        edit->ld = attn_site_width(edit->at.site, attn_selection_dims(run->selection));
+        edit->ld = attn_location_n_column(attn_selection_dims(run->selection), &edit->at);
         edit->col1 = edit->col1 < edit->ld ? edit->col1 : edit->ld;
         edit->data = edit->at.head == ATTN_ALL_HEADS ? attn_capture_tensor(*capture, &edit->at)
                                                      : attn_capture_head(*capture, &edit->at);

@@ -18,6 +18,7 @@
  *     head               z W_O of one head, with the share of the bias of its values
  *     attn_bias          b_O, and the bias of a norm after attention
  *     mlp                the output of the MLP, with its biases and the norm after it
+ *     per_layer_input    what Gemma 4 makes of the input that a layer has for the token
  *     norm_bias          the bias of the final norm
  *     output_bias        bias of the output matrix, and of maps after a pooling
  *     sum                of all these parts

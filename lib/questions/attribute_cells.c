@@ -345,6 +345,7 @@ const struct attn_procedure attn_attribute_cells = {
     .views = views,
     .n_view = sizeof views / sizeof *views,
     .needs_output = true,
+    .reads_unequal_layers = true, /* gradients refuse them by name */
     .state_size = sizeof(struct attribution),
     .question = &attn_question_attribute,
     .check = attn_attribute_check,

@@ -90,6 +90,7 @@ static const char *find_obstacle(const struct attn_config *config)
 {
     return !config->has_residual       ? "has no residual stream"
            : config->places.n_conv > 0 ? "has a convolution beside its first layer"
+           : config->layer_dims        ? "has layers of unequal sizes"
            : config->qk_norm == ATTN_QK_NORM_ALL_HEADS && attn_config_norms_mean(config)
                ? "takes a mean over all heads off its queries"
                : NULL;
@@ -626,6 +627,7 @@ const struct attn_procedure attn_attribute_pairs = {
     .n_column = N_COLUMN,
     .views = views,
     .n_view = sizeof views / sizeof *views,
+    .reads_unequal_layers = true, /* refuses them by name */
     .state_size = sizeof(struct attn_pair_split),
     .items.study = offsetof(struct attn_attribute_args, study),
     .question = &attn_question_attribute,

@@ -6,6 +6,9 @@
  * (of the target minus the foil), times the norm's weight, divided by its scale, and centered if
  * the norm subtracts the mean. A norm after attention maps u to another direction in the same way.
  *
+ * Gemma 4 multiplies its stream by a number at the end of each layer: u before that end is u times
+ * it.
+ *
  * An answer that reads several rows, or one through maps and lengths, has a u for each row: from
  * the gradient of the answer, with lengths frozen. A part writes the sum over rows.
  */
@@ -57,7 +60,9 @@ struct logit_split {
     size_t first, n;   /* first row that the answer reads, and number of rows; [n] below */
     double *column;    /* [n, D] gradient after the final norm; for a single row, a column of W_U */
     double *scale;     /* [n] scale of the final norm, or 1 */
-    double *direction; /* [n, D] u */
+    double *last;      /* [n, D] u after the last layer */
+    double *carried;   /* [n_layer + 1] by what the numbers from a layer on multiply its input */
+    double *direction; /* [n, D] u of what the current layer writes */
     /* [n, D] u before the scales of the current layer's attention; and before the norm that follows
      * the attention, which comes before the scales */
     double *after_norm, *before_norm;
@@ -91,9 +96,9 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     struct attn_frame *frame = &split->frame;
     const struct attn_answer *answer = &split->answer;
     const bool by_token = split->args->by == ATTN_ATTRIBUTE_BY_TOKEN;
-    struct attn_site_set sites =
-        ATTN_SITES(ATTN_SITE_EMBED, ATTN_SITE_RESID_PRE, ATTN_SITE_Z, ATTN_SITE_ATTN_OUT,
-                   ATTN_SITE_MLP_OUT, ATTN_SITE_RESID_POST, ATTN_SITE_LN_FINAL);
+    struct attn_site_set sites = ATTN_SITES(
+        ATTN_SITE_EMBED, ATTN_SITE_RESID_PRE, ATTN_SITE_Z, ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT,
+        ATTN_SITE_LAYER_OUT, ATTN_SITE_RESID_POST, ATTN_SITE_LN_FINAL);
     const struct attn_site_set patterns =
         by_token ? pattern_sites(split) : (struct attn_site_set){0};
     float *logits = attn_frame_alloc(frame, frame->config->n_vocab, sizeof *logits);
@@ -136,10 +141,15 @@ static bool has_edit(const struct logit_split *split, struct attn_site_set sites
     return is_edited;
 }
 
-/* Returns true if all of Z [Ev] of a head is 0. */
-static bool is_switched_off(const struct logit_split *split, const float *z)
+/* Returns Ev, the width of the values of the layer of AT. */
+static size_t value_width(const struct logit_split *split, const struct attn_location *at)
 {
-    const size_t width = split->frame.config->d_value;
+    return attn_location_dims(dims_of(split), at).d_value;
+}
+
+/* Returns true if all of Z [WIDTH] of a head is 0. */
+static bool is_switched_off(const float *z, size_t width)
+{
     size_t i = 0;
 
     while (i < width && z[i] == 0)
@@ -255,6 +265,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
                                            &split->first);
     split->column = attn_frame_alloc(frame, split->n * d, sizeof(double));
     split->scale = attn_frame_alloc(frame, split->n, sizeof(double));
+    split->last = attn_frame_alloc(frame, split->n * d, sizeof(double));
+    split->carried = attn_frame_alloc(frame, frame->config->n_layer + 1, sizeof(double));
     split->direction = attn_frame_alloc(frame, split->n * d, sizeof(double));
     split->after_norm = attn_frame_alloc(frame, split->n * d, sizeof(double));
     split->before_norm = attn_frame_alloc(frame, split->n * d, sizeof(double));
@@ -398,7 +410,7 @@ static enum attn_status find_direction(struct logit_split *split, struct attn_er
         find_column(split);
     else
         ATTN_TRY(find_gradient(split, err));
-    memcpy(split->direction, split->column, split->n * d * sizeof *split->column);
+    memcpy(split->last, split->column, split->n * d * sizeof *split->column);
     for (size_t i = 0; i < split->n; i++) {
         split->scale[i] = 1;
         if (!config->has_final_norm)
@@ -406,10 +418,26 @@ static enum attn_status find_direction(struct logit_split *split, struct attn_er
         for (size_t k = 0; k < d; k++)
             split->row[k] = (double)stream[i * d + k];
         split->scale[i] = attn_readout_scale(config, norm, split->row, d);
-        attn_readout_before_norm(config, norm, split->scale[i], 1, split->row,
-                                 split->direction + i * d);
+        attn_readout_before_norm(config, norm, split->scale[i], 1, split->row, split->last + i * d);
+    }
+    split->carried[config->n_layer] = 1;
+    for (size_t layer = config->n_layer; layer-- > 0;) {
+        const struct attn_location at = attn_layer_at(dims_of(split), ATTN_SITE_Z, layer);
+        const struct attn_block_weights *w = attn_block_at(split->weights, &at);
+        double factor = 1;
+
+        if (w->scalar.data)
+            attn_vector_elements(&w->scalar, 0, 1, &factor);
+        split->carried[layer] = split->carried[layer + 1] * factor;
     }
     return ATTN_OK;
+}
+
+/* Sets `direction` for what is written before the end of LAYER. */
+static void enter_layer(struct logit_split *split, size_t layer)
+{
+    for (size_t i = 0; i < split->n * split->frame.config->d_model; i++)
+        split->direction[i] = split->last[i] * split->carried[layer];
 }
 
 /* Computes row I of split->after_norm and of split->before_norm for the layer of AT. */
@@ -431,7 +459,7 @@ static void go_before_layer(struct logit_split *split, const struct attn_locatio
     attn_vector_elements(&w->out.bias, 0, d, before);
     for (size_t head = 0; w->ln1_post.w.data && head < config->n_head; head++)
         attn_readout_add_head(config, &w->out.weight, head,
-                              z + (head * split->n + i) * config->d_value, before);
+                              z + (head * split->n + i) * value_width(split, at), before);
     scale = attn_readout_scale(config, &w->ln1_post, before, d);
     memcpy(before, u, d * sizeof *before);
     if (w->ln1_post.w.data)
@@ -444,9 +472,10 @@ static void go_before_layer(struct logit_split *split, const struct attn_locatio
 static void find_layer_direction(struct logit_split *split, const struct attn_location *at)
 {
     const struct attn_block_weights *w = attn_block_at(split->weights, at);
-    const size_t d = split->frame.config->d_model, width = split->frame.config->d_value;
+    const size_t d = split->frame.config->d_model, width = value_width(split, at);
     const size_t n = split->n;
 
+    enter_layer(split, attn_location_index(at));
     for (size_t i = 0; i < n; i++) {
         const double *column = split->column + i * d;
         const bool is_scaled =
@@ -494,7 +523,8 @@ static enum attn_status append_edit(struct logit_split *split, const struct attn
     if (!has_edit(split, sites, at))
         return ATTN_OK;
     return append(split, "edit", at,
-                  project(split, split->direction, after, d) -
+                  project(split, split->last, after, d) *
+                          split->carried[attn_location_index(at) + 1] -
                       project(split, split->direction, split->stream, d) - written,
                   err);
 }
@@ -507,10 +537,11 @@ static enum attn_status append_layer(struct logit_split *split, const struct att
     const struct attn_config *config = split->frame.config;
     const struct attn_location of_mlp = attn_location_in(dims_of(split), at, ATTN_SITE_MLP_OUT);
     const float *mlp = kept(split, ATTN_SITE_MLP_OUT, at), *z = kept(split, ATTN_SITE_Z, at);
+    const float *input = kept(split, ATTN_SITE_LAYER_OUT, at);
     /* resid_mid if the layer has no MLP */
     const float *after = kept(split, attn_location_output(dims_of(split), at), at);
     struct attn_location one = *at;
-    const size_t n = split->n * config->d_value, d = split->n * config->d_model;
+    const size_t n = split->n * value_width(split, at), d = split->n * config->d_model;
 
     find_layer_direction(split, at);
     for (one.head = 0; one.head < (int)config->n_head; one.head++) {
@@ -525,6 +556,9 @@ static enum attn_status append_layer(struct logit_split *split, const struct att
                         err));
     if (mlp)
         ATTN_TRY(append(split, "mlp", &of_mlp, project(split, split->direction, mlp, d), err));
+    if (input)
+        ATTN_TRY(
+            append(split, "per_layer_input", at, project(split, split->direction, input, d), err));
     ATTN_TRY(append_edit(split, at, after, split->sum - before, err));
     split->stream = after;
     return ATTN_OK;
@@ -575,14 +609,15 @@ static void read_keys(struct logit_split *split, const struct attn_location *at)
 {
     const struct attn_config *config = split->frame.config;
     const struct attn_dims *dims = attn_selection_dims(split->frame.run->selection);
-    const size_t width = config->d_value;
-    const size_t n = attn_location_n_key(dims, at);
-    const int kv_head = at->head / (int)(config->n_head / config->n_kv_head);
+    const struct attn_dims own = attn_location_dims(dims, at);
+    const size_t width = own.d_value, n = attn_location_n_key(dims, at);
+    const int kv_head = at->head / (int)(config->n_head / own.n_kv_head);
+    const int of_values = dims->layers ? (int)dims->layers[at->layer].kv_layer : at->layer;
     const enum attn_site site = attn_sites_have(pattern_sites(split), ATTN_SITE_PATTERN_DROPPED)
                                     ? ATTN_SITE_PATTERN_DROPPED
                                     : ATTN_SITE_PATTERN;
     const struct attn_location of_pattern = {at->stack, at->layer, at->head, site},
-                               of_v = {at->stack, at->layer, kv_head, ATTN_SITE_V};
+                               of_v = {at->stack, of_values, kv_head, ATTN_SITE_V};
     const float *pattern = attn_capture_head(split->frame.capture, &of_pattern);
     const float *v = attn_capture_head(split->frame.capture, &of_v);
     const float *z = attn_capture_head(split->frame.capture, at);
@@ -595,7 +630,7 @@ static void read_keys(struct logit_split *split, const struct attn_location *at)
         for (size_t i = 0; i < split->n; i++) {
             const double weight = (double)pattern[i * n + key];
 
-            if (weight == 0 || is_switched_off(split, z + i * width))
+            if (weight == 0 || is_switched_off(z + i * width, width))
                 continue;
             is_read = true;
             read.value += weight * dot(along + i * width, v + key * width, width);
@@ -660,7 +695,8 @@ int attn_found_cell_compare(const void *a, const void *b)
 static const struct attn_table_view views[] = {
     {ATTN_VIEW_OF(LAYER, KEY, VALUE), .detail = ATTN_ROLE_HEAD, .texts = ATTN_ROLE_TOKEN},
     {ATTN_VIEW_OF(LAYER, HEAD, VALUE), .asked = "written by each part of the model",
-     .parts = "attn_bias mlp embed pos norm_bias output_bias", .inputs = "embed pos"},
+     .parts = "attn_bias mlp per_layer_input embed pos norm_bias output_bias",
+     .inputs = "embed pos"},
 };
 
 static void draw(const void *given, struct attn_drawn *drawn)
@@ -697,6 +733,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     double embed = 0, both;
 
     ATTN_TRY(attn_error_at(find_direction(split, err), ATTN_STAGE_MODEL, err));
+    enter_layer(split, 0);
     if (split->args->by == ATTN_ATTRIBUTE_BY_TOKEN)
         return append_keys(split, err);
     both = project(split, split->direction, kept(split, ATTN_SITE_RESID_PRE, &first), split->n * d);
@@ -722,6 +759,7 @@ const struct attn_procedure attn_attribute_parts = {
     .views = views,
     .n_view = sizeof views / sizeof *views,
     .needs_output = true,
+    .reads_unequal_layers = true,
     .state_size = sizeof(struct logit_split),
     .items.study = offsetof(struct attn_attribute_args, study),
     .items.take_item = attn_attribute_take_item,

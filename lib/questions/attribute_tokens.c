@@ -663,6 +663,7 @@ const struct attn_procedure attn_attribute_tokens = {
     .views = views,
     .n_view = sizeof views / sizeof *views,
     .needs_output = true,
+    .reads_unequal_layers = true, /* gradients refuse them by name */
     .state_size = sizeof(struct attn_attribution),
     .items.study = offsetof(struct attn_attribute_args, study),
     .items.take_item = attn_attribute_take_item,

@@ -95,8 +95,11 @@ static enum attn_status check_layers(const struct attn_procedure *procedure,
     static const char answered[] = "heads generate score lens", mixing[] = "ablate";
     const struct attn_config *config = model ? attn_model_config(model) : NULL;
     const char *name = procedure->question ? procedure->question->name : procedure->name;
+    const bool is_unequal =
+        config && config->layer_dims && !config->mixer && !config->has_attn_gate;
 
     if (!config || !attn_config_unread_layers(config) || !procedure->question ||
+        (is_unequal && procedure->reads_unequal_layers) ||
         attn_text_has_word(answered, name, strlen(name)) ||
         (!config->layer_dims && attn_text_has_word(mixing, name, strlen(name))))
         return ATTN_OK;

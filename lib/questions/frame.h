@@ -118,7 +118,8 @@ struct attn_procedure {
     /* prepares its runs itself, also for items (attn_stream_run). False: the frame checks the
      * host and prepares the run of each input */
     bool makes_runs;
-    bool needs_output; /* the model must have an output layer */
+    bool needs_output;         /* the model must have an output layer */
+    bool reads_unequal_layers; /* it answers about layers of unequal sizes, as Gemma 4 has */
     /* checks the arguments only */
     enum attn_status (*check)(const void *args, struct attn_error *err);
     /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing. An

@@ -12,13 +12,14 @@ static enum attn_status list_tensor(const struct attn_selection *selection,
                                     const struct attn_location *at, size_t n_row,
                                     struct attn_parts *parts, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_dims_of(attn_selection_dims(selection), at->stack);
-    const size_t n_mixing = attn_site_n_mixing_head(at->site, dims);
+    const struct attn_dims dims =
+        attn_location_dims(attn_dims_of(attn_selection_dims(selection), at->stack), at);
+    const size_t n_mixing = attn_site_n_mixing_head(at->site, &dims);
     const bool has_heads = attn_site_has_heads(at->site) || n_mixing > 0,
                has_neurons = at->site == ATTN_SITE_MLP_POST;
-    const size_t n_unit = has_neurons    ? dims->d_mlp
+    const size_t n_unit = has_neurons    ? dims.d_mlp
                           : n_mixing > 0 ? n_mixing
-                                         : attn_site_n_head(at->site, dims);
+                                         : attn_site_n_head(at->site, &dims);
     const size_t n_each = n_row > 0 ? n_row : 1;
 
     ATTN_TRY(attn_grow(&parts->items, &parts->capacity, parts->n + n_unit * n_each,

@@ -740,6 +740,7 @@ static const struct attn_procedure procedure = {
     .views = views,
     .n_view = sizeof views / sizeof *views,
     .needs_output = true,
+    .reads_unequal_layers = true,
     .state_size = sizeof(struct attn_patching),
     .sum_size = sizeof(struct attn_patch_sum),
     .items.study = offsetof(struct attn_patch_args, study),

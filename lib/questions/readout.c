@@ -57,10 +57,16 @@ void attn_readout_before_norm(const struct attn_config *config,
     }
 }
 
+/* Returns Ev of the layer of OUT. */
+static size_t value_width(const struct attn_config *config, const struct attn_matrix *out)
+{
+    return out->data ? out->n_row / config->n_head : config->d_value;
+}
+
 void attn_readout_add_head(const struct attn_config *config, const struct attn_matrix *out,
                            size_t head, const float *z, double *y)
 {
-    const size_t width = config->d_value;
+    const size_t width = value_width(config, out);
 
     if (out->data)
         attn_matrix_add_rows(out, head * width, width, z, y);
@@ -71,7 +77,7 @@ void attn_readout_add_head(const struct attn_config *config, const struct attn_m
 void attn_readout_along(const struct attn_config *config, const struct attn_matrix *out,
                         size_t head, const double *u, double *along)
 {
-    const size_t width = config->d_value;
+    const size_t width = value_width(config, out);
 
     if (out->data)
         attn_matrix_along(out, head * width, width, u, along);
