@@ -23,7 +23,8 @@ ATTN_DEFAULTS(attn_explain_args, .size = sizeof(struct attn_explain_args))
 struct attn_explainer {
     struct attn_explanation row;
     struct attn_attention attention;     /* attention of the layer */
-    struct attn_dims dims;               /* sizes of its stack */
+    struct attn_dims dims;               /* sizes of its stack, and of the layer */
+    struct attn_location keys_at;        /* the layer whose keys and values it attends to */
     struct attn_explained_key *keys;     /* [n_key] indexed by key until attn_explainer_finish */
     float *x, *q, *z;                    /* [D], [E], [Ev] */
     float *attn_out;                     /* [d_out] */
@@ -83,6 +84,14 @@ static bool is_of_row(const struct attn_location *row, const struct attn_locatio
     return at->layer == row->layer && at->stack == row->stack;
 }
 
+/* Whether the explainer keeps the tensor AT. */
+static bool is_kept(const struct attn_explainer *explainer, const struct attn_location *at)
+{
+    return is_of_row(attn_site_layout(at->site) == ATTN_LAYOUT_KEY ? &explainer->keys_at
+                                                                   : &explainer->row.at,
+                     at);
+}
+
 /* Copies what belongs to the row (attn_trace_fn). */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
@@ -100,7 +109,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     };
 
     (void)err;
-    if (!is_of_row(&explainer->row.at, &event->at))
+    if (!is_kept(explainer, &event->at))
         return ATTN_OK;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         for (size_t r = 0; event->at.site == kept[i].site && r < event->n_row; r++)
@@ -206,10 +215,6 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
     const struct attn_location *at = &chosen->at;
     const enum attn_attention_kind kind = args->attention[attn_location_index(at)].kind;
 
-    if (attn_dims_of(attn_selection_dims(args->selection), stack)->layers)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'`explain`' does not show heads of different widths in one model "
-                              "yet");
     if (chosen->n_head != 1 || chosen->n_query != 1) {
         attn_error_set(err, ATTN_INVALID,
                        "'`explain`' shows one row, found %zu head%s and %zu quer%s selected",
@@ -251,6 +256,8 @@ static enum attn_status select_row(struct attn_explainer *explainer,
         ATTN_TRY(attn_selection_set_sites(explainer->selection, wanted, err));
     }
     ATTN_TRY(attn_selection_add_head(explainer->selection, &row->at, err));
+    if (!is_of_row(&row->at, &explainer->keys_at))
+        ATTN_TRY(attn_selection_add_head(explainer->selection, &explainer->keys_at, err));
     return attn_selection_add_queries(explainer->selection, stack, row->query, 1, err);
 }
 
@@ -321,20 +328,24 @@ static enum attn_status prepare(struct attn_explainer *explainer,
                                 const struct attn_explain_args *args,
                                 const struct chosen_row *chosen, struct attn_error *err)
 {
-    const struct attn_dims *dims =
-        attn_dims_of(attn_selection_dims(args->selection), find_stack(args->selection));
+    const struct attn_dims *dims = &explainer->dims;
     const struct attn_config *config = args->config;
     const size_t layer = attn_location_index(&chosen->at);
 
     explainer->attention = args->attention[layer];
-    explainer->dims = *dims;
+    explainer->dims = attn_location_dims(
+        attn_dims_of(attn_selection_dims(args->selection), find_stack(args->selection)),
+        &chosen->at);
+    explainer->keys_at = chosen->at;
+    if (dims->layers)
+        explainer->keys_at.layer = (int)dims->layers[layer].kv_layer;
     explainer->row = (struct attn_explanation){
         .attention = &explainer->attention,
         .at = chosen->at,
         .kv_head = chosen->at.head / (int)(dims->n_head / dims->n_kv_head),
         .query = chosen->query,
         .is_cross = !args->arrays && attn_location_is_cross(dims, &chosen->at),
-        .dims = &explainer->dims,
+        .dims = dims,
         .n_key = attn_location_n_key(dims, &chosen->at),
     };
     explainer->key_mask = explainer->row.is_cross ? args->source_mask : args->key_mask;

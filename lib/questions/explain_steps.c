@@ -8,6 +8,7 @@
 #include "formats/float_text.h"
 #include "forward/rotary.h"
 #include "input/picture_prompt.h"
+#include "model/config_internal.h"
 #include "tables/document.h"
 #include "tables/table_internal.h"
 #include "tensors/token_text.h"
@@ -573,14 +574,18 @@ static void say_keys_and_values(struct explaining *e)
 {
     const struct attn_config *config = e->run->config;
     const struct attn_explanation *row = e->row;
-    const size_t n_shared = config->n_head / config->n_kv_head;
-    const size_t first = n_shared * (size_t)row->kv_head;
+    const size_t n_shared = row->dims->n_head / row->dims->n_kv_head;
+    const size_t first = n_shared * (size_t)row->kv_head, layer = attn_location_index(&row->at);
     const bool is_late = config->qk_norm_is_late;
 
+    if (attn_config_shares_keys(config, layer))
+        say(e, "  Keys and values are those of layer %zu, made of its x_j.\n",
+            config->layer_dims[layer].kv_layer);
     say(e, "  k_j = ");
     say_projection(e, 'K');
     say(e, ", v_j = ");
-    say_projection(e, 'V');
+    say_projection(e, attn_config_has_keys_as_values(config, layer) ? 'K' : 'V');
+    say(e, config->has_value_norm ? " divided by its root mean square" : "");
     say(e, ", of each %s%s\n", row->is_cross ? "row s_j of the source" : "position j",
         row->is_cross && config->source_positions == ATTN_POSITIONS_LEARNED
             ? ", with that of its position added"
