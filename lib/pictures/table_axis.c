@@ -903,6 +903,8 @@ static void append_column_side(struct attn_buffer *out, const struct row_names *
     const struct attn_cell cell = attn_table_cell(table, row, columns);
     const struct attn_cell part = attn_table_cell(table, row, names->part);
     struct attn_cell text = attn_table_cell(table, row, names->of->texts);
+    const bool has_axis_name =
+        names->is_curve && (names->traits & ATTN_VIEW_SEQUENCE) != 0 && names->of->rows == columns;
 
     if (cell.type == ATTN_VALUE_INTEGER && attn_cell_word(&part, "source") == 0 &&
         attn_table_has_role(table, columns, ATTN_ROLE_POSITION))
@@ -917,7 +919,7 @@ static void append_column_side(struct attn_buffer *out, const struct row_names *
         attn_buffer_append_format(out, "%" PRId64 " ", cell.integer);
         append_token(out, names->tokens, (size_t)cell.integer, true);
     } else if (cell.type != ATTN_VALUE_MISSING) {
-        if (cell.type == ATTN_VALUE_INTEGER)
+        if (cell.type == ATTN_VALUE_INTEGER && !has_axis_name)
             attn_buffer_append_format(out, "%s ", attn_table_column_name(table, columns));
         attn_grid_append_cell(out, table, row, columns);
     } else {

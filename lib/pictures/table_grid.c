@@ -332,8 +332,10 @@ static void put_series(const struct attn_table *table, size_t values,
     }
 }
 
-/* Reads the interval of each number; without intervals, one standard error on either side. */
-static void read_errors(const struct attn_table *table, size_t values,
+/* Reads the interval of each number of VALUES; without intervals, one standard error on either
+ * side. The numbers are in row ROW of the matrix or, if that is SIZE_MAX, in those of their groups.
+ */
+static void read_errors(const struct attn_table *table, size_t values, size_t row,
                         struct attn_table_cells *cells)
 {
     const size_t low = attn_table_find_spread(table, values, ATTN_TRAIT_LOW);
@@ -345,10 +347,11 @@ static void read_errors(const struct attn_table *table, size_t values,
     if (!has_interval && se == SIZE_MAX)
         return;
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
-        const size_t row = cells->rows.of_rows[i], at = row * n + cells->columns.of_rows[i];
+        const size_t group = row == SIZE_MAX ? cells->rows.of_rows[i] : row;
+        const size_t at = group * n + cells->columns.of_rows[i];
         const float value = attn_table_number(table, i, values);
 
-        if (row == SIZE_MAX)
+        if (cells->rows.of_rows[i] == SIZE_MAX)
             continue;
         cells->lows[at] = has_interval ? attn_table_number(table, i, low)
                                        : value - attn_table_number(table, i, se);
@@ -360,22 +363,45 @@ static void read_errors(const struct attn_table *table, size_t values,
     cells->grid.note = has_interval ? "with intervals of the mean" : "with standard errors";
 }
 
-/* Reads each column of shares from the values on, as a group with the name of the column. */
-static enum attn_status read_shares(const struct attn_table *table, struct attn_table_cells *cells,
-                                    struct attn_error *err)
+/* Allocates the matrix [n_row, n_column] and the intervals of its numbers. */
+static enum attn_status allocate_series(struct attn_table_cells *cells, size_t n_row,
+                                        size_t n_column, struct attn_error *err)
+{
+    ATTN_TRY(attn_level_matrix_create(n_row, n_column, &cells->matrix, err));
+    ATTN_TRY(ATTN_ALLOC(cells->lows, n_row * n_column, err));
+    ATTN_TRY(ATTN_ALLOC(cells->highs, n_row * n_column, err));
+    for (size_t i = 0; i < n_row * n_column; i++)
+        cells->lows[i] = cells->highs[i] = NAN;
+    return ATTN_OK;
+}
+
+/* Whether column C of reals is drawn beside VALUES. */
+static bool is_beside(const struct attn_column *values, const struct attn_column *c)
+{
+    const unsigned spreads = ATTN_TRAIT_SD | ATTN_TRAIT_SE | ATTN_TRAIT_LOW | ATTN_TRAIT_HIGH;
+
+    return c->type == ATTN_VALUE_REAL && c->range == values->range && (c->traits & spreads) == 0;
+}
+
+/* Reads each column of the range of the values, from these on, as a group with the name of the
+ * column. */
+static enum attn_status read_columns(const struct attn_table *table, struct attn_table_cells *cells,
+                                     struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(table), n = attn_table_n_column(table);
+    const struct attn_column *values = attn_table_column(table, cells->of.values);
     struct attn_table_axis *groups = &cells->groups;
 
     ATTN_TRY(attn_table_axis_create(groups, n_row, n, err));
-    ATTN_TRY(attn_level_matrix_create(n, cells->columns.axis.n, &cells->matrix, err));
+    ATTN_TRY(allocate_series(cells, n, cells->columns.axis.n, err));
     for (size_t c = cells->of.values; c < n; c++) {
-        if (attn_table_column(table, c)->range != ATTN_RANGE_SHARE)
+        if (!is_beside(values, attn_table_column(table, c)))
             continue;
         for (size_t i = 0; i < n_row; i++)
             if (cells->columns.of_rows[i] < SIZE_MAX && !attn_table_is_missing(table, i, c))
                 attn_level_matrix_put(&cells->matrix, groups->texts.n, cells->columns.of_rows[i],
                                       attn_table_number(table, i, c));
+        read_errors(table, c, groups->texts.n, cells);
         attn_buffer_append_string(&groups->texts.bytes, attn_table_column_name(table, c));
         groups->texts.ends[groups->texts.n++] = groups->texts.bytes.size;
     }
@@ -388,20 +414,12 @@ static enum attn_status read_series(const struct attn_table *table,
                                     const struct attn_table_picture *picture, bool is_curve,
                                     struct attn_table_cells *cells, struct attn_error *err)
 {
-    size_t n_row, n_column;
-
     ATTN_TRY(attn_table_names_read(table, picture, is_curve, cells, err));
-    if ((picture->view.traits & ATTN_VIEW_SHARES) != 0)
-        return read_shares(table, cells, err);
-    n_row = cells->rows.axis.n;
-    n_column = cells->columns.axis.n;
-    ATTN_TRY(attn_level_matrix_create(n_row, n_column, &cells->matrix, err));
-    ATTN_TRY(ATTN_ALLOC(cells->lows, n_row * n_column, err));
-    ATTN_TRY(ATTN_ALLOC(cells->highs, n_row * n_column, err));
-    for (size_t i = 0; i < n_row * n_column; i++)
-        cells->lows[i] = cells->highs[i] = NAN;
+    if ((picture->view.traits & ATTN_VIEW_SERIES) != 0)
+        return read_columns(table, cells, err);
+    ATTN_TRY(allocate_series(cells, cells->rows.axis.n, cells->columns.axis.n, err));
     put_series(table, cells->of.values, cells);
-    read_errors(table, cells->of.values, cells);
+    read_errors(table, cells->of.values, SIZE_MAX, cells);
     return ATTN_OK;
 }
 
@@ -969,7 +987,7 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->matrices = &cells->matrix;
     figure->n = 1;
     figure->rows =
-        picture->view.traits & ATTN_VIEW_SHARES ? &cells->groups.axis : &cells->rows.axis;
+        picture->view.traits & ATTN_VIEW_SERIES ? &cells->groups.axis : &cells->rows.axis;
     figure->columns = &cells->columns.axis;
     figure->name = column->name;
     figure->model = picture->model;

@@ -37,13 +37,13 @@ enum attn_status attn_table_picture_show(struct attn_table_picture *picture,
         return ATTN_INVALID;
     of = attn_view_columns_find(table, &picture->view);
     column = attn_table_find(table, name);
-    if (column == of.values && column < SIZE_MAX && (picture->view.traits & ATTN_VIEW_SHARES) == 0)
+    if (column == of.values && column < SIZE_MAX && (picture->view.traits & ATTN_VIEW_SERIES) == 0)
         return ATTN_OK;
     status = attn_view_columns_check(table, &of, column, name, err);
     if (status == ATTN_OK) {
         picture->view.values = ATTN_TABLE_COLUMN(column);
         picture->view.quantity = NULL; /* it described the previous column */
-        picture->view.traits &= ~(unsigned)ATTN_VIEW_SHARES;
+        picture->view.traits &= ~(unsigned)ATTN_VIEW_SERIES;
     }
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }

@@ -32,8 +32,8 @@ enum attn_view_trait {
     /* each row of the table is a part of a text, whose positions are in `texts`: "0-2,4". Its value
      * is that of each token, but for `rest` */
     ATTN_VIEW_SPANS = 128,
-    /* bars and curves draw each column of shares from `values` on */
-    ATTN_VIEW_SHARES = 256,
+    /* bars and curves draw each column from `values` on that has its range */
+    ATTN_VIEW_SERIES = 256,
     ATTN_VIEW_DIFFERENCE = 512 /* shares and differences of shares: colors of both signs */
 };
 

@@ -406,25 +406,9 @@ static const struct attn_table_view views[] = {
     {.rows = ATTN_TABLE_COLUMN(ATTN_CIRCUIT_EDGES),
      .columns = ATTN_TABLE_COLUMN(ATTN_CIRCUIT_EDGES),
      .values = ATTN_TABLE_COLUMN(ATTN_CIRCUIT_FAITHFULNESS),
-     .traits = ATTN_VIEW_SEQUENCE,
+     .traits = ATTN_VIEW_SEQUENCE | ATTN_VIEW_SERIES,
      .quantity = "faithfulness"},
 };
-
-/* Says in the title how much the best of the random circuits keep. */
-static void ask_random(struct attn_drawn *drawn)
-{
-    const size_t column =
-        drawn->table ? attn_table_find(drawn->table, columns[ATTN_CIRCUIT_RANDOM].name) : SIZE_MAX;
-    double most = 0;
-
-    if (column == SIZE_MAX) {
-        attn_drawn_ask(drawn, "of circuits, without random ones");
-        return;
-    }
-    for (size_t i = 0; i < attn_table_n_row(drawn->table); i++)
-        most = fmax(most, attn_table_cell(drawn->table, i, column).real);
-    attn_drawn_ask(drawn, "of circuits; random ones keep at most %.2f", most);
-}
 
 /* Describes the picture. Over items there is no single pair of texts. */
 static void draw(const void *given, struct attn_drawn *drawn)
@@ -436,7 +420,8 @@ static void draw(const void *given, struct attn_drawn *drawn)
     if (config && config->n_kv_head > 0)
         drawn->picture->n_sharing = config->n_head / config->n_kv_head;
     if (has_runs(args))
-        ask_random(drawn);
+        attn_drawn_ask(drawn, args->n_random > 0 ? "of circuits and of random ones"
+                                                 : "of circuits, without random ones");
     else
         drawn->picture->view.quantity =
             args->is_to_restore ? "estimated share of @ restored" : "estimated share of @ lost";

@@ -220,7 +220,7 @@ void attn_heads_draw(const void *given, struct attn_drawn *drawn)
         *view = attn_head_views[OF_LAYERS];
         view->asked = "in each layer";
         view->quantity = !args->study && !args->sort ? "weight on each part" : NULL;
-        view->traits |= view->quantity ? ATTN_VIEW_SHARES : 0;
+        view->traits |= view->quantity ? ATTN_VIEW_SERIES : 0;
     }
     drawn->has_answer = attn_heads_have_answer(args);
     view->values = column < ATTN_N_HEAD_COLUMN ? ATTN_TABLE_COLUMN(column) : 0;
