@@ -344,6 +344,7 @@ static enum attn_status run_bench(struct call *call, struct attn_error *err)
     ATTN_TRY(document_open(call, &args->document, err));
     if (args->document.json || args->document.csv)
         args->format = args->document.json ? FORMAT_JSON : FORMAT_CSV;
+    ATTN_TRY(model_check_projector(call, false, err));
     bench.out = call->out;
     status = work(&bench, err);
     attn_table_free(bench.rows);

@@ -415,6 +415,17 @@ enum attn_status model_check_tower(const struct model_args *args, const struct a
     return refuse(err, NULL, "`tower` image needs a model that reads pictures");
 }
 
+enum attn_status model_check_projector(const struct call *call, bool reads_pictures,
+                                       struct attn_error *err)
+{
+    if (reads_pictures || !option_find_given(call, "mmproj"))
+        return ATTN_OK;
+    if (option_is_of(call->command, "image"))
+        return refuse(err, NULL, "`mmproj` reads pictures, and needs `image`");
+    return refuse(err, NULL, "`mmproj` has no effect here: '%s' reads no pictures",
+                  call->command->name);
+}
+
 /* --- The host --------------------------------------------------------------------------------- */
 
 enum attn_status model_host_open(const struct attn_source *source, const struct model_args *args,

@@ -79,6 +79,10 @@ enum attn_status model_source_find(const struct model_args *args,
 enum attn_status model_check_tower(const struct model_args *args, const struct attn_config *config,
                                    struct attn_error *err);
 
+/* Refuses the option of what reads pictures, on the command line of CALL, unless READS_PICTURES. */
+enum attn_status model_check_projector(const struct call *call, bool reads_pictures,
+                                       struct attn_error *err);
+
 /* Opens the host that performs a command: with the model at SOURCE, opened as ARGS say, or without
  * a model if SOURCE is NULL. REUSE says that the model will run many times. Close the host with
  * model_host_close. */

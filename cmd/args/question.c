@@ -152,11 +152,23 @@ static enum attn_status find_picture(struct question *question, const struct att
     return asked.question ? attn_question_picture(&asked, table, &question->picture, err) : ATTN_OK;
 }
 
+/* Whether there may be a picture: that of the command line, or of items or records. */
+static bool may_read_pictures(const struct question *question)
+{
+    const struct question_args *args = question->args;
+    const struct command *command = question->call->command;
+
+    return option_is_of(command, "image")
+               ? args->prompt.asked.input.image || args->items.asked.items.path
+               : option_is_of(command, "image-tiles");
+}
+
 enum attn_status question_open_model(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
     struct model_args model = args->model;
 
+    ATTN_TRY(model_check_projector(question->call, may_read_pictures(question), err));
     ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
     if (args->prompt.asked.input.image && model.tower == ATTN_TOWER_TEXT)
         model.tower = ATTN_TOWER_OF_INPUT;
