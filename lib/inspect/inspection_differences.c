@@ -484,6 +484,22 @@ static void add_image(struct difference_list *list)
                                               : "resampled for other pictures");
 }
 
+/* Adds which layers of the tower DeepStack reads, and after which layers it adds rows. */
+static void add_deep(struct difference_list *list, const struct attn_vision_config *vision)
+{
+    char from[8 * ATTN_MOST_DEEP] = "", to[8 * ATTN_MOST_DEEP] = "";
+    size_t n_from = 0, n_to = 0;
+
+    for (size_t k = 0; k < vision->n_deep; k++) {
+        attn_fixed_text_append(from, sizeof from, &n_from, "%s%zu", k == 0 ? "" : ", ",
+                               vision->deep[k]);
+        attn_fixed_text_append(to, sizeof to, &n_to, "%s%zu", k == 0 ? "" : ", ", k);
+    }
+    add(list, vision->n_deep > 0, "deepstack",
+        "further rows of the cells, made from tower layer%s %s, are added after layer%s %s",
+        vision->n_deep == 1 ? "" : "s", from, vision->n_deep == 1 ? "" : "s", to);
+}
+
 /* Adds what a decoder makes of the picture in a prompt. */
 static void add_pictures(struct difference_list *list)
 {
@@ -495,6 +511,7 @@ static void add_pictures(struct difference_list *list)
     add(list, true, "pictures", "%s, in cells of %zu x %zu patches of %zu x %zu pixels", size,
         vision->merge, vision->merge, vision->patch, vision->patch);
     add(list, true, "connector", "%s makes its row in the stream", vision->family->connector);
+    add_deep(list, vision);
 }
 
 /* Describes how LAYER mixes tokens without attention. */
