@@ -172,11 +172,12 @@ static void append_event_row(const struct attn_writer *writer, const struct attn
 static enum attn_status write_gathered(struct json_writer *w, struct attn_array *array,
                                        struct attn_error *err)
 {
-    struct attn_row row = {.values = (const float *)(const void *)array->data,
-                           .n = array->shape[2]};
+    const size_t *inner = &array->shape[array->rank - 2];
+    const size_t n_group = array->shape[0] * (array->rank == 4 ? array->shape[1] : 1);
+    struct attn_row row = {.values = (const float *)(const void *)array->data, .n = inner[1]};
 
-    for (size_t i = 0; i < array->shape[0]; i++)
-        for (size_t j = 0; j < array->shape[1]; j++, row.values += row.n) {
+    for (size_t i = 0; i < n_group; i++)
+        for (size_t j = 0; j < inner[0]; j++, row.values += row.n) {
             attn_json_append_row(begin_row(w, array, i, j), row, row.n, w->base.options.precision);
             ATTN_TRY(flush(w, err));
         }
@@ -219,7 +220,9 @@ static enum attn_status event_json(struct attn_writer *writer, const struct attn
             ATTN_TRY(write_gathered(w, array, err));
         return ATTN_OK;
     }
-    if (attn_array_is_scattered(writer, event->at.site)) {
+    /* rows of pixels come one after another, and are those of tiles and channels */
+    if (attn_array_is_scattered(writer, event->at.site) ||
+        (attn_site_is_of_image(event->at.site) && array->rank == 4)) {
         ATTN_TRY(attn_arrays_gather(&w->arrays, event, place, err));
         return place->is_last ? write_gathered(w, array, err) : ATTN_OK;
     }
