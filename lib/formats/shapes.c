@@ -28,16 +28,22 @@ static void add(struct attn_shapes *shapes, const struct attn_shape *shape)
     attn_buffer_append(&shapes->shapes, shape, sizeof *shape);
 }
 
-unsigned char *attn_shapes_set_picture(struct attn_shapes *shapes, size_t height, size_t width)
+unsigned char *attn_shapes_add_pixels(struct attn_shapes *shapes, size_t height, size_t width)
 {
+    const struct attn_shape_pixels picture = {height, width, shapes->pixels.size};
     char *room = attn_buffer_reserve(&shapes->pixels, height * width * 3);
 
     if (!room)
         return NULL;
-    shapes->pixels.size = height * width * 3;
-    shapes->picture_height = height;
-    shapes->picture_width = width;
+    shapes->pixels.size += height * width * 3;
+    attn_buffer_append(&shapes->pictures, &picture, sizeof picture);
     return (unsigned char *)room;
+}
+
+const struct attn_shape_pixels *attn_shapes_pictures(const struct attn_shapes *shapes, size_t *n)
+{
+    *n = shapes->pictures.size / sizeof(struct attn_shape_pixels);
+    return (const void *)shapes->pictures.data;
 }
 
 void attn_shapes_add_picture(struct attn_shapes *shapes, struct attn_shape_picture picture)
@@ -56,13 +62,14 @@ static double share_of(size_t i, size_t n_from, size_t at, size_t n_to)
     return fmax(0, end - begin);
 }
 
-/* Returns the mean color of the part of the picture that is below pixel (Y, X) of a picture of
+/* Returns the mean color of the part of PICTURE that is below pixel (Y, X) of a picture of
  * HEIGHT x WIDTH. */
-static uint32_t mean_pixel(const struct attn_shapes *shapes, size_t height, size_t width, size_t y,
-                           size_t x)
+static uint32_t mean_pixel(const struct attn_shapes *shapes,
+                           const struct attn_shape_pixels *picture, size_t height, size_t width,
+                           size_t y, size_t x)
 {
-    const unsigned char *rgb = (const void *)shapes->pixels.data;
-    const size_t n_row = shapes->picture_height, n_col = shapes->picture_width;
+    const unsigned char *rgb = (const unsigned char *)shapes->pixels.data + picture->first;
+    const size_t n_row = picture->height, n_col = picture->width;
     double sums[3] = {0}, whole = 0;
     uint32_t color = 0;
 
@@ -86,11 +93,12 @@ static uint32_t mean_pixel(const struct attn_shapes *shapes, size_t height, size
     return color;
 }
 
-void attn_shapes_picture_row(const struct attn_shapes *shapes, size_t height, size_t width,
+void attn_shapes_picture_row(const struct attn_shapes *shapes,
+                             const struct attn_shape_pixels *picture, size_t height, size_t width,
                              size_t y, uint32_t *row)
 {
     for (size_t x = 0; x < width; x++)
-        row[x] = mean_pixel(shapes, height, width, y, x);
+        row[x] = mean_pixel(shapes, picture, height, width, y, x);
 }
 
 uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_shape_cells *cells)
@@ -368,6 +376,7 @@ void attn_shapes_cluster_row(const struct attn_shapes *shapes,
 enum attn_status attn_shapes_check(const struct attn_shapes *shapes, struct attn_error *err)
 {
     ATTN_TRY(attn_buffer_check(&shapes->shapes, err));
+    ATTN_TRY(attn_buffer_check(&shapes->pictures, err));
     ATTN_TRY(attn_buffer_check(&shapes->colors, err));
     ATTN_TRY(attn_buffer_check(&shapes->pixels, err));
     return attn_buffer_check(&shapes->text, err);
@@ -377,6 +386,7 @@ void attn_shapes_release(struct attn_shapes *shapes)
 {
     attn_buffer_release(&shapes->shapes);
     attn_buffer_release(&shapes->colors);
+    attn_buffer_release(&shapes->pictures);
     attn_buffer_release(&shapes->pixels);
     attn_buffer_release(&shapes->text);
     *shapes = (struct attn_shapes){0};

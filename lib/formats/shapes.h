@@ -34,7 +34,7 @@ enum attn_shape_kind {
     ATTN_SHAPE_LINE,
     ATTN_SHAPE_DOT,
     ATTN_SHAPE_BAND,
-    ATTN_SHAPE_PICTURE, /* the list's picture */
+    ATTN_SHAPE_PICTURE, /* one of the list's pictures */
 };
 
 enum attn_text_anchor { ATTN_ANCHOR_START, ATTN_ANCHOR_MIDDLE, ATTN_ANCHOR_END };
@@ -47,9 +47,16 @@ struct attn_shape_cells {
     size_t first; /* index of its first color in `colors` */
 };
 
-/* A list has at most one picture, which may be drawn at many places. */
+/* Picture NUMBER of the list, which may be drawn at many places. */
 struct attn_shape_picture {
     double x, y, width, height;
+    size_t number;
+};
+
+/* The pixels of a picture of the list, [height, width, 3] bytes. */
+struct attn_shape_pixels {
+    size_t height, width;
+    size_t first; /* their first byte in `pixels` */
 };
 
 struct attn_shape_box {
@@ -128,11 +135,11 @@ struct attn_shapes {
     uint32_t palette[ATTN_SHAPES_COLORS];
     uint8_t opacities[ATTN_SHAPES_COLORS]; /* opacity of each color in veils; 255: opaque */
     size_t n_color;
-    struct attn_buffer pixels;            /* [picture_height, picture_width, 3] of the picture */
-    size_t picture_height, picture_width; /* 0: no picture */
-    struct attn_buffer shapes; /* struct attn_shape, in the order in which they are drawn */
-    struct attn_buffer colors; /* uint16_t: indices of the palette, for all cells */
-    struct attn_buffer text;   /* the bytes of all texts */
+    struct attn_buffer pictures; /* struct attn_shape_pixels */
+    struct attn_buffer pixels;   /* the bytes of all pictures */
+    struct attn_buffer shapes;   /* struct attn_shape, in the order in which they are drawn */
+    struct attn_buffer colors;   /* uint16_t: indices of the palette, for all cells */
+    struct attn_buffer text;     /* the bytes of all texts */
     struct attn_shape_note notes[ATTN_SHAPES_NOTES];
     size_t n_note;
 };
@@ -140,14 +147,19 @@ struct attn_shapes {
 /* Copies the N colors of PALETTE; N is at most ATTN_SHAPES_COLORS. */
 void attn_shapes_set_palette(struct attn_shapes *shapes, const uint32_t *palette, size_t n);
 
-/* Returns memory for the pixels [height, width, 3], which the caller fills; NULL after a
- * failure. */
-unsigned char *attn_shapes_set_picture(struct attn_shapes *shapes, size_t height, size_t width);
+/* Adds a picture, whose number is that of those before it. Returns memory for its pixels [height,
+ * width, 3], which the caller fills before it adds another one; NULL after a failure. */
+unsigned char *attn_shapes_add_pixels(struct attn_shapes *shapes, size_t height, size_t width);
+
+/* Returns the pictures [*n]. */
+const struct attn_shape_pixels *attn_shapes_pictures(const struct attn_shapes *shapes, size_t *n);
+
 void attn_shapes_add_picture(struct attn_shapes *shapes, struct attn_shape_picture picture);
 
-/* Fills ROW with row Y of the picture, scaled to HEIGHT rows of WIDTH pixels, 0xRRGGBB. Each pixel
- * is a mean. */
-void attn_shapes_picture_row(const struct attn_shapes *shapes, size_t height, size_t width,
+/* Fills ROW with row Y of PICTURE, scaled to HEIGHT rows of WIDTH pixels, 0xRRGGBB. Each pixel is a
+ * mean. */
+void attn_shapes_picture_row(const struct attn_shapes *shapes,
+                             const struct attn_shape_pixels *picture, size_t height, size_t width,
                              size_t y, uint32_t *row);
 
 /* Adds CELLS and returns memory for their colors [n_row, n_col]; NULL after a failure. The caller

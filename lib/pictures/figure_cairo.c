@@ -38,8 +38,9 @@ struct drawing {
     cairo_t *cr;
     PangoLayout *layout;
     PangoFontDescription *font;
-    /* the picture of the shapes; NULL until it is first drawn, and always in a PNG */
+    /* the picture that was drawn last, and its number; NULL before, and always in a PNG */
     cairo_surface_t *picture;
+    size_t number;
     bool is_pixels;   /* the surface is an image */
     double unit;      /* units of the surface (pixels or points) per unit of the shapes */
     size_t n_unknown; /* number of texts with characters that no font has */
@@ -205,35 +206,49 @@ static enum attn_status draw_image(const struct drawing *drawing,
     return status;
 }
 
-/* --- The picture --------------------------------------------------------------------------- */
+/* --- Pictures ------------------------------------------------------------------------------ */
 
-/* Scales the picture of SHAPES to HEIGHT rows of WIDTH pixels and writes them to PIXELS, rows of
- * STRIDE bytes. */
-static void fill_pixels(const struct attn_shapes *shapes, unsigned char *pixels, size_t stride,
-                        size_t height, size_t width)
+/* Returns the pixels of PICTURE. */
+static const struct attn_shape_pixels *pixels_of(const struct attn_shapes *shapes,
+                                                 const struct attn_shape_picture *picture)
+{
+    size_t n;
+
+    return &attn_shapes_pictures(shapes, &n)[picture->number];
+}
+
+/* Scales FROM to HEIGHT rows of WIDTH pixels and writes them to PIXELS, rows of STRIDE bytes. */
+static void fill_pixels(const struct attn_shapes *shapes, const struct attn_shape_pixels *from,
+                        unsigned char *pixels, size_t stride, size_t height, size_t width)
 {
     for (size_t y = 0; y < height; y++)
-        attn_shapes_picture_row(shapes, height, width, y,
+        attn_shapes_picture_row(shapes, from, height, width, y,
                                 (uint32_t *)(void *)(pixels + y * stride));
 }
 
-/* Draws the picture. A PNG gets it scaled to the pixels of its place; a PDF stores it once, at its
- * own resolution. */
+/* Draws a picture. A PNG gets it scaled to the pixels of its place; a PDF stores it at its own
+ * resolution, once if no other is drawn in between. */
 static enum attn_status draw_picture(struct drawing *drawing,
                                      const struct attn_shape_picture *picture,
                                      struct attn_error *err)
 {
     const struct cairo *cairo = drawing->cairo;
     const struct attn_shapes *shapes = drawing->shapes;
-    const size_t height = shapes->picture_height, width = shapes->picture_width;
+    const struct attn_shape_pixels *from = pixels_of(shapes, picture);
+    const size_t height = from->height, width = from->width;
 
+    if (drawing->picture && drawing->number != picture->number) {
+        cairo->cairo_surface_destroy(drawing->picture);
+        drawing->picture = NULL;
+    }
     if (!drawing->picture) {
+        drawing->number = picture->number;
         drawing->picture =
             cairo->cairo_image_surface_create(ATTN_CAIRO_FORMAT_RGB24, (int)width, (int)height);
         if (cairo->cairo_surface_status(drawing->picture) != 0)
             return attn_error_no_memory(err);
         cairo->cairo_surface_flush(drawing->picture);
-        fill_pixels(shapes, cairo->cairo_image_surface_get_data(drawing->picture),
+        fill_pixels(shapes, from, cairo->cairo_image_surface_get_data(drawing->picture),
                     (size_t)cairo->cairo_image_surface_get_stride(drawing->picture), height, width);
         cairo->cairo_surface_mark_dirty(drawing->picture);
     }
@@ -258,8 +273,9 @@ static void put_picture(const struct drawing *drawing, const struct attn_shape_p
     stride = (size_t)cairo->cairo_image_surface_get_stride(drawing->surface);
     find_pixels(picture->x, picture->x + picture->width, drawing->unit, &left, &right);
     find_pixels(picture->y, picture->y + picture->height, drawing->unit, &top, &bottom);
-    fill_pixels(drawing->shapes, pixels + top * stride + left * sizeof(uint32_t), stride,
-                bottom - top, right - left);
+    fill_pixels(drawing->shapes, pixels_of(drawing->shapes, picture),
+                pixels + top * stride + left * sizeof(uint32_t), stride, bottom - top,
+                right - left);
     cairo->cairo_surface_mark_dirty(drawing->surface);
 }
 

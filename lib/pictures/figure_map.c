@@ -1,7 +1,7 @@
 /* figure_map.c - heads over the picture that a model saw, grey and pale: one cell per patch shows
  * its weight. Several heads are drawn for one query, layers down and heads across; a single head
  * has one map per selected query; a table has one map per row. Weights of [CLS] and registers are
- * written below. */
+ * written below. Over several pictures in a text, a map is drawn over each, side by side. */
 #include "pictures/figure_internal.h"
 
 #include "base/elementary.h"
@@ -18,6 +18,9 @@ enum {
     SOME = 4,     /* maximum maps side by side that count as a few */
     BETWEEN = 10, /* gap between maps */
     ACROSS = 720, /* approximate width of all maps of one head */
+    ABREAST = 4,  /* maximum pictures of a map side by side */
+    BESIDE = 4,   /* gap between them */
+    NAME = 16,    /* height for the number above each */
     CAPTION = 18, /* height for a query above its map */
     LINE = 13,    /* height of a line of text below a map */
     TEXT = 10,    /* font size of that text */
@@ -26,18 +29,20 @@ enum {
     SHORTEST = 7, /* characters of "12.3 %" */
 };
 
-/* Maps have the numbers of their matrices, or of the queries of a single matrix. */
+/* Maps have the numbers of their heads, or of the queries of a single head. */
 struct maps {
-    const struct attn_backdrop *backdrop;
-    size_t n_query; /* number of shown rows of a matrix */
-    size_t n;       /* number of maps */
+    const struct attn_backdrop *backdrop; /* the first picture */
+    size_t n_image;                       /* pictures of a map, each with a matrix of its own */
+    size_t n_query;                       /* number of shown rows of a matrix */
+    size_t n;                             /* number of maps */
     /* layers and heads if there are several heads; otherwise empty */
     struct attn_figure_panels panels;
     size_t n_down, n_across;
-    double usual;            /* width of a map before cells are enlarged to the figure's width */
-    double side, cell_width; /* height and width of a cell */
-    double width, height;    /* size of a map */
-    double step_x, step_y;   /* distance from one map to the next */
+    double usual;          /* width of a map before cells are enlarged to the figure's width */
+    double side;           /* height of a cell of the first picture */
+    double tall;           /* height of the tallest picture, with its number */
+    double width, height;  /* size of a map */
+    double step_x, step_y; /* distance from one map to the next */
     double left, top;
     size_t n_line, n_in_line; /* lines of text below a map, and weights in a line */
     bool is_short;            /* one number stands for all registers */
@@ -61,21 +66,22 @@ static struct attn_figure_view view_of(const struct attn_backdrop *backdrop,
 
 void attn_figure_fit_scale(struct attn_figure_pen *pen)
 {
-    const struct attn_backdrop *backdrop = pen->content->grid->backdrop;
-    /* ratios about 1 hide nothing either */
-    const double least = !backdrop ? 0 : backdrop->is_ratio ? 1 : attn_grid_least_end(backdrop);
-    double largest = 0;
+    const struct attn_backdrop *first = pen->content->grid->backdrop;
+    double largest = 0, least = HUGE_VAL;
 
-    if (!backdrop || !pen->content->grid->run ||
-        pen->options->color_scale.span != ATTN_SPAN_DEFAULT || pen->scale.span != ATTN_SPAN_UNIT)
+    if (!first || !pen->content->grid->run || pen->options->color_scale.span != ATTN_SPAN_DEFAULT ||
+        pen->scale.span != ATTN_SPAN_UNIT)
         return;
-    for (size_t i = 0; i < pen->content->grid->n; i++)
-        for (size_t row = 0; row < attn_grid_n_mapped(pen->content->grid); row++) {
-            const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
+    for (size_t i = 0; i < pen->content->grid->n; i++) {
+        const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
+        const struct attn_backdrop *backdrop = &first[matrix->image];
 
+        /* ratios about 1 hide nothing either */
+        least = fmin(least, backdrop->is_ratio ? 1 : attn_grid_least_end(backdrop));
+        for (size_t row = 0; row < attn_grid_n_mapped(pen->content->grid); row++)
             if (attn_grid_fits_backdrop(backdrop, matrix))
                 largest = fmax(largest, attn_grid_largest_mapped(backdrop, matrix, row));
-        }
+    }
     pen->is_fitted = true;
     if (largest == 0) /* measured before the run: no numbers yet */
         return;
@@ -170,21 +176,79 @@ static void append_front(const struct attn_figure_pen *pen, const struct maps *m
 
 /* --- The layout ---------------------------------------------------------------------------- */
 
+/* Returns the matrix of picture K of map I. */
+static const struct attn_level_matrix *matrix_of(const struct attn_figure_pen *pen,
+                                                 const struct maps *maps, size_t i, size_t k)
+{
+    return attn_figure_matrix(pen, (maps->panels.rows ? i : 0) * maps->n_image + k);
+}
+
+static const struct attn_backdrop *backdrop_of(const struct attn_figure_pen *pen,
+                                               const struct maps *maps, size_t k)
+{
+    return &maps->backdrop[matrix_of(pen, maps, 0, k)->image];
+}
+
+/* Returns the width of a cell of BACKDROP as a multiple of its height. */
+static double ratio_of(const struct attn_backdrop *backdrop)
+{
+    const double height = (double)backdrop->height / (double)backdrop->n_row;
+
+    return (double)backdrop->width / (double)backdrop->n_col / height;
+}
+
+/* Returns the longer side of BACKDROP in heights of its cells. */
+static double longest_of(const struct attn_backdrop *backdrop)
+{
+    return fmax((double)backdrop->n_row, (double)backdrop->n_col * ratio_of(backdrop));
+}
+
+/* Returns the size of a cell of picture K, whose longer side is about as long as that of the first.
+ */
+static struct attn_figure_place cell_of(const struct attn_figure_pen *pen, const struct maps *maps,
+                                        size_t k)
+{
+    const struct attn_backdrop *backdrop = backdrop_of(pen, maps, k);
+    const double longest = maps->side * longest_of(backdrop_of(pen, maps, 0));
+    const double side = k == 0 ? maps->side : fmax(1, round(longest / longest_of(backdrop)));
+
+    return (struct attn_figure_place){.side = side,
+                                      .width = fmax(1, round(side * ratio_of(backdrop)))};
+}
+
+/* Returns the size of picture K. */
+static struct attn_figure_size size_of(const struct attn_figure_pen *pen, const struct maps *maps,
+                                       size_t k)
+{
+    const struct attn_backdrop *backdrop = backdrop_of(pen, maps, k);
+    const struct attn_figure_place cell = cell_of(pen, maps, k);
+
+    return (struct attn_figure_size){(double)backdrop->n_col * cell.width,
+                                     (double)backdrop->n_row * cell.side};
+}
+
 /* Computes the size of a cell and of a map. */
 static void find_size(struct attn_figure_pen *pen, struct maps *maps)
 {
-    const struct attn_backdrop *backdrop = maps->backdrop;
-    const double height = (double)backdrop->height / (double)backdrop->n_row;
-    const double width = (double)backdrop->width / (double)backdrop->n_col;
-    const double longest = fmax((double)backdrop->n_row, (double)backdrop->n_col * width / height);
+    const double longest = longest_of(backdrop_of(pen, maps, 0));
+    const size_t n_below = (maps->n_image - 1) / ABREAST;
     const bool is_some = fmax((double)maps->n_across, (double)maps->n_down) <= SOME;
-    const double whole = maps->n == 1 ? WHOLE : maps->panels.rows && !is_some ? MANY : FEW;
+    const double whole = maps->n * maps->n_image == 1    ? WHOLE
+                         : maps->panels.rows && !is_some ? MANY
+                                                         : FEW;
+    double right = 0;
 
-    maps->usual = (double)backdrop->n_col * ceil(whole / longest) * width / height;
     maps->side = attn_figure_side(pen, ceil(whole / longest));
-    maps->cell_width = fmax(1, round(maps->side * width / height));
-    maps->width = (double)backdrop->n_col * maps->cell_width;
-    maps->height = (double)backdrop->n_row * maps->side;
+    for (size_t k = 0; k < maps->n_image; k++) {
+        const struct attn_figure_size size = size_of(pen, maps, k);
+
+        right = k % ABREAST == 0 ? size.width : right + BESIDE + size.width;
+        maps->width = fmax(maps->width, right);
+        maps->tall = fmax(maps->tall, size.height);
+    }
+    maps->usual = maps->width * ceil(whole / longest) / maps->side;
+    maps->tall += maps->n_image > 1 ? NAME : 0;
+    maps->height = maps->tall + (double)n_below * (maps->tall + BESIDE);
 }
 
 /* Computes the number of lines of text below a map, and how short they are. */
@@ -211,7 +275,7 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     const double caption = maps->n_query > 1 ? CAPTION : 0;
     double right;
 
-    if (pen->content->grid->n > 1)
+    if (pen->content->grid->n > maps->n_image)
         ATTN_TRY(attn_figure_panels_list(pen, &maps->panels, err));
     maps->n_across = maps->panels.n_column, maps->n_down = maps->panels.n_row;
     find_size(pen, maps);
@@ -249,31 +313,44 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
 
 /* --- Drawing ------------------------------------------------------------------------------- */
 
-/* Finds map I: its matrix, its row, and its place. */
-static const struct attn_level_matrix *find_map(const struct attn_figure_pen *pen,
-                                                const struct maps *maps, size_t i, size_t *row,
-                                                struct attn_figure_place *place)
+/* A picture of a map: its matrix, its row, and the place of its cells. */
+struct spot {
+    const struct attn_backdrop *backdrop;
+    const struct attn_level_matrix *matrix;
+    size_t row;
+    double x, y; /* of the map */
+    struct attn_figure_place place;
+    struct attn_figure_size size;
+};
+
+static struct spot find_spot(const struct attn_figure_pen *pen, const struct maps *maps, size_t i,
+                             size_t k)
 {
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, maps->panels.rows ? i : 0);
+    struct spot spot = {.backdrop = backdrop_of(pen, maps, k),
+                        .matrix = matrix_of(pen, maps, i, k),
+                        .row = maps->n_query > 1 ? i : 0,
+                        .place = cell_of(pen, maps, k),
+                        .size = size_of(pen, maps, k)};
     size_t across = i % maps->n_across, down = i / maps->n_across;
+    const size_t below = k / ABREAST;
 
     if (maps->panels.rows)
-        attn_figure_panels_find(pen, &maps->panels, matrix, &down, &across);
-    *row = maps->n_query > 1 ? i : 0;
-    *place = (struct attn_figure_place){.x = maps->left + (double)across * maps->step_x,
-                                        .y = maps->top + (double)down * maps->step_y,
-                                        .side = maps->side,
-                                        .width = maps->cell_width};
-    return matrix;
+        attn_figure_panels_find(pen, &maps->panels, spot.matrix, &down, &across);
+    spot.x = spot.place.x = maps->left + (double)across * maps->step_x;
+    spot.y = maps->top + (double)down * maps->step_y;
+    for (size_t before = k - k % ABREAST; before < k; before++)
+        spot.place.x += size_of(pen, maps, before).width + BESIDE;
+    spot.place.y = spot.y + (double)below * (maps->tall + BESIDE) + (maps->n_image > 1 ? NAME : 0);
+    return spot;
 }
 
 /* Draws a frame around the patch that is the query, if the query is a patch. */
-static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_t row,
-                     struct attn_figure_place place)
+static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, const struct spot *spot)
 {
-    const struct attn_backdrop *backdrop = maps->backdrop;
+    const struct attn_backdrop *backdrop = spot->backdrop;
+    const struct attn_figure_place place = spot->place;
     const struct attn_grid *grid = pen->content->grid;
-    const size_t position = grid->run ? attn_grid_mapped_position(grid, row) : 0;
+    const size_t position = grid->run ? attn_grid_mapped_position(grid, spot->row) : 0;
     const size_t i = position - backdrop->n_front;
     const size_t r = i / backdrop->n_col, c = i % backdrop->n_col;
     double box[4];
@@ -311,13 +388,28 @@ static void append_caption(struct attn_figure_pen *pen, const struct attn_level_
     attn_buffer_append(out, label, n);
 }
 
-static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
-                      const struct attn_level_matrix *matrix, size_t row,
-                      struct attn_figure_place place)
+/* Writes the number of a picture of several above it. */
+static void add_name(struct attn_figure_pen *pen, const struct maps *maps, const struct spot *spot)
 {
+    const struct attn_shape_text text = {
+        .size = TEXT, .color = pen->faint, .x = spot->place.x, .y = spot->place.y - 5};
+
+    if (maps->n_image == 1)
+        return;
+    pen->scratch.size = 0;
+    attn_buffer_append_format(&pen->scratch, "picture %zu", spot->matrix->image);
+    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    pen->scratch.size = 0;
+}
+
+/* Writes the query of the map above it, and the weights below. */
+static void add_texts(struct attn_figure_pen *pen, const struct maps *maps, const struct spot *spot)
+{
+    const struct attn_level_matrix *matrix = spot->matrix;
     const size_t n = maps->n_line == 0 ? 0 : maps->is_short ? 2 : count_weights(maps);
+    const size_t row = spot->row;
     struct attn_shape_text text = {
-        .size = ATTN_FIGURE_TEXT, .color = pen->ink, .x = place.x, .y = place.y - 6};
+        .size = ATTN_FIGURE_TEXT, .color = pen->ink, .x = spot->x, .y = spot->y - 6};
     struct attn_buffer caption = {0}; /* its own buffer, as labels may use pen->scratch */
 
     if (maps->n_query > 1) {
@@ -328,7 +420,7 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
     }
     text.size = TEXT;
     text.color = pen->faint;
-    text.y = place.y + maps->height;
+    text.y = spot->y + maps->height;
     for (size_t i = 0; i < n; i++) {
         pen->scratch.size = 0;
         if (maps->backdrop->is_in_text)
@@ -336,7 +428,7 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
         else
             append_front(pen, maps, matrix, row, i, &pen->scratch);
         text.x =
-            place.x + attn_figure_text_width(i % maps->n_in_line * (size_t)entry_of(maps), TEXT);
+            spot->x + attn_figure_text_width(i % maps->n_in_line * (size_t)entry_of(maps), TEXT);
         text.y += i % maps->n_in_line == 0 ? LINE : 0;
         attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
     }
@@ -345,38 +437,42 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
 
 static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
 {
-    const struct attn_level_matrix *matrix;
-    struct attn_figure_place place;
-    size_t row;
+    for (size_t k = 0; k < maps->n_image; k++)
+        for (size_t i = 0; i < maps->n; i++) {
+            const struct spot spot = find_spot(pen, maps, i, k);
 
-    for (size_t i = 0; i < maps->n; i++) {
-        find_map(pen, maps, i, &row, &place);
-        attn_shapes_add_picture(
-            pen->shapes, (struct attn_shape_picture){place.x, place.y, maps->width, maps->height});
+            attn_shapes_add_picture(
+                pen->shapes, (struct attn_shape_picture){spot.place.x, spot.place.y,
+                                                         spot.size.width, spot.size.height, k});
+        }
+    for (size_t i = 0; i < maps->n * maps->n_image; i++) {
+        const struct spot spot = find_spot(pen, maps, i / maps->n_image, i % maps->n_image);
+
+        attn_figure_add_cells(pen, view_of(spot.backdrop, spot.matrix, spot.row), spot.place);
     }
-    for (size_t i = 0; i < maps->n; i++) {
-        matrix = find_map(pen, maps, i, &row, &place);
-        attn_figure_add_cells(pen, view_of(maps->backdrop, matrix, row), place);
-    }
-    for (size_t i = 0; i < maps->n; i++) {
-        matrix = find_map(pen, maps, i, &row, &place);
-        attn_figure_add_hatches(pen, view_of(maps->backdrop, matrix, row), place);
+    for (size_t i = 0; i < maps->n * maps->n_image; i++) {
+        const struct spot spot = find_spot(pen, maps, i / maps->n_image, i % maps->n_image);
+        const struct attn_figure_view view = view_of(spot.backdrop, spot.matrix, spot.row);
+
+        attn_figure_add_hatches(pen, view, spot.place);
         /* by default none, as numbers would hide the picture */
         if (pen->options->values == ATTN_CELL_TEXT_ALWAYS)
-            attn_figure_add_values(pen, view_of(maps->backdrop, matrix, row), place);
-        attn_figure_add_frame(pen, place.x, place.y, maps->width, maps->height);
-        add_mark(pen, maps, row, place);
-        add_texts(pen, maps, matrix, row, place);
+            attn_figure_add_values(pen, view, spot.place);
+        attn_figure_add_frame(pen, spot.place.x, spot.place.y, spot.size.width, spot.size.height);
+        add_mark(pen, maps, &spot);
+        add_name(pen, maps, &spot);
+        if (i % maps->n_image == 0)
+            add_texts(pen, maps, &spot);
     }
 }
 
 /* --- The picture --------------------------------------------------------------------------- */
 
-/* Adds the picture to the shapes in pale grey (dim on a dark theme), and sets pen->grounds. */
-static void set_picture(struct attn_figure_pen *pen, const struct attn_backdrop *backdrop)
+/* Adds a picture to the shapes in pale grey (dim on a dark theme), and sets pen->grounds. */
+static void add_picture(struct attn_figure_pen *pen, const struct attn_backdrop *backdrop)
 {
     const size_t n = backdrop->height * backdrop->width;
-    unsigned char *out = attn_shapes_set_picture(pen->shapes, backdrop->height, backdrop->width);
+    unsigned char *out = attn_shapes_add_pixels(pen->shapes, backdrop->height, backdrop->width);
     const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
     /* paler than the picture, or dimmer */
     const double from = is_dark ? 8 : 120, to = is_dark ? 130 : 255;
@@ -436,11 +532,12 @@ static void set_veils(struct attn_figure_pen *pen)
 static enum attn_status check(const struct attn_grid *grid, struct attn_error *err)
 {
     const size_t n_query = attn_grid_n_mapped(grid);
+    const size_t n_head = grid->n / attn_levels_n_image(grid->matrices, grid->n);
 
     for (size_t i = 0; i < grid->n; i++) {
         const struct attn_level_matrix *matrix = &grid->matrices[i];
 
-        if (attn_grid_fits_backdrop(grid->backdrop, matrix))
+        if (attn_grid_fits_backdrop(&grid->backdrop[matrix->image], matrix))
             continue;
         if (!grid->run)
             return attn_error_set(err, ATTN_INVALID,
@@ -452,11 +549,11 @@ static enum attn_status check(const struct attn_grid *grid, struct attn_error *e
                               "'`figure patches`' shows",
                               attn_site_name(matrix->at.site));
     }
-    if (grid->n == 1 || n_query == 1)
+    if (n_head == 1 || n_query == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "%zu heads and %zu queries are chosen, '`figure patches`' shows several of one",
-                   grid->n, n_query);
+                   n_head, n_query);
     return attn_error_hint(err, "choose one, as with `heads 0.0` or `queries [CLS]`");
 }
 
@@ -486,7 +583,9 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
     ATTN_TRY(check(pen->content->grid, err));
     maps.is_table = !pen->content->grid->run;
     maps.n_query = attn_grid_n_mapped(pen->content->grid);
-    maps.n = pen->content->grid->n > 1 ? pen->content->grid->n : maps.n_query;
+    maps.n_image = attn_levels_n_image(pen->content->grid->matrices, pen->content->grid->n);
+    maps.n = pen->content->grid->n / maps.n_image;
+    maps.n = maps.n > 1 ? maps.n : maps.n_query;
     if (is_beyond(pen->content->grid))
         attn_buffer_append_string(&pen->subtitle,
                                   "the window of this layer ends behind the picture; ");
@@ -500,7 +599,8 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
     pen->has_text = !pen->content->grid->run; /* patch labels of a run are not a text */
     status = plan(pen, &maps, err);
     if (status == ATTN_OK && !pen->is_measuring) {
-        set_picture(pen, maps.backdrop);
+        for (size_t k = 0; k < maps.n_image; k++)
+            add_picture(pen, backdrop_of(pen, &maps, k));
         set_veils(pen);
         add_maps(pen, &maps);
         end[0] = maps.left + (double)maps.n_across * maps.step_x - BETWEEN;

@@ -123,7 +123,7 @@ static enum attn_status append_image(struct attn_buffer *out, const struct attn_
     return status;
 }
 
-/* --- The picture --------------------------------------------------------------------------- */
+/* --- Pictures ------------------------------------------------------------------------------ */
 
 struct pixel_rows {
     const char *pixels;
@@ -138,23 +138,36 @@ static void copy_row(void *user, size_t y, unsigned char *rgb)
     memcpy(rgb, rows->pixels + y * rows->size, rows->size);
 }
 
-/* Defines the picture as a symbol, so that its pixels are written once and referenced where it is
- * drawn. */
-static enum attn_status append_picture(struct attn_buffer *out, const struct attn_shapes *figure,
-                                       struct attn_error *err)
+/* Appends the id of picture NUMBER: "picture", "picture-1", ... */
+static void append_id(struct attn_buffer *out, size_t number)
 {
-    struct pixel_rows rows = {figure->pixels.data, figure->picture_width * 3};
-    const struct attn_png_image png = {.width = figure->picture_width,
-                                       .height = figure->picture_height,
-                                       .fill_row = copy_row,
-                                       .user = &rows};
+    attn_buffer_append_format(out, number == 0 ? "picture" : "picture-%zu", number);
+}
 
-    attn_buffer_append_string(out, "<defs><symbol id=\"picture\" viewBox=\"0 0 1 1\" "
-                                   "preserveAspectRatio=\"none\"><image width=\"1\" "
-                                   "height=\"1\" preserveAspectRatio=\"none\" "
-                                   "xlink:href=\"data:image/png;base64,");
-    ATTN_TRY(attn_png_append_base64(&png, out, err));
-    attn_buffer_append_string(out, "\"/></symbol></defs>\n");
+/* Defines the pictures as symbols, so that their pixels are written once and referenced where they
+ * are drawn. */
+static enum attn_status append_pictures(struct attn_buffer *out, const struct attn_shapes *figure,
+                                        struct attn_error *err)
+{
+    size_t n;
+    const struct attn_shape_pixels *pictures = attn_shapes_pictures(figure, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct pixel_rows rows = {figure->pixels.data + pictures[i].first, pictures[i].width * 3};
+        const struct attn_png_image png = {.width = pictures[i].width,
+                                           .height = pictures[i].height,
+                                           .fill_row = copy_row,
+                                           .user = &rows};
+
+        attn_buffer_append_string(out, "<defs><symbol id=\"");
+        append_id(out, i);
+        attn_buffer_append_string(out, "\" viewBox=\"0 0 1 1\" preserveAspectRatio=\"none\">"
+                                       "<image width=\"1\" height=\"1\" "
+                                       "preserveAspectRatio=\"none\" "
+                                       "xlink:href=\"data:image/png;base64,");
+        ATTN_TRY(attn_png_append_base64(&png, out, err));
+        attn_buffer_append_string(out, "\"/></symbol></defs>\n");
+    }
     return ATTN_OK;
 }
 
@@ -371,7 +384,9 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
         *n_written = append_texts(out, figure, shapes, n);
         break;
     case ATTN_SHAPE_PICTURE:
-        append(out, "<use xlink:href=\"#picture\" x=\"@\" y=\"@\" width=\"@\" height=\"@\"/>\n",
+        attn_buffer_append_string(out, "<use xlink:href=\"#");
+        append_id(out, picture->number);
+        append(out, "\" x=\"@\" y=\"@\" width=\"@\" height=\"@\"/>\n",
                (double[]){picture->x, picture->y, picture->width, picture->height});
     }
     return ATTN_OK;
@@ -383,12 +398,11 @@ enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct 
     struct attn_buffer out = {0};
     size_t n, n_written;
     const struct attn_shape *shapes = attn_shapes_list(figure, &n);
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
     *n_unknown = 0; /* the viewer draws text, with its own fonts */
     append_head(&out, figure);
-    if (figure->picture_height > 0)
-        status = append_picture(&out, figure, err);
+    status = append_pictures(&out, figure, err);
     for (size_t i = 0; i < n && status == ATTN_OK; i += n_written) {
         status = append_shapes(&out, figure, shapes + i, n - i, &n_written, err);
         attn_sink_write(sink, out.data, out.size);

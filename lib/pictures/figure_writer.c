@@ -18,9 +18,11 @@
 
 struct figure_writer {
     struct attn_writer base;
-    struct attn_levels *levels;         /* owns */
-    struct attn_token_texts tokens[2];  /* tokens of the text, and of the source */
-    struct attn_backdrop backdrop;      /* the picture that maps are drawn over; 0: there is none */
+    struct attn_levels *levels;        /* owns */
+    struct attn_token_texts tokens[2]; /* tokens of the text, and of the source */
+    /* [n_backdrop] owns; the pictures that maps are drawn over */
+    struct attn_backdrop *backdrops;
+    size_t n_backdrop;
     struct attn_grid grid;              /* all matrices */
     struct attn_figure_content content; /* content of the figure of `grid` */
     struct attn_table_axis heads;       /* owns; for a figure of heads: their names, */
@@ -105,8 +107,8 @@ static struct attn_grid grid_of(const struct figure_writer *w, size_t first, siz
 {
     struct attn_grid grid = attn_grid_of_run(&w->base, w->tokens, &w->levels->items[first], n);
 
-    if (attn_figure_is_map(w->content.kind, w->content.picture) && w->backdrop.rgb)
-        grid.backdrop = &w->backdrop;
+    if (attn_figure_is_map(w->content.kind, w->content.picture) && w->n_backdrop > 0)
+        grid.backdrop = w->backdrops;
     return grid;
 }
 
@@ -121,7 +123,8 @@ static enum attn_status check_each(struct figure_writer *w, struct attn_error *e
         ATTN_TRY(attn_figure_measure(&content, err));
     }
     for (size_t i = 0; i < w->grid.n; i++)
-        ATTN_TRY(attn_writer_list_file(&w->base, &w->levels->items[i].at, err));
+        ATTN_TRY(attn_writer_list_file(&w->base, &w->levels->items[i].at, w->levels->items[i].image,
+                                       err));
     return ATTN_OK;
 }
 
@@ -167,7 +170,7 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
     enum attn_status status;
 
     content.grid = &grid;
-    ATTN_TRY(attn_writer_create_file(&w->base, &matrix->at, &sink, err));
+    ATTN_TRY(attn_writer_create_file(&w->base, &matrix->at, matrix->image, &sink, err));
     status = write_figure(w, &content, sink, err);
     attn_levels_drop(w->levels, i);
     if (status == ATTN_OK)
@@ -181,17 +184,59 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
 /* Returns true if heads are drawn over the picture of the run by default. */
 static bool shows_maps(const struct figure_writer *w)
 {
-    for (size_t i = 0; i < w->levels->n; i++)
-        if (!w->backdrop.rgb || !attn_grid_fits_backdrop(&w->backdrop, &w->levels->items[i]))
+    for (size_t i = 0; i < w->levels->n; i++) {
+        const struct attn_level_matrix *matrix = &w->levels->items[i];
+
+        if (matrix->image >= w->n_backdrop ||
+            !attn_grid_fits_backdrop(&w->backdrops[matrix->image], matrix))
             return false;
-    return w->backdrop.is_in_text || w->base.n_query == w->base.n_position ||
+    }
+    return w->backdrops->is_in_text || w->base.n_query == w->base.n_position ||
            w->base.n_query == 1 || w->levels->n == 1;
 }
 
-/* Sets w->backdrop to the picture that maps are drawn over, and *SITES to the sites to draw: those
- * of maps if the picture stands in a text. */
-static enum attn_status find_backdrop(struct figure_writer *w, struct attn_site_set *sites,
-                                      struct attn_error *err)
+/* Returns the position of cell number CELL of the pictures in the text of W. */
+static size_t find_cell(const struct figure_writer *w, size_t cell)
+{
+    size_t p = 0;
+
+    while (w->base.labels.region[p] != ATTN_REGION_PICTURE || cell-- > 0)
+        p++;
+    return p;
+}
+
+/* Sets w->backdrops to OWN, the first picture; in a text to all, if IS_OF_TILES with the grids of
+ * their tiles. */
+static enum attn_status set_backdrops(struct figure_writer *w, const struct attn_backdrop *own,
+                                      bool is_of_tiles, struct attn_error *err)
+{
+    const struct attn_picture_prompt *prompt =
+        own->is_in_text ? attn_labels_prompt(&w->base.labels) : NULL;
+    const size_t n = prompt ? prompt->n_image : 1;
+
+    ATTN_TRY(ATTN_ALLOC(w->backdrops, n, err));
+    w->n_backdrop = n;
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_prompt_image *image = prompt ? &prompt->images[i] : NULL;
+        struct attn_backdrop *backdrop = &w->backdrops[i];
+
+        *backdrop = *own;
+        if (!image)
+            continue;
+        backdrop->n_front = find_cell(w, attn_prompt_image_whole(image));
+        backdrop->rgb = image->pixels->shown;
+        backdrop->height = image->pixels->shown_height;
+        backdrop->width = backdrop->stride = image->pixels->shown_width;
+        backdrop->n_row = is_of_tiles ? image->grid_rows : image->rows;
+        backdrop->n_col = is_of_tiles ? image->grid_cols : image->columns;
+    }
+    return ATTN_OK;
+}
+
+/* Finds the pictures that maps are drawn over, and sets *SITES to the sites to draw: those of maps
+ * if the pictures stand in a text. */
+static enum attn_status find_backdrops(struct figure_writer *w, struct attn_site_set *sites,
+                                       struct attn_error *err)
 {
     const struct attn_labels *labels = &w->base.labels;
     const struct attn_picture_options *picture = w->content.picture;
@@ -200,9 +245,12 @@ static enum attn_status find_backdrop(struct figure_writer *w, struct attn_site_
     const bool is_in_text = own && own->is_in_text;
     const enum attn_site site = is_of_tiles ? ATTN_SITE_PICTURE_MAP_TILES : ATTN_SITE_PICTURE_MAP;
     const bool is_selected = attn_selection_has_site(labels->selection, site);
+    bool has_tiles = false;
 
+    for (size_t i = 0; is_in_text && i < attn_labels_prompt(labels)->n_image; i++)
+        has_tiles |= attn_labels_prompt(labels)->images[i].grid_rows > 0;
     *sites = attn_levels_sites(&w->base);
-    if (is_of_tiles && (!is_in_text || attn_labels_prompt(labels)->images[0].grid_rows == 0))
+    if (is_of_tiles && !has_tiles)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure tiles`' draws the tiles of a picture beside a text, and %s",
                               is_in_text ? "this one has none" : "none was given");
@@ -210,7 +258,7 @@ static enum attn_status find_backdrop(struct figure_writer *w, struct attn_site_
         return attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws '%s', and `sites` lacks it",
                               attn_figure_name(picture->figure), attn_site_name(site));
     if (own && !is_in_text)
-        w->backdrop = *own;
+        ATTN_TRY(set_backdrops(w, own, false, err));
     if (!is_in_text || !is_selected ||
         !(is_default ? attn_sites_are_empty(picture->sites) || attn_sites_have(*sites, site)
                      : attn_figure_is_map(picture->figure, picture)))
@@ -220,13 +268,8 @@ static enum attn_status find_backdrop(struct figure_writer *w, struct attn_site_
                        attn_view_name(picture), attn_site_name(site));
         return attn_error_hint(err, "`sites pattern` draws them");
     }
-    w->backdrop = *own;
-    if (is_of_tiles) {
-        w->backdrop.n_row = attn_labels_prompt(labels)->images[0].grid_rows;
-        w->backdrop.n_col = attn_labels_prompt(labels)->images[0].grid_cols;
-    }
     *sites = ATTN_SITES(site);
-    return ATTN_OK;
+    return set_backdrops(w, own, is_of_tiles, err);
 }
 
 /* Lists the matrices to draw. Several queries have a map each if there is one head. */
@@ -235,12 +278,13 @@ static enum attn_status list_matrices(struct figure_writer *w, struct attn_error
     struct attn_site_set sites;
     size_t n_map = w->base.n_query;
 
-    ATTN_TRY(find_backdrop(w, &sites, err));
+    ATTN_TRY(find_backdrops(w, &sites, err));
     ATTN_TRY(attn_levels_create(&w->base, sites, &w->levels, err));
+    if (w->n_backdrop == 0 || !w->backdrops->is_in_text)
+        return ATTN_OK;
     if (attn_selection_is_all_queries(w->base.labels.selection, ATTN_STACK_ONLY))
-        n_map = w->backdrop.n_usual;
-    if (w->backdrop.is_in_text)
-        attn_levels_take_maps(w->levels, w->levels->n == 1 ? n_map : 1);
+        n_map = w->backdrops->n_usual;
+    attn_levels_take_maps(w->levels, n_map);
     return ATTN_OK;
 }
 
@@ -309,6 +353,7 @@ static void release_figure(struct attn_writer *writer)
     attn_levels_free(w->levels);
     attn_token_texts_release(w->tokens, 2);
     attn_table_axis_release(&w->heads);
+    attn_free(w->backdrops);
     attn_free(w->of_heads.cells);
 }
 

@@ -277,7 +277,7 @@ static void append_query(const struct attn_grid *grid, struct attn_buffer *out)
 static void append_left_out(const struct attn_grid *grid, struct attn_buffer *out)
 {
     const struct attn_backdrop *backdrop = grid->backdrop;
-    const size_t n = backdrop->n_row * backdrop->n_col;
+    const bool is_one_head = attn_levels_n_image(grid->matrices, grid->n) == grid->n;
     size_t n_sink = 0;
     float value;
 
@@ -286,8 +286,13 @@ static void append_left_out(const struct attn_grid *grid, struct attn_buffer *ou
         attn_escape_append(out, backdrop->neutral, strlen(backdrop->neutral));
         attn_buffer_append_char(out, '"');
     }
-    for (size_t i = 0; grid->n == 1 && i < n; i++)
-        n_sink += attn_level_cell(&grid->matrices[0], 0, i, &value) == ATTN_CELL_HIDDEN;
+    for (size_t k = 0; is_one_head && k < grid->n; k++) {
+        const struct attn_level_matrix *matrix = &grid->matrices[k];
+        const struct attn_backdrop *of = &backdrop[matrix->image];
+
+        for (size_t i = 0; i < of->n_row * of->n_col; i++)
+            n_sink += attn_level_cell(matrix, 0, i, &value) == ATTN_CELL_HIDDEN;
+    }
     if (n_sink > 0)
         attn_buffer_append_format(out, ", without %zu sink%s", n_sink, n_sink > 1 ? "s" : "");
 }
@@ -302,6 +307,8 @@ void attn_grid_append_title(const struct attn_grid *grid, struct attn_buffer *ou
     attn_buffer_append_format(out, "%s%s", out->size > 0 ? ": " : "", grid->name);
     if (!grid->run)
         return;
+    if (grid->n == 1 && attn_writer_n_image(grid->run, grid->matrices[0].at.site) > 1)
+        attn_buffer_append_format(out, ".%zu", grid->matrices[0].image);
     append_query(grid, out);
     if (grid->backdrop && grid->backdrop->is_in_text)
         append_left_out(grid, out);

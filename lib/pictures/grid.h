@@ -82,11 +82,13 @@ struct attn_grid {
      * the same rows */
     const struct attn_level_matrix *matrices;
     size_t n;
-    const char *name;                     /* name of the numbers: "pattern", "effect" */
-    const char *model;                    /* name of the model, or NULL */
-    struct attn_color_scale scale;        /* all fields are resolved, none is DEFAULT */
-    bool is_share;                        /* numbers are shown in percent */
-    const struct attn_backdrop *backdrop; /* picture whose patches are the columns; or NULL */
+    const char *name;              /* name of the numbers: "pattern", "effect" */
+    const char *model;             /* name of the model, or NULL */
+    struct attn_color_scale scale; /* all fields are resolved, none is DEFAULT */
+    bool is_share;                 /* numbers are shown in percent */
+    /* the pictures whose patches are the columns: of each matrix that of the number `image`, the
+     * first unless a run has several; or NULL */
+    const struct attn_backdrop *backdrop;
 
     /* For matrices of a run; NULL for a table. */
     const struct attn_writer *run;

@@ -128,24 +128,32 @@ static void add_matrices(struct attn_levels *levels)
 
     levels->n = 0;
     for (struct attn_selection_walk at = {0}; attn_selection_next(writer->labels.selection, &at);) {
-        const struct attn_extent extent = attn_writer_extent(writer, &at.at);
+        const size_t n_head = attn_writer_extent(writer, &at.at).n_head;
+        const size_t n_image = attn_writer_n_image(writer, at.at.site);
         const bool has_heads = attn_site_has_heads(at.at.site);
         const bool is_kept = attn_sites_have(levels->sites, at.at.site);
         int head = has_heads ? -1 : ATTN_ALL_HEADS;
 
         levels->first_of_slot[attn_writer_slot(writer, &at.at)] = is_kept ? levels->n : SIZE_MAX;
-        for (size_t h = 0; is_kept && h < extent.n_head; h++, levels->n++) {
-            do
-                head += has_heads;
-            while (has_heads && !attn_writer_has_head(writer, &at.at, head));
+        for (size_t i = 0; is_kept && i < n_head * n_image; i++) {
+            const struct attn_extent extent = attn_writer_extent_of(writer, &at.at, i % n_image);
+
+            if (i % n_image == 0)
+                do
+                    head += has_heads;
+                while (has_heads && !attn_writer_has_head(writer, &at.at, head));
+            if (n_image > 1 && extent.n_row == 0)
+                continue;
             if (levels->items)
                 levels->items[levels->n] =
                     (struct attn_level_matrix){.at = {at.at.stack, at.at.layer, head, at.at.site},
+                                               .image = i % n_image,
                                                .n_row = extent.n_row,
                                                .n_column = extent.n_col,
                                                .n_row_left = extent.n_row,
                                                .least = INFINITY,
                                                .most = -INFINITY};
+            levels->n++;
         }
     }
 }
@@ -185,14 +193,24 @@ void attn_levels_limit(struct attn_levels *levels, size_t most_rows, size_t most
     }
 }
 
+size_t attn_levels_n_image(const struct attn_level_matrix *matrices, size_t n)
+{
+    size_t n_image = n > 0;
+
+    while (n_image < n && matrices[n_image].image > matrices[n_image - 1].image)
+        n_image++;
+    return n_image;
+}
+
 void attn_levels_take_maps(struct attn_levels *levels, size_t n_map)
 {
     levels->has_maps = true;
+    levels->has_rows = attn_levels_n_image(levels->items, levels->n) == levels->n;
     for (size_t i = 0; i < levels->n; i++) {
         struct attn_level_matrix *m = &levels->items[i];
 
         m->n_column = m->n_row * m->n_column + ATTN_N_SHARE;
-        m->n_row = n_map;
+        m->n_row = levels->has_rows ? n_map : 1;
     }
     attn_levels_limit(levels, SIZE_MAX, SIZE_MAX);
 }
@@ -305,8 +323,8 @@ static enum attn_status take_maps(const struct attn_levels *levels, struct attn_
 
     ATTN_TRY(ATTN_ALLOC(map, n, err));
     for (size_t i = 0; i < m->n_row; i++) {
-        const size_t row = levels->n == 1 ? i : ATTN_PICTURE_MEAN, begin = i * m->n_column;
-        const struct attn_map_choice choice = {0, row, is_of_tiles};
+        const size_t row = levels->has_rows ? i : ATTN_PICTURE_MEAN, begin = i * m->n_column;
+        const struct attn_map_choice choice = {m->image, row, is_of_tiles};
 
         attn_picture_maps_fill(maps, &event->at, choice, map);
         for (size_t c = 0; c < n; c++)
@@ -322,19 +340,33 @@ static enum attn_status take_maps(const struct attn_levels *levels, struct attn_
     return ATTN_OK;
 }
 
+/* Returns the matrix that EVENT is of; NULL if there is none. */
+static struct attn_level_matrix *find_matrix(const struct attn_levels *levels,
+                                             const struct attn_trace_event *event,
+                                             const struct attn_place *place)
+{
+    const size_t first = levels->first_of_slot[attn_writer_slot(levels->writer, &event->at)];
+    struct attn_level_matrix *m = first < levels->n ? &levels->items[first] : NULL;
+
+    if (!m || attn_writer_n_image(levels->writer, event->at.site) == 1)
+        return m ? m + place->head : NULL;
+    m += place->head * attn_levels_n_image(m, levels->n - first);
+    while (m->image < event->sequence)
+        m++;
+    return m;
+}
+
 enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
                                   const struct attn_place *place, size_t *whole,
                                   struct attn_error *err)
 {
     const struct attn_picture_options *picture = levels->writer->options.picture;
-    const size_t first = levels->first_of_slot[attn_writer_slot(levels->writer, &event->at)];
-    struct attn_level_matrix *m;
+    struct attn_level_matrix *m = find_matrix(levels, event, place);
     size_t k;
 
     *whole = SIZE_MAX;
-    if (first == SIZE_MAX)
+    if (!m)
         return ATTN_OK;
-    m = &levels->items[first + place->head];
     k = m->k;
     ATTN_TRY(open_cells(m, err));
     if (levels->has_maps && event->row0 == 0)
@@ -360,7 +392,7 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
     }
     m->n_row_left -= event->n_row < m->n_row_left ? event->n_row : m->n_row_left;
     if (m->n_row_left == 0)
-        *whole = first + place->head;
+        *whole = (size_t)(m - levels->items);
     return ATTN_OK;
 }
 

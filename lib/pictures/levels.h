@@ -29,6 +29,7 @@
 /* One selected matrix: a head of a site in one layer, or a site without heads. */
 struct attn_level_matrix {
     struct attn_location at;
+    size_t image;                     /* number of the image that it is of, if each has one */
     size_t n_row, n_column;           /* size of the matrix before pooling */
     size_t k;                         /* k x k cells are pooled */
     size_t n_cell_row, n_cell_column; /* stored cells: n_row / k and n_column / k, rounded up */
@@ -38,7 +39,7 @@ struct attn_level_matrix {
     void *cells;         /* owns; NULL until the first row */
 };
 
-/* Matrices of a run, in the order of the events: layer, site, head. */
+/* Matrices of a run, in the order of the events: layer, site, head, image. */
 struct attn_levels {
     struct attn_writer *writer; /* borrowed */
     struct attn_site_set sites;
@@ -50,6 +51,7 @@ struct attn_levels {
      * other rows */
     bool leaves_out_first;
     bool has_maps; /* each row is a map of a picture, then its shares */
+    bool has_rows; /* of a query; else of the mean of all */
 };
 
 /* Returns the sites to draw: those named in the picture options with their selected gradients; by
@@ -60,11 +62,14 @@ struct attn_site_set attn_levels_sites(const struct attn_writer *writer);
 enum attn_status attn_levels_create(struct attn_writer *writer, struct attn_site_set sites,
                                     struct attn_levels **levels, struct attn_error *err);
 
-/* Makes the matrices, of picture_map or picture_map_tiles, hold N_MAP maps each: a row has a column
- * for each cell of the map, then one for each share (measures/picture_maps.h). Sinks are hidden. If
- * there is one matrix, its maps are those of the first N_MAP queries, else N_MAP is 1, the mean.
- * Call before the first event. */
+/* Makes the matrices, of picture_map or picture_map_tiles, hold maps: a row has a column for each
+ * cell of the map, then one for each share (measures/picture_maps.h). Sinks are hidden. If there is
+ * one head, its maps are those of the first N_MAP queries, else there is one, the mean. Call before
+ * the first event. */
 void attn_levels_take_maps(struct attn_levels *levels, size_t n_map);
+
+/* Returns how many of the matrices [N] are of the first one's head: one, or one for each image. */
+size_t attn_levels_n_image(const struct attn_level_matrix *matrices, size_t n);
 
 /* Pools matrices to at most MOST_ROWS x MOST_COLUMNS cells, each at least 1. Call before the first
  * event. */

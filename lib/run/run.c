@@ -378,35 +378,21 @@ static enum attn_status check_maps(const struct attn_run *run, struct attn_error
     return attn_error_hint(err, "`sites picture_map` and `npz FILE`, or `heatmap`, makes them");
 }
 
-/* Notes which of several images the outputs draw. Those that cannot say which they have are
- * refused.
- */
-static enum attn_status check_images(const struct attn_run *run, struct attn_error *err)
+/* Notes which of several images a page draws. */
+static void note_images(const struct attn_run *run)
 {
     const struct attn_request *request = &run->request;
     const size_t n = run->text.seen.n_image;
     const bool has_maps = attn_sites_meet(
         attn_selection_sites(run->selection),
         ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_PIXEL_VALUES));
-    bool is_drawn = false;
+    bool has_page = false;
 
-    for (size_t i = 0; n > 1 && has_maps && i < request->outputs.n; i++) {
-        const struct attn_format *format = request->outputs.items[i].format;
-
-        is_drawn |= format->is_picture;
-        if (format->medium == ATTN_MEDIUM_DECIMAL && !attn_format_holds_images(format)) {
-            attn_error_set(err, ATTN_INVALID,
-                           "`%s` holds one picture, and the text has %zu with maps and pixels of "
-                           "their own",
-                           format->name, n);
-            attn_error_hint(err, "`npz FILE` has those of all, `sites pattern` leaves them out");
-            return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-        }
-    }
-    if (is_drawn)
+    for (size_t i = 0; n > 1 && has_maps && i < request->outputs.n; i++)
+        has_page |= request->outputs.items[i].format->medium == ATTN_MEDIUM_VIEWER;
+    if (has_page)
         attn_note(request->on_note, request->user, ATTN_NOTE_PAGE_OMITS,
-                  "maps are drawn over picture 0 of %zu: `npz FILE` has those of all", n);
-    return ATTN_OK;
+                  "the page draws maps over picture 0 of %zu: `svg FILE` draws those over all", n);
 }
 
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
@@ -418,7 +404,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(find_attention(run, &dims, err));
     ATTN_TRY(attn_error_at(attn_run_choose(run, &dims, 1, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(check_maps(run, err));
-    ATTN_TRY(check_images(run, err));
+    note_images(run);
     ATTN_TRY(attn_run_find_answers(run, err));
     return find_edits(run, err);
 }

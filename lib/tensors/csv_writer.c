@@ -22,7 +22,7 @@
 /* A matrix with rows still to come. */
 struct csv_file {
     struct attn_location at;
-    size_t n_row_left;
+    size_t image, n_row_left;
     struct attn_sink *sink; /* owns, unless it is the writer's sink */
 };
 
@@ -76,6 +76,18 @@ static void append_label(struct attn_buffer *text, const struct csv_writer *w, b
     attn_buffer_append(text, labels->text.data + begin, labels->ends[i] - begin);
 }
 
+/* Lists the file of the head AT, or that of each image. */
+static enum attn_status list_head(struct attn_writer *writer, const struct attn_location *at,
+                                  struct attn_error *err)
+{
+    const size_t n = attn_writer_n_image(writer, at->site);
+
+    for (size_t i = 0; i < n; i++)
+        if (n == 1 || attn_writer_extent_of(writer, at, i).n_row > 0)
+            ATTN_TRY(attn_writer_list_file(writer, at, i, err));
+    return ATTN_OK;
+}
+
 /* Lists a file for each matrix. */
 static enum attn_status list_files(struct attn_writer *writer, struct attn_error *err)
 {
@@ -86,7 +98,7 @@ static enum attn_status list_files(struct attn_writer *writer, struct attn_error
         for (int head = 0; head < (has_heads ? n_head : 1); head++)
             if (!has_heads || attn_writer_has_head(writer, &at.at, head)) {
                 at.at.head = head;
-                ATTN_TRY(attn_writer_list_file(writer, &at.at, err));
+                ATTN_TRY(list_head(writer, &at.at, err));
             }
     }
     return ATTN_OK;
@@ -104,9 +116,9 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
 
     ATTN_TRY(attn_grow(&w->files, &w->capacity, w->n_file + 1, sizeof *w->files, err));
     if (!sink)
-        ATTN_TRY(attn_writer_create_file(&w->base, &event->at, &sink, err));
+        ATTN_TRY(attn_writer_create_file(&w->base, &event->at, event->sequence, &sink, err));
     *file = &w->files[w->n_file++];
-    **file = (struct csv_file){event->at, place->extent.n_row, sink};
+    **file = (struct csv_file){event->at, event->sequence, place->extent.n_row, sink};
     attn_buffer_reset(&w->header);
     attn_buffer_append_string(&w->header, attn_writer_row_name(&w->base, event->at.site));
     for (size_t i = 0; i < place->extent.n_col; i++) {
@@ -146,7 +158,7 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
     struct attn_sink *sink;
 
     for (size_t i = w->n_file; !file && i-- > 0;)
-        if (w->files[i].at.site == event->at.site &&
+        if (w->files[i].at.site == event->at.site && w->files[i].image == event->sequence &&
             attn_location_compare(&w->files[i].at, &event->at) == 0)
             file = &w->files[i];
     if (!file)
@@ -177,7 +189,8 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
     if (writer->directory)
         return list_files(writer, err);
     while (attn_selection_next(writer->labels.selection, &at))
-        n_matrix += attn_writer_extent(writer, &at.at).n_head;
+        n_matrix +=
+            attn_writer_extent(writer, &at.at).n_head * attn_writer_n_image(writer, at.at.site);
     if (n_matrix == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one %s of CSV holds one",

@@ -40,23 +40,29 @@ size_t attn_writer_slot(const struct attn_writer *writer, const struct attn_loca
     return (size_t)(slot - ATTN_NO_LAYER) * ATTN_N_SITE + (size_t)at->site;
 }
 
-/* Whether WRITER shows only the first of several images that have a tensor SITE each. */
-static bool shows_first(const struct attn_writer *writer, enum attn_site site)
+size_t attn_writer_n_image(const struct attn_writer *writer, enum attn_site site)
 {
-    return attn_site_is_of_image(site) &&
-           attn_dims_n_image(attn_selection_dims(writer->labels.selection)) > 1 &&
-           !attn_format_holds_images(writer->format);
+    const size_t n = attn_dims_n_image(attn_selection_dims(writer->labels.selection));
+
+    return n > 1 && attn_site_is_of_image(site) && !attn_format_holds_images(writer->format) ? n
+                                                                                             : 1;
 }
 
 struct attn_extent attn_writer_extent(const struct attn_writer *writer,
                                       const struct attn_location *at)
 {
+    return attn_writer_extent_of(writer, at, 0);
+}
+
+struct attn_extent attn_writer_extent_of(const struct attn_writer *writer,
+                                         const struct attn_location *at, size_t image)
+{
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
     size_t shape[3];
     const int rank = attn_selection_shape(writer->labels.selection, at, shape);
 
-    if (shows_first(writer, at->site))
-        attn_site_image_size(at->site, attn_dims_image(dims, 0), &shape[rank - 2]);
+    if (attn_writer_n_image(writer, at->site) > 1)
+        attn_site_image_size(at->site, attn_dims_image(dims, image), &shape[rank - 2]);
     if (rank == 1)
         return (struct attn_extent){.n_row = 1, .n_head = 1, .n_col = shape[0]};
     switch (attn_site_layout(at->site)) {
@@ -94,10 +100,19 @@ static int count_digits(size_t n) /* digits of the numbers below N, at least two
     return digits;
 }
 
-/* Appends the file name of the head AT in a directory. The caller releases NAME. */
+/* Appends the name of SITE, and if several images have one each, the number of IMAGE. */
+static void append_site(const struct attn_writer *writer, enum attn_site site, size_t image,
+                        struct attn_buffer *out)
+{
+    attn_buffer_append_string(out, attn_site_name(site));
+    if (attn_writer_n_image(writer, site) > 1)
+        attn_buffer_append_format(out, ".%zu", image);
+}
+
+/* Appends the file name of the head AT, of IMAGE, in a directory. The caller releases NAME. */
 static enum attn_status append_file_name(const struct attn_writer *writer,
-                                         const struct attn_location *at, struct attn_buffer *name,
-                                         struct attn_error *err)
+                                         const struct attn_location *at, size_t image,
+                                         struct attn_buffer *name, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_writer_dims(writer, at);
     const struct attn_array_axes *axes = writer->labels.axes;
@@ -120,16 +135,17 @@ static enum attn_status append_file_name(const struct attn_writer *writer,
                                   number.head);
     if (name->size > 0)
         attn_buffer_append_char(name, '.');
-    attn_buffer_append_format(name, "%s%s", attn_site_name(site), writer->format->suffix);
+    append_site(writer, site, image, name);
+    attn_buffer_append_string(name, writer->format->suffix);
     attn_buffer_string(name);
     return attn_buffer_check(name, err);
 }
 
 enum attn_status attn_writer_list_file(struct attn_writer *writer, const struct attn_location *at,
-                                       struct attn_error *err)
+                                       size_t image, struct attn_error *err)
 {
     struct attn_buffer name = {0};
-    enum attn_status status = append_file_name(writer, at, &name, err);
+    enum attn_status status = append_file_name(writer, at, image, &name, err);
 
     if (status == ATTN_OK) {
         attn_file_names_append(&writer->run->files, name.data);
@@ -140,11 +156,11 @@ enum attn_status attn_writer_list_file(struct attn_writer *writer, const struct 
 }
 
 enum attn_status attn_writer_create_file(const struct attn_writer *writer,
-                                         const struct attn_location *at, struct attn_sink **sink,
-                                         struct attn_error *err)
+                                         const struct attn_location *at, size_t image,
+                                         struct attn_sink **sink, struct attn_error *err)
 {
     struct attn_buffer name = {0};
-    enum attn_status status = append_file_name(writer, at, &name, err);
+    enum attn_status status = append_file_name(writer, at, image, &name, err);
 
     if (status == ATTN_OK)
         status = attn_directory_create_file(writer->directory, name.data, sink, err);
@@ -153,7 +169,7 @@ enum attn_status attn_writer_create_file(const struct attn_writer *writer,
 }
 
 void attn_matrix_name_append(const struct attn_writer *writer, const struct attn_location *at,
-                             struct attn_buffer *out)
+                             size_t image, struct attn_buffer *out)
 {
     const struct attn_picture_options *picture = writer->options.picture;
     const struct attn_array_axes *axes = writer->labels.axes;
@@ -177,9 +193,8 @@ void attn_matrix_name_append(const struct attn_writer *writer, const struct attn
     if (is_shared)
         attn_buffer_append_format(out, " of heads %zu-%zu", n_shared * (size_t)number.head,
                                   n_shared * (size_t)(number.head + 1) - 1);
-    attn_buffer_append_format(out, "%s%s", out->size > begin ? ": " : "", attn_site_name(site));
-    if (attn_dims_n_image(dims) > 1 && attn_site_is_of_image(site)) /* titles are of the first */
-        attn_buffer_append_string(out, ".0");
+    attn_buffer_append_string(out, out->size > begin ? ": " : "");
+    append_site(writer, site, image, out);
     if (attn_site_has_keys(site)) {
         attn_buffer_append_string(out, picture->merges_words ? ", words" : "");
         attn_buffer_append_string(out, !attn_view_hides(picture) ? ""
@@ -191,20 +206,30 @@ void attn_matrix_name_append(const struct attn_writer *writer, const struct attn
         attn_buffer_append_string(out, ", each row divided by its sum");
 }
 
+/* Returns the number of matrices of each head: of the tiles of a tower, or of images. */
 static size_t n_sequence(const struct attn_writer *writer, const struct attn_location *at)
 {
-    return attn_location_n_sequence(attn_selection_dims(writer->labels.selection), at);
+    const size_t n_image = attn_writer_n_image(writer, at->site);
+
+    return n_image > 1
+               ? n_image
+               : attn_location_n_sequence(attn_selection_dims(writer->labels.selection), at);
 }
 
 static enum attn_status count_rows(struct attn_writer *writer, struct attn_error *err)
 {
     for (struct attn_selection_walk at = {0}; attn_selection_next(writer->labels.selection, &at);) {
-        const struct attn_extent extent = attn_writer_extent(writer, &at.at);
-        size_t *n_row = &writer->rows_left[attn_writer_slot(writer, &at.at)];
+        size_t *all = &writer->rows_left[attn_writer_slot(writer, &at.at)];
 
-        if (!attn_checked_mul(extent.n_row, extent.n_head, n_row) ||
-            !attn_checked_mul(*n_row, n_sequence(writer, &at.at), n_row) ||
-            !attn_checked_add(writer->n_row_left, *n_row, &writer->n_row_left))
+        for (size_t i = 0; i < n_sequence(writer, &at.at); i++) {
+            const struct attn_extent extent = attn_writer_extent_of(writer, &at.at, i);
+            size_t n_row;
+
+            if (!attn_checked_mul(extent.n_row, extent.n_head, &n_row) ||
+                !attn_checked_add(*all, n_row, all))
+                return attn_error_no_memory(err);
+        }
+        if (!attn_checked_add(writer->n_row_left, *all, &writer->n_row_left))
             return attn_error_no_memory(err);
     }
     return ATTN_OK;
@@ -268,16 +293,21 @@ static void set_lanes(struct attn_event_queue *queue)
     queue->n_lane = 0;
     for (struct attn_selection_walk at = {0};
          attn_selection_next(queue->writer->labels.selection, &at);) {
-        const struct attn_extent extent = attn_writer_extent(queue->writer, &at.at);
-        const size_t n = extent.n_head * n_sequence(queue->writer, &at.at);
+        const size_t n_image = attn_writer_n_image(queue->writer, at.at.site);
+        const size_t n =
+            attn_writer_extent(queue->writer, &at.at).n_head * n_sequence(queue->writer, &at.at);
+        struct lane *last = NULL;
 
         queue->lanes_of_slot[attn_writer_slot(queue->writer, &at.at)] = queue->n_lane;
-        for (size_t h = 0; queue->lanes && h < n; h++) {
-            struct lane *lane = &queue->lanes[queue->n_lane + h];
+        for (size_t i = 0; queue->lanes && i < n; i++) {
+            struct lane *lane = &queue->lanes[queue->n_lane + i];
+            const size_t n_row = attn_writer_extent_of(queue->writer, &at.at, i % n_image).n_row;
 
-            *lane =
-                (struct lane){.n_row = extent.n_row, .is_last = h + 1 == n, .last = &lane->first};
+            *lane = (struct lane){.n_row = n_row, .last = &lane->first};
+            last = n_row > 0 ? lane : last;
         }
+        if (last)
+            last->is_last = true;
         queue->n_lane += n;
     }
 }
@@ -413,10 +443,15 @@ static enum attn_status queue_event(struct attn_event_queue *queue,
                                     const struct attn_trace_event *event,
                                     const struct attn_place *place, struct attn_error *err)
 {
-    size_t slot = attn_writer_slot(queue->writer, &event->at);
-    struct lane *lane = &queue->lanes[queue->lanes_of_slot[slot] +
-                                      event->sequence * place->extent.n_head + place->head];
+    const size_t n_image = attn_writer_n_image(queue->writer, event->at.site);
+    const size_t first = queue->lanes_of_slot[attn_writer_slot(queue->writer, &event->at)];
+    /* the images of a head follow each other, and so do the heads of a tile */
+    struct lane *lane =
+        &queue->lanes[first + (n_image > 1 ? place->head * n_image + event->sequence
+                                           : event->sequence * place->extent.n_head + place->head)];
 
+    while (queue->lanes[queue->at].n_row == 0)
+        queue->at++;
     if (lane != &queue->lanes[queue->at] || place->row != lane->next_row)
         return keep(lane, event, place, err);
     ATTN_TRY(deliver(queue, lane, event, *place, err));
@@ -491,14 +526,16 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
                    attn_site_n_own_row(event->at.site, dims) > 0 ||
                    attn_site_is_pooled(event->at.site, dims);
     first = is_own ? 0 : attn_site_first_row(event->at.site, dims->encoder);
+    if (event->sequence >= n_sequence(writer, &event->at))
+        return false;
     *place = (struct attn_place){
         .row = event->row0 - first,
-        .extent = attn_writer_extent(writer, &event->at),
+        .extent = attn_writer_extent_of(writer, &event->at, event->sequence),
     };
     n_row = has_all_rows ? first + place->extent.n_row : writer->n_position;
-    if (event->sequence >= n_sequence(writer, &event->at) || event->n_row == 0 ||
-        event->row0 < first || event->row0 >= n_row || event->n_row > n_row - event->row0 ||
-        (!event->keys && event->ld < event->n_col) || event->n_col > place->extent.n_col ||
+    if (event->n_row == 0 || event->row0 < first || event->row0 >= n_row ||
+        event->n_row > n_row - event->row0 || (!event->keys && event->ld < event->n_col) ||
+        event->n_col > place->extent.n_col ||
         (!attn_site_has_keys(event->at.site) && event->n_col < place->extent.n_col))
         return false;
     if (!has_all_rows) {
@@ -783,21 +820,24 @@ bool attn_writer_takes_pairs(const struct attn_writer *writer)
     return writer->ops->pair && writer->options.picture->is_difference;
 }
 
-/* Returns true if WRITER shows EVENT. That of the first of several images becomes its matrix, of
- * which a column came. */
-static bool take_image(const struct attn_writer *writer, struct attn_trace_event *event)
+/* Makes the column of one of several images in EVENT its matrix, whose sequence is the number of
+ * the image. An event that is not of one image is left as it is, which no writer takes. */
+static void split_image(const struct attn_writer *writer, struct attn_trace_event *event)
 {
-    size_t size[2];
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    /* what another writer hands on is a matrix already */
+    const size_t n = event->sequence > 0 ? 1 : attn_writer_n_image(writer, event->at.site);
 
-    if (!shows_first(writer, event->at.site))
-        return true;
-    attn_site_image_size(event->at.site,
-                         attn_dims_image(attn_selection_dims(writer->labels.selection), 0), size);
-    if (event->row0 > 0 || size[0] == 0)
-        return false;
-    event->n_row = size[0];
-    event->n_col = event->ld = size[1];
-    return true;
+    for (size_t i = 0, row = 0, size[2]; n > 1 && i < n; i++, row += size[0] * size[1]) {
+        attn_site_image_size(event->at.site, attn_dims_image(dims, i), size);
+        if (event->row0 != row || event->n_row != size[0] * size[1] || event->n_row == 0)
+            continue;
+        event->sequence = i;
+        event->row0 = 0;
+        event->n_row = size[0];
+        event->n_col = event->ld = size[1];
+        return;
+    }
 }
 
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
@@ -808,8 +848,7 @@ enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn
     ATTN_TRY(repeat_failure(writer, err));
     if (writer->stack && !attn_stacks_go_together(event->at.stack, writer->shown))
         return ATTN_OK; /* of the stack that is not shown */
-    if (!take_image(writer, &shown))
-        return ATTN_OK;
+    split_image(writer, &shown);
     return keep_failure(writer, emit_event(writer, &shown, NULL, err), err);
 }
 
@@ -819,8 +858,8 @@ enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_
     struct attn_trace_event shown = *chosen, other = *exact;
 
     ATTN_TRY(repeat_failure(writer, err));
-    if (!take_image(writer, &shown) || !take_image(writer, &other))
-        return ATTN_OK;
+    split_image(writer, &shown);
+    split_image(writer, &other);
     return keep_failure(writer, emit_event(writer, &shown, &other, err), err);
 }
 

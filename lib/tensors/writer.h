@@ -235,6 +235,15 @@ static inline size_t attn_writer_n_slot(const struct attn_writer *writer)
 struct attn_extent attn_writer_extent(const struct attn_writer *writer,
                                       const struct attn_location *at);
 
+/* Returns the number of matrices that each head of SITE has because there are several images: one
+ * each, some without rows. The sequence of an event is the number of its image. It is 1 if the
+ * format puts them into arrays of its own (attn_format_holds_images). */
+size_t attn_writer_n_image(const struct attn_writer *writer, enum attn_site site);
+
+/* The same of the matrices of IMAGE. */
+struct attn_extent attn_writer_extent_of(const struct attn_writer *writer,
+                                         const struct attn_location *at, size_t image);
+
 /* A head by its number in its batch. Without batches `batch` is 0. */
 struct attn_head_number {
     int batch, head;
@@ -243,17 +252,18 @@ struct attn_head_number attn_writer_head_number(const struct attn_writer *writer
                                                 enum attn_site site, int head);
 
 /* The first lists, the second creates the file of AT in the writer's directory:
- * "L00H03.pattern.csv", "B00H03.pattern.csv", "logits.csv". */
+ * "L00H03.pattern.csv", "B00H03.pattern.csv", "logits.csv"; if each of several images has one,
+ * "L00H03.picture_map.1.csv". */
 enum attn_status attn_writer_list_file(struct attn_writer *writer, const struct attn_location *at,
-                                       struct attn_error *err);
+                                       size_t image, struct attn_error *err);
 enum attn_status attn_writer_create_file(const struct attn_writer *writer,
-                                         const struct attn_location *at, struct attn_sink **sink,
-                                         struct attn_error *err);
+                                         const struct attn_location *at, size_t image,
+                                         struct attn_sink **sink, struct attn_error *err);
 
 /* Appends the title of a matrix, including the view: "layer 2, head 5: pattern", "batch 0, head 3:
- * pattern, words", "logits". */
+ * pattern, words", "logits", "layer 2, head 5: picture_map.1". */
 void attn_matrix_name_append(const struct attn_writer *writer, const struct attn_location *at,
-                             struct attn_buffer *out);
+                             size_t image, struct attn_buffer *out);
 
 /* Returns true if HEAD (for k and v a key/value head) is selected. */
 bool attn_writer_has_head(const struct attn_writer *writer, const struct attn_location *at,

@@ -293,7 +293,7 @@ static void lay_out(struct attn_heatmap *map, const struct attn_level_matrix *ma
 
 void attn_heatmap_append_title(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    attn_matrix_name_append(map->writer, &matrix->at, &map->label);
+    attn_matrix_name_append(map->writer, &matrix->at, matrix->image, &map->label);
     if (map->picture->is_difference)
         attn_buffer_append_string(&map->label, ", chosen minus exact");
     if (attn_heatmap_has_numbers(map, matrix) && is_share(map, matrix))

@@ -315,16 +315,17 @@ struct attn_thumbnails {
     const struct attn_levels *levels; /* borrowed */
     enum attn_site site;
     size_t n_down, n_across; /* layers and heads; for arrays, batches and heads */
-    /* [n_down, n_across] owns: index of the head's matrix in `levels`, or SIZE_MAX */
+    /* [n_down, n_across] owns: index of the head's first matrix in `levels`, or SIZE_MAX */
     size_t *numbers;
-    size_t *shown; /* [sheet.n_row] owns: the layers with selected heads */
+    size_t n_image; /* matrices of each head, side by side: of the images, or one */
+    size_t *shown;  /* [sheet.n_row] owns: the layers with selected heads */
     size_t n_matrix;
     size_t largest; /* rows or columns of the largest matrix, whichever is more */
     bool is_lone;   /* the text has one token, whose weight on itself is 1 */
     size_t side;    /* maximum rows and columns of a thumbnail */
     struct attn_sheet sheet;
     size_t n_line;                /* lines of all thumbnails, including header and legend */
-    struct attn_mean_cell *cells; /* [n_down, n_across, side, side] owns */
+    struct attn_mean_cell *cells; /* [n_down, n_across, n_image, side, side] owns */
 };
 
 /* Plans the largest thumbnails that MOST_LINES lines hold, of 5 x 5 cells or more. If they do not

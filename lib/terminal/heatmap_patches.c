@@ -224,7 +224,7 @@ enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
 {
     const struct attn_backdrop *backdrop = map->writer->labels.backdrop;
 
-    attn_matrix_name_append(map->writer, &matrix->at, &map->label);
+    attn_matrix_name_append(map->writer, &matrix->at, matrix->image, &map->label);
     if (backdrop) {
         attn_buffer_append_string(&map->label, ", query ");
         attn_grid_append_position(backdrop, &map->tokens[0], map->writer->queries[row],

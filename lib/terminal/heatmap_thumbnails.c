@@ -68,24 +68,19 @@ static void set_places(const struct attn_heatmap_colors *colors, struct attn_hea
             cells[i].place = attn_color_place(&colors->scale, range, (double)cells[i].value);
 }
 
-/* Prints one line of a thumbnail. Returns its columns. */
-static size_t put_line(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at)
+/* Prints LINE of the map M, whose cells are number CELL. Returns its columns. */
+static size_t put_map(struct attn_heatmap *map, const struct attn_thumbnails *t,
+                      const struct attn_level_matrix *m, size_t cell, size_t line)
 {
-    const struct attn_thumbnails *t = of;
-    const size_t first = t->shown[at.row] * t->n_across + at.column;
-    const struct attn_level_matrix *m = matrix_of(t, t->shown[at.row], at.column);
-    const size_t n = m ? scaled(t, m, m->n_column) : 0;
+    const struct attn_heatmap_colors colors = attn_heatmap_colors(map, m);
+    const size_t n = scaled(t, m, m->n_column);
     struct attn_heatmap_cell cells[2][MOST_SIDE];
-    struct attn_heatmap_colors colors;
 
-    if (!m)
-        return 0;
-    colors = attn_heatmap_colors(map, m);
     for (size_t i = 0; i < 2; i++) {
-        const size_t r = 2 * at.line + i;
+        const size_t r = 2 * line + i;
         const bool is_beyond = r >= scaled(t, m, m->n_row);
         const struct attn_mean_cell *sums =
-            &t->cells[(first * t->side + (is_beyond ? 0 : r)) * t->side];
+            &t->cells[(cell * t->side + (is_beyond ? 0 : r)) * t->side];
 
         for (size_t c = 0; c < n; c++)
             cells[i][c] =
@@ -98,6 +93,23 @@ static size_t put_line(struct attn_heatmap *map, const void *of, struct attn_she
     }
     for (size_t c = 0; c < n; c++)
         attn_heatmap_put_halves(map, &colors, cells[0][c], cells[1][c]);
+    return n;
+}
+
+/* Prints one line of a thumbnail, with those of several images side by side. Returns its columns.
+ */
+static size_t put_line(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at)
+{
+    const struct attn_thumbnails *t = of;
+    const struct attn_level_matrix *m = matrix_of(t, t->shown[at.row], at.column);
+    const size_t first = (t->shown[at.row] * t->n_across + at.column) * t->n_image;
+    size_t n = 0;
+
+    for (size_t i = 0; m && i < t->n_image; i++) {
+        attn_buffer_append_string(&map->label, i > 0 ? " " : "");
+        attn_heatmap_put_label(map);
+        n += (i > 0) + put_map(map, t, &m[i], first + i, at.line);
+    }
     return n;
 }
 
@@ -119,14 +131,17 @@ static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
 
         if (m->at.site != t->site)
             continue;
+        t->largest = m->n_row > t->largest ? m->n_row : t->largest;
+        t->largest = m->n_column > t->largest ? m->n_column : t->largest;
+        if (i > 0 && m->image > m[-1].image) /* beside the one before */
+            continue;
+        t->n_image = attn_levels_n_image(m, t->levels->n - i);
         t->numbers[down * t->n_across + (size_t)m->at.head % t->n_across] = i;
         if (*n_row == 0 || t->shown[*n_row - 1] != down)
             t->shown[(*n_row)++] = down;
         const struct attn_grid grid = attn_grid_of_run(t->map->writer, t->map->tokens, m, 1);
         t->is_lone &= attn_grid_is_lone(&grid);
         t->n_matrix++;
-        t->largest = m->n_row > t->largest ? m->n_row : t->largest;
-        t->largest = m->n_column > t->largest ? m->n_column : t->largest;
     }
     return ATTN_OK;
 }
@@ -140,9 +155,12 @@ static size_t count_lines(const void *of, size_t row, size_t first)
 
     for (size_t across = first; across < first + t->sheet.n && across < t->n_across; across++) {
         const struct attn_level_matrix *matrix = matrix_of(t, t->shown[row], across);
-        const size_t n = matrix ? attn_divide_up(scaled(t, matrix, matrix->n_row), 2) : 0;
 
-        most = n > most ? n : most;
+        for (size_t i = 0; matrix && i < t->n_image; i++) {
+            const size_t n = attn_divide_up(scaled(t, &matrix[i], matrix[i].n_row), 2);
+
+            most = n > most ? n : most;
+        }
     }
     return most;
 }
@@ -170,7 +188,8 @@ static enum attn_status end_legend(const struct attn_thumbnails *t, struct attn_
     while (t->levels->items[i].at.site != t->site)
         i++;
     colors = attn_heatmap_colors(t->map, &t->levels->items[i]);
-    attn_buffer_append_string(label, attn_site_is_map(t->site) ? "maps over the picture"
+    attn_buffer_append_string(label, t->n_image > 1 ? "maps over the pictures, side by side"
+                                     : attn_site_is_map(t->site) ? "maps over the picture"
                                      : attn_site_has_keys(t->site)
                                          ? "queries down, keys across"
                                          : "tokens down, components across");
@@ -193,8 +212,10 @@ static bool fits(struct attn_thumbnails *t, size_t side, size_t n_beside)
     for (size_t i = 0; i < t->n_down * t->n_across; i++)
         if (t->numbers[i] != SIZE_MAX) {
             const struct attn_level_matrix *m = &t->levels->items[t->numbers[i]];
-            const size_t n = scaled(t, m, m->n_column);
+            size_t n = t->n_image - 1;
 
+            for (size_t k = 0; k < t->n_image; k++)
+                n += scaled(t, &m[k], m[k].n_column);
             width = n > width ? n : width;
         }
     is_fit = attn_sheet_fit(&t->sheet, t->map->width, width, width + 1, n_beside);
@@ -255,6 +276,7 @@ enum attn_status attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_hea
     *t = (struct attn_thumbnails){.map = map,
                                   .levels = levels,
                                   .site = site,
+                                  .n_image = 1,
                                   .is_lone = true,
                                   .n_down = labels->axes ? n_batch : dims->n_layer,
                                   .n_across = dims->n_head / n_batch};
@@ -274,7 +296,7 @@ enum attn_status attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_hea
         choose_plan(t, most_lines);
     if (t->n_line == 0)
         return ATTN_OK;
-    return ATTN_ALLOC(t->cells, t->n_down * t->n_across * t->side * t->side, err);
+    return ATTN_ALLOC(t->cells, t->n_down * t->n_across * t->n_image * t->side * t->side, err);
 }
 
 void attn_thumbnails_release(struct attn_thumbnails *t)
@@ -301,6 +323,9 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
     if (t->numbers[at] == SIZE_MAX)
         return;
     m = &t->levels->items[t->numbers[at]];
+    at *= t->n_image;
+    for (size_t i = 1; i < t->n_image && m->image < event->sequence; i++)
+        m++, at++;
     n_row = scaled(t, m, m->n_row);
     n_column = scaled(t, m, m->n_column);
     if (n_row == 0 || n_column == 0)

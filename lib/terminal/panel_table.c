@@ -35,18 +35,20 @@ struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
 
     return (struct attn_text_panel){
         .at = event->at,
+        .image = event->sequence,
         .rows = window_of(extent->n_row, limits->positions),
         .columns = window_of(extent->n_col, is_matrix ? limits->positions : limits->components),
     };
 }
 
 const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
-                                                    const struct attn_location *at)
+                                                    const struct attn_location *at, size_t image)
 {
     for (size_t i = panels->n; i-- > 0;) { /* usually the last one */
         const struct attn_text_panel *panel = &panels->items[i];
 
-        if (panel->at.site == at->site && attn_location_compare(&panel->at, at) == 0)
+        if (panel->at.site == at->site && panel->image == image &&
+            attn_location_compare(&panel->at, at) == 0)
             return panel;
     }
     return NULL;
@@ -58,7 +60,9 @@ static int compare_panels(const void *a, const void *b)
 
     if (first->at.site != second->at.site)
         return attn_site_is_before(first->at.site, second->at.site) ? -1 : 1;
-    return (first->at.head > second->at.head) - (first->at.head < second->at.head);
+    if (first->at.head != second->at.head)
+        return first->at.head > second->at.head ? 1 : -1;
+    return (first->image > second->image) - (first->image < second->image);
 }
 
 void attn_text_panels_sort(struct attn_text_panels *panels)
@@ -87,7 +91,7 @@ enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
                                        const struct attn_place *place, struct attn_error *err)
 {
     const struct window columns = shape->columns;
-    const struct attn_text_panel *panel = attn_text_panels_find(panels, &shape->at);
+    const struct attn_text_panel *panel = attn_text_panels_find(panels, &shape->at, shape->image);
 
     if (!panel) {
         ATTN_TRY(add(panels, shape, err));

@@ -75,6 +75,7 @@ struct attn_text_limits attn_text_limits(bool is_full);
 /* The shown cells of one head (or one layer) of a site. */
 struct attn_text_panel {
     struct attn_location at;
+    size_t image; /* the number of its image, if each has a panel */
     struct window rows, columns;
     float *values;    /* [rows.n_shown, columns.n_shown] owns */
     bool *is_visible; /* [rows.n_shown, columns.n_shown] owns; false for masked cells */
@@ -97,11 +98,11 @@ enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
                                        const struct attn_trace_event *event,
                                        const struct attn_place *place, struct attn_error *err);
 
-/* Returns the panel of a head, or NULL. */
+/* Returns the panel of a head and an image, or NULL. */
 const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
-                                                    const struct attn_location *at);
+                                                    const struct attn_location *at, size_t image);
 
-/* Orders the panels by site and head. */
+/* Orders the panels by site, head and image. */
 void attn_text_panels_sort(struct attn_text_panels *panels);
 
 void attn_text_panels_release(struct attn_text_panels *panels);

@@ -74,9 +74,20 @@ struct chosen {
     size_t key; /* 0: none */
 };
 
+/* Returns the number of matrices of a head: a map for each of several images, or one. */
+static size_t n_of_head(const struct screen_writer *w)
+{
+    return attn_levels_n_image(w->levels->items, w->levels->n);
+}
+
+static size_t n_head_of(const struct screen_writer *w)
+{
+    return w->levels->n / n_of_head(w);
+}
+
 static bool has_all_heads(const struct screen_writer *w)
 {
-    return w->levels->n <= MOST_HEADS;
+    return n_head_of(w) <= MOST_HEADS;
 }
 
 static bool is_cross(const struct screen_writer *w, const struct attn_level_matrix *matrix)
@@ -111,11 +122,22 @@ static bool has_vectors(const struct screen_writer *w)
     return !w->has_maps && attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
 }
 
+/* Draws MATRIX, the first of its head; below it, the maps over further images, with their names. */
 static enum attn_status draw_matrix(struct screen_writer *w, const struct attn_level_matrix *matrix,
                                     struct attn_error *err)
 {
-    return w->has_maps ? attn_heatmap_draw_cells(&w->map, matrix, 0, err)
-                       : attn_heatmap_draw(&w->map, matrix, err);
+    const size_t n = n_of_head(w);
+
+    if (!w->has_maps)
+        return attn_heatmap_draw(&w->map, matrix, err);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0) {
+            attn_matrix_name_append(&w->base, &matrix->at, matrix[i].image, &w->map.label);
+            ATTN_TRY(attn_heatmap_end_text(&w->map, 1, err));
+        }
+        ATTN_TRY(attn_heatmap_draw_cells(&w->map, &matrix[i], 0, err));
+    }
+    return ATTN_OK;
 }
 
 /* --- Words ------------------------------------------------------------------------------------ */
@@ -238,7 +260,7 @@ static enum attn_status end_name(struct screen_writer *w, const struct chosen *c
                                find_sink(w, &all));
     attn_fixed_text_append(note, sizeof note, &size, size > 0 ? ")" : "");
     if (w->has_maps)
-        attn_matrix_name_append(&w->base, &matrix->at, &map->label);
+        attn_matrix_name_append(&w->base, &matrix->at, matrix->image, &map->label);
     else
         attn_heatmap_append_title(map, matrix);
     attn_buffer_append_string(
@@ -265,7 +287,7 @@ static enum attn_status end_next(struct screen_writer *w, const struct attn_leve
 
     next.layer = (next.layer + (n_head == 1)) % n_layer;
     next.head = (next.head + step) % n_head;
-    if (w->levels->n > 1)
+    if (n_head_of(w) > 1)
         attn_buffer_append_format(&w->map.label, "`heads %s`: %s%s", attn_location_name(&next).text,
                                   has_all_heads(w) ? "one head"
                                   : has_stack      ? "another"
@@ -320,7 +342,7 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
 static size_t fixed_lines(struct screen_writer *w, size_t n_head)
 {
     enum { N_ABOVE_VECTORS = 3, N_ABOVE_HEADS = 1 }; /* each includes an empty line */
-    const struct attn_level_matrix *last = &w->levels->items[w->levels->n - 1];
+    const struct attn_level_matrix *last = &w->levels->items[w->levels->n - n_of_head(w)];
     size_t n_name;
 
     while (!may_be_drawn(w, last))
@@ -369,7 +391,7 @@ static void share(struct screen_writer *w, size_t n_head, size_t left)
 /* Plans all sizes: thumbnails first, then the matrix, tokens, and context vectors. */
 static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
 {
-    const size_t n_head = has_all_heads(w) ? w->levels->n : 1, n_position = w->base.n_position;
+    const size_t n_head = has_all_heads(w) ? n_head_of(w) : 1, n_position = w->base.n_position;
     const size_t fixed = fixed_lines(w, n_head);
     const size_t least = fixed + (w->map.tokens[0].n > 0) +
                          matrix_lines(w, false, LEAST_HALF_LINES) +
@@ -548,17 +570,17 @@ static enum attn_status choose_map(const struct screen_writer *w, struct chosen 
                                    struct attn_error *err)
 {
     const struct attn_picture_maps *maps = *w->base.labels.maps;
-    const size_t n = w->levels->n;
+    const size_t n = n_head_of(w);
     struct attn_location *ats;
     enum attn_status status;
     size_t best;
 
     ATTN_TRY(ATTN_ALLOC(ats, n, err));
     for (size_t i = 0; i < n; i++)
-        ats[i] = w->levels->items[i].at;
+        ats[i] = w->levels->items[i * n_of_head(w)].at;
     status = attn_head_pictures_choose(maps, ats, n, &best, &chosen->n_ranked, err);
     if (status == ATTN_OK) {
-        chosen->matrix = &w->levels->items[best];
+        chosen->matrix = &w->levels->items[best * n_of_head(w)];
         chosen->far =
             attn_picture_maps_share(maps, &ats[best], ATTN_PICTURE_MEAN, ATTN_SHARE_PICTURE);
     }
@@ -595,7 +617,7 @@ static enum attn_status draw_head(struct screen_writer *w, const struct chosen *
     const struct attn_location z = {matrix->at.stack, matrix->at.layer, matrix->at.head,
                                     ATTN_SITE_Z};
     const struct attn_text_panel *panel =
-        attn_text_panels_find(&w->vectors[attn_location_index(&z)], &z);
+        attn_text_panels_find(&w->vectors[attn_location_index(&z)], &z, 0);
 
     attn_sink_write(w->base.sink, "\n", 1);
     ATTN_TRY(end_name(w, chosen, err));
@@ -603,7 +625,7 @@ static enum attn_status draw_head(struct screen_writer *w, const struct chosen *
     if (!panel || w->has_maps)
         return ATTN_OK;
     attn_sink_write(w->base.sink, "\n", 1);
-    attn_matrix_name_append(&w->base, &z, &w->map.label);
+    attn_matrix_name_append(&w->base, &z, 0, &w->map.label);
     attn_buffer_append_string(&w->map.label, ", the context vectors");
     ATTN_TRY(attn_heatmap_end_text(&w->map, 1, err));
     return attn_panel_table_write(&w->table, panel, w->map.width, w->base.sink, err);
@@ -640,7 +662,7 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
         attn_buffer_append(&w->map.label, w->next.data, w->next.size);
         ATTN_TRY(attn_heatmap_end_line(&w->map, err));
     }
-    for (size_t i = 0; has_all_heads(w) && i < w->levels->n; i++)
+    for (size_t i = 0; has_all_heads(w) && i < w->levels->n; i += n_of_head(w))
         ATTN_TRY(
             draw_head(w, &(struct chosen){&w->levels->items[i], chosen.far, 0, chosen.key}, err));
     if (!has_all_heads(w))

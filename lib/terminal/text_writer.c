@@ -73,7 +73,7 @@ static enum attn_status print_group(struct text_writer *w, struct group *group,
         print_separator(w);
         /* unlike a reset this keeps an allocation failure, which finish_text reports */
         w->map.label.size = 0;
-        attn_matrix_name_append(&w->base, &panel->at, &w->map.label);
+        attn_matrix_name_append(&w->base, &panel->at, panel->image, &w->map.label);
         attn_buffer_append_char(&w->map.label, '\n');
         attn_sink_write(w->base.sink, w->map.label.data, w->map.label.size);
         ATTN_TRY(attn_panel_table_write(&w->table, panel, SIZE_MAX, w->base.sink, err));
