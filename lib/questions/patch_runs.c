@@ -197,7 +197,8 @@ static enum attn_status watch_source(struct attn_patching *patch, struct attn_er
 
     ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = 0; i < patch->n_tried; i++)
-        edits[i].at = patch->tried[i]->of.at;
+        attn_part_place(&patch->tried[i]->of, attn_selection_dims(patch->base->selection),
+                        &edits[i]);
     ATTN_TRY(attn_watch(patch->source, &watch, err));
     return patch->is_estimated ? ATTN_OK : attn_patch_read_source(patch, err);
 }
@@ -212,19 +213,15 @@ static struct attn_edit make_edit(const struct attn_patching *patch,
                                        : attn_selection_dims(patch->base->selection);
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-    edit.at = *at;
+    attn_part_place(&part->of, dims, &edit);
     edit.op = ATTN_EDIT_REPLACE;
     edit.row0 = first;
     edit.row1 = end;
-    edit.col1 = edit.ld = attn_location_n_column(dims, at);
-    edit.data = patch->is_by_head ? attn_capture_head(patch->frame.capture, at)
-                                  : attn_capture_tensor(patch->frame.capture, at);
-    edit.data += first * edit.ld;
-    if (part->of.neuron >= 0) {
-        edit.data += part->of.neuron;
-        edit.col0 = (size_t)part->of.neuron;
-        edit.col1 = edit.col0 + 1;
-    }
+    edit.ld = attn_location_n_column(dims, at);
+    edit.col1 = edit.col1 < edit.ld ? edit.col1 : edit.ld;
+    edit.data = edit.at.head == ATTN_ALL_HEADS ? attn_capture_tensor(patch->frame.capture, &edit.at)
+                                               : attn_capture_head(patch->frame.capture, at);
+    edit.data += first * edit.ld + edit.col0;
     return edit;
 }
 
