@@ -152,8 +152,8 @@ END_TEST
  * lengths and clock, of the 13 commands with tables where and columns, and the pairs ablate with
  * heads and with estimate, help with json, and heads with shares, whose columns are the bars of its
  * map; path and norm of patch, and circuit with the options of all questions, curve, select, random
- * and verify; of heads composition, svd and directions, and its pair with top. */
-enum { MOST_NAMES = 232, MOST_PAIRS = 1398 };
+ * and verify; of heads composition, svd and directions, and its pairs with top and site. */
+enum { MOST_NAMES = 232, MOST_PAIRS = 1399 };
 
 /* Whether a command before command N has the option NAME. */
 static bool is_known(size_t n, const char *name)
