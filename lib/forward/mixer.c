@@ -13,14 +13,14 @@
  *     q, k, v = act(conv(n W_in))
  *     q = q / |q| / sqrt(dk), k = k / |k|            |x| = sqrt(x . x + 1e-6)
  *     beta = sigmoid(n W_beta)
- *     decay = exp(-exp(A_log) softplus(n W_decay + dt_bias))
+ *     decay = exp(A softplus(n W_decay + dt_bias))      A = -exp(A_log)
  *     S = decay S;  S = S + k (beta (v - S^T k))^T;  z = S^T q        S [dk, dv] is 0 at first
  *     mixer_out = (w * rms(z) * silu(n W_gate)) W_out
  *
  *     ATTN_MIXER_MAMBA2 (Dao and Gu 2405.21060); head h uses group h / (Hm / G)
  *     v, k, q = act(conv(n W_in))                    called x, B and C
  *     beta = softplus(n W_decay + dt_bias), clipped  the time step
- *     decay = exp(-exp(A_log) beta)
+ *     decay = exp(A beta)
  *     S = decay S + k (beta v)^T;  z = S^T q + D v
  *     mixer_out = (w * rms(z * silu(n W_gate))) W_out   rms over the heads of a group
  *
@@ -248,7 +248,7 @@ static void run_delta_rows(void *context, size_t task, int worker)
 static void finish_factors(const struct attn_forward *f, const struct attn_mixer_weights *w)
 {
     const struct attn_config *config = &f->model->config;
-    const float *a_log = w->decay.data, *dt_bias = w->dt_bias.data;
+    const float *a = w->decay.data, *dt_bias = w->dt_bias.data;
     const size_t n_head = f->dims.mixer->n_head;
 
     for (size_t i = 0; i < f->feed.n_row * n_head; i++) {
@@ -261,7 +261,7 @@ static void finish_factors(const struct attn_forward *f, const struct attn_mixer
         } else {
             f->mixer.beta[i] = (float)(1 / (1 + attn_exp(-(double)f->mixer.beta[i])));
         }
-        f->mixer.decay[i] = (float)attn_exp(-attn_exp((double)a_log[i % n_head]) * softplus);
+        f->mixer.decay[i] = (float)attn_exp((double)a[i % n_head] * softplus);
     }
 }
 

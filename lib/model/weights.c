@@ -7,6 +7,7 @@
 #include "model/weights.h"
 
 #include "base/dtype_internal.h"
+#include "base/elementary.h"
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
@@ -1177,9 +1178,16 @@ static size_t channel_in_file(const struct attn_config *config, size_t c)
                       : 2 * n_key * dk + head * d_values + i - 2 * dk;
 }
 
+/* Makes -exp(A_log) of the [N] values at A. Files of Hugging Face have A_log. */
+static void make_decay(float *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        a[i] = (float)-attn_exp((double)a[i]);
+}
+
 /* Makes floats of the vectors of a layer without attention, and turns the taps of its convolution,
  * [channels, K] in files. */
-static void read_mixer(struct attn_weights *weights, const struct attn_config *config,
+static void read_mixer(struct attn_weights *weights, const struct attn_config *config, bool is_gguf,
                        struct attn_mixer_weights *mixer)
 {
     struct attn_vector *const vectors[] = {&mixer->conv_bias, &mixer->decay, &mixer->dt_bias,
@@ -1192,9 +1200,14 @@ static void read_mixer(struct attn_weights *weights, const struct attn_config *c
         turned[i] = taps[channel_in_file(config, i % d) * n_tap + i / d];
     weights->n_made += n_tap * d;
     mixer->conv = made_vector(turned, n_tap * d);
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        if (vectors[i]->data)
-            *vectors[i] = made_vector(read_vector(weights, vectors[i]), vectors[i]->n);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        float *values = vectors[i]->data ? read_vector(weights, vectors[i]) : NULL;
+
+        if (values && vectors[i] == &mixer->decay && !is_gguf)
+            make_decay(values, mixer->decay.n);
+        if (values)
+            *vectors[i] = made_vector(values, vectors[i]->n);
+    }
 }
 
 /* Makes an identity matrix in `made`. */
@@ -1212,7 +1225,8 @@ static struct attn_matrix make_identity(struct attn_weights *weights, size_t d)
 }
 
 /* Converts the sinks and the norm of embedding rows to floats. */
-static void read_vectors(struct attn_weights *weights, const struct attn_config *config)
+static void read_vectors(struct attn_weights *weights, const struct attn_config *config,
+                         bool is_gguf)
 {
     for (size_t layer = 0; layer < config->n_layer && config->has_sinks; layer++) {
         const float *sinks = read_vector(weights, &weights->blocks[layer].sinks);
@@ -1221,7 +1235,7 @@ static void read_vectors(struct attn_weights *weights, const struct attn_config 
     }
     for (size_t layer = 0; layer < config->n_layer; layer++)
         if (attn_config_is_mixer(config, layer) || attn_config_mixes_beside(config))
-            read_mixer(weights, config, &weights->blocks[layer].mixer);
+            read_mixer(weights, config, is_gguf, &weights->blocks[layer].mixer);
     if (config->embeds_normed) {
         weights->row_norm = read_vector(weights, &weights->ln_row.w);
         read_vector(weights, &weights->ln_row.b);
@@ -1261,7 +1275,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     weights->ln_final.is_other = config->has_final_rms && attn_config_norms_mean(config);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         weights->blocks[layer].mlp_norm.is_other = !attn_config_norms_mean(config);
-    read_vectors(weights, config);
+    read_vectors(weights, config, family->is_gguf);
     if (family->is_gguf)
         interleave_heads(weights, config,
                          config->image.patch_height > 0 ? &family->gguf : &family_of(config)->gguf);

@@ -28,9 +28,10 @@ struct attn_norm_weights {
  * of all channels lie side by side in conv, the oldest token first: [K, channels]. */
 struct attn_mixer_weights {
     struct attn_vector conv, conv_bias;
-    struct attn_vector decay, dt_bias; /* [Hm] A_log, and what is added to the decay's input */
-    struct attn_vector skip;           /* [Hm] the share of mixer_v that Mamba2 adds to mixer_z */
-    struct attn_vector norm;           /* of mixer_z: [dv], in Mamba2 [Hm*dv] */
+    struct attn_vector decay;   /* [Hm] -exp(A_log), as GGUF files have it */
+    struct attn_vector dt_bias; /* [Hm] what is added to the decay's input */
+    struct attn_vector skip;    /* [Hm] the share of mixer_v that Mamba2 adds to mixer_z */
+    struct attn_vector norm;    /* of mixer_z: [dv], in Mamba2 [Hm*dv] */
 };
 
 /* One MLP of a mixture. */
