@@ -31,6 +31,10 @@
  *            r = decay_j (r - beta_j (r . k_j) k_j)
  *     MAMBA2 the same with r = decay_j r, and D is added to mixing[i, i]
  *
+ * In GGUF files of Qwen 3.5 the heads of values have another order (tiles_heads). Products with
+ * their weights are put in order before they are used, and the rows of the last map are not moved:
+ * its input is put in the file's order, in which it is summed.
+ *
  * The state of a layer is the last K - 1 inputs of its convolution, and S. Rows are computed one
  * after the other, whether they are fed at once or in parts, so both give the same bits.
  */
@@ -187,6 +191,15 @@ struct channels {
     size_t q, k, v;
 };
 
+/* Returns the place of head H of values in the weights. */
+static size_t head_in_file(const struct attn_forward *f, size_t h)
+{
+    const struct attn_mixer_dims *c = f->dims.mixer;
+    const size_t shared = c->n_head / c->n_key_head;
+
+    return f->model->config.tiles_heads ? h % shared * c->n_key_head + h / shared : h;
+}
+
 static struct channels channels_of(const struct mixing *mixing, size_t h)
 {
     const struct attn_mixer_dims *c = mixing->dims;
@@ -201,7 +214,7 @@ static struct channels channels_of(const struct mixing *mixing, size_t h)
         return (struct channels){d_values + d_keys + head * c->d_key, d_values + head * c->d_key,
                                  h * c->d_value};
     return (struct channels){head * c->d_key, d_keys + head * c->d_key,
-                             2 * d_keys + h * c->d_value};
+                             2 * d_keys + head_in_file(mixing->f, h) * c->d_value};
 }
 
 /* Returns the place of q and k of head H in ROW. */
@@ -252,7 +265,8 @@ static void finish_factors(const struct attn_forward *f, const struct attn_mixer
     const size_t n_head = f->dims.mixer->n_head;
 
     for (size_t i = 0; i < f->feed.n_row * n_head; i++) {
-        const double x = (double)f->mixer.decay[i] + (double)dt_bias[i % n_head];
+        const size_t head = head_in_file(f, i % n_head);
+        const double x = (double)f->mixer.decay[i] + (double)dt_bias[head];
         double softplus = (x > 0 ? x : 0) + attn_log1p(attn_exp(-fabs(x)));
 
         if (f->dims.mixer->kind == ATTN_MIXER_MAMBA2) {
@@ -261,7 +275,7 @@ static void finish_factors(const struct attn_forward *f, const struct attn_mixer
         } else {
             f->mixer.beta[i] = (float)(1 / (1 + attn_exp(-(double)f->mixer.beta[i])));
         }
-        f->mixer.decay[i] = (float)attn_exp((double)a[i % n_head] * softplus);
+        f->mixer.decay[i] = (float)attn_exp((double)a[head] * softplus);
     }
 }
 
@@ -295,6 +309,20 @@ static void run_delta_head(void *context, size_t h, int worker)
     }
 }
 
+/* Y [Hm, n] = X, whose heads have the order of the file. */
+static void restore_heads(const struct attn_forward *f, const float *x, size_t n, float *y)
+{
+    for (size_t h = 0; h < f->dims.mixer->n_head; h++)
+        memcpy(y + h * n, x + head_in_file(f, h) * n, n * sizeof *y);
+}
+
+/* Y [Hm, n] = X in the order of the file. */
+static void tile_heads(const struct attn_forward *f, const float *x, size_t n, float *y)
+{
+    for (size_t h = 0; h < f->dims.mixer->n_head; h++)
+        memcpy(y + head_in_file(f, h) * n, x + h * n, n * sizeof *y);
+}
+
 /* Divides X [n] by its length over sqrt(n), and multiplies it by W. */
 static void run_norm(const struct attn_forward *f, const float *w, size_t n, float *x)
 {
@@ -308,7 +336,8 @@ static void run_norm(const struct attn_forward *f, const float *w, size_t n, flo
 }
 
 /* Makes the gate of all rows the input of the output map: z times the activated gate, and the norm
- * of z before, or of the product. */
+ * of z before, or of the product. If the map has its heads in another order, z becomes its input.
+ */
 static void run_gated_norm(void *context, size_t task, int worker)
 {
     const struct mixing *mixing = context;
@@ -331,6 +360,9 @@ static void run_gated_norm(void *context, size_t task, int worker)
             if (factors && gates_first)
                 run_norm(f, factors, n, gate);
         }
+    for (size_t row = task * ROWS_PER_TASK;
+         f->model->config.tiles_heads && row < end_of(mixing, task); row++)
+        tile_heads(f, f->mixer.gate + row * d, c->d_value, f->mixer.z + row * d);
 }
 
 /* --- Watched mixing --------------------------------------------------------------------------- */
@@ -494,6 +526,25 @@ static void multiply_maps(struct attn_forward *f)
     kernels->scale(f->mixer.decay, factors[4], n * c->n_head, f->mixer.decay);
 }
 
+/* Puts the products with weights whose heads have another order in order. */
+static void order_products(const struct attn_forward *f)
+{
+    const struct attn_mixer_dims *c = f->dims.mixer;
+    const struct {
+        float *y;
+        size_t n;
+    } parts[] = {{f->mixer.gate, c->d_value}, {f->mixer.beta, 1}, {f->mixer.decay, 1}};
+
+    for (size_t row = 0; row < f->feed.n_row; row++)
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+            const size_t n = c->n_head * parts[i].n;
+            float *y = parts[i].y + row * n, *unordered = f->mixer.z; /* free so far */
+
+            memcpy(unordered, y, n * sizeof *y);
+            restore_heads(f, unordered, parts[i].n, y);
+        }
+}
+
 /* Computes the products with the weights that the layer has, and what is made of them. */
 static void run_maps(struct attn_forward *f, const struct attn_block_weights *w)
 {
@@ -517,6 +568,8 @@ static void run_maps(struct attn_forward *f, const struct attn_block_weights *w)
     attn_weight_buffer_run_linear(&f->weight_buffer, args, n, f->feed.pool);
     if (attn_config_mixes_beside(&f->model->config))
         multiply_maps(f);
+    if (f->model->config.tiles_heads)
+        order_products(f);
     for (size_t i = 0; i < n; i++)
         attn_forward_check_finite(f, args[i].y, args[i].n_row * args[i].ldy);
 }
@@ -625,6 +678,8 @@ void attn_mixer_step(struct attn_forward *f, const struct attn_block_weights *w)
         share_rows(
             &(struct mixing){.f = f, .dims = f->dims.mixer, .w = &w->mixer, .n_row = f->feed.n_row},
             run_gated_norm);
+    if (f->model->config.tiles_heads)
+        f->mixer.out = f->mixer.z;
 }
 
 /* --- The gate of attention -------------------------------------------------------------------- */

@@ -483,10 +483,8 @@ static const struct attn_column conversion_columns[] = {{TEXT("part")}, {TEXT("d
 
 static enum attn_status find_conversion(struct filling *to)
 {
-    const struct attn_family *family =
-        attn_family_find(attn_model_config(to->given.model)->model_type);
-
-    return attn_gguf_conversion_append(to->given.gguf, &family->gguf, to->table, to->err);
+    return attn_gguf_conversion_append(to->given.gguf, attn_model_config(to->given.model),
+                                       to->table, to->err);
 }
 
 /* Finds the size of part NAME of a model. Returns false if the model lacks it. */

@@ -94,18 +94,20 @@ const char *attn_gguf_mixture(const struct attn_gguf *gguf)
 static const char architecture_keys[] =
     "attention.causal attention.clamp_kqv attention.head_count attention.head_count_kv "
     "attention.key_length attention.layer_norm_epsilon attention.layer_norm_rms_epsilon "
-    "attention.max_alibi_bias attention.scale attention.sliding_window "
-    "attention.sliding_window_pattern attention.temperature_length attention.temperature_scale "
-    "attention.value_length attn_logit_softcapping block_count context_length embedding_length "
-    "embedding_scale expert_count expert_feed_forward_length expert_gating_func "
-    "expert_group_count expert_shared_feed_forward_length expert_used_count expert_weights_norm "
-    "expert_weights_scale feed_forward_length final_logit_softcapping leading_dense_block_count "
-    "logit_scale nextn_predict_layers residual_scale rope.dimension_count rope.freq_base "
+    "attention.max_alibi_bias attention.recurrent_layers attention.scale "
+    "attention.sliding_window attention.sliding_window_pattern attention.temperature_length "
+    "attention.temperature_scale attention.value_length attn_logit_softcapping block_count "
+    "context_length embedding_length embedding_scale expert_count expert_feed_forward_length "
+    "expert_gating_func expert_group_count expert_shared_feed_forward_length expert_used_count "
+    "expert_weights_norm expert_weights_scale feed_forward_length final_logit_softcapping "
+    "full_attention_interval leading_dense_block_count logit_scale nextn_predict_layers "
+    "residual_scale rope.dimension_count rope.dimension_sections rope.freq_base "
     "rope.freq_base_swa rope.global.freq_base rope.local.freq_base rope.scale_linear "
     "rope.scaling.attn_factor rope.scaling.factor rope.scaling.finetuned "
     "rope.scaling.original_context_length rope.scaling.type rope.scaling.yarn_attn_factor "
     "rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow rope.scaling.yarn_ext_factor "
-    "rope.scaling.yarn_log_multiplier use_parallel_residual vocab_size";
+    "rope.scaling.yarn_log_multiplier shortconv.l_cache ssm.conv_kernel ssm.group_count "
+    "ssm.inner_size ssm.state_size ssm.time_step_rank use_parallel_residual vocab_size";
 
 /* The keys that tokenizer_gguf.c reads, after "tokenizer.", and those of tokens that end texts. */
 static const char tokenizer_keys[] =
@@ -204,17 +206,28 @@ enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct 
 }
 
 enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf,
-                                             const struct attn_gguf_form *form,
+                                             const struct attn_config *config,
                                              struct attn_table *table, struct attn_error *err)
 {
-    const bool has_divisors =
-        form->has_divisors && attn_tensor_files_find(attn_gguf_files(gguf), ATTN_ROPE_FREQS, NULL);
-    const struct attn_cell rows[2][2] = {
-        {attn_cell_string(form->part), attn_cell_string(form->difference)},
-        {attn_cell_string("positions"),
-         attn_cell_string("frequencies are divided by " ATTN_ROPE_FREQS)}};
+    const struct attn_gguf_form *form = &attn_family_find(config->model_type)->gguf;
+    const struct {
+        bool is_so;
+        const char *part, *difference;
+    } rows[] = {
+        {form->part, form->part, form->difference},
+        {config->tiles_heads, "value heads",
+         "in the file the first of each key head, then the second of each; mixer_out is summed in "
+         "that order"},
+        {config->n_left_out > 0, "last layers", "left out: they predict further tokens"},
+        {form->has_divisors && attn_tensor_files_find(attn_gguf_files(gguf), ATTN_ROPE_FREQS, NULL),
+         "positions", "frequencies are divided by " ATTN_ROPE_FREQS}};
 
-    if (form->part)
-        ATTN_TRY(attn_table_append(table, rows[0], 2, err));
-    return has_divisors ? attn_table_append(table, rows[1], 2, err) : ATTN_OK;
+    for (size_t i = 0; i < N(rows); i++) {
+        const struct attn_cell cells[] = {attn_cell_string(rows[i].part),
+                                          attn_cell_string(rows[i].difference)};
+
+        if (rows[i].is_so)
+            ATTN_TRY(attn_table_append(table, cells, N(cells), err));
+    }
+    return ATTN_OK;
 }

@@ -32,10 +32,10 @@ const char *attn_gguf_mixture(const struct attn_gguf *gguf);
 enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct attn_table *table,
                                            struct attn_error *err);
 
-/* Appends the differences between GGUF, for this FORM, and Hugging Face's files: part,
+/* Appends the differences between GGUF, for a model of CONFIG, and Hugging Face's files: part,
  * difference. */
 enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf,
-                                             const struct attn_gguf_form *form,
+                                             const struct attn_config *config,
                                              struct attn_table *table, struct attn_error *err);
 
 #endif

@@ -726,6 +726,11 @@ enum attn_status attn_adapter_apply(struct attn_adapter *adapter,
                                  "is for experts, or for a vector that is read when a model is "
                                  "opened",
                                  err);
+        if (target->config->tiles_heads &&
+            (spec.rule->part == ATTN_PART_MIXER || spec.rule->part == ATTN_PART_MIXER_OUT))
+            return refuse_tensor(adapter, change->name, ATTN_UNSUPPORTED,
+                                 "is for value heads that this GGUF file has in another order",
+                                 err);
         ATTN_TRY(change->whole.data ? replace(adapter, change, &spec, target, err)
                                     : add(adapter, change, &spec, target, err));
         change->is_used = true;

@@ -155,7 +155,12 @@ struct attn_config {
     bool gates_heads;         /* each head by one number */
     bool has_mixer_bias;      /* their maps have biases */
     bool has_mixer_conv_bias; /* their convolution has a bias */
-    bool gates_first;         /* the gate of mixer_z comes before its norm, as in Mamba2 */
+    size_t n_left_out; /* layers after the last in a GGUF file, which predict further tokens, and
+                          are not read */
+    bool gates_first;  /* the gate of mixer_z comes before its norm, as in Mamba2 */
+    /* In a GGUF file, of each head of keys the first head of values, then of each the second; their
+     * order is restored as they are computed. */
+    bool tiles_heads;
     bool mixes_by_head; /* the channels of the convolution are q, k and v of a head of keys after
                            those of another */
     double step_least, step_most;     /* limits of the time steps of Mamba2 */

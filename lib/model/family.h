@@ -185,6 +185,14 @@ struct attn_weight_rule {
                       without # */
 };
 
+/* The names in a config.json for what GGUF files say about layers that mix tokens without
+ * attention; NULL: the config has no such key. */
+struct attn_gguf_mixer {
+    const char *n_tap, *d_key, *n_key_head, *n_head, *d_value;
+    const char *d_all, *expand; /* n_head * d_value; and the same divided by d_model */
+    const char *word; /* of such a layer in `layer_types`; NULL: all layers are, beside attention */
+};
+
 /* How GGUF files store models of a family: constants in llama.cpp's code that metadata lack, and
  * changes that its converter makes. */
 struct attn_gguf_form {
@@ -199,8 +207,11 @@ struct attn_gguf_form {
     bool has_divisors;           /* frequencies are divided by rope_freqs.weight */
     bool normalizes_experts;     /* the weights of experts sum to 1, unless a key says otherwise */
     bool yarn_is_exact;          /* the bounds of YaRN are not rounded */
-    double alibi_bias;   /* the required value of `attention.max_alibi_bias`; 0: the key must be
-                            missing */
+    double alibi_bias; /* the required value of `attention.max_alibi_bias`; 0: the key must be
+                          missing */
+    struct attn_gguf_mixer mixer;
+    bool has_lists;   /* a layer may have no key heads or MLP, or a number of its own */
+    bool tiles_heads; /* of each head of keys the first head of values, then of each the second */
     const char *members; /* further members of the config, as JSON; they may contain the numbers of
                             key heads and of norms (Falcon); NULL: none */
     /* The object of the config that contains clip_qkv; NULL: the top level. */

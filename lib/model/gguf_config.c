@@ -13,6 +13,7 @@
 #include "base/status_internal.h"
 #include "formats/float_text.h"
 #include "model/gguf_keys.h"
+#include "model/gguf_layers.h"
 #include "model/gguf_projector.h"
 
 #include <inttypes.h>
@@ -36,11 +37,12 @@ static void refuse_extras(struct attn_gguf_writing *w)
 {
     const bool is_mixture = w->family->form.defaults.n_expert > 0;
     const bool is_of_granite = w->family->form.score_factor_key; /* attention_multiplier */
-    const char *const counts[] = {"nextn_predict_layers", "expert_group_count",
+    const bool has_mixers = w->family->gguf.mixer.word;
+    const char *const counts[] = {has_mixers ? NULL : "nextn_predict_layers", "expert_group_count",
                                   "leading_dense_block_count", is_mixture ? NULL : "expert_count"};
 
-    for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i]; i++) {
-        const size_t n = attn_gguf_key_count(w, counts[i], 0);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const size_t n = counts[i] ? attn_gguf_key_count(w, counts[i], 0) : 0;
 
         if (n > 0)
             attn_gguf_refuse(w, ATTN_UNSUPPORTED, counts[i], "is %zu" NOT_SUPPORTED, n);
@@ -56,7 +58,7 @@ static void refuse_extras(struct attn_gguf_writing *w)
     if (!attn_gguf_key_bool(w, "attention.causal", true))
         attn_gguf_refuse(w, ATTN_UNSUPPORTED, "attention.causal", "is false" NOT_SUPPORTED);
     /* Only Granite's code in llama.cpp leaves positions out then. */
-    if (is_of_granite && !attn_gguf_key_bool(w, "rope.scaling.finetuned", true))
+    if (is_of_granite && !has_mixers && !attn_gguf_key_bool(w, "rope.scaling.finetuned", true))
         attn_gguf_refuse(w, ATTN_UNSUPPORTED, "rope.scaling.finetuned", "is false" NOT_SUPPORTED);
     if (w->status == ATTN_OK && !w->family->form.rope.has_longrope && has_lists(w))
         w->status = attn_error_set(
@@ -66,34 +68,29 @@ static void refuse_extras(struct attn_gguf_writing *w)
 
 /* --- Sizes ------------------------------------------------------------------------------------ */
 
-static void check_divides(struct attn_gguf_writing *w, const char *key, size_t n,
-                          const char *whole_key, size_t whole)
-{
-    if (w->status == ATTN_OK && whole % n != 0)
-        w->status = attn_error_set(w->err, ATTN_FORMAT, "'%s' %zu in '%s' does not divide '%s' %zu",
-                                   attn_gguf_full_key(w, key).text, n, w->path,
-                                   attn_gguf_full_key(w, whole_key).text, whole);
-}
-
 static void read_sizes(struct attn_gguf_writing *w)
 {
     struct attn_tensor_entry up;
     size_t d_value;
 
-    w->n_layer = attn_gguf_key_size(w, "block_count", ATTN_MAX_LAYER, 0);
     w->n_ctx = attn_gguf_key_size(w, "context_length", ATTN_MAX_CTX, 0);
     w->d_model = attn_gguf_key_size(w, "embedding_length", ATTN_MAX_WIDTH, 0);
     w->n_head = attn_gguf_key_size(w, "attention.head_count", ATTN_MAX_WIDTH, 0);
-    w->d_mlp = attn_gguf_key_size(w, "feed_forward_length", ATTN_MAX_WIDTH, 0);
+    attn_gguf_read_layers(w);
+    if (!w->family->gguf.has_lists) {
+        w->d_mlp = attn_gguf_key_size(w, "feed_forward_length", ATTN_MAX_WIDTH, 0);
+        w->n_kv_head = attn_gguf_key_size(w, "attention.head_count_kv", ATTN_MAX_WIDTH, w->n_head);
+    }
     /* GPT-2's converter always writes 4 D, so the shape of the tensor is used. */
     if (w->family->form.has_no_heads_keys &&
         attn_tensor_files_find(attn_gguf_files(w->gguf), "blk.0.ffn_up.weight", &up) &&
         up.tensor.rank == 2)
         w->d_mlp = up.tensor.shape[0];
-    w->n_kv_head = attn_gguf_key_size(w, "attention.head_count_kv", ATTN_MAX_WIDTH, w->n_head);
-    check_divides(w, "attention.head_count_kv", w->n_kv_head, "attention.head_count", w->n_head);
+    attn_gguf_check_divides(w, "attention.head_count_kv", w->n_kv_head, "attention.head_count",
+                            w->n_head);
     if (!attn_gguf_has_key(w, "attention.key_length"))
-        check_divides(w, "attention.head_count", w->n_head, "embedding_length", w->d_model);
+        attn_gguf_check_divides(w, "attention.head_count", w->n_head, "embedding_length",
+                                w->d_model);
     w->d_head =
         attn_gguf_key_size(w, "attention.key_length", ATTN_MAX_WIDTH, w->d_model / w->n_head);
     d_value = attn_gguf_key_size(w, "attention.value_length", ATTN_MAX_WIDTH, w->d_head);
@@ -115,8 +112,9 @@ static void put_sizes(const struct attn_gguf_writing *w, size_t n_vocab)
     attn_gguf_put_size(w, names->n_layer, w->n_layer);
     attn_gguf_put_size(w, names->n_head, w->n_head);
     attn_gguf_put_size(w, names->n_ctx, w->n_ctx);
-    if (w->family->gguf.members) {
+    if (w->family->gguf.members)
         attn_buffer_append_format(w->json, ",\n%s", w->family->gguf.members);
+    if (w->family->gguf.members && w->family->form.has_no_heads_keys) {
         attn_gguf_put_size(w, "num_kv_heads", w->n_kv_head);
         attn_gguf_put_size(w, "num_ln_in_parallel_attn",
                            attn_gguf_has_tensor(w, "blk.0.attn_norm_2.weight") ? 2 : 1);
@@ -490,8 +488,9 @@ static const struct {
     {"bert modern-bert nomic-bert nomic-bert-moe jina-bert-v2 jina-bert-v3 neo-bert eurobert "
      "gemma-embedding t5 t5encoder",
      "encoders are read from the directory of Hugging Face"},
-    {"mamba mamba2 jamba falcon-h1 granitehybrid nemotron_h nemotron_h_moe lfm2 lfm2moe qwen3next "
-     "qwen35 qwen35moe kimi-linear rwkv6 rwkv7 arwkv7 rwkv6qwen2 plamo2",
+    {"mamba mamba2 jamba nemotron_h_moe lfm2moe qwen35moe kimi-linear rwkv6 rwkv7 arwkv7 "
+     "rwkv6qwen2 "
+     "plamo2",
      "its layers of state spaces, convolutions or linear attention have no attention map"},
     {"deepseek2 deepseek32 deepseek4 minicpm3 plm glm-dsa mistral4",
      "its keys and values are narrow (MLA)"},
@@ -563,12 +562,37 @@ static enum attn_status find_architecture(struct attn_gguf_writing *w)
         if (strlen(form->architecture) != size || memcmp(form->architecture, name, size) != 0)
             continue;
         w->prefix = form->architecture;
-        if (!form->marker || attn_gguf_key_count(w, form->marker, 0) > 0)
+        if (form->marker ? attn_gguf_key_count(w, form->marker, 0) > 0 : !found)
             found = w->family;
         ATTN_TRY(w->status);
     }
     w->family = found;
     return found ? ATTN_OK : refuse_architecture(w, name, size, names);
+}
+
+/* Writes the members of the config of the text part, for N_VOCAB tokens. */
+static void put_members(struct attn_gguf_writing *w, size_t n_vocab)
+{
+    const struct attn_config_form *form = &w->family->form;
+
+    put_factors(w);
+    if (form->defaults.n_expert > 0 &&
+        (!w->family->gguf.has_lists || attn_gguf_key_count(w, "expert_count", 0) > 0))
+        put_experts(w);
+    put_sizes(w, n_vocab);
+    if (form->activation_key)
+        attn_buffer_append_format(w->json, ",\n\"%s\": \"%s\"", form->activation_key,
+                                  form->defaults.act_fn);
+    put_eps(w);
+    put_rope(w);
+    put_windows(w);
+    attn_gguf_put_layers(w);
+    if (form->query_scalar > 0)
+        attn_gguf_put_real(w, "query_pre_attn_scalar",
+                           w->n_layer == w->family->gguf.n_layer_large
+                               ? (double)w->d_model / (double)w->n_head
+                               : (double)w->d_head);
+    put_parts(w);
 }
 
 /* Writes the config of the text part, which has the model_type TYPE; NULL: that of its family. */
@@ -578,36 +602,23 @@ static enum attn_status write_text(const struct attn_gguf *gguf, const char *typ
     const struct attn_quote path =
         attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0));
     struct attn_gguf_writing w = {.gguf = gguf, .json = json, .err = err, .path = path.text};
-    struct attn_tensor_entry embed;
+    struct attn_tensor_entry embed = {0};
 
     ATTN_TRY(check_type(&w));
     ATTN_TRY(find_architecture(&w));
     refuse_extras(&w);
     read_sizes(&w);
-    ATTN_TRY(w.status);
-    if (!attn_tensor_files_find(attn_gguf_files(gguf), "token_embd.weight", &embed) ||
-        embed.tensor.rank != 2)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'%s' has no matrix 'token_embd.weight', expected the embedding",
-                              path.text);
+    if (w.status == ATTN_OK &&
+        (!attn_tensor_files_find(attn_gguf_files(gguf), "token_embd.weight", &embed) ||
+         embed.tensor.rank != 2))
+        w.status = attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' has no matrix 'token_embd.weight', expected the embedding",
+                                  path.text);
     attn_buffer_append_format(json, "{\"model_type\": \"%s\"", type ? type : w.family->model_type);
-    put_factors(&w);
-    if (w.family->form.defaults.n_expert > 0)
-        put_experts(&w);
-    put_sizes(&w, embed.tensor.shape[0]);
-    if (w.family->form.activation_key)
-        attn_buffer_append_format(json, ",\n\"%s\": \"%s\"", w.family->form.activation_key,
-                                  w.family->form.defaults.act_fn);
-    put_eps(&w);
-    put_rope(&w);
-    put_windows(&w);
-    if (w.family->form.query_scalar > 0)
-        attn_gguf_put_real(&w, "query_pre_attn_scalar",
-                           w.n_layer == w.family->gguf.n_layer_large
-                               ? (double)w.d_model / (double)w.n_head
-                               : (double)w.d_head);
-    put_parts(&w);
+    if (w.status == ATTN_OK)
+        put_members(&w, embed.tensor.shape[0]);
     attn_buffer_append_string(json, "}\n");
+    attn_gguf_release_layers(&w);
     return w.status != ATTN_OK ? w.status : attn_buffer_check(json, err);
 }
 
@@ -684,12 +695,29 @@ static enum attn_status read_xielu(const struct attn_gguf *gguf, const struct at
     return ATTN_OK;
 }
 
+/* Reads how layers without attention lie in the file, and how many layers are left out. */
+static enum attn_status read_mixers(const struct attn_gguf *gguf, struct attn_config *config,
+                                    struct attn_error *err)
+{
+    const struct attn_gguf_form *form = &attn_family_find(config->model_type)->gguf;
+    char key[96];
+
+    config->tiles_heads =
+        form->tiles_heads && config->mixer && config->mixer->n_head != config->mixer->n_key_head;
+    config->mixes_by_head = false; /* the converter has restored the order of all q, k and v */
+    if (!form->mixer.word)
+        return ATTN_OK;
+    snprintf(key, sizeof key, "%s.nextn_predict_layers", form->architecture);
+    return attn_gguf_get_size(gguf, key, &config->n_left_out, err);
+}
+
 enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)
 {
     struct attn_tensor_entry entry;
     size_t n;
 
+    ATTN_TRY(read_mixers(gguf, config, err));
     if (attn_norm_adds_one(config->norm))
         config->norm =
             config->norm == ATTN_NORM_RMSNORM_PLUS_ONE ? ATTN_NORM_RMSNORM : ATTN_NORM_LAYERNORM;

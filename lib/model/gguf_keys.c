@@ -47,6 +47,15 @@ void attn_gguf_require(struct attn_gguf_writing *w, const char *key)
                                    attn_gguf_full_key(w, key).text, w->path);
 }
 
+void attn_gguf_check_divides(struct attn_gguf_writing *w, const char *key, size_t n,
+                             const char *whole_key, size_t whole)
+{
+    if (w->status == ATTN_OK && whole % n != 0)
+        w->status = attn_error_set(w->err, ATTN_FORMAT, "'%s' %zu in '%s' does not divide '%s' %zu",
+                                   attn_gguf_full_key(w, key).text, n, w->path,
+                                   attn_gguf_full_key(w, whole_key).text, whole);
+}
+
 size_t attn_gguf_key_count(struct attn_gguf_writing *w, const char *key, size_t usual)
 {
     if (w->status == ATTN_OK)

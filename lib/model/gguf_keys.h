@@ -16,7 +16,10 @@ struct attn_gguf_writing {
     struct attn_error *err;
     const char *path;        /* quoted, for messages */
     enum attn_status status; /* of the first failure; the rest then has no effect */
-    size_t n_layer, d_model, d_mlp, n_head, n_kv_head, d_head, n_ctx;
+    size_t n_layer, n_left_out, d_model, d_mlp, n_head, n_kv_head, d_head, n_ctx;
+    /* [n_layer] key heads and widths of MLPs, if a layer may have none or its own (gguf_layers.h).
+     */
+    size_t *kv_heads, *mlps;
 };
 
 /* The full name of a key in the file, such as "llama.block_count". */
@@ -36,6 +39,10 @@ void attn_gguf_refuse(struct attn_gguf_writing *w, enum attn_status status, cons
 
 /* Fails if KEY is missing. */
 void attn_gguf_require(struct attn_gguf_writing *w, const char *key);
+
+/* Fails unless N, the value of KEY, divides WHOLE, that of WHOLE_KEY. */
+void attn_gguf_check_divides(struct attn_gguf_writing *w, const char *key, size_t n,
+                             const char *whole_key, size_t whole);
 
 /* The getters return USUAL if the key is absent. */
 size_t attn_gguf_key_count(struct attn_gguf_writing *w, const char *key, size_t usual);

@@ -296,7 +296,7 @@ static enum attn_status read_gguf(const struct attn_source *source, struct attn_
     attn_json_free(parsed);
     attn_buffer_release(&json);
     ATTN_TRY(status);
-    m->naming = attn_gguf_naming(m->st);
+    m->naming = attn_gguf_naming(&m->config, m->st);
     return ATTN_OK;
 }
 
@@ -332,7 +332,8 @@ static enum attn_status read_checkpoint(struct attn_model *m, const struct attn_
         status = attn_family_read_config(json, NULL, ATTN_TOWER_TEXT, &m->config, &m->layers, err);
     attn_json_free(json);
     ATTN_TRY(status);
-    m->naming = has_gguf_names ? attn_gguf_naming(m->st) : attn_family_find(m->config.model_type);
+    m->naming = has_gguf_names ? attn_gguf_naming(&m->config, m->st)
+                               : attn_family_find(m->config.model_type);
     return has_gguf_names ? ATTN_OK
                           : attn_tensor_names_read(m->files, m->naming, NULL, NULL, options, err);
 }

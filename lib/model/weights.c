@@ -307,7 +307,10 @@ static enum attn_status check_tensor(const struct binder *binder,
     size_t expected[ATTN_WEIGHT_MAX_RANK];
     /* A size has at most 20 digits, plus ", "; the text also has brackets. */
     char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[ATTN_WEIGHT_MAX_RANK * 22 + 3];
-    bool is_same = tensor->rank == (int)rank;
+    /* A vector may have further dimensions in GGUF files. */
+    const bool is_flat = binder->family->is_gguf && rank == 1 && rule->kind == ATTN_WEIGHT_VECTOR &&
+                         tensor->rank > 1;
+    bool is_same = is_flat || tensor->rank == (int)rank;
 
     if (!is_readable(binder->family, tensor->dtype))
         return attn_error_set(
@@ -316,7 +319,8 @@ static enum attn_status check_tensor(const struct binder *binder,
             attn_dtype_name(tensor->dtype), binder->family->is_gguf ? ", or a type of blocks" : "");
     for (size_t i = 0; i < rank; i++) {
         expected[i] = dimension(shape[i], binder->config, binder->layer);
-        is_same = is_same && tensor->shape[i] == expected[i];
+        is_same =
+            is_same && (is_flat ? attn_tensor_n_element(tensor) : tensor->shape[i]) == expected[i];
     }
     if (is_same)
         return ATTN_OK;
@@ -1025,27 +1029,47 @@ static enum attn_status find_prefix(const struct attn_family *family,
     return ATTN_OK;
 }
 
-/* Whether q, k and v of a model of CONFIG, or of a tower, are one tensor in the GGUF file ST. */
+/* Whether a layer of the GGUF file ST has the tensor NAME. */
+static bool has_in_layers(const struct attn_config *config, const struct attn_tensor_files *st,
+                          const char *name)
+{
+    char full[ATTN_WEIGHT_NAME_SIZE];
+
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        snprintf(full, sizeof full, "%sblk.%zu.%s", config->image.patch_height > 0 ? "v." : "",
+                 layer, name);
+        if (attn_tensor_files_find(st, full, NULL))
+            return true;
+    }
+    return false;
+}
+
+/* Whether q, k and v of a model of CONFIG, or of a tower, are one tensor in the GGUF file ST. In
+ * layers of Gated DeltaNet the tensor has another meaning. */
 static bool is_fused(const struct attn_config *config, const struct attn_tensor_files *st)
 {
-    return attn_tensor_files_find(
-        st, config->image.patch_height > 0 ? "v.blk.0.attn_qkv.weight" : "blk.0.attn_qkv.weight",
-        NULL);
+    return !(config->mixer && config->mixer->kind == ATTN_MIXER_DELTA) &&
+           has_in_layers(config, st, "attn_qkv.weight");
 }
 
 /* Sets which biases the model has, by the tensors of the GGUF file, and whether tensors are joined.
  */
 static void find_biases(struct binder *binder)
 {
-    static const char *const q[] = {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias"};
     struct attn_config *config = binder->config;
+    const struct {
+        const char *name;
+        bool *has;
+    } rows[] = {{binder->is_fused ? "attn_qkv.bias" : "attn_q.bias", &config->has_qkv_bias},
+                {"attn_output.bias", &config->has_out_bias},
+                {"ffn_up.bias", &config->has_mlp_bias},
+                {"ffn_gate_inp.bias", &config->has_expert_bias},
+                {"ssm_conv1d.bias", &config->has_mixer_conv_bias}};
 
-    binder->is_joined = !attn_tensor_files_find(binder->st, "blk.0.ffn_gate.weight", NULL);
-    config->has_qkv_bias = attn_tensor_files_find(binder->st, q[binder->is_fused], NULL);
-    config->has_out_bias = attn_tensor_files_find(binder->st, "blk.0.attn_output.bias", NULL);
-    config->has_mlp_bias = attn_tensor_files_find(binder->st, "blk.0.ffn_up.bias", NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        *rows[i].has = has_in_layers(config, binder->st, rows[i].name);
+    binder->is_joined = !has_in_layers(config, binder->st, "ffn_gate.weight");
     config->has_output_bias = attn_tensor_files_find(binder->st, "output.bias", NULL);
-    config->has_expert_bias = attn_tensor_files_find(binder->st, "blk.0.ffn_gate_inp.bias", NULL);
 }
 
 /* Marks the heads of q and k as interleaved, if FORM says so, which restores Hugging Face's order,
@@ -1615,6 +1639,15 @@ static const struct attn_weight_rule *find_rule(const struct attn_family *family
     return NULL;
 }
 
+/* Whether the tensor NAME of a GGUF file is of a layer that predicts further tokens. */
+static bool is_left_out(const char *name, const struct attn_config *config)
+{
+    int layer = 0;
+
+    return sscanf(name, "blk.%5d.", &layer) == 1 && layer >= (int)config->n_layer &&
+           layer < (int)(config->n_layer + config->n_left_out);
+}
+
 bool attn_weights_know(const struct attn_family *naming, const struct attn_config *config,
                        const char *name)
 {
@@ -1627,7 +1660,7 @@ bool attn_weights_know(const struct attn_family *naming, const struct attn_confi
      * name may be of a layer that the model does not have. */
     if (rule && (rule->part == ATTN_PART_QK_NORM || rule->part == ATTN_PART_MLP_POST_NORM))
         return find_need(rule->part, config, ATTN_NO_LAYER) != NOT_NEEDED;
-    return rule || (other && find_rule(other, name, &layer));
+    return rule || is_left_out(name, config) || (other && find_rule(other, name, &layer));
 }
 
 /* --- Changes by an adapter -------------------------------------------------------------------- */
@@ -1833,6 +1866,22 @@ void attn_weights_replace(struct attn_weights *weights, struct attn_config *conf
     untie(spec, config);
 }
 
+/* Whether RULE names the tensor NAME of a GGUF file, and the model of BINDER has its part. */
+static bool is_expected_by(const struct binder *binder, const struct attn_weight_rule *rule,
+                           const char *name)
+{
+    int layer;
+
+    if (!is_named(rule, "", name, &layer) ||
+        (layer != ATTN_NO_LAYER && (size_t)layer >= binder->config->n_layer))
+        return false;
+    if ((rule->part == ATTN_PART_PROJECTIONS || rule->part == ATTN_PART_QKV_BIAS) &&
+        is_of_other_form(binder, rule))
+        return false;
+    return rule->part == ATTN_PART_IGNORED ||
+           find_need(rule->part, binder->config, layer) != NOT_NEEDED;
+}
+
 enum attn_status attn_weights_check_unused(const struct attn_family *naming,
                                            const struct attn_config *config,
                                            const struct attn_tensor_files *st,
@@ -1844,19 +1893,14 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
     struct attn_config known = *config;
     const struct binder binder = {.config = &known,
                                   .is_fused = is_fused(config, st),
-                                  .is_joined =
-                                      !attn_tensor_files_find(st, "blk.0.ffn_gate.weight", NULL)};
+                                  .is_joined = !has_in_layers(config, st, "ffn_gate.weight")};
 
     for (size_t i = 0; i < attn_tensor_files_count(st); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);
-        int layer;
-        const struct attn_weight_rule *rule = find_rule(naming, entry.name, &layer);
-        bool is_expected =
-            rule && (layer == ATTN_NO_LAYER || (size_t)layer < config->n_layer) &&
-            (rule->part == ATTN_PART_IGNORED || find_need(rule->part, config, layer) != NOT_NEEDED);
+        bool is_expected = is_left_out(entry.name, config);
 
-        if (rule && (rule->part == ATTN_PART_PROJECTIONS || rule->part == ATTN_PART_QKV_BIAS))
-            is_expected = is_expected && !is_of_other_form(&binder, rule);
+        for (size_t j = 0; j < naming->n_rule && !is_expected; j++)
+            is_expected = is_expected_by(&binder, &naming->rules[j], entry.name);
         for (size_t j = 0; j < n_other; j++)
             is_expected = is_expected || strncmp(entry.name, others[j], strlen(others[j])) == 0;
         if (is_expected)

@@ -177,6 +177,7 @@ static enum attn_status read_qwen3_next(ATTN_CONFIG_ARGS)
 const struct attn_family attn_family_qwen3_next = {
     FAMILY("qwen3_next", "Qwen3NextFor", "model.", qwen3_next_rules),
     .read_config = read_qwen3_next,
+    .gguf = {"qwen3next", .mixer = DELTA_KEYS, .normalizes_experts = true, GGUF_NORMS},
     .form = {KEYS_BUT_ROPE, .refused = attn_family_delta_refused,
              .rope = {TURNS("rope_theta", 10000, 0.25)},
              ATTN_SWITCHES(ATTN_ATTENTION_BIAS, SWITCHES_OF_QWEN,
@@ -295,6 +296,9 @@ static enum attn_status read_granite(ATTN_CONFIG_ARGS)
 const struct attn_family attn_family_granitemoehybrid = {
     FAMILY("granitemoehybrid", "GraniteMoeHybridFor", "model.", granite_rules),
     .read_config = read_granite,
+    .gguf = {"granitehybrid", HALVES_ALTERNATE, .has_interleaved_biases = true,
+             .has_divisors = true, .marker = "expert_shared_feed_forward_length", .has_lists = true,
+             .mixer = MAMBA_KEYS},
     .form = {KEYS, .score_factor_key = "attention_multiplier",
              ATTN_SWITCHES(ATTN_ATTENTION_BIAS, FACTORS_OF_GRANITE, MAMBA_SWITCHES),
              .defaults = {BLOCK_OF_LLAMA, .expert_weights = ATTN_EXPERTS_SOFTMAX_CHOSEN,

@@ -155,8 +155,10 @@ enum attn_status attn_family_add_buckets(const struct attn_json *json, struct at
 
 /* --- GGUF ------------------------------------------------------------------------------------- */
 
-/* Returns the rules for the names of tensors in GGUF files, as a family without other fields. */
-const struct attn_family *attn_gguf_naming(const struct attn_tensor_files *files);
+/* Returns the rules for the names of tensors in the GGUF files FILES of a model of CONFIG, as a
+ * family without other fields. */
+const struct attn_family *attn_gguf_naming(const struct attn_config *config,
+                                           const struct attn_tensor_files *files);
 
 /* The same for the tower of a projector (gguf_projector.h) of the type PROJECTOR, in FILES. */
 const struct attn_family *attn_gguf_tower_naming(const char *projector,

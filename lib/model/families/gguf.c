@@ -27,21 +27,33 @@
     TENSOR("blk.#." name ".weight", shape, ATTN_PART_SHARED_EXPERT, ATTN_WEIGHT_OUT_IN,            \
            WEIGHT_OF(map))
 
+/* The maps of q, k and v, which may be one; and, in Qwen 3.5, q with its gates. */
+#define QKV_OF_GGUF                                                                                \
+    {"blk.#.attn_qkv.weight", "AD", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_QKV_ROWS, 0},               \
+        {"blk.#.attn_qkv.bias", "A", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_QKV_ROWS, 0},                 \
+        THREE_MAPS("blk.#.attn_", "")
+#define GATED_QKV_OF_GGUF                                                                          \
+    FUSED("blk.#.attn_q.weight", "rD", ATTN_PART_PROJECTIONS, QUERY_GATE_HEADS),                   \
+        FUSED("blk.#.attn_q.bias", "r", ATTN_PART_QKV_BIAS, QUERY_GATE_HEADS),                     \
+        LINEAR("blk.#.attn_k", "KD", ATTN_PART_PROJECTIONS, "K", ATTN_PART_QKV_BIAS, k),           \
+        LINEAR("blk.#.attn_v", "WD", ATTN_PART_PROJECTIONS, "W", ATTN_PART_QKV_BIAS, v)
+
 /* The table. Its parameters are the names of the norms before attention, before the MLP, and after
  * attention. */
 #define RULES(norm, mlp_norm, post_norm)                                                           \
+    RULES_OF(QKV_OF_GGUF, norm, mlp_norm, post_norm, "output_norm")
+#define RULES_OF(qkv, norm, mlp_norm, post_norm, final_norm)                                       \
     EMBEDDING_OF("token_embd.weight"),                                                             \
         TABLE("position_embd.weight", "PD", ATTN_PART_POSITIONS, positions),                       \
         MODEL_NORM("token_embd_norm", ATTN_PART_ROW_NORM, ln_row),                                 \
-        NORM(norm, ATTN_PART_NORM, ln1),                                                           \
-        {"blk.#.attn_qkv.weight", "AD", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_QKV_ROWS, 0},           \
-        {"blk.#.attn_qkv.bias", "A", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_QKV_ROWS, 0},                 \
-        THREE_MAPS("blk.#.attn_", ""),                                                             \
+        NORM(norm, ATTN_PART_NORM, ln1), qkv,                                                      \
         VECTOR("blk.#.attn_q_norm.weight", "y", ATTN_PART_QK_NORM, NORM_W(q_norm)),                \
         VECTOR("blk.#.attn_k_norm.weight", "z", ATTN_PART_QK_NORM, NORM_W(k_norm)),                \
         VECTOR("blk.#.attn_sinks.weight", "H", ATTN_PART_SINKS, BLOCK(sinks)),                     \
         OUT_MAP("blk.#.attn_output"), NORM(post_norm, ATTN_PART_POST_NORM, ln1_post),              \
-        NORM(mlp_norm, ATTN_PART_MLP_NORM, ln2),                                                   \
+        VECTOR("blk.#." mlp_norm ".weight|blk.#." mlp_norm /* in Falcon-H1 */, "D",                \
+               ATTN_PART_MLP_NORM, NORM_W(ln2)),                                                   \
+        VECTOR("blk.#." mlp_norm ".bias", "D", ATTN_PART_MLP_NORM_BIAS, NORM_B(ln2)),              \
         LINEAR("blk.#.ffn_gate_inp", "nD", ATTN_PART_ROUTER, "n", ATTN_PART_EXPERT_BIAS, router),  \
         EXPERTS("ffn_gate_exps", "fD", "f", mlp_gate), EXPERTS("ffn_up_exps", "fD", "f", mlp_in),  \
         EXPERTS("ffn_down_exps", "Df", "D", mlp_out),                                              \
@@ -54,8 +66,8 @@
         PLAIN_MLP("blk.#.ffn_", "up", "down"),                                                     \
         {"blk.#.ffn_up.weight", "JD", ATTN_PART_MLP_GATE, ATTN_WEIGHT_GATED_ROWS, 0},              \
         NORM("post_ffw_norm", ATTN_PART_MLP_POST_NORM, ln2_post),                                  \
-        VECTOR("output_norm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),                \
-        VECTOR("output_norm.bias", "D", ATTN_PART_FINAL_NORM_BIAS, MODEL(ln_final.b)),             \
+        VECTOR(final_norm ".weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),                \
+        VECTOR(final_norm ".bias", "D", ATTN_PART_FINAL_NORM_BIAS, MODEL(ln_final.b)),             \
         OUTPUT_OF("output.weight"), OUTPUT_BIAS_OF("output.bias"), IGNORED("blk.#.attn_rot_embd"), \
         IGNORED(ATTN_ROPE_FREQS), IGNORED(ATTN_ROPE_SHORT), IGNORED(ATTN_ROPE_LONG)
 
@@ -66,6 +78,48 @@ static const struct attn_weight_rule falcon[] = {
 static const struct attn_weight_rule gpt_oss[] = {/* and Seed-OSS */
                                                   RULES("attn_norm", "post_attention_norm",
                                                         "ffn_norm")};
+
+/* --- layers without attention ----------------------------------------------------------------- */
+
+#define MIXER_MAP(name, shape, part, map)                                                          \
+    TENSOR("blk.#." name ".weight", shape, part, ATTN_WEIGHT_OUT_IN, WEIGHT_OF(map))
+#define MIXER_VECTOR(name, shape, part, place)                                                     \
+    VECTOR("blk.#." name, shape, ATTN_PART_##part, BLOCK(mixer.place))
+
+/* The tensors of a short convolution, of Gated DeltaNet in Qwen 3.5 and in Qwen3-Next, whose maps
+ * of beta and the decay are one, and of Mamba2. */
+static const struct attn_weight_rule conv[] = {
+    RULES_OF(QKV_OF_GGUF, "attn_norm", "ffn_norm", "post_attention_norm", "token_embd_norm"),
+    MIXER_MAP("shortconv.in_proj", "qD", ATTN_PART_MIXER, mixer_in),
+    MIXER_VECTOR("shortconv.conv.weight", "ad", MIXER, conv),
+    MIXER_MAP("shortconv.out_proj", "Dl", ATTN_PART_MIXER_OUT, out)};
+
+#define DELTA_OF_GGUF                                                                              \
+    RULES_OF(GATED_QKV_OF_GGUF, "attn_norm", "post_attention_norm", "ffn_norm", "output_norm"),    \
+        MIXER_MAP("attn_qkv", "qD", ATTN_PART_MIXER, mixer_in),                                    \
+        MIXER_MAP("attn_gate", "lD", ATTN_PART_MIXER, mixer_gate),                                 \
+        MIXER_VECTOR("ssm_conv1d.weight", "ad", MIXER, conv),                                      \
+        MIXER_VECTOR("ssm_a", "g", MIXER, decay),                                                  \
+        MIXER_VECTOR("ssm_dt.bias", "g", MIXER, dt_bias),                                          \
+        MIXER_VECTOR("ssm_norm.weight", "v", MIXER, norm),                                         \
+        MIXER_MAP("ssm_out", "Dl", ATTN_PART_MIXER_OUT, out)
+static const struct attn_weight_rule delta[] = {
+    DELTA_OF_GGUF, MIXER_MAP("ssm_beta", "gD", ATTN_PART_MIXER, mixer_beta),
+    MIXER_MAP("ssm_alpha", "gD", ATTN_PART_MIXER, mixer_decay)};
+static const struct attn_weight_rule delta_by_head[] = {
+    DELTA_OF_GGUF, FUSED("blk.#.ssm_ba.weight", "uD", ATTN_PART_MIXER, FACTOR_HEADS)};
+
+#define MAMBA_OF_GGUF(out)                                                                         \
+    RULES("attn_norm", "ffn_norm", "post_attention_norm"),                                         \
+        FUSED("blk.#.ssm_in.weight", "iD", ATTN_PART_MIXER, MAMBA_ROWS),                           \
+        MIXER_VECTOR("ssm_conv1d.weight", "ad", MIXER, conv),                                      \
+        MIXER_VECTOR("ssm_conv1d.bias", "a", MIXER_CONV_BIAS, conv_bias),                          \
+        MIXER_VECTOR("ssm_a", "g", MIXER, decay),                                                  \
+        MIXER_VECTOR("ssm_dt.bias", "g", MIXER, dt_bias), MIXER_VECTOR("ssm_d", "g", MIXER, skip), \
+        MIXER_VECTOR("ssm_norm.weight", "l", MIXER_NORM, norm),                                    \
+        MIXER_MAP("ssm_out", "Dl", ATTN_PART_MIXER_OUT, out)
+static const struct attn_weight_rule mamba[] = {MAMBA_OF_GGUF(out)};
+static const struct attn_weight_rule mamba_beside[] = {MAMBA_OF_GGUF(mixer_out)};
 
 /* --- towers for pictures ---------------------------------------------------------------------- */
 
@@ -172,7 +226,26 @@ static const struct attn_weight_rule pixtral[] = {PIXTRAL("ok")},
         }                                                                                          \
     }
 
-const struct attn_family *attn_gguf_naming(const struct attn_tensor_files *files)
+/* Returns the naming of a model with the layers of CONFIG that mix without attention. */
+static const struct attn_family *mixer_naming(const struct attn_config *config)
+{
+    static const struct attn_family of_conv = NAMING(conv), of_delta = NAMING(delta),
+                                    of_delta_by_head = NAMING(delta_by_head),
+                                    of_mamba = NAMING(mamba),
+                                    of_mamba_beside = NAMING(mamba_beside);
+
+    switch (config->mixer->kind) {
+    case ATTN_MIXER_CONV:
+        return &of_conv;
+    case ATTN_MIXER_DELTA:
+        return config->n_expert > 0 ? &of_delta_by_head : &of_delta;
+    default:
+        return attn_config_mixes_beside(config) ? &of_mamba_beside : &of_mamba;
+    }
+}
+
+const struct attn_family *attn_gguf_naming(const struct attn_config *config,
+                                           const struct attn_tensor_files *files)
 {
     static const struct attn_family of_usual = NAMING(usual), of_falcon = NAMING(falcon),
                                     of_gpt_oss = NAMING(gpt_oss);
@@ -180,6 +253,8 @@ const struct attn_family *attn_gguf_naming(const struct attn_tensor_files *files
     const bool has_mlp_norm = attn_tensor_files_find(files, "blk.0.ffn_norm.weight", NULL) ||
                               attn_tensor_files_find(files, "blk.0.post_ffw_norm.weight", NULL);
 
+    if (config->mixer)
+        return mixer_naming(config);
     if (attn_tensor_files_find(files, "blk.0.attn_norm_2.weight", NULL))
         return &of_falcon;
     return !has_mlp_norm && attn_tensor_files_find(files, "blk.0.post_attention_norm.weight", NULL)

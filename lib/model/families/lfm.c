@@ -90,6 +90,8 @@ static enum attn_status read_lfm2(ATTN_CONFIG_ARGS)
 
 const struct attn_family attn_family_lfm2 = {
     FAMILY("lfm2", "Lfm2For", "model.", lfm2_rules), .read_config = read_lfm2,
+    .gguf = {"lfm2", .has_lists = true, .mixer = {.n_tap = "conv_L_cache", .word = "conv"},
+             .members = "\"block_auto_adjust_ff_dim\": false"},
     .form = {.eps_key = "norm_eps",
              ROPE(1e6, 1),
              ATTN_SWITCHES(ATTN_FLAG("conv_bias", has_mixer_bias)),

@@ -125,6 +125,8 @@ static enum attn_status read_bamba(ATTN_CONFIG_ARGS)
 
 const struct attn_family attn_family_bamba = {
     FAMILY("bamba", "BambaFor", "model.", bamba_rules), .read_config = read_bamba,
+    .gguf = {"granitehybrid", HALVES_ALTERNATE, .has_interleaved_biases = true, .has_lists = true,
+             .mixer = MAMBA_KEYS},
     .form = {KEYS_BUT_ROPE,
              .rope = {.theta = "rope_theta", .default_theta = 10000, .default_partial = 0.5},
              ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_MLP_BIAS("mlp_bias"), MAMBA_SWITCHES),
@@ -203,6 +205,9 @@ static enum attn_status read_falcon_h1(ATTN_CONFIG_ARGS)
 
 const struct attn_family attn_family_falcon_h1 = {
     FAMILY("falcon_h1", "FalconH1For", "model.", falcon_h1_rules), .read_config = read_falcon_h1,
+    .gguf = {"falcon-h1", .mixer = {MAMBA_SIZES, .d_all = "mamba_d_ssm"},
+             .members = "\"mamba_norm_before_gate\": false", .part = "maps",
+             .difference = "have the factors of Hugging Face's config in their weights"},
     .form = {KEYS,
              ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_MLP_BIAS("mlp_bias"), MAMBA_SWITCHES,
                            ATTN_FLAG("projectors_bias", has_mixer_out_bias),

@@ -28,6 +28,14 @@
     FUSED(DELTA "in_proj_qkvz.weight", "pD", ATTN_PART_MIXER, DELTA_HEADS),                        \
         FUSED(DELTA "in_proj_ba.weight", "uD", ATTN_PART_MIXER, FACTOR_HEADS), DELTA_REST
 
+/* The keys of the config about these layers, for GGUF files. */
+#define DELTA_KEYS                                                                                 \
+    {                                                                                              \
+        .n_tap = "linear_conv_kernel_dim", .d_key = "linear_key_head_dim",                         \
+        .n_key_head = "linear_num_key_heads", .n_head = "linear_num_value_heads",                  \
+        .d_value = "linear_value_head_dim", .word = "linear_attention"                             \
+    }
+
 /* The keys that are refused, and the reader of those that say which layers are of this kind, and
  * of what size. */
 extern const struct attn_config_extra attn_family_delta_refused[];
@@ -51,6 +59,15 @@ enum attn_status attn_family_read_delta(const struct attn_json *json, struct att
 
 #define MAMBA_SWITCHES                                                                             \
     ATTN_FLAG("mamba_conv_bias", has_mixer_conv_bias), ATTN_FLAG("mamba_proj_bias", has_mixer_bias)
+
+/* The keys of the config about these layers, for GGUF files; which are in Granite and Bamba. */
+#define MAMBA_SIZES                                                                                \
+    .n_tap = "mamba_d_conv", .d_key = "mamba_d_state", .n_key_head = "mamba_n_groups",             \
+    .n_head = "mamba_n_heads", .d_value = "mamba_d_head"
+#define MAMBA_KEYS                                                                                 \
+    {                                                                                              \
+        MAMBA_SIZES, .expand = "mamba_expand", .word = "mamba"                                     \
+    }
 
 /* Reads which layers are Mamba2, and of what size, by the keys of Granite and Bamba. */
 enum attn_status attn_family_read_mamba(const struct attn_json *json, struct attn_config *config,

@@ -165,6 +165,9 @@ static const struct attn_config_names names = {"vocab_size",          "hidden_si
 
 const struct attn_family attn_family_nemotron_h = {
     FAMILY("nemotron_h", "NemotronHFor", "model.", rules), .read_config = read_nemotron_h,
+    .gguf = {"nemotron_h", HALVES_ALTERNATE, .has_lists = true,
+             .mixer = {"conv_kernel", "ssm_state_size", "n_groups", "mamba_num_heads",
+                       "mamba_head_dim", .word = "mamba"}},
     .form = {.names = &names,
              .activation_key = "mlp_hidden_act",
              .eps_key = "layer_norm_epsilon",

@@ -66,6 +66,7 @@ static enum attn_status read_qwen3_5(ATTN_CONFIG_ARGS)
 
 const struct attn_family attn_family_qwen3_5_text = {
     FAMILY("qwen3_5_text", "Qwen3_5For", "model.", rules), .read_config = read_qwen3_5,
+    .gguf = {"qwen35", .mixer = DELTA_KEYS, .tiles_heads = true, GGUF_NORMS},
     .form = {KEYS_BUT_ROPE, .refused = attn_family_delta_refused,
              .rope = {TURNS("rope_theta", 10000, 0.25), .has_sections = true},
              ATTN_SWITCHES(ATTN_ATTENTION_BIAS),

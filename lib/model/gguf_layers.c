@@ -1,0 +1,166 @@
+/*
+ * gguf_layers.c - see gguf_layers.h.
+ *
+ * Traps: a layer without key heads has no attention, and a layer without an MLP may be of one part.
+ * Layers after the last predict further tokens, but are counted (`nextn_predict_layers`). Granite
+ * rotates positions only if `rope.scaling.finetuned`.
+ */
+#include "model/gguf_layers.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+
+/* Refuses the list of KEY unless it has an item for each layer of the file. */
+static void check_list(struct attn_gguf_writing *w, const char *key,
+                       const struct attn_gguf_pair *list)
+{
+    if (list->n != w->n_layer + w->n_left_out)
+        attn_gguf_refuse(w, ATTN_FORMAT, key,
+                         "has %" PRIu64 " items, expected %zu, one for each layer", list->n,
+                         w->n_layer + w->n_left_out);
+}
+
+/* Reads KEY, one number or one for each layer, into LIST [n_layer]. Returns the largest. The others
+ * must be equal to it or 0. */
+static size_t read_list(struct attn_gguf_writing *w, const char *key, size_t usual, size_t *list)
+{
+    struct attn_gguf_pair pair = {0};
+    size_t most = 0;
+
+    if (!attn_gguf_find_pair(w->gguf, attn_gguf_full_key(w, key).text, &pair) || !pair.is_array) {
+        most = attn_gguf_key_size(w, key, ATTN_MAX_WIDTH, usual);
+        for (size_t layer = 0; layer < w->n_layer; layer++)
+            list[layer] = most;
+        return most;
+    }
+    check_list(w, key, &pair);
+    for (size_t layer = 0; layer < w->n_layer && w->status == ATTN_OK; layer++) {
+        int64_t value = -1;
+
+        if (!attn_gguf_next_int(&pair, &value) || value < 0 || value > ATTN_MAX_WIDTH)
+            attn_gguf_refuse(w, ATTN_FORMAT, key, "has no number from 0 to %d for layer %zu",
+                             ATTN_MAX_WIDTH, layer);
+        else if (value > 0 && most > 0 && (size_t)value != most)
+            attn_gguf_refuse(w, ATTN_UNSUPPORTED, key,
+                             "is %" PRId64 " in layer %zu and %zu in an earlier one, which this "
+                             "version does not support",
+                             value, layer, most);
+        list[layer] = (size_t)value;
+        most = value > 0 ? (size_t)value : most;
+    }
+    return most;
+}
+
+void attn_gguf_read_layers(struct attn_gguf_writing *w)
+{
+    const size_t n = attn_gguf_key_size(w, "block_count", ATTN_MAX_LAYER, 0);
+    const char *left_out = "nextn_predict_layers";
+    size_t n_kv, n_mlp;
+
+    w->n_left_out = attn_gguf_key_count(w, left_out, 0);
+    if (w->n_left_out >= n)
+        attn_gguf_refuse(w, ATTN_FORMAT, left_out, "is %zu of %zu layers", w->n_left_out, n);
+    if (w->status != ATTN_OK)
+        return;
+    w->n_layer = n - w->n_left_out;
+    w->n_kv_head = w->n_head;
+    if (!w->family->gguf.has_lists)
+        return;
+    w->status = ATTN_ALLOC(w->kv_heads, w->n_layer, w->err);
+    if (w->status == ATTN_OK)
+        w->status = ATTN_ALLOC(w->mlps, w->n_layer, w->err);
+    if (w->status != ATTN_OK)
+        return;
+    n_kv = read_list(w, "attention.head_count_kv", w->n_head, w->kv_heads);
+    n_mlp = read_list(w, "feed_forward_length", 0, w->mlps);
+    w->n_kv_head = n_kv > 0 ? n_kv : w->n_head;
+    w->d_mlp = n_mlp > 0 ? n_mlp : 1;
+}
+
+void attn_gguf_release_layers(struct attn_gguf_writing *w)
+{
+    attn_free(w->kv_heads);
+    attn_free(w->mlps);
+}
+
+/* Writes the kinds of all layers. */
+static void put_kinds(struct attn_gguf_writing *w)
+{
+    static const char key[] = "attention.recurrent_layers";
+    const bool is_single = w->family->form.defaults.has_single_norm;
+    const size_t full_every = attn_gguf_key_size(w, "full_attention_interval", ATTN_MAX_LAYER, 4);
+    struct attn_gguf_pair list = {0};
+    const bool has_list = attn_gguf_find_pair(w->gguf, attn_gguf_full_key(w, key).text, &list);
+
+    if (has_list && (!list.is_array || list.type != ATTN_GGUF_BOOL))
+        attn_gguf_refuse(w, ATTN_FORMAT, key, "is not a list of bool");
+    else if (has_list)
+        check_list(w, key, &list);
+    if (w->status != ATTN_OK)
+        return;
+    attn_buffer_append_string(w->json, ",\n\"layer_types\": [");
+    for (size_t layer = 0; layer < w->n_layer; layer++) {
+        int64_t is_mixer = w->kv_heads ? w->kv_heads[layer] == 0 : (layer + 1) % full_every != 0;
+
+        if (has_list)
+            attn_gguf_next_int(&list, &is_mixer);
+        attn_buffer_append_format(w->json, "%s\"%s\"", layer > 0 ? ", " : "",
+                                  is_single && w->mlps[layer] > 0 ? "mlp"
+                                  : is_mixer                      ? w->family->gguf.mixer.word
+                                                                  : "full_attention");
+    }
+    attn_buffer_append_char(w->json, ']');
+}
+
+/* Writes the sizes of layers of Gated DeltaNet or Mamba2. */
+static void put_states(struct attn_gguf_writing *w)
+{
+    const struct attn_gguf_mixer *keys = &w->family->gguf.mixer;
+    const size_t n_head = attn_gguf_key_size(w, "ssm.time_step_rank", ATTN_MAX_LAYER, 0);
+    const size_t d_all = attn_gguf_key_size(w, "ssm.inner_size", ATTN_MAX_WIDTH, 0);
+    const size_t n_key_head = attn_gguf_key_size(w, "ssm.group_count", ATTN_MAX_LAYER, 0);
+
+    attn_gguf_check_divides(w, "ssm.group_count", n_key_head, "ssm.time_step_rank", n_head);
+    attn_gguf_check_divides(w, "ssm.time_step_rank", n_head, "ssm.inner_size", d_all);
+    if (keys->expand)
+        attn_gguf_check_divides(w, "embedding_length", w->d_model, "ssm.inner_size", d_all);
+    attn_gguf_put_size(w, keys->n_head, n_head);
+    attn_gguf_put_size(w, keys->d_value, d_all / n_head);
+    attn_gguf_put_size(w, keys->d_all, d_all);
+    attn_gguf_put_size(w, keys->expand, d_all / w->d_model);
+    attn_gguf_put_size(w, keys->d_key, attn_gguf_key_size(w, "ssm.state_size", ATTN_MAX_LAYER, 0));
+    attn_gguf_put_size(w, keys->n_key_head, n_key_head);
+    if (keys->d_all) /* llama.cpp has the norm after the gate */
+        attn_gguf_put_bool(w, "mamba_rms_norm", attn_gguf_has_tensor(w, "blk.0.ssm_norm.weight"));
+}
+
+/* Writes what Granite 4.0 has besides. */
+static void put_granite(struct attn_gguf_writing *w)
+{
+    const size_t n_expert = attn_gguf_key_count(w, "expert_count", 0);
+    const bool turns = attn_gguf_key_bool(w, "rope.scaling.finetuned", true);
+
+    attn_buffer_append_format(w->json, ",\n\"position_embedding_type\": \"%s\"",
+                              turns ? "rope" : "nope");
+    attn_gguf_put_size(w, "num_local_experts", n_expert);
+    if (n_expert == 0)
+        attn_gguf_put_size(w, "shared_intermediate_size", w->d_mlp);
+}
+
+void attn_gguf_put_layers(struct attn_gguf_writing *w)
+{
+    const struct attn_gguf_mixer *keys = &w->family->gguf.mixer;
+
+    if (!keys->n_tap)
+        return;
+    attn_gguf_put_size(w, keys->n_tap,
+                       attn_gguf_key_size(w, keys->n_head ? "ssm.conv_kernel" : "shortconv.l_cache",
+                                          ATTN_MAX_LAYER, 0));
+    if (keys->n_head)
+        put_states(w);
+    if (keys->word)
+        put_kinds(w);
+    if (keys->word && w->family->form.score_factor_key)
+        put_granite(w);
+}

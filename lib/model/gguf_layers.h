@@ -1,0 +1,16 @@
+/* gguf_layers.h - layers of several kinds and sizes in GGUF files, for gguf_config.c. */
+#ifndef ATTN_MODEL_GGUF_LAYERS_H
+#define ATTN_MODEL_GGUF_LAYERS_H
+
+#include "model/gguf_keys.h"
+
+/* Reads the numbers of layers, heads and components of MLPs; the last two may be lists (struct
+ * attn_gguf_form). The caller releases the lists (attn_gguf_release_layers), also after a failure.
+ */
+void attn_gguf_read_layers(struct attn_gguf_writing *w);
+void attn_gguf_release_layers(struct attn_gguf_writing *w);
+
+/* Writes which layers mix tokens without attention, and their sizes. */
+void attn_gguf_put_layers(struct attn_gguf_writing *w);
+
+#endif
