@@ -273,14 +273,14 @@ START_TEST(lists_and_sizes_that_do_not_fit_are_named)
          "'blk.0.shortconv.conv.weight' in 'm/model.gguf' has shape [24, 3], expected [24, 4]"},
         {"qwen3-5", "qwen35.nextn_predict_layers", 0, 5,
          "'qwen35.nextn_predict_layers' in 'm/model.gguf' is 5 of 5 layers"},
-        {"qwen3-5", "qwen35.ssm.time_step_rank", 0, 3,
-         "'qwen35.ssm.time_step_rank' 3 in 'm/model.gguf' does not divide "
+        {"qwen3-5", "qwen35.ssm.time_step_rank", 0, 6,
+         "'qwen35.ssm.time_step_rank' 6 in 'm/model.gguf' does not divide "
          "'qwen35.ssm.inner_size' 20"},
         {"qwen3-5", "qwen35.ssm.group_count", 0, 3,
          "'qwen35.ssm.group_count' 3 in 'm/model.gguf' does not divide "
          "'qwen35.ssm.time_step_rank' 4"},
-        {"qwen3-5", "qwen35.attention.recurrent_layers", 4, 4,
-         "'qwen35.attention.recurrent_layers' in 'm/model.gguf' has 4 items, expected 5, one for "
+        {"qwen3-5", "qwen35.block_count", 0, 4,
+         "'qwen35.attention.recurrent_layers' in 'm/model.gguf' has 5 items, expected 4, one for "
          "each layer"},
         {"granitemoehybrid", "granitehybrid.ssm.inner_size", 0, 60,
          "'granitehybrid.embedding_length' 24 in 'm/model.gguf' does not divide "
