@@ -21,6 +21,7 @@ enum {
     MOST_COMPONENTS = 1024, /* maximum columns of a site without keys */
     MOST_VALUES = 40000,    /* maximum cells with numbers: 200 tokens */
     PRINT_DPI = 300,
+    LEAST_PERCENT = 80,         /* the smallest units in print, in percent of the usual ones */
     CAPTION_COLUMNS = 160,      /* maximum columns of a text in the caption */
     CROP = ATTN_FIGURE_PAD - 4, /* part of the margin that is cut off in print */
 };
@@ -312,7 +313,9 @@ void attn_figure_note_size(const struct attn_shapes *shapes,
 {
     const double size = shapes->points * (shapes->label > 0 ? shapes->label : ATTN_FIGURE_TEXT);
     const double dpi = attn_shapes_pixels(shapes) / shapes->points * 72;
-    const double wanted = options->font_size > 0 ? options->font_size : ATTN_FIGURE_LEAST;
+    const double asked =
+        options->font_size * (attn_figure_is_printed(options) ? ATTN_FIGURE_LABEL : 1);
+    const double wanted = asked > 0 ? asked : ATTN_FIGURE_LEAST;
 
     if (size < (options->font_size > 0 ? 0.95 : 0.99) * wanted)
         attn_note(on_note, user, ATTN_NOTE_FIGURE_SIZE,
@@ -346,17 +349,27 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
     return attn_shapes_check(pen->shapes, err);
 }
 
+/* Sets the points per unit, and the sizes of letters: in print usually 8, 7 and 6.5 points. */
+static void set_unit(struct attn_figure_pen *pen, double unit)
+{
+    const double size = ATTN_FIGURE_TEXT * attn_figure_unit(pen->options) / unit, tick = 6.5 / 8;
+
+    pen->unit = unit;
+    pen->letters = (struct attn_figure_letters){12, ATTN_FIGURE_TEXT, 11, 15};
+    if (pen->is_printed)
+        pen->letters =
+            (struct attn_figure_letters){size, ATTN_FIGURE_LABEL * size, tick * size, size};
+}
+
 /* Finds by bisection the largest pen->growth at which the figure keeps the requested width and font
  * size. */
 static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_error *err)
 {
     enum { STEPS = 14 };
     const size_t n_subtitle = pen->subtitle.size;
-    const bool is_measuring = pen->is_measuring;
     double least = 0.05, most = 12;
 
-    pen->room = floor(pen->options->figure_width / attn_figure_unit(pen->options)) + 2 * CROP;
-    pen->is_measuring = true;
+    pen->room = floor(pen->options->figure_width / pen->unit) + 2 * CROP;
     for (int i = 0; i < STEPS; i++) {
         pen->growth = i == 0 ? least : (least + most) / 2;
         ATTN_TRY(draw_content(pen, err));
@@ -368,37 +381,65 @@ static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_err
         *(pen->shapes->width <= pen->room ? &least : &most) = pen->growth;
     }
     pen->growth = least;
+    ATTN_TRY(draw_content(pen, err));
+    pen->subtitle.size = n_subtitle;
+    return ATTN_OK;
+}
+
+/* Finds the unit and the growth with the largest cells. Sides of cells are multiples of a part of a
+ * unit, so with smaller units, in which letters keep their points, many cells may fill the width
+ * that they else leave empty. */
+static enum attn_status find_unit(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const double usual = pen->unit, filled = 0.95;
+    const bool is_measuring = pen->is_measuring;
+    double unit = usual, growth, side;
+
+    pen->is_measuring = true;
+    ATTN_TRY(find_growth(pen, err));
+    growth = pen->growth;
+    side = pen->shapes->cell * unit;
+    if (side > 0 && pen->shapes->width < filled * pen->room)
+        for (int percent = 98; percent >= LEAST_PERCENT; percent -= 2) {
+            set_unit(pen, usual * percent / 100);
+            ATTN_TRY(find_growth(pen, err));
+            if (pen->shapes->cell * pen->unit <= side || pen->shapes->width > pen->room)
+                continue;
+            side = pen->shapes->cell * pen->unit;
+            unit = pen->unit;
+            growth = pen->growth;
+        }
+    set_unit(pen, unit);
+    pen->growth = growth;
+    pen->room = floor(pen->options->figure_width / unit) + 2 * CROP;
     pen->is_measuring = is_measuring;
     return ATTN_OK;
 }
 
-/* Shrinks units slightly so that cells are whole pixels at the requested resolution. Before that,
- * unless the user set the font size, units grow by at most 12 % to fill the width. */
+/* Shrinks the units of a PNG slightly so that cells are whole pixels at the requested resolution.
+ * Where that would take much, the resolution is higher instead. */
 static void fit_pixels(struct attn_figure_pen *pen)
 {
+    const double least = LEAST_PERCENT / 100.0 * attn_figure_unit(pen->options);
     const double dpi = pen->options->dpi > 0 ? pen->options->dpi : PRINT_DPI;
-    const double side = pen->shapes->cell * dpi / 72, most_growth = 1.12;
-    double unit = attn_figure_unit(pen->options), n;
+    const double side = pen->shapes->cell * dpi / 72;
+    const double n = floor(side * pen->unit * (1 + 1e-9));
 
-    if (pen->shapes->width > pen->room)
+    if (pen->content->is_in_points || !(n >= least * side) || n < 1 ||
+        pen->shapes->width > pen->room)
         return;
-    if (pen->options->font_size == 0)
-        unit =
-            fmin(unit * most_growth, pen->options->figure_width / (pen->shapes->width - 2 * CROP));
-    n = floor(side * unit * (1 + 1e-9));
-    if (n >= 1)
-        unit = n / side;
-    pen->room = pen->options->figure_width / unit + 2 * CROP;
+    set_unit(pen, n / side);
+    pen->room = pen->options->figure_width / pen->unit + 2 * CROP;
 }
 
 static enum attn_status draw_pen(struct attn_figure_pen *pen, struct attn_error *err)
 {
     ATTN_TRY(check_content(pen, err));
     if (pen->is_printed) {
-        ATTN_TRY(find_growth(pen, err));
+        ATTN_TRY(find_unit(pen, err));
         fit_pixels(pen);
     }
-    pen->label = ATTN_FIGURE_TEXT;
+    pen->label = pen->letters.label;
     ATTN_TRY(draw_content(pen, err));
     pen->shapes->width = fmax(pen->shapes->width, pen->room);
     pen->shapes->label = pen->label;
@@ -423,6 +464,7 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
     enum attn_status status;
 
     open_pen(&pen);
+    set_unit(&pen, attn_figure_unit(content->picture));
     status = draw_pen(&pen, err);
     attn_buffer_release(&pen.scratch);
     attn_buffer_release(&pen.subtitle);

@@ -255,7 +255,7 @@ static void add_weight(struct attn_figure_pen *pen, const struct arcs_layout *la
                        struct arc *arc)
 {
     struct attn_shape_text text = {.y = layout->top + WORD + 10,
-                                   .size = ATTN_FIGURE_SMALL,
+                                   .size = pen->letters.tick,
                                    .color = pen->faint,
                                    .anchor = ATTN_ANCHOR_MIDDLE};
     const double gap = text.size * attn_figure_string_width(pen, " ", 1);
@@ -279,8 +279,9 @@ static void add_words(struct attn_figure_pen *pen, struct arcs_layout *layout,
     for (size_t i = side->from; i < side->end; i++) {
         const struct word word = next_word(pen, layout, i);
         const struct attn_shape_text text = {.x = word.x,
-                                             .y = layout->top + 0.5 * WORD + 0.35 * ATTN_FLOW_SIZE,
-                                             .size = ATTN_FLOW_SIZE,
+                                             .y = layout->top + 0.5 * WORD +
+                                                  0.35 * pen->letters.word,
+                                             .size = pen->letters.word,
                                              .color = pen->ink};
         const double y = layout->top + WORD;
 
@@ -305,7 +306,7 @@ static void add_bars(struct attn_figure_pen *pen, const struct arcs_layout *layo
         const struct attn_cell token = cell_of(pen, row, ATTN_ROLE_TOKEN);
         const double prob = next_value(pen, row, false).real, width = LONG * prob / layout->most;
         struct attn_shape_text text = {
-            .x = ATTN_FIGURE_PAD, .y = y + 10, .size = ATTN_FIGURE_SMALL, .color = pen->ink};
+            .x = ATTN_FIGURE_PAD, .y = y + 10, .size = pen->letters.tick, .color = pen->ink};
         struct attn_buffer *label = &pen->scratch;
         char number[ATTN_FIXED_TEXT_SIZE + 4];
 

@@ -377,16 +377,16 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
     const bool has_room = place.side >= VALUE_SIDE && view.n_col <= VALUE_COLUMNS;
     const double width = attn_figure_cell_width(place);
     /* with a requested font size, numbers are not smaller than the legend */
-    const double smallest = !is_auto ? 0 : pen->room > 0 ? ATTN_FIGURE_SMALL : SMALLEST;
+    const double smallest = !is_auto ? 0 : pen->room > 0 ? pen->letters.tick : SMALLEST;
     size_t n;
     double size;
 
     if (has_room || is_table || !is_auto) {
         n = attn_figure_value_columns(pen, attn_figure_whole(matrix), 0);
-        size = fmin(fmax(ATTN_FIGURE_SMALL, place.side * 0.42),
+        size = fmin(fmax(pen->letters.tick, place.side * 0.42),
                     width * 0.82 / attn_figure_text_width(n, 1));
-        size = fmin(size,
-                    pen->is_printed ? fmin(ATTN_FIGURE_TEXT, place.side * 0.9) : place.side * 0.8);
+        size = fmin(size, pen->is_printed ? fmin(pen->letters.label, place.side * 0.9)
+                                          : place.side * 0.8);
         if (size >= smallest)
             return size;
     }
@@ -397,7 +397,7 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
             ? 2
             : attn_figure_value_columns(pen, attn_figure_whole(matrix), *least);
     size =
-        fmin(fmin(ATTN_FIGURE_SMALL, place.side * 0.9), width * 0.9 / attn_figure_text_width(n, 1));
+        fmin(fmin(pen->letters.tick, place.side * 0.9), width * 0.9 / attn_figure_text_width(n, 1));
     return size >= attn_figure_least_letters(pen) ? size : 0;
 }
 

@@ -294,8 +294,8 @@ static void add_part(struct attn_figure_pen *pen, const struct circuit_layout *l
         1, pen->frame);
     attn_shapes_add_text(pen->shapes,
                          &(struct attn_shape_text){.x = at[0],
-                                                   .y = at[1] + 0.35 * ATTN_FIGURE_SMALL,
-                                                   .size = ATTN_FIGURE_SMALL,
+                                                   .y = at[1] + 0.35 * pen->letters.tick,
+                                                   .size = pen->letters.tick,
                                                    .color = pen->ink,
                                                    .anchor = ATTN_ANCHOR_MIDDLE},
                          name->text, name->size - (part->letter == '\0' ? 0 : 2));

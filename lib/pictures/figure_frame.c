@@ -140,9 +140,10 @@ void attn_figure_add_label(struct attn_figure_pen *pen, const struct attn_shape_
 
 void attn_figure_add_axis_name(struct attn_figure_pen *pen, double x, double y, const char *name)
 {
-    const struct attn_shape_text text = {.x = x > 0 ? x : ATTN_FIGURE_PAD + 9,
+    const struct attn_shape_text text = {.x =
+                                             x > 0 ? x : ATTN_FIGURE_PAD + 0.75 * pen->letters.axis,
                                          .y = y,
-                                         .size = ATTN_FIGURE_AXIS,
+                                         .size = pen->letters.axis,
                                          .color = pen->faint,
                                          .anchor = ATTN_ANCHOR_MIDDLE,
                                          .is_turned = x == 0};
@@ -459,7 +460,7 @@ static struct heading break_name(const struct attn_figure_pen *pen)
     if (pen->is_printed) { /* the name stands beside the ramp */
         append_name(pen, &whole);
         add_whole_words(&lines, whole.data, whole.size,
-                        (size_t)(ramp_height(pen) / attn_figure_text_width(1, ATTN_FIGURE_SMALL)),
+                        (size_t)(ramp_height(pen) / attn_figure_text_width(1, pen->letters.tick)),
                         MOST_LINES);
     } else {
         add_whole_words(&lines, name, strlen(name), NAME_COLUMNS, MOST_LINES - 1);
@@ -514,7 +515,7 @@ static double tick_width(const struct attn_figure_pen *pen)
 
     for (size_t n = list_ticks(pen, ticks); n-- > 0;)
         width = fmax(width, attn_figure_string_width(pen, ticks[n].text, ticks[n].n));
-    return TICK + 4 + ATTN_FIGURE_SMALL * width;
+    return TICK + 4 + pen->letters.tick * width;
 }
 
 /* Returns how many steps of the hue of a kind the legend shows. */
@@ -526,7 +527,7 @@ static int kind_steps(const struct attn_figure_pen *pen)
 /* Returns the distance between columns of kinds. */
 static double kind_width(const struct attn_figure_pen *pen)
 {
-    return kind_steps(pen) * SLIM + TICK + 4 + ceil(attn_figure_text_width(11, ATTN_FIGURE_SMALL));
+    return kind_steps(pen) * SLIM + TICK + 4 + ceil(attn_figure_text_width(11, pen->letters.tick));
 }
 
 /* Returns the number of kinds in the legend. */
@@ -571,7 +572,7 @@ struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pe
         return (struct attn_figure_size){ceil(SLIM + tick_width(pen) + (double)name.n * NAME_LINE),
                                          ramp_height(pen)};
     return (struct attn_figure_size){
-        ceil(attn_figure_text_width((size_t)n_column, ATTN_FIGURE_SMALL)) + 8,
+        ceil(attn_figure_text_width((size_t)n_column, pen->letters.tick)) + 8,
         name_height(pen) + ramp_height(pen) + ENTRY * n_entry(pen)};
 }
 
@@ -590,6 +591,11 @@ void attn_figure_set_frame(struct attn_figure_pen *pen, double right, double abo
     *frame = (struct attn_figure_layout){.right = right, .height = height};
     frame->lies = lies || (!attn_figure_has_kinds(pen) && ramp_height(pen) < LEAST_RAMP);
     legend = attn_figure_legend_size(pen);
+    if (attn_figure_has_kinds(pen) && pen->room > 0 &&
+        right + aside(pen) + legend.width + ATTN_FIGURE_PAD > pen->room) {
+        frame->lies = true;
+        legend = attn_figure_legend_size(pen);
+    }
     right = frame->lies ? fmax(right, ATTN_FIGURE_PAD + legend.width)
                         : right + aside(pen) + legend.width;
     frame->top = ceil(attn_figure_add_heading(pen, right) + above);
@@ -600,8 +606,8 @@ void attn_figure_set_frame(struct attn_figure_pen *pen, double right, double abo
 static void add_tick(struct attn_figure_pen *pen, double x, double y, const char *text, size_t n)
 {
     const struct attn_shape_text label = {.x = x + RAMP_WIDTH + TICK + 4,
-                                          .y = y + 0.35 * ATTN_FIGURE_SMALL,
-                                          .size = ATTN_FIGURE_SMALL,
+                                          .y = y + 0.35 * pen->letters.tick,
+                                          .size = pen->letters.tick,
                                           .color = pen->ink};
 
     attn_shapes_add_text(pen->shapes, &label, text, n);
@@ -618,7 +624,7 @@ static void add_ticks(struct attn_figure_pen *pen, double x, double y)
     for (size_t i = 0; i < n; i++) {
         const double at = y + ramp_height(pen) * (1 - ticks[i].place);
 
-        if (ticks[i].n == 0 || last - at < ATTN_FIGURE_SMALL)
+        if (ticks[i].n == 0 || last - at < pen->letters.tick)
             continue;
         attn_figure_add_line(pen, (double[]){x, at}, (double[]){x + TICK, at}, 1, pen->frame);
         add_tick(pen, x - RAMP_WIDTH, at, ticks[i].text, ticks[i].n);
@@ -631,7 +637,7 @@ static void add_ramp_name(struct attn_figure_pen *pen, double x, double *y)
 {
     struct heading name = break_name(pen);
     struct attn_shape_text line = {
-        .x = x - 1, .y = *y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
+        .x = x - 1, .y = *y + 9, .size = pen->letters.tick, .color = pen->faint};
 
     if (pen->is_printed) {
         line.x += SLIM + tick_width(pen) + 12;
@@ -660,7 +666,7 @@ static double add_cell_kind(struct attn_figure_pen *pen, enum attn_cell_kind kin
 
     attn_figure_add_nothing(pen, kind, (struct attn_figure_place){.x = x, .y = y, .side = SWATCH});
     add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
-    return attn_figure_text_width(strlen(names[kind]), ATTN_FIGURE_SMALL);
+    return attn_figure_text_width(strlen(names[kind]), pen->letters.tick);
 }
 
 static void add_kind_name(struct attn_figure_pen *pen, const struct attn_head_kind *kind, double x,
@@ -685,7 +691,7 @@ static void add_kinds(struct attn_figure_pen *pen, double x, double y)
     const int n_step = kind_steps(pen);
     const double top = y;
     const struct attn_shape_text line = {
-        .x = x - 1, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
+        .x = x - 1, .y = y + 9, .size = pen->letters.tick, .color = pen->faint};
 
     attn_shapes_add_string(pen->shapes, &line, grid->shares ? "weight on" : "beside parks");
     for (size_t k = 0, n = 0; k < ATTN_N_HEAD_KIND; k++) {
@@ -758,14 +764,15 @@ static void add_standing(struct attn_figure_pen *pen, double x, double y)
 
 /* Returns the smallest step so that every step-th of TICKS [n] has room on a horizontal linear ramp
  * of WIDTH. */
-static size_t step_of_ticks(const struct tick *ticks, size_t n, double width)
+static size_t step_of_ticks(const struct attn_figure_pen *pen, const struct tick *ticks, size_t n,
+                            double width)
 {
     for (size_t step = 1; step < n; step++) {
         size_t i = step;
 
         while (i < n &&
                width * (ticks[i].place - ticks[i - step].place) >=
-                   4 + attn_figure_text_width(ticks[i].n + ticks[i - step].n, ATTN_FIGURE_SMALL) /
+                   4 + attn_figure_text_width(ticks[i].n + ticks[i - step].n, pen->letters.tick) /
                            2)
             i += step;
         if (i >= n)
@@ -779,15 +786,16 @@ static void add_ticks_below(struct attn_figure_pen *pen, double x, double y, dou
 {
     struct tick ticks[ATTN_MOST_TICKS];
     const size_t n = is_relative(pen) ? 0 : list_ticks(pen, ticks);
-    struct attn_shape_text label = {.y = y + RAMP_WIDTH + TICK + ATTN_FIGURE_SMALL,
-                                    .size = ATTN_FIGURE_SMALL,
+    struct attn_shape_text label = {.y = y + RAMP_WIDTH + TICK + pen->letters.tick,
+                                    .size = pen->letters.tick,
                                     .color = pen->ink,
                                     .anchor = ATTN_ANCHOR_MIDDLE};
-    const size_t step = pen->scale.curve == ATTN_CURVE_LINEAR ? step_of_ticks(ticks, n, width) : 1;
+    const size_t step =
+        pen->scale.curve == ATTN_CURVE_LINEAR ? step_of_ticks(pen, ticks, n, width) : 1;
     double end = -HUGE_VAL;
 
     for (size_t i = 0; i < n; i += step) {
-        const double half = attn_figure_text_width(ticks[i].n, ATTN_FIGURE_SMALL) / 2;
+        const double half = attn_figure_text_width(ticks[i].n, pen->letters.tick) / 2;
 
         label.x = x + width * ticks[i].place;
         if (label.x - half < end + 4)
@@ -805,7 +813,7 @@ static struct attn_figure_size lying_size(const struct attn_figure_pen *pen)
     double width;
 
     append_name(pen, &name);
-    width = attn_figure_text_width(attn_text_width(name.data, name.size), ATTN_FIGURE_SMALL);
+    width = attn_figure_text_width(attn_text_width(name.data, name.size), pen->letters.tick);
     pen->shapes->text.has_failed |= name.has_failed;
     attn_buffer_release(&name);
     return (struct attn_figure_size){fmax(ceil(width), LYING_WIDTH + 120), ATTN_FIGURE_LYING};
@@ -815,7 +823,7 @@ void attn_figure_add_lying_ramp(struct attn_figure_pen *pen, double x, double y,
 {
     const size_t n = (size_t)width;
     const struct attn_shape_text line = {
-        .x = x, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
+        .x = x, .y = y + 9, .size = pen->letters.tick, .color = pen->faint};
     struct attn_buffer name = {0};
 
     append_name(pen, &name);

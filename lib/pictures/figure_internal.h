@@ -12,8 +12,6 @@
 enum {
     ATTN_FIGURE_PAD = 12,     /* margin of the figure */
     ATTN_FIGURE_GAP = 5,      /* gap between labels and cells */
-    ATTN_FIGURE_SMALL = 11,   /* font size of legends and positions */
-    ATTN_FIGURE_AXIS = 12,    /* font size of the titles of axes */
     ATTN_FIGURE_ASIDE = 22,   /* gap between a matrix and its legend */
     ATTN_FIGURE_HATCHED = 6,  /* minimum side of cells that are hatched and separated by lines */
     ATTN_FIGURE_LABELLED = 9, /* minimum side of cells that all have labels */
@@ -23,8 +21,8 @@ enum {
 enum { ATTN_FIGURE_PARTS = 4 }; /* in print, sides of cells are multiples of 1/4 unit */
 
 #define ATTN_FIGURE_BAR 0.28  /* height of the bar of a head as a part of its cell */
-#define ATTN_FIGURE_LEAST 5.0 /* font size of the smallest easily readable letters, in points */
-#define ATTN_FIGURE_TEXT 13.5 /* font size of labels: 9 points */
+#define ATTN_FIGURE_LEAST 6.0 /* font size of the smallest easily readable letters, in points */
+#define ATTN_FIGURE_TEXT 13.5 /* font size of labels on a screen: 9 points */
 
 /* Returns true if a figure has a requested width and the look of a journal: proportional font,
  * words only in the caption, no margin. */
@@ -41,6 +39,18 @@ static inline double attn_figure_unit(const struct attn_picture_options *options
 
     return ATTN_SHAPES_POINTS * (options->font_size > 0 ? options->font_size : usual) / 9;
 }
+
+/* Font sizes in units. */
+struct attn_figure_letters {
+    double axis;  /* of titles of axes; in print the requested size, of which others are parts */
+    double label; /* of rows and columns */
+    double tick;  /* of legends and positions */
+    double word;  /* of a text that is drawn as a text */
+};
+
+#define ATTN_FIGURE_TEXT 13.5   /* font size of labels on a screen: 9 points */
+#define ATTN_FIGURE_LABEL 0.875 /* of labels in print, as a part of that of titles: 7 of 8 points  \
+                                 */
 
 /* The place of the picture in a figure, and where the legend goes. */
 struct attn_figure_layout {
@@ -74,7 +84,9 @@ struct attn_figure_pen {
     bool is_measuring;    /* only shapes->width and shapes->height are computed */
     double room;          /* requested width in units, or 0 */
     double growth;        /* factor by which cells are enlarged to fill the width */
-    double label;         /* font size of the smallest labels of rows and columns */
+    double unit;          /* points per unit */
+    struct attn_figure_letters letters; /* in print of the same points, whatever a unit is */
+    double label;                       /* font size of the smallest labels of rows and columns */
     struct attn_figure_layout layout;
     bool is_fitted;      /* the scale ends at the largest number on a patch, or of all matrices */
     bool is_even;        /* all numbers are small, so the scale ends above the largest */
@@ -102,11 +114,10 @@ ATTN_FIGURE_MAP(ATTN_FIGURE_DRAW)
 enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn_error *err);
 
-/* Returns the font size in units of letters of 5 points, the smallest that are easy to read. */
+/* Returns the font size in units of letters of 6 points, the smallest that are easy to read. */
 static inline double attn_figure_least_letters(const struct attn_figure_pen *pen)
 {
-    return ATTN_FIGURE_LEAST /
-           (pen->shapes->points > 0 ? pen->shapes->points : attn_figure_unit(pen->options));
+    return ATTN_FIGURE_LEAST / (pen->shapes->points > 0 ? pen->shapes->points : pen->unit);
 }
 
 /* Whether KIND shows patches or cells over the picture that the model saw. */

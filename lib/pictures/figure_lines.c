@@ -97,9 +97,9 @@ static bool has_positions(const struct attn_figure_pen *pen, const struct attn_g
 
 static double column_width(const struct attn_figure_pen *pen, const struct attn_grid_axis *axis)
 {
-    const double width = attn_figure_label_width(pen, axis, ATTN_FIGURE_TEXT);
-    const double position = attn_figure_text_width(axis->n_digit, ATTN_FIGURE_SMALL);
-    const double title = attn_figure_text_width(strlen(axis->title), ATTN_FIGURE_AXIS);
+    const double width = attn_figure_label_width(pen, axis, pen->letters.label);
+    const double position = attn_figure_text_width(axis->n_digit, pen->letters.tick);
+    const double title = attn_figure_text_width(strlen(axis->title), pen->letters.axis);
 
     return fmax(width + (has_positions(pen, axis) ? POSITION_GAP + position : 0), title);
 }
@@ -114,7 +114,7 @@ static void plan(struct attn_figure_pen *pen, struct lines_layout *layout)
     layout->right = layout->left + (pen->room > 0 ? SPAN * pen->growth : SPAN);
     layout->top = attn_figure_add_heading(pen, layout->right + ATTN_FIGURE_GAP +
                                                    column_width(pen, &layout->keys)) +
-                  2 * ATTN_FIGURE_AXIS;
+                  2 * pen->letters.axis;
     pen->shapes->height =
         ceil(layout->top + (double)(n_row > n_column ? n_row : n_column) * PITCH + ATTN_FIGURE_PAD);
 }
@@ -149,13 +149,13 @@ static void add_column(struct attn_figure_pen *pen, const struct lines_layout *l
                        const struct attn_grid_axis *axis, double x, int away)
 {
     struct attn_shape_text text = {.anchor = away < 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START};
-    const double width = attn_figure_label_width(pen, axis, ATTN_FIGURE_TEXT);
+    const double width = attn_figure_label_width(pen, axis, pen->letters.label);
     const struct attn_grid_axis positions = {.n = axis->n, .positions = axis->positions};
 
     x += away * ATTN_FIGURE_GAP;
     for (int is_outside = 0; is_outside <= has_positions(pen, axis); is_outside++) {
         text.color = is_outside ? pen->faint : pen->ink;
-        text.size = is_outside ? ATTN_FIGURE_SMALL : ATTN_FIGURE_TEXT;
+        text.size = is_outside ? pen->letters.tick : pen->letters.label;
         text.x = is_outside ? x + away * (width + POSITION_GAP) : x;
         for (size_t i = 0; i < axis->n; i++) {
             text.y = height_of(layout, i) + 0.35 * text.size;
@@ -163,7 +163,7 @@ static void add_column(struct attn_figure_pen *pen, const struct lines_layout *l
         }
     }
     text.color = pen->faint;
-    text.size = ATTN_FIGURE_AXIS;
+    text.size = pen->letters.axis;
     text.x = x;
     text.y = layout->top - 8;
     attn_shapes_add_string(pen->shapes, &text, axis->title);

@@ -409,7 +409,7 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps, cons
     const size_t n = maps->n_line == 0 ? 0 : maps->is_short ? 2 : count_weights(maps);
     const size_t row = spot->row;
     struct attn_shape_text text = {
-        .size = ATTN_FIGURE_TEXT, .color = pen->ink, .x = spot->x, .y = spot->y - 6};
+        .size = pen->letters.label, .color = pen->ink, .x = spot->x, .y = spot->y - 6};
     struct attn_buffer caption = {0}; /* its own buffer, as labels may use pen->scratch */
 
     if (maps->n_query > 1) {

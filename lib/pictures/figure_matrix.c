@@ -71,7 +71,7 @@ static size_t title_size(const struct attn_figure_pen *pen, const char *title, d
 {
     const size_t n = strlen(title);
 
-    return pen->is_printed || attn_figure_text_width(n, ATTN_FIGURE_AXIS) > side
+    return pen->is_printed || attn_figure_text_width(n, pen->letters.axis) > side
                ? strcspn(title, ":")
                : n;
 }
@@ -132,7 +132,7 @@ static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct 
     labels.is_by_group = !labels.has_labels && axis.texts && axis.begins;
     labels.is_thinned = !labels.has_labels && axis.texts && axis.is_named && !axis.begins;
     labels.has_positions = labels.has_labels && !axis.is_named && !pen->is_printed;
-    labels.size = labels.has_labels ? fmin(ATTN_FIGURE_TEXT, side * 0.95) : ATTN_FIGURE_SMALL;
+    labels.size = labels.has_labels ? fmin(pen->letters.label, side * 0.95) : pen->letters.tick;
     if (labels.has_labels && labels.size < attn_figure_least_letters(pen)) {
         labels.n_band = 2;
         labels.size = fmin(attn_figure_least_letters(pen), 2 * labels.size);
@@ -143,7 +143,7 @@ static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct 
     labels.position_size = fmin(fmax(labels.size * 0.8, attn_figure_least_letters(pen)), side);
     positions = attn_figure_text_width(axis.n_digit, labels.position_size);
     if (axis.n_main > 0) /* numbers are not rotated */
-        labels.step = step_of(side, attn_figure_text_width(axis.n_digit, ATTN_FIGURE_SMALL) + 3);
+        labels.step = step_of(side, attn_figure_text_width(axis.n_digit, pen->letters.tick) + 3);
     room = labels.has_labels    ? side * (double)labels.n_band
            : labels.is_by_group ? side * (double)axis.n / (double)n_group(&axis)
                                 : side * (double)labels.step;
@@ -171,7 +171,7 @@ static void plan_panels(struct attn_figure_pen *pen, struct matrix_layout *layou
 {
     const double wide = 1.5, n_column = (double)layout->matrix->n_column;
     const size_t n = layout->groups.n;
-    const double name = attn_figure_label_width(pen, &layout->groups, ATTN_FIGURE_TEXT);
+    const double name = attn_figure_label_width(pen, &layout->groups, pen->letters.label);
     double most = ceil(sqrt(wide * (double)n * n_row / n_column));
 
     if (pen->room > 0 && name > 0)
@@ -264,7 +264,7 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
     layout->down = layout->height + NAME + BETWEEN_PANELS;
     layout->place.x = ceil(ATTN_FIGURE_PAD + TITLE_ROOM + layout->rows.room);
     is_lined = plan_lines(pen, layout);
-    layout->right = attn_figure_label_width(pen, &layout->groups, ATTN_FIGURE_TEXT);
+    layout->right = attn_figure_label_width(pen, &layout->groups, pen->letters.label);
     layout->right = fmax(layout->width, layout->right) + BETWEEN_PANELS;
     height = (double)(layout->n_line - 1) * layout->down + layout->height;
     attn_figure_set_frame(
@@ -380,7 +380,7 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
             next = (double)i + apart;
             attn_figure_add_label(pen, &text, axis, i);
         } else if (!labels->is_by_group && !labels->is_thinned && !is_name && is_step) {
-            text.size = ATTN_FIGURE_SMALL;
+            text.size = pen->letters.tick;
             attn_shapes_add_number(pen->shapes, &text, attn_grid_position(axis, i));
         }
     }
@@ -416,8 +416,8 @@ static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layo
     /* a title above may be wider than the matrix */
     const double side = is_above ? HUGE_VAL : layout->height;
     const size_t n_title = title_size(pen, title, side);
-    const double title_width = attn_figure_text_width(n_title, ATTN_FIGURE_AXIS);
-    struct attn_shape_text text = {.size = ATTN_FIGURE_AXIS, .color = pen->faint};
+    const double title_width = attn_figure_text_width(n_title, pen->letters.axis);
+    struct attn_shape_text text = {.size = pen->letters.axis, .color = pen->faint};
 
     text.x = layout->place.x + fmax(0, (width - title_width) / 2);
     text.y = layout->place.y - layout->columns.room - 8;
@@ -426,7 +426,7 @@ static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layo
         text.y = layout->place.y - ATTN_FIGURE_GAP - layout->columns.size - 5;
     text.is_turned = !is_above;
     if (text.is_turned) {
-        text.x = ATTN_FIGURE_PAD + 9;
+        text.x = ATTN_FIGURE_PAD + 0.75 * pen->letters.axis;
         text.y = layout->place.y + layout->height - fmax(0, (layout->height - title_width) / 2);
     }
     attn_shapes_add_text(pen->shapes, &text, title, n_title);
@@ -517,7 +517,7 @@ static void add_axes(struct attn_figure_pen *pen, const struct matrix_layout *la
 
 enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    struct attn_shape_text name = {.size = ATTN_FIGURE_TEXT};
+    struct attn_shape_text name = {.size = pen->letters.label};
     struct matrix_layout layout = {0}, panel;
     size_t n, n_line;
 

@@ -38,7 +38,7 @@ double attn_figure_panels_left(const struct attn_figure_pen *pen)
     int number = 0;
 
     return ATTN_PANELS_LEFT +
-           attn_figure_text_width(strlen(stack_of(pen, &number)), ATTN_FIGURE_TEXT);
+           attn_figure_text_width(strlen(stack_of(pen, &number)), pen->letters.label);
 }
 
 static int column_number(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix)
@@ -103,7 +103,7 @@ void attn_figure_panels_add_numbers(struct attn_figure_pen *pen,
                                     const struct attn_figure_panels *panels, bool has_rows,
                                     bool has_columns)
 {
-    struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
+    struct attn_shape_text text = {.size = pen->letters.label,
                                    .color = pen->ink,
                                    .anchor = ATTN_ANCHOR_MIDDLE,
                                    .y = panels->rows[0].at - 6};

@@ -88,7 +88,7 @@ static double widest_number(const struct attn_figure_pen *pen, size_t i)
 
             widest = fmax(widest, attn_figure_string_width(pen, number, n));
         }
-    return ceil(widest * ATTN_FIGURE_TEXT);
+    return ceil(widest * pen->letters.label);
 }
 
 /* Returns the width of one of N components; in whole units, in print in quarters. */
@@ -148,7 +148,7 @@ static void place_parts(struct attn_figure_pen *pen, struct parts_layout *layout
         layout->right =
             x +
             ceil(fmax(fmax(place->width, place->ramp),
-                      ATTN_FIGURE_SMALL * attn_figure_string_width(pen, names.data, names.size)));
+                      pen->letters.tick * attn_figure_string_width(pen, names.data, names.size)));
         x = layout->right + between;
     }
     pen->shapes->text.has_failed |= names.has_failed;
@@ -162,15 +162,15 @@ static void plan(struct attn_figure_pen *pen, struct parts_layout *layout)
     size_t n_apart = 0;
 
     layout->label = ATTN_FIGURE_PAD +
-                    fmax(attn_figure_label_width(pen, &layout->rows, ATTN_FIGURE_TEXT),
-                         attn_figure_text_width(strlen(layout->rows.title), ATTN_FIGURE_SMALL));
+                    fmax(attn_figure_label_width(pen, &layout->rows, pen->letters.label),
+                         attn_figure_text_width(strlen(layout->rows.title), pen->letters.tick));
     if (has_positions)
         layout->label += BETWEEN_POSITIONS +
-                         attn_figure_text_width(layout->rows.n_digit, ATTN_FIGURE_TEXT * 0.8);
+                         attn_figure_text_width(layout->rows.n_digit, pen->letters.label * 0.8);
     layout->label = ceil(layout->label);
     pen->shapes->cell = 0;
     place_parts(pen, layout, layout->label + (pen->is_printed ? CLOSE : BETWEEN / 2));
-    layout->top = ceil(attn_figure_add_heading(pen, layout->right)) + ATTN_FIGURE_SMALL + 14;
+    layout->top = ceil(attn_figure_add_heading(pen, layout->right)) + pen->letters.tick + 14;
     for (size_t i = 0; i < grid->rows->n; i++)
         n_apart += layout->rows.begins[i];
     pen->shapes->height =
@@ -221,7 +221,7 @@ static void add_share(struct attn_figure_pen *pen, const struct parts_layout *la
         map, pen->options->theme, attn_color_level(&part->scale, range, (double)value));
     struct attn_shape_text text = {.x = place->x + place->width / 2,
                                    .y = y + 14,
-                                   .size = ATTN_FIGURE_SMALL,
+                                   .size = pen->letters.tick,
                                    .color = attn_rgb_takes_black(color) ? 0 : 0xffffff,
                                    .anchor = ATTN_ANCHOR_MIDDLE};
     char number[ATTN_FIXED_TEXT_SIZE];
@@ -240,7 +240,7 @@ static void add_number(struct attn_figure_pen *pen, const struct parts_layout *l
     const bool has_position = attn_grid_position(&layout->rows, row) != ATTN_GRID_NO_POSITION;
     struct attn_shape_text text = {.x = place->x + place->width,
                                    .y = y + 15,
-                                   .size = ATTN_FIGURE_TEXT,
+                                   .size = pen->letters.label,
                                    .color = pen->ink,
                                    .anchor = ATTN_ANCHOR_END};
     char number[ATTN_FIXED_TEXT_SIZE];
@@ -274,7 +274,7 @@ static void add_label(struct attn_figure_pen *pen, const struct parts_layout *la
     const bool has_position = position != ATTN_GRID_NO_POSITION;
     struct attn_shape_text text = {.x = layout->label,
                                    .y = y + 15,
-                                   .size = ATTN_FIGURE_TEXT,
+                                   .size = pen->letters.label,
                                    .color = has_position ? pen->ink : pen->faint,
                                    .anchor = ATTN_ANCHOR_END,
                                    .is_bold = grid->marks[row]};
@@ -327,7 +327,7 @@ static void add_row(struct attn_figure_pen *pen, const struct parts_layout *layo
 static void add_names(struct attn_figure_pen *pen, const struct parts_layout *layout)
 {
     struct attn_shape_text text = {
-        .y = layout->top - 8, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
+        .y = layout->top - 8, .size = pen->letters.tick, .color = pen->faint};
 
     for (size_t i = 0; i < layout->grid->n; i++) {
         const bool is_number = layout->grid->parts[i].look == ATTN_LOOK_NUMBER;

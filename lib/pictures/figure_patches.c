@@ -42,7 +42,7 @@ static void plan(struct attn_figure_pen *pen, struct patches_layout *layout)
     layout->n_row = pen->options->n_patch_row;
     layout->n_column = pen->options->n_patch_column;
     layout->side = attn_figure_side(pen, side);
-    caption = attn_figure_text_width(layout->queries.most_columns, ATTN_FIGURE_TEXT);
+    caption = attn_figure_text_width(layout->queries.most_columns, pen->letters.label);
     layout->width = ceil(fmax((double)layout->n_column * layout->side, caption)) + BETWEEN;
     layout->height = (double)layout->n_row * layout->side + CAPTION + BETWEEN;
     if (pen->room > 0) /* computed from the usual size; cells are enlarged afterwards */
@@ -101,7 +101,7 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
     for (size_t i = 0; i < layout.matrix->n_row; i++) {
         const struct attn_figure_place place = place_of(&layout, i);
         const struct attn_shape_text text = {
-            .x = place.x, .y = place.y - 6, .size = ATTN_FIGURE_TEXT, .color = pen->ink};
+            .x = place.x, .y = place.y - 6, .size = pen->letters.label, .color = pen->ink};
 
         attn_figure_add_label(pen, &text, &layout.queries, i);
     }

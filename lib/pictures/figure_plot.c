@@ -84,7 +84,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct plot_layout *pl
 {
     const double x = plot->left + plot->width + ATTN_FIGURE_ASIDE;
     struct attn_shape_text text = {
-        .x = x + SWATCH + 6, .size = ATTN_FIGURE_AXIS, .color = pen->ink, .y = plot->top + 10};
+        .x = x + SWATCH + 6, .size = pen->letters.axis, .color = pen->ink, .y = plot->top + 10};
 
     for (size_t i = 0; plot->legend > 0 && i < plot->groups.n; i++) {
         attn_shapes_add_box(
@@ -107,7 +107,7 @@ static double x_of(const struct plot_layout *plot, double number)
 
 static void plan_bars(struct attn_figure_pen *pen, struct plot_layout *plot)
 {
-    const double labels = attn_figure_text_width(plot->places.most_columns, ATTN_FIGURE_TEXT);
+    const double labels = attn_figure_text_width(plot->places.most_columns, pen->letters.label);
 
     plot->left = ceil(ATTN_FIGURE_PAD + labels + 8);
     plot->width = pen->room > 0
@@ -154,7 +154,7 @@ static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot
         const double y = plot->top + BETWEEN_BARS + (double)c * pitch;
         const struct attn_shape_text label = {.x = plot->left - 8,
                                               .y = y + (double)plot->groups.n * BAR / 2 + 5,
-                                              .size = ATTN_FIGURE_TEXT,
+                                              .size = pen->letters.label,
                                               .color = pen->ink,
                                               .anchor = ATTN_ANCHOR_END};
 
@@ -178,7 +178,7 @@ static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot
     double ticks[ATTN_MOST_TICKS];
     const size_t n = attn_round_ticks(plot->low, plot->high, ticks);
     char number[ATTN_TICK_TEXT_SIZE];
-    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
+    struct attn_shape_text text = {.size = pen->letters.tick,
                                    .color = pen->ink,
                                    .anchor = is_below ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END};
 
@@ -189,7 +189,7 @@ static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot
                              (double[]){is_below ? x : right, is_below ? bottom : y}, 1,
                              ticks[i] == 0 ? pen->frame : pen->rule);
         text.x = is_below ? x : plot->left - 6;
-        text.y = is_below ? bottom + 14 : y + 0.35 * ATTN_FIGURE_SMALL;
+        text.y = is_below ? bottom + 14 : y + 0.35 * pen->letters.tick;
         attn_shapes_add_text(pen->shapes, &text, number, attn_color_tick_text(ticks[i], number));
     }
     if (is_below)
@@ -208,22 +208,22 @@ static double x_of_place(const struct plot_layout *plot, size_t c)
 
 /* Returns true if the names of places are rotated, because some name is wider than the distance
  * between places. */
-static bool is_turned(const struct plot_layout *plot)
+static bool is_turned(const struct attn_figure_pen *pen, const struct plot_layout *plot)
 {
-    return attn_figure_text_width(plot->places.most_columns, ATTN_FIGURE_SMALL) + 6 >
+    return attn_figure_text_width(plot->places.most_columns, pen->letters.tick) + 6 >
            plot->width / (double)plot->places.n;
 }
 
-static double names_height(const struct plot_layout *plot)
+static double names_height(const struct attn_figure_pen *pen, const struct plot_layout *plot)
 {
-    return is_turned(plot)
-               ? attn_figure_text_width(plot->places.most_columns, ATTN_FIGURE_SMALL) + 4
-               : ATTN_FIGURE_SMALL + 4;
+    return is_turned(pen, plot)
+               ? attn_figure_text_width(plot->places.most_columns, pen->letters.tick) + 4
+               : pen->letters.tick + 4;
 }
 
 static void plan_curve(struct attn_figure_pen *pen, struct plot_layout *plot)
 {
-    plot->left = ATTN_FIGURE_PAD + 18 + ceil(attn_figure_text_width(6, ATTN_FIGURE_SMALL));
+    plot->left = ATTN_FIGURE_PAD + 18 + ceil(attn_figure_text_width(6, pen->letters.tick));
     plot->width = fmin(fmax(240, STEP * (double)plot->places.n),
                        fmax(CURVE_WIDTH, 12 * (double)plot->places.n));
     if (pen->room > 0)
@@ -231,23 +231,23 @@ static void plan_curve(struct attn_figure_pen *pen, struct plot_layout *plot)
     plot->height = fmax(CURVE_HEIGHT, ceil(plot->name));
     plot->top = attn_figure_add_heading(pen, plot->left + plot->width + plot->aside) + 6;
     pen->shapes->height =
-        fmax(plot->height + names_height(plot) + 22, (double)plot->groups.n * ENTRY);
+        fmax(plot->height + names_height(pen, plot) + 22, (double)plot->groups.n * ENTRY);
     pen->shapes->height = ceil(plot->top + pen->shapes->height + ATTN_FIGURE_PAD);
 }
 
 static void add_places(struct attn_figure_pen *pen, const struct plot_layout *plot)
 {
-    const double bottom = plot->top + plot->height, apart = ATTN_FIGURE_SMALL + 1;
+    const double bottom = plot->top + plot->height, apart = pen->letters.tick + 1;
     const size_t n = plot->places.n;
     const size_t step = (size_t)fmax(1, ceil(apart * (double)n / plot->width));
-    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
+    struct attn_shape_text text = {.size = pen->letters.tick,
                                    .color = pen->ink,
                                    .anchor = ATTN_ANCHOR_MIDDLE,
-                                   .y = bottom + ATTN_FIGURE_SMALL + 3};
+                                   .y = bottom + pen->letters.tick + 3};
 
     attn_figure_add_line(pen, (double[]){plot->left, bottom},
                          (double[]){plot->left + plot->width, bottom}, 1, pen->frame);
-    if (is_turned(plot)) {
+    if (is_turned(pen, plot)) {
         text.is_turned = true;
         text.anchor = ATTN_ANCHOR_END;
         text.y = bottom + 5;
@@ -255,11 +255,11 @@ static void add_places(struct attn_figure_pen *pen, const struct plot_layout *pl
     for (size_t c = 0; c < n; c++) {
         if (c + 1 < n && (c % step > 0 || c + step >= n) && step > 1)
             continue; /* the last place has a name */
-        text.x = x_of_place(plot, c) + (text.is_turned ? 0.35 * ATTN_FIGURE_SMALL : 0);
+        text.x = x_of_place(plot, c) + (text.is_turned ? 0.35 * pen->letters.tick : 0);
         attn_figure_add_label(pen, &text, &plot->places, c);
     }
-    attn_figure_add_axis_name(pen, plot->left + plot->width / 2, bottom + names_height(plot) + 16,
-                              plot->places.title);
+    attn_figure_add_axis_name(pen, plot->left + plot->width / 2,
+                              bottom + names_height(pen, plot) + 16, plot->places.title);
 }
 
 /* Draws the curve of group R: first its band, then its lines and dots. */
@@ -322,10 +322,10 @@ enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_
     find_range(&plot, !is_curve);
     if (plot.groups.n > 1)
         plot.legend =
-            SWATCH + 6 + ceil(attn_figure_text_width(plot.groups.most_columns, ATTN_FIGURE_AXIS));
+            SWATCH + 6 + ceil(attn_figure_text_width(plot.groups.most_columns, pen->letters.axis));
     plot.aside = plot.legend > 0 ? ATTN_FIGURE_ASIDE + plot.legend : 0;
     plot.name = attn_figure_text_width(
-        attn_text_width(quantity_of(&plot), strlen(quantity_of(&plot))), ATTN_FIGURE_AXIS);
+        attn_text_width(quantity_of(&plot), strlen(quantity_of(&plot))), pen->letters.axis);
     (is_curve ? plan_curve : plan_bars)(pen, &plot);
     if (pen->is_measuring)
         return ATTN_OK;

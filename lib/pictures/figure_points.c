@@ -15,7 +15,8 @@
 #include <string.h>
 
 enum {
-    SIDE = 460,     /* side of the plot */
+    SIDE = 460, /* side of the plot */
+    LEAST_SIDE = 160,
     TICK_ROOM = 44, /* room for ticks left of the plot */
     AXIS_ROOM = 40, /* room below the plot */
     RADIUS = 4,     /* radius of a point */
@@ -41,10 +42,10 @@ struct plot {
     /* share of the variance on each axis; 0: the axes are the numbers themselves */
     double shares[ATTN_PRINCIPAL_AXES];
     struct tick_range ranges[MOST_AXES];
-    double left, top;   /* place of the plot */
-    double origin;      /* x of the point from which arrows go; 0: there are no arrows */
-    double (*at)[2];    /* [n] owns; where each point is drawn */
-    double (*boxes)[4]; /* [n] owns; left, top, right, bottom of the labels that are drawn */
+    double left, top, side; /* place of the plot */
+    double origin;          /* x of the point from which arrows go; 0: there are no arrows */
+    double (*at)[2];        /* [n] owns; where each point is drawn */
+    double (*boxes)[4];     /* [n] owns; left, top, right, bottom of the labels that are drawn */
 };
 
 /* Okabe and Ito 2008: distinguishable with any color vision deficiency. */
@@ -149,12 +150,12 @@ static bool is_again(const struct plot *plot, size_t i)
 
 /* Sets BOX for a label of WIDTH at place K beside the point AT: right, a line higher or lower; then
  * left. Returns false if it leaves the plot or covers one of N_PLACED labels. */
-static bool place_label(const struct plot *plot, const double at[2], int k, double width,
-                        size_t n_placed, double box[4])
+static bool place_label(const struct attn_figure_pen *pen, const struct plot *plot,
+                        const double at[2], int k, double width, size_t n_placed, double box[4])
 {
     static const double down[N_PLACE / 2] = {0, -1, 1};
     const bool is_left = (k < N_PLACE / 2) == (at[0] < plot->origin);
-    const double gap = RADIUS + ASIDE, line = ATTN_FIGURE_TEXT;
+    const double gap = RADIUS + ASIDE, line = pen->letters.label;
 
     box[0] = is_left ? at[0] - gap - width : at[0] + gap;
     box[1] = at[1] + (down[k % (N_PLACE / 2)] - 1) * line / 2;
@@ -166,8 +167,8 @@ static bool place_label(const struct plot *plot, const double at[2], int k, doub
         if (box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])
             return false;
     }
-    return box[0] >= plot->left && box[2] <= plot->left + SIDE && box[1] >= plot->top &&
-           box[3] <= plot->top + SIDE;
+    return box[0] >= plot->left && box[2] <= plot->left + plot->side && box[1] >= plot->top &&
+           box[3] <= plot->top + plot->side;
 }
 
 /* Adds the labels of the points, which are drawn already. */
@@ -179,10 +180,10 @@ static void add_labels(struct attn_figure_pen *pen, struct plot *plot)
         double *box = plot->boxes[n_placed];
         size_t n;
         const char *label = attn_figure_label(pen, &plot->rows, plot->row[i], &n);
-        const double width = attn_figure_string_width(pen, label, n) * ATTN_FIGURE_TEXT;
+        const double width = attn_figure_string_width(pen, label, n) * pen->letters.label;
         int k = is_again(plot, i) ? N_PLACE : 0;
 
-        while (k < N_PLACE && !place_label(plot, plot->at[i], k, width, n_placed, box))
+        while (k < N_PLACE && !place_label(pen, plot, plot->at[i], k, width, n_placed, box))
             k++;
         if (k == N_PLACE)
             continue;
@@ -190,30 +191,30 @@ static void add_labels(struct attn_figure_pen *pen, struct plot *plot)
         attn_figure_add_label(
             pen,
             &(struct attn_shape_text){
-                .x = box[0], .y = box[3] - 2.5, .size = ATTN_FIGURE_TEXT, .color = pen->ink},
+                .x = box[0], .y = box[3] - 2.5, .size = pen->letters.label, .color = pen->ink},
             &plot->rows, plot->row[i]);
     }
 }
 
 static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
 {
-    const double bottom = plot->top + SIDE;
-    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL, .color = pen->faint};
+    const double bottom = plot->top + plot->side;
+    struct attn_shape_text text = {.size = pen->letters.tick, .color = pen->faint};
     char number[ATTN_TICK_TEXT_SIZE];
     double value;
     size_t n;
 
     text.anchor = a == 0 ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END;
     for (size_t k = 0; next_tick(plot->ranges[a], k, &value, number, &n); k++) {
-        const double at = floor(share_in(plot->ranges[a], value) * SIDE) + 0.5;
+        const double at = floor(share_in(plot->ranges[a], value) * plot->side) + 0.5;
         const double x = plot->left + at, y = bottom - at;
         const uint32_t color = value == 0 ? pen->frame : pen->rule;
 
         if (a == 0)
             attn_figure_add_line(pen, (double[]){x, plot->top}, (double[]){x, bottom}, 1, color);
         else
-            attn_figure_add_line(pen, (double[]){plot->left, y}, (double[]){plot->left + SIDE, y},
-                                 1, color);
+            attn_figure_add_line(pen, (double[]){plot->left, y},
+                                 (double[]){plot->left + plot->side, y}, 1, color);
         text.x = a == 0 ? x : plot->left - 6;
         text.y = a == 0 ? bottom + 15 : y + 0.35 * text.size;
         attn_shapes_add_text(pen->shapes, &text, number, n);
@@ -226,11 +227,11 @@ static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
 
     add_flat_ticks(pen, plot, 0);
     add_flat_ticks(pen, plot, 1);
-    attn_figure_add_frame(pen, plot->left, plot->top, SIDE, SIDE);
+    attn_figure_add_frame(pen, plot->left, plot->top, plot->side, plot->side);
     for (size_t i = 0; i < plot->n; i++) {
-        const double x = plot->left + share_in(plot->ranges[0], plot->points[2 * i]) * SIDE;
-        const double y =
-            plot->top + SIDE - share_in(plot->ranges[1], plot->points[2 * i + 1]) * SIDE;
+        const double x = plot->left + share_in(plot->ranges[0], plot->points[2 * i]) * plot->side;
+        const double y = plot->top + plot->side -
+                         share_in(plot->ranges[1], plot->points[2 * i + 1]) * plot->side;
 
         attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){x, y, RADIUS, color});
         plot->at[i][0] = x, plot->at[i][1] = y;
@@ -242,9 +243,10 @@ static void add_flat_names(struct attn_figure_pen *pen, const struct plot *plot)
     char name[NAME_SIZE];
 
     write_axis_name(plot, 0, name);
-    attn_figure_add_axis_name(pen, plot->left + SIDE / 2.0, plot->top + SIDE + AXIS_ROOM - 8, name);
+    attn_figure_add_axis_name(pen, plot->left + plot->side / 2,
+                              plot->top + plot->side + AXIS_ROOM - 8, name);
     write_axis_name(plot, 1, name);
-    attn_figure_add_axis_name(pen, 0, plot->top + SIDE / 2.0, name);
+    attn_figure_add_axis_name(pen, 0, plot->top + plot->side / 2.0, name);
 }
 
 /* Projects a point of the unit cube to the plot: rotated by 30 degrees about Z, seen from 25
@@ -256,8 +258,8 @@ static void project(const struct plot *plot, const double cube[3], double out[2]
     const double x = cube[0] - 0.5, y = cube[1] - 0.5, z = cube[2] - 0.5;
     const double across = x * cos_turn + y * sin_turn, away = -x * sin_turn + y * cos_turn;
 
-    out[0] = plot->left + SIDE * (0.5 + 0.62 * across);
-    out[1] = plot->top + SIDE * (0.5 - 0.62 * (z * cos_tilt + away * sin_tilt));
+    out[0] = plot->left + plot->side * (0.5 + 0.62 * across);
+    out[1] = plot->top + plot->side * (0.5 - 0.62 * (z * cos_tilt + away * sin_tilt));
 }
 
 static void project_point(const struct plot *plot, const double *point, double out[2])
@@ -299,7 +301,7 @@ static void add_deep_ticks(struct attn_figure_pen *pen, const struct plot *plot,
 {
     static const double edges[3][3] = {{0, 0, 0}, {1, 0, 0}, {0, 0, 0}};
     static const double aside[3][2] = {{-2, 16}, {8, 12}, {-8, 4}};
-    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
+    struct attn_shape_text text = {.size = pen->letters.tick,
                                    .color = pen->faint,
                                    .anchor = a == 1   ? ATTN_ANCHOR_START
                                              : a == 0 ? ATTN_ANCHOR_MIDDLE
@@ -320,7 +322,7 @@ static void add_deep_ticks(struct attn_figure_pen *pen, const struct plot *plot,
     project(plot, cube, at);
     text.x = at[0] + 3.2 * aside[a][0] - (a == 0 ? 14 : 0);
     text.y = at[1] + 2.4 * aside[a][1];
-    text.size = ATTN_FIGURE_TEXT;
+    text.size = pen->letters.label;
     text.color = pen->ink;
     attn_shapes_add_text(pen->shapes, &text, &"XYZ"[a], 1);
 }
@@ -368,8 +370,11 @@ enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct att
     plot.n_axis = plot.matrix->n_column == 3 ? 3 : 2;
     pen->subtitle.size = 0; /* the figure has no color scale to describe */
     plot.left = ATTN_FIGURE_PAD + TICK_ROOM + 12;
-    plot.top = attn_figure_add_heading(pen, plot.left + SIDE + 20) + 6;
-    pen->shapes->height = ceil(plot.top + SIDE + AXIS_ROOM + 4);
+    plot.side = pen->room > 0
+                    ? fmax(LEAST_SIDE, floor(pen->room - plot.left - 20 - ATTN_FIGURE_PAD))
+                    : SIDE;
+    plot.top = attn_figure_add_heading(pen, plot.left + plot.side + 20) + 6;
+    pen->shapes->height = ceil(plot.top + plot.side + AXIS_ROOM + 4);
     if (pen->is_measuring)
         return ATTN_OK;
     plot.rows = attn_figure_rows(pen, plot.matrix);

@@ -22,7 +22,8 @@ enum {
 
 /* Writes what stands in the gap before PLACE: the number of positions that are left out there.
  * Returns its width; 0 if there is no gap. */
-static double gap_before(const struct attn_figure_streams *streams, size_t place,
+static double gap_before(const struct attn_figure_pen *pen,
+                         const struct attn_figure_streams *streams, size_t place,
                          char text[GAP_SIZE])
 {
     const size_t next = place > 0 ? attn_grid_position(&streams->places, place - 1) + 1 : 0;
@@ -31,17 +32,18 @@ static double gap_before(const struct attn_figure_streams *streams, size_t place
     if (n_left_out == 0)
         return 0;
     snprintf(text, GAP_SIZE, "%s%zu", ATTN_ELLIPSIS, n_left_out);
-    return attn_figure_text_width(attn_text_width(text, strlen(text)), ATTN_FIGURE_SMALL) + 8;
+    return attn_figure_text_width(attn_text_width(text, strlen(text)), pen->letters.tick) + 8;
 }
 
 /* Places the positions from left to right. Returns the x behind the last one. */
-static double place_positions(struct attn_figure_streams *streams)
+static double place_positions(const struct attn_figure_pen *pen,
+                              struct attn_figure_streams *streams)
 {
     double x = streams->left;
     char text[GAP_SIZE];
 
     for (size_t i = 0; i < streams->places.n; i++) {
-        x += gap_before(streams, i, text);
+        x += gap_before(pen, streams, i, text);
         streams->xs[i] = x + streams->pitch / 2;
         x += streams->pitch;
     }
@@ -53,7 +55,7 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
 {
     const size_t n_layer = streams->n_layer;
     const double *bands = streams->bands;
-    const double word = attn_figure_text_width(streams->places.most_columns, ATTN_FIGURE_TEXT);
+    const double word = attn_figure_text_width(streams->places.most_columns, pen->letters.label);
     const double band = floor(fmin(MOST_BAND, fmax(LEAST_BAND, USUAL_HEIGHT / (double)n_layer)));
     double height = bands ? bands[0] : 0;
 
@@ -64,7 +66,7 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
     streams->pitch = floor(fmin(MOST_PITCH, fmax(LEAST_PITCH, word + 8)) * pen->growth);
     streams->is_turned = word > streams->pitch;
     streams->left = ATTN_FIGURE_PAD + ATTN_STREAMS_LEFT;
-    streams->right = place_positions(streams);
+    streams->right = place_positions(pen, streams);
     for (size_t i = 0; i < n_layer; i++)
         height += bands ? bands[i + 1] : band;
     streams->ys[n_layer] =
@@ -73,7 +75,7 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
     for (size_t i = n_layer; i-- > 0;)
         streams->ys[i] = streams->ys[i + 1] + (bands ? bands[i + 1] : band);
     pen->shapes->height =
-        ceil(streams->bottom + (streams->is_turned ? word + 8 : ATTN_FIGURE_TEXT + 12) + 10 +
+        ceil(streams->bottom + (streams->is_turned ? word + 8 : pen->letters.label + 12) + 10 +
              ATTN_FIGURE_PAD / 2.0);
     return ATTN_OK;
 }
@@ -131,14 +133,14 @@ bool attn_streams_add_text(struct attn_figure_pen *pen, struct attn_figure_strea
 /* Writes how many positions each gap stands for, on the line of the words. */
 static void add_gaps(struct attn_figure_pen *pen, const struct attn_figure_streams *streams)
 {
-    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
+    struct attn_shape_text text = {.size = pen->letters.tick,
                                    .color = pen->faint,
                                    .anchor = ATTN_ANCHOR_MIDDLE,
-                                   .y = streams->bottom + 8 + ATTN_FIGURE_TEXT};
+                                   .y = streams->bottom + 8 + pen->letters.label};
     char number[GAP_SIZE];
 
     for (size_t i = 0; i < streams->places.n; i++) {
-        const double width = gap_before(streams, i, number);
+        const double width = gap_before(pen, streams, i, number);
 
         text.x = streams->xs[i] - (streams->pitch + width) / 2;
         if (width > 0)
@@ -151,10 +153,10 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
     const double top = attn_streams_y(streams, (double)streams->n_layer);
     const double middle = streams->bands ? 0.5 : ATTN_STREAMS_HEAD / 2;
     char mark[ATTN_STREAMS_MARK];
-    struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
+    struct attn_shape_text text = {.size = pen->letters.label,
                                    .color = pen->ink,
                                    .anchor = ATTN_ANCHOR_MIDDLE,
-                                   .y = streams->bottom + 8 + ATTN_FIGURE_TEXT};
+                                   .y = streams->bottom + 8 + pen->letters.label};
 
     if (streams->is_turned) {
         text.is_turned = true;
@@ -165,7 +167,7 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
         attn_figure_add_line(pen, (double[]){streams->xs[i], streams->bottom},
                              (double[]){streams->xs[i], top}, 1, pen->rule);
     for (size_t i = 0; i < streams->places.n; i++) {
-        text.x = streams->xs[i] + (text.is_turned ? 0.35 * ATTN_FIGURE_TEXT : 0);
+        text.x = streams->xs[i] + (text.is_turned ? 0.35 * pen->letters.label : 0);
         snprintf(mark, sizeof mark, ",,%zu", attn_grid_position(&streams->places, i));
         attn_shapes_set_mark(pen->shapes, mark);
         attn_figure_add_label(pen, &text, &streams->places, i);
@@ -173,7 +175,7 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
     attn_shapes_set_mark(pen->shapes, "");
     add_gaps(pen, streams);
     text = (struct attn_shape_text){.x = streams->left - 6,
-                                    .size = ATTN_FIGURE_SMALL,
+                                    .size = pen->letters.tick,
                                     .color = pen->faint,
                                     .anchor = ATTN_ANCHOR_END};
     for (size_t i = 0; i < streams->n_layer; i++) {
@@ -188,7 +190,7 @@ static void add_marked(struct attn_figure_pen *pen, double x, double y, const ch
                        const char *text)
 {
     const struct attn_shape_text at = {
-        .x = x, .y = y + 0.35 * ATTN_FIGURE_SMALL, .size = ATTN_FIGURE_SMALL, .color = pen->ink};
+        .x = x, .y = y + 0.35 * pen->letters.tick, .size = pen->letters.tick, .color = pen->ink};
 
     attn_shapes_set_mark(pen->shapes, mark);
     attn_shapes_add_string(pen->shapes, &at, text);
@@ -209,7 +211,7 @@ double attn_streams_add_sample(struct attn_figure_pen *pen, double x, double y, 
     attn_shapes_add_line(pen->shapes,
                          (struct attn_shape_line){x, y, x + LENGTH, y, WIDTH, opacity, color});
     add_marked(pen, x + LENGTH + GAP, y, name, name);
-    return x + LENGTH + 3 * GAP + attn_figure_text_width(strlen(name), ATTN_FIGURE_SMALL);
+    return x + LENGTH + 3 * GAP + attn_figure_text_width(strlen(name), pen->letters.tick);
 }
 
 /* Returns the height of the stream that row I of LENS reads; 0 if it is the embedding, or no best

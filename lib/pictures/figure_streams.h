@@ -7,11 +7,11 @@
 #include "pictures/figure_internal.h"
 
 enum {
-    ATTN_STREAMS_NAME = 10,   /* font size of names and words */
+    ATTN_STREAMS_NAME = 11,   /* font size of names and words */
     ATTN_STREAMS_LEGEND = 18, /* height of a line of the legend */
     ATTN_STREAMS_MARK = 48,   /* bytes of a mark: a layer and a position, or a row */
     ATTN_STREAMS_LEFT = 34,   /* width for the numbers of layers */
-    ATTN_LIFE_ASIDE = 96,     /* width for the ribbons and numbers at the right of a life */
+    ATTN_LIFE_ASIDE = 112,    /* width for the ribbons and numbers at the right of a life */
 };
 
 /* How far a head's lines end above the stream that its layer reads, as a part of a layer's

@@ -21,7 +21,6 @@ enum {
     LONG = 48,   /* and of the longest bar beside it */
 };
 
-#define SIZE ((double)ATTN_FLOW_SIZE)
 #define MARGIN ((double)ATTN_FLOW_MARGIN)
 
 /* The color of VALUE, or of a cell of KIND without one. */
@@ -48,8 +47,9 @@ static void add_token(struct attn_figure_pen *pen, const struct attn_text_flow *
     const bool is_value = kind == ATTN_CELL_VALUE;
     int level;
     const uint32_t color = color_of(pen, kind, value, &level);
-    struct attn_shape_text text = {
-        .x = spot.x + MARGIN, .y = spot.y + 0.5 * BOX + 0.35 * SIZE, .size = SIZE};
+    struct attn_shape_text text = {.x = spot.x + MARGIN,
+                                   .y = spot.y + 0.5 * BOX + 0.35 * pen->letters.word,
+                                   .size = pen->letters.word};
     size_t n;
     const char *bytes;
 
@@ -92,7 +92,7 @@ static void add_cell(struct attn_figure_pen *pen, const struct list *list, size_
     const double number = (double)attn_table_number(table, row, list->columns[i]);
     struct attn_shape_text text = {.x = list->left + NUMBER + (double)i * (NUMBER + LONG),
                                    .y = y + 11,
-                                   .size = ATTN_FIGURE_SMALL,
+                                   .size = pen->letters.tick,
                                    .color = pen->ink,
                                    .anchor = ATTN_ANCHOR_END};
     char bytes[ATTN_FIXED_TEXT_SIZE + 2];
@@ -118,7 +118,7 @@ static void add_list(struct attn_figure_pen *pen, const struct list *list, doubl
     const struct attn_table *table = pen->content->table;
     const size_t names = attn_table_view_find(table, pen->content->of->view.rows);
     const size_t n = list->columns[2] < SIZE_MAX ? 3 : 1;
-    struct attn_shape_text text = {.y = y + 11, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
+    struct attn_shape_text text = {.y = y + 11, .size = pen->letters.tick, .color = pen->faint};
     double most = 0;
 
     text.anchor = ATTN_ANCHOR_END;
@@ -130,7 +130,7 @@ static void add_list(struct attn_figure_pen *pen, const struct list *list, doubl
                 most = fmax(most, fabs((double)attn_table_number(table, row, list->columns[i])));
     }
     text = (struct attn_shape_text){
-        .x = ATTN_FIGURE_PAD + ROW, .size = ATTN_FIGURE_SMALL, .color = pen->ink};
+        .x = ATTN_FIGURE_PAD + ROW, .size = pen->letters.tick, .color = pen->ink};
     for (size_t row = 0; row < attn_table_n_row(table); row++) {
         const struct attn_cell name = attn_table_cell(table, row, names);
         const bool is_rest = !attn_table_is_span(&name);

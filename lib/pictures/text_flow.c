@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#define SIZE ((double)ATTN_FLOW_SIZE)
 #define MARGIN ((double)ATTN_FLOW_MARGIN)
 
 bool attn_flow_has_query(const struct attn_figure_pen *pen, const struct attn_text_flow *flow)
@@ -47,20 +46,21 @@ struct attn_flow_spot attn_flow_next(struct attn_figure_pen *pen, struct attn_te
     struct attn_flow_spot *spot = &flow->spot;
     const size_t n_column = attn_text_width(text, n);
     /* a combining mark that stands alone is drawn on a circle, as wide as two columns */
-    const double width = (n > 0 && n_column == 0 ? attn_figure_text_width(2, SIZE)
-                                                 : SIZE * attn_figure_string_width(pen, text, n)) +
-                         2 * MARGIN;
+    const double width =
+        (n > 0 && n_column == 0 ? attn_figure_text_width(2, pen->letters.word)
+                                : pen->letters.word * attn_figure_string_width(pen, text, n)) +
+        2 * MARGIN;
 
     size_t n_blank = 0;
     double blank;
 
     while (flow->hangs_blanks && n_blank + 1 < n && text[n_blank] == ' ')
         n_blank++;
-    blank = SIZE * attn_figure_string_width(pen, text, n_blank);
+    blank = pen->letters.word * attn_figure_string_width(pen, text, n_blank);
     spot->x += spot->width + 2;
     /* white space between this token and the previous one that belongs to neither of them */
     if (i > 0 && (!flow->keys.texts || is_apart(pen, flow, i)))
-        spot->x += attn_figure_text_width(1, SIZE) - 2;
+        spot->x += attn_figure_text_width(1, pen->letters.word) - 2;
     if (i == 0) {
         *spot = (struct attn_flow_spot){flow->left - blank, flow->top, 0, 0, 0};
     } else if (flow->is_broken || attn_grid_begins(&flow->keys, i) ||
@@ -80,7 +80,7 @@ double attn_flow_measure(struct attn_figure_pen *pen, struct attn_text_flow *flo
     double right = left;
 
     flow->left = left;
-    flow->right = left + attn_figure_text_width(ATTN_FLOW_COLUMNS, SIZE);
+    flow->right = left + attn_figure_text_width(ATTN_FLOW_COLUMNS, pen->letters.word);
     if (pen->room > 0)
         flow->right = fmax(left + 100, pen->room - ATTN_FIGURE_PAD);
     for (size_t i = 0; i < flow->matrix->n_column; i++) {

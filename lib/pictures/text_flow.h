@@ -13,7 +13,6 @@
 #include "pictures/figure_internal.h"
 
 enum {
-    ATTN_FLOW_SIZE = 15,    /* font size */
     ATTN_FLOW_MARGIN = 3,   /* on both sides of a token */
     ATTN_FLOW_COLUMNS = 72, /* columns of a line */
 };

@@ -146,7 +146,7 @@ struct attn_picture_options {
 
     /* The size of figures and of their contents. */
     double dpi;       /* resolution of PNG; 0: 144, or 300 with a figure_width */
-    double font_size; /* font size of labels, in points; 0: 9, or 8 with a figure_width */
+    double font_size; /* in points: of labels, with a figure_width of titles; 0: 9, or 8 */
     /* in points; 0: as wide as needed. With a width, cells grow to fill it, and the words above the
      * figure become a note, ATTN_NOTE_CAPTION */
     double figure_width;

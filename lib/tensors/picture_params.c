@@ -138,7 +138,7 @@ static const struct attn_param picture_rows[] = {
                .media = ATTN_MEDIUM_PNG),
     ATTN_PARAM(REAL, "font_size", "PT", PICTURE, font_size,
                "size of a figure's labels in points, with which all else grows; default: 9; with "
-               "`figure_width`, 8",
+               "`figure_width`, of titles of axes: 8",
                .least = 1, .most = 200, .traits = ATTN_PARAM_IS_CLOSED, .of = "style",
                .media = ATTN_MEDIA_LABELLED),
     ATTN_PARAM(TEXT, "font", "NAME", PICTURE, font,
@@ -147,8 +147,9 @@ static const struct attn_param picture_rows[] = {
                .of = "style", .media = ATTN_MEDIA_LABELLED),
     ATTN_PARAM(OWN, "figure_width", "LENGTH", PICTURE, figure_width,
                "width of a figure, as in 85mm, 8.5cm, 3.3in or 240pt, in the look of a journal: "
-               "text has `font_size` or else 8 points, in Helvetica or the like, cells take the "
-               "room, and the words above a figure are its caption, printed as a note",
+               "titles of axes have `font_size` or else 8 points, labels 7, numbers 6.5, in "
+               "Helvetica or the like, cells take the room, and the words above a figure are its "
+               "caption, printed as a note",
                .read = read_length, .of = "style", .media = ATTN_MEDIA_LABELLED),
     ATTN_PARAM(COUNT, "width", "N", PICTURE, width,
                "columns of text; default: the width of the terminal. Without a terminal a heat map "
