@@ -131,6 +131,12 @@ void attn_shapes_add_line(struct attn_shapes *shapes, struct attn_shape_line lin
     add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_LINE, .mark = shapes->mark, .line = line});
 }
 
+void attn_shapes_add_curve(struct attn_shapes *shapes, struct attn_shape_curve curve)
+{
+    add(shapes,
+        &(struct attn_shape){.kind = ATTN_SHAPE_CURVE, .mark = shapes->mark, .curve = curve});
+}
+
 void attn_shapes_add_dot(struct attn_shapes *shapes, struct attn_shape_dot dot)
 {
     add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_DOT, .mark = shapes->mark, .dot = dot});
@@ -274,9 +280,10 @@ void attn_shapes_crop(struct attn_shapes *shapes, double n, double parts)
 {
     /* the numbers that the struct of each kind begins with: coordinates (x) and sizes (s) */
     static const char *const numbers[] = {
-        [ATTN_SHAPE_CELLS] = "xxss",  [ATTN_SHAPE_BOX] = "xxss", [ATTN_SHAPE_PICTURE] = "xxss",
-        [ATTN_SHAPE_LINE] = "xxxxs",  [ATTN_SHAPE_DOT] = "xxs",  [ATTN_SHAPE_TEXT] = "xxs",
-        [ATTN_SHAPE_BAND] = "xxxxxx",
+        [ATTN_SHAPE_CELLS] = "xxss",   [ATTN_SHAPE_BOX] = "xxss",
+        [ATTN_SHAPE_PICTURE] = "xxss", [ATTN_SHAPE_LINE] = "xxxxs",
+        [ATTN_SHAPE_DOT] = "xxss",     [ATTN_SHAPE_TEXT] = "xxs",
+        [ATTN_SHAPE_BAND] = "xxxxxx",  [ATTN_SHAPE_CURVE] = "xxxxxxxxs",
     };
     struct attn_shape *list = (void *)shapes->shapes.data;
 

@@ -32,6 +32,7 @@ enum attn_shape_kind {
     ATTN_SHAPE_BOX,
     ATTN_SHAPE_TEXT,
     ATTN_SHAPE_LINE,
+    ATTN_SHAPE_CURVE,
     ATTN_SHAPE_DOT,
     ATTN_SHAPE_BAND,
     ATTN_SHAPE_PICTURE, /* one of the list's pictures */
@@ -71,8 +72,16 @@ struct attn_shape_line {
     uint32_t color;
 };
 
+/* A cubic Bezier curve from x, y to x2, y2, with flat ends. */
+struct attn_shape_curve {
+    double x, y, control_x, control_y, control_x2, control_y2, x2, y2;
+    double width;
+    uint32_t color;
+};
+
+/* A disc, or a ring of WIDTH around the circle of RADIUS. */
 struct attn_shape_dot {
-    double x, y, radius;
+    double x, y, radius, width; /* width 0: a disc */
     uint32_t color;
 };
 
@@ -101,11 +110,13 @@ struct attn_mark {
 
 struct attn_shape {
     enum attn_shape_kind kind;
-    struct attn_mark mark; /* of a line, dot, band or text; a marked line or band is drawn alone */
+    struct attn_mark
+        mark; /* of a line, curve, dot, band or text; a marked line or band is drawn alone */
     union {
         struct attn_shape_cells cells;
         struct attn_shape_box box;
         struct attn_shape_line line;
+        struct attn_shape_curve curve;
         struct attn_shape_dot dot;
         struct attn_shape_band band;
         struct attn_shape_text text;
@@ -166,11 +177,12 @@ void attn_shapes_picture_row(const struct attn_shapes *shapes,
  * fills it before it adds other cells. */
 uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_shape_cells *cells);
 
-/* Sets the mark of the lines, dots, bands and texts that are added next; "": none. */
+/* Sets the mark of the lines, curves, dots, bands and texts that are added next; "": none. */
 void attn_shapes_set_mark(struct attn_shapes *shapes, const char *mark);
 
 void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box);
 void attn_shapes_add_line(struct attn_shapes *shapes, struct attn_shape_line line);
+void attn_shapes_add_curve(struct attn_shapes *shapes, struct attn_shape_curve curve);
 void attn_shapes_add_dot(struct attn_shapes *shapes, struct attn_shape_dot dot);
 void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band band);
 

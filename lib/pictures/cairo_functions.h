@@ -64,6 +64,8 @@ enum {
     X(void, cairo_set_line_width, (cairo_t * cr, double width))                                    \
     X(void, cairo_move_to, (cairo_t * cr, double x, double y))                                     \
     X(void, cairo_line_to, (cairo_t * cr, double x, double y))                                     \
+    X(void, cairo_curve_to,                                                                        \
+      (cairo_t * cr, double x1, double y1, double x2, double y2, double x3, double y3))            \
     X(void, cairo_rectangle, (cairo_t * cr, double x, double y, double width, double height))      \
     X(void, cairo_arc, (cairo_t * cr, double x, double y, double radius, double from, double to))  \
     X(void, cairo_stroke, (cairo_t * cr))                                                          \

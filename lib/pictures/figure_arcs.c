@@ -1,5 +1,6 @@
 /* figure_arcs.c - a text of one line, with arcs from one query to its keys, as wide as their
- * weights, a ring for the weight of the query itself, and the weights below the words; or two such
+ * weights, a ring for the weight of the query itself, and the weights below the words. At the query
+ * arcs stand side by side, and none covers another; or two such
  * texts below each other, each with its next words as bars, and what they do not share marked. Keys
  * of a text of several lines are folded; if it still has several lines, it is drawn as tokens. */
 #include "pictures/text_flow.h"
@@ -18,12 +19,14 @@
 enum {
     WORD = 18,   /* height of a word */
     BELOW = 14,  /* height of the weights below the words */
-    WIDEST = 12, /* width of the arc of the largest possible weight */
-    RING = 15,   /* radius of the ring of the query, up to its outer edge */
-    ABOVE = 2,   /* gap between a word and the end of its arc */
-    HIGH = 70,   /* maximum height of an arc */
-    PIECES = 32, /* straight pieces of a curve */
-    LEVEL = 190, /* color level of arcs, if all have one sign */
+    WIDEST = 16, /* width of the arc of the largest possible weight, and of all on one side */
+    GAPS = 10,   /* and of the gaps between them */
+    RING = 15,   /* radius of the ring of the query, up to its outer edge, */
+    WIDEST_RING = 12,
+    ABOVE = 2,  /* gap between a word and the end of its arc */
+    CROWN = 54, /* maximum height of the line on which an arc without others within stands */
+    HIGH = CROWN + WIDEST + GAPS,
+    LEVEL = 158, /* color level of arcs, if all have one sign */
     BAR = 15,    /* height of a next word with its bar */
     BEFORE = 90, /* width of the word, */
     LONG = 160,  /* and of the longest bar */
@@ -31,12 +34,14 @@ enum {
     AFTER = 16, /* gap between the bars and the next text */
 };
 
-#define LEAST 0.02 /* shares of the largest possible weight below this have no arc */
+#define STRENGTH 0.8 /* of the color of an arc on paper */
+#define LEAST 0.02   /* shares of the largest possible weight below this have no arc */
 
 struct arc {
     size_t key;
     double value, width;
-    double x, away;     /* middle of the key, and its distance from the query */
+    double x, away;    /* middle of the key, and its distance from the query; below 0: left of it */
+    double foot, high; /* x of its foot at the query, and its height */
     double label, half; /* middle of its weight, and half the width; 0: not written */
 };
 
@@ -127,6 +132,15 @@ static int compare_arcs(const void *a, const void *b)
     return order != 0 ? order : p->key < q->key ? -1 : p->key > q->key;
 }
 
+/* Nearest to the query first. */
+static int compare_distances(const void *a, const void *b)
+{
+    const struct arc *p = a, *q = b;
+    const int order = attn_compare_numbers(fabs(p->away), fabs(q->away));
+
+    return order != 0 ? order : p->key < q->key ? -1 : p->key > q->key;
+}
+
 /* A word, without the blanks before it. */
 struct word {
     const char *text; /* [n] */
@@ -145,6 +159,58 @@ static struct word next_word(struct attn_figure_pen *pen, struct arcs_layout *la
     word.width = spot.width - 2 * ATTN_FLOW_MARGIN - spot.blank;
     word.x = spot.x + ATTN_FLOW_MARGIN + spot.blank;
     return word;
+}
+
+/* The arcs on one side of the query. */
+struct arcs_side {
+    double width, away; /* of all arcs, with gaps; and the distance of the farthest */
+    double inner;       /* width of those that have their feet */
+};
+
+/* Sets SIDES to the arcs left and right of the query. */
+static void find_arcs(const struct arcs_layout *layout, double gap, struct arcs_side sides[2])
+{
+    sides[0] = sides[1] = (struct arcs_side){0};
+    for (size_t i = 0; i < layout->n_drawn; i++) {
+        const struct arc *arc = &layout->arcs[i];
+        struct arcs_side *side = &sides[arc->away > 0];
+
+        if (arc->away == 0)
+            continue;
+        side->width += arc->width + gap;
+        side->away = fmax(side->away, fabs(arc->away));
+    }
+}
+
+/* Places the feet of the arcs side by side at the query. The nearer a key is, the farther its foot
+ * from the middle and the lower its arc, so that no arc crosses or covers another: near their feet
+ * such curves rise by the root of their length. */
+static void place_feet(struct arcs_layout *layout)
+{
+    const double gap = fmin(1.5, GAPS / fmax(1, (double)layout->n_drawn)), steep = 0.6;
+    struct arcs_side sides[2];
+    double most, half;
+
+    find_arcs(layout, 0, sides);
+    most = fmax(sides[0].width, sides[1].width);
+    for (size_t i = 0; i < layout->n_drawn; i++)
+        layout->arcs[i].width *= fmin(1, WIDEST / fmax(1, most));
+    find_arcs(layout, gap, sides);
+    half = (sides[0].width + sides[1].width - gap) / 2;
+    qsort(layout->arcs, layout->n_drawn, sizeof *layout->arcs, compare_distances);
+    for (size_t i = 0; i < layout->n_drawn; i++) {
+        struct arc *arc = &layout->arcs[i];
+        struct arcs_side *side = &sides[arc->away > 0];
+        const double within = side->inner + arc->width / 2;
+
+        if (arc->away == 0)
+            continue;
+        arc->foot = layout->x + (arc->away < 0 ? within - half : half - within);
+        arc->high =
+            fmin(CROWN, 18 + 0.3 * side->away) * attn_pow(fabs(arc->away) / side->away, steep) +
+            within;
+        side->inner += arc->width + gap;
+    }
 }
 
 /* Lists the arcs of the keys of SIDE that have one, the largest weight first. */
@@ -171,23 +237,9 @@ static void list_arcs(struct attn_figure_pen *pen, struct arcs_layout *layout,
         layout->arcs[layout->n_drawn++] = arc;
     }
     for (size_t i = 0; i < layout->n_drawn; i++)
-        layout->arcs[i].away = fabs(layout->arcs[i].x - layout->x);
+        layout->arcs[i].away = layout->arcs[i].x - layout->x;
+    place_feet(layout);
     qsort(layout->arcs, layout->n_drawn, sizeof *layout->arcs, compare_arcs);
-}
-
-/* Returns the color of ARC, on the paper: narrow arcs are stronger, since they cross wide ones. */
-static uint32_t color_of(const struct attn_figure_pen *pen, const struct arc *arc)
-{
-    const int level = arc->value < 0 ? 0 : pen->scale.is_signed ? 255 : LEVEL;
-    const uint32_t color = attn_figure_color(pen, level), paper = pen->shapes->paper;
-    const double share = 0.9 - 0.3 * arc->width / WIDEST;
-    uint32_t mixed = 0;
-
-    for (int shift = 0; shift < 24; shift += 8)
-        mixed |= (uint32_t)lround(share * (color >> shift & 0xff) +
-                                  (1 - share) * (paper >> shift & 0xff))
-                 << shift;
-    return mixed;
 }
 
 /* Returns X, moved so that what extends by HALF on both sides of it lies within the figure. */
@@ -198,41 +250,34 @@ static double inside(const struct attn_figure_pen *pen, double x, double half)
     return fmax(edge, fmin(x, fmax(pen->shapes->width, pen->room) - edge));
 }
 
-/* Draws an arc as a cubic curve, or the weight of the query itself as a ring, of straight pieces,
- * which are longer by OVERLAP at each bend, so that they have no gaps. */
 static void add_arc(struct attn_figure_pen *pen, const struct arcs_layout *layout,
                     const struct arc *arc)
 {
-    const double pi = 3.14159265358979323846;
-    const bool is_ring = arc->away == 0;
-    const double overlap = is_ring ? 0.55 * pi * arc->width / PIECES : 0.3;
-    const double radius = RING - arc->width / 2, middle = inside(pen, arc->x, RING);
+    const int level = arc->value < 0 ? 0 : pen->scale.is_signed ? 255 : LEVEL;
+    const uint32_t color =
+        attn_rgb_number(attn_rgb_mix(attn_figure_color(pen, level), STRENGTH, pen->options->theme));
     const double y = layout->top - ABOVE;
-    const double high = fmin(HIGH - WIDEST / 2.0, 18 + 0.3 * arc->away) / 0.75;
-    const uint32_t color = color_of(pen, arc);
-    double from[2] = {is_ring ? middle : layout->x, is_ring ? y - RING + radius : y};
+    /* the crown of such a curve lies at three quarters of the height of its control points */
+    const double control = y - arc->high / 0.75;
+    const double ring = fmin(arc->width, WIDEST_RING);
 
-    for (int i = 1; i <= PIECES; i++) {
-        const double t = i / (double)PIECES, s = 1 - t;
-        const double to[] = {
-            is_ring ? middle + radius * attn_sin(2 * pi * t)
-                    : s * s * (s + 3 * t) * layout->x + t * t * (3 * s + t) * arc->x,
-            is_ring ? y - RING + radius * attn_cos(2 * pi * t) : y - 3 * s * t * high};
-        const double dx = to[0] - from[0], dy = to[1] - from[1], size = sqrt(dx * dx + dy * dy);
-        const double before = is_ring || i > 1 ? overlap : 0;
-        const double after = is_ring || i < PIECES ? overlap : 0;
-
-        if (size > 0)
-            attn_shapes_add_line(pen->shapes,
-                                 (struct attn_shape_line){.x = from[0] - dx / size * before,
-                                                          .y = from[1] - dy / size * before,
-                                                          .x2 = to[0] + dx / size * after,
-                                                          .y2 = to[1] + dy / size * after,
-                                                          .width = arc->width,
-                                                          .opacity = 1,
-                                                          .color = color});
-        from[0] = to[0], from[1] = to[1];
-    }
+    if (arc->away == 0)
+        attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){.x = inside(pen, arc->x, RING),
+                                                                 .y = y - RING,
+                                                                 .radius = RING - ring / 2,
+                                                                 .width = ring,
+                                                                 .color = color});
+    else
+        attn_shapes_add_curve(pen->shapes, (struct attn_shape_curve){.x = arc->foot,
+                                                                     .y = y,
+                                                                     .control_x = arc->foot,
+                                                                     .control_y = control,
+                                                                     .control_x2 = arc->x,
+                                                                     .control_y2 = control,
+                                                                     .x2 = arc->x,
+                                                                     .y2 = y,
+                                                                     .width = arc->width,
+                                                                     .color = color});
 }
 
 /* Writes VALUE to TEXT, and returns its bytes. */
@@ -325,6 +370,27 @@ static void add_bars(struct attn_figure_pen *pen, const struct arcs_layout *layo
     }
 }
 
+/* Returns the width of the text in one line. */
+static double width_of_line(struct attn_figure_pen *pen, struct attn_text_flow *flow)
+{
+    flow->right = HUGE_VAL;
+    for (size_t i = 0; i < flow->matrix->n_column; i++)
+        attn_flow_next(pen, flow, i);
+    return flow->spot.x + flow->spot.width;
+}
+
+/* Says that arcs of a text of WIDTH have no room. */
+static void append_width(struct attn_figure_pen *pen, double width)
+{
+    const double mm = 25.4 / 72 * pen->unit * width;
+
+    if (pen->is_printed)
+        attn_buffer_append_format(&pen->subtitle, "arcs need %.0f mm, so drawn as tokens; ",
+                                  ceil(mm));
+    else
+        attn_buffer_append_string(&pen->subtitle, "arcs need one line, so drawn as tokens; ");
+}
+
 /* Draws arcs, with more than MOST keys folded. */
 static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, struct attn_error *err)
 {
@@ -347,9 +413,12 @@ static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, stru
     layout.flow.hangs_blanks = true;
     right = attn_flow_measure(pen, &layout.flow, ATTN_FIGURE_PAD);
     if (layout.flow.spot.y > (double)(layout.n_side - 1) * line) {
+        const double width = width_of_line(pen, &layout.flow);
+
         pen->subtitle.size = n_subtitle;
         if (most > 0)
             return draw_arcs(pen, 0, err);
+        append_width(pen, width);
         attn_figure_unfold(pen);
         pen->kind = ATTN_FIGURE_TOKENS;
         return attn_figure_draw_tokens(pen, err);

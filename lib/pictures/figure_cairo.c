@@ -356,6 +356,29 @@ static void draw_line(const struct drawing *drawing, const struct attn_shape_lin
     cairo->cairo_stroke(drawing->cr);
 }
 
+static void draw_curve(const struct drawing *drawing, const struct attn_shape_curve *curve)
+{
+    const struct cairo *cairo = drawing->cairo;
+
+    set_color(drawing, curve->color, 1);
+    cairo->cairo_set_line_width(drawing->cr, curve->width);
+    cairo->cairo_move_to(drawing->cr, curve->x, curve->y);
+    cairo->cairo_curve_to(drawing->cr, curve->control_x, curve->control_y, curve->control_x2,
+                          curve->control_y2, curve->x2, curve->y2);
+    cairo->cairo_stroke(drawing->cr);
+}
+
+static void draw_dot(const struct drawing *drawing, const struct attn_shape_dot *dot)
+{
+    const struct cairo *cairo = drawing->cairo;
+
+    set_color(drawing, dot->color, 1);
+    cairo->cairo_move_to(drawing->cr, dot->x + dot->radius, dot->y);
+    cairo->cairo_arc(drawing->cr, dot->x, dot->y, dot->radius, 0, 2 * pi);
+    cairo->cairo_set_line_width(drawing->cr, dot->width);
+    (dot->width > 0 ? cairo->cairo_stroke : cairo->cairo_fill)(drawing->cr);
+}
+
 static enum attn_status draw_cells(const struct drawing *drawing,
                                    const struct attn_shape_cluster *cluster, struct attn_error *err)
 {
@@ -379,7 +402,6 @@ static enum attn_status draw_cells(const struct drawing *drawing,
 
 static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *err)
 {
-    const struct cairo *cairo = drawing->cairo;
     const struct attn_shapes *shapes = drawing->shapes;
     /* the last pixel is rounded up */
     const double more = drawing->is_pixels ? ATTN_FIGURE_PARTS : 1;
@@ -390,8 +412,6 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
     draw_box(drawing, &(struct attn_shape_box){0, 0, shapes->width + more, shapes->height + more,
                                                shapes->paper});
     for (size_t i = 0; i < n; i++) {
-        const struct attn_shape_dot *dot = &list[i].dot;
-
         switch (list[i].kind) {
         case ATTN_SHAPE_CELLS:
             cluster = attn_shapes_cluster_of(list + i, n - i);
@@ -402,9 +422,10 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
             draw_box(drawing, &list[i].box);
             break;
         case ATTN_SHAPE_DOT:
-            set_color(drawing, dot->color, 1);
-            cairo->cairo_arc(drawing->cr, dot->x, dot->y, dot->radius, 0, 2 * pi);
-            cairo->cairo_fill(drawing->cr);
+            draw_dot(drawing, &list[i].dot);
+            break;
+        case ATTN_SHAPE_CURVE:
+            draw_curve(drawing, &list[i].curve);
             break;
         case ATTN_SHAPE_BAND:
             i += draw_bands(drawing, list + i, n - i) - 1;

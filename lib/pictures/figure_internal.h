@@ -49,8 +49,7 @@ struct attn_figure_letters {
 };
 
 #define ATTN_FIGURE_TEXT 13.5   /* font size of labels on a screen: 9 points */
-#define ATTN_FIGURE_LABEL 0.875 /* of labels in print, as a part of that of titles: 7 of 8 points  \
-                                 */
+#define ATTN_FIGURE_LABEL 0.875 /* in print, as a part of that of titles: 7 of 8 points */
 
 /* The place of the picture in a figure, and where the legend goes. */
 struct attn_figure_layout {

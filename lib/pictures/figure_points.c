@@ -43,6 +43,7 @@ struct plot {
     double shares[ATTN_PRINCIPAL_AXES];
     struct tick_range ranges[MOST_AXES];
     double left, top, side; /* place of the plot */
+    double line;            /* height of a label */
     double origin;          /* x of the point from which arrows go; 0: there are no arrows */
     double (*at)[2];        /* [n] owns; where each point is drawn */
     double (*boxes)[4];     /* [n] owns; left, top, right, bottom of the labels that are drawn */
@@ -150,12 +151,12 @@ static bool is_again(const struct plot *plot, size_t i)
 
 /* Sets BOX for a label of WIDTH at place K beside the point AT: right, a line higher or lower; then
  * left. Returns false if it leaves the plot or covers one of N_PLACED labels. */
-static bool place_label(const struct attn_figure_pen *pen, const struct plot *plot,
-                        const double at[2], int k, double width, size_t n_placed, double box[4])
+static bool place_label(const struct plot *plot, const double at[2], int k, double width,
+                        size_t n_placed, double box[4])
 {
     static const double down[N_PLACE / 2] = {0, -1, 1};
     const bool is_left = (k < N_PLACE / 2) == (at[0] < plot->origin);
-    const double gap = RADIUS + ASIDE, line = pen->letters.label;
+    const double gap = RADIUS + ASIDE, line = plot->line;
 
     box[0] = is_left ? at[0] - gap - width : at[0] + gap;
     box[1] = at[1] + (down[k % (N_PLACE / 2)] - 1) * line / 2;
@@ -183,7 +184,7 @@ static void add_labels(struct attn_figure_pen *pen, struct plot *plot)
         const double width = attn_figure_string_width(pen, label, n) * pen->letters.label;
         int k = is_again(plot, i) ? N_PLACE : 0;
 
-        while (k < N_PLACE && !place_label(pen, plot, plot->at[i], k, width, n_placed, box))
+        while (k < N_PLACE && !place_label(plot, plot->at[i], k, width, n_placed, box))
             k++;
         if (k == N_PLACE)
             continue;
@@ -233,7 +234,7 @@ static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
         const double y = plot->top + plot->side -
                          share_in(plot->ranges[1], plot->points[2 * i + 1]) * plot->side;
 
-        attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){x, y, RADIUS, color});
+        attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){x, y, RADIUS, 0, color});
         plot->at[i][0] = x, plot->at[i][1] = y;
     }
 }
@@ -368,6 +369,7 @@ enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct att
     enum attn_status status = ATTN_OK;
 
     plot.n_axis = plot.matrix->n_column == 3 ? 3 : 2;
+    plot.line = pen->letters.label;
     pen->subtitle.size = 0; /* the figure has no color scale to describe */
     plot.left = ATTN_FIGURE_PAD + TICK_ROOM + 12;
     plot.side = pen->room > 0

@@ -225,6 +225,33 @@ static size_t append_bands(struct attn_buffer *out, const struct attn_shapes *fi
     return i;
 }
 
+static void append_curve(struct attn_buffer *out, const struct attn_shapes *figure,
+                         const struct attn_shape *shape)
+{
+    const struct attn_shape_curve *curve = &shape->curve;
+
+    attn_buffer_append_string(out, "<path fill=\"none\"");
+    append_mark(out, figure, shape->mark);
+    append_color(out, "stroke", curve->color);
+    append(out, " stroke-width=\"@\"", &curve->width);
+    append(out, " d=\"M@ @C@ @ @ @ @ @\"/>\n",
+           (double[]){curve->x, curve->y, curve->control_x, curve->control_y, curve->control_x2,
+                      curve->control_y2, curve->x2, curve->y2});
+}
+
+static void append_dot(struct attn_buffer *out, const struct attn_shapes *figure,
+                       const struct attn_shape *shape)
+{
+    const struct attn_shape_dot *dot = &shape->dot;
+
+    append(out, "<circle cx=\"@\" cy=\"@\" r=\"@\"", (double[]){dot->x, dot->y, dot->radius});
+    append_mark(out, figure, shape->mark);
+    if (dot->width > 0)
+        append(out, " fill=\"none\" stroke-width=\"@\"", &dot->width);
+    append_color(out, dot->width > 0 ? "stroke" : "fill", dot->color);
+    attn_buffer_append_string(out, "/>\n");
+}
+
 /* Appends the leading lines of SHAPES [n] that look alike as one path. Returns their number. */
 static size_t append_lines(struct attn_buffer *out, const struct attn_shapes *figure,
                            const struct attn_shape *shapes, size_t n)
@@ -355,7 +382,6 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
                                       struct attn_error *err)
 {
     const struct attn_shape_picture *picture = &shapes[0].picture;
-    const struct attn_shape_dot *dot = &shapes[0].dot;
     struct attn_shape_cluster cluster;
 
     *n_written = 1;
@@ -369,10 +395,10 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
         append_box(out, &shapes[0].box);
         break;
     case ATTN_SHAPE_DOT:
-        append(out, "<circle cx=\"@\" cy=\"@\" r=\"@\"", (double[]){dot->x, dot->y, dot->radius});
-        append_mark(out, figure, shapes[0].mark);
-        append_color(out, "fill", dot->color);
-        attn_buffer_append_string(out, "/>\n");
+        append_dot(out, figure, &shapes[0]);
+        break;
+    case ATTN_SHAPE_CURVE:
+        append_curve(out, figure, &shapes[0]);
         break;
     case ATTN_SHAPE_BAND:
         *n_written = append_bands(out, figure, shapes, n);

@@ -432,6 +432,37 @@ static void assert_spared(const struct word *words, size_t n, double x, double y
                       "(%g, %g) to (%g, %g) is in word %zu", x, y, x2, y2, k);
 }
 
+static void assert_is_at(double seen, double expected)
+{
+    ck_assert_msg(fabs(seen - expected) < 0.1, "%g, not %g", seen, expected);
+}
+
+/* An arc is 16 times as wide as its weight, a ring at most MOST. */
+static void assert_is_wide(double width, double weight, double most)
+{
+    const double expected = fmax(0.5, fmin(most, 16 * weight));
+
+    ck_assert_msg(fabs(width - expected) < 0.03 * expected + 0.01, "%g, not %g", width, expected);
+}
+
+/* Fails if the curve with the points P goes through a word. */
+static void assert_curve_spares(const struct word *words, size_t n, const double p[8])
+{
+    enum { STEPS = 16 };
+    double from[2] = {p[0], p[1]};
+
+    for (int i = 1; i <= STEPS; i++) {
+        const double t = i / (double)STEPS, u = 1 - t;
+        double to[2];
+
+        for (int k = 0; k < 2; k++)
+            to[k] = u * u * u * p[k] + 3 * u * u * t * p[2 + k] + 3 * u * t * t * p[4 + k] +
+                    t * t * t * p[6 + k];
+        assert_spared(words, n, from[0], from[1], to[0], to[1]);
+        from[0] = to[0], from[1] = to[1];
+    }
+}
+
 /* Fails unless arcs go from the query to all keys of at least 2 %, as wide as their weights, and
  * through no word. */
 static void assert_arcs(size_t at, const char *text)
@@ -452,30 +483,28 @@ static void assert_arcs(size_t at, const char *text)
     ck_assert_uint_eq(n, csv.n_col - 1);
     ck_assert(words[0].top == words[n - 1].top);
     for (size_t i = 0; i < svg.n; i++) {
-        const double width = attn_svg_number(&svg.items[i], "stroke-width");
+        const struct attn_svg_item *item = &svg.items[i];
+        const double width = attn_svg_number(item, "stroke-width");
+        double p[8];
 
-        if (strcmp(svg.items[i].name, "path") != 0 || width == 2) /* the line below the query */
-            continue;
-        for (const char *d = attn_svg_value(&svg, &svg.items[i], "d"); *d == 'M';) {
-            double x, y, x2, y2;
-            int size;
-
-            if (sscanf(d, "M%lf %lfL%lf %lf%n", &x, &y, &x2, &y2, &size) != 4) {
-                if (sscanf(d, "M%lf %lfV%lf%n", &x, &y, &y2, &size) == 3) {
-                    x2 = x;
-                } else {
-                    ck_assert_int_eq(sscanf(d, "M%lf %lfH%lf%n", &x, &y, &x2, &size), 3);
-                    y2 = y;
-                }
-            }
-            d += size;
-            assert_spared(words, n, x, y, x2, y2);
-            for (size_t k = 0; k < n; k++)
-                if (x2 > words[k].left - 20 && x2 < words[k].right + 20 &&
-                    fabs(y2 + (k == at ? width / 2 : 0) - words[k].top + 2) < 0.1 && /* a ring */
-                    fabs(width - fmax(0.5, 12 * words[k].weight)) < 0.006)
-                    is_reached[k] = true;
+        if (strcmp(item->name, "circle") == 0) {
+            assert_is_at(attn_svg_number(item, "cy") + attn_svg_number(item, "r") + width / 2,
+                         words[at].top - 2);
+            assert_is_wide(width, words[at].weight, 12);
+            is_reached[at] = true;
         }
+        if (strcmp(item->name, "path") != 0 ||
+            sscanf(attn_svg_value(&svg, item, "d"), "M%lf %lfC%lf %lf %lf %lf %lf %lf", &p[0],
+                   &p[1], &p[2], &p[3], &p[4], &p[5], &p[6], &p[7]) != 8)
+            continue;
+        assert_curve_spares(words, n, p);
+        assert_is_at(p[1], words[at].top - 2);
+        assert_is_at(p[7], words[at].top - 2);
+        for (size_t k = 0; k < n; k++)
+            if (p[6] > words[k].left && p[6] < words[k].right) {
+                assert_is_wide(width, words[k].weight, 16);
+                is_reached[k] = true;
+            }
     }
     for (size_t k = 0; k < n; k++) {
         if (words[k].weight < 0.02)
