@@ -174,6 +174,32 @@ def check_sentencepiece(folder, has_bytes, has_prefix):
             folder, model.encode)
 
 
+def check_gemma4(folder):
+    """BPE over whole texts, whose spaces are U+2581, with bytes for what is no character of it."""
+    tokenizer = tokenizers.Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
+    tokenizer.normalizer = normalizers.Replace(" ", "\u2581")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("\n", "contiguous")
+    special = ["<unk>", "<bos>"] + [f"<0x{i:02X}>" for i in range(256)]
+    tokenizer.train_from_iterator(corpus(), trainers.BpeTrainer(vocab_size=1200, limit_alphabet=90, show_progress=False, special_tokens=special[:2]))
+    state = json.loads(tokenizer.to_str())["model"]
+    vocabulary = sorted(state["vocab"], key=state["vocab"].get) + special[2:]
+    merges = [tuple(pair) for pair in state["merges"]]
+    tokenizer.model = models.BPE({token: i for i, token in enumerate(vocabulary)}, merges, byte_fallback=True, unk_token="<unk>", fuse_unk=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")  # of Gemma: it finds none
+
+    def add(writer):
+        writer.add_tokenizer_model("gemma4")
+        writer.add_token_list(vocabulary)
+        writer.add_token_scores([-1000.0] * len(vocabulary))
+        writer.add_token_types([2, 3] + [1] * (len(vocabulary) - 258) + [6] * 256)
+        writer.add_token_merges([" ".join(pair) for pair in merges])
+        writer.add_bos_token_id(1)
+        writer.add_add_space_prefix(False)
+
+    write_tokenizer(folder, add)
+    compare(f"tokenizers {tokenizers.__version__}, gemma4", folder, lambda text: tokenizer.encode(text, add_special_tokens=False).ids)
+
+
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 CL100K = r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
 QWEN2 = CL100K.replace("{1,3}", "")
@@ -280,6 +306,7 @@ def main(path):
     for has_bytes in (True, False):
         for has_prefix in (True, False):
             check_sentencepiece(folder, has_bytes, has_prefix)
+    check_gemma4(folder)
     check_byte_level(folder)
 
 

@@ -374,6 +374,36 @@ START_TEST(a_space_and_its_mark_are_one_run_without_a_prefix)
 }
 END_TEST
 
+/* Of Gemma 4: merged by a list, over words, whatever the scores; bytes of other characters. */
+START_TEST(sentences_are_merged_by_a_list)
+{
+    const struct written written = {.model = "gemma4",
+                                    .tokens = {{"<unk>", 0, UNKNOWN},
+                                               {"<s>", 0, CONTROL},
+                                               {"a", 0, 0},
+                                               {"b", 0, 0},
+                                               {"ab", 0, 0},
+                                               {SPACE, 0, 0},
+                                               {SPACE "ab", 0, 0},
+                                               {"<0xC3>", 0, BYTE},
+                                               {"<0xA9>", 0, BYTE},
+                                               {"b" SPACE "ab", 0, 0},
+                                               {"\n", 0, 0},
+                                               {"\n\n", 0, 0}},
+                                    .merges = {"a b", SPACE " ab", "b " SPACE "ab", "\n \n"},
+                                    .more = put_no_bos_or_prefix};
+
+    ASSERT_TEXT(&written, "ab ab", 4, 6);
+    ASSERT_TEXT(&written, "bb ab", 3, 9);
+    ASSERT_TEXT(&written, "aab" SPACE "ab", 2, 4, 6);
+    ASSERT_TEXT(&written, "a\xc3\xa9<s>b", 2, 7, 8, 1, 3);
+    ASSERT_TEXT(&written, "\n\n\na", 11, 10, 2);
+    assert_decoded(&written, (const int32_t[]){4, 6, 7, 8, 9}, 5,
+                   "ab ab\xc3\xa9"
+                   "b ab");
+}
+END_TEST
+
 /* Neither by merges nor by its characters. */
 START_TEST(only_tokens_of_type_1_are_made)
 {
@@ -634,16 +664,16 @@ static const struct {
     const char *message;
 } refused[] = {
     {{.model = "bert", .tokens = TOKENS},
-     "'tokenizer.ggml.model' " IN "is 'bert': its tokens are WordPiece, this version reads gpt2 "
-     "and llama"},
+     "'tokenizer.ggml.model' " IN "is 'bert': its tokens are WordPiece, this version reads gpt2, "
+     "llama and gemma4"},
     {{.model = "t5", .tokens = TOKENS},
-     "'tokenizer.ggml.model' " IN "is 't5': its tokens are Unigram, this version reads gpt2 and "
-     "llama"},
+     "'tokenizer.ggml.model' " IN "is 't5': its tokens are Unigram, this version reads gpt2, "
+     "llama and gemma4"},
     {{.model = "no_vocab", .tokens = TOKENS},
-     "'tokenizer.ggml.model' " IN "is 'no_vocab': it has no tokenizer, this version reads gpt2 and "
-     "llama"},
+     "'tokenizer.ggml.model' " IN "is 'no_vocab': it has no tokenizer, this version reads gpt2, "
+     "llama and gemma4"},
     {{.model = "novel", .tokens = TOKENS},
-     "'tokenizer.ggml.model' " IN "is 'novel', this version reads gpt2 and llama"},
+     "'tokenizer.ggml.model' " IN "is 'novel', this version reads gpt2, llama and gemma4"},
     {{.model = "gpt2", .pre = "kimi-k2", .tokens = TOKENS},
      "'tokenizer.ggml.pre' " IN "is 'kimi-k2', a way of splitting texts that is not read by this "
      "version"},
@@ -688,6 +718,8 @@ static const struct {
      "item 0 of 'tokenizer.ggml.merges' " IN "is 'ab', expected two tokens that make a third"},
     {{BPE, .tokens = TOKENS, .merges = {"a b"}},
      "item 0 of 'tokenizer.ggml.merges' " IN "is 'a b', expected two tokens that make a third"},
+    {{.model = "gemma4", .tokens = TOKENS, .more = put_no_bos},
+     "'tokenizer.ggml.merges' " IN "is missing or empty, and no text can be merged without"},
     {{BPE, .tokens = TOKENS},
      "'tokenizer.ggml.merges' " IN "is missing or empty, and no text can be merged without"},
     {{BPE, .tokens = TOKENS, .more = put_no_merges},
@@ -944,18 +976,16 @@ START_TEST(every_failed_allocation_is_reported)
 }
 END_TEST
 
-ATTN_SUITE("tokenizer_gguf", gives_the_ids_of_the_models_own_tokenizers,
-           the_highest_score_is_joined_first_and_the_leftmost_of_equals,
-           characters_may_be_parts_of_tokens_alone,
-           neighbours_without_a_token_are_one_unknown_token,
-           characters_without_a_token_are_their_bytes,
-           a_space_is_put_before_pieces_that_begin_or_follow_a_special_token,
-           a_space_and_its_mark_are_one_run_without_a_prefix, only_tokens_of_type_1_are_made,
-           tokens_that_are_no_text_are_decoded_to_text,
-           bytes_are_merged_and_split_by_the_name_of_the_rule,
-           every_name_of_a_rule_splits_as_the_library_does,
-           bos_and_sep_are_added_by_the_name_of_the_rule,
-           a_whole_tokenizer_json_in_the_file_is_taken, what_is_wrong_is_refused_by_its_key,
-           a_long_token_is_refused_and_can_be_canceled, scores_that_were_canceled_are_read_again,
-           more_tokens_than_rows_are_refused, every_failed_allocation_is_reported,
-           a_key_of_any_other_type_is_refused_by_its_name, a_model_opens_whatever_its_tokenizer_is)
+ATTN_SUITE(
+    "tokenizer_gguf", gives_the_ids_of_the_models_own_tokenizers, sentences_are_merged_by_a_list,
+    the_highest_score_is_joined_first_and_the_leftmost_of_equals,
+    characters_may_be_parts_of_tokens_alone, neighbours_without_a_token_are_one_unknown_token,
+    characters_without_a_token_are_their_bytes,
+    a_space_is_put_before_pieces_that_begin_or_follow_a_special_token,
+    a_space_and_its_mark_are_one_run_without_a_prefix, only_tokens_of_type_1_are_made,
+    tokens_that_are_no_text_are_decoded_to_text, bytes_are_merged_and_split_by_the_name_of_the_rule,
+    every_name_of_a_rule_splits_as_the_library_does, bos_and_sep_are_added_by_the_name_of_the_rule,
+    a_whole_tokenizer_json_in_the_file_is_taken, what_is_wrong_is_refused_by_its_key,
+    a_long_token_is_refused_and_can_be_canceled, scores_that_were_canceled_are_read_again,
+    more_tokens_than_rows_are_refused, every_failed_allocation_is_reported,
+    a_key_of_any_other_type_is_refused_by_its_name, a_model_opens_whatever_its_tokenizer_is)

@@ -3,7 +3,7 @@
  *
  * Type `gpt2` is byte-level BPE. The file names a split rule; the rules are defined here in the
  * form of the library tokenizers. Type `llama` is SentencePiece's BPE without a list of merges
- * (tokenizer_scores.c).
+ * (tokenizer_scores.c); type `gemma4` is the same with a list of merges.
  *
  * Traps: llama.cpp omits the normal form NFC, so that decomposed texts get other ids than from the
  * model's own tokenizer; here NFC is applied. Files converted without tokenizer.model have the same
@@ -500,14 +500,17 @@ static enum attn_status read_gpt2(struct gguf_reader *reader, struct attn_error 
     return add_end(reader, KEY("bos_token_id"), KEY("add_bos_token"), rule->has_bos, true, err);
 }
 
-static enum attn_status read_llama(struct gguf_reader *reader, struct attn_error *err)
+/* Reads SentencePiece's BPE, which merges by scores or, if HAS_MERGES, by a list. */
+static enum attn_status read_sentences(struct gguf_reader *reader, bool has_merges,
+                                       struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reader->tokenizer;
     struct attn_bpe_model *model = &tokenizer->bpe;
     const bool has_prefix = reader->has_prefix;
     size_t unk = 0;
 
-    ATTN_TRY(check_scores(reader, err));
+    if (!has_merges)
+        ATTN_TRY(check_scores(reader, err));
     ATTN_TRY(attn_gguf_get_size(reader->gguf, KEY("unknown_token_id"), &unk, err));
     if (unk < reader->n) {
         const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)unk, &model->n_unk);
@@ -516,8 +519,9 @@ static enum attn_status read_llama(struct gguf_reader *reader, struct attn_error
         if (!model->unk)
             return ATTN_NO_MEMORY;
     }
-    model->has_byte_fallback = model->spells_after = true;
-    tokenizer->unread->read = read_scores;
+    model->has_byte_fallback = true;
+    model->spells_after = !has_merges;
+    tokenizer->unread->read = has_merges ? read_merges : read_scores;
     ATTN_TRY(add_stages(reader, has_prefix ? prefixed_normalizer : sentence_normalizer, NULL,
                         has_prefix ? prefixed_decoder : sentence_decoder, err));
     /* Tokens may contain any bytes. */
@@ -536,7 +540,6 @@ static enum attn_status refuse_kind(const struct gguf_reader *reader, const char
     } kinds[] = {
         {"bert", "its tokens are WordPiece"},
         {"t5", "its tokens are Unigram"},
-        {"gemma4", "its tokens are merged characters"},
         {"rwkv plamo2 hybriddna whitespace", "its texts are split in a way of its own"},
         {"none no_vocab", "it has no tokenizer"},
     };
@@ -544,12 +547,13 @@ static enum attn_status refuse_kind(const struct gguf_reader *reader, const char
 
     while (i < sizeof kinds / sizeof *kinds && !attn_text_has_word(kinds[i].names, model, size))
         i++;
-    return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
-                                     "'%s' in '%s' is '%s'%s%s, this version reads gpt2 and llama",
-                                     KEY("model"), reader->path, attn_quote(model, size).text,
-                                     i < sizeof kinds / sizeof *kinds ? ": " : "",
-                                     i < sizeof kinds / sizeof *kinds ? kinds[i].reason : ""),
-                      err);
+    return hint_vocab(
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "'%s' in '%s' is '%s'%s%s, this version reads gpt2, llama and gemma4",
+                       KEY("model"), reader->path, attn_quote(model, size).text,
+                       i < sizeof kinds / sizeof *kinds ? ": " : "",
+                       i < sizeof kinds / sizeof *kinds ? kinds[i].reason : ""),
+        err);
 }
 
 static enum attn_status read_metadata(struct gguf_reader *reader, struct attn_error *err)
@@ -557,7 +561,7 @@ static enum attn_status read_metadata(struct gguf_reader *reader, struct attn_er
     struct attn_tokenizer *tokenizer = reader->tokenizer;
     const char *model = NULL, *path = attn_tensor_files_path(attn_gguf_files(reader->gguf), 0);
     size_t size = 0;
-    bool is_llama;
+    bool is_gpt2, is_gemma;
 
     ATTN_TRY(attn_gguf_get_text(reader->gguf, KEY("model"), &model, &size, err));
     if (!model)
@@ -565,8 +569,9 @@ static enum attn_status read_metadata(struct gguf_reader *reader, struct attn_er
                                          "'%s' has no tokenizer: '%s' is missing", reader->path,
                                          KEY("model")),
                           err);
-    is_llama = equals(model, size, "llama");
-    if (!is_llama && !equals(model, size, "gpt2"))
+    is_gpt2 = equals(model, size, "gpt2");
+    is_gemma = equals(model, size, "gemma4");
+    if (!is_gpt2 && !is_gemma && !equals(model, size, "llama"))
         return refuse_kind(reader, model, size, err);
     ATTN_TRY(attn_tokenizer_add_unread(tokenizer, path, err));
     tokenizer->kind = ATTN_TOKENIZER_BPE;
@@ -574,11 +579,11 @@ static enum attn_status read_metadata(struct gguf_reader *reader, struct attn_er
     tokenizer->bpe.vocabulary = &tokenizer->vocabulary;
     tokenizer->detail = "the tokenizer is that of the GGUF file: 'tokenizer.ggml.tokens'";
     reader->has_prefix = true;
-    if (is_llama)
+    if (!is_gpt2)
         ATTN_TRY(
             attn_gguf_get_bool(reader->gguf, KEY("add_space_prefix"), &reader->has_prefix, err));
     ATTN_TRY(read_tokens(reader, err));
-    ATTN_TRY(is_llama ? read_llama(reader, err) : read_gpt2(reader, err));
+    ATTN_TRY(is_gpt2 ? read_gpt2(reader, err) : read_sentences(reader, is_gemma, err));
     return add_back(reader, err);
 }
 
