@@ -97,6 +97,7 @@ static void read_sizes(struct attn_gguf_writing *w)
     if (d_value != w->d_head)
         attn_gguf_refuse(w, ATTN_UNSUPPORTED, "attention.value_length",
                          "is %zu beside keys of %zu" NOT_SUPPORTED, d_value, w->d_head);
+    attn_gguf_read_widths(w);
 }
 
 /* --- Members of the config -------------------------------------------------------------------- */
@@ -494,7 +495,7 @@ static const struct {
      "its layers of state spaces, convolutions or linear attention have no attention map"},
     {"deepseek2 deepseek32 deepseek4 minicpm3 plm glm-dsa mistral4",
      "its keys and values are narrow (MLA)"},
-    {"gemma3n gemma4 deci openelm bitnet cogvlm", "its blocks have further parts"},
+    {"gemma3n deci openelm bitnet cogvlm", "its blocks have further parts"},
     {"llama4 dbrx grok arctic glm4moe ernie4_5-moe hunyuan-moe bailingmoe bailingmoe2 dots1 afmoe "
      "minimax-m2 smallthinker grovemoe exaone-moe cohere2moe mimo2 step35",
      "its mixture of experts is of another kind than those that are read"},

@@ -17,6 +17,7 @@ struct attn_gguf_writing {
     const char *path;        /* quoted, for messages */
     enum attn_status status; /* of the first failure; the rest then has no effect */
     size_t n_layer, n_left_out, d_model, d_mlp, n_head, n_kv_head, d_head, n_ctx;
+    size_t d_wide; /* of heads in layers without a window, if they are wider */
     /* [n_layer] key heads and widths of MLPs, if a layer may have none or its own (gguf_layers.h).
      */
     size_t *kv_heads, *mlps;

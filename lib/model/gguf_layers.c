@@ -1,15 +1,20 @@
 /*
  * gguf_layers.c - see gguf_layers.h.
  *
- * Traps: a layer without key heads has no attention, and a layer without an MLP may be of one part.
- * Layers after the last predict further tokens, but are counted (`nextn_predict_layers`). Granite
- * rotates positions only if `rope.scaling.finetuned`.
+ * Traps of Gemma 4: the sizes of all layers are lists, and `rope_freqs.weight` says how much of a
+ * head layers without a window rotate. Traps of hybrids: a layer without key heads has no
+ * attention, and a layer without an MLP may be of one part. Layers after the last predict further
+ * tokens, but are counted (`nextn_predict_layers`). Granite rotates positions only if
+ * `rope.scaling.finetuned`.
  */
 #include "model/gguf_layers.h"
 
 #include "base/memory.h"
+#include "model/gguf_config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Refuses the list of KEY unless it has an item for each layer of the file. */
 static void check_list(struct attn_gguf_writing *w, const char *key,
@@ -21,10 +26,11 @@ static void check_list(struct attn_gguf_writing *w, const char *key,
                          w->n_layer + w->n_left_out);
 }
 
-/* Reads KEY, one number or one for each layer, into LIST [n_layer]. Returns the largest. The others
- * must be equal to it or 0. */
+/* Reads KEY, one number or one for each layer, into LIST [n_layer]. Returns the last that is not 0.
+ * The others must be equal to it or 0, unless layers differ: then none is 0. */
 static size_t read_list(struct attn_gguf_writing *w, const char *key, size_t usual, size_t *list)
 {
+    const int differ = w->family->gguf.layers_differ;
     struct attn_gguf_pair pair = {0};
     size_t most = 0;
 
@@ -38,10 +44,10 @@ static size_t read_list(struct attn_gguf_writing *w, const char *key, size_t usu
     for (size_t layer = 0; layer < w->n_layer && w->status == ATTN_OK; layer++) {
         int64_t value = -1;
 
-        if (!attn_gguf_next_int(&pair, &value) || value < 0 || value > ATTN_MAX_WIDTH)
-            attn_gguf_refuse(w, ATTN_FORMAT, key, "has no number from 0 to %d for layer %zu",
-                             ATTN_MAX_WIDTH, layer);
-        else if (value > 0 && most > 0 && (size_t)value != most)
+        if (!attn_gguf_next_int(&pair, &value) || value < differ || value > ATTN_MAX_WIDTH)
+            attn_gguf_refuse(w, ATTN_FORMAT, key, "has no number from %d to %d for layer %zu",
+                             differ, ATTN_MAX_WIDTH, layer);
+        else if (!differ && value > 0 && most > 0 && (size_t)value != most)
             attn_gguf_refuse(w, ATTN_UNSUPPORTED, key,
                              "is %" PRId64 " in layer %zu and %zu in an earlier one, which this "
                              "version does not support",
@@ -76,6 +82,26 @@ void attn_gguf_read_layers(struct attn_gguf_writing *w)
     n_mlp = read_list(w, "feed_forward_length", 0, w->mlps);
     w->n_kv_head = n_kv > 0 ? n_kv : w->n_head;
     w->d_mlp = n_mlp > 0 ? n_mlp : 1;
+    if (w->family->gguf.layers_differ)
+        w->d_mlp = w->mlps[0];
+    for (size_t layer = 0; layer < w->n_layer && w->family->gguf.layers_differ; layer++)
+        attn_gguf_check_divides(w, "attention.head_count_kv", w->kv_heads[layer],
+                                "attention.head_count", w->n_head);
+}
+
+void attn_gguf_read_widths(struct attn_gguf_writing *w)
+{
+    size_t d_value;
+
+    w->d_wide = w->d_head;
+    if (!w->family->gguf.layers_differ)
+        return;
+    w->d_head = attn_gguf_key_size(w, "attention.key_length_swa", ATTN_MAX_WIDTH, w->d_wide);
+    d_value = attn_gguf_key_size(w, "attention.value_length_swa", ATTN_MAX_WIDTH, w->d_head);
+    if (d_value != w->d_head)
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "attention.value_length_swa",
+                         "is %zu beside keys of %zu, which this version does not support", d_value,
+                         w->d_head);
 }
 
 void attn_gguf_release_layers(struct attn_gguf_writing *w)
@@ -148,10 +174,121 @@ static void put_granite(struct attn_gguf_writing *w)
         attn_gguf_put_size(w, "shared_intermediate_size", w->d_mlp);
 }
 
+/* --- Gemma 4 ---------------------------------------------------------------------------------- */
+
+/* Returns the share of a head that layers without a window rotate: of the divisors of frequencies,
+ * the first are 1, and the others so large that nothing is rotated. */
+static double read_share(struct attn_gguf_writing *w)
+{
+    const size_t n = w->d_wide / 2;
+    struct attn_tensor_entry entry;
+    size_t n_turned = 0;
+    bool is_so = attn_tensor_files_find(attn_gguf_files(w->gguf), ATTN_ROPE_FREQS, &entry) &&
+                 entry.tensor.dtype == ATTN_DTYPE_F32 && entry.tensor.rank == 1 &&
+                 entry.tensor.shape[0] == n;
+
+    for (size_t i = 0; is_so && i < n; i++) {
+        float divisor;
+
+        memcpy(&divisor, (const char *)entry.tensor.data + i * sizeof divisor, sizeof divisor);
+        is_so = (n_turned == i && divisor == 1) || divisor >= 1e30F;
+        n_turned += divisor == 1;
+    }
+    if (!is_so && w->status == ATTN_OK)
+        w->status = attn_error_set(w->err, ATTN_FORMAT,
+                                   "'%s' has no vector '" ATTN_ROPE_FREQS
+                                   "' of F32 with %zu elements, of which the first are 1 and the "
+                                   "others 1e30",
+                                   w->path, n);
+    return attn_gguf_share_of(2 * n_turned, w->d_wide);
+}
+
+static void put_turns(struct attn_gguf_writing *w)
+{
+    const double theta = attn_gguf_key_real(w, "rope.freq_base", 1, 1e30, 10000);
+    const double local = attn_gguf_key_real(w, "rope.freq_base_swa", 1, 1e30, 10000);
+    const size_t d_turned =
+        attn_gguf_key_size(w, "rope.dimension_count_swa", ATTN_MAX_WIDTH, w->d_head);
+
+    if (d_turned > w->d_head)
+        attn_gguf_refuse(w, ATTN_FORMAT, "rope.dimension_count_swa", "is %zu, of heads of %zu",
+                         d_turned, w->d_head);
+    attn_buffer_append_format(
+        w->json,
+        ",\n\"rope_parameters\": {\"full_attention\": {\"rope_type\": \"proportional\", "
+        "\"rope_theta\": %.17g, \"partial_rotary_factor\": %.17g}, \"sliding_attention\": "
+        "{\"rope_type\": \"default\", \"rope_theta\": %.17g, \"partial_rotary_factor\": %.17g}}",
+        theta, read_share(w), local, attn_gguf_share_of(d_turned, w->d_head));
+}
+
+/* Writes the sizes of each layer, and returns the first layer without a window, or n_layer. */
+static size_t put_sizes_of_layers(struct attn_gguf_writing *w)
+{
+    static const char key[] = "attention.sliding_window_pattern";
+    struct attn_gguf_pair list = {0};
+    size_t first = w->n_layer;
+
+    attn_gguf_require(w, key);
+    if (attn_gguf_find_pair(w->gguf, attn_gguf_full_key(w, key).text, &list) && !list.is_array)
+        attn_gguf_refuse(w, ATTN_FORMAT, key, "is not a list of bool");
+    attn_buffer_append_string(w->json, ",\n\"per_layer_config\": {");
+    for (size_t layer = 0; layer < w->n_layer; layer++) {
+        int64_t has_window = 1;
+
+        attn_gguf_next_int(&list, &has_window);
+        first = !has_window && first == w->n_layer ? layer : first;
+        attn_buffer_append_format(
+            w->json, "%s\"%zu\": {\"head_dim\": %zu, \"num_key_value_heads\": %zu}",
+            layer > 0 ? ", " : "", layer, has_window ? w->d_head : w->d_wide, w->kv_heads[layer]);
+    }
+    attn_buffer_append_char(w->json, '}');
+    return first;
+}
+
+/* Writes which layers attend to the keys of earlier ones. Their MLPs may be twice as wide. */
+static void put_shared(struct attn_gguf_writing *w)
+{
+    const size_t n = attn_gguf_key_count(w, "attention.shared_kv_layers", 0);
+    const size_t wide = w->mlps[w->n_layer - 1];
+
+    for (size_t layer = 0; layer < w->n_layer; layer++) {
+        const size_t expected = layer + n >= w->n_layer ? wide : w->mlps[0];
+
+        if (w->mlps[layer] != expected || (wide != w->mlps[0] && wide != 2 * w->mlps[0]))
+            attn_gguf_refuse(w, ATTN_UNSUPPORTED, "feed_forward_length",
+                             "is %zu in layer %zu, expected one width, or twice that in the last "
+                             "%zu layers",
+                             w->mlps[layer], layer, n);
+    }
+    attn_gguf_put_size(w, "num_kv_shared_layers", n);
+    attn_gguf_put_bool(w, "use_double_wide_mlp", wide != w->mlps[0]);
+}
+
+static void put_gemma(struct attn_gguf_writing *w)
+{
+    const size_t first = put_sizes_of_layers(w);
+    struct attn_tensor_entry table = {.tensor.shape = {1}};
+    char value[40];
+
+    snprintf(value, sizeof value, "blk.%zu.attn_v.weight", first);
+    attn_tensor_files_find(attn_gguf_files(w->gguf), "per_layer_token_embd.weight", &table);
+    attn_gguf_put_bool(w, "attention_k_eq_v",
+                       first < w->n_layer && !attn_gguf_has_tensor(w, value));
+    attn_gguf_put_size(w, "hidden_size_per_layer_input",
+                       attn_gguf_key_count(w, "embedding_length_per_layer_input", 0));
+    attn_gguf_put_size(w, "vocab_size_per_layer_input", table.tensor.shape[0]);
+    put_shared(w);
+    put_turns(w);
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
 void attn_gguf_put_layers(struct attn_gguf_writing *w)
 {
     const struct attn_gguf_mixer *keys = &w->family->gguf.mixer;
 
+    if (w->family->gguf.layers_differ && w->status == ATTN_OK)
+        put_gemma(w);
     if (!keys->n_tap)
         return;
     attn_gguf_put_size(w, keys->n_tap,

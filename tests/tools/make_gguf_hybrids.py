@@ -11,7 +11,7 @@ import gguf, torch
 from conversion import ModelBase, ModelType, get_model_architecture, get_model_class
 
 ROOT = pathlib.Path(__file__).parents[1] / "fixtures"
-NAMES = "bamba falcon-h1 granitemoehybrid lfm2 nemotron-h qwen3-5 qwen3-5-text qwen3-next".split()
+NAMES = "bamba falcon-h1 gemma4 gemma4-text granitemoehybrid lfm2 nemotron-h qwen3-5 qwen3-5-text qwen3-next".split()
 WITHOUT_MTP = ("qwen3-5-text", "qwen3-next")
 MORE = {"bamba": {"attn_rotary_emb": 4}, "nemotron-h": {"d_head": 5}}  # keys of the published files
 # Keys of mixtures, which transformers 5.23 writes for all, and the converter takes for those of one.
@@ -34,6 +34,8 @@ def convert(name, folder, target):
     for key in LESS.get(name, ()):
         config.pop(key, None)
     (folder / "config.json").write_text(json.dumps(config))
+    n = (config.get("text_config") or config)["vocab_size"]  # Gemma's embedding is cut to its tokens
+    (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {f"t{i}": i for i in range(n)}}, "added_tokens": []}))
     with torch.inference_mode():
         hparams = ModelBase.load_hparams(folder, False)
         kind = get_model_class(get_model_architecture(hparams, ModelType.TEXT), mmproj=False)

@@ -1,7 +1,8 @@
 /*
- * test_gguf_hybrids.c - GGUF files of models whose layers mix tokens without attention: each gives
- * the bits of its directory of Hugging Face, or the same but for rounding where its sums have
- * another order, and what does not fit in it is named.
+ * test_gguf_hybrids.c - GGUF files of models whose layers mix tokens without attention, and of
+ * Gemma 4, whose layers have several sizes: each gives the bits of its directory of Hugging Face,
+ * or the same but for rounding where its sums have another order, and what does not fit in it is
+ * named.
  */
 #include "formats/gguf.h"
 #include "tests/support/gguf_image.h"
@@ -124,14 +125,14 @@ START_TEST(files_have_the_bits_of_their_directories)
 }
 END_TEST
 
-/* As float64, or with one tensor for q, k and v in the layers with attention. Gated DeltaNet has
- * another one of that name. */
+/* As float64, or with one tensor for q, k and v in the layers with attention. Gated DeltaNet of
+ * Qwen 3 has another one of that name; layers of Gemma 4 may lack k and v. */
 START_TEST(other_forms_of_a_file_give_the_same_bits)
 {
     static const unsigned forms[] = {ATTN_GGUF_AS_F64, ATTN_GGUF_FUSED};
 
     for (size_t i = 0; i < N_HYBRID; i++) {
-        const size_t n_form = strncmp(hybrids[i].name, "qwen", 4) == 0 ? 1 : 2;
+        const size_t n_form = strpbrk(hybrids[i].name, "34") ? 1 : 2;
         struct attn_buffer bytes = read_file(hybrids[i].name);
         struct attn_recording expected;
 
@@ -286,6 +287,20 @@ START_TEST(lists_and_sizes_that_do_not_fit_are_named)
          "'granitehybrid.embedding_length' 24 in 'm/model.gguf' does not divide "
          "'granitehybrid.ssm.inner_size' 60"},
         {"nemotron-h", "nemotron_h.feed_forward_length", 12 + 4, 31, "is 30 in layer 4 and 31"},
+        {"gemma4", "gemma4.feed_forward_length", 12 + 4, 21,
+         "'gemma4.feed_forward_length' in 'm/model.gguf' is 21 in layer 1, expected one width"},
+        {"gemma4", "gemma4.feed_forward_length", 12, 0,
+         "'gemma4.feed_forward_length' in 'm/model.gguf' has no number from 1 to 16777216 for "
+         "layer 0"},
+        {"gemma4-text", "gemma4.attention.shared_kv_layers", 0, 2,
+         "'num_kv_shared_layers' in 'm/model.gguf' is 2, but no layer before them has the keys"},
+        {"gemma4", "gemma4.attention.key_length_swa", 0, 6,
+         "'gemma4.attention.value_length_swa' in 'm/model.gguf' is 8 beside keys of 6"},
+        {"gemma4-text", "gemma4.attention.head_count_kv", 12, 3,
+         "'gemma4.attention.head_count_kv' 3 in 'm/model.gguf' does not divide "
+         "'gemma4.attention.head_count' 4"},
+        {"gemma4-text", "gemma4.rope.dimension_count_swa", 0, 9,
+         "'gemma4.rope.dimension_count_swa' in 'm/model.gguf' is 9, of heads of 8"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -246,6 +246,7 @@ static const struct attn_rope proportional = {.type = ATTN_ROPE_PROPORTIONAL, .t
 
 const struct attn_family attn_family_gemma4_text = {
     FAMILY("gemma4_text", "Gemma4For", "model.", rules), .read_config = read_gemma4,
+    .gguf = {"gemma4", .default_window = 512, .has_lists = true, .layers_differ = true},
     .form = {.activation_key = "hidden_activation",
              .eps_key = "rms_norm_eps",
              .is_embedding_scaled = true,

@@ -27,16 +27,26 @@
     TENSOR("blk.#." name ".weight", shape, ATTN_PART_SHARED_EXPERT, ATTN_WEIGHT_OUT_IN,            \
            WEIGHT_OF(map))
 
-/* The maps of q, k and v, which may be one; and, in Qwen 3.5, q with its gates. */
+/* The maps of q, k and v, which may be one; in Qwen 3.5, q with its gates; and in Gemma 4, where
+ * layers may lack their own k and v. Norms of q and k follow. */
+#define QK_NORMS(part)                                                                             \
+    VECTOR("blk.#.attn_q_norm.weight", "y", ATTN_PART_QK_NORM, NORM_W(q_norm)),                    \
+        VECTOR("blk.#.attn_k_norm.weight", "z", part, NORM_W(k_norm))
 #define QKV_OF_GGUF                                                                                \
     {"blk.#.attn_qkv.weight", "AD", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_QKV_ROWS, 0},               \
         {"blk.#.attn_qkv.bias", "A", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_QKV_ROWS, 0},                 \
-        THREE_MAPS("blk.#.attn_", "")
+        THREE_MAPS("blk.#.attn_", ""), QK_NORMS(ATTN_PART_QK_NORM)
 #define GATED_QKV_OF_GGUF                                                                          \
     FUSED("blk.#.attn_q.weight", "rD", ATTN_PART_PROJECTIONS, QUERY_GATE_HEADS),                   \
         FUSED("blk.#.attn_q.bias", "r", ATTN_PART_QKV_BIAS, QUERY_GATE_HEADS),                     \
         LINEAR("blk.#.attn_k", "KD", ATTN_PART_PROJECTIONS, "K", ATTN_PART_QKV_BIAS, k),           \
-        LINEAR("blk.#.attn_v", "WD", ATTN_PART_PROJECTIONS, "W", ATTN_PART_QKV_BIAS, v)
+        LINEAR("blk.#.attn_v", "WD", ATTN_PART_PROJECTIONS, "W", ATTN_PART_QKV_BIAS, v),           \
+        QK_NORMS(ATTN_PART_QK_NORM)
+#define OWN_QKV_OF_GGUF                                                                            \
+    LINEAR("blk.#.attn_q", "QD", ATTN_PART_PROJECTIONS, "Q", ATTN_PART_QKV_BIAS, q),               \
+        LINEAR("blk.#.attn_k", "KD", ATTN_PART_KEYS, "K", ATTN_PART_KEY_BIAS, k),                  \
+        LINEAR("blk.#.attn_v", "WD", ATTN_PART_VALUES, "W", ATTN_PART_VALUE_BIAS, v),              \
+        QK_NORMS(ATTN_PART_KEY_NORM)
 
 /* The table. Its parameters are the names of the norms before attention, before the MLP, and after
  * attention. */
@@ -47,8 +57,6 @@
         TABLE("position_embd.weight", "PD", ATTN_PART_POSITIONS, positions),                       \
         MODEL_NORM("token_embd_norm", ATTN_PART_ROW_NORM, ln_row),                                 \
         NORM(norm, ATTN_PART_NORM, ln1), qkv,                                                      \
-        VECTOR("blk.#.attn_q_norm.weight", "y", ATTN_PART_QK_NORM, NORM_W(q_norm)),                \
-        VECTOR("blk.#.attn_k_norm.weight", "z", ATTN_PART_QK_NORM, NORM_W(k_norm)),                \
         VECTOR("blk.#.attn_sinks.weight", "H", ATTN_PART_SINKS, BLOCK(sinks)),                     \
         OUT_MAP("blk.#.attn_output"), NORM(post_norm, ATTN_PART_POST_NORM, ln1_post),              \
         VECTOR("blk.#." mlp_norm ".weight|blk.#." mlp_norm /* in Falcon-H1 */, "D",                \
@@ -78,6 +86,19 @@ static const struct attn_weight_rule falcon[] = {
 static const struct attn_weight_rule gpt_oss[] = {/* and Seed-OSS */
                                                   RULES("attn_norm", "post_attention_norm",
                                                         "ffn_norm")};
+
+#define LAYER_INPUT(name, shape, map)                                                              \
+    TENSOR("blk.#." name ".weight", shape, ATTN_PART_LAYER_INPUT, ATTN_WEIGHT_OUT_IN,              \
+           WEIGHT_OF(map))
+static const struct attn_weight_rule gemma4[] = {
+    RULES_OF(OWN_QKV_OF_GGUF, "attn_norm", "ffn_norm", "post_attention_norm", "output_norm"),
+    TABLE("per_layer_token_embd.weight", "%!", ATTN_PART_LAYER_INPUT, layer_inputs),
+    MATRIX("per_layer_model_proj.weight", "!D", ATTN_PART_LAYER_INPUT, layer_map),
+    VECTOR("per_layer_proj_norm.weight", "x", ATTN_PART_LAYER_INPUT, MODEL(ln_layer_input.w)),
+    LAYER_INPUT("inp_gate", "xD", layer_gate),
+    LAYER_INPUT("proj", "Dx", layer_out),
+    VECTOR("blk.#.post_norm.weight", "D", ATTN_PART_LAYER_INPUT, NORM_W(layer_norm)),
+    VECTOR("blk.#.layer_output_scale.weight", "1", ATTN_PART_LAYER_SCALAR, BLOCK(scalar))};
 
 /* --- layers without attention ----------------------------------------------------------------- */
 
@@ -248,13 +269,15 @@ const struct attn_family *attn_gguf_naming(const struct attn_config *config,
                                            const struct attn_tensor_files *files)
 {
     static const struct attn_family of_usual = NAMING(usual), of_falcon = NAMING(falcon),
-                                    of_gpt_oss = NAMING(gpt_oss);
+                                    of_gpt_oss = NAMING(gpt_oss), of_gemma4 = NAMING(gemma4);
 
     const bool has_mlp_norm = attn_tensor_files_find(files, "blk.0.ffn_norm.weight", NULL) ||
                               attn_tensor_files_find(files, "blk.0.post_ffw_norm.weight", NULL);
 
     if (config->mixer)
         return mixer_naming(config);
+    if (config->layer_dims)
+        return &of_gemma4;
     if (attn_tensor_files_find(files, "blk.0.attn_norm_2.weight", NULL))
         return &of_falcon;
     return !has_mlp_norm && attn_tensor_files_find(files, "blk.0.post_attention_norm.weight", NULL)
