@@ -157,7 +157,7 @@ static struct word next_word(struct attn_figure_pen *pen, struct arcs_layout *la
     word.text = attn_flow_token(pen, &layout->flow, i, &word.n) + spot.n_blank;
     word.n -= spot.n_blank;
     word.width = spot.width - 2 * ATTN_FLOW_MARGIN - spot.blank;
-    word.x = spot.x + ATTN_FLOW_MARGIN + spot.blank;
+    word.x = spot.word;
     return word;
 }
 
@@ -416,10 +416,10 @@ static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, stru
         const double width = width_of_line(pen, &layout.flow);
 
         pen->subtitle.size = n_subtitle;
+        attn_figure_unfold(pen);
         if (most > 0)
             return draw_arcs(pen, 0, err);
         append_width(pen, width);
-        attn_figure_unfold(pen);
         pen->kind = ATTN_FIGURE_TOKENS;
         return attn_figure_draw_tokens(pen, err);
     }

@@ -1,5 +1,6 @@
 /* figure_fold.c - folds keys that queries hardly look at, so that a long text fits its figure: the
- * one rule for arcs, tokens, matrices, and the heads of a query. A live page folds words by the
+ * one rule for arcs, tokens, matrices, and the heads of a query. In a text that is drawn as a text,
+ * pieces of one character fold into the character. A live page folds words by the
  * same (stage.js). */
 #include "pictures/figure_internal.h"
 
@@ -37,31 +38,66 @@ static bool is_shown(const struct attn_level_matrix *matrix, size_t r, size_t c,
     return n_larger < n_strongest;
 }
 
-/* Returns the keys of column I of FOLDED, which begins at key C: 1, or more without a position. */
-static size_t n_key(const struct attn_grid_axis *folded, const bool *kept, size_t c)
+/* Returns how many keys from C on are the pieces of one character that is drawn as a whole; 1 for
+ * other keys. */
+static size_t n_piece(const struct attn_figure_pen *pen, const struct attn_grid_axis *keys,
+                      size_t c)
 {
-    size_t end = c;
+    const bool is_text = pen->kind == ATTN_FIGURE_TOKENS || pen->kind == ATTN_FIGURE_ARCS;
+    const bool *joins = keys->texts->joins;
+    size_t n;
 
-    while (end < folded->n && !kept[end])
-        end++;
-    return end - c > 1 ? end - c : 1;
+    if (!is_text || !joins || keys->has_own_texts || keys->positions || joins[keys->first + c])
+        return 1;
+    n = 1 + attn_token_n_joined(keys->texts, keys->first + c);
+    return c + n <= keys->n ? n : 1;
 }
 
-/* Appends a column of N keys from C on. */
-static void add_column(struct attn_figure_fold *fold, const struct attn_grid_axis *keys,
-                       const struct attn_level_matrix *matrix, size_t c, size_t n)
+/* Returns the number of keys in the column that begins at key C, and sets *N_WORD to that of its
+ * words, of which more than one have no position. */
+static size_t n_key(const struct attn_figure_pen *pen, const struct attn_grid_axis *keys,
+                    const bool *kept, size_t c, size_t *n_word)
 {
+    size_t end = c + n_piece(pen, keys, c);
+
+    *n_word = 1;
+    for (; !kept[c] && end < keys->n && !kept[end]; end += n_piece(pen, keys, end))
+        ++*n_word;
+    return end - c;
+}
+
+/* Returns the position of a word of N keys from C on: the query's, if it is one of them. */
+static size_t position_of(const struct attn_figure_pen *pen, const struct attn_grid_axis *keys,
+                          size_t c, size_t n)
+{
+    const struct attn_writer *run = pen->content->grid->run;
+
+    for (size_t k = c; k < c + n && attn_writer_has_own_keys(run, &attn_figure_matrix(pen, 0)->at);
+         k++)
+        for (size_t i = 0; i < run->n_query; i++)
+            if (attn_grid_position(keys, k) == run->queries[i])
+                return run->queries[i];
+    return attn_grid_position(keys, c);
+}
+
+/* Appends a column of N keys from C on, which are N_WORD words. */
+static void add_column(struct attn_figure_pen *pen, const struct attn_grid_axis *keys, size_t c,
+                       size_t n, size_t n_word)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    struct attn_figure_fold *fold = &pen->fold;
     const size_t i = fold->texts.n++;
     size_t size;
     const char *text = attn_grid_text(keys, c, &size);
     float value;
 
-    if (n > 1)
-        attn_buffer_append_format(&fold->texts.bytes, ATTN_ELLIPSIS " %zu words", n);
+    if (n_word > 1)
+        attn_buffer_append_format(&fold->texts.bytes, ATTN_ELLIPSIS " %zu words", n_word);
     else
-        attn_buffer_append(&fold->texts.bytes, text, size);
+        attn_buffer_append(&fold->texts.bytes, text,
+                           n > 1 ? attn_figure_character_size(text, size) : size);
     fold->texts.ends[i] = fold->texts.bytes.size;
-    fold->positions[i] = n > 1 ? ATTN_GRID_NO_POSITION : attn_grid_position(keys, c);
+    fold->positions[i] = n_word > 1 ? ATTN_GRID_NO_POSITION : position_of(pen, keys, c, n);
     for (size_t r = 0; r < matrix->n_row; r++) {
         float sum = 0;
         bool has_value = false;
@@ -81,12 +117,15 @@ static enum attn_status make_columns(struct attn_figure_pen *pen, const struct a
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
     struct attn_figure_fold *fold = &pen->fold;
+    size_t n_word;
 
     ATTN_TRY(attn_level_matrix_create(matrix->n_row, n, &fold->matrix, err));
     ATTN_TRY(ATTN_ALLOC(fold->positions, n, err));
     ATTN_TRY(ATTN_ALLOC(fold->texts.ends, n, err));
-    for (size_t c = 0; c < keys->n; c += n_key(keys, kept, c))
-        add_column(fold, keys, matrix, c, n_key(keys, kept, c));
+    for (size_t c = 0, size; c < keys->n; c += size) {
+        size = n_key(pen, keys, kept, c, &n_word);
+        add_column(pen, keys, c, size, n_word);
+    }
     fold->matrix.at = matrix->at;
     fold->matrix.least = matrix->least; /* colors keep their range */
     fold->matrix.most = matrix->most;
@@ -105,9 +144,10 @@ static enum attn_status make_columns(struct attn_figure_pen *pen, const struct a
     return attn_buffer_check(&fold->texts.bytes, err);
 }
 
-/* Folds KEYS of the only matrix of PEN. */
+/* Folds KEYS of the only matrix of PEN: pieces of characters and, if it IS_LONG, keys that queries
+ * hardly look at. */
 static enum attn_status fold_keys(struct attn_figure_pen *pen, const struct attn_grid_axis *keys,
-                                  struct attn_error *err)
+                                  bool is_long, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
     const struct attn_writer *run = pen->content->grid->run;
@@ -123,9 +163,17 @@ static enum attn_status fold_keys(struct attn_figure_pen *pen, const struct attn
             kept[c] = attn_grid_position(keys, c) == run->queries[i];
     for (size_t c = 0; c < keys->n; c++)
         for (size_t r = 0; r < matrix->n_row && !kept[c]; r++)
-            kept[c] = is_shown(matrix, r, c, n_strongest);
-    for (size_t c = 0; c < keys->n; c += n_key(keys, kept, c))
+            kept[c] = !is_long || is_shown(matrix, r, c, n_strongest);
+    for (size_t c = 0, size; c < keys->n; c += size) {
+        size = n_piece(pen, keys, c);
+        for (size_t k = c + 1; k < c + size; k++)
+            kept[c] |= kept[k];
+    }
+    for (size_t c = 0, n_word; c < keys->n;) {
+        c += n_key(pen, keys, kept, c, &n_word);
+        pen->fold.hides |= n_word > 1;
         n++;
+    }
     if (n < keys->n)
         status = make_columns(pen, keys, kept, n, err);
     attn_free(kept);
@@ -138,11 +186,11 @@ enum attn_status attn_figure_fold(struct attn_figure_pen *pen, size_t most, stru
     const struct attn_picture_options *picture = pen->options;
     const struct attn_grid_axis keys = attn_grid_columns(grid, attn_figure_matrix(pen, 0));
 
-    if (grid->run && !grid->columns && grid->is_share && grid->n == 1 && keys.n > most &&
-        keys.texts && !keys.parts && attn_figure_matrix(pen, 0)->cells && !picture->is_difference &&
+    if (grid->run && !grid->columns && grid->is_share && grid->n == 1 && keys.texts &&
+        !keys.parts && attn_figure_matrix(pen, 0)->cells && !picture->is_difference &&
         !attn_view_hides(picture))
-        ATTN_TRY(fold_keys(pen, &keys, err));
-    if (pen->content == &pen->fold.content)
+        ATTN_TRY(fold_keys(pen, &keys, keys.n > most, err));
+    if (pen->content == &pen->fold.content && pen->fold.hides)
         attn_buffer_append_string(&pen->subtitle, "keys below 1 % folded; ");
     return ATTN_OK;
 }

@@ -67,6 +67,7 @@ struct attn_figure_fold {
     struct attn_grid_axis columns;
     struct attn_token_texts texts; /* owns */
     size_t *positions;             /* [matrix.n_column] owns */
+    bool hides;                    /* keys of small weights are folded */
 };
 
 /* A figure that is being drawn. */

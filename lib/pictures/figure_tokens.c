@@ -58,6 +58,9 @@ static void add_token(struct attn_figure_pen *pen, const struct attn_text_flow *
                         (struct attn_shape_box){spot.x, spot.y, spot.width, BOX, color});
     text.color = !is_value ? pen->faint : attn_figure_takes_black(pen, level) ? 0 : 0xffffff;
     bytes = attn_flow_token(pen, layout, i, &n);
+    if (layout->is_leftwards) /* its blanks stand at the right */
+        for (; n > 1 && *bytes == ' '; n--)
+            bytes++;
     attn_shapes_add_text(pen->shapes, &text, bytes, n);
 }
 

@@ -20,6 +20,7 @@ enum {
 /* The place of a token. */
 struct attn_flow_spot {
     double x, y, width;
+    double word;    /* x of its word, without hanging blanks */
     double blank;   /* with hangs_blanks: width of the blanks before the word */
     size_t n_blank; /* and their number */
 };
@@ -30,6 +31,8 @@ struct attn_text_flow {
     struct attn_grid_axis keys;
     double line;                /* height of a line */
     double left, top, right;    /* left and right end of all lines, and top of the first */
+    double end;                 /* right end of the longest line */
+    bool is_leftwards;          /* the text is written from right to left */
     struct attn_flow_spot spot; /* place of the last token */
     bool hangs_blanks;          /* blanks at the begin of a line stand before LEFT */
     bool is_broken;             /* the line ends after the last token */
