@@ -1292,6 +1292,28 @@ START_TEST(tabs_draw_all_heads_and_two_sentences)
 }
 END_TEST
 
+/* The picture of a tab has no width while the workbench is shown, and is not asked for. */
+START_TEST(hidden_tabs_ask_for_nothing)
+{
+    static const char *const tabs[] = {"#life-heads", "#life-pair", "#life-open"};
+
+    enter();
+    open_stage("stage=1");
+    for (size_t i = 0; i < sizeof tabs / sizeof *tabs; i++) {
+        attn_browser_click_on(browser, tabs[i]);
+        attn_browser_wait(browser, "attnLive.isDone() && " DRAWN ".length > 0");
+        attn_browser_click_on(browser, "#stage-workbench");
+        attn_browser_wait_for_frame(browser);
+        attn_browser_wait_for_frame(browser);
+        attn_browser_wait(browser, "attnLive.isDone()");
+        assert_text(ID("live-status") ".matches('.problem') + " STATUS, "false");
+        attn_browser_click_on(browser, "#live-to-stage");
+        attn_browser_wait(browser, "attnLive.isDone() && " DRAWN ".length > 0");
+    }
+    leave();
+}
+END_TEST
+
 /* A press on a ribbon removes it, at once and then with all that follows; a second one brings it
  * back, and so does "Restore all". The address keeps it. */
 START_TEST(a_ribbon_is_removed_and_comes_back)
@@ -3043,6 +3065,6 @@ ATTN_SUITE(
     temperature_and_arithmetic_and_command, arithmetic_is_looked_into, nothing_is_fetched,
     a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
     buttons_name_the_head_that_they_switch, everything_has_a_name, ribbons_add_up_to_the_answer,
-    tabs_draw_all_heads_and_two_sentences, a_ribbon_is_removed_and_comes_back,
-    ribbons_are_pressed_by_keyboard, a_life_has_any_length_and_fits_a_telephone,
-    other_models_have_a_life, is_seen)
+    tabs_draw_all_heads_and_two_sentences, hidden_tabs_ask_for_nothing,
+    a_ribbon_is_removed_and_comes_back, ribbons_are_pressed_by_keyboard,
+    a_life_has_any_length_and_fits_a_telephone, other_models_have_a_life, is_seen)
