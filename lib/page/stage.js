@@ -213,18 +213,27 @@ function linesOf(list, size, width) {
 // Chooses the shape of the sentence and the largest size in which it fits its place; one line, if the
 // words are then large enough. Both are kept for the text and the place.
 function fitWords() {
-  const place = $('stage-sentence'), [width, height] = room = [place.clientWidth, place.clientHeight], key = [wordsOf, width, height].join('\0');
+  const { clientWidth: width, clientHeight: height } = $('stage-sentence'), key = [wordsOf, width, height].join('\0');
   if (key === fitted) return;
   fitted = key;
+  room = [width, height];
   partsOf = '';
-  const all = [...words.keys()].map(from => ({ from, n: 0 })), least = size => 1.6 * size + Math.max(2.5 * size, 44) + 0.7 * size;
-  const line = SIZES.filter(size => size >= LEAST_LINE), lineSize = firstOf(line, size => least(size) <= height && linesOf(all, size, width - 0.4 * size) === 1);
+  const all = partsWith(new Set(words.keys())), lineSize = lineSizeOf(all);
   const size = lineSize ?? firstOf(SIZES, one => linesOf(all, one, width - MARGIN - 6 - 0.4 * one) * pitchOf(one) <= height);
-  shape = width < NARROW ? 'ladder' : lineSize ? 'line' : 'lanes';
+  setShape(width < NARROW ? 'ladder' : lineSize ? 'line' : 'lanes', size ?? FOLDED);
   isWhole = shape === 'ladder' ? words.length * RUNGS[1] <= height : size !== undefined;
-  for (const one of ['lanes', 'ladder']) place.classList.toggle(one, one === shape);
-  place.style.fontSize = shape === 'ladder' ? '' : (size ?? FOLDED) + 'px';
-  place.style.setProperty('--above', Math.min(2.6 * size, height - least(size) + 1.6 * size) + 'px');
+}
+
+// Returns the largest size in which the parts of LIST are one line; undefined if that is too small.
+const heightOf = size => 1.6 * size + Math.max(2.5 * size, 44) + 0.7 * size;
+const lineSizeOf = list => firstOf(SIZES.filter(size => size >= LEAST_LINE), size => heightOf(size) <= room[1] && linesOf(list, size, room[0] - 0.4 * size) === 1);
+
+function setShape(kind, size) {
+  const { style, classList } = $('stage-sentence');
+  shape = kind;
+  for (const one of ['lanes', 'ladder']) classList.toggle(one, one === shape);
+  style.fontSize = shape === 'ladder' ? '' : size + 'px';
+  style.setProperty('--above', Math.min(2.6 * size, room[1] - heightOf(size) + 1.6 * size) + 'px');
 }
 
 // Returns the px height of a line of words of SIZE px with its lanes and weights (stage.css).
@@ -255,6 +264,8 @@ function foldWords(q, row, pick) {
   const isFit = list => shape === 'ladder' ? list.reduce((sum, { n }) => sum + (n ? THIN : RUNGS[1]), 0) <= height
     : linesOf(list, FOLDED, width - MARGIN - 6 - 0.4 * FOLDED) * pitchOf(FOLDED) <= height;
   const list = isWhole ? partsWith(new Set(words.keys())) : withMore(firstOf([...Array(more.length + 1).keys()].reverse(), n => isFit(withMore(n))) ?? 0);
+  const lineSize = isWhole || shape === 'ladder' ? undefined : lineSizeOf(list); // so few words are left
+  if (!isWhole && shape !== 'ladder') setShape(lineSize ? 'line' : 'lanes', lineSize ?? FOLDED);
   const thin = list.filter(({ n }) => n).length;
   $('stage-sentence').style.setProperty('--rung', Math.max(RUNGS[0], Math.min(RUNGS[2], Math.floor((height - thin * THIN) / (list.length - thin)))) + 'px');
   showParts(list);

@@ -1957,6 +1957,31 @@ START_TEST(the_size_of_words_is_kept)
 }
 END_TEST
 
+/* A sentence of which one line is left after folding has bows, and words as large as others. */
+START_TEST(what_folding_leaves_is_one_line)
+{
+    char text[1024];
+
+    enter();
+    attn_browser_resize(browser, 1100, 640);
+    snprintf(text, sizeof text, "%s. %s. %s. %s. %s. %s", boys, boys, boys, boys, boys, keys);
+    RUN("--html", "p.html", "--live", text);
+    load("stage=1&h=2.5");
+    attn_browser_wait(browser, "document.querySelector('.stage-run')");
+    assert_text("new Set([...document.querySelectorAll('.stage-word bdi')].map(w => "
+                "Math.round(w.getBoundingClientRect().bottom / 20))).size",
+                "1");
+    assert_text("document.querySelector('.lanes') === null && [...document.querySelectorAll('"
+                "#stage-arcs path')].every(arc => arc.getAttribute('d').includes('C'))",
+                "true");
+    assert_text("parseFloat(document.getElementById('stage-sentence').style.fontSize) > 30",
+                "true");
+    load("stage=1&h=0.0&q=40"); /* it looks at all words alike */
+    attn_browser_wait(browser, "document.querySelector('.lanes .stage-run')");
+    leave();
+}
+END_TEST
+
 /* On a telephone a paragraph is as high as its text, also where the page becomes longer than the
  * screen, and the heads are folded away until they are asked for. */
 START_TEST(a_story_is_whole_on_a_telephone)
@@ -3050,9 +3075,10 @@ ATTN_SUITE(
     a_press_chooses_a_head_and_a_switch_turns_it_off, next_words_are_written,
     the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
     arcs_cross_no_word, a_telephone_has_a_ladder, the_size_of_words_is_kept,
-    bytes_of_a_character_share_a_bracket, a_story_is_whole_on_a_telephone,
-    the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary, sentences_are_offered,
-    marks_have_names, heads_have_the_colors_of_their_kinds, many_heads_are_a_map,
+    what_folding_leaves_is_one_line, bytes_of_a_character_share_a_bracket,
+    a_story_is_whole_on_a_telephone, the_stage_stands_still_and_is_printed,
+    terms_are_those_of_the_glossary, sentences_are_offered, marks_have_names,
+    heads_have_the_colors_of_their_kinds, many_heads_are_a_map,
     heads_that_share_keys_stand_together, steps_ask_and_steer, an_answer_is_below_the_story,
     a_story_is_made_on_the_page, controls_are_in_another_language, a_mask_is_filled_on_the_stage,
     pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
