@@ -1949,8 +1949,8 @@ START_TEST(the_size_of_words_is_kept)
     attn_browser_wait_for_frame(browser);
     assert_text("nMeasured <= 12 * (document.querySelectorAll('.stage-word').length + 1)", "true");
     assert_text("[...document.querySelectorAll('.stage-word')].filter(w => w.lastChild.textContent)"
-                ".map(w => w.lastChild.getBoundingClientRect().top + 8 - w.firstChild"
-                ".getBoundingClientRect().bottom).filter(gap => gap < 8 || gap > 20).join()",
+                ".map(w => w.lastChild.getBoundingClientRect().top + 5 - w.firstChild"
+                ".getBoundingClientRect().bottom).filter(gap => gap < 4 || gap > 16).join()",
                 "");
     free(before);
     leave();
