@@ -174,6 +174,21 @@ static enum attn_status open_kinds(struct question *question, struct live *live,
     return status;
 }
 
+/* Finds how the next token of the page's text changes without each head. */
+static enum attn_status open_effects(struct question *question, struct live *live,
+                                     struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
+
+    if (config->is_encoder || config->output == ATTN_OUTPUT_NONE ||
+        option_find_given(question->call, "source|image") || attn_live_of(live->files)->n_file == 0)
+        return ATTN_OK;
+    args.answer.metric = ATTN_ANSWER_KL;
+    return attn_ablate(question->host, &question->request, &args, &live->effects, &sum, err);
+}
+
 enum attn_status live_open(struct question *question, struct live *live, struct attn_error *err)
 {
     const struct call *call = question->call;
@@ -197,6 +212,8 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
     ATTN_TRY(attn_live_open(&made, question->host, &live->files, err));
     ATTN_TRY(open_kinds(question, live, err));
     attn_live_put_heads(live->files, live->heads, live->probes);
+    ATTN_TRY(open_effects(question, live, err));
+    attn_live_put_effects(live->files, live->effects);
     question->tensors.look.live = attn_live_of(live->files);
     if (question->tensors.look.live->n_file == 0)
         note("the model has %.1f MiB, more than the %lld of --live-limit: the page asks for its "
@@ -212,5 +229,6 @@ void live_release(void *own)
     attn_live_free(live->files);
     attn_table_free(live->heads);
     attn_table_free(live->probes);
+    attn_table_free(live->effects);
     free(live->reading);
 }

@@ -1011,7 +1011,41 @@ const write = token => change({ text: textWith(token) });
 const readLife = () => life.read(/(?:^#|&)life=([^&]*)/.exec(location.hash)?.[1] ?? null);
 
 // Shows an example, with a head that has something to show there.
-const begin = (text, head) => change({ ...noChanges(), text }, head && 'h=' + head);
+async function begin(text) {
+  await change({ ...noChanges(), text }, 'h=' + headHere());
+  const what = structuredClone(asked), { h } = state, found = await firstHead(await effectsOf(what));
+  if (isSame(what, asked) && state.h === h) viewer.set({ h: found });
+}
+
+// {key, found}: how the next token changes without each head, {"2.5": 0.1457}, KL in nats
+let effects = live.effects && { key: JSON.stringify(first), found: Promise.resolve(live.effects) };
+
+// Returns the effects of the heads on the next token after the text and the changes WHAT.
+function effectsOf(what) {
+  const key = JSON.stringify(what);
+  if (effects?.key !== key) {
+    const found = answerOf('ablate', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['metric', 'kl'], ['json', '-']], what)
+      .then(({ out }) => Object.fromEntries(JSON.parse(out).rows.filter(row => row.head !== null).map(row => [row.layer + '.' + row.head, row.kl])));
+    effects = { key, found };
+  }
+  return effects.found;
+}
+
+const LEAST_FIRST = 0.5, LEAST_SECOND = 0.3; // weights of the strongest key of the head that is shown first
+
+// Returns the head without which the next token changes most, of those that look from the last word at a single other one,
+// neither the first nor the one before.
+async function firstHead(klOf) {
+  const { heads } = viewer.run, list = [...heads.keys()].filter(h => klOf[heads[h].at] > 0).sort((a, b) => klOf[heads[b].at] - klOf[heads[a].at]);
+  let second;
+  for (const h of list) {
+    const row = (await viewer.decode(h, 0)).slice(-heads[h].cols).map(w => w || 0), weight = Math.max(...row), key = row.indexOf(weight);
+    if (key === 0 || key >= row.length - 2) continue;
+    if (weight >= LEAST_FIRST) return h;
+    if (weight >= LEAST_SECOND) second ??= h;
+  }
+  return second ?? list[0] ?? state.h;
+}
 
 // Returns true if the vocabulary has about the words of TEXT, not only its letters.
 async function takes(text) {
@@ -1195,7 +1229,9 @@ viewer.isReady.then(async () => {
   if (!isPicture) makeStage();
   translateAll();
   readLife();
-  if (wantsStage()) stage.open(true);
+  const opens = wantsStage();
+  if (live.effects && !givenStory && isSame(asked, first) && !/(^#|&)h=/.test(view)) viewer.set({ h: await firstHead(live.effects) });
+  if (opens) stage.open(true);
   if (!isSame(asked, first)) follow(view); // there are now differences to show
   else if (givenStory) story.tell(0).catch(tellOf);
   else writeControls();

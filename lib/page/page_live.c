@@ -4,6 +4,7 @@
 
 #include "base/status_internal.h"
 #include "formats/json_writer.h"
+#include "tables/table_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,26 @@ static void append_options(struct attn_json_writer *json, const struct attn_opti
     attn_json_end(json);
 }
 
+/* Appends how the next token changes without each head: {"2.5": 0.1457}, KL in nats. */
+static void append_effects(struct attn_json_writer *json, const struct attn_table *effects)
+{
+    const size_t layer = attn_table_find(effects, "layer"), head = attn_table_find(effects, "head");
+    const size_t kl = attn_table_find(effects, "kl");
+
+    attn_json_begin(json, '{');
+    for (size_t i = 0; i < attn_table_n_row(effects); i++) {
+        const struct attn_cell number = attn_table_cell(effects, i, head);
+        char name[ATTN_PAGE_ID_SIZE];
+
+        if (number.type != ATTN_VALUE_INTEGER)
+            continue; /* the unchanged run */
+        snprintf(name, sizeof name, "%lld.%lld",
+                 (long long)attn_table_cell(effects, i, layer).integer, (long long)number.integer);
+        attn_json_float(attn_json_key(json, name), (float)attn_table_cell(effects, i, kl).real, 4);
+    }
+    attn_json_end(json);
+}
+
 /* Appends the input of the tool: model, files, texts, options of the run, size of the picture. */
 static void append_live(struct attn_buffer *out, const struct attn_page *page)
 {
@@ -65,6 +86,8 @@ static void append_live(struct attn_buffer *out, const struct attn_page *page)
         attn_json_end(&json);
     }
     attn_json_end(&json);
+    if (live->effects)
+        append_effects(attn_json_key(&json, "effects"), live->effects);
     if (live->rgb) {
         attn_json_size(attn_json_key(&json, "height"), live->height);
         attn_json_size(attn_json_key(&json, "width"), live->width);

@@ -28,7 +28,7 @@ const N_STRONGEST = 3; // keys that never do
 const SIDE = 90; // px beside a ladder, for its arcs (stage.css)
 const NEAR = 22; // px width of the place around an arc that can be pressed
 const LEAST = 0.02; // smaller weights have no arc
-const MOST_WORDS = 6; // maximum number of next words
+const MOST_WORDS = 5; // maximum number of next words
 const MOST_ACROSS = 8, MOST_NAMED = 40; // heads of a layer, and heads, whose boxes show their names
 
 // Explanations of words on the stage, from the manual's glossary.
@@ -55,8 +55,8 @@ const TERMS = {
 // Tokens that are not words, and their names on the stage.
 const MARKS = [[/^(<\|end_?of_?text\|>|<\/s>|<eos>)$/, 'end of text'], [/^(<\|begin_of_text\|>|<s>|<bos>)$/, 'start of text'], [/^\n+$/, 'new line']];
 
-// Sentences to begin with, and the heads of fable that have something to show there.
-const SENTENCES = [['The keys to the cabinet', '2.5'], ['Tom and Mary went to the store. Tom gave a drink to', '3.6'], ['One red wolf cup table Tom hat One red wolf cup', '3.2']];
+// Sentences to begin with.
+const SENTENCES = ['The keys to the cabinet', 'Tom and Mary went to the store. Tom gave a drink to', 'One red wolf cup table Tom hat One red wolf cup'];
 
 const nameOf = h => viewer.run.heads[h].at;
 // "cross 2.5"
@@ -700,12 +700,12 @@ async function offer() {
   const { model, predictions } = viewer.given, isFable = model === 'fable';
   if (triedOf === model || !isFable && !isIdle()) return;
   triedOf = model;
-  const own = asked.text, found = SENTENCES.some(([text]) => text === own) || own === '' ? [] : [[own]];
+  const own = asked.text, found = SENTENCES.includes(own) || own === '' ? [] : [own];
   if (predictions && !predictions.is_in_place && asked.source === null)
-    for (const [text, head] of SENTENCES) if (found.length < SENTENCES.length && (isFable || await takes(text))) found.push([text, isFable ? head : undefined]);
+    for (const text of SENTENCES) if (found.length < SENTENCES.length && (isFable || await takes(text))) found.push(text);
   if (triedOf !== model) return;
-  $('stage-try').replaceChildren(...found.map(([text, head]) =>
-    button('', '', () => begin(text, head), { class: 'stage-example', type: 'button', value: text, 'aria-pressed': String(text === asked.text) })));
+  $('stage-try').replaceChildren(...found.map(text =>
+    button('', '', () => begin(text), { class: 'stage-example', type: 'button', value: text, 'aria-pressed': String(text === asked.text) })));
   for (const node of $('stage-try').children) node.append(el('bdi', {}, node.value));
   $('stage-try').hidden = found.length < 2;
 }

@@ -771,6 +771,7 @@ static const struct {
     {"    n_words", offsetof(struct attn_live, n_words)},
     {"    heads", offsetof(struct attn_live, heads)},
     {"    probes", offsetof(struct attn_live, probes)},
+    {"    effects", offsetof(struct attn_live, effects)},
     {"attn_live_args", sizeof(struct attn_live_args)},
     {"    source", offsetof(struct attn_live_args, source)},
     {"    given", offsetof(struct attn_live_args, given)},
