@@ -1,10 +1,10 @@
 // life.js - tabs of the stage that show a picture of the engine: the life of a word (lens --figure life), all
-// heads of a word (run --figure heads), and a second sentence below the first (diff --figure pair). In a life,
+// heads of a word (run --figure heads), and a second sentence beside the first (pair.js). In a life,
 // a press on a ribbon removes it: the head does not look at the word, or the MLP adds nothing at the
 // position. Its ghost stays, and a press on that brings it back. Ribbons are found by their marks: "2,1,5" is
 // what head 1 of layer 2 brings from position 5, "2,," the MLP, "rest2" the rest.
 'use strict';
-globalThis.attnLife = ({ viewer, t, drawingOf, shown, runs, toggle, tellOf }) => {
+globalThis.attnLife = ({ viewer, t, drawingOf, pairWith, shown, runs, toggle, tellOf }) => {
 const { $, state, predictedAt } = viewer, { el, written, isDark } = attnPage;
 const N_ANSWER = 6; // answers of a run that are offered
 const REACH = 14; // px around a ribbon that can be pressed
@@ -31,6 +31,8 @@ function editOf(mark) {
   return isAlone ? [`pattern:${layer}.${head}@${p}=0`, 'rescales'] : [`${p}>${key}@${layer}.${head}`, 'knockouts'];
 }
 
+const pair = pairWith(nameOf);
+
 const isRest = mark => mark.startsWith('rest');
 const isRemoved = mark => { const [text, list] = editOf(mark); return found.what[list].includes(text); };
 
@@ -38,9 +40,9 @@ const isRemoved = mark => { const [text, list] = editOf(mark); return found.what
 async function find(what, p, target, width) {
   const mine = ++number, shownTab = tab, answers = [...target === null ? [] : [['target-id', target]], ...foil === null || foil === target ? [] : [['foil-id', foil]]];
   const size = width < 480 ? 10 : 11, colors = tab === 'life' ? ' colormap=diverging' : '', style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${size}${colors}`;
-  const more = tab === 'pair' ? [['heads', viewer.run.heads[state.h].at]] : tab === 'life' ? answers : [];
   try {
-    const drawing = await drawingOf(tab, [['queries', tab === 'pair' ? p - viewer.run.tokens.length : p], ...more, ['style', style]], tab === 'pair' ? { ...what, second: second ?? what.text } : what);
+    const drawing = tab === 'pair' ? await pair.draw(what, p, viewer.run.tokens.length, second, width, () => mine === number, text => { second = text; viewer.set({}); })
+      : await drawingOf(tab, [['queries', p], ...tab === 'life' ? answers : [], ['style', style]], what);
     if (mine === number) found = { tab: shownTab, what, p, target, ...drawing };
   } catch (problem) {
     if (mine === number) found = { problem };
@@ -100,6 +102,10 @@ function translateWords(svg) {
 function paint() {
   const place = $('life-picture'), hadFocus = place.contains(document.activeElement);
   if (found.problem) return place.replaceChildren(el('p', {}, found.problem.message));
+  if (found.tab === 'pair') {
+    if (document.activeElement !== $('life-second')) $('life-second').value = found.text;
+    return place.replaceChildren(...found.nodes);
+  }
   const svg = new DOMParser().parseFromString(found.svg, 'image/svg+xml').documentElement, best = predictedAt(runs()[0], found.p)[0];
   if (found.tab !== 'life') {
     numbers.clear();
@@ -186,7 +192,6 @@ function draw() {
   fillSelect('life-word', viewer.run.tokens.map((_, q) => [q, `${nameOf(viewer.nameAt(q, false))} (${q})`]), Math.max(0, state.q));
   fillSelect('life-answer', answers, target);
   fillSelect('life-foil', [[null, t('nothing')], ...answers.filter(([id]) => id !== target)], foil);
-  if (document.activeElement !== $('life-second')) $('life-second').value = second ?? what.text;
   $('life-picture').classList.toggle('is-dark', isDark());
   if (key !== asked) {
     asked = key;
@@ -219,7 +224,7 @@ function make() {
     node.addEventListener('change', () => { take(node.value === '' ? null : Number(node.value)); viewer.set({}); });
     return el('label', {}, t(name) + ' ', node);
   };
-  const picture = el('div', { id: 'life-picture' }), other = el('input', { id: 'life-second', dir: 'auto', autocomplete: 'off' });
+  const picture = el('div', { id: 'life-picture' }), other = el('input', { id: 'life-second', class: 'live-input', dir: 'auto', autocomplete: 'off' });
   other.addEventListener('input', () => { second = other.value; viewer.set({}); });
   $('stage-workbench').before(el('span', { id: 'life-tabs', class: 'tabs', role: 'group', 'aria-label': t('Picture') }, ...tabs));
   $('stage-sentence').after(el('div', { id: 'stage-life', role: 'group' },

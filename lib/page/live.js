@@ -733,15 +733,37 @@ async function showPairs(place, head, q, k) {
   attnQuestion.show(place, { ...page.question, figure: page.figure });
 }
 
-// Returns the picture of a tab for the texts and changes WHAT, and for a life the rows that it shows.
+// Returns the picture of a tab for the text and changes WHAT, and for a life the rows that it shows.
 async function drawingOf(figure, options, what) {
-  const command = { life: 'lens', heads: 'run', pair: 'diff' }[figure], rows = figure === 'life' ? [['json', '-']] : [];
+  const command = { life: 'lens', heads: 'run' }[figure], rows = figure === 'life' ? [['json', '-']] : [];
   const { out, file } = await answerOf(command, [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['figure', figure], ...options, ...rows, ['svg', 'drawn.svg']], what, 'file');
   // the policy of the page allows no styles of elements; life.css has this one
   return { rows: rows.length > 0 ? JSON.parse(out).rows : [], svg: new TextDecoder().decode(file).replaceAll('style="image-rendering:pixelated"', '') };
 }
 
-const life = attnLife({ viewer, t, drawingOf, shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,
+// Returns what the chosen head sees from position QUERY of the text of WHAT, counted from the end, and the next words: tokens
+// with their places in the text, the row of weights, the probabilities of all tokens, and the best.
+async function seen(what, query) {
+  const { out } = await answerOf('run', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['heads', headHere()], ['queries', String(query)],
+    ['top', '12'], ['sites', 'pattern,logits'], ['json', '-']], what);
+  const { tokens, offsets, tensors, predictions } = JSON.parse(out), [logits] = tensors.logits, most = Math.max(...logits);
+  const [row] = Object.entries(tensors).find(([name]) => name.endsWith('pattern'))[1][0], powers = logits.map(x => Math.exp(x - most)), sum = powers.reduce((a, b) => a + b, 0);
+  return { tokens, offsets, row, query: query + tokens.length, next: powers.map(x => x / sum), best: predictions.top };
+}
+
+// Returns the tokens whose embeddings are most like that of position K, as the lens finds them.
+async function likeAt(what, k) {
+  const { out } = await answerOf('lens', [['queries', String(k)], ['top', '24'], ['json', '-']], what);
+  return JSON.parse(out).rows.filter(row => row.layer === 0 && row.site === 'resid_pre').map(row => row.token ?? '');
+}
+
+// Returns TEXT with TOKEN in the place of one, which is given in bytes.
+function textWithAt(text, [begin, end], token) {
+  const bytes = new TextEncoder().encode(text), decode = (from, to) => new TextDecoder().decode(bytes.slice(from, to));
+  return decode(0, begin) + token + decode(end);
+}
+
+const life = attnLife({ viewer, t, drawingOf, pairWith: nameOf => attnPair({ viewer, t, seen, likeAt, textWith: textWithAt, nameOf }), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,
   runs: () => [expected.after, expected.before ?? expected.after], toggle, tellOf });
 
 // Returns the options of --explain for a head.

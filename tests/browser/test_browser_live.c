@@ -1265,29 +1265,70 @@ END_TEST
 
 #define DRAWN "[...document.querySelectorAll('#life-picture text')].map(node => node.textContent)"
 
-/* The other tabs draw the chosen word in all heads, and a second sentence, which can be typed, with
- * the chosen head; the address keeps both. */
-START_TEST(tabs_draw_all_heads_and_two_sentences)
+/* A tab draws the chosen word in all heads. */
+START_TEST(a_tab_draws_all_heads)
 {
     enter();
     open_stage("stage=1&life=heads");
     attn_browser_wait(browser, "attnLive.isDone() && " DRAWN ".length > 32");
     assert_text(DRAWN ".filter(text => /^\\d\\.\\d$/.test(text)).length", "32");
     assert_text(ID("stage-life") ".getAttribute('aria-label')", "All heads of a word");
-    load("h=2.5&stage=1&life=pair,The%20key%20to%20the%20cabinet");
+    leave();
+}
+END_TEST
+
+/* Types a second sentence at once, and waits until the picture has WORD. */
+static void type_second(const char *text, const char *word)
+{
+    char expression[512];
+
+    snprintf(expression, sizeof expression,
+             "(input => { input.value = '%s'; input.dispatchEvent(new Event('input')); })(" ID(
+                 "life-second") "), ''",
+             text);
+    free(attn_browser_text(browser, expression));
+    snprintf(expression, sizeof expression, DRAWN ".includes('%s')", word);
+    attn_browser_wait(browser, expression);
+}
+
+/* Another tab has a second sentence, which differs in the word that the head looks at, so that
+ * the next word changes most. Its arcs are below the line, and the next words of both are one list.
+ * Others can be pressed or typed; the address keeps them. */
+START_TEST(two_sentences_are_back_to_back)
+{
+    enter();
+    open_stage("h=2.5&stage=1&life=pair");
     attn_browser_wait(browser, "attnLive.isDone() && " DRAWN ".includes('91 %')");
-    assert_text(DRAWN ".filter(text => /^keys?$|^are$|^is$/.test(text)).join()", "are,is,keys,key");
-    free(attn_browser_text(
-        browser, "(input => { input.value = 'The key to the cabinets'; "
-                 "input.dispatchEvent(new Event('input')); })(" ID("life-second") "), ''"));
-    attn_browser_wait(browser, DRAWN ".includes('cabinets')");
+    assert_text(ID("life-second") ".value", "The key to the cabinet");
+    assert_text(ID("pair-changed") ".textContent.startsWith('changed: keys \u2192 key or: ') && "
+                                   "document.querySelectorAll('#pair-changed button').length",
+                "7");
+    assert_text("attnLive.ask(['diff', '-m', 'fable', '--heads=2.5', '--queries=4', '--json=-', "
+                "'The keys to the cabinet', 'The key to the cabinet']).then(r => "
+                "JSON.parse(r.out).rows).then(rows => [...document.querySelectorAll('#life-picture "
+                "path')].map(p => rows.find(r => r.part === p.getAttribute('class') && r.key === "
+                "Number(p.dataset.key)).weight === Number(p.dataset.weight)).join())",
+                "true,true,true,true,true,true");
+    assert_text(DRAWN ".filter(text => /^[a-z]/i.test(text)).join()",
+                "The,keys,to,the,cabinet,key");
+    assert_text("[...document.querySelectorAll('#pair-next li')].slice(0, 2).map(li => "
+                "li.textContent).join()",
+                "is0.06 % \xe2\x86\x92 25.0 %,are24.6 % \xe2\x86\x92 0.04 %");
+    assert_text("getComputedStyle(" ID("stage-next") ").display", "none");
+    assert_all_named();
+    attn_browser_click_on(browser, "#pair-changed button");
+    attn_browser_wait(browser, DRAWN ".includes('ducks')");
+    assert_text("location.hash.endsWith('&life=pair,The%20ducks%20to%20the%20cabinet')", "true");
+    type_second("The key to the cabinets", "cabinets");
     assert_text("location.hash.endsWith('&life=pair,The%20key%20to%20the%20cabinets')", "true");
     /* words count from the end: that of a longer sentence is the last, too, and "is" comes next */
+    type_second("The small key to the cabinet", "small");
+    assert_text("document.querySelector('#pair-next bdi').textContent", "is");
     free(attn_browser_text(
-        browser, "(input => { input.value = 'The small key to the cabinet'; "
+        browser, "(input => { input.value = 'The keys to the cabinet'; "
                  "input.dispatchEvent(new Event('input')); })(" ID("life-second") "), ''"));
-    attn_browser_wait(browser, DRAWN ".includes('small')");
-    assert_text(DRAWN ".includes('is')", "true");
+    attn_browser_wait(browser, ID("life-picture") ".textContent === "
+                                                  "'Both sentences are the same. Change a word.'");
     leave();
 }
 END_TEST
@@ -3091,6 +3132,6 @@ ATTN_SUITE(
     temperature_and_arithmetic_and_command, arithmetic_is_looked_into, nothing_is_fetched,
     a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
     buttons_name_the_head_that_they_switch, everything_has_a_name, ribbons_add_up_to_the_answer,
-    tabs_draw_all_heads_and_two_sentences, hidden_tabs_ask_for_nothing,
+    a_tab_draws_all_heads, two_sentences_are_back_to_back, hidden_tabs_ask_for_nothing,
     a_ribbon_is_removed_and_comes_back, ribbons_are_pressed_by_keyboard,
     a_life_has_any_length_and_fits_a_telephone, other_models_have_a_life, is_seen)
