@@ -1,5 +1,5 @@
-// life.js - tabs of the stage that show a picture of the engine: the life of a word (lens --figure life), all
-// heads of a word (run --figure heads), and a second sentence beside the first (pair.js). In a life,
+// life.js - tabs of the stage beside its words: the life of a word, as lens --figure life draws it, and a
+// second sentence beside the first (pair.js). In a life,
 // a press on a ribbon removes it: the head does not look at the word, or the MLP adds nothing at the
 // position. Its ghost stays, and a press on that brings it back. Ribbons are found by their marks: "2,1,5" is
 // what head 1 of layer 2 brings from position 5, "2,," the MLP, "rest2" the rest.
@@ -11,7 +11,7 @@ const REACH = 14; // px around a ribbon that can be pressed
 const WORDS = ['for', 'against', 'rest', 'without the change', 'embedding', 'layer', 'was']; // of the picture; most are the marks of their texts
 
 // The tabs: their names, and those of their pictures.
-const TABS = { '': ['Words'], heads: ['Heads', 'All heads of a word'], pair: ['Pair', 'Two sentences, one head'], life: ['Life', 'Life of a word'] };
+const TABS = { '': ['Words'], pair: ['Pair', 'Two sentences, one head'], life: ['Life', 'Life of a word'] };
 
 let tab = '', second = null; // the open tab; the second sentence, null: that of the stage
 let answer = null, foil = null; // ids; null: the model's own answer, none
@@ -39,10 +39,10 @@ const isRemoved = mark => { const [text, list] = editOf(mark); return found.what
 // Draws the picture of the tab at position P, unless something else is asked in the meantime.
 async function find(what, p, target, width) {
   const mine = ++number, shownTab = tab, answers = [...target === null ? [] : [['target-id', target]], ...foil === null || foil === target ? [] : [['foil-id', foil]]];
-  const size = width < 480 ? 10 : 11, colors = tab === 'life' ? ' colormap=diverging' : '', style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${size}${colors}`;
+  const size = width < 480 ? 10 : 11, style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${size} colormap=diverging`;
   try {
     const drawing = tab === 'pair' ? await pair.draw(what, p, viewer.run.tokens.length, second, width, () => mine === number, text => { second = text; viewer.set({}); })
-      : await drawingOf(tab, [['queries', p], ...tab === 'life' ? answers : [], ['style', style]], what);
+      : await drawingOf([['queries', p], ...answers, ['style', style]], what);
     if (mine === number) found = { tab: shownTab, what, p, target, ...drawing };
   } catch (problem) {
     if (mine === number) found = { problem };
@@ -103,15 +103,12 @@ function paint() {
   const place = $('life-picture'), hadFocus = place.contains(document.activeElement);
   if (found.problem) return place.replaceChildren(el('p', {}, found.problem.message));
   if (found.tab === 'pair') {
+    numbers.clear();
+    for (const id of ['life-said', 'life-sum']) $(id).textContent = '';
     if (document.activeElement !== $('life-second')) $('life-second').value = found.text;
     return place.replaceChildren(...found.nodes);
   }
   const svg = new DOMParser().parseFromString(found.svg, 'image/svg+xml').documentElement, best = predictedAt(runs()[0], found.p)[0];
-  if (found.tab !== 'life') {
-    numbers.clear();
-    for (const id of ['life-said', 'life-sum']) $(id).textContent = '';
-    return place.replaceChildren(svg);
-  }
   svg.setAttribute('role', 'group');
   svg.setAttribute('aria-label', t('What each layer adds to the answer'));
   makeButtons(svg);
@@ -204,13 +201,13 @@ function draw() {
 // Reads the part of the address: "heads", "pair,the second sentence", or of a life "best" or "1048,1163", answer
 // and foil. Null: not open.
 function read(part) {
-  const [, own, text] = /^(heads|pair)(?:,(.*))?$/s.exec(part ?? '') ?? [];
+  const [, own, text] = /^(pair)(?:,(.*))?$/s.exec(part ?? '') ?? [];
   tab = own ?? (part === null ? '' : 'life');
   second = text === undefined ? null : decodeURIComponent(text);
   [answer = null, foil = null] = (part ?? '').split(',').map(id => /^\d+$/.test(id) ? Number(id) : null);
 }
 
-const hashParts = () => tab === '' ? [] : ['life=' + (tab !== 'life' ? [tab, ...tab === 'heads' || second === null ? [] : [encodeURIComponent(second)]]
+const hashParts = () => tab === '' ? [] : ['life=' + (tab !== 'life' ? [tab, ...second === null ? [] : [encodeURIComponent(second)]]
   : [answer ?? 'best', ...foil === null ? [] : [foil]]).join()];
 
 function make() {

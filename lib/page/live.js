@@ -88,7 +88,7 @@ const inputOf = ({ pair, source, image, labels }, name) => [...read, ...pair ===
 const argsOf = (command, options, what) => [command, '-m', live.model,
   ...options.map(([name, value]) => value === '' ? '--' + name : '--' + name + '=' + value),
   ...inputOf(what, what.image).map(([name, value]) => '--' + name + '=' + value),
-  ...what.image === null ? ['--', what.text, ...what.second === undefined ? [] : [what.second]] : []];
+  ...what.image === null ? ['--', what.text] : []];
 
 const quote = text => /^[\w%+,./:=@*-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
 
@@ -326,12 +326,14 @@ function tellOf(problem) {
 
 const headHere = () => viewer.run.heads[state.h].at;
 
-function toggleHead(name) {
-  const off = { ...asked.off };
-  if (off[name]) delete off[name];
-  else off[name] = $('live-how').value;
+// Switches heads off; on again, if all of them are off.
+function toggleHeads(names) {
+  const off = { ...asked.off }, isAnyOn = names.some(name => !off[name]);
+  for (const name of names)
+    if (isAnyOn) off[name] ??= $('live-how').value; else delete off[name];
   change({ off });
 }
+const toggleHead = name => toggleHeads([name]);
 
 const range = ([from, to]) => from === to ? String(from) : from + '-' + to;
 
@@ -733,12 +735,11 @@ async function showPairs(place, head, q, k) {
   attnQuestion.show(place, { ...page.question, figure: page.figure });
 }
 
-// Returns the picture of a tab for the text and changes WHAT, and for a life the rows that it shows.
-async function drawingOf(figure, options, what) {
-  const command = { life: 'lens', heads: 'run' }[figure], rows = figure === 'life' ? [['json', '-']] : [];
-  const { out, file } = await answerOf(command, [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['figure', figure], ...options, ...rows, ['svg', 'drawn.svg']], what, 'file');
+// Returns the picture of a life for the text and the changes WHAT, and the rows that it shows.
+async function drawingOf(options, what) {
+  const { out, file } = await answerOf('lens', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['figure', 'life'], ...options, ['json', '-'], ['svg', 'drawn.svg']], what, 'file');
   // the policy of the page allows no styles of elements; life.css has this one
-  return { rows: rows.length > 0 ? JSON.parse(out).rows : [], svg: new TextDecoder().decode(file).replaceAll('style="image-rendering:pixelated"', '') };
+  return { rows: JSON.parse(out).rows, svg: new TextDecoder().decode(file).replaceAll('style="image-rendering:pixelated"', '') };
 }
 
 // Returns what the chosen head sees from position QUERY of the text of WHAT, counted from the end, and the next words: tokens
@@ -1046,12 +1047,18 @@ let effects = live.effects && { key: JSON.stringify(first), found: Promise.resol
 function effectsOf(what) {
   const key = JSON.stringify(what);
   if (effects?.key !== key) {
-    const found = answerOf('ablate', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['metric', 'kl'], ['json', '-']], what)
-      .then(({ out }) => Object.fromEntries(JSON.parse(out).rows.filter(row => row.head !== null).map(row => [row.layer + '.' + row.head, row.kl])));
+    const args = argsOf('ablate', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['metric', 'kl'], ['json', '-']], what);
+    // others need not wait for it
+    const found = ask(args, { isShown: true }).then(({ code, out }) => Object.fromEntries(code !== 0 ? [] : JSON.parse(out).rows
+      .filter(row => row.head !== null).map(row => [row.layer + '.' + row.head, row.kl])));
+    found.catch(() => { if (effects?.key === key) effects = null; });
     effects = { key, found };
   }
   return effects.found;
 }
+
+// The effects for what is shown; null while another run is on its way.
+const effectsHere = () => isSame(viewer.given.ids, expected.after.ids) && engine && !isPicture && asked.source === null && viewer.given.predictions ? effectsOf(expected.changes) : null;
 
 const LEAST_FIRST = 0.5, LEAST_SECOND = 0.3; // weights of the strongest key of the head that is shown first
 
@@ -1108,7 +1115,7 @@ function lend(node, slot) {
 
 function makeStage() {
   const row = $('live-text').parentNode;
-  stage = attnStage({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, takes, isIdle: () => Boolean(engine?.isReady && !engine.current),
+  stage = attnStage({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, takes, isIdle: () => Boolean(engine?.isReady && !engine.current),
      begin, life, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
     lent: [lend($('live-from'), 'stage-text'), lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-chips'), lend($('live-status'), 'stage-undo'),
       lend($('live-story'), 'stage-story'), lend($('live-questions'), 'stage-ask')] });

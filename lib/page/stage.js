@@ -1,12 +1,12 @@
 // stage.js - the first view of a live page: the sentence in large words, arcs from the word under
-// the pointer to the words that the chosen head looks at, the next words as bars, and a strip of
-// heads. Arcs of a sentence with several lines run between the lines and in a margin; on a telephone
+// the pointer to the words that the chosen head looks at, the next words as bars, and all heads as
+// tiles, each under the word at which it looks most. Arcs of a sentence with several lines run between the lines and in a margin; on a telephone
 // the words are a ladder. For a head that looks from a translation at its source: a map between the
 // two lines of words. A press on a head chooses it, the switch beside its name turns it off, and a
 // press on an arc shows why it is there. Weights, measures and probabilities are those of the run
 // that the viewer shows (viewer.js, live.js).
 'use strict';
-globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, lent }) => {
+globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, lent }) => {
 const { $, state } = viewer, { el, svgEl, written, barOf, barPartsOf } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // The kinds of layers of a translator, and where their heads look.
@@ -29,7 +29,11 @@ const SIDE = 90; // px beside a ladder, for its arcs (stage.css)
 const NEAR = 22; // px width of the place around an arc that can be pressed
 const LEAST = 0.02; // smaller weights have no arc
 const MOST_WORDS = 5; // maximum number of next words
-const MOST_ACROSS = 8, MOST_NAMED = 40; // heads of a layer, and heads, whose boxes show their names
+const TILES = [[48, 36], [400, 24], [Infinity, 12]]; // heads, and px of their tiles
+const LEAST_FINE = 1100, FINGER = 44, TILE_GAP = 2; // px of a wide screen, of tiles on others, and between tiles
+const LEAST_AIM = 0.34; // weight of the strongest key of a head that stands under it
+const MOST_BESIDE = 4; // tiles in a row beside the words
+const FAINTEST = 25; // percent of the color of a tile without which nothing changes
 
 // Explanations of words on the stage, from the manual's glossary.
 const TERMS = {
@@ -299,7 +303,7 @@ function makeRun(run) {
 // box. If the sentence is written from right to left, x counts from the right.
 function boxOf(node, frame) {
   const { left, right, top, bottom } = node.firstChild.getBoundingClientRect(), x = (left + right) / 2;
-  return { x: isRtl ? frame.right - x : x - frame.left, top: top - frame.top, middle: (top + bottom) / 2 - frame.top };
+  return { x: isRtl ? frame.right - x : x - frame.left, top: top - frame.top, middle: (top + bottom) / 2 - frame.top, left: left - frame.left, right: right - frame.left };
 }
 
 // --- Paths of arcs ------------------------------------------------------------------------------
@@ -457,9 +461,11 @@ async function drawArcs() {
     if (key !== nearTo) makeNear(h, q);
     nearTo = key;
     writeWeights(keys, q, pick);
+    layTiles(keys, frame);
   } else {
     drawMap(h, q, weights);
     words.forEach((node, p) => markWord(node, p, q));
+    layTiles([]);
   }
   sayRow(q, h, row);
 }
@@ -589,9 +595,13 @@ function drawNext() {
   $('stage-hint').hidden = hasBefore;
 }
 
-// --- The strip of heads -------------------------------------------------------------------------
+// --- Heads under words --------------------------------------------------------------------------
 
-let cells = [], looks = [], kinds = [], stripOf = '', isCrowded = false;
+// Each head is a tile under the word at which it looks most from the chosen word. Tiles are stronger the more the next word
+// changes without their heads.
+let cells = [], looks = [], kinds = [], tilesOf = '', isCrowded = false;
+let aims = [], laidOf = '', laidRun = null; // what each head looks at most, and for what the tiles are laid out
+let effects = {}; // KL of the next word without a head, by its name
 
 // Selects a head, and shows it even if the pointer rests on another. A cell that a story marks belongs
 // to another head, so the mark is removed.
@@ -608,70 +618,148 @@ function makeCell(head, h) {
   return node;
 }
 
-// Returns the layers from the top of the strip to its end: of a translator, those that look at the
-// source come first.
+// Returns the layers: of a translator, those that look at the source come first.
 function layersOf(heads) {
-  const groups = [...new Set(heads.map(head => head.group))], place = group => STACKS.findIndex(([stack]) => stack === stackOf(heads, group));
+  const groups = [...new Set(heads.map(head => head.group))], place = group => STACKS.findIndex(([stack]) => stack === heads.find(head => head.group === group).stack);
   return groups.sort((a, b) => place(a) - place(b)); // it is stable
 }
 
-const stackOf = (heads, group) => heads.find(head => head.group === group).stack;
+const stackOf = head => head.stack ?? (head.is_source ? 'cross' : head.is_encoder ? 'encoder' : 'decoder');
 
-// Makes the strip. If there are many heads, it is a map: a row for each layer, small cells without
-// text, whose names appear under the pointer, and a list that chooses a head, too.
-function makeStrip(heads) {
-  const nAcross = Math.max(...heads.map(({ head }) => head)) + 1, groups = layersOf(heads);
-  isCrowded = nAcross > MOST_ACROSS || heads.length > MOST_NAMED;
+function makeTiles(heads) {
   cells = heads.map(makeCell);
-  looks = [];
-  for (const [kind, isIt] of [['crowded', isCrowded], ['tall', isCrowded && groups.length > 16]]) $('live-stage').classList.toggle(kind, isIt);
-  $('live-stage').style.setProperty('--across', nAcross);
-  $('live-stage').style.setProperty('--down', groups.length);
-  let last;
-  $('stage-strip').replaceChildren(...groups.flatMap(group => {
-    const stack = STACKS.find(([name]) => name === stackOf(heads, group)), own = heads.map((_, h) => h).filter(h => heads[h].group === group);
-    own.forEach((h, i) => cells[h].classList.toggle('late', i >= own.length / 2));
-    const layer = el('span', { class: 'stage-layer', role: 'group', 'aria-label': t('layer {}', String(group).replace(':', ' ')), 'data-layer': String(group).replace(/.*:/, '') }, ...own.map(h => cells[h]));
-    const isNew = stack && stack !== last;
-    last = stack;
-    return isNew ? [el('span', { class: 'stage-stack' }, t(stack[1])), layer] : [layer];
-  }));
+  [looks, aims] = [[], []];
+  laidOf = '';
+  isCrowded = tileSize() < TILES[0][1];
+  $('live-stage').classList.toggle('crowded', isCrowded);
+  $('stage-strip').replaceChildren(...cells);
   // so that the switch stays in place
   $('stage-name').style.minWidth = 0.78 * Math.max(...heads.map((_, h) => t('Head {}', shownName(h)).length)) + 'ch';
   $('stage-pick').hidden = !isCrowded;
   $('stage-pick').replaceChildren(...isCrowded ? heads.map((_, h) => el('option', { value: h }, shownName(h))) : []);
 }
 
-function drawStrip() {
+const tileSize = () => TILES.find(([most]) => viewer.run.heads.length <= most)[1];
+
+function drawTiles() {
   const { heads } = viewer.run, names = heads.map((_, h) => nameOf(h)).join(), types = heads.map((_, h) => viewer.typeOf(h));
-  if (names !== stripOf) makeStrip(heads);
-  stripOf = names;
-  const keysOf = h => heads[h].group + ':' + heads[h].kv_head;
-  heads.forEach((head, h) => {
-    const { name, brief, hue, strength = 0, park = 0, bar = [] } = { ...viewer.run.kinds.find(kind => kind.name === 'mixed'), ...types[h] }, node = cells[h];
-    // heads that share keys and values stand together
-    const isApart = head.kv_head !== undefined && heads[h - 1]?.group === head.group && keysOf(h - 1) !== keysOf(h), look = [isApart, isOff(h), h === state.h].join();
+  if (names !== tilesOf) makeTiles(heads);
+  tilesOf = names;
+  const largest = Math.max(...Object.values(effects));
+  heads.forEach((_, h) => {
+    const { name, brief, hue, park = 0, bar = [] } = { ...viewer.run.kinds.find(kind => kind.name === 'mixed'), ...types[h] }, node = cells[h];
+    const effect = effects[nameOf(h)] ?? 0, strength = Math.round(FAINTEST + (100 - FAINTEST) * Math.sqrt(effect > 0 ? effect / largest : 0));
+    const look = [isOff(h), h === state.h, strength, aims[h]?.said].join();
     if (looks[h] === look) return;
     looks[h] = look;
-    for (const [kind, isIt] of [['apart', isApart], ['chosen', h === state.h], ['off', isOff(h)]]) node.classList.toggle(kind, isIt);
+    for (const [kind, isIt] of [['chosen', h === state.h], ['off', isOff(h)], ['most', effect > 0 && effect === largest]]) node.classList.toggle(kind, isIt);
     node.style.setProperty('--hue', hue);
-    // with a bar the ground is nearly white, but for heads with a job
-    const light = bar.length > 0 ? /induction|duplicate/.test(name) ? 35 : 8 : 15 + 50 * strength;
-    node.style.setProperty('--strength', Math.round(isCrowded ? 25 + 65 * strength : light) + '%');
+    node.style.setProperty('--strength', strength + '%');
     node.style.setProperty('--bar', barOf(bar, viewer.run.kinds));
     node.lastChild.textContent = t(name) === name ? brief : t(name);
     Object.assign(node.dataset, { kind: name, name: shownName(h) + ' ' + t(name) + (park >= 0.005 ? ', ' + t('parked {} %', Math.round(100 * park)) : '') });
     node.tabIndex = h === state.h ? 0 : -1;
     node.setAttribute('aria-checked', String(h === state.h));
-    node.setAttribute('aria-label', t('head {}, which looks most at: {}', shownName(h), t(name)) + (isOff(h) ? ', ' + t('switched off') : ''));
+    node.setAttribute('aria-label', [t('head {}, which looks most at: {}', shownName(h), t(name)), ...aims[h]?.said ? [aims[h].said] : [], ...isOff(h) ? [t('switched off')] : []].join(', '));
   });
   kinds.forEach((node, i) => { node.hidden = !types.some(({ kind, bar = [] }) => kind === i || barPartsOf(bar, viewer.run.kinds).some(part => part.kind === i && part.end - part.begin >= 0.02)); });
   $('stage-pick').value = state.h;
 }
 
-// A drag over the map chooses the head under the pointer.
-function chooseAt({ buttons, clientX, clientY }) {
-  if (buttons && isCrowded) document.elementFromPoint(clientX, clientY)?.closest('.stage-cell')?.focus({ preventScroll: true });
+// Returns the groups of heads: by the word at which they look most, then those that look at no word in particular,
+// and of a translator those of other stacks. Words are those of the parts KEYS of the sentence; without, tokens.
+function groupsOf(keys) {
+  const { heads } = viewer.run, groups = new Map(), add = (id, h, more) => groups.set(id, { heads: [], ...more, ...groups.get(id) }).get(id).heads.push(h);
+  heads.forEach((head, h) => {
+    const { key, weight } = aims[h], isSource = Boolean(head.is_source), i = keys.findIndex(({ from, n }) => key >= from && key < from + Math.max(1, n));
+    const stack = STACKS.findIndex(([name]) => name === stackOf(head));
+    if (!isLike(h)) add(stackOf(head), h, { order: 2e9 + stack, name: t(STACKS[stack][1]) });
+    else if (weight < LEAST_AIM) add('all', h, { order: 1e9, isAll: true });
+    else add(i < 0 ? key : keys[i].from, h, { order: key, box: keys[i]?.to, node: keys[i]?.n ? el('bdi', {}, nameOfRun(keys[i])) : shownAt(key, isSource) });
+    aims[h].said = isLike(h) && weight >= LEAST_AIM ? t('{} looks at: {}', textAt(state.q), viewer.nameAt(key, isSource) + ' ' + share(weight)) : '';
+  });
+  return [...groups.values()].sort((a, b) => a.order - b.order);
+}
+
+// Returns the button above the tiles of a group, which switches all of its heads.
+function makeGroup({ heads: own, isAll, name, node }, place) {
+  const n = own.length === 1 ? t('{} head', 1) : t('{} heads', own.length), words = isAll ? t('{} look everywhere', n) : n;
+  const all = el('button', { type: 'button', class: 'stage-group', title: t('Switches all of them') }, ...isAll ? [words] : place ? [place.wide < 8 * n.length ? String(own.length) : n]
+    : [...node ? [node] : [name], el('span', {}, n)]);
+  all.addEventListener('click', () => toggleHeads(own.map(nameOf)));
+  all.setAttribute('aria-label', [node?.textContent ?? name, words].filter(Boolean).join(': '));
+  return all;
+}
+
+// Places tiles under the boxes of words, if they have room there; otherwise group after group, each after its name. KEYS are the
+// parts of the sentence in FRAME.
+async function layTiles(keys, frame) {
+  const { run } = viewer, place = $('stage-strip'), wide = place.clientWidth - 6, key = [state.q, isMap(), shape, partsOf, wide, frame?.left].join('\0');
+  if (key === laidOf && run === laidRun) return;
+  [laidOf, laidRun] = [key, run];
+  const found = await viewer.aimsAt(state.q), keyOfAim = ({ key: k, weight }) => weight < LEAST_AIM ? -1 : k;
+  if (!found || key !== laidOf || run !== laidRun || found.length !== cells.length) return;
+  // those that look elsewhere move there; to animate all of many is slow
+  found.forEach((aim, h) => cells[h].classList.toggle('moves', aims[h] !== undefined && keyOfAim(aim) !== keyOfAim(aims[h])));
+  aims = found;
+  const groups = groupsOf(keys), isFine = innerWidth >= LEAST_FINE, size = isFine || isCrowded ? tileSize() : FINGER, pitch = size + TILE_GAP, high = isFine ? 24 : FINGER;
+  const shift = frame ? frame.left - place.getBoundingClientRect().left : 0, under = shape === 'line' && !isMap() ? underWords(groups, pitch, shift, wide) : null;
+  let [x, y] = [0, under?.bottom(high) ?? 0];
+  const put = (node, left, top) => {
+    node.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+    node.classList.toggle('late', left > wide / 2);
+  };
+  const newLine = () => { [x, y] = [0, y + pitch]; };
+  const labels = groups.map((group, g) => {
+    const own = under?.[g], label = makeGroup(group, own), long = own ? own.wide : 7 * label.textContent.length + 16;
+    label.style.height = (own ? high : size) + 'px';
+    label.style.width = long + 'px';
+    if (own) {
+      put(label, own.at, 0);
+      group.heads.forEach((h, i) => put(cells[h], own.at + i % own.across * pitch, high + Math.floor(i / own.across) * pitch));
+      return label;
+    }
+    if (x > 0 && x + long + pitch > wide) newLine();
+    put(label, x, y);
+    x += long;
+    for (const h of group.heads) {
+      if (x + size > wide) newLine();
+      put(cells[h], x, y);
+      x += pitch;
+    }
+    x += 10;
+    return label;
+  });
+  for (const [name, px] of [['--tile', size], ['--high', y + (x > 0 ? pitch : 0)], ['--most', high + (cells.length + 1) * pitch]]) place.style.setProperty(name, px + 'px');
+  for (const old of place.querySelectorAll('.stage-group')) old.remove();
+  place.prepend(...labels);
+  drawTiles();
+}
+
+// Returns for each group with a word where its tiles are, and how many stand in a row; null if they need more room.
+function underWords(groups, pitch, shift, wide) {
+  let end = 0, down = 0;
+  const made = groups.map(({ box, heads: own, isAll }, i) => {
+    const isBeside = isAll && wide - end >= MOST_BESIDE * pitch, left = isBeside ? end + 20 - shift : box?.left;
+    if (left === undefined) return undefined;
+    const right = isBeside ? wide - shift : Math.max(groups[i + 1]?.box?.left - 6 || 0, box.right + TILE_GAP), across = Math.max(1, Math.min(own.length, Math.floor((right - left) / pitch)));
+    const at = Math.max(end, left + shift);
+    end = at + across * pitch + 4;
+    down = Math.max(down, Math.ceil(own.length / across));
+    return { at, across, wide: Math.max(across * pitch, right - left) - TILE_GAP, moved: at - left - shift };
+  });
+  if (end > wide || made.some(one => one?.moved > pitch)) return null;
+  return Object.assign(made, { bottom: high => high + down * pitch + 6 });
+}
+
+// Asks how the next word changes without each head, and colors the tiles when it is known.
+function drawEffects() {
+  const found = effectsHere();
+  if (!found) return;
+  found.then(list => {
+    effects = list;
+    drawTiles();
+  }, () => {});
 }
 
 // Returns the next head in a direction; layers may have different numbers of heads.
@@ -718,7 +806,8 @@ function draw() {
   if (!isOpen) return;
   drawWords();
   if (isMap()) $('stage-sentence').style.fontSize = '';
-  drawStrip();
+  drawTiles();
+  drawEffects();
   drawNext();
   drawIntro();
   drawArcs();
@@ -772,8 +861,8 @@ function make() {
     el('div', { id: 'stage-text' }, el('div', { id: 'stage-try', role: 'group', 'aria-label': t('Sentences to try'), hidden: '' })),
     el('div', { id: 'stage-heads' },
       makeFold(),
-      el('h2', {}, term('head', t('Heads')), el('select', { id: 'stage-pick', 'aria-label': t('Head') }), el('span', { class: 'note' }, el('span', {}, term('kind', t('Looks most at:'))), ...kinds)),
-      el('div', { id: 'stage-strip', role: 'radiogroup', 'aria-label': t('Heads') })),
+      el('div', { id: 'stage-strip', role: 'radiogroup', 'aria-label': t('Heads') }),
+      el('h2', {}, term('head', t('Heads')), el('select', { id: 'stage-pick', 'aria-label': t('Head') }), el('span', { class: 'note' }, el('span', {}, term('kind', t('Looks most at:'))), ...kinds))),
     el('div', { id: 'stage-undo' }), el('div', { id: 'stage-ask' }),
     el('div', { id: 'stage-tip', role: 'tooltip', hidden: '' })));
   $('top').prepend(button('live-to-stage', t('Stage'), () => { open(true); $('stage-workbench').focus(); }));
@@ -781,7 +870,6 @@ function make() {
   addEventListener('pointerdown', event => event.target.closest?.('.term, #stage-tip') || hideTip());
   rove($('stage-words'), () => isMap() ? words : parts.map(({ node }) => node), (at, [down, across]) => at + down + across);
   $('stage-pick').addEventListener('change', event => choose(Number(event.target.value)));
-  $('stage-strip').addEventListener('pointermove', chooseAt);
   rove($('stage-strip'), () => cells, stepHead);
   // of the keys of the workbench, only i (goes to the sentence) and x (switches the head off) work
   // here, since the others change things that are not visible

@@ -210,6 +210,24 @@ async function decode(h, set) {
   return areMerged ? betweenWords(weights, h) : weights;
 }
 
+let levels = null; // {of, bytes}: those of all heads of a run
+
+// Returns for each head the key with the largest weight in row ROW, and the weight: [{ key, weight }]. Null if another run is shown
+// meanwhile.
+async function aimsAt(row) {
+  const of = nTaken, { bytes: planes } = run;
+  if (levels?.of !== of) levels = { of, bytes: Promise.all(heads.map(head => inflate(blockOf(head.id + run.sets[0])))) };
+  const all = await levels.bytes, whole = areMerged ? await Promise.all(heads.map((_, h) => decode(h, 0))) : null;
+  if (of !== nTaken) return null;
+  return heads.map(({ rows, cols, step = 1 }, h) => {
+    const n = ceil(cols / step), first = floor(min(row, rows - 1) / step) * n, low = ceil(rows / step) * n;
+    const weightAt = i => whole ? whole[h][first + i] : planes === 2 ? weightOf(all[h][first + i] * 256 + all[h][low + first + i], 65534) : weightOfByte[all[h][first + i]];
+    let key = 0, weight = 0;
+    for (let i = 0; i < n; i++) if (weightAt(i) > weight) [key, weight] = [i * step, weightAt(i)];
+    return { key, weight };
+  });
+}
+
 // Leaves out the first key, if so selected.
 function shape(weights, rows, cols) {
   if (state.first) return weights;
@@ -1660,7 +1678,7 @@ globalThis.attnViewer = {
   $, inflate, state, set, show, decode, number, openDialog, headName, tokenAt, nameAt, shortText, tokensAt, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
-  typeOf,
+  typeOf, aimsAt,
   get given() { return plain; }, // the run with the rows of the decoder, whichever are shown
   headAt: name => byName.get(name),
   // Shows a head, a query and a key that were chosen elsewhere, and compares two heads if OTHER is given.

@@ -1102,7 +1102,7 @@ END_TEST
 START_TEST(the_stage_is_used_by_keyboard)
 {
     enter();
-    open_stage("");
+    open_stage("stage=1&h=3.0");
     free(attn_browser_text(browser,
                            "document.querySelector('.stage-word[tabindex=\"0\"]').focus()"));
     attn_browser_key(browser, "ArrowLeft", 0);
@@ -1265,18 +1265,6 @@ END_TEST
 
 #define DRAWN "[...document.querySelectorAll('#life-picture text')].map(node => node.textContent)"
 
-/* A tab draws the chosen word in all heads. */
-START_TEST(a_tab_draws_all_heads)
-{
-    enter();
-    open_stage("stage=1&life=heads");
-    attn_browser_wait(browser, "attnLive.isDone() && " DRAWN ".length > 32");
-    assert_text(DRAWN ".filter(text => /^\\d\\.\\d$/.test(text)).length", "32");
-    assert_text(ID("stage-life") ".getAttribute('aria-label')", "All heads of a word");
-    leave();
-}
-END_TEST
-
 /* Types a second sentence at once, and waits until the picture has WORD. */
 static void type_second(const char *text, const char *word)
 {
@@ -1323,7 +1311,9 @@ START_TEST(two_sentences_are_back_to_back)
     assert_text("location.hash.endsWith('&life=pair,The%20key%20to%20the%20cabinets')", "true");
     /* words count from the end: that of a longer sentence is the last, too, and "is" comes next */
     type_second("The small key to the cabinet", "small");
-    assert_text("document.querySelector('#pair-next bdi').textContent", "is");
+    assert_text(
+        "[...document.querySelectorAll('#pair-next bdi')].some(b => b.textContent === 'is')",
+        "true");
     free(attn_browser_text(
         browser, "(input => { input.value = 'The keys to the cabinet'; "
                  "input.dispatchEvent(new Event('input')); })(" ID("life-second") "), ''"));
@@ -1336,7 +1326,7 @@ END_TEST
 /* The picture of a tab has no width while the workbench is shown, and is not asked for. */
 START_TEST(hidden_tabs_ask_for_nothing)
 {
-    static const char *const tabs[] = {"#life-heads", "#life-pair", "#life-open"};
+    static const char *const tabs[] = {"#life-pair", "#life-open"};
 
     enter();
     open_stage("stage=1");
@@ -1573,8 +1563,10 @@ START_TEST(translations_have_the_bits_of_the_binary)
         SAME("heads", "-m", "whole_opus", "--source", source, "Le chat");
         SAME("score", "-m", "whole_opus", "--source", source, "Le chat");
     }
-    assert_text("[...document.querySelectorAll('.stage-stack')].map(s => s.textContent).join()",
-                "at the source,in the translation,in the source");
+    attn_browser_wait(browser, "document.querySelector('.stage-group')");
+    assert_text("[...document.querySelectorAll('.stage-group')].slice(-2).map(s => s.firstChild"
+                ".textContent).join()",
+                "in the translation,in the source");
     attn_browser_click_on(browser, "#stage-cell-0"); /* of the encoder */
     attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head encoder 0.0'");
     attn_browser_click_on(browser, "#stage-head-off");
@@ -1728,7 +1720,7 @@ START_TEST(the_stage_fits_a_telephone)
     assert_fits_screen();
     attn_browser_resize(browser, 1024, 768); /* of a tablet on its side */
     load("");
-    assert_text("(([top, next, heads]) => top.bottom <= next.top && next.bottom <= heads.top)("
+    assert_text("(([top, next, heads]) => top.bottom <= next.top && heads.right <= next.left)("
                 "['top', 'next', 'heads'].map(id => document.getElementById('stage-' + id)"
                 ".getBoundingClientRect()))",
                 "true");
@@ -1978,7 +1970,7 @@ START_TEST(the_size_of_words_is_kept)
             "prototype[name]; prototype[name] = function (...list) { count(); return "
             "own.apply(this, list); }; }))");
     choose_word(20);
-    attn_browser_click_on(browser, "#stage-cell-9");
+    perform(ID("stage-cell-9") ".click()");
     attn_browser_click_on(browser, "#stage-head-off");
     wait_for_run();
     attn_browser_wait(browser, "document.querySelector('#stage-arcs.off')");
@@ -2213,7 +2205,6 @@ START_TEST(heads_have_the_colors_of_their_kinds)
     assert_text("['marks', 'near', 'even'].every(kind => document.querySelectorAll("
                 "`.stage-cell[data-kind=${kind}]`).length > 3)",
                 "true");
-    assert_text("document.querySelectorAll('.stage-cell.apart').length", "0");
     before = attn_browser_text(browser, kinds);
     attn_browser_click_on(browser, "#stage-cell-9");
     wait_for_run();
@@ -2243,24 +2234,77 @@ static void open_heads(int side)
     attn_browser_wait(browser, "document.querySelector('.crowded .stage-cell.chosen')");
 }
 
-#define CELLS "[...document.querySelectorAll('.stage-cell')].map(c => c.getBoundingClientRect())"
-/* All heads are seen, a row for each layer. */
-#define IS_MAP(least)                                                                              \
-    CELLS ".every((c, h, all) => c.top >= 0 && c.left >= 0 && c.bottom <= innerHeight && c.right " \
-          "<= innerWidth && Math.min(c.width, c.height) >= " #least                                \
-          " && (h === 0 || (c.top > all[h - 1].top) === (h % Math.sqrt(all.length) === 0)))"
+/* The names of the groups of tiles. */
+#define GROUPS                                                                                     \
+    "[...document.querySelectorAll('.stage-group')].map(g => g.getAttribute('aria-label')).join()"
 
-/* Many heads are a map of cells without text. A cell has its name under the pointer. All are
- * reached by keyboard, by a drag, and by a list. */
-START_TEST(many_heads_are_a_map)
+/* Each tile has a place of its own, which is PX wide. */
+#define APART(px)                                                                                  \
+    "(tiles => new Set(tiles.map(c => c.style.transform)).size === tiles.length && tiles.every("   \
+    "c => c.offsetWidth === " #px " && c.offsetHeight === " #px "))([...document"                  \
+    ".querySelectorAll('.stage-cell')])"
+
+/* A head stands under the word at which it looks most from the chosen word, the stronger, the more
+ * the next word changes without it. A press on the name of a group switches its heads. */
+START_TEST(heads_stand_under_words)
 {
-    double from[2], to[2];
+    static const char places[] =
+        "attnLive.ask(['run', '-m', 'fable', '--queries=%d', '--sites=pattern', '--json=-', "
+        "'The keys to the cabinet']).then(r => Object.values(JSON.parse(r.out).tensors)"
+        ".slice(1).flatMap(rows => rows.map(([row]) => row)).filter(row => "
+        "row.length === 5)).then(rows => rows.map((row, h) => { const most = Math.max(...row), box "
+        "= document.querySelectorAll('.stage-word')[row.indexOf(most)].getBoundingClientRect(), "
+        "tile = document.getElementById('stage-cell-' + h).getBoundingClientRect(); return most < "
+        "0.34 || tile.left >= box.left && tile.left < box.right; })).then(list => list.length + ' "
+        "' + list.every(is => is))";
+    char expression[1024];
 
     enter();
+    attn_browser_set_still(browser);
+    attn_browser_resize(browser, 1366, 768);
+    open_stage("");
+    attn_browser_wait(browser, "document.querySelector('.stage-group')");
+    assert_text(GROUPS, "The: 14 heads,keys: 2 heads,to: 4 heads,the: 2 heads,cabinet: 1 head,"
+                        "9 heads look everywhere");
+    snprintf(expression, sizeof expression, places, 4);
+    assert_text(expression, "32 true");
+    assert_text(APART(36), "true");
+    assert_text("attnLive.ask(['ablate', '-m', 'fable', '--metric=kl', '--json=-', "
+                "'The keys to the cabinet']).then(r => JSON.parse(r.out).rows.slice(1).map(row => "
+                "row.kl)).then(list => list.filter((kl, h) => Math.abs(parseFloat(document"
+                ".getElementById('stage-cell-' + h).style.getPropertyValue('--strength')) - 25 - "
+                "75 * Math.sqrt(kl / Math.max(...list))) < 1).length)",
+                "32");
+    assert_text("[...document.querySelectorAll('.stage-cell.most')].map(c => c.id).join()",
+                "stage-cell-21");
+    assert_text(ID("stage-cell-21") ".getAttribute('aria-label')",
+                "head 2.5, which looks most at: near, cabinet looks at: keys 79 %");
+    choose_word(2);
+    attn_browser_wait(browser, GROUPS ".startsWith('The: ') && !" GROUPS ".includes('cabinet')");
+    snprintf(expression, sizeof expression, places, 2);
+    assert_text(expression, "32 true");
+    choose_word(4);
+    attn_browser_wait(browser, GROUPS ".includes('cabinet')");
+    assert_text("getComputedStyle(document.querySelector('.stage-cell.moves')).transitionDuration",
+                "0s");
+    attn_browser_click_on(browser, ".stage-group:nth-child(2)");
+    attn_browser_wait(browser, "document.querySelectorAll('.stage-cell.off').length === 2");
+    wait_for_run();
+    assert_text(ID("live-changes") ".textContent", "head 2.5 off \xc3\x97head 3.0 off \xc3\x97");
+    assert_text("parseFloat(getComputedStyle(" ID("stage-strip") ").height) < 300", "true");
+    leave();
+}
+END_TEST
+
+/* Tiles of many heads are small. A tile has its name under the pointer. All are reached by
+ * keyboard, and by a list. */
+START_TEST(many_heads_are_small_tiles)
+{
+    enter();
     open_heads(12);
+    attn_browser_wait(browser, "document.querySelector('.stage-group')");
     assert_text("document.querySelectorAll('.stage-cell').length", "144");
-    assert_text(IS_MAP(12), "true");
-    assert_text("getComputedStyle(" ID("stage-cell-0") ").fontSize", "0px");
+    assert_text(APART(24), "true");
     attn_browser_point_at(browser, "#stage-cell-143");
     assert_text("getComputedStyle(" ID("stage-cell-143") ", '::after').content.startsWith("
                                                          "'\"11.11 ')",
@@ -2280,44 +2324,17 @@ START_TEST(many_heads_are_a_map)
     attn_browser_key(browser, "x", 0);
     wait_for_run();
     assert_text(ID("live-changes") ".textContent", "head 10.11 off \xc3\x97");
-    for (int i = 0; i < 2; i++) {
-        double *at = i == 0 ? from : to;
-
-        at[0] = attn_browser_number(browser, i == 0 ? CELLS "[13].x + 5" : CELLS "[54].x + 5");
-        at[1] = attn_browser_number(browser, i == 0 ? CELLS "[13].y + 5" : CELLS "[54].y + 5");
-    }
-    attn_browser_drag(browser, from, to);
-    assert_text("attnViewer.state.h", "54");
     free(attn_browser_text(browser, "(list => { list.value = '77'; list.dispatchEvent(new "
                                     "Event('change')); })(" ID("stage-pick") ")"));
     attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head 6.5'");
-    attn_browser_resize(browser, 1366, 768);
-    open_heads(32);
-    assert_text(IS_MAP(12), "true");
     attn_browser_resize(browser, 390, 844);
     attn_browser_set_touch(browser);
-    load("stage=1&h=0.0");
-    attn_browser_wait(browser, "document.querySelector('.crowded .stage-cell.chosen')");
-    assert_text(IS_MAP(6.9), "true");
+    open_heads(32);
+    attn_browser_wait(browser, "document.querySelector('.stage-group')");
+    assert_text(APART(12), "true");
     assert_text("document.documentElement.scrollWidth <= innerWidth && " ID(
                     "stage-pick") ".offsetHeight >= 44",
                 "true");
-    attn_browser_resize(browser, 390, 700); /* the list stays, as cells are small */
-    assert_text(ID("stage-pick") ".offsetHeight >= 44", "true");
-    leave();
-}
-END_TEST
-
-START_TEST(heads_that_share_keys_stand_together)
-{
-    enter();
-    run((const char *[]){"init", "shared", "--set", "d_model=8", "--set", "n_head=4", "--set",
-                         "n_kv_head=2", "--set", "n_layer=2", "--vocab-from", keys, NULL});
-    run((const char *[]){"run", "-m", "shared", "--html", "p.html", "--live", keys, NULL});
-    load("");
-    attn_browser_wait(browser, "document.querySelector('.stage-cell.apart')");
-    assert_text("[...document.querySelectorAll('.stage-cell.apart')].map(c => c.id).join()",
-                "stage-cell-2,stage-cell-6");
     leave();
 }
 END_TEST
@@ -2475,7 +2492,7 @@ START_TEST(controls_are_in_another_language)
     wait_for_run();
     assert_text(
         "(english => (function texts(node) { return node.nodeType === 3 ? [node.data.trim()] : "
-        "node.matches('bdi, .stage-word') ? [] : "
+        "node.matches('bdi, .stage-word, .stage-group, .stage-cell') ? [] : "
         "[...node.childNodes].flatMap(texts).concat(['title', "
         "'aria-label'].map(name => node.getAttribute(name))); })(" ID(
             "live-stage") ")"
@@ -3119,9 +3136,9 @@ ATTN_SUITE(
     what_folding_leaves_is_one_line, bytes_of_a_character_share_a_bracket,
     a_story_is_whole_on_a_telephone, the_stage_stands_still_and_is_printed,
     terms_are_those_of_the_glossary, sentences_are_offered, marks_have_names,
-    heads_have_the_colors_of_their_kinds, many_heads_are_a_map,
-    heads_that_share_keys_stand_together, steps_ask_and_steer, an_answer_is_below_the_story,
-    a_story_is_made_on_the_page, controls_are_in_another_language, a_mask_is_filled_on_the_stage,
+    heads_have_the_colors_of_their_kinds, heads_stand_under_words, many_heads_are_small_tiles,
+    steps_ask_and_steer, an_answer_is_below_the_story, a_story_is_made_on_the_page,
+    controls_are_in_another_language, a_mask_is_filled_on_the_stage,
     pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
     a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
     questions_are_of_both_texts, two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
@@ -3132,6 +3149,6 @@ ATTN_SUITE(
     temperature_and_arithmetic_and_command, arithmetic_is_looked_into, nothing_is_fetched,
     a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
     buttons_name_the_head_that_they_switch, everything_has_a_name, ribbons_add_up_to_the_answer,
-    a_tab_draws_all_heads, two_sentences_are_back_to_back, hidden_tabs_ask_for_nothing,
-    a_ribbon_is_removed_and_comes_back, ribbons_are_pressed_by_keyboard,
-    a_life_has_any_length_and_fits_a_telephone, other_models_have_a_life, is_seen)
+    two_sentences_are_back_to_back, hidden_tabs_ask_for_nothing, a_ribbon_is_removed_and_comes_back,
+    ribbons_are_pressed_by_keyboard, a_life_has_any_length_and_fits_a_telephone,
+    other_models_have_a_life, is_seen)
