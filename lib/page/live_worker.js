@@ -1,7 +1,7 @@
 // live_worker.js - the worker of a live page, loaded after wasi.js. It runs the tool once per message:
 //
 //   {module, files}         once: the module, and the model's files, [path, bytes]. Bytes are base64
-//                           of raw deflate, or a File that a person chose
+//                           of raw deflate, even bytes before odd ones, or a File that a person chose
 //   {id, args, wanted, more}
 //                           a command line. `wanted`: 'page' for what a page written to page.html
 //                           holds, 'file' for the one file that is written, else undefined. `more`:
@@ -24,8 +24,13 @@ async function unpack(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-const bytesOf = async packed => typeof packed === 'string' ? unpack(packed)
-  : new Uint8Array(await packed.arrayBuffer());
+// Returns the bytes of a file. Those of the page have even bytes first (page_live.c).
+async function bytesOf(packed) {
+  if (typeof packed !== 'string') return new Uint8Array(await packed.arrayBuffer());
+  const halves = await unpack(packed), { length } = halves, bytes = new Uint8Array(length), odd = length - (length >> 1);
+  for (let i = 0; i < length; i++) bytes[i] = halves[(i >> 1) + (i & 1) * odd];
+  return bytes;
+}
 
 // Returns the content of the page TEXT: its run, its question, and its blocks by name. Blocks do
 // not contain '<'.
