@@ -1720,13 +1720,17 @@ bool attn_weights_can_change(const struct attn_weight_spec *spec)
     const struct attn_weight_rule *rule = spec->rule;
     const bool is_sink =
                    is_in_layer(rule) && rule->offset == offsetof(struct attn_block_weights, sinks),
+               is_mixer = is_in_layer(rule) &&
+                          rule->offset >= offsetof(struct attn_block_weights, mixer) &&
+                          rule->offset < offsetof(struct attn_block_weights, mixer) +
+                                             sizeof(struct attn_mixer_weights),
                is_row_norm =
                    !is_in_layer(rule) && (rule->offset == offsetof(struct attn_weights, ln_row.w) ||
                                           rule->offset == offsetof(struct attn_weights, ln_row.b));
 
     return !strchr(rule->name, '@') && rule->part != ATTN_PART_EXPERTS &&
            rule->part != ATTN_PART_EXPERTS_FOUND && rule->part != ATTN_PART_EXPERTS_TURNED &&
-           rule->part != ATTN_PART_EXPERT_BIASES && !is_sink && !is_row_norm;
+           rule->part != ATTN_PART_EXPERT_BIASES && !is_sink && !is_mixer && !is_row_norm;
 }
 
 /* Adds CHANGE, float32, to the map W, whose new elements are TO. A row of TO, and what is read at
