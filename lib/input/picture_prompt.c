@@ -42,6 +42,7 @@ struct reading {
      * what the user has given, around it. */
     struct replacement {
         size_t mark, begin, end;
+        size_t cells[2]; /* begin and end of those of the whole image */
     } * replacements; /* [n_image] owns */
     size_t n_replaced;
     size_t given_begin, given_end;
@@ -56,15 +57,28 @@ static void append(struct reading *reading, const char *string)
         attn_buffer_append_string(&reading->text, string);
 }
 
+/* Whether the vocabulary has the token of a cell. That of a GGUF file of Gemma 3 may end before it:
+ * no row is read of it. */
+static bool has_cell(const struct reading *reading)
+{
+    size_t size;
+
+    return attn_tokenizer_token(reading->tokenizer, reading->model->config.vision.image_id,
+                                &size) != NULL;
+}
+
 static void append_cells(struct reading *reading, const struct attn_prompt_image *image)
 {
+    const struct attn_vision_text *form = &reading->family->text;
+    /* another special token, which becomes a cell when the text was encoded */
+    const char *cell = has_cell(reading) ? form->cell : form->placeholder;
     /* tiles without names stand before the whole image */
-    const size_t n = reading->family->text.tile ? image->rows * image->columns : image->n_row;
+    const size_t n = form->tile ? image->rows * image->columns : image->n_row;
 
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && i % image->columns == 0)
-            append(reading, reading->family->text.row_end);
-        attn_buffer_append_string(&reading->text, reading->family->text.cell);
+            append(reading, form->row_end);
+        attn_buffer_append_string(&reading->text, cell);
     }
 }
 
@@ -90,7 +104,9 @@ static void append_image(struct reading *reading, size_t mark)
     if (form->tile && image->tile_rows > 0)
         attn_buffer_append_char(text, '\n');
     append(reading, form->before);
+    replacement->cells[0] = text->size;
     append_cells(reading, image);
+    replacement->cells[1] = text->size;
     append(reading, form->after);
     if (reading->n_replaced == seen->n_image)
         append(reading, form->last);
@@ -289,6 +305,23 @@ static enum attn_status check_tokens(const struct reading *reading,
     return ATTN_OK;
 }
 
+/* Makes the tokens that stand for those of cells, which the vocabulary lacks, cells. */
+static void set_cells(const struct reading *reading)
+{
+    struct attn_encoding *encoding = &reading->sequence->encoding;
+
+    for (size_t i = 0, k = 0; i < encoding->n; i++) {
+        const size_t begin = encoding->begin[i];
+
+        if (encoding->texts[i] == ATTN_TEXT_NONE)
+            continue;
+        while (k < reading->n_replaced && begin >= reading->replacements[k].cells[1])
+            k++;
+        if (k < reading->n_replaced && begin >= reading->replacements[k].cells[0])
+            encoding->ids[i] = reading->model->config.vision.image_id;
+    }
+}
+
 /* Encodes the text. The tokenizer adds nothing if the text begins with what it would put in front.
  */
 static enum attn_status encode(struct reading *reading, struct attn_error *err)
@@ -313,6 +346,8 @@ static enum attn_status encode(struct reading *reading, struct attn_error *err)
     }
     for (size_t i = 0; i < reading->n_replaced; i++)
         ATTN_TRY(check_tokens(reading, &reading->replacements[i], err));
+    if (!has_cell(reading))
+        set_cells(reading);
     return ATTN_OK;
 }
 

@@ -146,6 +146,8 @@ def text_keys(model, config, architecture, rows):
     text, name = config["text_config"], lambda key: f"{architecture}.{key}"
     rope = text.get("rope_parameters", {})
     tokenizer = json.loads((model / "tokenizer.json").read_text())
+    if rows: # of the embedding: later tokens are not in the file
+        tokenizer["added_tokens"] = [token for token in tokenizer["added_tokens"] if token["id"] < rows]
     ids = tokenizer["model"]["vocab"] | {t["content"]: t["id"] for t in tokenizer["added_tokens"]}
     tokens = sorted((i, t) for t, i in ids.items() if not rows or i < rows)
     keys = {"general.architecture": architecture, "general.type": "model", name("block_count"): text["num_hidden_layers"],
@@ -154,7 +156,7 @@ def text_keys(model, config, architecture, rows):
             name("attention.head_count_kv"): text["num_key_value_heads"], name("attention.layer_norm_rms_epsilon"): text["rms_norm_eps"],
             name("rope.freq_base"): float(rope.get("rope_theta", text.get("rope_theta", 1e6))), "tokenizer.ggml.model": "gpt2",
             "tokenizer.ggml.tokens": [t for _, t in tokens], "tokenizer.ggml.eos_token_id": text["eos_token_id"],
-            "tokenizer.huggingface.json": (model / "tokenizer.json").read_text()}
+            "tokenizer.huggingface.json": json.dumps(tokenizer)}
     if "head_dim" in text:
         keys |= {name("attention.key_length"): text["head_dim"], name("attention.value_length"): text["head_dim"]}
     if "mrope_section" in rope:
