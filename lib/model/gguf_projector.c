@@ -281,8 +281,14 @@ static struct attn_gguf_writing start(const struct attn_gguf *projector, const c
                                       .path = path};
 }
 
-/* Returns the name of the activation. Only SigLIP and Qwen
- * have the form of GELU with tanh. */
+/* Whether the tower of a LLaVA of KIND is SigLIP's. */
+static bool is_siglip(const struct attn_gguf *projector, const struct kind *kind)
+{
+    return kind == &kinds[MLP] && !attn_gguf_tower_has_class(attn_gguf_files(projector));
+}
+
+/* Returns the name of the activation. Only SigLIP and Qwen have the form of GELU with tanh, which
+ * the script for LLaVA takes for another one. */
 static const char *find_activation(struct attn_gguf_writing *w, const struct kind *kind)
 {
     const bool is_inside = !attn_gguf_projector_is(w->gguf);
@@ -292,6 +298,8 @@ static const char *find_activation(struct attn_gguf_writing *w, const struct kin
         w->status = attn_gguf_get_bool(w->gguf, "clip.use_gelu", &is_gelu, w->err);
     if (w->status == ATTN_OK)
         w->status = attn_gguf_get_bool(w->gguf, "clip.use_silu", &is_silu, w->err);
+    if (is_siglip(w->gguf, kind) && !is_silu)
+        return "gelu_pytorch_tanh";
     if (is_gelu && (kind == &kinds[MLP] || kind == &kinds[INTERNVL] || kind == &kinds[PIXTRAL]))
         return "gelu";
     return is_gelu ? "gelu_pytorch_tanh" : is_silu ? "silu" : "quick_gelu";
@@ -384,7 +392,9 @@ static void put_tower(struct attn_gguf_writing *w, const struct kind *kind,
     attn_buffer_append_format(w->json, ",\n\"hidden_act\": \"%s\"", find_activation(w, kind));
     if (kind == &kinds[MLP] || kind == &kinds[PIXTRAL])
         attn_buffer_append_format(w->json, ",\n\"model_type\": \"%s\"",
-                                  kind == &kinds[MLP] ? "clip_vision_model" : "pixtral");
+                                  kind == &kinds[PIXTRAL]    ? "pixtral"
+                                  : is_siglip(w->gguf, kind) ? "siglip_vision_model"
+                                                             : "clip_vision_model");
     if (tower->form.eps_key)
         attn_gguf_put_real(
             w, tower->form.eps_key,
@@ -443,7 +453,11 @@ static void put_feature_layer(struct attn_gguf_writing *w)
         (!attn_gguf_next_int(&list, &layer) || list.n > 0 || layer < 0))
         attn_gguf_refuse(w, ATTN_UNSUPPORTED, key, "is not the number of one layer");
     put_grids(w);
-    attn_buffer_append_format(w->json, ",\n\"vision_feature_layer\": %lld", (long long)layer);
+    attn_buffer_append_format(w->json,
+                              ",\n\"vision_feature_layer\": %lld,"
+                              "\n\"vision_feature_select_strategy\": \"%s\"",
+                              (long long)layer,
+                              is_siglip(w->gguf, &kinds[MLP]) ? "full" : "default");
 }
 
 /* Writes what Pixtral's connector reads. */
@@ -577,6 +591,11 @@ enum attn_status attn_gguf_projector_write_steps(const struct attn_gguf *project
             json,
             ",\n\"size\": {\"longest_edge\": %zu},\n\"max_image_size\": {\"longest_edge\": %zu}",
             attn_gguf_key_size(&w, "preproc_image_size", ATTN_MAX_WIDTH, 4 * side), side);
+    } else if (is_siglip(projector, kind) && !has_tiles(projector)) {
+        attn_buffer_append_format(json,
+                                  ",\n\"image_processor_type\": \"SiglipImageProcessor\","
+                                  "\n\"size\": {\"height\": %zu, \"width\": %zu}",
+                                  side, side);
     } else if (kind == &kinds[GEMMA3] || kind == &kinds[INTERNVL]) {
         attn_buffer_append_format(json, ",\n\"size\": {\"height\": %zu, \"width\": %zu}", side,
                                   side);

@@ -96,6 +96,8 @@ def tensors_of(model, config, rows):
         if stem.endswith("mm_input_projection"):
             tower.append(("mm.input_projection.weight", dtype, shape, data))
             continue
+        if name == "image_newline" and "image_grid_pinpoints" not in config:
+            continue
         if re.search("vision|visual|connector|projector|image_newline", name):
             if name.rsplit(".", 1)[-1] != "position_ids" and not (config["model_type"].startswith("llava") and "post_layernorm" in name):
                 if config["model_type"] == "internvl":
@@ -214,6 +216,8 @@ def main(model, folder, *changes):
                           "qwen3_vl": ("qwen3vl", "qwen3vl_merger"), "internvl": ("qwen2", "internvl"), "mistral3": ("llama", "pixtral"), "llava_next": ("llama", "mlp")}[config["model_type"]]
     if config["vision_config"].get("model_type") == "pixtral":
         kind = "pixtral"
+    if config["text_config"]["model_type"] == "qwen2" and architecture == "llama":
+        architecture = "qwen2"
     edits = dict(change.split("=", 1) for change in changes if "=" in change)
     rows = int(edits.pop("rows", 0))
     text, tower = tensors_of(model, config, rows)

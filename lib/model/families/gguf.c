@@ -198,22 +198,28 @@ static const struct attn_weight_rule qwen3[] = {
     VECTOR("v.deepstack.@.norm.bias", "k", ATTN_PART_DEEP, MODEL(deep[0].norm.b)),
     TWO_MAPS("v.deepstack.@.fc1", "v.deepstack.@.fc2", ATTN_PART_DEEP, deep[0].in, deep[0].out)};
 
-/* The vision tower of CLIP, and the connector of LLaVA. */
+#define CLASS "v.class_embd"
+
+/* The vision towers of CLIP and SigLIP, and the connector of LLaVA. */
 #define LLAVA(up, down)                                                                            \
     MATRIX("v.patch_embd.weight", "DChw", ATTN_PART_EMBEDDING, patches),                           \
-        VECTOR("v.class_embd", "D", ATTN_PART_EMBEDDING, MODEL(cls)),                              \
-        TABLE("v.position_embd.weight", "ID", ATTN_PART_POSITIONS, positions),                     \
-        MODEL_NORM("v.pre_ln", ATTN_PART_EMBED_NORM, ln_embed), TOWER_OF(up, down),                \
+        TABLE("v.position_embd.weight", "ID", ATTN_PART_POSITIONS, positions), TOWER_OF(up, down), \
         PROJECTOR("mm.0", "mm.2", "ok"),                                                           \
         VECTOR("v.image_newline", "o", ATTN_PART_LINE_END, MODEL(line_end)),                       \
         IGNORED("v.post_ln.weight"), IGNORED("v.post_ln.bias")
-static const struct attn_weight_rule llava[] = {LLAVA("ffn_up", "ffn_down")},
-                                     exchanged[] = {LLAVA("ffn_down", "ffn_up")};
+#define OF_CLIP                                                                                    \
+    VECTOR(CLASS, "D", ATTN_PART_EMBEDDING, MODEL(cls)),                                           \
+        MODEL_NORM("v.pre_ln", ATTN_PART_EMBED_NORM, ln_embed)
+#define OF_SIGLIP VECTOR("v.patch_embd.bias", "D", ATTN_PART_EMBEDDING, MODEL(patches.bias))
+static const struct attn_weight_rule clip[] = {LLAVA("ffn_up", "ffn_down"), OF_CLIP},
+                                     clip_exchanged[] = {LLAVA("ffn_down", "ffn_up"), OF_CLIP},
+                                     siglip[] = {LLAVA("ffn_up", "ffn_down"), OF_SIGLIP},
+                                     siglip_exchanged[] = {LLAVA("ffn_down", "ffn_up"), OF_SIGLIP};
 
 /* The tower and the connector of InternVL. */
 static const struct attn_weight_rule internvl[] = {
     SIGLIP,
-    VECTOR("v.class_embd", "1D", ATTN_PART_EMBEDDING, MODEL(cls)),
+    VECTOR(CLASS, "1D", ATTN_PART_EMBEDDING, MODEL(cls)),
     VECTOR("v.blk.#.ls1.weight", "D", ATTN_PART_LAYER_SCALE, NORM_W(attn_scale)),
     VECTOR("v.blk.#.ls2.weight", "D", ATTN_PART_LAYER_SCALE, NORM_W(mlp_scale)),
     VECTOR("mm.model.mlp.0.weight", "k", ATTN_PART_CONNECTOR, MODEL(ln_connector.w)),
@@ -285,6 +291,11 @@ const struct attn_family *attn_gguf_naming(const struct attn_config *config,
                : &of_usual;
 }
 
+bool attn_gguf_tower_has_class(const struct attn_tensor_files *files)
+{
+    return attn_tensor_files_find(files, CLASS, NULL);
+}
+
 bool attn_gguf_tower_exchanges(const struct attn_tensor_files *files)
 {
     struct attn_tensor_entry up = {0}, norm = {0};
@@ -298,13 +309,14 @@ const struct attn_family *attn_gguf_tower_naming(const char *projector,
                                                  const struct attn_tensor_files *files)
 {
     static const struct attn_family of_idefics3 = NAMING(idefics3), of_gemma3 = NAMING(gemma3),
-                                    of_qwen = NAMING(qwen), of_llava = NAMING(llava),
-                                    of_exchanged = NAMING(exchanged), of_qwen3 = NAMING(qwen3),
+                                    of_qwen = NAMING(qwen), of_qwen3 = NAMING(qwen3),
                                     of_internvl = NAMING(internvl), of_pixtral = TURNED(pixtral),
                                     of_mistral3 = TURNED(mistral3);
+    static const struct attn_family of_llava[2][2] = {{NAMING(siglip), NAMING(siglip_exchanged)},
+                                                      {NAMING(clip), NAMING(clip_exchanged)}};
 
     if (strcmp(projector, "mlp") == 0)
-        return attn_gguf_tower_exchanges(files) ? &of_exchanged : &of_llava;
+        return &of_llava[attn_gguf_tower_has_class(files)][attn_gguf_tower_exchanges(files)];
     if (strcmp(projector, "pixtral") == 0)
         return attn_tensor_files_find(files, MERGER, NULL) ? &of_mistral3 : &of_pixtral;
     return strcmp(projector, "idefics3") == 0         ? &of_idefics3
