@@ -119,6 +119,8 @@ static enum attn_status find_config(struct filling *to)
     struct table_record record = {.n = 0};
 
     shown.n_layer = attn_config_n_whole_layer(config);
+    if (attn_config_turns_nothing(config))
+        shown.positions = ATTN_POSITIONS_LEARNED;
 
     for (const struct attn_config_field *field = attn_config_fields; field->name; field++) {
         const char *value = (const char *)config + field->offset;

@@ -626,7 +626,7 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
         config->is_encoder ? "from %zu on; tokens %zu, which pad, are not counted"
                            : "from row %zu of their table on",
         config->first_position, config->first_position - 1);
-    if (config->positions == ATTN_POSITIONS_ROTARY)
+    if (config->positions == ATTN_POSITIONS_ROTARY && !attn_config_turns_nothing(config))
         add_by_layer(&list, "positions", describe_rope);
     add(&list, config->source_positions == ATTN_POSITIONS_LEARNED, "positions",
         "learned ones of a source");

@@ -374,7 +374,7 @@ static void add_tower(struct attn_document *document, const struct attn_shown_in
     char text[ATTN_QUANTITY_SIZE];
     uint64_t work;
 
-    if (!tower || tower->config.positions == ATTN_POSITIONS_ROTARY)
+    if (!tower || tower->config.n_ctx == SIZE_MAX) /* its pictures have any size */
         return;
     work = attn_cost_work(tower, tower->config.n_ctx, 0, NULL).multiply_adds;
     attn_quantity_operations(work, text);

@@ -59,6 +59,13 @@ static inline bool attn_config_reads_raw_qk(const struct attn_config *config)
     return config->qk_norm != ATTN_QK_NORM_NONE || config->qkv_clip > 0;
 }
 
+/* Whether CONFIG is of a tower with learned positions that normalizes q and k by RMSNorm: its
+ * layers are those of rotary positions, and turn nothing. */
+static inline bool attn_config_turns_nothing(const struct attn_config *config)
+{
+    return config->image.patch_height > 0 && config->qk_norm != ATTN_QK_NORM_NONE;
+}
+
 /* Whether CONFIG is of a decoder whose tokens see those after them, too. */
 static inline bool attn_config_looks_both_ways(const struct attn_config *config)
 {

@@ -363,8 +363,11 @@ static void put_parts(struct attn_gguf_writing *w)
     const bool has_norm = attn_tensor_files_find(files, "v.post_ln.weight", NULL);
 
     attn_buffer_append_format(
-        w->json, ",\n\"attention_bias\": %s,\n\"use_mean_pooling\": %s,\n\"norm_type\": \"%s\"",
+        w->json,
+        ",\n\"attention_bias\": %s,\n\"use_mean_pooling\": %s,\n\"use_qk_norm\": %s,"
+        "\n\"norm_type\": \"%s\"",
         has_bias ? "true" : "false", has_norm ? "false" : "true",
+        attn_tensor_files_find(files, "v.blk.0.attn_q_norm.weight", NULL) ? "true" : "false",
         attn_tensor_files_find(files, "v.blk.0.ln1.bias", NULL) ? "layer_norm" : "rms_norm");
 }
 

@@ -214,7 +214,7 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
 {
     const bool has_positions =
         (config->positions == ATTN_POSITIONS_LEARNED && !config->stack.makes_positions) ||
-        config->image.resample == ATTN_RESAMPLE_CORNERS;
+        config->image.resample == ATTN_RESAMPLE_CORNERS || attn_config_turns_nothing(config);
     const bool has_source_positions = config->source_positions == ATTN_POSITIONS_LEARNED;
     const bool has_weights = !attn_config_lacks_norm_weights(config);
     const bool has_norm = config->norm != ATTN_NORM_NONE && has_weights;
@@ -1299,6 +1299,9 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     weights->ln_final.is_other = config->has_final_rms && attn_config_norms_mean(config);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         weights->blocks[layer].mlp_norm.is_other = !attn_config_norms_mean(config);
+    for (size_t layer = 0; layer < config->n_layer && attn_config_turns_nothing(config); layer++)
+        weights->blocks[layer].q_norm.is_other = weights->blocks[layer].k_norm.is_other =
+            attn_config_norms_mean(config);
     read_vectors(weights, config, family->is_gguf);
     if (family->is_gguf)
         interleave_heads(weights, config,

@@ -20,7 +20,7 @@ BLOCK = {"layer_norm1": "ln1", "layer_norm2": "ln2", "self_attn.q_proj": "attn_q
          "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.linear_fc1": "ffn_up",
          "mlp.linear_fc2": "ffn_down", "layernorm_before": "ln1", "layernorm_after": "ln2", "attention.q_proj": "attn_q",
          "attention.k_proj": "attn_k", "attention.v_proj": "attn_v", "attention.projection_layer": "attn_out",
-         "attention.o_proj": "attn_out", "attention_norm": "ln1", "ffn_norm": "ln2", "feed_forward.gate_proj": "ffn_gate",
+         "attention.q_norm": "attn_q_norm", "attention.k_norm": "attn_k_norm", "attention.o_proj": "attn_out", "attention_norm": "ln1", "ffn_norm": "ln2", "feed_forward.gate_proj": "ffn_gate",
          "feed_forward.up_proj": "ffn_up", "feed_forward.down_proj": "ffn_down"}
 TOWER = {"pre_layrnorm": "v.pre_ln", "projector.linear_1": "mm.0", "projector.linear_2": "mm.2",
          "pos_embed": "v.position_embd", "merger.norm": "v.post_ln", "merger.linear_fc1": "mm.0", "merger.linear_fc2": "mm.2",

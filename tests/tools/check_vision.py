@@ -4,7 +4,7 @@
 
 The families take turns. A LLaVA gets the tower of CLIP or SigLIP, a layer of it, a decoder, and an image processor that
 keeps the middle of a picture, pads it to a square, or ignores its proportions. A Qwen3-VL gets any layers of its tower for
-DeepStack, sections, and grid of positions. An InternVL gets norms, biases, cells, and numbers of tiles. Pixtral's tower gets
+DeepStack, sections, and grid of positions. An InternVL gets norms, also of q and k, biases, cells, and numbers of tiles. Pixtral's tower gets
 heads of any even width, and the connector of LLaVA or of Mistral 3. LLaVA-NeXT and OneVision get any grids of tiles.
 Pixel values must be those of Pillow 12, if it is there: 13 resizes differently. For the bounds see check_families.py.
 """
@@ -87,7 +87,7 @@ def internvl(r):
     config = transformers.InternVLConfig(
         vision_config={"hidden_size": 24, "intermediate_size": r.choice([20, 40]), "num_hidden_layers": depth, "num_attention_heads": heads,
                        "image_size": side, "patch_size": patch, "attention_bias": r.random() < .5, "use_mean_pooling": r.random() < .7,
-                       "norm_type": "layer_norm", "hidden_act": r.choice(["gelu", "silu"])},
+                       "norm_type": "layer_norm", "hidden_act": r.choice(["gelu", "silu"]), "use_qk_norm": r.random() < .5},
         text_config=decoder(r, transformers.LlamaConfig, transformers.Qwen2Config), image_token_id=CELL, downsample_ratio=1 / merge)
     if config.vision_config.use_mean_pooling and r.random() < .5:
         config.vision_config.norm_type = "rms_norm"

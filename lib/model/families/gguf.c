@@ -220,6 +220,8 @@ static const struct attn_weight_rule clip[] = {LLAVA("ffn_up", "ffn_down"), OF_C
 static const struct attn_weight_rule internvl[] = {
     SIGLIP,
     VECTOR(CLASS, "1D", ATTN_PART_EMBEDDING, MODEL(cls)),
+    VECTOR("v.blk.#.attn_q_norm.weight", "y", ATTN_PART_QK_NORM, NORM_W(q_norm)),
+    VECTOR("v.blk.#.attn_k_norm.weight", "z", ATTN_PART_QK_NORM, NORM_W(k_norm)),
     VECTOR("v.blk.#.ls1.weight", "D", ATTN_PART_LAYER_SCALE, NORM_W(attn_scale)),
     VECTOR("v.blk.#.ls2.weight", "D", ATTN_PART_LAYER_SCALE, NORM_W(mlp_scale)),
     VECTOR("mm.model.mlp.0.weight", "k", ATTN_PART_CONNECTOR, MODEL(ln_connector.w)),

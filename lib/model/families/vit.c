@@ -233,6 +233,8 @@ static const struct attn_weight_rule internvl_rules[] = {
     VECTOR("encoder.layer.#.layernorm_before.weight", "D", ATTN_PART_NORM, NORM_W(ln1)),
     VECTOR("encoder.layer.#.layernorm_before.bias", "D", ATTN_PART_NORM_BIAS, NORM_B(ln1)),
     THREE_MAPS("encoder.layer.#.attention.", "_proj"),
+    VECTOR("encoder.layer.#.attention.q_norm.weight", "y", ATTN_PART_QK_NORM, NORM_W(q_norm)),
+    VECTOR("encoder.layer.#.attention.k_norm.weight", "z", ATTN_PART_QK_NORM, NORM_W(k_norm)),
     OUT_MAP("encoder.layer.#.attention.projection_layer"),
     VECTOR("encoder.layer.#.lambda_1", "D", ATTN_PART_LAYER_SCALE, NORM_W(attn_scale)),
     VECTOR("encoder.layer.#.layernorm_after.weight", "D", ATTN_PART_MLP_NORM, NORM_W(ln2)),
@@ -593,9 +595,26 @@ const struct attn_family attn_family_onevision_vision = {
                                     .lacks_class = true}}}};
 
 static const struct attn_config_extra not_of_internvl[] = {
-    {"use_qk_norm", ATTN_WISH_TRUE},
-    {"use_absolute_position_embeddings", ATTN_WISH_FALSE},
-    {.key = NULL}};
+    {"use_absolute_position_embeddings", ATTN_WISH_FALSE}, {.key = NULL}};
+
+/* Reads whether q and k are normalized, always by RMSNorm with this epsilon, over all heads. A
+ * layer that normalizes them is one of rotary positions that turns nothing. */
+static enum attn_status read_qk_norm(const struct attn_json *json, struct attn_config *config,
+                                     struct attn_error *err)
+{
+    bool has_norm = false;
+
+    ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "use_qk_norm", &has_norm, err));
+    if (!has_norm)
+        return ATTN_OK;
+    config->qk_norm = ATTN_QK_NORM_ALL_HEADS;
+    config->positions = ATTN_POSITIONS_ROTARY;
+    return config->norm_eps == 1e-6F
+               ? ATTN_OK
+               : attn_json_refuse(json, err, ATTN_UNSUPPORTED, "layer_norm_eps",
+                                  "is %.6g, expected 1e-06 with 'use_qk_norm'",
+                                  (double)config->norm_eps);
+}
 
 static enum attn_status read_internvl(ATTN_CONFIG_ARGS)
 {
@@ -607,6 +626,7 @@ static enum attn_status read_internvl(ATTN_CONFIG_ARGS)
     config->n_ctx += attn_image_n_front(&config->image);
     ATTN_TRY(attn_json_get_bool(json, root, "use_mean_pooling", &has_mean, err));
     config->has_final_norm = !has_mean;
+    ATTN_TRY(read_qk_norm(json, config, err));
     ATTN_TRY(attn_json_get_string(json, root, "norm_type", &norm, err));
     if (strcmp(norm, "rms_norm") == 0)
         config->norm = ATTN_NORM_RMSNORM;
