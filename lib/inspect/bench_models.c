@@ -89,14 +89,14 @@ static enum attn_status feed(void *context, struct attn_error *err)
 }
 
 /* Returns the number of bytes of weights that a run with logits reads. Packed weights may have
- * another type than the file, whose weights all have one type. */
+ * another type than the file, whose weights all have one type; tiles of blocks count as blocks. */
 static double read_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
 {
     const struct attn_model *model = bench->options->model;
     const enum attn_dtype dtype = model->weights.embed.dtype;
     const double stored = (double)attn_dtype_n_byte(dtype, 256) / 256;
 
-    if (!model->weights.unembed.packed)
+    if (!model->weights.unembed.packed || model->weights.unembed.tiled_by)
         return (double)cost->weights;
     return (double)cost->weights * (double)attn_panel_element(model->compute) / stored;
 }

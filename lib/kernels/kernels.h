@@ -42,6 +42,10 @@ struct attn_matrix {
     bool is_interleaved; /* each group is interleaved */
     const void *next; /* speed only: blocks to prefetch while a panel is read, as many as those of
                          the panel; NULL: nothing to prefetch. Need not be readable */
+    /* speed only: of a type with blocks, tiles of its first 64 columns from row 0 on, by make_tiles
+     * of the same instruction set, and bytes from one 64 columns to the next; NULL: none */
+    void *tiles;
+    size_t tile_step;
 };
 
 /* Returns the offset of column N in an interleaved group of GROUP columns. */
@@ -209,6 +213,13 @@ struct attn_kernels {
      * has blocks. Saves the panel where it would be read only once. */
     void (*multiply_blocks)(const struct attn_matrix *matrix, size_t first,
                             const struct attn_gemm_shape *shape, const float *x, float *y);
+
+    /* make_tiles splits columns first .. first+m-1 of MATRIX, at most 64, whose type has blocks, as
+     * multiply_blocks and pack_panel do each time without TILES, which is 64-byte aligned.
+     * tiles_size returns the bytes for 64 columns; 0 if splitting costs little beside a product:
+     * then there are no tiles. */
+    size_t (*tiles_size)(enum attn_dtype dtype, size_t n_row);
+    void (*make_tiles)(const struct attn_matrix *matrix, size_t first, size_t m, void *tiles);
 
     /* y [n] = the elements at SRC, of type DTYPE, as float32. SRC needs no alignment. The type is
      * F32, F16, BF16, F64, or has blocks; then SRC is the start of a block. */

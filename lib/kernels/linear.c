@@ -57,11 +57,24 @@ static size_t column_bytes(const struct attn_linear *linear, enum attn_compute c
     return depth_of(linear, compute) * attn_panel_element(compute);
 }
 
+/* Whether LINEAR is packed for COMPUTE as tiles of its blocks. */
+static bool is_tiled(const struct attn_linear *linear, enum attn_compute compute)
+{
+    return compute == ATTN_COMPUTE_F32 && attn_dtype_block(linear->weight.dtype) > 1;
+}
+
+static size_t tile_step(const struct attn_linear *linear, const struct attn_kernels *kernels)
+{
+    return kernels->tiles_size(linear->weight.dtype, linear->weight.n_row);
+}
+
 size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compute compute)
 {
     const struct attn_panels panels = attn_panels_split(linear->weight.n_col);
     const size_t last = panels.n_panel - 1;
 
+    if (is_tiled(linear, compute))
+        return attn_size_mul(panels.n_panel, tile_step(linear, attn_kernels_find(ATTN_ISA_BEST)));
     return (attn_panel_first(&panels, last) + attn_panel_width(&panels, last)) *
            column_bytes(linear, compute);
 }
@@ -84,12 +97,29 @@ static void pack_panel(void *context, size_t task, int worker)
                     (char *)linear->packed + first * column_bytes(linear, linear->packed_for));
 }
 
+static void make_tiles(void *context, size_t task, int worker)
+{
+    const struct packing *packing = context;
+    const struct attn_linear *linear = packing->linear;
+    const size_t first = task * ATTN_PANEL, left = linear->weight.n_col - first;
+
+    (void)worker;
+    packing->kernels->make_tiles(&linear->weight, first, left < ATTN_PANEL ? left : ATTN_PANEL,
+                                 (char *)linear->packed +
+                                     task * tile_step(linear, packing->kernels));
+}
+
 void attn_linear_pack(struct attn_linear *linear, const struct attn_kernels *kernels,
                       struct attn_pool *pool)
 {
     struct packing packing = {
         .linear = linear, .kernels = kernels, .panels = attn_panels_split(linear->weight.n_col)};
 
+    if (is_tiled(linear, linear->packed_for)) {
+        linear->tiled_by = kernels;
+        attn_pool_run(pool, packing.panels.n_panel, make_tiles, &packing);
+        return;
+    }
     linear->is_sliced = attn_panel_slice(kernels, linear->packed_for, ATTN_PANEL, 1) > 0;
     attn_pool_run(pool, packing.panels.n_panel, pack_panel, &packing);
 }
@@ -185,7 +215,7 @@ static const char *find_panel(const struct split_map *map, size_t panel, size_t 
     if (map->args->is_transposed)
         return find_transposed(map, panel, lda);
     *lda = width;
-    if (linear->packed && linear->packed_for == map->args->compute &&
+    if (linear->packed && linear->packed_for == map->args->compute && !linear->tiled_by &&
         (!linear->is_sliced || isa == ATTN_ISA_AVX2)) {
         const struct attn_panels all = attn_panels_split(w->n_col);
         const size_t p = attn_panel_find(&all, first);
@@ -311,13 +341,28 @@ static void finish_tile(const struct split_map *map, const struct strip *strip, 
         atomic_store_explicit(args->is_violated, true, memory_order_relaxed);
 }
 
+/* Returns the weight, with its tiles if it has them, which begin at row FIRST: a multiple of 256.
+ */
+static struct attn_matrix find_blocks(const struct split_map *map, size_t first)
+{
+    const struct attn_linear *linear = map->linear;
+    const struct attn_kernels *kernels = map->args->engine->kernels;
+    struct attn_matrix blocks = linear->weight;
+
+    if (linear->packed && linear->tiled_by == kernels) {
+        blocks.tiles = (char *)linear->packed + kernels->tiles_size(blocks.dtype, first);
+        blocks.tile_step = tile_step(linear, kernels);
+    }
+    return blocks;
+}
+
 static void pack_piece(const struct split_map *map, const struct strip *strip, struct pass *pass)
 {
     const struct attn_matrix_part part = {.row = map->args->first_col + strip->column,
                                           .n_row = strip->n_col,
                                           .col = pass->first,
                                           .n_col = pass->k};
-    struct attn_matrix piece = map->linear->weight;
+    struct attn_matrix piece = find_blocks(map, pass->first);
 
     pass->a = (const char *)strip->packed;
     if (map->args->is_transposed) {
@@ -339,7 +384,7 @@ static void multiply_blocks(const struct split_map *map, const struct strip *str
     const struct attn_linear_args *args = map->args;
     const struct attn_gemm_shape shape = {
         .n = args->n_row, .ldb = args->ldx, .ldc = args->ldy, .is_continued = args->is_continued};
-    struct attn_matrix blocks = map->linear->weight;
+    struct attn_matrix blocks = find_blocks(map, 0);
 
     blocks.next = strip->next;
     args->engine->kernels->multiply_blocks(&blocks, args->first_col + strip->column, &shape,

@@ -22,6 +22,8 @@ struct attn_linear {
                      is used as it is */
     enum attn_compute packed_for;
     bool is_sliced; /* full panels of `packed` have slices (panels.h), which AVX2 alone reads */
+    /* `packed` has tiles of blocks (kernels.h) of this instruction set; NULL: it has panels */
+    const struct attn_kernels *tiled_by;
 };
 
 /* The number of floats of scratch that attn_linear_run needs for each worker, for any number of
@@ -29,8 +31,9 @@ struct attn_linear {
 size_t attn_linear_scratch(const struct attn_linear *linear);
 size_t attn_linear_scratch_transposed(const struct attn_linear *linear);
 
-/* attn_linear_packed_size returns the bytes of the weight as panels for COMPUTE. attn_linear_pack
- * writes these panels to linear->packed, which is 64-byte aligned. For maps that run many times. */
+/* attn_linear_packed_size returns the bytes of the weight as panels for COMPUTE, and for float32,
+ * if it has blocks, as tiles of these. attn_linear_pack writes them to linear->packed, which is
+ * 64-byte aligned. For maps that run many times. */
 size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compute compute);
 void attn_linear_pack(struct attn_linear *linear, const struct attn_kernels *kernels,
                       struct attn_pool *pool);

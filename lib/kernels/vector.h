@@ -14,7 +14,8 @@
 /* X(name): the function attn_vector_NAME implements the member NAME of struct attn_kernels. */
 #define ATTN_VECTOR_MAP(X)                                                                         \
     X(gemm) X(gemm_ahead) X(gemm_bf16) X(round_bf16) X(pair_bf16) X(pack_panel)      \
-    X(multiply_blocks) X(convert) X(pack_keys) X(add) X(scale) X(stream) X(drain) X(activate)      \
+    X(multiply_blocks) X(tiles_size) X(make_tiles) X(convert) X(pack_keys) X(add) X(scale)         \
+    X(stream) X(drain) X(activate)                                                                \
     X(gate) X(soft_cap) X(finish) X(elu_plus_one) X(relu_plus_tiny) X(exp) X(layer_norm)           \
     X(rms_norm) X(turn) X(rotate) X(softmax) X(softmax_block) X(add_outer) X(multiply_row) X(sum)  \
     X(is_finite) X(spin) X(log_sum_exp) X(entropy) X(divergence) X(add_weighted) X(add_product) \
@@ -42,16 +43,29 @@ struct attn_codes {
  * bytes hold first all their low halves, then all their high halves. */
 enum { ATTN_TILE = 16 };
 struct attn_tile {
-    _Alignas(64) float words[ATTN_MOST_CODES / 4][ATTN_TILE];
-    float scale[ATTN_MOST_SCALES][ATTN_TILE], offset[ATTN_MOST_SCALES][ATTN_TILE];
+    /* borrowed, 64-byte aligned; of a room, or of tiles that were made before */
+    float (*words)[ATTN_TILE], (*scale)[ATTN_TILE], (*offset)[ATTN_TILE];
     float fours[16];   /* the values of codes of four bits, if run > 0 */
     size_t group, run; /* group is as in struct attn_codes; run is 0, 16 or 32 */
     bool has_offset;
 };
 
-/* Splits the first N values of 16 columns of blocks of DTYPE into TILE. */
+/* Room for the largest tile. */
+struct attn_tile_room {
+    _Alignas(64) float words[ATTN_MOST_CODES / 4][ATTN_TILE];
+    float scale[ATTN_MOST_SCALES][ATTN_TILE], offset[ATTN_MOST_SCALES][ATTN_TILE];
+};
+
+/* Returns a tile of DTYPE without its numbers. */
+struct attn_tile ATTN_FOR_ISA(attn_vector_describe_tile)(enum attn_dtype dtype);
+
+/* Splits the first N values of 16 columns of blocks of DTYPE into the numbers of TILE. */
 void ATTN_FOR_ISA(attn_vector_fill_tile)(const unsigned char *const *columns, enum attn_dtype dtype,
-                                         size_t n, struct attn_tile *tile);
+                                         size_t n, const struct attn_tile *tile);
+
+/* Sets *GROUP and *HAS_OFFSET to those of the codes of DTYPE. */
+void ATTN_FOR_ISA(attn_vector_describe_codes)(enum attn_dtype dtype, size_t *group,
+                                              bool *has_offset);
 
 /* Splits the first N values, 1 to 256, of blocks of DTYPE (a type of ATTN_BLOCK_DTYPE_MAP) into
  * CODES. */

@@ -554,34 +554,40 @@ static void split_iq1_m(bytes b, size_t n_block, struct attn_codes *c)
 
 /* --- Any type --------------------------------------------------------------------------------- */
 
+static const struct {
+    void (*split)(bytes block, size_t n_block, struct attn_codes *codes);
+    size_t n_value, group;
+    bool has_offset;
+} types[ATTN_N_DTYPE] = {
+#define TYPE_ROW(splitter, type, values, ...)                                                      \
+    [ATTN_DTYPE_##type] = {split_##splitter, values, __VA_ARGS__}
+    TYPE_ROW(q4_0, Q4_0, 32, 32, false),        TYPE_ROW(q4_1, Q4_1, 32, 32, true),
+    TYPE_ROW(q5_0, Q5_0, 32, 32, false),        TYPE_ROW(q5_1, Q5_1, 32, 32, true),
+    TYPE_ROW(q8_0, Q8_0, 32, 32, false),        TYPE_ROW(q2_k, Q2_K, 256, 16, true),
+    TYPE_ROW(q3_k, Q3_K, 256, 16, false),       TYPE_ROW(q4_k, Q4_K, 256, 32, true),
+    TYPE_ROW(q5_k, Q5_K, 256, 32, true),        TYPE_ROW(q6_k, Q6_K, 256, 16, false),
+    TYPE_ROW(iq4_nl, IQ4_NL, 32, 32, false),    TYPE_ROW(iq4_xs, IQ4_XS, 256, 32, false),
+    TYPE_ROW(mxfp4, MXFP4, 32, 32, false),      TYPE_ROW(iq2_xxs, IQ2_XXS, 256, 32, false),
+    TYPE_ROW(iq2_xs, IQ2_XS, 256, 16, false),   TYPE_ROW(iq2_s, IQ2_S, 256, 16, false),
+    TYPE_ROW(iq3_xxs, IQ3_XXS, 256, 32, false), TYPE_ROW(iq3_s, IQ3_S, 256, 32, false),
+    TYPE_ROW(iq1_s, IQ1_S, 256, 32, false),     TYPE_ROW(iq1_m, IQ1_M, 256, 16, false),
+    TYPE_ROW(tq1_0, TQ1_0, 256, 32, false),     TYPE_ROW(tq2_0, TQ2_0, 256, 32, false),
+    TYPE_ROW(nvfp4, NVFP4, 64, 16, false),
+#undef TYPE_ROW
+};
+
+void ATTN_FOR_ISA(attn_vector_describe_codes)(enum attn_dtype dtype, size_t *group,
+                                              bool *has_offset)
+{
+    *group = types[dtype].group;
+    *has_offset = types[dtype].has_offset;
+}
+
 void ATTN_FOR_ISA(attn_vector_split)(const void *blocks, enum attn_dtype dtype, size_t n,
                                      struct attn_codes *codes)
 {
-    static const struct {
-        void (*split)(bytes block, size_t n_block, struct attn_codes *codes);
-        size_t n_value, group;
-        bool has_offset;
-    } types[ATTN_N_DTYPE] = {
-#define TYPE_ROW(splitter, type, values, ...)                                                      \
-    [ATTN_DTYPE_##type] = {split_##splitter, values, __VA_ARGS__}
-        TYPE_ROW(q4_0, Q4_0, 32, 32, false),        TYPE_ROW(q4_1, Q4_1, 32, 32, true),
-        TYPE_ROW(q5_0, Q5_0, 32, 32, false),        TYPE_ROW(q5_1, Q5_1, 32, 32, true),
-        TYPE_ROW(q8_0, Q8_0, 32, 32, false),        TYPE_ROW(q2_k, Q2_K, 256, 16, true),
-        TYPE_ROW(q3_k, Q3_K, 256, 16, false),       TYPE_ROW(q4_k, Q4_K, 256, 32, true),
-        TYPE_ROW(q5_k, Q5_K, 256, 32, true),        TYPE_ROW(q6_k, Q6_K, 256, 16, false),
-        TYPE_ROW(iq4_nl, IQ4_NL, 32, 32, false),    TYPE_ROW(iq4_xs, IQ4_XS, 256, 32, false),
-        TYPE_ROW(mxfp4, MXFP4, 32, 32, false),      TYPE_ROW(iq2_xxs, IQ2_XXS, 256, 32, false),
-        TYPE_ROW(iq2_xs, IQ2_XS, 256, 16, false),   TYPE_ROW(iq2_s, IQ2_S, 256, 16, false),
-        TYPE_ROW(iq3_xxs, IQ3_XXS, 256, 32, false), TYPE_ROW(iq3_s, IQ3_S, 256, 32, false),
-        TYPE_ROW(iq1_s, IQ1_S, 256, 32, false),     TYPE_ROW(iq1_m, IQ1_M, 256, 16, false),
-        TYPE_ROW(tq1_0, TQ1_0, 256, 32, false),     TYPE_ROW(tq2_0, TQ2_0, 256, 32, false),
-        TYPE_ROW(nvfp4, NVFP4, 64, 16, false),
-#undef TYPE_ROW
-    };
-
     assert(types[dtype].n_value > 0);
-    codes->group = types[dtype].group;
-    codes->has_offset = types[dtype].has_offset;
+    ATTN_FOR_ISA(attn_vector_describe_codes)(dtype, &codes->group, &codes->has_offset);
     types[dtype].split(blocks, (n + types[dtype].n_value - 1) / types[dtype].n_value, codes);
 }
 

@@ -7,12 +7,14 @@
  */
 #include "kernels/vector.h"
 
-/* The addresses of LANES columns of blocks, and the column of the tile that gets the first one. RUN
- * is as in struct attn_tile; ZERO must be subtracted from each code. */
+/* The addresses of LANES columns of blocks, and the column of the tile that gets the first one.
+ * ZERO must be subtracted from each code. The others are as in struct attn_tile, in registers. */
 struct source {
     const unsigned char *const *columns;
+    float (*words)[ATTN_TILE], (*scale)[ATTN_TILE], (*offset)[ATTN_TILE];
     size_t at, run;
     uint8_t zero;
+    bool has_offset;
 };
 
 /* Reads the F16 that begins at bit AT of each word. */
@@ -32,35 +34,35 @@ static inline vf byte(vi words, size_t i)
 }
 
 /* Stores words FIRST to FIRST+3 of a tile. */
-static inline void put(const vi words[4], size_t first, struct source s, struct attn_tile *t)
+static inline void put(const vi words[4], size_t first, struct source s)
 {
 #pragma GCC unroll 4
     for (size_t j = 0; j < 4; j++)
-        v_store(&t->words[first + j][s.at], (vf)words[j]);
+        v_store(&s.words[first + j][s.at], (vf)words[j]);
 }
 
 /* Copies 16 bytes at offset AT of each column, number I of those with codes. Codes of four bits are
  * unpacked without V_LOOKS_UP: each `run` bytes become their low halves, then their high halves. */
-static inline void copy(struct source s, size_t at, size_t i, struct attn_tile *t)
+static inline void copy(struct source s, size_t at, size_t i)
 {
     const size_t shift = s.run > 16, first = 8 * (i >> shift << shift) + 4 * (i & shift);
     vi words[4], low[4], high[4];
 
     v_turn_columns(s.columns, at, words);
     if (V_LOOKS_UP || s.run == 0) {
-        put(words, 4 * i, s, t);
+        put(words, 4 * i, s);
         return;
     }
     for (size_t j = 0; j < 4; j++) {
         low[j] = (vi)(((vb)words[j] & 15) - s.zero);
         high[j] = (vi)(((vb)words[j] >> 4) - s.zero);
     }
-    put(low, first, s, t);
-    put(high, first + s.run / 4, s, t);
+    put(low, first, s);
+    put(high, first + s.run / 4, s);
 }
 
 /* A block is d, m, s[12], q[128]. */
-static inline void fill_q4_k(struct source s, struct attn_tile *t)
+static inline void fill_q4_k(struct source s)
 {
     vi head[4], scales[2], minima[2];
     vf d, m;
@@ -74,37 +76,36 @@ static inline void fill_q4_k(struct source s, struct attn_tile *t)
     minima[1] = (head[3] >> 4 & 0x0f0f0f0f) | (head[2] >> 2 & 0x30303030);
 #pragma GCC unroll 8
     for (size_t j = 0; j < 8; j++) {
-        v_store(&t->scale[j][s.at], d * byte(scales[j / 4], j % 4));
-        v_store(&t->offset[j][s.at], m * byte(minima[j / 4], j % 4));
+        v_store(&s.scale[j][s.at], d * byte(scales[j / 4], j % 4));
+        v_store(&s.offset[j][s.at], m * byte(minima[j / 4], j % 4));
     }
     for (size_t i = 0; i < 8; i++)
-        copy(s, 16 + 16 * i, i, t);
+        copy(s, 16 + 16 * i, i);
 }
 
 /* Reads the first 16 bytes of block I, at BLOCK, into HEAD. It begins with d, and with m if the
  * tile has offsets. */
-static inline void read_head(struct source s, size_t block, size_t i, struct attn_tile *t,
-                             vi head[4])
+static inline void read_head(struct source s, size_t block, size_t i, vi head[4])
 {
     v_turn_columns(s.columns, block, head);
-    v_store(&t->scale[i][s.at], half(head[0], 0));
-    if (t->has_offset)
-        v_store(&t->offset[i][s.at], half(head[0], 16));
+    v_store(&s.scale[i][s.at], half(head[0], 0));
+    if (s.has_offset)
+        v_store(&s.offset[i][s.at], half(head[0], 16));
 }
 
 /* A block is d, m if the tile has offsets, and N_PART times q[16]: 1 with codes of four bits, 2
  * with signed bytes. */
-static inline void fill_32(struct source s, size_t n, size_t n_part, struct attn_tile *t)
+static inline void fill_32(struct source s, size_t n, size_t n_part)
 {
-    const size_t n_head = t->has_offset ? 4 : 2;
+    const size_t n_head = s.has_offset ? 4 : 2;
 
     for (size_t i = 0; i < n / 32; i++) {
         const size_t block = (n_head + 16 * n_part) * i;
         vi head[4];
 
-        read_head(s, block, i, t, head);
+        read_head(s, block, i, head);
         for (size_t part = 0; part < n_part; part++)
-            copy(s, block + n_head + 16 * part, n_part * i + part, t);
+            copy(s, block + n_head + 16 * part, n_part * i + part);
     }
 }
 
@@ -117,24 +118,24 @@ static inline vi join_five(vi low, vi high, int from, uint8_t zero)
 }
 
 /* A block is d, m if the tile has offsets, h[4], q[16]. */
-static inline void fill_fives(struct source s, size_t n, struct attn_tile *t)
+static inline void fill_fives(struct source s, size_t n)
 {
-    const size_t n_head = t->has_offset ? 8 : 6;
+    const size_t n_head = s.has_offset ? 8 : 6;
 
     for (size_t i = 0; i < n / 32; i++) {
         const size_t block = (n_head + 16) * i;
         vi head[4], words[4], low[4], high[4], h;
 
-        read_head(s, block, i, t, head);
-        h = t->has_offset ? head[1] : (head[0] >> 16 & 0xffff) | head[1] << 16;
+        read_head(s, block, i, head);
+        h = s.has_offset ? head[1] : (head[0] >> 16 & 0xffff) | head[1] << 16;
         v_turn_columns(s.columns, block + n_head, words);
 #pragma GCC unroll 4
         for (int j = 0; j < 4; j++) {
             low[j] = join_five(words[j], h, 4 * j, s.zero);
             high[j] = join_five(words[j] >> 4, h, 16 + 4 * j, s.zero);
         }
-        put(low, 8 * i, s, t);
-        put(high, 8 * i + 4, s, t);
+        put(low, 8 * i, s);
+        put(high, 8 * i + 4, s);
     }
 }
 
@@ -147,7 +148,7 @@ static inline vi less_32(vi low, vi high)
 }
 
 /* A block is q[128], h[64], s[16] of signed bytes, d. */
-static inline void fill_q6_k(struct source s, struct attn_tile *t)
+static inline void fill_q6_k(struct source s)
 {
     vi scales[4], last[4];
     vf d;
@@ -157,7 +158,7 @@ static inline void fill_q6_k(struct source s, struct attn_tile *t)
     d = half(last[3], 16);
 #pragma GCC unroll 16
     for (size_t j = 0; j < 16; j++)
-        v_store(&t->scale[j][s.at], d * byte(scales[j / 4], j % 4));
+        v_store(&s.scale[j][s.at], d * byte(scales[j / 4], j % 4));
     for (size_t i = 0; i < 4; i++) { /* 16 bytes of h each */
         const size_t part = i / 2, first = 32 * part + i % 2 * 4;
         vi high[4], low[2][4], codes[4][4];
@@ -174,21 +175,14 @@ static inline void fill_q6_k(struct source s, struct attn_tile *t)
         }
 #pragma GCC unroll 4
         for (size_t j = 0; j < 4; j++)
-            put(codes[j], first + 8 * j, s, t);
+            put(codes[j], first + 8 * j, s);
     }
-}
-
-/* Sets the values of codes of four bits in TILE, if it has such. */
-static inline void set_fours(size_t run, uint8_t zero, struct attn_tile *t)
-{
-    t->run = V_LOOKS_UP ? run : 0;
-    for (int i = 0; i < 16; i++)
-        t->fours[i] = (float)(i - zero);
 }
 
 /* Splits the blocks one by one, then transposes what that gives. */
 static __attribute__((noinline)) void fill_any(const unsigned char *const *columns,
-                                               enum attn_dtype dtype, size_t n, struct attn_tile *t)
+                                               enum attn_dtype dtype, size_t n,
+                                               const struct attn_tile *t)
 {
     struct attn_codes codes[ATTN_TILE];
     const unsigned char *parts[3][ATTN_TILE];
@@ -199,49 +193,76 @@ static __attribute__((noinline)) void fill_any(const unsigned char *const *colum
         parts[1][l] = (const unsigned char *)codes[l].scale;
         parts[2][l] = (const unsigned char *)codes[l].offset;
     }
-    t->group = codes->group;
-    t->has_offset = codes->has_offset;
     for (size_t at = 0; at < ATTN_TILE; at += LANES) {
-        const struct source s = {.columns = parts[0] + at, .at = at};
+        const struct source s = {.columns = parts[0] + at, .at = at, .words = t->words};
 
         for (size_t i = 0; i < n / 16; i++)
-            copy(s, 16 * i, i, t);
+            copy(s, 16 * i, i);
         for (size_t part = 1; part < 2 + (size_t)t->has_offset; part++)
             for (size_t g = 0; g < n / t->group; g += 4) {
+                const size_t n_group = n / t->group - g < 4 ? n / t->group - g : 4;
                 vi words[4];
 
                 v_turn_columns(parts[part] + at, g * sizeof(float), words);
-                for (size_t j = 0; j < 4; j++)
+                for (size_t j = 0; j < n_group; j++)
                     v_store(&(part == 1 ? t->scale : t->offset)[g + j][at], (vf)words[j]);
             }
     }
 }
 
-void ATTN_FOR_ISA(attn_vector_fill_tile)(const unsigned char *const *columns, enum attn_dtype dtype,
-                                         size_t n, struct attn_tile *t)
+static uint8_t zero_of(enum attn_dtype dtype)
 {
-    const bool has_fours = dtype == ATTN_DTYPE_Q4_0 || dtype == ATTN_DTYPE_Q4_1;
-    const size_t run = dtype == ATTN_DTYPE_Q4_K ? 32 : has_fours ? 16 : 0;
-    const uint8_t zero = dtype == ATTN_DTYPE_Q4_0 ? 8 : dtype == ATTN_DTYPE_Q5_0 ? 16 : 0;
+    return dtype == ATTN_DTYPE_Q4_0 ? 8 : dtype == ATTN_DTYPE_Q5_0 ? 16 : 0;
+}
 
-    t->group = dtype == ATTN_DTYPE_Q6_K ? 16 : 32;
-    t->has_offset =
-        dtype == ATTN_DTYPE_Q4_K || dtype == ATTN_DTYPE_Q4_1 || dtype == ATTN_DTYPE_Q5_1;
-    set_fours(run, zero, t);
+/* Returns the run of a type whose codes have four bits; 0 for others. */
+static size_t run_of(enum attn_dtype dtype)
+{
+    return dtype == ATTN_DTYPE_Q4_K                               ? 32
+           : dtype == ATTN_DTYPE_Q4_0 || dtype == ATTN_DTYPE_Q4_1 ? 16
+                                                                  : 0;
+}
+
+struct attn_tile ATTN_FOR_ISA(attn_vector_describe_tile)(enum attn_dtype dtype)
+{
+    struct attn_tile tile = {.run = V_LOOKS_UP ? run_of(dtype) : 0};
+
+    ATTN_FOR_ISA(attn_vector_describe_codes)(dtype, &tile.group, &tile.has_offset);
+    for (int i = 0; i < 16; i++)
+        tile.fours[i] = (float)(i - zero_of(dtype));
+    return tile;
+}
+
+void ATTN_FOR_ISA(attn_vector_fill_tile)(const unsigned char *const *columns, enum attn_dtype dtype,
+                                         size_t n, const struct attn_tile *t)
+{
     for (size_t at = 0; at < ATTN_TILE; at += LANES) {
-        const struct source s = {columns + at, at, run, zero};
+        struct source s = {columns + at, t->words, t->scale,       t->offset,
+                           at,           0,        zero_of(dtype), t->has_offset};
 
-        if (dtype == ATTN_DTYPE_Q4_K)
-            fill_q4_k(s, t);
-        else if (has_fours)
-            fill_32(s, n, 1, t);
-        else if (dtype == ATTN_DTYPE_Q5_0 || dtype == ATTN_DTYPE_Q5_1)
-            fill_fives(s, n, t);
-        else if (dtype == ATTN_DTYPE_Q8_0)
-            fill_32(s, n, 2, t);
-        else if (dtype == ATTN_DTYPE_Q6_K)
-            fill_q6_k(s, t);
-        else if (at == 0)
-            fill_any(columns, dtype, n, t);
+        switch (dtype) {
+        case ATTN_DTYPE_Q4_K:
+            s.run = 32; /* run_of, as a constant */
+            fill_q4_k(s);
+            break;
+        case ATTN_DTYPE_Q4_0:
+        case ATTN_DTYPE_Q4_1:
+            s.run = 16;
+            fill_32(s, n, 1);
+            break;
+        case ATTN_DTYPE_Q5_0:
+        case ATTN_DTYPE_Q5_1:
+            fill_fives(s, n);
+            break;
+        case ATTN_DTYPE_Q8_0:
+            fill_32(s, n, 2);
+            break;
+        case ATTN_DTYPE_Q6_K:
+            fill_q6_k(s);
+            break;
+        default:
+            if (at == 0)
+                fill_any(columns, dtype, n, t);
+        }
     }
 }

@@ -1338,7 +1338,7 @@ struct packed_plan {
     struct attn_arena *arena;
     enum attn_compute compute;
     bool has_blocks;       /* weights with blocks are packed, too */
-    size_t size_of_blocks; /* bytes of the panels of all maps with blocks */
+    size_t size_of_blocks; /* bytes of the panels or tiles of all maps with blocks */
 };
 
 static void measure_blocks(struct attn_linear *linear, void *context)
@@ -1354,11 +1354,11 @@ static void measure_blocks(struct attn_linear *linear, void *context)
 static void plan_linear(struct attn_linear *linear, void *context)
 {
     const struct packed_plan *plan = context;
+    const size_t size = attn_linear_packed_size(linear, plan->compute);
 
-    if (is_of_blocks(linear) && !plan->has_blocks)
+    if (size == 0 || (is_of_blocks(linear) && !plan->has_blocks))
         return;
-    linear->packed =
-        attn_arena_take(plan->arena, attn_linear_packed_size(linear, plan->compute), 1);
+    linear->packed = attn_arena_take(plan->arena, size, 1);
     linear->packed_for = plan->compute;
 }
 
@@ -1458,8 +1458,7 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
     struct packed_plan plan = {.arena = &weights->packed, .compute = packing->compute};
 
     visit_linears(weights, config, measure_blocks, &plan);
-    plan.has_blocks =
-        packing->compute != ATTN_COMPUTE_F32 && plan.size_of_blocks <= packing->most_of_blocks;
+    plan.has_blocks = plan.size_of_blocks <= packing->most_of_blocks;
     visit_linears(weights, config, plan_linear, &plan);
     ATTN_TRY(attn_arena_allocate(&weights->packed, err));
     visit_linears(weights, config, plan_linear, &plan);

@@ -252,15 +252,15 @@ void attn_weights_replace(struct attn_weights *weights, struct attn_config *conf
 /* Options for packing weights. */
 struct attn_packing {
     enum attn_compute compute;
-    size_t most_of_blocks;  /* limit in bytes for the panels of all weights with blocks */
+    size_t most_of_blocks;  /* limit in bytes for all packed weights with blocks */
     size_t most_of_experts; /* limit in bytes for the panels of all experts */
     struct attn_pool *pool; /* NULL: the caller's thread */
 };
 
 /* Makes a packed copy of every matrix, and releases the pages of ST that contain them. Weights with
- * blocks are not packed for products in float32 if decoding is faster than reading panels, or if
- * panels would exceed the limit in PACKING: then each feed decodes them. An expert is packed when a
- * token first chooses it. */
+ * blocks are not packed if that would exceed the limit in PACKING, or as tiles if these do not pay
+ * (attn_linear_packed_size is 0): then each feed splits them. An expert is packed when a token
+ * first chooses it. */
 enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
                                    const struct attn_tensor_files *st,
                                    const struct attn_packing *packing, struct attn_error *err);

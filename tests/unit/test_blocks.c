@@ -127,21 +127,41 @@ static void check_products(const struct attn_kernels *kernels, struct attn_matri
     free(x);
 }
 
-/* A panel, and few rows multiplied without it, hold what convert gives: depths of whole blocks of
- * 256, and for smaller blocks others, too. */
+/* Compares columns FIRST to FIRST+N-1 of MATRIX, as a panel, to VALUES [n, depth]. */
+static void check_panel(const struct attn_kernels *kernels, const struct attn_matrix *matrix,
+                        size_t first, size_t n, const float *values)
+{
+    const size_t depth = matrix->n_row;
+    float *panel = malloc(2 * depth * ATTN_PANEL * sizeof *panel), *column;
+
+    ck_assert_ptr_nonnull(panel);
+    column = panel + depth * ATTN_PANEL;
+    kernels->pack_panel(matrix, first, n, n, panel);
+    for (size_t c = 0; c < n; c++) {
+        for (size_t k = 0; k < depth; k++)
+            column[k] = panel[k * n + c];
+        attn_assert_same_bits(attn_dtype_name(matrix->dtype), column, values + (first + c) * depth,
+                              depth);
+    }
+    free(panel);
+}
+
+/* A panel, and few rows multiplied without it, hold what convert gives, also from tiles that were
+ * made before: depths of whole blocks of 256, and for smaller blocks others, too. */
 static void check_columns(enum attn_dtype dtype, size_t depth, size_t n_col)
 {
     enum { MOST_DEPTH = 1024, MOST_BYTE = MOST_DEPTH * 34 / 32 };
     static unsigned char blocks[ATTN_PANEL * MOST_BYTE];
-    static float values[ATTN_PANEL * MOST_DEPTH], panel[MOST_DEPTH * ATTN_PANEL];
+    static float values[ATTN_PANEL * MOST_DEPTH];
+    static _Alignas(64) char tiles[ATTN_PANEL * MOST_DEPTH * 2];
     const size_t n_byte = attn_dtype_n_byte(dtype, depth);
-    const struct attn_matrix matrix = {.data = blocks,
-                                       .dtype = dtype,
-                                       .n_row = depth,
-                                       .n_col = n_col,
-                                       .row_stride = 1,
-                                       .col_stride = depth,
-                                       .group = n_col};
+    struct attn_matrix matrix = {.data = blocks,
+                                 .dtype = dtype,
+                                 .n_row = depth,
+                                 .n_col = n_col,
+                                 .row_stride = 1,
+                                 .col_stride = depth,
+                                 .group = n_col};
     uint32_t random = 7;
 
     for (size_t i = 0; i < n_col * n_byte; i++) {
@@ -154,16 +174,22 @@ static void check_columns(enum attn_dtype dtype, size_t depth, size_t n_col)
     for (int isa = 0; isa <= (int)attn_isa_detect(); isa++) {
         const struct attn_kernels *kernels = attn_kernels_find((enum attn_isa)isa);
 
-        kernels->pack_panel(&matrix, 0, n_col, n_col, panel);
-        for (size_t c = 0; c < n_col; c++) {
-            float column[MOST_DEPTH];
-
-            for (size_t k = 0; k < depth; k++)
-                column[k] = panel[k * n_col + c];
-            attn_assert_same_bits(attn_dtype_name(dtype), column, values + c * depth, depth);
-        }
+        matrix.tiles = NULL;
+        check_panel(kernels, &matrix, 0, n_col, values);
         if (n_col == ATTN_PANEL)
             check_products(kernels, matrix, values);
+        matrix.tile_step = kernels->tiles_size(dtype, depth);
+        ck_assert_uint_le(matrix.tile_step, sizeof tiles);
+        if (matrix.tile_step == 0)
+            continue;
+        kernels->make_tiles(&matrix, 0, n_col, tiles);
+        matrix.tiles = tiles;
+        check_panel(kernels, &matrix, 0, n_col, values);
+        if (n_col < ATTN_PANEL)
+            continue;
+        check_panel(kernels, &matrix, 16, 32, values);
+        check_panel(kernels, &matrix, 24, 32, values); /* which the tiles do not hold */
+        check_products(kernels, matrix, values);
     }
 }
 

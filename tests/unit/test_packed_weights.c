@@ -1,6 +1,6 @@
 /*
- * test_packed_weights.c - which weights of a model that is reused are packed: all but blocks in
- * float32, and but for those whose panels would take too much memory.
+ * test_packed_weights.c - which weights of a model that is reused are packed: all but blocks that
+ * would take too much memory, or whose tiles do not pay with this instruction set.
  */
 #include "base/memory.h"
 #include "formats/tensor_files.h"
@@ -42,9 +42,12 @@ static void check(enum attn_compute compute, size_t most, bool is_first, bool is
     attn_tensor_files_free(none);
 }
 
-START_TEST(blocks_stay_blocks_in_float32)
+START_TEST(blocks_are_split_in_float32_while_they_fit)
 {
-    check(ATTN_COMPUTE_F32, SIZE_MAX, false, true);
+    const size_t size = attn_kernels_find(ATTN_ISA_BEST)->tiles_size(ATTN_DTYPE_Q4_K, DEPTH);
+
+    check(ATTN_COMPUTE_F32, size, size > 0, true);
+    check(ATTN_COMPUTE_F32, size > 0 ? size - 1 : 0, false, true);
 }
 END_TEST
 
@@ -61,5 +64,5 @@ START_TEST(a_machine_has_memory)
 }
 END_TEST
 
-ATTN_SUITE("packed weights", blocks_stay_blocks_in_float32,
+ATTN_SUITE("packed weights", blocks_are_split_in_float32_while_they_fit,
            blocks_are_packed_in_bfloat16_while_they_fit, a_machine_has_memory)
