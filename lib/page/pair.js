@@ -7,12 +7,12 @@
 globalThis.attnPair = ({ viewer, t, seen, likeAt, textWith, nameOf }) => {
 const { $ } = viewer, { el, svgEl, svgText, written } = attnPage;
 const N_LIKE = 8; // words that are tried
-const LEAST = 0.02, SHOWN = 0.005; // smaller weights have no arc, and no number
+const LEAST = 0.02; // smaller weights have no arc
 const WIDEST = 18, MOST_FOOT = 22; // px width of an arc of weight 1, and of all arcs at the word that looks
 const SIZES = [38, 32, 27, 23, 20, 17, 14]; // of the words, in px
 const MOST_WORDS = 6, N_BEST = 5; // next words, and how many of each sentence are among them
 const LEAST_SHARE = 0.01; // a next word has it in one of the sentences
-const CAPTION = 18; // px beside a word, for its number
+const CAPTION = 48; // px on the left of an arc, for its number
 
 const share = w => written(viewer.run.numbers.share, w), percent = p => written(viewer.run.numbers.probability, p);
 const isWord = text => /^\p{L}+$/u.test(text.trim());
@@ -119,8 +119,10 @@ function picture(one, other, room) {
       if (p === undefined || !column.differs && sign > 0) continue;
       parts.push(svgText(column.x, middle + size * 0.35 + (column.differs ? sign * down : 0), texts[side][p], { 'text-anchor': 'middle', 'font-size': size, class: column.differs ? side : '' }));
     }
-    for (const { x, weight, width } of arcs.filter(arc => arc.weight >= SHOWN))
-      parts.push(svgText(x - width / 2 - 6, y + sign * 12 + 4, share(weight), { 'text-anchor': 'end', 'font-size': 13, class: 'number ' + side }));
+    for (const { x, weight, width } of arcs) {
+      const isLeft = x - width / 2 > CAPTION, at = x + (width / 2 + 6) * (isLeft ? -1 : 1);
+      parts.push(svgText(at, y + sign * 12 + 4, share(weight), { 'text-anchor': isLeft ? 'end' : 'start', 'font-size': 13, class: 'number ' + side }));
+    }
   }
   const high = 2 * middle;
   for (const node of parts) if (node.nodeName === 'text') node.removeAttribute('font-family');
