@@ -1696,6 +1696,13 @@ START_TEST(the_stage_fits_a_telephone)
     assert_text("[...document.querySelectorAll('.note, p, #live-status, #readout')].filter(n => "
                 "getComputedStyle(n).overflowWrap === 'anywhere').length", /* inside words */
                 "0");
+    assert_text("[...document.querySelectorAll('#life-tabs button')].every(b => (r => r.height >= "
+                "48 && r.bottom <= innerHeight && r.bottom > innerHeight - 20)"
+                "(b.getBoundingClientRect()))",
+                "true");
+    assert_text("(([head, tools]) => Math.abs(head.top - tools.top) < 8)(['head', 'workbench']"
+                ".map(id => document.getElementById('stage-' + id).getBoundingClientRect()))",
+                "true"); /* one row */
     left = attn_browser_number(browser, tabs);
     load("stage=1&text=The%20keys%20to%20the%20cabinet");
     ck_assert_double_eq(attn_browser_number(browser, tabs), left);
