@@ -34,6 +34,18 @@ class Pictures(TestCase):
         return os.path.join(cls.folder.name, name)
 
     @needs_cli
+    def test_several_pictures_are_one_column(self):
+        paths = [self.path("smolvlm/picture_0.png")] * 2
+        theirs = cli_arrays("-m", self.path("smolvlm"), "--sites", "picture_map,pixel_values", "--heads", "1.0",
+                            "--image", paths[0], "--image", paths[1], "What?")
+        with attn.Model(self.path("smolvlm")) as model:
+            run = model.run("What?", image=paths, sites="picture_map,pixel_values", heads="1.0")
+            for name, found in (("pixel_values", run.pixel_values), ("blocks.1.attn.hook_picture_map", run.picture_map[1])):
+                both = np.concatenate([theirs[f"{name}.{i}"].ravel() for i in range(2)])
+                self.assertEqual(found.shape[-1], 1)
+                np.testing.assert_array_equal(found.ravel(), both)
+
+    @needs_cli
     def test_a_path_an_array_and_the_tool_agree(self):
         theirs = cli_arrays("-q", "-m", self.path("vit"), "--sites", "pattern,logits", "--image", self.path("rgb.npy"))
         picture = np.load(self.path("rgb.npy"))

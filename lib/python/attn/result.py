@@ -267,7 +267,8 @@ def tensors_of(capture, selection, places, owner) -> dict[Place, np.ndarray]:
         shape, strides = tuple(sizes[:rank]), None
         if _LAYOUT[place.site] in (c.ATTN_LAYOUT_QUERY, c.ATTN_LAYOUT_KEY):  # kept head by head
             strides = (4 * shape[2], 4 * shape[0] * shape[2], 4)
-        if NAMES[place.site].startswith("pixel_values"):  # its rows are those of all channels
+        # rows of pixels are those of all channels; numbers of several pictures are one column
+        if NAMES[place.site].startswith("pixel_values") and not (dims.images and dims.images.contents.n > 1):
             shape = (dims.picture.n, 3, dims.picture.height, shape[1])
         if place.stack == c.ATTN_STACK_TOWER:  # the chosen pictures, one after another
             strides = strides and (4 * math.prod(shape), *strides)
