@@ -489,15 +489,14 @@ static const struct {
     {"bert modern-bert nomic-bert nomic-bert-moe jina-bert-v2 jina-bert-v3 neo-bert eurobert "
      "gemma-embedding t5 t5encoder",
      "encoders are read from the directory of Hugging Face"},
-    {"mamba mamba2 jamba nemotron_h_moe lfm2moe qwen35moe kimi-linear rwkv6 rwkv7 arwkv7 "
-     "rwkv6qwen2 "
-     "plamo2",
-     "its layers of state spaces, convolutions or linear attention have no attention map"},
+    {"mamba mamba2 jamba kimi-linear rwkv6 rwkv7 arwkv7 rwkv6qwen2 plamo2",
+     "its layers without attention are of another kind than those that are read"},
     {"deepseek2 deepseek32 deepseek4 minicpm3 plm glm-dsa mistral4",
      "its keys and values are narrow (MLA)"},
     {"gemma3n deci openelm bitnet cogvlm", "its blocks have further parts"},
     {"llama4 dbrx grok arctic glm4moe ernie4_5-moe hunyuan-moe bailingmoe bailingmoe2 dots1 afmoe "
-     "minimax-m2 smallthinker grovemoe exaone-moe cohere2moe mimo2 step35",
+     "minimax-m2 smallthinker grovemoe exaone-moe cohere2moe mimo2 step35 qwen35moe lfm2moe "
+     "nemotron_h_moe",
      "its mixture of experts is of another kind than those that are read"},
     {"dream llada llada-moe rnd1", "it fills in masked words, and has no order of reading"},
     {"clip wavtokenizer-dec eagle3 dflash", "it is no language model"},

@@ -504,8 +504,12 @@ START_TEST(what_is_not_read_is_refused_by_name)
         const char *message;
     } rows[] = {
         {"mamba", NULL,
-         "'general.architecture' in 'made/model.gguf' is 'mamba', which is not read: its layers of "
-         "state spaces, convolutions or linear attention have no attention map"},
+         "'general.architecture' in 'made/model.gguf' is 'mamba', which is not read: its layers "
+         "without attention are of another kind than those that are read"},
+        {"qwen35moe", NULL,
+         "'general.architecture' in 'made/model.gguf' is 'qwen35moe', which is not read: its "
+         "mixture "
+         "of experts is of another kind than those that are read"},
         {"clip", NULL,
          "'general.architecture' in 'made/model.gguf' is 'clip', which is not read: it is no "
          "language model"},
