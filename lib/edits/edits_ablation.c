@@ -62,8 +62,9 @@ static enum attn_status add_mixers(const struct item *item, const struct attn_se
 
     edit.at = (struct attn_location){.site = ATTN_SITE_MIXER_Z, .layer = ATTN_NO_LAYER};
     edit.op = ATTN_EDIT_ZERO;
-    while (dims->mixer->is_in && attn_dims_next_layer(dims, &edit.at)) {
-        const size_t n_head = attn_dims_n_head_of(dims, attn_location_index(&edit.at));
+    while (attn_dims_next_layer(dims, &edit.at)) {
+        const size_t n_head =
+            dims->mixer->kind == ATTN_MIXER_CONV ? dims->d_model : dims->mixer->n_head;
         const size_t width = attn_site_width(edit.at.site, dims) / n_head;
         struct attn_location head = edit.at;
 

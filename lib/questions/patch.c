@@ -105,13 +105,15 @@ static const struct attn_column columns[N_COLUMN] = {
 static const int methods[] = {ATTN_PATCH_ATP, ATTN_PATCH_RELP, ATTN_PATCH_IG};
 
 static const struct attn_param param_rows[] = {
-    ATTN_PARAM(TEXT, "site", "SITE", struct attn_patch_args, site,
-               "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
-               "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head; in "
-               "layers without attention mixer_out, or mixer_z, mixer_v, decay or beta of one head "
-               "(the state of later positions changes with the last three); with "
-               "`estimate` also mlp_post, one neuron at all positions, of which the 20 largest "
-               "or `limit` are printed"),
+    ATTN_PARAM(
+        TEXT, "site", "SITE", struct attn_patch_args, site,
+        "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
+        "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head; in "
+        "layers without attention mixer_out, or mixing, mixer_z, mixer_v, decay or beta of one "
+        "head "
+        "(the state of later positions changes with the last three); with "
+        "`estimate` also mlp_post, one neuron at all positions, of which the 20 largest "
+        "or `limit` are printed"),
     ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
                "copy only these positions of a head, numbers or words of the clean text; for "
                "k and v, in layers that attend to the source, of the source",
@@ -330,7 +332,7 @@ static enum attn_status read_site(const char *given, bool is_estimated, enum att
     static const char list[] = "resid_pre, resid_mid, resid_post, attn_out, mlp_out, q, k, v, z";
     static const char after[] = ", where norms come after the sums normalized_resid_mid or "
                                 "normalized_resid_post, or in layers without attention mixer_out, "
-                                "mixer_z, mixer_v, decay or beta";
+                                "mixing, mixer_z, mixer_v, decay or beta";
     static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE,
                                            ATTN_SITE_RESID_MID,
                                            ATTN_SITE_RESID_POST,
@@ -343,6 +345,7 @@ static enum attn_status read_site(const char *given, bool is_estimated, enum att
                                            ATTN_SITE_PATTERN,
                                            ATTN_SITE_NORMALIZED_RESID_MID,
                                            ATTN_SITE_NORMALIZED_RESID_POST,
+                                           ATTN_SITE_MIXING,
                                            ATTN_SITE_MIXER_OUT,
                                            ATTN_SITE_MIXER_Z,
                                            ATTN_SITE_MIXER_V,

@@ -65,8 +65,7 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
     if (!attn_sites_have(dims->sites, edit->at.site))
         return attn_error_set(err, ATTN_INVALID, "the model has no site '%s' to edit", name);
     ATTN_TRY(check_layer(edit, dims, err));
-    if (attn_sites_have(ATTN_SITES(ATTN_SITE_SINK, ATTN_SITE_EXPERT_INDICES, ATTN_SITE_MIXING,
-                                   ATTN_SITE_MIXING_BAND, ATTN_SITE_MIXING_NORM),
+    if (attn_sites_have(ATTN_SITES(ATTN_SITE_SINK, ATTN_SITE_EXPERT_INDICES, ATTN_SITE_MIXING_NORM),
                         edit->at.site))
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' would change nothing: no tensor is made of it",
@@ -110,6 +109,9 @@ static enum attn_status check_op(const struct attn_edit *edit, struct attn_error
                               "an edit of '%s' needs data for given rows and columns", name);
     if (edit->op == ATTN_EDIT_FUNCTION && !attn_is_given(edit->function, "function", err))
         return ATTN_INVALID;
+    if (edit->op == ATTN_EDIT_FUNCTION &&
+        attn_sites_have(ATTN_SITES(ATTN_SITE_MIXING, ATTN_SITE_MIXING_BAND), edit->at.site))
+        return attn_error_set(err, ATTN_INVALID, "functions do not edit '%s' yet", name);
     if (edit->op == ATTN_EDIT_FUNCTION && (edit->col0 != 0 || edit->col1 != SIZE_MAX))
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' by a function names columns, expected all", name);

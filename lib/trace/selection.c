@@ -311,9 +311,18 @@ static enum attn_status report_item(const struct axis *axis, const char *item, s
 static enum attn_status report_heads(const struct attn_dims *dims, const char *item, size_t size,
                                      struct attn_error *err)
 {
-    attn_error_set(err, ATTN_INVALID,
-                   "bad item '%s', expected h or L.h, layers from 0 to %zu and heads from 0 to %zu",
-                   attn_quote(item, size).text, dims->n_layer - 1, attn_dims_most_heads(dims) - 1);
+    const struct attn_quote quote = attn_quote(item, size);
+
+    if (attn_dims_mixes_beside(dims))
+        attn_error_set(err, ATTN_INVALID,
+                       "bad item '%s', expected h or L.h, layers from 0 to %zu and heads from 0 to "
+                       "%zu, or of mixing from m0 to m%zu",
+                       quote.text, dims->n_layer - 1, dims->n_head - 1, dims->mixer->n_head - 1);
+    else
+        attn_error_set(
+            err, ATTN_INVALID,
+            "bad item '%s', expected h or L.h, layers from 0 to %zu and heads from 0 to %zu",
+            quote.text, dims->n_layer - 1, attn_dims_most_heads(dims) - 1);
     attn_error_hint(err, "each side is N, N-M, N-M+STEP, -1 for the last, * or all; items are "
                          "separated by commas");
     return ATTN_INVALID;
@@ -535,6 +544,26 @@ static bool parse_side(const char *text, size_t size, size_t n, struct range *ra
     return true;
 }
 
+/* Reads the heads of LAYER that TEXT names into RANGE: "m2" is a head of mixing, "2" one of
+ * attention, or of mixing in layers without attention. Whether the layer has them. */
+static bool parse_heads(const struct attn_dims *dims, size_t layer, const char *text, size_t size,
+                        struct range *range)
+{
+    const bool is_beside = attn_dims_mixes_beside(dims);
+    const size_t n = attn_dims_n_head_of(dims, layer), n_attention = is_beside ? dims->n_head : n;
+    const size_t first = is_beside ? dims->n_head : 0;
+    const bool is_all = size == 1 && text[0] == '*';
+
+    if (size == 0 || text[0] != 'm')
+        return parse_side(text, size, is_all ? n : n_attention, range);
+    if (!dims->mixer || (!is_beside && !dims->mixer->is_in[layer]) ||
+        !parse_side(text + 1, size - 1, n - first, range))
+        return false;
+    range->first += first;
+    range->end += first;
+    return true;
+}
+
 /* Reads one item of a list of heads: into LAYERS, and into *HEAD where it names heads, which one of
  * these layers must have. */
 static enum attn_status parse_head_item(const struct attn_dims *dims, const char *item, size_t size,
@@ -553,8 +582,7 @@ static enum attn_status parse_head_item(const struct attn_dims *dims, const char
         *head = middle + 1;
     }
     for (size_t layer = layers->first; layer < layers->end; layer += layers->step)
-        if (parse_side(*head, size - (size_t)(*head - item), attn_dims_n_head_of(dims, layer),
-                       &heads))
+        if (parse_heads(dims, layer, *head, size - (size_t)(*head - item), &heads))
             return ATTN_OK;
     return report_heads(dims, item, size, err);
 }
@@ -580,8 +608,7 @@ static enum attn_status set_in_stack(struct attn_selection *selection, bool is_h
     else if (!parse_item(item, size, dims.n_layer, &layers))
         return report_item(&(struct axis){"layers", dims.n_layer}, item, size, err);
     for (size_t layer = layers.first; layer < layers.end; layer += layers.step) {
-        if (is_heads && parse_side(head, size - (size_t)(head - item),
-                                   attn_dims_n_head_of(&dims, layer), &heads))
+        if (is_heads && parse_heads(&dims, layer, head, size - (size_t)(head - item), &heads))
             set_flags(s->heads + (layer * step + first) * s->n_flag, heads);
         if (!is_heads)
             s->layers[layer * step + first] = 1;
@@ -915,13 +942,28 @@ static size_t count_heads(const struct stack *stack, int layer)
                  attn_dims_n_head_of(&stack->dims, (size_t)layer));
 }
 
+/* Returns the flag of head 0 of SITE: heads of mixing come after those of attention beside them. */
+static size_t first_flag(const struct stack *stack, enum attn_site site)
+{
+    const bool is_mixing = site == ATTN_SITE_MIXING || site == ATTN_SITE_MIXING_NORM ||
+                           attn_site_n_mixing_head(site, &stack->dims) > 0;
+
+    return is_mixing && attn_dims_mixes_beside(&stack->dims) ? stack->dims.n_head : 0;
+}
+
+static bool has_head_of(const struct stack *stack, const struct attn_location *at, int block)
+{
+    return at->head >= 0 && has_head(stack, block, at->head + (int)first_flag(stack, at->site));
+}
+
 /* The same for the heads of SITE: mixing_norm of a convolution has one, of all channels. */
 static size_t count_heads_of(const struct stack *stack, enum attn_site site, int layer)
 {
-    const bool is_beside = stack->dims.mixer && !stack->dims.mixer->is_in;
+    const size_t first = first_flag(stack, site);
+    const bool is_beside = attn_dims_mixes_beside(&stack->dims);
     const size_t n = is_beside && has_layer(stack, layer)
-                         ? count(stack->heads + (size_t)layer * stack->n_flag,
-                                 attn_site_n_head(site, &stack->dims))
+                         ? count(stack->heads + (size_t)layer * stack->n_flag + first,
+                                 first > 0 ? stack->dims.mixer->n_head : stack->dims.n_head)
                          : count_heads(stack, layer);
 
     return site == ATTN_SITE_MIXING_NORM && n > attn_site_n_head(site, &stack->dims) ? 1 : n;
@@ -932,7 +974,7 @@ bool attn_selection_has_head(const struct attn_selection *selection, const struc
     int block;
     const struct stack *stack = find_heads(selection, at, &block);
 
-    return stack && has_head(stack, block, at->head);
+    return stack && has_head_of(stack, at, block);
 }
 
 bool attn_selection_has_query(const struct attn_selection *selection, enum attn_model_stack stack,
@@ -995,7 +1037,7 @@ static bool wants(const struct attn_selection *selection, const struct stack *st
         return (size_t)layer < stack->dims.n_layer && stack->after[layer] != 0;
     if (!attn_site_has_heads(site))
         return has_layer(stack, layer);
-    return count_heads(stack, layer) > 0;
+    return count_heads_of(stack, site, layer) > 0;
 }
 
 bool attn_selection_wants_block(const struct attn_selection *selection, enum attn_site site,
@@ -1117,7 +1159,7 @@ bool attn_selection_has_tensor_head(const struct attn_selection *selection,
     if (at->site == ATTN_SITE_MIXING_NORM && stack->dims.mixer->kind == ATTN_MIXER_CONV)
         return at->head == 0 && count_heads(stack, block) > 0;
     return attn_site_layout(at->site) == ATTN_LAYOUT_KEY ? has_kv_head(stack, block, at->head)
-                                                         : has_head(stack, block, at->head);
+                                                         : has_head_of(stack, at, block);
 }
 
 bool attn_selection_has_place(const struct attn_selection *selection,

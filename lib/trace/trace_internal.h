@@ -80,12 +80,19 @@ static inline size_t attn_mixer_n_query_head(const struct attn_mixer_dims *mixer
  * mixer_z, for example. 0: SITE is not of such heads, or the layers are convolutions. */
 size_t attn_site_n_mixing_head(enum attn_site site, const struct attn_dims *dims);
 
-/* Returns how many heads the numbers of a list name in LAYER: those of attention, or in a layer
- * without attention the heads of mixing, which are channels if it is a convolution. */
+/* Whether all layers mix tokens beside attention. */
+static inline bool attn_dims_mixes_beside(const struct attn_dims *dims)
+{
+    return dims->mixer && !dims->mixer->is_in;
+}
+
+/* Returns how many heads a list can name in LAYER: those of attention, then those of mixing beside
+ * them; or in a layer without attention the heads of mixing, which are channels if it is a
+ * convolution. */
 static inline size_t attn_dims_n_head_of(const struct attn_dims *dims, size_t layer)
 {
-    if (dims->mixer && !dims->mixer->is_in) /* beside attention */
-        return dims->mixer->n_head > dims->n_head ? dims->mixer->n_head : dims->n_head;
+    if (attn_dims_mixes_beside(dims))
+        return dims->n_head + dims->mixer->n_head;
     if (!dims->mixer || !dims->mixer->is_in[layer])
         return dims->n_head;
     return dims->mixer->kind == ATTN_MIXER_CONV ? dims->d_model : dims->mixer->n_head;

@@ -501,9 +501,10 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
     site        what is copied from the other run: resid_pre (default), resid_mid, resid_post, attn_out or mlp_out at
-                one position, or q, k, v, z or pattern of one head; in layers without attention mixer_out, or mixer_z,
-                mixer_v, decay or beta of one head (the state of later positions changes with the last three); with
-                `estimate` also mlp_post, one neuron at all positions, of which the 20 largest or `limit` are printed
+                one position, or q, k, v, z or pattern of one head; in layers without attention mixer_out, or mixing,
+                mixer_z, mixer_v, decay or beta of one head (the state of later positions changes with the last three);
+                with `estimate` also mlp_post, one neuron at all positions, of which the 20 largest or `limit` are
+                printed
     queries     copy only these positions of a head, numbers or words of the clean text; for k and v, in layers that
                 attend to the source, of the source
     direction   restore (default): copy from the clean run into the corrupted one; noise: the other way round (restore,
