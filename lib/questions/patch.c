@@ -417,11 +417,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
     patch->args = patch->frame.args;
     patch->is_estimated = patch->args->method != ATTN_PATCH_EXACT;
     if (patch->args->path) {
-        if (attn_config_unread_layers(patch->frame.config))
-            return attn_error_set(
-                err, ATTN_INVALID, "paths do not go through layers %s yet, which '%s' has",
-                attn_config_unread_layers(patch->frame.config),
-                attn_quote_string(attn_model_name(attn_host_model(patch->frame.host))).text);
         attn_frame_choose_nothing(request);
         patch->site = ATTN_SITE_Q; /* the first that a path can change */
         patch->is_by_head = true;
