@@ -32,6 +32,7 @@ struct binder {
     const struct attn_tensor_files *st;
     const struct attn_family *family;
     const char *prefix; /* "" or the prefix of the family */
+    bool skips_fixed;   /* spellings that never get a prefix are not looked for */
     bool is_fused;      /* q, k and v are one tensor, in a GGUF file */
     bool is_joined;     /* the gate and mlp_in are one tensor, in a GGUF file */
     bool is_turned;     /* matrices of all experts in one tensor are [in, out] */
@@ -498,7 +499,8 @@ static bool find_tensor(const struct binder *binder, const struct attn_weight_ru
 
     do {
         write_name(name, binder->prefix, spelling, layer);
-        if (attn_tensor_files_find(binder->st, name, entry))
+        if (!(binder->skips_fixed && spelling[0] == '/') &&
+            attn_tensor_files_find(binder->st, name, entry))
             return true;
         spelling = next_spelling(spelling);
     } while (spelling);
@@ -992,6 +994,18 @@ static bool has_tensor(const struct attn_family *family, const struct attn_weigh
     return find_tensor(&binder, rule, name, NULL);
 }
 
+/* The same, but for spellings that never get a prefix. */
+static bool has_relative(const struct attn_family *family, const struct attn_weight_rule *rule,
+                         const char *prefix, const struct attn_tensor_files *st)
+{
+    struct attn_config config = {.n_layer = 1};
+    const struct binder binder = {
+        .config = &config, .st = st, .family = family, .prefix = prefix, .skips_fixed = true};
+    char name[ATTN_WEIGHT_NAME_SIZE];
+
+    return find_tensor(&binder, rule, name, NULL);
+}
+
 /* Returns the alternative to PREFIX. Older files of models with several parts have "decoder." where
  * newer ones have "model.decoder."; files for question answering have "transformer." instead of
  * "model.". */
@@ -1003,23 +1017,27 @@ static const char *alternative_prefix(const char *prefix)
 }
 
 /* Finds the prefix of the names, which is in front of all names or of none: the first tensor that
- * is found decides. */
+ * is found decides; those with a spelling that never has it come last. */
 static enum attn_status find_prefix(const struct attn_family *family,
                                     const struct attn_tensor_files *st, const char **prefix,
                                     struct attn_error *err)
 {
+    const size_t n = family->prefix ? family->n_rule : 0;
+
     *prefix = "";
-    for (size_t i = 0; i < family->n_rule && family->prefix; i++) {
-        const struct attn_weight_rule *rule = &family->rules[i];
+    for (size_t i = 0; i < 2 * n; i++) {
+        const struct attn_weight_rule *rule = &family->rules[i % n];
+        const bool is_fixed = strchr(rule->name, '/');
         const char *shorter = alternative_prefix(family->prefix);
-        const char *other = has_tensor(family, rule, family->prefix, st) ? family->prefix : shorter;
-        const bool has_without = has_tensor(family, rule, "", st);
+        const char *other =
+            has_relative(family, rule, family->prefix, st) ? family->prefix : shorter;
+        const bool has_without = has_relative(family, rule, "", st);
         char with[ATTN_WEIGHT_NAME_SIZE], without[ATTN_WEIGHT_NAME_SIZE];
 
-        if (strchr(rule->name, '/') || !(has_without || has_tensor(family, rule, other, st)))
+        if (is_fixed != (i >= n) || !(has_without || has_relative(family, rule, other, st)))
             continue;
         *prefix = has_without ? "" : other;
-        if (!has_without || !has_tensor(family, rule, other, st))
+        if (!has_without || !has_relative(family, rule, other, st))
             return ATTN_OK;
         write_name(with, other, rule->name, 0);
         write_name(without, "", rule->name, 0);
