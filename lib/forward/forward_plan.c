@@ -80,7 +80,7 @@ static struct linear_needs linear_needs(const struct attn_forward *f)
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
             include_linear(&needs, f, &weights->blocks[layer].linears[i]);
         if (expert) { /* all experts have the same shape */
-            include_linear(&needs, f, &expert->gate);
+            include_linear(&needs, f, &expert->in);
             include_linear(&needs, f, &expert->out);
         }
     }
@@ -154,13 +154,15 @@ static void plan_experts(struct attn_forward *f, struct attn_arena *arena)
     const struct attn_config *c = &f->model->config;
     const size_t n = c->n_expert > 0 ? f->n_feed_row : 0;
     const size_t width = max_size(attn_config_widest_mlp(c), c->n_expert);
+    const size_t widest = max_size(c->d_model, c->d_latent);
 
     f->router = take_floats(arena, n, c->n_expert);
     f->expert_weights = take_floats(arena, n, c->n_expert);
     f->expert_indices = take_floats(arena, n, c->n_expert_used);
     f->expert_rows = attn_arena_take(arena, n, sizeof *f->expert_rows);
-    f->expert_x = take_floats(arena, n, c->d_model);
-    f->expert_y = take_floats(arena, n, c->d_model);
+    f->expert_x = take_floats(arena, n, widest);
+    f->expert_y = take_floats(arena, n, widest);
+    f->latent = take_floats(arena, n, 2 * c->d_latent);
     f->expert_g = take_floats(arena, n, width);
     f->expert_u = take_floats(arena, n, width);
     f->sinks = take_floats(arena, c->has_sinks ? f->n_feed_row : 0, c->n_head);

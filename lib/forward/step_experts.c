@@ -7,10 +7,15 @@
  *               product and sum is rounded; then shared_out = sigmoid(x w) * shared(x) is added,
  *               or shared(x) if the model has no w
  *
+ * If experts have a latent width, x is mapped to it before them, and their sum back after them.
+ * With ATTN_EXPERTS_SIGMOID the weights are sigmoids, and a correction counts for the choice alone.
+ *
  * The rows of an expert are gathered into one product. Rows of a product do not depend on each
  * other, so other rows and threads change no bit. Experts that no row chose are not read.
  */
 #include "forward/step_internal.h"
+
+#include "model/config_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,6 +87,67 @@ static void choose_experts(const struct attn_forward *f, size_t row)
                                          : shares[i];
 }
 
+/* Leaves only those groups of the N numbers LEFT whose two largest have the largest sums; others
+ * become minus infinity. SUMS is scratch [n_group]. */
+static void keep_groups(const struct attn_router_config *router, size_t n, float *left, float *sums)
+{
+    const size_t size = n / router->n_group;
+
+    for (size_t group = 0; group < router->n_group; group++) {
+        float first = -INFINITY, second = -INFINITY;
+
+        for (size_t e = group * size; e < (group + 1) * size; e++) {
+            second = left[e] > first ? first : fmaxf(second, left[e]);
+            first = fmaxf(first, left[e]);
+        }
+        sums[group] = first + second;
+    }
+    for (size_t i = router->n_group_used; i < router->n_group; i++) {
+        size_t worst = 0;
+
+        for (size_t group = 1; group < router->n_group; group++)
+            worst = sums[group] <= sums[worst] ? group : worst;
+        sums[worst] = INFINITY;
+        for (size_t e = worst * size; e < (worst + 1) * size; e++)
+            left[e] = -INFINITY;
+    }
+}
+
+/* Chooses the experts of a row by their sigmoids plus the correction, in the best groups. */
+static void choose_by_sigmoid(const struct attn_forward *f, size_t row)
+{
+    const struct attn_config *config = &f->model->config;
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const struct attn_vector *correction =
+        &f->model->weights.blocks[f->feed.layer].router_correction;
+    const size_t n = config->n_expert, n_used = config->n_expert_used;
+    float *weights = f->expert_weights + row * n, *chosen = f->expert_indices + row * n_used;
+    float *left = f->expert_g, *shares = f->expert_u, sum = 0; /* [n], [n_used] */
+
+    kernels->scale(f->router + row * n, -1, n, weights);
+    kernels->exp(weights, n, weights);
+    for (size_t e = 0; e < n; e++)
+        weights[e] = 1 / (1 + weights[e]);
+    kernels->convert(correction->data, correction->dtype, n, left);
+    kernels->add(left, weights, n, left);
+    keep_groups(&config->router, n, left, f->expert_u);
+    for (size_t i = 0; i < n_used; i++) {
+        size_t best = 0;
+
+        for (size_t e = 1; e < n; e++)
+            best = left[e] > left[best] ? e : best;
+        left[best] = -INFINITY;
+        chosen[i] = (float)best;
+        shares[i] = weights[best];
+        sum += shares[i];
+    }
+    memset(weights, 0, n * sizeof *weights);
+    for (size_t i = 0; i < n_used; i++)
+        weights[(size_t)chosen[i]] =
+            (config->router.is_normalized ? shares[i] / (sum + 1e-20F) : shares[i]) *
+            (float)config->router.factor;
+}
+
 void attn_router_run(const struct attn_forward *f, const struct attn_block_weights *w,
                      const float *x, size_t n_row, struct attn_pool *pool)
 {
@@ -93,15 +159,17 @@ void attn_router_run(const struct attn_forward *f, const struct attn_block_weigh
 
 void attn_router_choose(const struct attn_forward *f, size_t n_row)
 {
-    const bool is_near = f->model->config.expert_weights == ATTN_EXPERTS_SOFTMAX_NEAR;
+    const enum attn_expert_weights how = f->model->config.expert_weights;
 
     for (size_t row = 0; row < n_row; row++)
-        (is_near ? choose_near : choose_experts)(f, row);
+        (how == ATTN_EXPERTS_SOFTMAX_NEAR ? choose_near
+         : how == ATTN_EXPERTS_SIGMOID    ? choose_by_sigmoid
+                                          : choose_experts)(f, row);
 }
 
 size_t attn_expert_gather(const struct attn_forward *f, size_t expert, const float *x, size_t n_row)
 {
-    const size_t d = f->dims.d_model;
+    const size_t d = attn_config_d_routed(&f->model->config);
     size_t n = 0;
 
     for (size_t row = 0; row < n_row; row++)
@@ -127,15 +195,21 @@ static void limit_rows(const struct attn_forward *f, size_t n, float *g, float *
 void attn_expert_run(struct attn_forward *f, const struct attn_expert *expert, const float *x,
                      size_t n_row, float *post, struct attn_pool *pool)
 {
-    const size_t n = n_row * expert->gate.weight.n_col;
-    struct attn_linear_args maps[2] = {attn_map_of(f, &expert->gate, x, n_row, f->expert_g),
-                                       attn_map_of(f, &expert->in, x, n_row, f->expert_u)};
+    const size_t n = n_row * expert->in.weight.n_col;
+    const bool has_gate = expert->gate.weight.data;
+    struct attn_linear_args maps[2] = {
+        attn_map_of(f, &expert->in, x, n_row, has_gate ? f->expert_u : f->expert_g)};
 
-    attn_weight_buffer_run_linear(&f->weight_buffer, maps, 2, pool);
-    limit_rows(f, n, f->expert_g, f->expert_u);
+    if (has_gate)
+        maps[1] = attn_map_of(f, &expert->gate, x, n_row, f->expert_g);
+    attn_weight_buffer_run_linear(&f->weight_buffer, maps, has_gate ? 2 : 1, pool);
+    limit_rows(f, has_gate ? n : 0, f->expert_g, f->expert_u);
     if (post != f->expert_g)
         memcpy(post, f->expert_g, n * sizeof *post);
-    f->engine.kernels->gate(f->activation, post, f->expert_u, n);
+    if (has_gate)
+        f->engine.kernels->gate(f->activation, post, f->expert_u, n);
+    else
+        f->engine.kernels->activate(f->activation, post, n);
     maps[0] = attn_map_of(f, &expert->out, post, n_row, f->expert_y);
     attn_weight_buffer_run_linear(&f->weight_buffer, maps, 1, pool);
 }
@@ -166,9 +240,34 @@ static void run_shared(struct attn_forward *f, const struct attn_block_weights *
     f->engine.kernels->add(out, f->expert_y, n * d, out);
 }
 
+/* Computes the weighted SUM [n_row, d_routed] of what the chosen experts make of X. */
+static void run_routed(struct attn_forward *f, const struct attn_block_weights *w, const float *x,
+                       float *sum)
+{
+    const size_t n = f->feed.n_left, n_expert = f->dims.n_expert;
+    const size_t d = attn_config_d_routed(&f->model->config);
+
+    memset(sum, 0, n * d * sizeof *sum);
+    for (size_t e = 0; e < n_expert && !attn_forward_is_stopped(f); e++) {
+        const size_t n_row = attn_expert_gather(f, e, x, n);
+
+        if (n_row > 0) {
+            attn_weights_make_expert(w, e, f->feed.pool);
+            attn_expert_run(f, &w->experts[e], f->expert_x, n_row, f->expert_g, f->feed.pool);
+        }
+        for (size_t i = 0; i < n_row; i++) {
+            const size_t row = f->expert_rows[i];
+            const float weight = f->expert_weights[row * n_expert + e];
+
+            f->engine.kernels->scale(f->expert_y + i * d, weight, d, f->expert_y + i * d);
+            f->engine.kernels->add(sum + row * d, f->expert_y + i * d, d, sum + row * d);
+        }
+    }
+}
+
 void attn_experts_step(struct attn_forward *f, const struct attn_block_weights *w, float *out)
 {
-    const size_t n = f->feed.n_left, d = f->dims.d_model, n_expert = f->dims.n_expert;
+    const size_t n = f->feed.n_left, n_expert = f->dims.n_expert;
 
     attn_step_finish(f);
     if (attn_forward_is_over(f))
@@ -181,25 +280,18 @@ void attn_experts_step(struct attn_forward *f, const struct attn_block_weights *
     attn_router_choose(f, n);
     attn_visit(f, ATTN_SITE_EXPERT_WEIGHTS, f->expert_weights);
     attn_visit(f, ATTN_SITE_EXPERT_INDICES, f->expert_indices);
-    memset(out, 0, n * d * sizeof *out);
-    for (size_t e = 0; e < n_expert && !attn_forward_is_stopped(f); e++) {
-        const size_t n_row = attn_expert_gather(f, e, f->normed, n);
+    if (w->latent_in.weight.data) {
+        float *sum = f->latent + n * f->model->config.d_latent;
 
-        if (n_row > 0) {
-            attn_weights_make_expert(w, e, f->feed.pool);
-            attn_expert_run(f, &w->experts[e], f->expert_x, n_row, f->expert_g, f->feed.pool);
-        }
-        for (size_t i = 0; i < n_row; i++) {
-            const size_t row = f->expert_rows[i];
-            const float weight = f->expert_weights[row * n_expert + e];
-
-            f->engine.kernels->scale(f->expert_y + i * d, weight, d, f->expert_y + i * d);
-            f->engine.kernels->add(out + row * d, f->expert_y + i * d, d, out + row * d);
-        }
+        attn_map_step(f, &w->latent_in, NULL, f->normed, n, f->latent);
+        run_routed(f, w, f->latent, sum);
+        attn_map_step(f, &w->latent_out, NULL, sum, n, out);
+    } else {
+        run_routed(f, w, f->normed, out);
     }
     if (w->shared.in.weight.data && !attn_forward_is_over(f))
         run_shared(f, w, out);
-    attn_forward_check_finite(f, out, n * d);
+    attn_forward_check_finite(f, out, n * f->dims.d_model);
     if (!attn_forward_is_over(f))
         f->pending.visits[f->pending.n_visit++] =
             (struct attn_pending_visit){ATTN_SITE_MLP_OUT, out};

@@ -208,7 +208,8 @@ static void add_layer(const struct attn_model *model, const struct attn_location
                         is_of_key ? n_key : n, linear->weight.n_row * linear->weight.n_col);
     }
     if (block->experts) /* only the chosen experts */
-        add_product(&cost->mlp, 3 * n * c->n_expert_used, c->d_model * c->d_expert);
+        add_product(&cost->mlp, (c->has_plain_experts ? 2 : 3) * n * c->n_expert_used,
+                    attn_config_d_routed(c) * c->d_expert);
     if (!attn_config_has_attention(c, attn_location_index(at)))
         return;
     if (attention->kind == ATTN_ATTENTION_WINDOW && attention->window < n)

@@ -167,15 +167,17 @@ static enum attn_status find_attention(struct filling *to)
         const bool is_mixer = attn_config_is_mixer(config, layer);
         const bool is_beside = attn_config_mixes_beside(config);
         const bool is_mlp = config->is_mlp && config->is_mlp[layer];
+        const bool is_mixture = is_mlp && config->n_expert > 0 && !config->is_dense[layer];
         const bool has_rope = !is_mixer && !is_mlp && config->positions == ATTN_POSITIONS_ROTARY &&
                               config->rope[layer].d_rotary > 0;
         const struct attn_rope *rope = &config->rope[layer];
         ATTN_TRY(append(
             to,
-            attn_cell_string(is_beside  ? "attention+mamba2"
-                             : is_mixer ? mixers[config->mixer->kind]
-                             : is_mlp   ? "mlp"
-                                        : attn_attention_kind_name(a->kind)),
+            attn_cell_string(is_beside    ? "attention+mamba2"
+                             : is_mixer   ? mixers[config->mixer->kind]
+                             : is_mixture ? "experts"
+                             : is_mlp     ? "mlp"
+                                          : attn_attention_kind_name(a->kind)),
             attn_cell_boolean(is_cross), attn_cell_string(is_causal ? "causal" : "none"),
             attn_cell_boolean(a->is_scaled), attn_cell_real(a->eps), attn_cell_real(a->factor),
             a->kind == ATTN_ATTENTION_WINDOW ? count_cell(a->window) : attn_cell_missing(),

@@ -398,6 +398,31 @@ static bool is_factor(double factor)
     return factor > 0 && (factor < 1 || factor > 1);
 }
 
+/* Adds how many experts there are, and how they are weighted. */
+static void add_experts(struct difference_list *list)
+{
+    const struct attn_config *config = list->config;
+    const struct attn_router_config *router = &config->router;
+    const char *shared = config->d_shared_expert > 0 ? ", and a shared one" : "";
+    const bool is_sigmoid = config->expert_weights == ATTN_EXPERTS_SIGMOID;
+
+    add(list, config->n_expert > 0 && !is_sigmoid, "experts",
+        "%zu of %zu a token, of width %zu, weights %s 1%s", config->n_expert_used, config->n_expert,
+        config->d_expert,
+        config->expert_weights == ATTN_EXPERTS_SOFTMAX_ALL    ? "sum to less than"
+        : config->expert_weights == ATTN_EXPERTS_SOFTMAX_NEAR ? "do not sum to"
+                                                              : "sum to",
+        shared);
+    add(list, is_sigmoid, "experts",
+        "%zu of %zu a token, of width %zu, weights are sigmoids%s, times %.6g%s",
+        config->n_expert_used, config->n_expert, config->d_expert,
+        router->is_normalized ? " divided by their sum" : "", router->factor, shared);
+    add(list, is_sigmoid && router->n_group > 1, "experts", "chosen in %zu of %zu groups",
+        router->n_group_used, router->n_group);
+    add(list, config->d_latent > 0, "experts",
+        "read and write %zu numbers, by a map on either side", config->d_latent);
+}
+
 /* Adds differences of the block as a whole and its MLP. */
 static void add_block(struct difference_list *list)
 {
@@ -416,13 +441,8 @@ static void add_block(struct difference_list *list)
     else if (strcmp(config->act_fn, "gelu_new") != 0)
         add(list, true, "mlp", "%s%s", config->act_fn,
             config->xielu ? ", by numbers of each layer" : "");
-    add(list, config->n_expert > 0, "experts", "%zu of %zu a token, of width %zu, weights %s 1%s",
-        config->n_expert_used, config->n_expert, config->d_expert,
-        config->expert_weights == ATTN_EXPERTS_SOFTMAX_ALL    ? "sum to less than"
-        : config->expert_weights == ATTN_EXPERTS_SOFTMAX_NEAR ? "do not sum to"
-                                                              : "sum to",
-        config->d_shared_expert > 0 ? ", and a shared one" : "");
-    if (config->n_expert > 0)
+    add_experts(list);
+    if (config->n_expert > 0 && !config->is_mlp)
         add_by_layer(list, "mlp", describe_dense);
     add(list, config->has_sinks, "sinks", "each row of a pattern sums to less than 1");
     add(list, config->has_layer_scale, "block",
@@ -522,7 +542,8 @@ static void describe_mixer(const struct attn_config *config, size_t layer, char 
 
     words[0] = '\0';
     if (config->is_mlp && config->is_mlp[layer])
-        snprintf(words, WORDS_SIZE, "an MLP alone");
+        snprintf(words, WORDS_SIZE, "%s alone",
+                 config->n_expert > 0 && !config->is_dense[layer] ? "experts" : "an MLP");
     if (!attn_config_is_mixer(config, layer) && !is_beside)
         return;
     if (mixer->kind == ATTN_MIXER_CONV)

@@ -47,7 +47,8 @@ static const char *const expert_weights[] = {[ATTN_EXPERTS_SOFTMAX_ALL] = "softm
                                              [ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED] =
                                                  "softmax_all_normalized",
                                              [ATTN_EXPERTS_SOFTMAX_CHOSEN] = "softmax_chosen",
-                                             [ATTN_EXPERTS_SOFTMAX_NEAR] = "softmax_near"};
+                                             [ATTN_EXPERTS_SOFTMAX_NEAR] = "softmax_near",
+                                             [ATTN_EXPERTS_SIGMOID] = "sigmoid"};
 
 static const char *const resamples[] = {[ATTN_RESAMPLE_NONE] = "none",
                                         [ATTN_RESAMPLE_CUBIC] = "cubic",

@@ -94,6 +94,12 @@ static inline size_t attn_config_widest_mlp(const struct attn_config *config)
     return most > config->d_shared_expert ? most : config->d_shared_expert;
 }
 
+/* Returns the width of what experts read and write. */
+static inline size_t attn_config_d_routed(const struct attn_config *config)
+{
+    return config->d_latent > 0 ? config->d_latent : config->d_model;
+}
+
 /* Returns how many layers of CONFIG make one layer of the model: two for a decoder with an encoder,
  * else one. */
 static inline size_t attn_config_n_part(const struct attn_config *config)
@@ -162,10 +168,10 @@ static inline bool attn_config_has_keys_as_values(const struct attn_config *conf
  * attention"; NULL if nothing. */
 static inline const char *attn_config_unread_layers(const struct attn_config *config)
 {
-    return config->mixer           ? "without attention"
-           : config->has_attn_gate ? "with gates"
-           : config->layer_dims    ? "of unequal sizes"
-                                   : NULL;
+    return config->mixer || config->is_mlp ? "without attention"
+           : config->has_attn_gate         ? "with gates"
+           : config->layer_dims            ? "of unequal sizes"
+                                           : NULL;
 }
 
 /* Whether something that a layer computes comes after the sum with its MLP. */

@@ -73,7 +73,10 @@ struct attn_tensor_files;
     X(EXPERTS, MLP, PART, has_experts)         /* one tensor for all, or one each, with @ */       \
     X(EXPERT_BIAS, MLP, BIAS, has_experts && config->has_expert_bias) /* bias of the router */     \
     X(EXPERT_BIASES, MLP, BIAS, has_experts && config->has_expert_bias)                            \
-    X(SHARED_BIAS, MLP, BIAS, false)                                                               \
+    X(ROUTER_CORRECTION, MLP, PART, has_experts && config->expert_weights == ATTN_EXPERTS_SIGMOID) \
+    X(LATENT, MLP, PART, has_experts && config->d_latent > 0) /* around the experts */             \
+    X(LATENT_BIAS, MLP, BIAS, has_experts && config->d_latent > 0 && config->has_mlp_bias)         \
+    X(SHARED_BIAS, MLP, BIAS, has_experts && config->d_shared_expert > 0 && config->has_mlp_bias)  \
     X(SHARED_EXPERT, MLP, PART, has_experts && config->d_shared_expert > 0)                        \
     X(SHARED_GATE, MLP, PART, has_experts && config->has_shared_gate)                              \
     X(MLP, MLP, PART, has_mlp)                                                                     \
@@ -170,11 +173,11 @@ enum attn_weight_kind {
  * the shapes of the norms of q and k, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W. For
  * pictures: C n_channel, h patch_height, w patch_width, R n_register, I the patches of a picture,
  * and 1 for [CLS], k the patches of a cell side by side, o d_feature. For classifiers: Y the
- * labels, L the width that their matrix reads. For mixtures: n n_expert, f d_expert, j = 2f, s
- * d_shared_expert, t = 2s. c is the heads of all layers, e is E / 2, and 1 is one. For layers
- * without attention: q the rows of mixer_in, a the channels of the convolution, d its taps, g Hm, v
- * dv, l Hm*dv, u 2*Hm, p q + l and i p + g, which are others than those above; and r is 2*H*U.
- * x is the width of the inputs of layers, ! those of all, % the tokens that have some. */
+ * labels, L the width that their matrix reads. For mixtures: n n_expert, f d_expert, j = 2f, & what
+ * experts read, s d_shared_expert, t = 2s. c is the heads of all layers, e is E / 2, and 1 is one.
+ * For layers without attention: q the rows of mixer_in, a the channels of the convolution, d its
+ * taps, g Hm, v dv, l Hm*dv, u 2*Hm, p q + l and i p + g, which are others than those above; and r
+ * is 2*H*U. x is the width of the inputs of layers, ! those of all, % the tokens that have some. */
 struct attn_weight_rule {
     /* Without the prefix; alternative spellings, of older files, follow after |. */
     const char *name;

@@ -2,6 +2,9 @@
 #ifndef ATTN_MODEL_PART_CONFIG_H
 #define ATTN_MODEL_PART_CONFIG_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /* The kind of all norms of a model. RMSNorm: Zhang and Sennrich 1910.07467. */
 enum attn_norm {
     ATTN_NORM_NONE = 0,
@@ -56,6 +59,17 @@ enum attn_expert_weights {
      * not far below its own, by config->router_jitter; that of the second the same over the others.
      * The weights do not sum to 1 (SparseMixer: Liu et al. 2310.00811). */
     ATTN_EXPERTS_SOFTMAX_NEAR = 3,
+    /* Sigmoids (struct attn_router_config); the choice goes by them plus a correction. */
+    ATTN_EXPERTS_SIGMOID = 4,
+};
+
+/* How sigmoids choose experts: in the N_GROUP_USED of N_GROUP groups of neighbours whose two best
+ * have the largest sums. Their weights are divided by their sum, if is_normalized, then multiplied
+ * by FACTOR. */
+struct attn_router_config {
+    size_t n_group, n_group_used;
+    double factor;
+    bool is_normalized;
 };
 
 enum attn_output_layer {

@@ -188,6 +188,7 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'A', d_q + d_k + d_v},
         {'n', config->n_expert},
         {'f', config->d_expert},
+        {'&', attn_config_d_routed(config)},
         {'j', 2 * config->d_expert},
         {'s', config->d_shared_expert},
         {'t', 2 * config->d_shared_expert},
@@ -1452,8 +1453,8 @@ static enum attn_status plan_experts(struct attn_weights *weights, const struct 
                                      const struct attn_packing *packing, struct attn_error *err)
 {
     const size_t n = attn_size_mul(config->n_layer, config->n_expert);
-    const size_t size =
-        attn_size_mul(3 * sizeof(float), attn_size_mul(config->d_model, config->d_expert));
+    const size_t size = attn_size_mul(
+        3 * sizeof(float), attn_size_mul(attn_config_d_routed(config), config->d_expert));
 
     if (attn_size_mul(n, size) > packing->most_of_experts)
         return ATTN_OK;
@@ -1550,8 +1551,8 @@ double attn_weights_work_of_block(const struct attn_weights *weights,
             work += (double)weight->n_row * (double)weight->n_col;
     }
     if (weights->blocks[0].experts)
-        work +=
-            3 * (double)config->n_expert_used * (double)config->d_model * (double)config->d_expert;
+        work += 3 * (double)config->n_expert_used * (double)attn_config_d_routed(config) *
+                (double)config->d_expert;
     return work;
 }
 

@@ -55,7 +55,7 @@ struct attn_lazy_experts {
     atomic_bool is_made[]; /* [n_expert] converted already */
 };
 
-enum { ATTN_BLOCK_N_NORM = 12, ATTN_BLOCK_N_LINEAR = 22 };
+enum { ATTN_BLOCK_N_NORM = 12, ATTN_BLOCK_N_LINEAR = 24 };
 
 enum { ATTN_MODEL_N_LINEAR = 7 };
 
@@ -84,12 +84,14 @@ struct attn_block_weights {
             /* Of a layer without attention: the input of its convolution, the gate of its output,
              * beta, and the decay. */
             struct attn_linear mixer_in, mixer_gate, mixer_beta, mixer_decay;
-            struct attn_linear out;           /* [H*Ev, D], or [Hm*dv, D] */
-            struct attn_linear mixer_out;     /* [Hm*dv, D], beside attention */
-            struct attn_linear mlp_gate;      /* [D, F] */
-            struct attn_linear mlp_in;        /* [D, F] */
-            struct attn_linear mlp_out;       /* [F, D] */
-            struct attn_linear router;        /* [D, N], in a layer with experts */
+            struct attn_linear out;       /* [H*Ev, D], or [Hm*dv, D] */
+            struct attn_linear mixer_out; /* [Hm*dv, D], beside attention */
+            struct attn_linear mlp_gate;  /* [D, F] */
+            struct attn_linear mlp_in;    /* [D, F] */
+            struct attn_linear mlp_out;   /* [F, D] */
+            struct attn_linear router;    /* [D, N], in a layer with experts */
+            /* [D, d_latent], [d_latent, D]: before and after the experts */
+            struct attn_linear latent_in, latent_out;
             struct attn_expert shared;        /* the expert that every token uses */
             struct attn_linear shared_router; /* [D, 1] */
             struct attn_linear layer_gate;    /* [D, P], P the width of the layer's input */
@@ -98,12 +100,13 @@ struct attn_block_weights {
         struct attn_linear linears[ATTN_BLOCK_N_LINEAR]; /* in the order of the equations */
     };
     struct attn_mixer_weights mixer;
-    struct attn_vector sinks;         /* [H] sinks */
-    struct attn_vector scalar;        /* [1] the factor of resid_post, or none */
-    struct attn_tensor relative_bias; /* [n_bucket, H], if each layer has a table of its own */
-    struct attn_vector xielu[4];      /* alpha_p, alpha_n, beta, eps of xIELU: one number each */
-    struct attn_expert *experts;      /* [n_expert] borrowed from attn_weights; NULL: an MLP */
-    struct attn_lazy_experts *lazy;   /* owns; NULL: experts are used as they are stored */
+    struct attn_vector router_correction; /* [N] is added to sigmoids for the choice */
+    struct attn_vector sinks;             /* [H] sinks */
+    struct attn_vector scalar;            /* [1] the factor of resid_post, or none */
+    struct attn_tensor relative_bias;     /* [n_bucket, H], if each layer has a table of its own */
+    struct attn_vector xielu[4];    /* alpha_p, alpha_n, beta, eps of xIELU: one number each */
+    struct attn_expert *experts;    /* [n_expert] borrowed from attn_weights; NULL: an MLP */
+    struct attn_lazy_experts *lazy; /* owns; NULL: experts are used as they are stored */
 };
 _Static_assert(offsetof(struct attn_block_weights, k_norm) ==
                    offsetof(struct attn_block_weights, norms[ATTN_BLOCK_N_NORM - 1]),

@@ -63,7 +63,7 @@ def run_transformers(directory, ids, is_double):
     for layer in range(len(blocks)):
         result[f"blocks.{layer}.hook_resid_pre"] = out.hidden_states[layer][0]
     kinds = getattr(model.config, "layer_types", None) or ["attention"] * len(blocks)
-    attended = [i for i, kind in enumerate(kinds) if kind not in ("conv", "linear_attention", "mlp")]  # the layers with patterns
+    attended = [i for i, kind in enumerate(kinds) if kind not in ("conv", "linear_attention", "mlp", "moe")]  # the layers with patterns
     for layer, pattern in zip(attended, out.attentions) if not adds_twice else ():
         result[f"blocks.{layer}.attn.hook_pattern"] = pattern[0]
     return {k: v.double().numpy() for k, v in result.items()}, n_parameter
@@ -550,13 +550,20 @@ def falcon_h1(r):
 def nemotron_h(r):
     n_head, n_kv, d_head = sizes(r)
     n_mixer = r.randint(1, 8)
-    kinds = ["full_attention", "linear_attention", "mlp"]
+    kinds = ["full_attention", "linear_attention", "mlp", "moe", "moe"]
+    n_group = r.choice([1, 1, 2, 3])
+    n_used = r.randint(1, n_group)
+    n_expert = n_group * r.randint(2, 4)
     return common(r) | {"hidden_size": r.randint(5, 40), "num_attention_heads": n_head, "num_key_value_heads": n_kv, "head_dim": d_head,
                         "intermediate_size": r.randint(3, 40), "layer_norm_epsilon": r.choice([1e-5, 1e-3]),
                         "mlp_hidden_act": r.choice(["relu2", "silu"]), "mamba_num_heads": n_mixer, "mamba_head_dim": r.randint(2, 9),
                         "n_groups": r.choice([k for k in range(1, n_mixer + 1) if n_mixer % k == 0]), "ssm_state_size": r.randint(2, 9),
                         "conv_kernel": r.randint(2, 5), "use_conv_bias": r.random() < 0.7, "use_bias": r.random() < 0.5,
                         "mlp_bias": r.random() < 0.5, "time_step_min": r.choice([0.001, 0.6]),
+                        "n_group": n_group, "topk_group": n_used, "n_routed_experts": n_expert,
+                        "num_experts_per_tok": r.randint(1, n_expert // n_group * n_used), "norm_topk_prob": r.random() < 0.7,
+                        "routed_scaling_factor": r.choice([1.0, 2.5]), "moe_intermediate_size": r.randint(3, 20),
+                        "moe_shared_expert_intermediate_size": r.randint(3, 20), "moe_latent_size": r.choice([None, r.randint(3, 50)]),
                         "layers_block_type": [kinds[0]] + [r.choice(kinds) for _ in range(r.randint(1, 4))]}
 
 
@@ -646,6 +653,8 @@ def make_model(family, keys, seed):
         for name, b in model.named_buffers():
             if name.endswith("layer_scalar"):
                 b.copy_(1 + torch.randn(b.shape, generator=generator) * 0.3)
+            if name.endswith("e_score_correction_bias"):
+                b.copy_(torch.randn(b.shape, generator=generator) * 0.3)
     return model
 
 

@@ -8,12 +8,13 @@ that transformers 5 has in memory; and what torch.compile, DataParallel, checkpo
 Lightning put in front. Logits are those of transformers in float64; those of Cohere get their scale, which
 the class for pictures leaves out.
 """
-import json, os, shutil, sys
+import contextlib, json, os, shutil, sys
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import numpy as np
+import peers
 import peft
 import torch
 import transformers as T
@@ -30,6 +31,9 @@ VIT = dict(hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attent
 SECTIONS = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]}
 IDS = [1, 5, 9, 33, 7, 11]
 MIXTURE = dict(num_local_experts=3, num_experts_per_tok=2)
+NANO = dict({**TEXT, "vocab_size": 43}, layers_block_type=["linear_attention", "moe", "full_attention", "mlp", "moe"], head_dim=8, mamba_num_heads=4,
+            mamba_head_dim=6, n_groups=2, ssm_state_size=5, n_routed_experts=6, num_experts_per_tok=2, n_group=3, topk_group=2,
+            routed_scaling_factor=2.5, moe_intermediate_size=10, moe_shared_expert_intermediate_size=14, moe_latent_size=9)
 
 
 def flat(config):
@@ -69,13 +73,15 @@ ROWS = {
     "dinov2": ("Dinov2", {**VIT, "use_swiglu_ffn": True}, True),
     "granitemoe": ("GraniteMoe", {**TEXT, **MIXTURE}, True),
     "phimoe": ("Phimoe", {**TEXT, **MIXTURE}, True),
+    "nemotron-h": ("NemotronH", NANO),
+    "nemotron-h-joined": ("NemotronH", {**NANO, "moe_latent_size": None, "mlp_bias": True, "norm_topk_prob": False}, True),
 }
 
 
 def run(model, pixels):
     wide = torch.tensor(pixels[None]) if pixels is not None else torch.tensor([IDS])
     other = {"interpolate_pos_encoding": True} if pixels is not None and pixels.shape[1] > 8 else {}
-    with torch.no_grad():
+    with torch.no_grad(), peers.exact(model) if "NemotronH" in type(model).__name__ else contextlib.nullcontext():
         return (model(pixel_values=wide.to(model.dtype), **other) if pixels is not None else model(input_ids=wide)).logits[0].double().numpy()
 
 
@@ -93,6 +99,9 @@ def make(name, stem, settings, in_memory=False, rename=None, change=None):
     model = getattr(T, stem + ending)(config).eval()
     for p in model.parameters():
         p.data += 0.1 * torch.randn_like(p)
+    for part, b in model.named_buffers():
+        if part.endswith("correction_bias"):
+            b.copy_(0.3 * torch.randn_like(b))
     shutil.rmtree(folder, ignore_errors=True)
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)

@@ -89,7 +89,7 @@ class Float64(TorchFunctionMode):
         first = args[0] if args and isinstance(args[0], torch.Tensor) else None
         if first is not None and first.dtype == torch.float64:
             wants = kwargs.get("dtype", args[1] if len(args) > 1 else None)
-            if name == "float" or name == "to" and wants == torch.float32:
+            if name == "float" or name in ("to", "type") and wants == torch.float32:
                 return first
             if name == "softmax" and kwargs.get("dtype") == torch.float32:
                 kwargs["dtype"] = torch.float64

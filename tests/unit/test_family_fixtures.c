@@ -114,7 +114,9 @@ static const char *const renamed[] = {"gemma3",
                                       "vit-larger",
                                       "dinov2",
                                       "granitemoe",
-                                      "phimoe"};
+                                      "phimoe",
+                                      "nemotron-h",
+                                      "nemotron-h-joined"};
 
 /* What one prompt of a model came to. */
 struct outcome {

@@ -16,12 +16,17 @@
 
 enum { N = 13 };
 
-static const char *const directories[] = {
-    "tests/fixtures/family-lfm2",       "tests/fixtures/family-qwen3-5-text",
-    "tests/fixtures/family-qwen3-next", "tests/fixtures/family-bamba",
-    "tests/fixtures/family-gemma4",     "tests/fixtures/family-gemma4-text",
-    "tests/fixtures/family-lfm3",       "tests/fixtures/family-nemotron-h",
-    "tests/fixtures/family-falcon-h1"};
+static const char *const directories[] = {"tests/fixtures/family-lfm2",
+                                          "tests/fixtures/family-qwen3-5-text",
+                                          "tests/fixtures/family-qwen3-next",
+                                          "tests/fixtures/family-bamba",
+                                          "tests/fixtures/family-gemma4",
+                                          "tests/fixtures/family-gemma4-text",
+                                          "tests/fixtures/family-lfm3",
+                                          "tests/fixtures/family-nemotron-h",
+                                          "tests/fixtures/family-falcon-h1",
+                                          "tests/fixtures/names-nemotron-h",
+                                          "tests/fixtures/names-nemotron-h-joined"};
 enum { N_DIRECTORY = sizeof directories / sizeof *directories };
 
 static const int32_t ids[N] = {5, 11, 11, 13, 29, 5, 11, 40, 12, 17, 5, 11, 13};

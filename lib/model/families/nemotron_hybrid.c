@@ -1,17 +1,19 @@
 /*
  * nemotron_hybrid.c - Nemotron-H and Nemotron Nano 2 (configuration_nemotron_h.py,
  * modeling_nemotron_h.py of transformers 5.23): each block has one part, which is attention without
- * positions, Mamba2 (forward/mixer.c), or a plain MLP:
+ * positions, Mamba2 (forward/mixer.c), a plain MLP, or a mixture of such MLPs, as in Nemotron 3
+ * Nano 30B-A3B:
  *
  *     resid_post = resid_pre + part(rms(resid_pre))
  *
  * Traps: the list of kinds counts, not `num_hidden_layers`. Time steps are clipped from
  * `time_step_min` on. The convolution has an activation of its own. Old files name the model
- * `backbone`.
+ * `backbone`. There is one shared expert, whatever `n_shared_experts` says.
  */
 #include "model/families/mamba_internal.h"
 
 #include "base/memory.h"
+#include "trace/site_set.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,19 +47,37 @@ static const struct attn_weight_rule rules[] = {
     PART_BIAS("up_proj", "F", ATTN_PART_MLP_BIAS, mlp_in),
     PART_MAP("down_proj", "DF", ATTN_PART_MLP, mlp_out),
     PART_BIAS("down_proj", "D", ATTN_PART_MLP_BIAS, mlp_out),
+    PART_MAP("gate", "nD", ATTN_PART_ROUTER, router),
+    VECTOR(PART("gate.e_score_correction_bias"), "n", ATTN_PART_ROUTER_CORRECTION,
+           BLOCK(router_correction)),
+    PART_MAP("fc1_latent_proj", "&D", ATTN_PART_LATENT, latent_in),
+    PART_BIAS("fc1_latent_proj", "&", ATTN_PART_LATENT_BIAS, latent_in),
+    PART_MAP("fc2_latent_proj", "D&", ATTN_PART_LATENT, latent_out),
+    PART_BIAS("fc2_latent_proj", "D", ATTN_PART_LATENT_BIAS, latent_out),
+    TENSOR(PART("experts.up_proj"), "nf&", ATTN_PART_EXPERTS_FOUND, ATTN_WEIGHT_OUT_IN,
+           WEIGHT_OF(mlp_in)),
+    TENSOR(PART("experts.down_proj"), "n&f", ATTN_PART_EXPERTS_FOUND, ATTN_WEIGHT_OUT_IN,
+           WEIGHT_OF(mlp_out)),
+    PART_MAP("experts.@.up_proj", "f&", ATTN_PART_EXPERTS, mlp_in),
+    PART_MAP("experts.@.down_proj", "&f", ATTN_PART_EXPERTS, mlp_out),
+    PART_MAP("shared_experts.up_proj", "sD", ATTN_PART_SHARED_EXPERT, shared.in),
+    PART_BIAS("shared_experts.up_proj", "s", ATTN_PART_SHARED_BIAS, shared.in),
+    PART_MAP("shared_experts.down_proj", "Ds", ATTN_PART_SHARED_EXPERT, shared.out),
+    PART_BIAS("shared_experts.down_proj", "D", ATTN_PART_SHARED_BIAS, shared.out),
     VECTOR(BOTH("norm_f.weight"), "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
     END};
 
-enum kind { ATTENTION_LAYER, MAMBA_LAYER, MLP_LAYER };
+enum kind { ATTENTION_LAYER, MAMBA_LAYER, MLP_LAYER, EXPERTS_LAYER };
 
 /* Refuses what a block has as its part. */
 static enum attn_status refuse_kind(const struct attn_json *json, size_t layer, const char *kind,
                                     struct attn_error *err)
 {
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "layer %zu of '%s' is of kind '%s', this version reads attention, Mamba2 "
-                          "and MLPs",
-                          layer, attn_config_quote(json).text, attn_quote_string(kind).text);
+    return attn_error_set(
+        err, ATTN_UNSUPPORTED,
+        "layer %zu of '%s' is of kind '%s', this version reads attention, Mamba2, "
+        "MLPs and experts",
+        layer, attn_config_quote(json).text, attn_quote_string(kind).text);
 }
 
 /* Returns the kind that WORD names, in any spelling, or -1. */
@@ -65,7 +85,8 @@ static int kind_of(const char *word)
 {
     static const char *const words[] = {[ATTENTION_LAYER] = "full_attention attention *",
                                         [MAMBA_LAYER] = "linear_attention mamba M",
-                                        [MLP_LAYER] = "mlp -"};
+                                        [MLP_LAYER] = "mlp -",
+                                        [EXPERTS_LAYER] = "moe E"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (attn_text_has_word(words[i], word, strlen(word)))
@@ -137,6 +158,77 @@ static enum attn_status read_mamba(const struct attn_json *json, struct attn_con
                                       err);
 }
 
+/* Checks what the router is to choose of. */
+static enum attn_status check_router(const struct attn_json *json, const struct attn_config *config,
+                                     struct attn_error *err)
+{
+    const struct attn_router_config *router = &config->router;
+    const size_t n = config->n_expert;
+
+    ATTN_TRY(
+        attn_config_check_divides(json, "n_group", router->n_group, "n_routed_experts", n, err));
+    if (router->n_group > 1 && n / router->n_group < 2)
+        return attn_json_refuse(json, err, ATTN_FORMAT, "n_group",
+                                "is %zu, expected groups of two experts and more of %zu",
+                                router->n_group, n);
+    if (router->n_group_used > router->n_group)
+        return attn_json_refuse(json, err, ATTN_FORMAT, "topk_group", "is %zu of %zu groups",
+                                router->n_group_used, router->n_group);
+    if (config->n_expert_used <= n / router->n_group * router->n_group_used)
+        return ATTN_OK;
+    return attn_json_refuse(json, err, ATTN_FORMAT, "num_experts_per_tok",
+                            "is %zu of %zu experts in the chosen groups", config->n_expert_used,
+                            n / router->n_group * router->n_group_used);
+}
+
+/* Reads the sizes of the layers with experts, and how they are chosen. */
+static enum attn_status read_experts(const struct attn_json *json, struct attn_config *config,
+                                     struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    struct attn_router_config *router = &config->router;
+
+    *router = (struct attn_router_config){1, 1, 1, true};
+    config->expert_weights = ATTN_EXPERTS_SIGMOID;
+    config->has_plain_experts = true;
+    config->n_expert = 8;
+    config->n_expert_used = 2;
+    config->d_expert = config->d_shared_expert = 7688;
+    ATTN_TRY(attn_json_get_size(json, root,
+                                attn_node_find(root, "num_local_experts") ? "num_local_experts"
+                                                                          : "n_routed_experts",
+                                1, ATTN_MAX_LAYER, &config->n_expert, err));
+    ATTN_TRY(attn_json_get_size(json, root, "num_experts_per_tok", 1, ATTN_MAX_LAYER,
+                                &config->n_expert_used, err));
+    ATTN_TRY(attn_config_get_width(json, "moe_intermediate_size", &config->d_expert, err));
+    ATTN_TRY(attn_config_get_width(json, "moe_shared_expert_intermediate_size",
+                                   &config->d_shared_expert, err));
+    ATTN_TRY(attn_json_get_size(json, root, "moe_latent_size", 1, ATTN_MAX_WIDTH, &config->d_latent,
+                                err));
+    ATTN_TRY(attn_json_get_size(json, root, "n_group", 1, ATTN_MAX_LAYER, &router->n_group, err));
+    ATTN_TRY(attn_json_get_size(json, root, "topk_group", 1, ATTN_MAX_LAYER, &router->n_group_used,
+                                err));
+    ATTN_TRY(attn_json_get_bool(json, root, "norm_topk_prob", &router->is_normalized, err));
+    ATTN_TRY(
+        attn_json_get_double(json, root, "routed_scaling_factor", 0, 1e30, &router->factor, err));
+    return check_router(json, config, err);
+}
+
+/* Makes the layers in HAS_EXPERTS [n_layer] mixtures instead of MLPs. */
+static void set_experts(const struct attn_config *config, struct attn_config_layers *layers,
+                        const bool *has_experts)
+{
+    const struct attn_site_set of_experts =
+        ATTN_SITES(ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS, ATTN_SITE_EXPERT_INDICES,
+                   ATTN_SITE_SHARED_OUT);
+    const struct attn_site_set of_mlp = ATTN_SITES(ATTN_SITE_MLP_PRE, ATTN_SITE_MLP_POST);
+
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        layers->is_dense[layer] = !has_experts[layer];
+        attn_config_lack(layers, layer, has_experts[layer] ? of_mlp : of_experts);
+    }
+}
+
 static enum attn_status read_nemotron_h(ATTN_CONFIG_ARGS)
 {
     struct attn_mixer_dims mixer = {.kind = ATTN_MIXER_MAMBA2,
@@ -147,16 +239,24 @@ static enum attn_status read_nemotron_h(ATTN_CONFIG_ARGS)
                                     .n_tap = 4};
     int kinds[ATTN_MAX_LAYER] = {0};
     bool is_mamba[ATTN_MAX_LAYER] = {false}, is_mlp[ATTN_MAX_LAYER] = {false};
+    bool has_experts[ATTN_MAX_LAYER] = {false}, has_any = false;
 
     ATTN_TRY(read_kinds(json, kinds, &config->n_layer, err));
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
     ATTN_TRY(read_mamba(json, config, &mixer, err));
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         is_mamba[layer] = kinds[layer] == MAMBA_LAYER;
-        is_mlp[layer] = kinds[layer] == MLP_LAYER;
+        has_experts[layer] = kinds[layer] == EXPERTS_LAYER;
+        is_mlp[layer] = kinds[layer] == MLP_LAYER || has_experts[layer];
+        has_any = has_any || has_experts[layer];
     }
+    if (has_any)
+        ATTN_TRY(read_experts(json, config, err));
     ATTN_TRY(attn_config_set_mixers(config, layers, &mixer, is_mamba, err));
-    return attn_config_set_single_parts(config, layers, is_mlp, err);
+    ATTN_TRY(attn_config_set_single_parts(config, layers, is_mlp, err));
+    if (has_any)
+        set_experts(config, layers, has_experts);
+    return ATTN_OK;
 }
 
 static const struct attn_config_names names = {"vocab_size",          "hidden_size",
