@@ -69,6 +69,14 @@ static enum attn_cell_kind cell_of(struct attn_figure_view view, size_t r, size_
     return attn_level_cell(view.matrix, at / n, at % n, value);
 }
 
+double attn_figure_number(struct attn_figure_view view, size_t i)
+{
+    float value;
+
+    return cell_of(view, i / view.n_col, i % view.n_col, &value) == ATTN_CELL_VALUE ? (double)value
+                                                                                    : (double)NAN;
+}
+
 static enum attn_cell_kind kind_at(struct attn_figure_view view, size_t r, size_t c)
 {
     float value;

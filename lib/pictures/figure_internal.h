@@ -251,6 +251,9 @@ static inline struct attn_figure_view attn_figure_whole(const struct attn_level_
         .matrix = matrix, .n_row = matrix->n_cell_row, .n_col = matrix->n_cell_column};
 }
 
+/* Returns the number of cell I of VIEW, row by row; NaN if it has none. */
+double attn_figure_number(struct attn_figure_view view, size_t i);
+
 /* Where a rectangle of cells is drawn, in whole units. */
 struct attn_figure_place {
     double x, y, side; /* side: the height of a cell */

@@ -10,8 +10,10 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
+    MOST_FRAMES = 5,
     WHOLE = 336,  /* approximate longer side of a map that is alone */
     FEW = 168,    /* the same if there are a few maps */
     MANY = 96,    /* the same if there are many maps */
@@ -92,6 +94,13 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
     pen->scale.high = largest;
 }
 
+/* Whether cells show the picture in its own colors, the stronger the larger their weight. Other
+ * colors stand for signs, or were asked for. */
+static bool is_lit(const struct attn_figure_pen *pen)
+{
+    return !pen->scale.is_signed && !pen->options->colormap;
+}
+
 /* --- Texts --------------------------------------------------------------------------------- */
 
 /* Appends "12.3 %", for scores "-1.25", for cells without a number "masked" etc. */
@@ -118,8 +127,10 @@ static void append_weight(bool is_share, enum attn_cell_kind kind, double value,
 static const struct {
     enum attn_picture_share share;
     const char *name;
-} shares[] = {
-    {ATTN_SHARE_QUESTION, "question"}, {ATTN_SHARE_ANSWER, "answer"}, {ATTN_SHARE_OTHER, "other"}};
+} shares[] = {{ATTN_SHARE_PICTURE, "picture"},
+              {ATTN_SHARE_QUESTION, "question"},
+              {ATTN_SHARE_ANSWER, "answer"},
+              {ATTN_SHARE_OTHER, "other"}};
 enum { N_SHOWN = sizeof shares / sizeof *shares };
 
 /* Returns the number of weights below a map. */
@@ -281,7 +292,7 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     find_size(pen, maps);
     find_lines(pen, maps);
     if (maps->is_terse && maps->n_line > 0 && maps->backdrop->is_in_text)
-        attn_buffer_append_string(&pen->subtitle, "below: question, answer, other; ");
+        attn_buffer_append_string(&pen->subtitle, "below: picture, question, answer, other; ");
     else if (maps->is_terse && maps->n_line > 0)
         attn_buffer_append_format(&pen->subtitle, "below each its %s [CLS]%s; ",
                                   pen->content->grid->run ? "weight on" : "number of",
@@ -435,6 +446,76 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps, cons
     pen->scratch.size = 0;
 }
 
+/* Finds the largest weights of VIEW: at least 10 % and three times an even weight. Sets CELLS to
+ * their indices, the largest first, and returns their number. */
+static size_t find_strong(struct attn_figure_view view, size_t cells[MOST_FRAMES])
+{
+    const double least = fmax(0.1, 3.0 / (double)view.matrix->n_column);
+    double weights[MOST_FRAMES];
+    size_t n = 0;
+
+    for (size_t i = 0; i < view.n_row * view.n_col; i++) {
+        const double weight = attn_figure_number(view, i);
+        size_t at = n;
+
+        if (!(weight >= least))
+            continue;
+        for (; at > 0 && weights[at - 1] < weight; at--)
+            if (at < MOST_FRAMES) {
+                weights[at] = weights[at - 1];
+                cells[at] = cells[at - 1];
+            }
+        if (at == MOST_FRAMES)
+            continue;
+        weights[at] = weight;
+        cells[at] = i;
+        n += n < MOST_FRAMES;
+    }
+    return n;
+}
+
+/* Writes WEIGHT on a plate in the corner of BOX, or above it if it is small. */
+static void add_plate(struct attn_figure_pen *pen, const double box[4], double weight)
+{
+    const double size = pen->letters.tick;
+    struct attn_shape_text text = {
+        .x = box[0] + 3, .y = box[1] + size, .size = size, .color = pen->ink};
+    double width;
+
+    pen->scratch.size = 0;
+    attn_buffer_append_format(&pen->scratch, "%d %%", (int)lround(100 * weight));
+    width = size * attn_figure_string_width(pen, pen->scratch.data, pen->scratch.size) + 4;
+    if (box[2] - box[0] < 3 * width)
+        text.y = fmax(box[1] - 3, size);
+    attn_shapes_add_box(pen->shapes, (struct attn_shape_box){text.x - 2, text.y - size + 1, width,
+                                                             size + 2, pen->shapes->paper});
+    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    pen->scratch.size = 0;
+}
+
+/* Frames the cells with the largest weights of a map, and in a large one writes the weights. */
+static void add_strong(struct attn_figure_pen *pen, struct attn_figure_view view,
+                       const struct spot *spot)
+{
+    const uint32_t color = pen->options->theme == ATTN_THEME_DARK ? 0xff7a1a : 0xc8400a;
+    const bool is_large = spot->size.width > 1.2 * FEW;
+    size_t cells[MOST_FRAMES];
+    const size_t n = is_lit(pen) && pen->content->grid->is_share ? find_strong(view, cells) : 0;
+
+    for (size_t i = n; i-- > 0;) {
+        const size_t r = cells[i] / view.n_col, c = cells[i] % view.n_col;
+        const double x = spot->place.x + (double)c * spot->place.width;
+        const double y = spot->place.y + (double)r * spot->place.side;
+        const double box[] = {x, y, x + spot->place.width, y + spot->place.side};
+
+        if (is_large)
+            attn_figure_add_outline(pen, box, 4, pen->shapes->paper);
+        attn_figure_add_outline(pen, box, is_large ? 2 : 1, color);
+        if (is_large && pen->options->values == ATTN_CELL_TEXT_AUTO)
+            add_plate(pen, box, attn_figure_number(view, cells[i]));
+    }
+}
+
 static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
 {
     for (size_t k = 0; k < maps->n_image; k++)
@@ -459,6 +540,7 @@ static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
         if (pen->options->values == ATTN_CELL_TEXT_ALWAYS)
             attn_figure_add_values(pen, view, spot.place);
         attn_figure_add_frame(pen, spot.place.x, spot.place.y, spot.size.width, spot.size.height);
+        add_strong(pen, view, &spot);
         add_mark(pen, maps, &spot);
         add_name(pen, maps, &spot);
         if (i % maps->n_image == 0)
@@ -468,7 +550,8 @@ static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
 
 /* --- The picture --------------------------------------------------------------------------- */
 
-/* Adds a picture to the shapes in pale grey (dim on a dark theme), and sets pen->grounds. */
+/* Adds a picture to the shapes in its colors or, below the colors of numbers, in pale grey (dim on
+ * a dark theme), and sets pen->grounds. */
 static void add_picture(struct attn_figure_pen *pen, const struct attn_backdrop *backdrop)
 {
     const size_t n = backdrop->height * backdrop->width;
@@ -482,12 +565,15 @@ static void add_picture(struct attn_figure_pen *pen, const struct attn_backdrop 
         const unsigned char *rgb = backdrop->rgb + 3 * at;
         const double grey = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
 
-        out[3 * i] = out[3 * i + 1] = out[3 * i + 2] =
-            (unsigned char)lround(from + (to - from) * grey / 255);
+        if (is_lit(pen))
+            memcpy(out + 3 * i, rgb, 3);
+        else
+            out[3 * i] = out[3 * i + 1] = out[3 * i + 2] =
+                (unsigned char)lround(from + (to - from) * grey / 255);
     }
     pen->is_veiled = true;
-    pen->grounds[0] = 0x010101 * (uint32_t)lround(from);
-    pen->grounds[1] = 0x010101 * (uint32_t)lround(to);
+    pen->grounds[0] = is_lit(pen) ? pen->faint : 0x010101 * (uint32_t)lround(from);
+    pen->grounds[1] = is_lit(pen) ? pen->faint : 0x010101 * (uint32_t)lround(to);
 }
 
 /* Returns the color with the smallest *OPACITY that looks like COLOR on a white background. */
@@ -509,6 +595,7 @@ static uint32_t veil_of(uint32_t color, uint8_t *opacity)
 static void set_veils(struct attn_figure_pen *pen)
 {
     enum { BRIGHT = 96 };
+    const double palest = 0.86, strongest = pen->scale.is_signed ? 0.65 : 0.95;
     struct attn_shapes *shapes = pen->shapes;
     const bool is_signed = pen->scale.is_signed,
                begins_white = attn_figure_color(pen, 0) == 0xffffff;
@@ -521,9 +608,13 @@ static void set_veils(struct attn_figure_pen *pen)
                               : BRIGHT + level * (ATTN_N_COLOR - 1 - BRIGHT) / (ATTN_N_COLOR - 1);
 
         shapes->palette[level] = attn_figure_color(pen, shown);
-        shapes->opacities[level] = (uint8_t)lround(255 * 0.95 * attn_pow(share, 0.7));
+        shapes->opacities[level] = (uint8_t)lround(255 * strongest * attn_pow(share, 0.7));
         if (begins_white && !is_signed)
             shapes->palette[level] = veil_of(shapes->palette[level], &shapes->opacities[level]);
+        if (is_lit(pen)) { /* paper, through which the picture shines */
+            shapes->palette[level] = shapes->paper;
+            shapes->opacities[level] = (uint8_t)lround(255 * palest * (1 - place));
+        }
     }
     for (size_t i = ATTN_N_COLOR; i < shapes->n_color; i++)
         shapes->opacities[i] = 150;

@@ -391,6 +391,7 @@ START_TEST(a_map_shows_the_weights_of_its_query_on_the_picture)
     size_t n = 0;
 
     select_patches(&own, "all", "all");
+    picture.colormap = map; /* else the picture itself is the color */
     svg = svg_of_patches();
     for (int layer = 0; layer < 2; layer++)
         for (int head = 0; head < 2; head++)
