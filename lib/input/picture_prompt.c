@@ -43,7 +43,7 @@ struct reading {
     struct replacement {
         size_t mark, begin, end;
         size_t cells[2]; /* begin and end of those of the whole image */
-    } * replacements; /* [n_image] owns */
+    } * replacements;    /* [n_image] owns */
     size_t n_replaced;
     size_t given_begin, given_end;
 };
