@@ -110,8 +110,8 @@ struct attn_tensor_files;
       config->output == ATTN_OUTPUT_OWN && config->task == ATTN_TASK_TOKENS)                       \
     X(SPAN_CLASS, UNEMBED, PART, has_output && config->task == ATTN_TASK_SPANS)                    \
     X(OUTPUT, UNEMBED, PART, has_own) /* a separate output matrix */                               \
-    X(OUTPUT_FOUND, UNEMBED, may_have_own ? OUTPUT : PART,                                         \
-      may_have_own &&has_own) /* its own, even if the config ties them */                          \
+    X(OUTPUT_FOUND, UNEMBED, is_vocabulary ? OUTPUT : PART,                                        \
+      has_own) /* its own, even if the config ties them */                                         \
     X(OUTPUT_MAP, MLP, PART, config->has_output_map)                                               \
     X(OUTPUT_BIAS, UNEMBED, has_output &&is_vocabulary ? BIAS : PART,                              \
       has_output &&is_vocabulary && config->has_output_bias)                                       \

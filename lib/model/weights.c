@@ -249,8 +249,6 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     const bool has_plain = has_mlp && !has_gate;
     const bool has_own = config->output == ATTN_OUTPUT_OWN && is_vocabulary;
     const bool has_output = config->output != ATTN_OUTPUT_NONE;
-    /* false if the head is missing, or another head is used */
-    const bool may_have_own = has_head || (is_vocabulary && !config->is_encoder);
     enum { PART, BIAS, FOUND, OUTPUT };
     const struct {
         unsigned char kind;

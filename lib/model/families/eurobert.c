@@ -18,7 +18,7 @@ static const struct attn_weight_rule rules[] = {
     OUT_MAP("layers.#.self_attn.o_proj"),
     GATED_MLP,
     NORMS_OF_LLAMA,
-    MATRIX("/lm_head.weight", "VD", ATTN_PART_OUTPUT, unembed),
+    OUTPUT_OF("/lm_head.weight"),
     OUTPUT_BIAS_OF("/lm_head.bias"),
     MATRIX("/dense.weight", "DD", ATTN_PART_CLASS_HEAD, head),
     VECTOR("/dense.bias", "D", ATTN_PART_CLASS_HEAD_BIAS, MODEL(head.bias)),

@@ -125,8 +125,12 @@ static enum attn_status read_lfm3(ATTN_CONFIG_ARGS)
         .kind = ATTN_MIXER_CONV, .n_head = 1, .n_key_head = 1, .n_tap = 7};
     bool is_conv[ATTN_MAX_LAYER] = {false}, is_sliding[ATTN_MAX_LAYER] = {false};
     size_t width = 256;
+    double eps;
 
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    eps = (double)config->norm_eps;
+    ATTN_TRY(attn_json_get_double(json, attn_json_root(json), "rms_norm_eps", 0, 1, &eps, err));
+    config->norm_eps = (float)eps; /* its other name */
     config->has_mixer_conv_bias = config->has_mixer_bias;
     config->gates_heads = config->has_attn_gate;
     ATTN_TRY(attn_config_get_width(json, "conv_L_cache", &mixer.n_tap, err));

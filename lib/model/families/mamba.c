@@ -177,7 +177,7 @@ static enum attn_status read_factors(const struct attn_json *json, const char *k
 
 static enum attn_status read_falcon_h1(ATTN_CONFIG_ARGS)
 {
-    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *root = attn_json_root(json), *bias;
     struct attn_mixer_dims mixer = {
         .kind = ATTN_MIXER_MAMBA2, .n_head = 128, .n_key_head = 1, .d_key = 256, .n_tap = 4};
     size_t d_own = attn_node_find(root, "mamba_d_ssm") ? 0 : 1024;
@@ -190,11 +190,17 @@ static enum attn_status read_falcon_h1(ATTN_CONFIG_ARGS)
     ATTN_TRY(read_limits(json, config, err));
     ATTN_TRY(attn_json_get_bool(json, root, "mamba_rms_norm", &has_norm, err));
     ATTN_TRY(attn_json_get_bool(json, root, "mamba_norm_before_gate", &is_first, err));
+    bias = attn_node_find(root, "mamba_conv_bias");
+    config->has_mixer_conv_bias &= !bias || !attn_node_is_null(bias); /* null is false here */
     config->lacks_mixer_norm = !has_norm;
     config->gates_first = !is_first;
     for (size_t i = 0; i < 5; i++)
         config->factors.mixer_parts[i] = 1;
     ATTN_TRY(read_factors(json, "mlp_multipliers", 2, of_mlp, err));
+    for (size_t i = 0; i < 2; i++)
+        if (of_mlp[i] <= 0)
+            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "mlp_multipliers",
+                                    "has %g, expected numbers above 0", (double)of_mlp[i]);
     ATTN_TRY(read_factors(json, "ssm_multipliers", 5, config->factors.mixer_parts, err));
     config->factors.mlp_pre = (double)of_mlp[0];
     config->factors.mlp_out = (double)of_mlp[1];
