@@ -117,7 +117,8 @@ void attn_linear_pack(struct attn_linear *linear, const struct attn_kernels *ker
 
     if (is_tiled(linear, linear->packed_for)) {
         linear->tiled_by = kernels;
-        attn_pool_run(pool, packing.panels.n_panel, make_tiles, &packing);
+        if (tile_step(linear, kernels) > 0)
+            attn_pool_run(pool, packing.panels.n_panel, make_tiles, &packing);
         return;
     }
     linear->is_sliced = attn_panel_slice(kernels, linear->packed_for, ATTN_PANEL, 1) > 0;
@@ -349,10 +350,10 @@ static struct attn_matrix find_blocks(const struct split_map *map, size_t first)
     const struct attn_kernels *kernels = map->args->engine->kernels;
     struct attn_matrix blocks = linear->weight;
 
-    if (linear->packed && linear->tiled_by == kernels) {
-        blocks.tiles = (char *)linear->packed + kernels->tiles_size(blocks.dtype, first);
+    if (linear->packed && linear->tiled_by == kernels)
         blocks.tile_step = tile_step(linear, kernels);
-    }
+    if (blocks.tile_step > 0)
+        blocks.tiles = (char *)linear->packed + kernels->tiles_size(blocks.dtype, first);
     return blocks;
 }
 

@@ -74,7 +74,7 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
         attn_linear_pack(&map, attn_kernels_find(set->packed_isa), pool);
         map.weight.data = NULL; /* but for columns that are no whole panels, it is not read again */
         if (set->first_col % ATTN_PANEL != 0 || set->last_col != linear->weight.n_col ||
-            set->isa != set->packed_isa)
+            set->isa != set->packed_isa || map.tiled_by) /* tiles lie at multiples of 64 */
             map.weight.data = linear->weight.data;
     }
     attn_linear_run(&args, 1, pool);
