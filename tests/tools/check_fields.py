@@ -65,6 +65,11 @@ SIZES = {"bert": ENCODER, "roberta": ENCODER, "xlm-roberta": ENCODER, "camembert
          "distilbert": {"vocab_size": 41, "dim": 12, "n_layers": 2, "n_heads": 3, "hidden_dim": 17, "max_position_embeddings": 40},
          "modernbert": ENCODER | {"num_hidden_layers": 3, "num_attention_heads": 2, "local_attention": 5, "pad_token_id": 0,
                                   "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2},
+         "mpnet": ENCODER | {"pad_token_id": 1}, "nomic_bert": ENCODER | {"num_attention_heads": 2}, "jina_embeddings_v3": ENCODER | {
+             "num_attention_heads": 2, "pad_token_id": 1, "type_vocab_size": 1},
+         "eurobert": ENCODER | {"num_attention_heads": 2, "num_key_value_heads": 1, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
+         "deberta-v2": ENCODER | {"relative_attention": True, "position_buckets": 4, "pos_att_type": ["p2c", "c2p"], "pad_token_id": 0,
+                                  "position_biased_input": False, "norm_rel_ebd": "layer_norm", "share_att_key": True, "type_vocab_size": 0},
          "t5": T5, "mt5": T5, "umt5": T5} | dict.fromkeys(("bart", "mbart", "marian", "pegasus", "m2m_100", "blenderbot"), STACK)
 # Towers of pictures and texts, and Whisper.
 PICTURE = {"hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "image_size": 16, "patch_size": 4, "num_labels": 5}
@@ -73,12 +78,17 @@ CLIP_TEXT = ENCODER | {"projection_dim": 6, "eos_token_id": 40, "bos_token_id": 
 SIZES |= {"vit": PICTURE | {"intermediate_size": 17}, "dinov2": PICTURE | {"mlp_ratio": 2},
           "dinov2_with_registers": PICTURE | {"mlp_ratio": 2, "num_register_tokens": 3}, "clip_vision_model": CLIP, "clip_text_model": CLIP_TEXT,
           "clip": {"text_config": CLIP_TEXT, "vision_config": CLIP, "projection_dim": 6},
+          "deit": PICTURE | {"intermediate_size": 17}, "siglip_vision_model": CLIP, "siglip_text_model": CLIP_TEXT | {"projection_size": 6},
+          "dinov3_vit": PICTURE | {"num_attention_heads": 3, "intermediate_size": 17, "num_register_tokens": 2},
           "whisper": {key: n for key, n in STACK.items() if key != "max_position_embeddings"} | {
               "num_mel_bins": 6, "max_source_positions": 14, "max_target_positions": 20, "bos_token_id": 2, "eos_token_id": 2}}
 CLASSES = {"vit": transformers.ViTForImageClassification, "dinov2": transformers.Dinov2ForImageClassification,
            "dinov2_with_registers": transformers.Dinov2WithRegistersForImageClassification, "clip": transformers.CLIPModel,
            "clip_vision_model": transformers.CLIPVisionModelWithProjection, "clip_text_model": transformers.CLIPTextModelWithProjection,
+           "deit": transformers.DeiTForImageClassificationWithTeacher, "dinov3_vit": transformers.DINOv3ViTModel,
+           "siglip_vision_model": transformers.SiglipVisionModel, "siglip_text_model": transformers.SiglipTextModel,
            "whisper": transformers.WhisperForConditionalGeneration}
+OUTPUTS = {"siglip_vision_model": ("pooler_output",), "siglip_text_model": ("pooler_output",), "dinov3_vit": ("last_hidden_state",)}
 SKIPPED = {"model_type", "architectures", "transformers_version", "dtype", "torch_dtype", "_name_or_path", "auto_map"}
 
 
@@ -166,11 +176,12 @@ def logits_of(directory, inputs, is_double):
         setattr(model.get_submodule(owner), leaf, torch.nn.Buffer(values, persistent=False))
     inputs = {k: torch.tensor(np.asarray(v)[None]) for k, v in inputs.items()}
     inputs = {k: v.double() if is_double and v.is_floating_point() else v for k, v in inputs.items()}
-    if class_of(model_type) is not transformers.AutoModelForMaskedLM and "pixel_values" not in inputs and model_type != "clip_text_model":
+    if class_of(model_type) is not transformers.AutoModelForMaskedLM and "pixel_values" not in inputs and not model_type.endswith("text_model"):
         inputs["use_cache"] = False
     with torch.no_grad(), Float64() if is_double else contextlib.nullcontext():
         result = model(**inputs)
-    logits = torch.cat([result[name][0] for name in ("logits", "image_embeds", "text_embeds") if name in result]).double().numpy()
+    names = OUTPUTS.get(model_type, ("logits", "image_embeds", "text_embeds"))
+    logits = torch.cat([result[name][0] for name in names if name in result]).double().numpy()
     return logits if np.isfinite(logits).all() else None
 
 
@@ -204,12 +215,15 @@ def ours(tool, directory, inputs, out):
     found = []
     for given in runs:
         site = "logits"
-        if json.loads((directory / "config.json").read_text())["model_type"].startswith("clip"):
+        model_type = json.loads((directory / "config.json").read_text())["model_type"]
+        if model_type.startswith(("clip", "siglip")):
             site = "image_embed" if "--image" in given else "text_embed"
+        elif model_type == "dinov3_vit":
+            site = "ln_final"
         done = subprocess.run([tool, "run", "-q", "-m", directory, *given, "--sites", site, "--npz", out], capture_output=True, text=True)
         if done.returncode != 0:
             return done.stderr.strip()
-        values = np.load(out)[site].astype(float)
+        values = np.load(out)[{"ln_final": "ln_final.hook_normalized"}.get(site, site)].astype(float)
         values = values[0] if site == "logits" and "--image" in given else values
         found.append(values / np.linalg.norm(values) if len(runs) > 1 else values)  # CLIPModel divides by the length
     return np.concatenate(found)
@@ -278,7 +292,7 @@ def inputs_of(family, ids, draw):
         return {"input_features": draw.standard_normal((6, 28)).astype(np.float32), "decoder_input_ids": ids[:6]}
     if family == "clip":
         return {"pixel_values": pixels, "input_ids": [*ids, 40]}
-    if family == "clip_text_model":
+    if family in ("clip_text_model", "siglip_text_model"):
         return {"input_ids": [*ids, 40]}
     if family in CLASSES:
         return {"pixel_values": pixels}
