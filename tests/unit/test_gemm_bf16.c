@@ -221,7 +221,7 @@ static void check_map(const struct attn_gemm_engine *engine, size_t n_row, size_
     float *y = attn_alloc(n_row * n_out, sizeof *y, NULL);
     float *again = attn_alloc(n_row * n_out, sizeof *again, NULL);
     struct attn_linear linear = {
-        .weight = {w, ATTN_DTYPE_F32, n_in, n_out, n_out, 1, n_out, 0, false, NULL}};
+        .weight = {w, ATTN_DTYPE_F32, n_in, n_out, n_out, 1, n_out, 0, false, NULL, NULL, 0}};
     struct attn_linear_args args = {.linear = &linear,
                                     .engine = engine,
                                     .scratch = &scratch,
