@@ -539,7 +539,7 @@ static bool is_violated_by(float weight, size_t column)
     const struct attn_gemm_engine engine = attn_gemm_engine_start(ATTN_GEMM_JIT, ATTN_ISA_BEST, 0);
     float w[N_IN * N_OUT] = {0}, x[N_ROW * N_IN] = {0}, y[N_ROW * N_OUT];
     const struct attn_linear linear = {
-        .weight = {w, ATTN_DTYPE_F32, N_IN, N_OUT, N_OUT, 1, N_OUT, 0, false, NULL}};
+        .weight = {w, ATTN_DTYPE_F32, N_IN, N_OUT, N_OUT, 1, N_OUT, 0, false, NULL, NULL, 0}};
     float *scratch = allocate(attn_linear_scratch(&linear), sizeof *scratch);
     atomic_bool is_violated = false;
 
@@ -577,7 +577,8 @@ START_TEST(no_rows_and_no_columns_are_no_work)
 {
     float w[20] = {0}, scratch[1] = {0}, *const scratches[] = {scratch}, y = -7;
     struct attn_gemm_engine engine = attn_gemm_engine_start(ATTN_GEMM_PORTABLE, ATTN_ISA_BEST, 0);
-    struct attn_linear linear = {.weight = {w, ATTN_DTYPE_F32, 1, 20, 20, 1, 20, 0, false, NULL}};
+    struct attn_linear linear = {
+        .weight = {w, ATTN_DTYPE_F32, 1, 20, 20, 1, 20, 0, false, NULL, NULL, 0}};
     struct attn_linear_args args = {.linear = &linear,
                                     .engine = &engine,
                                     .scratch = scratches,
