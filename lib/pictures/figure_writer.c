@@ -76,6 +76,7 @@ static enum attn_status join_heads(struct figure_writer *w, struct attn_error *e
 static enum attn_status check_one(struct figure_writer *w, struct attn_error *err)
 {
     const enum attn_site site = w->levels->items[0].at.site;
+    const size_t n_image = attn_levels_n_image(w->levels->items, w->levels->n);
 
     for (size_t i = 1; i < w->levels->n; i++) {
         const enum attn_site other = w->levels->items[i].at.site;
@@ -86,6 +87,13 @@ static enum attn_status check_one(struct figure_writer *w, struct attn_error *er
                        attn_site_name(site), attn_site_name(other));
         return attn_error_hint(err, "choose one with `sites`, without `grad`, or give a directory "
                                     "for one figure per matrix");
+    }
+    if (w->content.kind == ATTN_FIGURE_GRID && n_image > 1) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'`figure grid`' has one map of each head, and there are maps over %zu "
+                       "pictures",
+                       n_image);
+        return attn_error_hint(err, "`figure patches` draws a map over each");
     }
     if (w->content.kind == ATTN_FIGURE_HEADS)
         ATTN_TRY(join_heads(w, err));
