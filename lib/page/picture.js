@@ -1,4 +1,5 @@
-// picture.js - draws heads over the picture that a model read, on a page with a picture. The patch
+// picture.js - draws heads over the picture that a model read, on a page with a picture. The picture
+// has its own colors where a head looks, and is pale where not, as in figures (figure_map.c). The patch
 // under the pointer is the query, and the maps of all heads follow it. Positions before the
 // patches, [CLS] and registers, are buttons next to the picture. For a picture beside a text, the
 // buttons are its words, and the one under the pointer is the query; a cell under the pointer marks
@@ -34,16 +35,25 @@ const isOn = letter => SWITCHES.some(([own, , isUsual]) => own === letter && isU
 const cells = el('canvas'), cellContext = cells.getContext('2d');
 let nRow, nCol, cellImage, places, cellOf; // places: the positions of the cells, row by row
 
-// Lays out the cells: those of the picture, or of all its tiles.
-function layOut() {
-  const isOfTiles = isOn('t'), firsts = isOfTiles ? tiles : [nFront], across = isOfTiles ? picture.tile_cols : 1;
+// Returns the positions of the cells of the whole picture, or of all its tiles, row by row.
+function placesOf(isOfTiles) {
+  const firsts = isOfTiles ? tiles : [nFront], across = isOfTiles ? picture.tile_cols : 1;
   const { n_row: rows, n_col: cols } = picture, w = cols * across;
-  if (w === nCol) return;
-  [nCol, nRow] = [w, rows * firsts.length / across];
-  places = Array.from({ length: nRow * nCol }, (_, i) => {
-    const [r, c] = [Math.floor(i / nCol), i % nCol];
+  return Array.from({ length: rows * cols * firsts.length }, (_, i) => {
+    const [r, c] = [Math.floor(i / w), i % w];
     return firsts[Math.floor(r / rows) * across + Math.floor(c / cols)] + r % rows * cols + c % cols;
   });
+}
+
+// The positions of all cells, those of tiles first.
+const allPlaces = () => [...tiles?.length ? placesOf(true) : [], ...placesOf(false)];
+
+// Lays out the cells: those of the picture, or of all its tiles.
+function layOut() {
+  const w = picture.n_col * (isOn('t') ? picture.tile_cols : 1);
+  if (w === nCol) return;
+  places = placesOf(isOn('t'));
+  [nCol, nRow] = [w, places.length / w];
   cellOf = new Map(places.map((p, i) => [p, i]));
   [cells.width, cells.height] = [nCol, nRow];
   cellImage = cellContext.createImageData(nCol, nRow);
@@ -53,10 +63,16 @@ function layOut() {
 
 const grounds = {};
 
+// Whether the picture has its own colors, the stronger the larger a weight. Other colors stand for
+// signs, or were asked for.
+const isLit = isSigned => !isSigned && !state.map;
+const paper = () => viewer.isDark() ? 0x12 : 0xff; // its red, green and blue, as in figures
+
 // The darkest and the lightest grey of the picture in grey: pale in light mode, dim in dark mode.
 const greys = () => viewer.isDark() ? [8, 130] : [120, 255];
 
-function ground() {
+function ground(isOwn) {
+  if (isOwn) return image;
   const [from, to] = greys();
   if (grounds[from]) return grounds[from];
   const canvas = el('canvas', { width, height }), context = canvas.getContext('2d');
@@ -72,12 +88,12 @@ function ground() {
 
 // The same in other sizes, of which the last few are kept.
 const sized = new Map();
-function groundOf(w, h) {
-  const key = [greys()[0], w, h].join();
+function groundOf(w, h, isOwn) {
+  const key = [isOwn || greys()[0], w, h].join();
   if (!sized.has(key)) {
     const canvas = el('canvas', { width: w, height: h }), context = canvas.getContext('2d');
     context.imageSmoothingQuality = 'high';
-    context.drawImage(ground(), 0, 0, w, h);
+    context.drawImage(ground(isOwn), 0, 0, w, h);
     sized.set(key, canvas);
     if (sized.size > 8) sized.delete(sized.keys().next().value);
   }
@@ -86,14 +102,15 @@ function groundOf(w, h) {
 
 // --- Colors ------------------------------------------------------------------------------------
 
-const veilsOf = new Map();
+const veilsOf = new Map(), PALEST = 0.86;
 
 // Returns for each step of a ramp its color and how much of the picture it hides, as in figures: a
-// weight of 0 hides nothing, and a ramp that begins with white is used as it is.
-function veils(isSigned) {
-  const key = [viewer.rampName(), viewer.isDark(), isSigned].join();
+// weight of 0 hides nothing, and a ramp that begins with white is used as it is. If IS_OWN, these are
+// paper, through which the picture shines.
+function veils(isSigned, isOwn) {
+  const key = [viewer.rampName(), viewer.isDark(), isSigned, isOwn].join();
   if (veilsOf.has(key)) return veilsOf.get(key);
-  const ramp = viewer.rampOf(isSigned), made = new Uint8ClampedArray(1024);
+  const ramp = viewer.rampOf(isSigned), made = new Uint8ClampedArray(1024), strongest = isSigned ? 0.65 : 0.95;
   const beginsWhite = !isSigned && ramp[0] === 255 && ramp[1] === 255 && ramp[2] === 255;
   for (let i = 0; i < 256; i++) {
     const share = isSigned ? Math.abs(2 * i / 255 - 1) : i / 255;
@@ -102,7 +119,8 @@ function veils(isSigned) {
     for (let c = 0; c < 3; c++)
       made[4 * i + c] = !beginsWhite ? ramp[at + c]
         : least === 255 ? 255 : (ramp[at + c] - least) * 255 / (255 - least);
-    made[4 * i + 3] = beginsWhite ? 255 - least : 255 * 0.95 * share ** 0.7;
+    made[4 * i + 3] = beginsWhite ? 255 - least : 255 * strongest * share ** 0.7;
+    if (isOwn) made.set([paper(), paper(), paper(), 255 * PALEST * (1 - share)], 4 * i);
   }
   veilsOf.set(key, made);
   return made;
@@ -113,14 +131,14 @@ const kindOf = w => w === Infinity ? 'not_finite' : 'masked';
 // Returns the color of a weight over a picture of this grey, as "#rrggbb".
 function colorOn(grey, w, stepOf, isSigned) {
   if (!isFinite(w)) return nothingOf(kindOf(w));
-  const veil = veils(isSigned), at = 4 * stepOf(w), share = veil[at + 3] / 255;
+  const veil = veils(isSigned, false), at = 4 * stepOf(w), share = veil[at + 3] / 255;
   return '#' + [0, 1, 2].map(c => Math.round(veil[at + c] * share + grey * (1 - share))
     .toString(16).padStart(2, '0')).join('');
 }
 
 // Paints the picture, and WEIGHTS, indexed by position, over it.
 function paintMap(context, w, h, weights, stepOf, isSigned) {
-  const veil = veils(isSigned), { data } = cellImage;
+  const isOwn = isLit(isSigned), veil = veils(isSigned, isOwn), { data } = cellImage;
   for (let i = 0; i < places.length; i++) {
     const weight = weights[places[i]];
     if (isFinite(weight)) {
@@ -134,19 +152,57 @@ function paintMap(context, w, h, weights, stepOf, isSigned) {
     }
   }
   cellContext.putImageData(cellImage, 0, 0);
-  context.drawImage(groundOf(w, h), 0, 0);
+  context.drawImage(groundOf(w, h, isOwn), 0, 0);
   context.imageSmoothingEnabled = false;
   context.drawImage(cells, 0, 0, w, h);
 }
 
+const FRAME = '#ff7a1a'; // of the query
+
+// Paints a frame around the cell I, of lines of COLOR and WIDTH, one upon the other.
+function paintFrame(context, w, h, i, lines) {
+  const side = [w / nCol, h / nRow];
+  for (const [color, width] of lines) {
+    context.strokeStyle = color;
+    context.lineWidth = width;
+    context.strokeRect(i % nCol * side[0], Math.floor(i / nCol) * side[1], ...side);
+  }
+}
+
 // Paints a frame around patch P.
 function paintMark(context, w, h, p, isLarge) {
-  const i = cellOf.get(p), side = [w / nCol, h / nRow];
-  if (i === undefined) return;
-  for (const [color, line] of isLarge ? [['#000000', 4], ['#ff7a1a', 2]] : [['#ff7a1a', 1]]) {
-    context.strokeStyle = color;
-    context.lineWidth = line;
-    context.strokeRect(i % nCol * side[0], Math.floor(i / nCol) * side[1], ...side);
+  if (cellOf.has(p)) paintFrame(context, w, h, cellOf.get(p), isLarge ? [['#000000', 4], [FRAME, 2]] : [[FRAME, 1]]);
+}
+
+const MOST_FRAMES = 5, N_SHARE = 5; // N_SHARE: numbers beside the cells in a map of a text
+
+// Returns the cells with the largest weights: at least 10 %, and three times an even weight.
+function strongOf(weights) {
+  const least = Math.max(0.1, 3 / (isInText ? places.length + N_SHARE : nKey));
+  return places.map((_, i) => i).filter(i => weights[places[i]] >= least && isFinite(weights[places[i]]))
+    .sort((a, b) => weights[places[b]] - weights[places[a]]).slice(0, MOST_FRAMES);
+}
+
+// Writes WEIGHT on a plate in the corner of the cell I, or above it if it is small.
+function paintPlate(context, w, h, i, weight) {
+  const ratio = devicePixelRatio || 1, size = 12 * ratio, pad = 3 * ratio, text = written(run.numbers.share, weight);
+  context.font = `${size}px system-ui, sans-serif`;
+  const width = context.measureText(text).width + 2 * pad, isSmall = w / nCol < 3 * width;
+  const x = Math.min(i % nCol * w / nCol + ratio, w - width), top = Math.floor(i / nCol) * h / nRow;
+  const y = isSmall ? Math.max(0, top - size - pad) : top + ratio;
+  context.fillStyle = viewer.isDark() ? '#121212' : '#ffffff';
+  context.fillRect(x, y, width, size + pad);
+  context.fillStyle = viewer.isDark() ? '#e8e8e8' : '#000000';
+  context.fillText(text, x + pad, y + size);
+}
+
+// Frames the cells with the largest weights, and in a large map writes these.
+function paintStrong(context, w, h, weights, isSigned, isLarge) {
+  if (!isLit(isSigned) || isRelative()) return;
+  const color = viewer.isDark() ? FRAME : '#c8400a', edge = viewer.isDark() ? '#121212' : '#ffffff';
+  for (const i of strongOf(weights).reverse()) {
+    paintFrame(context, w, h, i, isLarge ? [[edge, 4], [color, 2]] : [[color, 1]]);
+    if (isLarge) paintPlate(context, w, h, i, weights[places[i]]);
   }
 }
 
@@ -160,8 +216,16 @@ async function readTaken() {
   taken = new Float32Array((await viewer.inflate(viewer.blockOf('maps-data'))).buffer);
 }
 
+const isSink = w => w < 0 || Object.is(w, -0);
 const isRelative = () => isOn('n') && state.dir === 'from' && state.c !== 'max';
 const isSignedSet = set => set === 'difference' || isRelative() && !picture.is_ratio;
+
+// Returns WEIGHTS without the cells, of tiles and of the whole picture, that are sinks of all heads of LIST.
+function withoutSinks(list, weights) {
+  const out = Float32Array.from(weights), n = taken ? taken.length / heads.length : 0;
+  if (isOn('s')) allPlaces().forEach((p, i) => { if (i < n && list.every(h => isSink(taken[h * n + i]))) out[p] = NaN; });
+  return out;
+}
 
 // Takes the neutral question and sinks away from WEIGHTS, the mean of the heads of LIST.
 function takeAway(list, weights) {
@@ -169,7 +233,7 @@ function takeAway(list, weights) {
   for (let i = 0; n && state.dir === 'from' && i < places.length; i++) {
     const own = list.map(h => taken[h * n + first + i]), p = places[i];
     const usual = own.reduce((sum, w) => sum + Math.abs(w), 0) / list.length * viewer.lookedFrom().length;
-    if (isOn('s') && own.every(w => w < 0 || Object.is(w, -0))) weights[p] = NaN;
+    if (isOn('s') && own.every(isSink)) weights[p] = NaN;
     else if (isRelative()) weights[p] = picture.is_ratio ? weights[p] / usual : weights[p] - usual;
   }
   return weights;
@@ -256,16 +320,17 @@ function drawThumb(h, size, canvas) {
   canvas.style.width = w + 'px';
   canvas.style.height = tall + 'px';
   paintMap(context, canvas.width, canvas.height, weights, viewer.stepper(rangeOf(weights, set)), isSignedSet(set));
+  if (size >= 40) paintStrong(context, canvas.width, canvas.height, weights, isSignedSet(set), false);
   if (size >= 40) for (const p of viewer.lookedFrom()) paintMark(context, canvas.width, canvas.height, p, false);
   return true;
 }
 
 // Identifies what the maps of all heads depend on, in addition to what matrices depend on.
-const key = () => [isFollowing, state.dir, state.on, viewer.lookedFrom()].join();
+const key = () => [isFollowing, state.map, state.dir, state.on, viewer.lookedFrom()].join();
 
 // --- One head -----------------------------------------------------------------------------------
 
-let canvas, place, active, chips = [], painted = null;
+let canvas, place, active, foot, chips = [], painted = null;
 
 let pointed = null; // the patch under the pointer
 
@@ -330,7 +395,8 @@ function make() {
   const groups = GROUPS.filter(group => group[1].length || !isInText).map(([name, list]) =>
     el('div', { class: isInText ? 'chips ' + name : 'chips', role: 'group', 'aria-label': name }, ...isInText ? [el('span', { class: 'note' }, name)] : [],
       ...list.map(p => chips[words.indexOf(p)])));
-  const below = isInText ? groups.splice(-1) : [];
+  foot = el('p', { class: 'note shares' });
+  const below = isInText ? [foot, ...groups.splice(-1)] : [];
   $('stage').replaceChildren(...groups, ...switches.length ? [el('p', { class: 'group' }, ...switches)] : [], place, ...below);
   $('stage').dataset.made = 'picture';
 }
@@ -370,6 +436,13 @@ function markWords(m, p, stepOf) {
   viewer.say(...viewer.named('cell', p), ' \u2190', ...viewer.best(to, word => viewer.named('', word)));
 }
 
+// Writes below the picture the shares of the picture and of the words in WEIGHTS, the sums of N queries.
+function drawShares(weights, n) {
+  const sumOf = list => list.reduce((sum, p) => isFinite(weights[p]) ? sum + weights[p] / n : sum, 0), isWord = new Set(words);
+  const cellsOfAll = Array.from(weights.keys()).filter(p => !isWord.has(p));
+  foot.textContent = [['picture', cellsOfAll], ...GROUPS].map(([name, list]) => `${name} ${(100 * sumOf(list)).toFixed(1)} %`).join(', ');
+}
+
 // Draws the heads of LIST over the picture; returns null while they are being read.
 function draw(list) {
   const set = setOf(state.w), m = viewer.matrixOf(list, set);
@@ -378,12 +451,15 @@ function draw(list) {
   if ($('stage').dataset.made !== 'picture') make();
   const sums = viewer.tokenWeights(m), from = viewer.lookedFrom(), weights = new Float32Array(nKey).fill(NaN);
   sums.forEach((w, i) => { weights[state.dir === 'from' ? i : viewer.queryAt(i)] = w; });
+  foot.hidden = set === 'difference' || state.dir !== 'from' || list.length > 1 && state.c === 'max';
+  if (isInText && !foot.hidden) drawShares(set === 0 ? withoutSinks(list, weights) : weights, from.length);
   const ofWords = Float32Array.from(weights), stepOfWords = viewer.stepper([0, Math.max(largestOf(ofWords), LEAST_END)]);
   if (set === 0) takeAway(list, weights);
   const range = rangeOf(weights, set), stepOf = viewer.stepper(range), isSigned = isSignedSet(set), isTaken = isInText && set === 0 && isRelative();
   fit();
   const context = canvas.getContext('2d');
   paintMap(context, canvas.width, canvas.height, weights, stepOf, isSigned);
+  paintStrong(context, canvas.width, canvas.height, weights, isSigned, true);
   const cell = [pointed, state.k].find(isCellOfText);
   for (const p of cell === undefined ? from : [...from, cell]) paintMark(context, canvas.width, canvas.height, p, true);
   if (cell === undefined || pointed !== null && pointed !== cell) {
@@ -401,11 +477,11 @@ function draw(list) {
 // --- Legend, keys, files ------------------------------------------------------------------------
 
 
-// Returns a legend: the colors over the lightest and over the darkest part of the picture, with
-// their numbers.
+// Returns a legend: the colors over the lightest and over the darkest part of the picture, or paper
+// over grey, with their numbers.
 function ramp() {
-  const { range: [, high], isSigned } = painted;
-  const colors = new Uint8ClampedArray(2048).fill(255), veil = veils(isSigned), [from, to] = greys();
+  const { range: [, high], isSigned } = painted, isOwn = isLit(isSigned), faint = viewer.isDark() ? 0xa0 : 0x59;
+  const colors = new Uint8ClampedArray(2048).fill(255), veil = veils(isSigned, isOwn), [from, to] = isOwn ? [faint, faint] : greys();
   for (let i = 0; i < 512; i++) {
     const at = 4 * (i % 256), share = veil[at + 3] / 255, grey = i < 256 ? to : from;
     colors.set([0, 1, 2].map(c => veil[at + c] * share + grey * (1 - share)), 4 * i);

@@ -260,9 +260,18 @@ static void find_cell(double row, double column, int n_rows, int n_columns, doub
 
 /* --- Colors --------------------------------------------------------------------------------- */
 
-/* What is seen of WEIGHT where the ground has grey levels 120 to 255, and the largest weight is
- * MOST. */
+/* What is seen of GREY below a veil of white, if the largest weight is MOST. */
 static uint32_t seen_of(double weight, double most)
+{
+    const struct attn_color_scale scale = {.curve = ATTN_CURVE_SQRT, .span = ATTN_SPAN_FIXED};
+    const int level = attn_color_level(&scale, (struct attn_color_range){0, most}, weight);
+    const double veil = 0.86 * (1 - level / 255.0);
+
+    return 0x010101 * (uint32_t)lround(255 * veil + GREY * (1 - veil));
+}
+
+/* The same below the colors of a map, where the ground has grey levels 120 to 255. */
+static uint32_t seen_in_blues(double weight, double most)
 {
     const struct attn_color_scale scale = {.curve = ATTN_CURVE_SQRT, .span = ATTN_SPAN_FIXED};
     const struct attn_rgb color =
@@ -281,19 +290,18 @@ static uint32_t seen_of(double weight, double most)
     return seen;
 }
 
-START_TEST(a_patch_has_the_color_of_its_weight_on_the_picture)
+/* Checks the color of each patch of head 1.1, seen from [CLS]. */
+static void check_colors(uint32_t (*seen)(double weight, double most))
 {
     double most = 0;
 
-    enter();
-    load("h=1.1");
     attn_browser_wait(browser, "document.querySelector('#legend').textContent.includes('even')");
     for (int i = 0; i < N_LAYER * N_HEAD; i++)
         for (size_t key = N_FRONT; key < N; key++)
             most = fmax(most, (double)weight_of(i / N_HEAD, i % N_HEAD, 0, key));
     most = fmax(most, 10.0 / N); /* colors do not end below ten times an even weight */
     for (size_t key = N_FRONT; key < N; key++) {
-        const uint32_t expected = seen_of((double)weight_of(1, 1, 0, key), most);
+        const uint32_t expected = seen((double)weight_of(1, 1, 0, key), most);
         char expression[400];
         unsigned r, g, b;
         char *text;
@@ -311,6 +319,39 @@ START_TEST(a_patch_has_the_color_of_its_weight_on_the_picture)
                       "key %zu: %s, expected #%06x", key, text, (unsigned)expected);
         free(text);
     }
+}
+
+/* Blue of the left side of the patch ROW, COLUMN, and red there. */
+static void find_frame(int row, int column, double out[2])
+{
+    for (int c = 0; c < 2; c++) {
+        char expression[300];
+
+        snprintf(expression, sizeof expression,
+                 "(() => { const c = document.querySelector('.picture canvas'); return "
+                 "c.getContext('2d').getImageData(%d * c.width / %d, (%d + 0.5) * c.height / %d, "
+                 "1, 1).data[%d]; })()",
+                 column, N_COL, row, N_ROW, c == 0 ? 2 : 0);
+        out[c] = attn_browser_number(browser, expression);
+    }
+}
+
+START_TEST(a_picture_has_its_own_colors_where_a_head_looks)
+{
+    double frame[2];
+
+    enter();
+    load("h=1.1");
+    check_colors(seen_of);
+    find_frame(1, 1, frame); /* 0.22 of the weight */
+    ck_assert_double_le(frame[0], 60);
+    ck_assert_double_ge(frame[1], 180);
+    find_frame(2, 2, frame);
+    ck_assert_double_eq(frame[0], frame[1]);
+    load("h=1.1&map=blues");
+    check_colors(seen_in_blues);
+    find_frame(1, 1, frame);
+    ck_assert_double_ge(frame[0], frame[1]);
     leave();
 }
 END_TEST
@@ -417,6 +458,7 @@ END_TEST
 
 /* --- Beside a text --------------------------------------------------------------------------- */
 
+#define SHARES "document.querySelector('.shares').textContent"
 #define ACTIVE "document.getElementById('active-patch').textContent"
 
 START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
@@ -444,6 +486,8 @@ START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
     attn_browser_assert_text(browser, READOUT, expected);
     attn_browser_point(browser, 5, 5);
     assert_begins(READOUT, "query tree ");
+    attn_browser_assert_text(browser, SHARES,
+                             "picture 95.7 %, question 2.1 %, answer 0.0 %, other 2.1 %");
     attn_browser_point_at(browser, ".other .chip");
     assert_begins(READOUT, "query <s> ");
     attn_browser_point(browser, 5, 5);
@@ -458,6 +502,7 @@ START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
     attn_browser_assert_text(browser, ACTIVE, "cell row 1, column 1, 2.1 %");
     attn_browser_click_on(browser, "#stage input[data-letter=s]");
     attn_browser_assert_text(browser, ACTIVE, "cell row 1, column 1, \xe2\x80\x93");
+    assert_begins(SHARES, "picture 93.6 %");
     attn_browser_click_on(browser, "#stage input[data-letter=n]"); /* without the map of <s> */
     free(attn_browser_text(browser, "document.querySelector('.picture').focus()"));
     attn_browser_key(browser, "ArrowLeft", 0);
@@ -534,7 +579,7 @@ START_TEST(it_fits_a_telephone_and_prints)
 }
 END_TEST
 
-ATTN_SUITE("browser_picture", a_patch_has_the_color_of_its_weight_on_the_picture,
+ATTN_SUITE("browser_picture", a_picture_has_its_own_colors_where_a_head_looks,
            the_patch_under_the_pointer_is_the_query_of_every_head,
            keys_move_the_query_over_the_picture, patches_without_tokens_have_names,
            only_a_picture_with_a_first_token_can_leave_it_out,
