@@ -195,15 +195,6 @@ struct channels {
     size_t q, k, v;
 };
 
-/* Returns the place of head H of values in the weights. */
-static size_t head_in_file(const struct attn_forward *f, size_t h)
-{
-    const struct attn_mixer_dims *c = f->dims.mixer;
-    const size_t shared = c->n_head / c->n_key_head;
-
-    return f->model->config.tiles_heads ? h % shared * c->n_key_head + h / shared : h;
-}
-
 static struct channels channels_of(const struct mixing *mixing, size_t h)
 {
     const struct attn_mixer_dims *c = mixing->dims;
@@ -218,7 +209,8 @@ static struct channels channels_of(const struct mixing *mixing, size_t h)
         return (struct channels){d_values + d_keys + head * c->d_key, d_values + head * c->d_key,
                                  h * c->d_value};
     return (struct channels){head * c->d_key, d_keys + head * c->d_key,
-                             2 * d_keys + head_in_file(mixing->f, h) * c->d_value};
+                             2 * d_keys + attn_mixer_head_in_file(&mixing->f->model->config, h) *
+                                              c->d_value};
 }
 
 /* Returns the place of q and k of head H in ROW. */
@@ -269,7 +261,7 @@ static void finish_factors(const struct attn_forward *f, const struct attn_mixer
     const size_t n_head = f->dims.mixer->n_head;
 
     for (size_t i = 0; i < f->feed.n_row * n_head; i++) {
-        const size_t head = head_in_file(f, i % n_head);
+        const size_t head = attn_mixer_head_in_file(config, i % n_head);
         const double x = (double)f->mixer.decay[i] + (double)dt_bias[head];
         double softplus = (x > 0 ? x : 0) + attn_log1p(attn_exp(-fabs(x)));
 
@@ -317,56 +309,63 @@ static void run_delta_head(void *context, size_t h, int worker)
 static void restore_heads(const struct attn_forward *f, const float *x, size_t n, float *y)
 {
     for (size_t h = 0; h < f->dims.mixer->n_head; h++)
-        memcpy(y + h * n, x + head_in_file(f, h) * n, n * sizeof *y);
+        memcpy(y + h * n, x + attn_mixer_head_in_file(&f->model->config, h) * n, n * sizeof *y);
 }
 
 /* Y [Hm, n] = X in the order of the file. */
 static void tile_heads(const struct attn_forward *f, const float *x, size_t n, float *y)
 {
     for (size_t h = 0; h < f->dims.mixer->n_head; h++)
-        memcpy(y + head_in_file(f, h) * n, x + h * n, n * sizeof *y);
+        memcpy(y + attn_mixer_head_in_file(&f->model->config, h) * n, x + h * n, n * sizeof *y);
 }
 
 /* Divides X [n] by its length over sqrt(n), and multiplies it by W. */
-static void run_norm(const struct attn_forward *f, const float *w, size_t n, float *x)
+static void run_norm(const struct attn_config *config, const float *w, size_t n, float *x)
 {
     double sum = 0;
 
     for (size_t i = 0; i < n; i++)
         sum += (double)x[i] * (double)x[i];
-    sum = 1 / sqrt(sum / (double)n + (double)f->model->config.norm_eps);
+    sum = 1 / sqrt(sum / (double)n + (double)config->norm_eps);
     for (size_t i = 0; i < n; i++)
         x[i] = (float)((double)x[i] * sum * (double)w[i]);
 }
 
-/* Makes the gate of all rows the input of the output map: z times the activated gate, and the norm
- * of z before, or of the product. If the map has its heads in another order, z becomes its input.
- */
+void attn_mixer_gate_row(const struct attn_config *config, const struct attn_kernels *kernels,
+                         const struct attn_vector *norm, float *z, float *gate)
+{
+    const struct attn_mixer_dims *c = config->mixer;
+    const size_t d = c->n_head * c->d_value;
+    const size_t n = c->kind == ATTN_MIXER_MAMBA2 ? d / c->n_key_head : c->d_value;
+
+    for (size_t i = 0; i < d; i += n) {
+        const float *factors = norm->data ? (const float *)norm->data + i % norm->n : NULL;
+
+        if (factors && !config->gates_first)
+            run_norm(config, factors, n, z + i);
+        kernels->gate(ATTN_ACTIVATION_SILU, gate + i, z + i, n);
+        if (factors && config->gates_first)
+            run_norm(config, factors, n, gate + i);
+    }
+}
+
+/* Makes the gate of all rows the input of the output map. If the map has its heads in another
+ * order, z becomes its input. */
 static void run_gated_norm(void *context, size_t task, int worker)
 {
     const struct mixing *mixing = context;
     const struct attn_forward *f = mixing->f;
     const struct attn_mixer_dims *c = mixing->dims;
     const size_t d = c->n_head * c->d_value;
-    const size_t n = c->kind == ATTN_MIXER_MAMBA2 ? d / c->n_key_head : c->d_value;
-    const struct attn_vector *w = &mixing->w->norm;
-    const bool gates_first = f->model->config.gates_first;
 
     (void)worker;
-    for (size_t row = task * ROWS_PER_TASK; row < end_of(mixing, task); row++)
-        for (size_t i = 0; i < d; i += n) {
-            float *z = f->mixer.z + row * d + i, *gate = f->mixer.gate + row * d + i;
-            const float *factors = w->data ? (const float *)w->data + i % w->n : NULL;
+    for (size_t row = task * ROWS_PER_TASK; row < end_of(mixing, task); row++) {
+        float *z = f->mixer.z + row * d, *gate = f->mixer.gate + row * d;
 
-            if (factors && !gates_first)
-                run_norm(f, factors, n, z);
-            f->engine.kernels->gate(ATTN_ACTIVATION_SILU, gate, z, n);
-            if (factors && gates_first)
-                run_norm(f, factors, n, gate);
-        }
-    for (size_t row = task * ROWS_PER_TASK;
-         f->model->config.tiles_heads && row < end_of(mixing, task); row++)
-        tile_heads(f, f->mixer.gate + row * d, c->d_value, f->mixer.z + row * d);
+        attn_mixer_gate_row(&f->model->config, f->engine.kernels, &mixing->w->norm, z, gate);
+        if (f->model->config.tiles_heads)
+            tile_heads(f, gate, c->d_value, z);
+    }
 }
 
 /* --- Watched and edited mixing ---------------------------------------------------------------- */

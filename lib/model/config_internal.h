@@ -207,6 +207,14 @@ static inline bool attn_config_mixes_beside(const struct attn_config *config)
 /* Returns the number of layers with attention (IS_MIXER: without) before LAYER. */
 size_t attn_config_n_layer_of(const struct attn_config *config, bool is_mixer, size_t layer);
 
+/* Returns the place of head H of layers without attention in the weights (tiles_heads). */
+static inline size_t attn_mixer_head_in_file(const struct attn_config *config, size_t h)
+{
+    const size_t n_key = config->mixer->n_key_head, shared = config->mixer->n_head / n_key;
+
+    return config->tiles_heads ? h % shared * n_key + h / shared : h;
+}
+
 /* Returns the width of the rows that the convolution of layers without attention reads. */
 static inline size_t attn_mixer_d_conv(const struct attn_mixer_dims *mixer)
 {

@@ -5,15 +5,20 @@
  *
  *     y_i = (p_i - mean p_i) / s_i * w    for the rows p_i of a part
  *     logit of the part = C pooled(y)     y_0, of DINOv2 beside the mean of the patches' y_i
+ *
+ * And of decoders whose layers mix tokens without attention: the parts of a layer add up to what
+ * its output adds.
  */
 #include "extra.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "questions/readout.h"
 #include "run/host_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/column.h"
 #include "tests/support/encoders.h"
 #include "tests/support/npy.h"
+#include "tests/support/recording.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -391,6 +396,113 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+/* --- Layers without attention ----------------------------------------------------------------- */
+
+enum { N_TOKEN = 5 };
+
+static const int32_t tokens[N_TOKEN] = {5, 7, 3, 11, 7};
+
+/* Sets U [D] to the direction of the stream along which the logit of the target is read in the
+ * last row of STREAM. */
+static void find_direction(const struct attn_model *model, const float *stream, double *u)
+{
+    const struct attn_config *config = &model->config;
+    const struct attn_norm_weights *norm = &model->weights.ln_final;
+    double row[2 * WIDEST], scale;
+
+    ck_assert_uint_le(config->d_model, sizeof row / sizeof *row);
+    for (size_t i = 0; i < config->d_model; i++)
+        row[i] = (double)stream[(N_TOKEN - 1) * config->d_model + i];
+    scale = attn_readout_scale(config, norm, row, config->d_model);
+    attn_matrix_column(&model->weights.unembed.weight, (size_t)target, u);
+    attn_readout_before_norm(config, norm, scale, 1, row, u);
+    for (size_t i = 0; i < config->d_model && config->logits_scale > 0; i++)
+        u[i] *= config->logits_scale;
+}
+
+/* The sum of the parts of KIND in LAYER. */
+static double parts_of(const struct attn_table *table, int layer, const char *kind)
+{
+    double sum = 0;
+
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        const struct attn_cell at = attn_test_cell(table, row, "layer"),
+                               of = attn_test_cell(table, row, "kind");
+
+        if (at.type == ATTN_VALUE_INTEGER && at.integer == layer && of.type == ATTN_VALUE_TEXT &&
+            of.size == strlen(kind) && memcmp(of.text, kind, of.size) == 0)
+            sum += attn_test_cell(table, row, "value").real;
+    }
+    return sum;
+}
+
+/* Compares the parts of KIND in each layer of TABLE with the last row of SITE along U; returns how
+ * many layers have it. */
+static int check_parts(const struct attn_table *table, const struct attn_recording *recording,
+                       enum attn_site site, const char *kind, const double *u)
+{
+    const size_t d = recording->dims.d_model;
+    int n = 0;
+
+    for (int layer = 0; layer < (int)recording->dims.n_layer; layer++) {
+        const struct attn_recorded *output = attn_recording_find(recording, site, layer);
+        double sum = 0, size = 0;
+
+        if (output->n_row_told == 0)
+            continue;
+        for (size_t i = 0; i < d; i++) {
+            sum += u[i] * (double)output->data[(N_TOKEN - 1) * d + i];
+            size += fabs(u[i] * (double)output->data[(N_TOKEN - 1) * d + i]);
+        }
+        ck_assert_double_eq_tol(parts_of(table, layer, kind), sum, 1e-5 * size);
+        n++;
+    }
+    return n;
+}
+
+START_TEST(parts_of_an_answer_add_up_to_outputs_of_layers)
+{
+    static const char *const mixed[] = {
+        "tests/fixtures/family-lfm2",       "tests/fixtures/family-qwen3-5-text",
+        "tests/fixtures/family-bamba",      "tests/fixtures/family-lfm3",
+        "tests/fixtures/family-falcon-h1",  "tests/fixtures/family-qwen3-next",
+        "tests/fixtures/family-nemotron-h", "tests/fixtures/family-granitemoehybrid"};
+
+    for (size_t i = 0; i < sizeof mixed / sizeof *mixed; i++) {
+        struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+        struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+        struct attn_request request = ATTN_REQUEST_DEFAULT;
+        const struct attn_model *model;
+        struct attn_recording recording;
+        struct attn_host *host;
+        struct attn_table *table;
+        struct attn_error err = {0};
+        double u[2 * WIDEST];
+        int last;
+
+        ck_assert_msg(attn_host_open(mixed[i], &options, &host, &err) == ATTN_OK, "%s",
+                      err.message);
+        model = attn_host_model(host);
+        last = (int)model->config.n_layer - 1;
+        attn_recording_init(&recording, &model->config, N_TOKEN);
+        ck_assert_msg(attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, tokens,
+                                         N_TOKEN, &err) == ATTN_OK,
+                      "%s", err.message);
+        request.input.ids = tokens, request.input.n_id = N_TOKEN;
+        args.answer.target_id = &target;
+        ck_assert_msg(attn_attribute(host, &request, &args, &table, &err) == ATTN_OK, "%s",
+                      err.message);
+        find_direction(model, attn_recording_find(&recording, ATTN_SITE_RESID_POST, last)->data, u);
+        ck_assert_int_gt(check_parts(table, &recording, ATTN_SITE_MIXER_OUT, "mixing", u), 0);
+        check_parts(table, &recording, ATTN_SITE_ATTN_OUT, "attention", u);
+        attn_table_free(table);
+        attn_recording_release(&recording);
+        attn_host_free(host);
+    }
+}
+END_TEST
+
 ATTN_SUITE("direct_attribution", parts_are_those_of_the_equation,
            what_heads_read_is_what_they_write, scales_come_after_the_norm_after_attention,
-           threads_do_not_change_a_bit, every_allocation_may_fail)
+           threads_do_not_change_a_bit, every_allocation_may_fail,
+           parts_of_an_answer_add_up_to_outputs_of_layers)
