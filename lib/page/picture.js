@@ -28,16 +28,21 @@ const isShown = () => state.v === 'grid' || state.v === 'tokens';
 // Switches: letter, words, whether it is on at first, and whether the page has what it needs. Letters
 // in `state.on` are switched over.
 const { neutral } = picture;
-const SWITCHES = [['t', 'tiles', false, tiles?.length], ['n', `${picture.is_ratio ? 'divided by' : 'minus'} \u201c${neutral}\u201d`, true, neutral],
+const SWITCHES = [['n', `${picture.is_ratio ? 'divided by' : 'minus'} \u201c${neutral}\u201d`, true, neutral],
   ['s', 'without sinks', true, picture.drops_sinks]].filter(row => row[3]);
+// The layers of cells, [whether it is that of the tiles, its name], and whether tiles are shown at first.
+// The letter t in `state.on` stands for the other layer.
+let usesTiles = false;
+const LAYERS = tiles?.length ? [[true, 'tiles'], [false, 'whole']] : [];
+const isOfTiles = () => LAYERS.length > 0 && usesTiles !== state.on.includes('t');
 const isOn = letter => SWITCHES.some(([own, , isUsual]) => own === letter && isUsual !== state.on.includes(letter));
 
 const cells = el('canvas'), cellContext = cells.getContext('2d');
-let nRow, nCol, cellImage, places, cellOf; // places: the positions of the cells, row by row
+let laid, nRow, nCol, cellImage, places, cellOf; // places: the positions of the cells, row by row
 
 // Returns the positions of the cells of the whole picture, or of all its tiles, row by row.
-function placesOf(isOfTiles) {
-  const firsts = isOfTiles ? tiles : [nFront], across = isOfTiles ? picture.tile_cols : 1;
+function placesOf(areTiles) {
+  const firsts = areTiles ? tiles : [nFront], across = areTiles ? picture.tile_cols : 1;
   const { n_row: rows, n_col: cols } = picture, w = cols * across;
   return Array.from({ length: rows * cols * firsts.length }, (_, i) => {
     const [r, c] = [Math.floor(i / w), i % w];
@@ -46,14 +51,15 @@ function placesOf(isOfTiles) {
 }
 
 // The positions of all cells, those of tiles first.
-const allPlaces = () => [...tiles?.length ? placesOf(true) : [], ...placesOf(false)];
+const allPlaces = () => [...LAYERS.length ? placesOf(true) : [], ...placesOf(false)];
 
 // Lays out the cells: those of the picture, or of all its tiles.
 function layOut() {
-  const w = picture.n_col * (isOn('t') ? picture.tile_cols : 1);
-  if (w === nCol) return;
-  places = placesOf(isOn('t'));
-  [nCol, nRow] = [w, places.length / w];
+  if (laid === isOfTiles()) return;
+  laid = isOfTiles();
+  places = placesOf(laid);
+  nCol = picture.n_col * (laid ? picture.tile_cols : 1);
+  nRow = places.length / nCol;
   cellOf = new Map(places.map((p, i) => [p, i]));
   [cells.width, cells.height] = [nCol, nRow];
   cellImage = cellContext.createImageData(nCol, nRow);
@@ -229,7 +235,7 @@ function withoutSinks(list, weights) {
 
 // Takes the neutral question and sinks away from WEIGHTS, the mean of the heads of LIST.
 function takeAway(list, weights) {
-  const n = taken ? taken.length / heads.length : 0, first = isOn('t') ? 0 : n - picture.n_row * picture.n_col;
+  const n = taken ? taken.length / heads.length : 0, first = isOfTiles() ? 0 : n - picture.n_row * picture.n_col;
   for (let i = 0; n && state.dir === 'from' && i < places.length; i++) {
     const own = list.map(h => taken[h * n + first + i]), p = places[i];
     const usual = own.reduce((sum, w) => sum + Math.abs(w), 0) / list.length * viewer.lookedFrom().length;
@@ -243,7 +249,21 @@ async function readLevels() {
   await Promise.all([readTaken(), ...run.sets.map((name, set) => Promise.all(heads.map(async (head, h) => {
     levels[set][h] = await viewer.inflate(viewer.blockOf(head.id + name));
   })))]);
+  chooseLayer();
   isFollowing = true;
+}
+
+const shareOf = (weights, list) => list.reduce((sum, p) => isFinite(weights[p]) ? sum + weights[p] : sum, 0);
+
+// Shows at first the layer of cells with more weight from the first query, for all heads together.
+function chooseLayer() {
+  const row = rowOfQuery.get(run.query) ?? 0, sums = [0, 0];
+  for (const h of LAYERS.length ? heads.keys() : []) {
+    const { rows, cols } = heads[h], own = Float32Array.from({ length: nKey }, (_, p) => weightAt(levels[0][h], row * cols + p, rows * cols));
+    const weights = withoutSinks([h], own);
+    LAYERS.forEach(([areTiles], i) => { sums[i] += shareOf(weights, placesOf(areTiles)); });
+  }
+  usesTiles = sums[0] > sums[1];
 }
 
 const top = run.bytes === 2 ? 65534 : 254, weightOf = [];
@@ -363,6 +383,8 @@ function moveWord(by, hasFocus) {
   if (hasFocus) chips[words.indexOf(state.q)]?.focus();
 }
 
+const switched = letter => state.on.includes(letter) ? state.on.replace(letter, '') : state.on + letter;
+
 function make() {
   canvas = el('canvas', { 'aria-hidden': 'true' });
   active = el('div', { class: 'unseen', role: 'gridcell', id: 'active-patch' });
@@ -389,15 +411,20 @@ function make() {
   });
   const switches = SWITCHES.map(([letter, text]) => {
     const box = el('input', { type: 'checkbox', 'data-letter': letter });
-    box.addEventListener('change', () => viewer.set({ ...letter === 't' ? { k: -1 } : {}, on: state.on.includes(letter) ? state.on.replace(letter, '') : state.on + letter }));
+    box.addEventListener('change', () => viewer.set({ on: switched(letter) }));
     return el('label', {}, box, text);
+  });
+  const layers = LAYERS.map(([areTiles, name]) => {
+    const button = el('input', { type: 'radio', name: 'layer', value: name });
+    button.addEventListener('change', () => { if (areTiles !== isOfTiles()) viewer.set({ k: -1, on: switched('t') }); });
+    return el('label', {}, button, el('span', {}, name));
   });
   const groups = GROUPS.filter(group => group[1].length || !isInText).map(([name, list]) =>
     el('div', { class: isInText ? 'chips ' + name : 'chips', role: 'group', 'aria-label': name }, ...isInText ? [el('span', { class: 'note' }, name)] : [],
       ...list.map(p => chips[words.indexOf(p)])));
   foot = el('p', { class: 'note shares' });
   const below = isInText ? [foot, ...groups.splice(-1)] : [];
-  $('stage').replaceChildren(...groups, ...switches.length ? [el('p', { class: 'group' }, ...switches)] : [], place, ...below);
+  $('stage').replaceChildren(...groups, ...layers.length + switches.length ? [el('p', { class: 'group' }, ...layers, ...switches)] : [], place, ...below);
   $('stage').dataset.made = 'picture';
 }
 
@@ -436,11 +463,21 @@ function markWords(m, p, stepOf) {
   viewer.say(...viewer.named('cell', p), ' \u2190', ...viewer.best(to, word => viewer.named('', word)));
 }
 
-// Writes below the picture the shares of the picture and of the words in WEIGHTS, the sums of N queries.
+// Shows which layer of cells is on, and behind the name of each what NOTE_OF returns.
+function drawLayers(noteOf) {
+  document.querySelectorAll('#stage input[name=layer]').forEach((button, i) => {
+    button.checked = LAYERS[i][0] === isOfTiles();
+    button.nextSibling.textContent = LAYERS[i][1] + noteOf(LAYERS[i][0]);
+  });
+}
+
+// Writes below the picture the shares of the picture and of the words in WEIGHTS, the sums of N queries,
+// and beside the layers theirs.
 function drawShares(weights, n) {
-  const sumOf = list => list.reduce((sum, p) => isFinite(weights[p]) ? sum + weights[p] / n : sum, 0), isWord = new Set(words);
+  const sumOf = list => shareOf(weights, list) / n, isWord = new Set(words);
   const cellsOfAll = Array.from(weights.keys()).filter(p => !isWord.has(p));
   foot.textContent = [['picture', cellsOfAll], ...GROUPS].map(([name, list]) => `${name} ${(100 * sumOf(list)).toFixed(1)} %`).join(', ');
+  drawLayers(areTiles => ' ' + written({ factor: 100, figures: 2, unit: ' %' }, sumOf(placesOf(areTiles))));
 }
 
 // Draws the heads of LIST over the picture; returns null while they are being read.
@@ -453,6 +490,7 @@ function draw(list) {
   sums.forEach((w, i) => { weights[state.dir === 'from' ? i : viewer.queryAt(i)] = w; });
   foot.hidden = set === 'difference' || state.dir !== 'from' || list.length > 1 && state.c === 'max';
   if (isInText && !foot.hidden) drawShares(set === 0 ? withoutSinks(list, weights) : weights, from.length);
+  else drawLayers(() => '');
   const ofWords = Float32Array.from(weights), stepOfWords = viewer.stepper([0, Math.max(largestOf(ofWords), LEAST_END)]);
   if (set === 0) takeAway(list, weights);
   const range = rangeOf(weights, set), stepOf = viewer.stepper(range), isSigned = isSignedSet(set), isTaken = isInText && set === 0 && isRelative();
@@ -466,7 +504,7 @@ function draw(list) {
     drawChips(isTaken ? ofWords : weights, isTaken ? stepOfWords : stepOf, isSigned && !isTaken, from);
     viewer.sayToken(m, sums);
   } else markWords(m, cell, isTaken ? stepOfWords : stepOf);
-  for (const box of document.querySelectorAll('#stage input')) box.checked = isOn(box.dataset.letter);
+  for (const box of document.querySelectorAll('#stage input[data-letter]')) box.checked = isOn(box.dataset.letter);
   if ($('turn')) $('turn').textContent = `Weights ${state.dir} a ${FROM}`;
   active.textContent = cell === undefined ? $('readout').textContent
     : `cell row ${Math.floor(cellOf.get(cell) / nCol)}, column ${cellOf.get(cell) % nCol}, ${written({ factor: 100, figures: 2, unit: ' %' }, weights[cell])}`;
@@ -495,7 +533,7 @@ function span() {
   const end = { patches: painted.isEven ? ', to ten times an even weight' : `, to the largest weight on a ${NOUN}`, matrix: ', to the largest of this map',
     row: ', to the largest of this map' }[run.span];
   if (painted.isBlank) return `: no ${NOUN} has weight`;
-  return SWITCHES.filter(([letter]) => letter !== 't' && isOn(letter)).map(row => ', ' + row[1]).join('') + (end ?? '');
+  return SWITCHES.filter(([letter]) => isOn(letter)).map(row => ', ' + row[1]).join('') + (end ?? '');
 }
 
 // Moves the current query or key by patches; in a text, the cell whose words are marked. Above the

@@ -459,6 +459,9 @@ END_TEST
 /* --- Beside a text --------------------------------------------------------------------------- */
 
 #define SHARES "document.querySelector('.shares').textContent"
+#define LAYERS                                                                                     \
+    "[...document.querySelectorAll('#stage input[name=layer]')].map(b => "                         \
+    "b.parentNode.textContent).join(', ')"
 #define ACTIVE "document.getElementById('active-patch').textContent"
 
 START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
@@ -470,7 +473,10 @@ START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
     attn_folder_enter();
     make_page(true);
     browser = attn_browser_open(1280, 900);
-    load("v=tokens&h=0.0&on=nst"); /* with tiles, and nothing is taken away */
+    load("v=tokens&h=0.0&on=ns"); /* nothing is taken away */
+    attn_browser_wait(browser, LAYERS " === 'tiles 87 %, whole 8.6 %'");
+    attn_browser_assert_text(browser, "document.querySelector('#stage input:checked').value",
+                             "tiles"); /* which have more weight */
     attn_browser_assert_text(browser, "document.title", "tree");
     assert_begins(READOUT, "query tree ");
     assert_begins(CHIP(0), "tree");
@@ -520,11 +526,11 @@ START_TEST(a_word_has_a_map_and_a_cell_marks_the_words_that_look_at_it)
     attn_browser_key(browser, "ArrowRight", 0);
     assert_begins(READOUT, "query <s> ");
     attn_browser_assert_text(browser, "document.activeElement.textContent", "<s>");
-    attn_browser_click_on(browser, "#stage input[data-letter=t]");
+    attn_browser_click_on(browser, "#stage input[value=whole]");
     find_cell(0, 1, SIDE_OF_TILE, SIDE_OF_TILE, at);
     attn_browser_point(browser, at[0], at[1]);
     assert_begins(READOUT, "cell 0,1 ");
-    attn_browser_assert_text(browser, "location.hash.includes('on=')", "false");
+    attn_browser_assert_text(browser, "location.hash.includes('on=t')", "true");
     attn_browser_resize(browser, 390, 844);
     ck_assert_double_le(attn_browser_number(browser, "document.documentElement.scrollWidth"), 390);
     /* two lines are kept for the read-out, so that words do not move under a finger */
