@@ -4,9 +4,12 @@
 #include "base/dtype_internal.h"
 #include "formats/gguf.h"
 #include "kernels/kernels.h"
+#include "model/model.h"
 #include "tests/support/assert.h"
 #include "tests/support/gguf_image.h"
+#include "tests/support/recording.h"
 #include "tests/support/stored_zip.h"
+#include "tests/support/suite.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -456,6 +459,60 @@ bool attn_gguf_damage(const struct attn_buffer *bytes, size_t number, bool is_tu
     *damaged = attn_gguf_image_make(&image);
     attn_gguf_free(gguf);
     return number < n;
+}
+
+enum attn_status attn_gguf_try(struct attn_buffer *bytes, struct attn_error *err)
+{
+    static const int32_t ids[] = {1, 2, 3};
+    const struct attn_blob blob = {"model.gguf", bytes->data, bytes->size};
+    const struct attn_source source = {.name = "m", .blobs = &blob, .n_blob = 1};
+    struct attn_recording recording;
+    struct attn_model *model = NULL;
+    struct attn_error unused = {0};
+    enum attn_status status;
+
+    *err = (struct attn_error){0};
+    status = attn_model_open(&source, NULL, &model, err);
+    if (status == ATTN_OK) {
+        attn_recording_init(&recording, attn_model_config(model), 3);
+        attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, 3, &unused);
+        attn_recording_release(&recording);
+    }
+    ck_assert_msg(status == ATTN_OK || (err->message[0] && !strchr(err->message, '\n')), "%s",
+                  err->message);
+    attn_model_free(model);
+    attn_buffer_release(bytes);
+    return status;
+}
+
+void attn_gguf_try_turned(const struct attn_buffer *whole, const char *model)
+{
+    struct attn_buffer damaged;
+    struct attn_error err;
+    char name[64];
+
+    for (size_t k = 0; attn_gguf_damage(whole, k, true, name, &damaged); k += attn_one_of(3))
+        if (attn_gguf_try(&damaged, &err) != ATTN_OK)
+            ck_assert_msg(strstr(err.message, " has shape ") != NULL ||
+                              strstr(err.message, "expected ") != NULL,
+                          "%s with another '%s': %s", model, name, err.message);
+    attn_buffer_release(&damaged);
+}
+
+size_t attn_gguf_try_bits(const struct attn_buffer *whole, size_t n, uint32_t *random)
+{
+    size_t n_ok = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct attn_buffer damaged = {0};
+        struct attn_error err;
+
+        attn_buffer_append(&damaged, whole->data, whole->size);
+        *random = *random * 1664525 + 1013904223;
+        damaged.data[24 + (*random >> 8) % (whole->size / 8)] ^= (char)(1 << (*random >> 5 & 7));
+        n_ok += attn_gguf_try(&damaged, &err) == ATTN_OK;
+    }
+    return n_ok;
 }
 
 struct attn_buffer attn_gguf_shard(const struct attn_buffer *bytes, uint32_t no, uint32_t count)

@@ -13,6 +13,7 @@
 #define ATTN_TESTS_GGUF_MODELS_H
 
 #include "base/buffer.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,6 +85,17 @@ struct attn_buffer attn_gguf_twin_by(const char *recipe, const struct attn_buffe
  * exchanged; *name is its name. False after the last tensor. */
 bool attn_gguf_damage(const struct attn_buffer *bytes, size_t number, bool is_turned, char name[64],
                       struct attn_buffer *damaged);
+
+/* Opens damaged BYTES and releases them; what opens is run. An error has one line. */
+enum attn_status attn_gguf_try(struct attn_buffer *bytes, struct attn_error *err);
+
+/* Exchanges the two sizes of a tensor of WHOLE, the file of MODEL, one tensor after the other. What
+ * is refused names a shape, or what was expected. */
+void attn_gguf_try_turned(const struct attn_buffer *whole, const char *model);
+
+/* Tries N files that differ from WHOLE in a bit of the metadata or of a tensor's entry, which is
+ * drawn from *RANDOM. Returns how many open. */
+size_t attn_gguf_try_bits(const struct attn_buffer *whole, size_t n, uint32_t *random);
 
 /* How a file says the same in another way; bits. */
 enum attn_gguf_form {
