@@ -54,6 +54,18 @@ static void choose_near(const struct attn_forward *f, size_t row)
     }
 }
 
+/* Returns the index of the largest of the N numbers LEFT, of equal ones the first, and takes it out
+ * of them. */
+static size_t take_best(float *left, size_t n)
+{
+    size_t best = 0;
+
+    for (size_t e = 1; e < n; e++)
+        best = left[e] > left[best] ? e : best;
+    left[best] = -INFINITY;
+    return best;
+}
+
 /* Chooses the experts of a row and computes their weights. Of equal logits, the lower number is
  * chosen. */
 static void choose_experts(const struct attn_forward *f, size_t row)
@@ -69,11 +81,8 @@ static void choose_experts(const struct attn_forward *f, size_t row)
     memcpy(weights, logits, n * sizeof *weights);
     f->engine.kernels->softmax(weights, n, n, 1);
     for (size_t i = 0; i < n_used; i++) {
-        size_t best = 0;
+        const size_t best = take_best(left, n);
 
-        for (size_t e = 1; e < n; e++)
-            best = left[e] > left[best] ? e : best;
-        left[best] = -INFINITY;
         chosen[i] = (float)best;
         shares[i] = is_of_chosen ? logits[best] : weights[best];
         sum += shares[i];
@@ -132,11 +141,8 @@ static void choose_by_sigmoid(const struct attn_forward *f, size_t row)
     kernels->add(left, weights, n, left);
     keep_groups(&config->router, n, left, f->expert_u);
     for (size_t i = 0; i < n_used; i++) {
-        size_t best = 0;
+        const size_t best = take_best(left, n);
 
-        for (size_t e = 1; e < n; e++)
-            best = left[e] > left[best] ? e : best;
-        left[best] = -INFINITY;
         chosen[i] = (float)best;
         shares[i] = weights[best];
         sum += shares[i];
