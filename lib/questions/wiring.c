@@ -498,9 +498,9 @@ static size_t list_products(const struct attn_wiring *edges, const struct attn_w
         break;
     case ATTN_WIRE_NODE_MLP:
         if (attn_wiring_reads_stream(edges, reader)) {
+            products[0] = (struct product){.site = ATTN_SITE_RESID_MID};
             products[1] = (struct product){.site = ATTN_SITE_RESID_POST};
-            product.site = ATTN_SITE_RESID_MID;
-            break;
+            return 2;
         }
         product.columns[1] = config->d_mlp;
         product.site = ATTN_SITE_MLP_PRE_LINEAR;
@@ -524,10 +524,7 @@ static size_t list_products(const struct attn_wiring *edges, const struct attn_w
         product.linear = &weights->v;
     }
     products[0] = product;
-    return reader->kind == ATTN_WIRE_NODE_MLP &&
-                   (config->has_gated_mlp || attn_wiring_reads_stream(edges, reader))
-               ? 2
-               : 1;
+    return reader->kind == ATTN_WIRE_NODE_MLP && config->has_gated_mlp ? 2 : 1;
 }
 
 /* Returns the limit of the tensor that READER makes, q, k or v; 0: there is none. */
@@ -723,36 +720,28 @@ static void back_row(const struct norm *norm, size_t d, const float *x, const fl
 }
 
 /* Sets D [rows, columns] to the rows of EVENT, the gradient of a tensor that READER makes of X, and
- * to 0 where the tensor is at its limit. */
-static enum attn_status take_gradient(const struct attn_wiring *edges,
+ * to 0 where the tensor is at its LIMIT. */
+static enum attn_status stop_at_limit(const struct attn_wiring *edges,
                                       const struct attn_wire_node *reader,
                                       const struct attn_trace_event *event, const float *x,
-                                      float *d, struct attn_error *err)
+                                      float limit, float *d, struct attn_error *err)
 {
     const size_t n = event->n_row * edges->d, n_col = event->n_col;
-    const float limit = limit_of(edges, reader);
-    double *stream = NULL;
-    float *values = NULL;
-    enum attn_status status = ATTN_OK;
+    double *stream = attn_alloc(n, sizeof *stream, err);
+    float *values = attn_alloc(event->n_row, n_col * sizeof *values, err);
+    const struct attn_wire_input input = {.reader = reader,
+                                          .site = event->at.site,
+                                          .n_row = event->n_row,
+                                          .x = stream,
+                                          .scaling = stream};
+    enum attn_status status = stream && values ? ATTN_OK : ATTN_NO_MEMORY;
 
-    for (size_t row = 0; row < event->n_row; row++)
-        memcpy(d + row * n_col, event->data + row * event->ld, n_col * sizeof *d);
-    if (limit <= 0)
-        return ATTN_OK;
-    stream = attn_alloc(n, sizeof *stream, err);
-    values = attn_alloc(event->n_row, n_col * sizeof *values, err);
-    for (size_t i = 0; stream && i < n; i++)
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
         stream[i] = (double)x[i];
-    status = stream && values ? attn_wiring_read(edges,
-                                                 &(struct attn_wire_input){.reader = reader,
-                                                                           .site = event->at.site,
-                                                                           .n_row = event->n_row,
-                                                                           .x = stream,
-                                                                           .scaling = stream},
-                                                 values, err)
-                              : ATTN_NO_MEMORY;
+    if (status == ATTN_OK)
+        status = attn_wiring_read(edges, &input, values, err);
     for (size_t i = 0; status == ATTN_OK && i < event->n_row * n_col; i++)
-        d[i] = fabsf(values[i]) < limit ? d[i] : 0;
+        d[i] = fabsf(values[i]) < limit ? event->data[i / n_col * event->ld + i % n_col] : 0;
     attn_free(stream);
     attn_free(values);
     return status;
@@ -773,8 +762,10 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges,
     struct norm norm = {.factors = NULL};
     double *scratch = attn_alloc(3, d * sizeof *scratch, err);
     float *product = attn_alloc(n, d * sizeof *product, err);
-    float *gradient = attn_alloc(n, event->n_col * sizeof *gradient, err);
-    enum attn_status status = scratch && product && gradient ? ATTN_OK : ATTN_NO_MEMORY;
+    const float limit = limit_of(edges, reader);
+    float *below = limit > 0 ? attn_alloc(n, event->n_col * sizeof *below, err) : NULL;
+    enum attn_status status =
+        scratch && product && (below || limit <= 0) ? ATTN_OK : ATTN_NO_MEMORY;
 
     assert(linear); /* the logits and experts have none */
     struct attn_linear part = *linear;
@@ -785,12 +776,12 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges,
         attn_dtype_n_byte(part.weight.dtype, attn_matrix_column_at(&part.weight, first));
     part.weight.n_col = event->n_col;
     part.packed = NULL;
-    if (status == ATTN_OK)
-        status = take_gradient(edges, reader, event, x, gradient, err);
+    if (status == ATTN_OK && below)
+        status = stop_at_limit(edges, reader, event, x, limit, below, err);
     if (status == ATTN_OK)
         status = attn_wiring_run((struct attn_linear_args){.linear = &part,
-                                                           .x = gradient,
-                                                           .ldx = event->n_col,
+                                                           .x = below ? below : event->data,
+                                                           .ldx = below ? event->n_col : event->ld,
                                                            .n_row = n,
                                                            .y = product,
                                                            .ldy = d,
@@ -808,7 +799,7 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges,
     attn_free(norm.factors);
     attn_free(scratch);
     attn_free(product);
-    attn_free(gradient);
+    attn_free(below);
     return status;
 }
 
