@@ -237,17 +237,15 @@ void ATTN_FOR_ISA(attn_vector_fill_tile)(const unsigned char *const *columns, en
                                          size_t n, const struct attn_tile *t)
 {
     for (size_t at = 0; at < ATTN_TILE; at += LANES) {
-        struct source s = {columns + at, t->words, t->scale,       t->offset,
-                           at,           0,        zero_of(dtype), t->has_offset};
+        const struct source s = {columns + at, t->words,      t->scale,       t->offset,
+                                 at,           run_of(dtype), zero_of(dtype), t->has_offset};
 
         switch (dtype) {
         case ATTN_DTYPE_Q4_K:
-            s.run = 32; /* run_of, as a constant */
             fill_q4_k(s);
             break;
         case ATTN_DTYPE_Q4_0:
         case ATTN_DTYPE_Q4_1:
-            s.run = 16;
             fill_32(s, n, 1);
             break;
         case ATTN_DTYPE_Q5_0:
