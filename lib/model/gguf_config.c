@@ -71,16 +71,11 @@ static void refuse_extras(struct attn_gguf_writing *w)
 static void read_sizes(struct attn_gguf_writing *w)
 {
     struct attn_tensor_entry up;
-    size_t d_value;
 
     w->n_ctx = attn_gguf_key_size(w, "context_length", ATTN_MAX_CTX, 0);
     w->d_model = attn_gguf_key_size(w, "embedding_length", ATTN_MAX_WIDTH, 0);
     w->n_head = attn_gguf_key_size(w, "attention.head_count", ATTN_MAX_WIDTH, 0);
     attn_gguf_read_layers(w);
-    if (!w->family->gguf.has_lists) {
-        w->d_mlp = attn_gguf_key_size(w, "feed_forward_length", ATTN_MAX_WIDTH, 0);
-        w->n_kv_head = attn_gguf_key_size(w, "attention.head_count_kv", ATTN_MAX_WIDTH, w->n_head);
-    }
     /* GPT-2's converter always writes 4 D, so the shape of the tensor is used. */
     if (w->family->form.has_no_heads_keys &&
         attn_tensor_files_find(attn_gguf_files(w->gguf), "blk.0.ffn_up.weight", &up) &&
@@ -91,12 +86,6 @@ static void read_sizes(struct attn_gguf_writing *w)
     if (!attn_gguf_has_key(w, "attention.key_length"))
         attn_gguf_check_divides(w, "attention.head_count", w->n_head, "embedding_length",
                                 w->d_model);
-    w->d_head =
-        attn_gguf_key_size(w, "attention.key_length", ATTN_MAX_WIDTH, w->d_model / w->n_head);
-    d_value = attn_gguf_key_size(w, "attention.value_length", ATTN_MAX_WIDTH, w->d_head);
-    if (d_value != w->d_head)
-        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "attention.value_length",
-                         "is %zu beside keys of %zu" NOT_SUPPORTED, d_value, w->d_head);
     attn_gguf_read_widths(w);
 }
 

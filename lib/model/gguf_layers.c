@@ -70,9 +70,11 @@ void attn_gguf_read_layers(struct attn_gguf_writing *w)
     if (w->status != ATTN_OK)
         return;
     w->n_layer = n - w->n_left_out;
-    w->n_kv_head = w->n_head;
-    if (!w->family->gguf.has_lists)
+    if (!w->family->gguf.has_lists) {
+        w->d_mlp = attn_gguf_key_size(w, "feed_forward_length", ATTN_MAX_WIDTH, 0);
+        w->n_kv_head = attn_gguf_key_size(w, "attention.head_count_kv", ATTN_MAX_WIDTH, w->n_head);
         return;
+    }
     w->status = ATTN_ALLOC(w->kv_heads, w->n_layer, w->err);
     if (w->status == ATTN_OK)
         w->status = ATTN_ALLOC(w->mlps, w->n_layer, w->err);
@@ -89,19 +91,27 @@ void attn_gguf_read_layers(struct attn_gguf_writing *w)
                                 "attention.head_count", w->n_head);
 }
 
+/* Reads KEY, the width of the keys of a head, which VALUE_KEY, that of its values, must equal. */
+static size_t read_width(struct attn_gguf_writing *w, const char *key, const char *value_key,
+                         size_t usual)
+{
+    const size_t d_key = attn_gguf_key_size(w, key, ATTN_MAX_WIDTH, usual);
+    const size_t d_value = attn_gguf_key_size(w, value_key, ATTN_MAX_WIDTH, d_key);
+
+    if (d_value != d_key)
+        attn_gguf_refuse(w, ATTN_UNSUPPORTED, value_key,
+                         "is %zu beside keys of %zu, which this version does not support", d_value,
+                         d_key);
+    return d_key;
+}
+
 void attn_gguf_read_widths(struct attn_gguf_writing *w)
 {
-    size_t d_value;
-
-    w->d_wide = w->d_head;
-    if (!w->family->gguf.layers_differ)
-        return;
-    w->d_head = attn_gguf_key_size(w, "attention.key_length_swa", ATTN_MAX_WIDTH, w->d_wide);
-    d_value = attn_gguf_key_size(w, "attention.value_length_swa", ATTN_MAX_WIDTH, w->d_head);
-    if (d_value != w->d_head)
-        attn_gguf_refuse(w, ATTN_UNSUPPORTED, "attention.value_length_swa",
-                         "is %zu beside keys of %zu, which this version does not support", d_value,
-                         w->d_head);
+    w->d_head = w->d_wide =
+        read_width(w, "attention.key_length", "attention.value_length", w->d_model / w->n_head);
+    if (w->family->gguf.layers_differ)
+        w->d_head =
+            read_width(w, "attention.key_length_swa", "attention.value_length_swa", w->d_wide);
 }
 
 void attn_gguf_release_layers(struct attn_gguf_writing *w)

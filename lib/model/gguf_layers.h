@@ -10,7 +10,8 @@
 void attn_gguf_read_layers(struct attn_gguf_writing *w);
 void attn_gguf_release_layers(struct attn_gguf_writing *w);
 
-/* Makes D_HEAD the width of heads in layers with a window, and D_WIDE that of the others. */
+/* Reads the widths of heads: D_HEAD in layers with a window, if they may differ, D_WIDE in the
+ * others. */
 void attn_gguf_read_widths(struct attn_gguf_writing *w);
 
 /* Writes which layers mix tokens without attention, the sizes of these, and those of layers that

@@ -23,9 +23,9 @@
 #define EXPERTS(name, shape, n_bias, map)                                                          \
     {"blk.#." name ".weight", "n" shape, ATTN_PART_EXPERTS, ATTN_WEIGHT_OUT_IN, WEIGHT_OF(map)},   \
         VECTOR("blk.#." name ".bias", "n" n_bias, ATTN_PART_EXPERT_BIASES, BIAS_OF(map))
-#define SHARED(name, shape, map)                                                                   \
-    TENSOR("blk.#." name ".weight", shape, ATTN_PART_SHARED_EXPERT, ATTN_WEIGHT_OUT_IN,            \
-           WEIGHT_OF(map))
+#define LAYER_MAP(name, shape, part, map)                                                          \
+    TENSOR("blk.#." name ".weight", shape, part, ATTN_WEIGHT_OUT_IN, WEIGHT_OF(map))
+#define SHARED(name, shape, map) LAYER_MAP(name, shape, ATTN_PART_SHARED_EXPERT, map)
 
 /* The maps of q, k and v, which may be one; in Qwen 3.5, q with its gates; and in Gemma 4, where
  * layers may lack their own k and v. Norms of q and k follow. */
@@ -87,23 +87,18 @@ static const struct attn_weight_rule gpt_oss[] = {/* and Seed-OSS */
                                                   RULES("attn_norm", "post_attention_norm",
                                                         "ffn_norm")};
 
-#define LAYER_INPUT(name, shape, map)                                                              \
-    TENSOR("blk.#." name ".weight", shape, ATTN_PART_LAYER_INPUT, ATTN_WEIGHT_OUT_IN,              \
-           WEIGHT_OF(map))
 static const struct attn_weight_rule gemma4[] = {
     RULES_OF(OWN_QKV_OF_GGUF, "attn_norm", "ffn_norm", "post_attention_norm", "output_norm"),
     TABLE("per_layer_token_embd.weight", "%!", ATTN_PART_LAYER_INPUT, layer_inputs),
     MATRIX("per_layer_model_proj.weight", "!D", ATTN_PART_LAYER_INPUT, layer_map),
     VECTOR("per_layer_proj_norm.weight", "x", ATTN_PART_LAYER_INPUT, MODEL(ln_layer_input.w)),
-    LAYER_INPUT("inp_gate", "xD", layer_gate),
-    LAYER_INPUT("proj", "Dx", layer_out),
+    LAYER_MAP("inp_gate", "xD", ATTN_PART_LAYER_INPUT, layer_gate),
+    LAYER_MAP("proj", "Dx", ATTN_PART_LAYER_INPUT, layer_out),
     VECTOR("blk.#.post_norm.weight", "D", ATTN_PART_LAYER_INPUT, NORM_W(layer_norm)),
     VECTOR("blk.#.layer_output_scale.weight", "1", ATTN_PART_LAYER_SCALAR, BLOCK(scalar))};
 
 /* --- layers without attention ----------------------------------------------------------------- */
 
-#define MIXER_MAP(name, shape, part, map)                                                          \
-    TENSOR("blk.#." name ".weight", shape, part, ATTN_WEIGHT_OUT_IN, WEIGHT_OF(map))
 #define MIXER_VECTOR(name, shape, part, place)                                                     \
     VECTOR("blk.#." name, shape, ATTN_PART_##part, BLOCK(mixer.place))
 
@@ -111,22 +106,22 @@ static const struct attn_weight_rule gemma4[] = {
  * of beta and the decay are one, and of Mamba2. */
 static const struct attn_weight_rule conv[] = {
     RULES_OF(QKV_OF_GGUF, "attn_norm", "ffn_norm", "post_attention_norm", "token_embd_norm"),
-    MIXER_MAP("shortconv.in_proj", "qD", ATTN_PART_MIXER, mixer_in),
+    LAYER_MAP("shortconv.in_proj", "qD", ATTN_PART_MIXER, mixer_in),
     MIXER_VECTOR("shortconv.conv.weight", "ad", MIXER, conv),
-    MIXER_MAP("shortconv.out_proj", "Dl", ATTN_PART_MIXER_OUT, out)};
+    LAYER_MAP("shortconv.out_proj", "Dl", ATTN_PART_MIXER_OUT, out)};
 
 #define DELTA_OF_GGUF                                                                              \
     RULES_OF(GATED_QKV_OF_GGUF, "attn_norm", "post_attention_norm", "ffn_norm", "output_norm"),    \
-        MIXER_MAP("attn_qkv", "qD", ATTN_PART_MIXER, mixer_in),                                    \
-        MIXER_MAP("attn_gate", "lD", ATTN_PART_MIXER, mixer_gate),                                 \
+        LAYER_MAP("attn_qkv", "qD", ATTN_PART_MIXER, mixer_in),                                    \
+        LAYER_MAP("attn_gate", "lD", ATTN_PART_MIXER, mixer_gate),                                 \
         MIXER_VECTOR("ssm_conv1d.weight", "ad", MIXER, conv),                                      \
         MIXER_VECTOR("ssm_a", "g", MIXER, decay),                                                  \
         MIXER_VECTOR("ssm_dt.bias", "g", MIXER, dt_bias),                                          \
         MIXER_VECTOR("ssm_norm.weight", "v", MIXER, norm),                                         \
-        MIXER_MAP("ssm_out", "Dl", ATTN_PART_MIXER_OUT, out)
+        LAYER_MAP("ssm_out", "Dl", ATTN_PART_MIXER_OUT, out)
 static const struct attn_weight_rule delta[] = {
-    DELTA_OF_GGUF, MIXER_MAP("ssm_beta", "gD", ATTN_PART_MIXER, mixer_beta),
-    MIXER_MAP("ssm_alpha", "gD", ATTN_PART_MIXER, mixer_decay)};
+    DELTA_OF_GGUF, LAYER_MAP("ssm_beta", "gD", ATTN_PART_MIXER, mixer_beta),
+    LAYER_MAP("ssm_alpha", "gD", ATTN_PART_MIXER, mixer_decay)};
 static const struct attn_weight_rule delta_by_head[] = {
     DELTA_OF_GGUF, FUSED("blk.#.ssm_ba.weight", "uD", ATTN_PART_MIXER, FACTOR_HEADS)};
 
@@ -138,7 +133,7 @@ static const struct attn_weight_rule delta_by_head[] = {
         MIXER_VECTOR("ssm_a", "g", MIXER, decay),                                                  \
         MIXER_VECTOR("ssm_dt.bias", "g", MIXER, dt_bias), MIXER_VECTOR("ssm_d", "g", MIXER, skip), \
         MIXER_VECTOR("ssm_norm.weight", "l", MIXER_NORM, norm),                                    \
-        MIXER_MAP("ssm_out", "Dl", ATTN_PART_MIXER_OUT, out)
+        LAYER_MAP("ssm_out", "Dl", ATTN_PART_MIXER_OUT, out)
 static const struct attn_weight_rule mamba[] = {MAMBA_OF_GGUF(out)};
 static const struct attn_weight_rule mamba_beside[] = {MAMBA_OF_GGUF(mixer_out)};
 
