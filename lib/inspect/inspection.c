@@ -167,7 +167,7 @@ static enum attn_status find_attention(struct filling *to)
         const bool is_mixer = attn_config_is_mixer(config, layer);
         const bool is_beside = attn_config_mixes_beside(config);
         const bool is_mlp = config->is_mlp && config->is_mlp[layer];
-        const bool is_mixture = is_mlp && config->n_expert > 0 && !config->is_dense[layer];
+        const bool is_mixture = is_mlp && attn_config_has_experts(config, layer);
         const bool has_rope = !is_mixer && !is_mlp && config->positions == ATTN_POSITIONS_ROTARY &&
                               config->rope[layer].d_rotary > 0;
         const struct attn_rope *rope = &config->rope[layer];

@@ -543,7 +543,7 @@ static void describe_mixer(const struct attn_config *config, size_t layer, char 
     words[0] = '\0';
     if (config->is_mlp && config->is_mlp[layer])
         snprintf(words, WORDS_SIZE, "%s alone",
-                 config->n_expert > 0 && !config->is_dense[layer] ? "experts" : "an MLP");
+                 attn_config_has_experts(config, layer) ? "experts" : "an MLP");
     if (!attn_config_is_mixer(config, layer) && !is_beside)
         return;
     if (mixer->kind == ATTN_MIXER_CONV)

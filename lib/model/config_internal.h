@@ -112,6 +112,12 @@ static inline size_t attn_config_n_whole_layer(const struct attn_config *config)
     return config->n_layer / attn_config_n_part(config);
 }
 
+/* Whether LAYER has experts in place of an MLP. */
+static inline bool attn_config_has_experts(const struct attn_config *config, size_t layer)
+{
+    return config->n_expert > 0 && !config->is_dense[layer];
+}
+
 /* Whether norms of kind NORM multiply by 1 + w. */
 static inline bool attn_norm_adds_one(enum attn_norm norm)
 {

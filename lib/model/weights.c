@@ -229,7 +229,7 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     const bool has_head = config->head_act_fn && is_vocabulary;
     const bool has_class_head = config->head_act_fn && !is_vocabulary;
     const bool has_experts =
-        config->n_expert > 0 && layer != ATTN_NO_LAYER && !config->is_dense[layer];
+        layer != ATTN_NO_LAYER && attn_config_has_experts(config, (size_t)layer);
     const bool is_mlp = layer != ATTN_NO_LAYER && config->is_mlp && config->is_mlp[layer];
     const bool has_mlp = config->d_mlp > 0 && !has_experts && (!config->is_mlp || is_mlp);
     const bool has_gate = has_mlp && config->has_gated_mlp;
@@ -982,27 +982,32 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
 
 /* --- binding ---------------------------------------------------------------------------------- */
 
+static bool has_spelling(const struct attn_family *family, const struct attn_weight_rule *rule,
+                         const char *prefix, const struct attn_tensor_files *st, bool skips_fixed)
+{
+    struct attn_config config = {.n_layer = 1};
+    const struct binder binder = {.config = &config,
+                                  .st = st,
+                                  .family = family,
+                                  .prefix = prefix,
+                                  .skips_fixed = skips_fixed};
+    char name[ATTN_WEIGHT_NAME_SIZE];
+
+    return find_tensor(&binder, rule, name, NULL);
+}
+
 /* Whether the file has a tensor of RULE under PREFIX. */
 static bool has_tensor(const struct attn_family *family, const struct attn_weight_rule *rule,
                        const char *prefix, const struct attn_tensor_files *st)
 {
-    struct attn_config config = {.n_layer = 1};
-    const struct binder binder = {.config = &config, .st = st, .family = family, .prefix = prefix};
-    char name[ATTN_WEIGHT_NAME_SIZE];
-
-    return find_tensor(&binder, rule, name, NULL);
+    return has_spelling(family, rule, prefix, st, false);
 }
 
 /* The same, but for spellings that never get a prefix. */
 static bool has_relative(const struct attn_family *family, const struct attn_weight_rule *rule,
                          const char *prefix, const struct attn_tensor_files *st)
 {
-    struct attn_config config = {.n_layer = 1};
-    const struct binder binder = {
-        .config = &config, .st = st, .family = family, .prefix = prefix, .skips_fixed = true};
-    char name[ATTN_WEIGHT_NAME_SIZE];
-
-    return find_tensor(&binder, rule, name, NULL);
+    return has_spelling(family, rule, prefix, st, true);
 }
 
 /* Returns the alternative to PREFIX. Older files of models with several parts have "decoder." where
@@ -1026,14 +1031,17 @@ static enum attn_status find_prefix(const struct attn_family *family,
     *prefix = "";
     for (size_t i = 0; i < 2 * n; i++) {
         const struct attn_weight_rule *rule = &family->rules[i % n];
-        const bool is_fixed = strchr(rule->name, '/');
+
+        if ((strchr(rule->name, '/') != NULL) != (i >= n))
+            continue;
+
         const char *shorter = alternative_prefix(family->prefix);
         const char *other =
             has_relative(family, rule, family->prefix, st) ? family->prefix : shorter;
         const bool has_without = has_relative(family, rule, "", st);
         char with[ATTN_WEIGHT_NAME_SIZE], without[ATTN_WEIGHT_NAME_SIZE];
 
-        if (is_fixed != (i >= n) || !(has_without || has_relative(family, rule, other, st)))
+        if (!(has_without || has_relative(family, rule, other, st)))
             continue;
         *prefix = has_without ? "" : other;
         if (!has_without || !has_relative(family, rule, other, st))
@@ -1919,9 +1927,7 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
     static const char *const others[] = {"cls.", "dense_", "v.", "mm."};
     const size_t n_other = config->image.patch_height > 0 ? 0 : sizeof others / sizeof *others;
     struct attn_config known = *config;
-    const struct binder binder = {.config = &known,
-                                  .is_fused = is_fused(config, st),
-                                  .is_joined = !has_in_layers(config, st, "ffn_gate.weight")};
+    const struct binder binder = {.config = &known, .is_fused = is_fused(config, st)};
 
     for (size_t i = 0; i < attn_tensor_files_count(st); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);
