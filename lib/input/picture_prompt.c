@@ -57,8 +57,8 @@ static void append(struct reading *reading, const char *string)
         attn_buffer_append_string(&reading->text, string);
 }
 
-/* Whether the vocabulary has the token of a cell. That of a GGUF file of Gemma 3 may end before it:
- * no row is read of it. */
+/* Whether the vocabulary has the token of a cell. In GGUF files of Gemma 3 it may end before that
+ * token, whose row of the embedding is never read. */
 static bool has_cell(const struct reading *reading)
 {
     size_t size;
@@ -305,7 +305,8 @@ static enum attn_status check_tokens(const struct reading *reading,
     return ATTN_OK;
 }
 
-/* Makes the tokens that stand for those of cells, which the vocabulary lacks, cells. */
+/* Gives the id of a cell to the tokens that were written for cells, because the vocabulary lacks
+ * that id. */
 static void set_cells(const struct reading *reading)
 {
     struct attn_encoding *encoding = &reading->sequence->encoding;

@@ -161,8 +161,8 @@ struct attn_config {
     size_t n_left_out; /* layers after the last in a GGUF file, which predict further tokens, and
                           are not read */
     bool gates_first;  /* the gate of mixer_z comes before its norm, as in Mamba2 */
-    /* In a GGUF file, of each head of keys the first head of values, then of each the second; their
-     * order is restored as they are computed. */
+    /* In a GGUF file, head J of the values of key head I is number J * n_key_head + I. The order is
+     * restored when they are computed. */
     bool tiles_heads;
     bool mixes_by_head; /* the channels of the convolution are q, k and v of a head of keys after
                            those of another */

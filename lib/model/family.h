@@ -213,9 +213,9 @@ struct attn_gguf_form {
     double alibi_bias; /* the required value of `attention.max_alibi_bias`; 0: the key must be
                           missing */
     struct attn_gguf_mixer mixer;
-    bool layers_differ; /* the sizes of layers may differ (Gemma 4) */
-    bool has_lists;     /* a layer may have no key heads or MLP, or a number of its own */
-    bool tiles_heads;   /* of each head of keys the first head of values, then of each the second */
+    bool layers_differ;  /* the sizes of layers may differ (Gemma 4) */
+    bool has_lists;      /* the numbers of key heads and the widths of MLPs may be lists by layer */
+    bool tiles_heads;    /* as in struct attn_config */
     const char *members; /* further members of the config, as JSON; they may contain the numbers of
                             key heads and of norms (Falcon); NULL: none */
     /* The object of the config that contains clip_qkv; NULL: the top level. */

@@ -287,8 +287,8 @@ static bool is_siglip(const struct attn_gguf *projector, const struct kind *kind
     return kind == &kinds[MLP] && !attn_gguf_tower_has_class(attn_gguf_files(projector));
 }
 
-/* Returns the name of the activation. Only SigLIP and Qwen have the form of GELU with tanh, which
- * the script for LLaVA takes for another one. */
+/* Returns the name of the activation. Only SigLIP and Qwen have the form of GELU with tanh. For
+ * SigLIP the script for LLaVA writes another one into the file, which is not read. */
 static const char *find_activation(struct attn_gguf_writing *w, const struct kind *kind)
 {
     const bool is_inside = !attn_gguf_projector_is(w->gguf);

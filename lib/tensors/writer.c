@@ -820,12 +820,13 @@ bool attn_writer_takes_pairs(const struct attn_writer *writer)
     return writer->ops->pair && writer->options.picture->is_difference;
 }
 
-/* Makes the column of one of several images in EVENT its matrix, whose sequence is the number of
- * the image. An event that is not of one image is left as it is, which no writer takes. */
+/* Makes EVENT the matrix of one image, with the number of the image as its sequence, if it is the
+ * part of a column that one of several images has. Other events stay as they are, and are refused
+ * later. */
 static void split_image(const struct attn_writer *writer, struct attn_trace_event *event)
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
-    /* what another writer hands on is a matrix already */
+    /* with a sequence, another writer has made it already */
     const size_t n = event->sequence > 0 ? 1 : attn_writer_n_image(writer, event->at.site);
 
     for (size_t i = 0, row = 0, size[2]; n > 1 && i < n; i++, row += size[0] * size[1]) {
