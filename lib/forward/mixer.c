@@ -534,11 +534,10 @@ static bool is_edited(const struct attn_feed_part *part, const struct attn_locat
     return false;
 }
 
-/* Whether edits of PART change mixing of the current layer. */
-static bool edits_mixing(const struct attn_forward *f, const struct attn_feed_part *part)
+/* Whether edits of PART change the cells of SITE in the current layer. */
+static bool edits_cells(const struct attn_forward *f, const struct attn_feed_part *part,
+                        enum attn_site site)
 {
-    const enum attn_site site =
-        f->dims.mixer->kind == ATTN_MIXER_CONV ? ATTN_SITE_MIXING_BAND : ATTN_SITE_MIXING;
     const struct attn_location at =
         attn_location_of_block(&f->dims, site, f->feed.layer, ATTN_ALL_HEADS);
 
@@ -580,7 +579,7 @@ static void visit_cells(struct attn_forward *f, size_t sequence, enum attn_site 
     const bool is_band = site == ATTN_SITE_MIXING_BAND, is_watched = attn_forward_watches(f, site);
     const size_t n_col = is_band ? mixing->dims->n_tap : mixing->row0 + mixing->n_row;
 
-    if (!is_watched && !edits_mixing(f, &f->parts[sequence]))
+    if (!is_watched && !edits_cells(f, &f->parts[sequence], site))
         return;
     for (int head = 0; head < (int)attn_site_n_head(site, &f->dims); head++) {
         const struct attn_location at = attn_location_of_block(&f->dims, site, f->feed.layer, head);
@@ -611,10 +610,11 @@ static void visit_cells(struct attn_forward *f, size_t sequence, enum attn_site 
 /* Keeps what mixing of one sequence needs, and edits and emits it. Z was computed. */
 static void visit_mixing(struct attn_forward *f, size_t sequence, struct mixing *mixing)
 {
-    bool is_needed = edits_mixing(f, &f->parts[sequence]);
+    bool is_needed = false;
 
     for (enum attn_site site = ATTN_SITE_MIXING; site <= ATTN_SITE_MIXING_NORM; site++)
-        is_needed = is_needed || attn_forward_watches(f, site);
+        is_needed =
+            is_needed || attn_forward_watches(f, site) || edits_cells(f, &f->parts[sequence], site);
     if (!is_needed)
         return;
     keep_past(mixing);
