@@ -4,8 +4,6 @@
 #include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
-#include <string.h>
-
 enum {
     PART,
     SET,
@@ -141,9 +139,9 @@ static const char mixing[] = "mixing";
 bool attn_ablate_row_is_mixing(const struct attn_table *table, size_t row)
 {
     const struct attn_cell cell = attn_table_cell(table, row, attn_table_find(table, "kind"));
+    const struct attn_cell of_mixing = attn_cell_string(mixing);
 
-    return cell.type == ATTN_VALUE_TEXT && cell.size == strlen(mixing) &&
-           memcmp(cell.text, mixing, cell.size) == 0;
+    return attn_cell_is_equal(&cell, &of_mixing);
 }
 
 enum attn_status attn_ablate_append(struct attn_ablation *ablation, size_t i,

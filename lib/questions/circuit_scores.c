@@ -109,6 +109,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     const struct attn_wire_node *reader = attn_wiring_reader_at(s->edges, &event->at), *readers;
     const bool is_mid =
         reader->kind == ATTN_WIRE_NODE_MLP && !s->edges->config->has_parallel_residual;
+    const bool is_of_experts = event->at.site == ATTN_SITE_RESID_MID_GRAD;
 
     if (s->post && event->at.site == ATTN_SITE_RESID_POST_GRAD)
         copy_rows(event, d, s->post + event->row0 * d);
@@ -121,13 +122,12 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     find_readers(s, &readers);
     float *to = s->gradients + ((size_t)(reader - readers) * s->edges->n + event->row0) * d;
 
-    if (reader->kind == ATTN_WIRE_NODE_LOGITS || event->at.site == ATTN_SITE_RESID_MID_GRAD)
+    if (reader->kind == ATTN_WIRE_NODE_LOGITS || is_of_experts) {
         copy_rows(event, d, to); /* it is the gradient of the stream */
-    if (event->at.site == ATTN_SITE_RESID_MID_GRAD)
-        for (size_t i = 0; i < event->n_row * d; i++)
+        for (size_t i = 0; is_of_experts && i < event->n_row * d; i++)
             to[i] -= s->post[event->row0 * d + i];
-    if (reader->kind == ATTN_WIRE_NODE_LOGITS || event->at.site == ATTN_SITE_RESID_MID_GRAD)
         return ATTN_OK;
+    }
     return attn_wiring_back(s->edges, reader, event,
                             s->streams[is_mid] + (reader->layer * s->edges->n + event->row0) * d,
                             to, err);

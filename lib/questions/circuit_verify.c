@@ -8,7 +8,7 @@
 #include "questions/questions.h"
 #include "tables/table_internal.h"
 
-#include <string.h>
+#include <assert.h>
 
 /* Returns the name of the writer or of the reader of the edge in ROW. */
 static struct attn_cell end_of(const struct attn_table *table, size_t row, bool is_reader)
@@ -31,21 +31,21 @@ static void list_edges(const struct attn_table *table, size_t n, struct attn_buf
     }
 }
 
-static bool is_equal(struct attn_cell a, struct attn_cell b)
-{
-    return a.type == ATTN_VALUE_TEXT && b.type == ATTN_VALUE_TEXT && a.size == b.size &&
-           memcmp(a.text, b.text, a.size) == 0;
-}
-
 /* Returns the row of PATCHED with the edge of ROW of TABLE. */
 static size_t find_edge(const struct attn_table *patched, const struct attn_table *table,
                         size_t row)
 {
+    const struct attn_cell from = end_of(table, row, false), to = end_of(table, row, true);
     size_t i = 0;
 
-    while (!is_equal(end_of(patched, i, false), end_of(table, row, false)) ||
-           !is_equal(end_of(patched, i, true), end_of(table, row, true)))
-        i++;
+    for (; i < attn_table_n_row(patched); i++) {
+        const struct attn_cell its_from = end_of(patched, i, false);
+        const struct attn_cell its_to = end_of(patched, i, true);
+
+        if (attn_cell_is_equal(&its_from, &from) && attn_cell_is_equal(&its_to, &to))
+            break;
+    }
+    assert(i < attn_table_n_row(patched)); /* it was patched */
     return i;
 }
 

@@ -570,10 +570,7 @@ static enum attn_status list_heads(struct attn_heads_run *heads, struct attn_err
     if (attn_sites_have(dims.sites, heads->site))
         status = attn_selection_set_sites(selection, ATTN_SITES(heads->site), err);
     if (status == ATTN_OK)
-        status = attn_parts_list(
-            selection,
-            &(struct attn_location){ATTN_STACK_ONLY, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, heads->site},
-            0, &heads->parts, err);
+        status = attn_parts_list(selection, ATTN_ALL_OF(ONLY, heads->site), 0, &heads->parts, err);
     attn_selection_free(selection);
     for (size_t i = 0; i < heads->parts.n; i++) /* readers get their rows as those of a pattern */
         heads->parts.items[i].at.site = ATTN_SITE_PATTERN;

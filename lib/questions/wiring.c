@@ -70,7 +70,7 @@ enum attn_status attn_wiring_check(const struct attn_run *run, struct attn_error
         : config->pooling != ATTN_POOLING_NONE ? "pools its rows"
         : config->layer_dims                   ? "has layers of unequal sizes"
         : config->n_expert > 0 && config->has_parallel_residual ? "has experts beside its heads"
-        : config->mixer && !config->mixer->is_in                ? "mixes tokens beside attention"
+        : attn_config_mixes_beside(config)                      ? "mixes tokens beside attention"
         : !has_both(run)    ? "has layers without attention or without an MLP"
         : run->source.n > 0 ? "attends to a source"
                             : NULL;
