@@ -124,9 +124,8 @@ static enum attn_status add_stack(const struct item *item, const struct attn_hea
     if (chosen && dims->mixer)
         status = check_heads(heads, chosen, dims, err);
     if (status == ATTN_OK && chosen && dims->mixer)
-        status = item->given->op == ATTN_EDIT_UNIFORM
-                     ? attn_edit_check_attention(chosen, dims, "uniform weights", err)
-                     : add_mixers(item, chosen, dims, err);
+        status = item->given->op == ATTN_EDIT_UNIFORM ? attn_edit_check_attention(chosen, dims, err)
+                                                      : add_mixers(item, chosen, dims, err);
     while (status == ATTN_OK && chosen && attn_dims_next_head(dims, &at))
         if (attn_selection_has_head(chosen, &at) && !attn_location_is_lacking(dims, &at))
             status = add_head(item, at, at.head, err);

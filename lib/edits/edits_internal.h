@@ -98,11 +98,10 @@ enum attn_status attn_edit_stack_check(enum attn_model_stack stack, const struct
 enum attn_status attn_edit_place_check(const struct attn_intervention *place,
                                        const struct attn_model *model, struct attn_error *err);
 
-/* Fails if HEADS, or NULL for none, has a head of a layer of DIMS without attention, where WHAT,
- * such as "knockouts", cannot be used. */
+/* Fails if HEADS, or NULL for none, has a head of a layer of DIMS without attention, where uniform
+ * weights cannot be used. */
 enum attn_status attn_edit_check_attention(const struct attn_selection *heads,
-                                           const struct attn_dims *dims, const char *what,
-                                           struct attn_error *err);
+                                           const struct attn_dims *dims, struct attn_error *err);
 
 /* Selects the heads that LIST names in the stacks that go together with STACK; an encoder must be
  * named. A list that is not given names all heads. DIMS has the sizes of all stacks. *heads is NULL

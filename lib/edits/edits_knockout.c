@@ -8,8 +8,9 @@
  * changes nothing is named in a note.
  *
  * In a layer without attention the cells of mixing become 0, or those of the band of a convolution
- * (forward/mixer.c): z of the query has no part of the key, and nothing makes up for it. The state
- * stays as it is, and v of a key has been behind a convolution.
+ * (forward/mixer.c): z of the query has no part of v of the key, and nothing makes up for it. The
+ * state is not changed, and v of the positions behind the key comes out of a convolution, which has
+ * read the key.
  */
 #include "edits/edits_internal.h"
 

@@ -268,8 +268,7 @@ enum attn_status attn_edit_select_heads(const struct attn_head_list *list,
 }
 
 enum attn_status attn_edit_check_attention(const struct attn_selection *heads,
-                                           const struct attn_dims *dims, const char *what,
-                                           struct attn_error *err)
+                                           const struct attn_dims *dims, struct attn_error *err)
 {
     for (size_t layer = 0; heads && dims->mixer && layer < dims->n_layer; layer++) {
         const struct attn_location at = attn_layer_at(dims, ATTN_SITE_PATTERN, layer);
@@ -277,8 +276,9 @@ enum attn_status attn_edit_check_attention(const struct attn_selection *heads,
         if (!attn_location_is_lacking(dims, &at) || attn_selection_count_heads(heads, &at) == 0)
             continue;
         attn_error_set(err, ATTN_INVALID,
-                       "layer %d mixes tokens without attention, and %s cannot be used there",
-                       at.layer, what);
+                       "layer %d mixes tokens without attention, and uniform weights cannot be "
+                       "used there",
+                       at.layer);
         return attn_error_hint(err, "'L.h' names a head of a layer with attention");
     }
     return ATTN_OK;
