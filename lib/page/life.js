@@ -41,7 +41,7 @@ async function find(what, p, target, width) {
   const mine = ++number, shownTab = tab, answers = [...target === null ? [] : [['target-id', target]], ...foil === null || foil === target ? [] : [['foil-id', foil]]];
   const size = width < 480 ? 10 : 11, style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${size} colormap=diverging`;
   try {
-    const drawing = tab === 'pair' ? await pair.draw(what, p, viewer.run.tokens.length, second, width, () => mine === number, text => { second = text; viewer.set({}); })
+    const drawing = tab === 'pair' ? await pair.draw(what, p, second, width, () => mine === number, text => { second = text; viewer.set({}); })
       : await drawingOf([['queries', p], ...answers, ['style', style]], what);
     if (mine === number) found = { tab: shownTab, what, p, target, ...drawing };
   } catch (problem) {
@@ -198,7 +198,7 @@ function draw() {
   }
 }
 
-// Reads the part of the address: "heads", "pair,the second sentence", or of a life "best" or "1048,1163", answer
+// Reads the part of the address: "pair,the second sentence", or of a life "best" or "1048,1163", answer
 // and foil. Null: not open.
 function read(part) {
   const [, own, text] = /^(pair)(?:,(.*))?$/s.exec(part ?? '') ?? [];

@@ -141,26 +141,6 @@ bool attn_page_live_has_text(const char *text)
     return false;
 }
 
-/* Writes file I of the model as block "live-file-0": first its even bytes, then its odd ones. Of
- * numbers of 16 bits one of the halves has few values, which saves 7 % of fable. */
-static enum attn_status add_file(const struct attn_page *page, size_t i, struct attn_error *err)
-{
-    const struct attn_blob *file = &page->base.options.picture->live->files[i];
-    const unsigned char *bytes = file->data;
-    const size_t n = file->size, n_even = n - n / 2;
-    char id[ATTN_PAGE_ID_SIZE];
-    enum attn_status status;
-    unsigned char *halves;
-
-    ATTN_TRY(ATTN_ALLOC(halves, n, err));
-    for (size_t k = 0; k < n; k++)
-        halves[k / 2 + (k % 2 == 0 ? 0 : n_even)] = bytes[k];
-    snprintf(id, sizeof id, "live-file-%zu", i);
-    status = attn_page_data_add(page->data, id, halves, n, err);
-    attn_free(halves);
-    return status;
-}
-
 /* Writes block I of a KIND, with the id "live-extra-0". */
 static enum attn_status add_numbered(const struct attn_page *page, const char *kind, size_t i,
                                      const void *data, size_t size, struct attn_error *err)
@@ -169,6 +149,24 @@ static enum attn_status add_numbered(const struct attn_page *page, const char *k
 
     snprintf(id, sizeof id, "live-%s-%zu", kind, i);
     return attn_page_data_add(page->data, id, data, size, err);
+}
+
+/* Writes file I of the model as block "live-file-0": first its even bytes, then its odd ones. Of
+ * numbers of 16 bits one of the halves has few values, which saves 7 % of fable. */
+static enum attn_status add_file(const struct attn_page *page, size_t i, struct attn_error *err)
+{
+    const struct attn_blob *file = &page->base.options.picture->live->files[i];
+    const unsigned char *bytes = file->data;
+    const size_t n = file->size, n_even = n - n / 2;
+    enum attn_status status;
+    unsigned char *halves;
+
+    ATTN_TRY(ATTN_ALLOC(halves, n, err));
+    for (size_t k = 0; k < n; k++)
+        halves[k / 2 + (k % 2 == 0 ? 0 : n_even)] = bytes[k];
+    status = add_numbered(page, "file", i, halves, n, err);
+    attn_free(halves);
+    return status;
 }
 
 enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_error *err)

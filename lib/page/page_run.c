@@ -233,8 +233,6 @@ static const char *kind_of(const struct attn_page_head *head, bool has_kind)
 static void push_head(struct attn_json_writer *json, const struct attn_page *page,
                       const struct attn_page_head *head, const char *kind)
 {
-    const struct attn_dims *dims = attn_writer_dims(&page->base, &head->at);
-    const size_t n_kv_head = attn_location_dims(dims, &head->at).n_kv_head;
     struct attn_buffer text = {0};
     char group[32];
 
@@ -257,9 +255,6 @@ static void push_head(struct attn_json_writer *json, const struct attn_page *pag
         attn_json_integer(attn_json_key(json, "group"), head->group);
     }
     attn_json_integer(attn_json_key(json, "head"), head->number);
-    if (n_kv_head > 0 && n_kv_head < dims->n_head)
-        attn_json_size(attn_json_key(json, "kv_head"),
-                       (size_t)head->number / (dims->n_head / n_kv_head));
     attn_json_size(attn_json_key(json, "rows"), head->n_row);
     attn_json_size(attn_json_key(json, "cols"), head->n_column);
     if (head->is_source)

@@ -114,7 +114,7 @@ function picture(one, other, room) {
     const arcs = list.filter(column => row[column[side]] >= LEAST).map(column => ({ x: column.x, key: column[side], weight: row[column[side]], width: Math.max(1, WIDEST * row[column[side]]) }));
     parts.push(...arcsOf(arcs, from, y, sign, arcRoom));
     for (const column of list) {
-      const p = column[side], weight = row[p];
+      const p = column[side];
       if (column.n && sign < 0) parts.push(svgText(column.x, middle + size * 0.35, '\u2026', { 'text-anchor': 'middle', 'font-size': size, class: 'folded' }));
       if (p === undefined || !column.differs && sign > 0) continue;
       parts.push(svgText(column.x, middle + size * 0.35 + (column.differs ? sign * down : 0), texts[side][p], { 'text-anchor': 'middle', 'font-size': size, class: column.differs ? side : '' }));
@@ -166,17 +166,18 @@ function changed(one, { k, token }, press) {
     ...others.length > 0 ? [' ' + t('or:') + ' ', ...others] : []);
 }
 
-// Returns the nodes of the tab for the sentence of WHAT from its word QUERY, and the SECOND sentence or null, and that sentence.
-async function draw(what, query, n, second, room, isWanted, press) {
-  const one = await seen(what, query - n), of = JSON.stringify([what, query]);
+// Returns the nodes of the tab for the sentence of WHAT from its word QUERY, and the SECOND sentence or null, and that sentence;
+// null if something else is asked for meanwhile.
+async function draw(what, query, second, room, isWanted, press) {
+  const n = viewer.run.tokens.length, one = await seen(what, query - n), of = JSON.stringify([what, query]);
   if (foundOf !== of) {
     const list = await findPair(what, one, isWanted);
     if (list === null) return null;
     [found, foundOf] = [list, of];
   }
   const text = second ?? found[0]?.text ?? what.text, pair = found.find(each => each.text === text);
-  const other = await seen({ ...what, text }, query - n);
   if (text === what.text) return { text, nodes: [el('p', {}, t('Both sentences are the same. Change a word.'))] };
+  const other = await seen({ ...what, text }, query - n);
   const at = one.tokens.findIndex((token, i) => token !== other.tokens[i]);
   return { text, nodes: [...pair ? [changed(one, pair, press)] : [], picture(one, other, room),
     el('h2', {}, t('Next word'), el('span', { class: 'note' }, key('a', one, at), key('b', other, at), el('span', {}, t('sorted by the difference')))), nextWords(one, other)] };

@@ -757,6 +757,7 @@ function drawEffects() {
   const found = effectsHere();
   if (!found) return;
   found.then(list => {
+    if (list === effects) return; // the tiles have these
     effects = list;
     drawTiles();
   }, () => {});

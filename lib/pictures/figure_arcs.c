@@ -1,8 +1,8 @@
 /* figure_arcs.c - a text of one line, with arcs from one query to its keys, as wide as their
- * weights, a ring for the weight of the query itself, and the weights below the words. At the query
- * arcs stand side by side, and none covers another; or two such
- * texts below each other, each with its next words as bars, and what they do not share marked. Keys
- * of a text of several lines are folded; if it still has several lines, it is drawn as tokens. */
+ * weights, a ring for the weight of the query itself, and the weights below the words; or two such
+ * texts below each other, each with its next words as bars, and what they do not share marked. At
+ * the query arcs stand side by side, and none covers another. Keys of a text of several lines are
+ * folded; if it still has several lines, it is drawn as tokens. */
 #include "pictures/text_flow.h"
 
 #include "base/elementary.h"
@@ -19,8 +19,8 @@
 enum {
     WORD = 18,   /* height of a word */
     BELOW = 14,  /* height of the weights below the words */
-    WIDEST = 16, /* width of the arc of the largest possible weight, and of all on one side */
-    GAPS = 10,   /* and of the gaps between them */
+    WIDEST = 16, /* width of the arc of the largest possible weight, and at most of all on a side */
+    GAPS = 10,   /* at most the width of all gaps between arcs */
     RING = 15,   /* radius of the ring of the query, up to its outer edge, */
     WIDEST_RING = 12,
     ABOVE = 2,  /* gap between a word and the end of its arc */

@@ -22,7 +22,6 @@ enum { ATTN_FIGURE_PARTS = 4 }; /* in print, sides of cells are multiples of 1/4
 
 #define ATTN_FIGURE_BAR 0.28  /* height of the bar of a head as a part of its cell */
 #define ATTN_FIGURE_LEAST 6.0 /* font size of the smallest easily readable letters, in points */
-#define ATTN_FIGURE_TEXT 13.5 /* font size of labels on a screen: 9 points */
 
 /* Returns true if a figure has a requested width and the look of a journal: proportional font,
  * words only in the caption, no margin. */
