@@ -208,8 +208,8 @@ struct attn_forward {
     struct attn_mixer_rows {
         float *in, *u, *q, *k, *v, *z, *gate, *decay, *beta;
         const float *out;
-        /* [layers of this kind, or 1 if nothing is fed later]: [attn_mixer_n_state], and for
-         * watched or edited mixing what it needs of each position. */
+        /* [layers of this kind, or 1 if nothing is fed later]: [attn_mixer_n_state]; and what
+         * mixing needs of each position, if it is watched or edited. */
         float *state, *past;
         float *cells;     /* [n, n_position] mixing of a head */
         float *unedited;  /* [n, n_position] the same before its edits */

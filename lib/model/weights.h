@@ -29,7 +29,7 @@ struct attn_norm_weights {
 struct attn_mixer_weights {
     struct attn_vector conv, conv_bias;
     struct attn_vector decay;   /* [Hm] -exp(A_log), as GGUF files have it */
-    struct attn_vector dt_bias; /* [Hm] what is added to the decay's input */
+    struct attn_vector dt_bias; /* [Hm] added to the input of the decay */
     struct attn_vector skip;    /* [Hm] the share of mixer_v that Mamba2 adds to mixer_z */
     struct attn_vector norm;    /* of mixer_z: [dv], in Mamba2 [Hm*dv] */
 };
