@@ -1909,7 +1909,8 @@ static bool is_expected_by(const struct binder *binder, const struct attn_weight
     if ((rule->part == ATTN_PART_PROJECTIONS || rule->part == ATTN_PART_QKV_BIAS) &&
         is_of_other_form(binder, rule))
         return false;
-    /* A layer that attends to the keys of another may have its own in the file. They are not read. */
+    /* A layer that attends to the keys of another may have its own in the file. They are not read.
+     */
     if ((rule->part == ATTN_PART_KEYS || rule->part == ATTN_PART_VALUES ||
          rule->part == ATTN_PART_KEY_NORM) &&
         attn_config_shares_keys(binder->config, (size_t)layer))
