@@ -720,13 +720,14 @@ static void back_row(const struct norm *norm, size_t d, const float *x, const fl
 }
 
 /* Sets D [rows, columns] to the rows of EVENT, the gradient of a tensor that READER makes of X, and
- * to 0 where the tensor is at its LIMIT. */
+ * to 0 where the tensor is at its limit. */
 static enum attn_status stop_at_limit(const struct attn_wiring *edges,
                                       const struct attn_wire_node *reader,
                                       const struct attn_trace_event *event, const float *x,
-                                      float limit, float *d, struct attn_error *err)
+                                      float *d, struct attn_error *err)
 {
     const size_t n = event->n_row * edges->d, n_col = event->n_col;
+    const float limit = limit_of(edges, reader);
     double *stream = attn_alloc(n, sizeof *stream, err);
     float *values = attn_alloc(event->n_row, n_col * sizeof *values, err);
     const struct attn_wire_input input = {.reader = reader,
@@ -762,10 +763,10 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges,
     struct norm norm = {.factors = NULL};
     double *scratch = attn_alloc(3, d * sizeof *scratch, err);
     float *product = attn_alloc(n, d * sizeof *product, err);
-    const float limit = limit_of(edges, reader);
-    float *below = limit > 0 ? attn_alloc(n, event->n_col * sizeof *below, err) : NULL;
+    const bool has_limit = limit_of(edges, reader) > 0;
+    float *below = has_limit ? attn_alloc(n, event->n_col * sizeof *below, err) : NULL;
     enum attn_status status =
-        scratch && product && (below || limit <= 0) ? ATTN_OK : ATTN_NO_MEMORY;
+        scratch && product && (below || !has_limit) ? ATTN_OK : ATTN_NO_MEMORY;
 
     assert(linear); /* the logits and experts have none */
     struct attn_linear part = *linear;
@@ -777,7 +778,7 @@ enum attn_status attn_wiring_back(const struct attn_wiring *edges,
     part.weight.n_col = event->n_col;
     part.packed = NULL;
     if (status == ATTN_OK && below)
-        status = stop_at_limit(edges, reader, event, x, limit, below, err);
+        status = stop_at_limit(edges, reader, event, x, below, err);
     if (status == ATTN_OK)
         status = attn_wiring_run((struct attn_linear_args){.linear = &part,
                                                            .x = below ? below : event->data,
