@@ -378,16 +378,45 @@ class WasiHost {
 const wasiRelaxedProbe = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0,
   10, 19, 1, 17, 0, 0x41, 0, 0xfd, 15, 0x41, 0, 0xfd, 15, 0x41, 0, 0xfd, 15, 0xfd, 0x85, 2, 11]);
 
-// Returns the places of relaxed instructions in the code section.
+// Returns the places of relaxed instructions in the code section. Each instruction is read, because
+// a constant, an offset or the bytes of a vector may look like one.
 function wasiRelaxedPlaces(bytes) {
   const places = [];
-  for (let at = 8, size, id; at < bytes.length; at += size) {
-    id = bytes[at++];
-    size = 0;
-    for (let shift = 0, more = true; more; shift += 7, more = bytes[at++] >= 0x80) size += (bytes[at] & 0x7f) * 2 ** shift;
-    if (id !== 10) continue;
-    for (let i = bytes.indexOf(0xfd, at); i >= 0 && i < at + size; i = bytes.indexOf(0xfd, i + 1))
-      if ((bytes[i + 1] === 0x85 || bytes[i + 1] === 0x87) && bytes[i + 2] === 2) places.push(i);
+  let at = 8;
+  const number = () => {
+    let value = 0;
+    for (let shift = 0, more = true; more; shift += 7, more = bytes[at++] >= 0x80) value += (bytes[at] & 0x7f) * 2 ** shift;
+    return value;
+  };
+  const pass = n => { while (n-- > 0) number(); };
+  const readVector = place => {
+    const opcode = number();
+    if (opcode === 0x105 || opcode === 0x107) places.push(place);
+    else if (opcode === 12 || opcode === 13) at += 16;
+    else if (opcode <= 11 || (opcode >= 84 && opcode <= 93)) pass(2);
+    if ((opcode >= 21 && opcode <= 34) || (opcode >= 84 && opcode <= 91)) at++;
+  };
+  const readInstruction = () => {
+    const opcode = bytes[at++];
+    if (opcode === 0xfd) readVector(at - 1);
+    else if (opcode === 0xfc) pass([8, 10, 12, 14].includes(number()) ? 2 : bytes[at - 1] > 7 ? 1 : 0);
+    else if (opcode === 0x0e) pass(number() + 1);
+    else if (opcode === 0x1c) pass(number());
+    else if (opcode === 0x43 || opcode === 0x44) at += opcode === 0x43 ? 4 : 8;
+    else if (opcode === 0x11 || opcode === 0x13 || (opcode >= 0x28 && opcode <= 0x3e)) pass(2);
+    else if ([2, 3, 4, 0x0c, 0x0d, 0x10, 0x12, 0xd0, 0xd2].includes(opcode) || (opcode >= 0x20 && opcode <= 0x26) ||
+             (opcode >= 0x3f && opcode <= 0x42)) pass(1);
+  };
+
+  while (at < bytes.length) {
+    const isCode = bytes[at++] === 10, sectionEnd = number() + at;
+    for (let n = isCode ? number() : 0; n > 0; n--) {
+      const end = number() + at;
+      for (let nLocals = number(); nLocals > 0; nLocals--) pass(2);
+      while (at < end) readInstruction();
+      if (at !== end) throw new Error(`an instruction of the module ends at byte ${at}, expected ${end}`);
+    }
+    at = sectionEnd;
   }
   return places;
 }
