@@ -118,8 +118,7 @@ STAGE = [ # what a person does on the stage, and what must become true
     ["0", f"document.documentElement.classList.contains('on-stage') && {WORDS} === 'The keys to the cabinet'"],
     ["page.attnViewer.set(page.JSON.parse('{\"h\": 21}'))", "document.querySelectorAll('#stage-arcs path').length === 3"],
     ["document.getElementById('stage-head-off').click()", f"{NUMBER} === '24.6 % \u2192 16.0 %'"],
-    *[[f"document.getElementById('life-{tab}').click()", "page.attnLive.isDone() && document.querySelector('#life-picture svg')"]
-      for tab in ("heads", "pair")],
+    ["document.getElementById('life-pair').click()", "page.attnLive.isDone() && document.querySelector('#life-picture svg')"],
     ["document.getElementById('life-open').click()", f"page.attnLive.isDone() && {LIFE}"],
     ["document.getElementById('life-words').click()", "document.querySelector('.stage-word').offsetParent !== null"],
     ["document.getElementById('stage-cell-21').focus()", "document.activeElement.id === 'stage-cell-21'"],
