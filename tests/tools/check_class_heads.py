@@ -16,9 +16,15 @@ import tempfile
 import peers
 import torch
 import transformers
-from check_encoders import random_config
+from check_encoders import random_config, random_more
+from transformers.models.auto import modeling_auto
 
 ENCODERS = ("bert", "roberta", "xlm-roberta", "distilbert", "electra", "albert", "modernbert", "esm")
+MORE = ("mpnet", "nomic_bert", "jina_embeddings_v3", "eurobert", "deberta-v2")
+HEADS = {"SequenceClassification": modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
+         "TokenClassification": modeling_auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
+         "QuestionAnswering": modeling_auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,
+         "MaskedLM": modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES}
 DECODERS = ("gpt2", "llama", "qwen2", "qwen3", "mistral", "gemma2", "gemma3_text", "phi")
 KINDS = ("single", "multi", "value", "regression")
 
@@ -47,16 +53,20 @@ def random_model(family, head, rng, directory):
                                         position_embedding_type=rng.choice(("rotary", "absolute")), token_dropout=rng.random() < 0.7,
                                         emb_layer_norm_before=rng.random() < 0.5)
     else:
-        config = random_decoder(family, rng) if family in DECODERS else random_config(family, rng)
+        config = (random_decoder(family, rng) if family in DECODERS else random_more(family, rng)[0] if family in MORE
+                  else random_config(family, rng))
+    if family == "deberta-v2":  # its convolution and its map of the embedding have no gradients
+        config.conv_kernel_size, config.embedding_size = 0, config.hidden_size
     kind = rng.choice(KINDS) if head == "SequenceClassification" else "single"
-    n_label = 2 if head == "QuestionAnswering" else 1 if kind == "value" else rng.choice((1, 2, 3, 7) if kind == "regression" else (2, 3, 7))
-    config.num_labels = n_label
+    n_label = config.vocab_size if head == "MaskedLM" else 2 if head == "QuestionAnswering" else 1 if kind == "value" else rng.choice((1, 2, 3, 7) if kind == "regression" else (2, 3, 7))
+    config.num_labels = 2 if head == "MaskedLM" else n_label
     if n_label != 2 or rng.random() < 0.5:
         config.id2label = {i: f"CLASS {i}" for i in range(n_label)}
         config.label2id = {name: i for i, name in config.id2label.items()}
     if kind in ("multi", "regression"):
         config.problem_type = {"multi": "multi_label_classification", "regression": "regression"}[kind]
     config.classifier_dropout = 0.3
+    config.legacy = False  # DeBERTa's head for masked tokens, as it is in files
     if family == "modernbert":
         config.classifier_pooling = rng.choice(("cls", "mean"))
     torch.manual_seed(rng.randrange(1 << 30))
@@ -90,11 +100,12 @@ def check(family, head, rng, folder, tool):
     ids = [rng.randrange(4 if family == "esm" else 0, config.vocab_size - (family == "esm")) for _ in range(n)]
     if family in DECODERS and config.pad_token_id is not None and rng.random() < 0.5:
         ids[-2:] = [config.pad_token_id] * 2
-    n_type = getattr(config, "type_vocab_size", 0) if family not in ("distilbert", "modernbert", "esm") else 0
+    n_type = getattr(config, "type_vocab_size", 0) if family not in ("distilbert", "modernbert", "esm", "mpnet", "eurobert") else 0
     types = [rng.randrange(n_type) for _ in ids] if n_type and family not in ("roberta", "xlm-roberta") and rng.random() < 0.6 else None
     target, at, first = rng.randrange(n_label), rng.randrange(n), rng.randrange(1, n)
     foil = (target + 1) % n_label
     last = rng.randrange(first, n)
+    of_tokens = head in ("TokenClassification", "MaskedLM")
     metric = "logit" if kind in ("value", "regression") else rng.choice(("logit", "log_prob", "logit_diff"))
     log_prob = lambda row: torch.log_softmax(row, -1) if kind != "multi" else torch.nn.functional.logsigmoid(row)
 
@@ -102,15 +113,16 @@ def check(family, head, rng, folder, tool):
         if head == "QuestionAnswering":
             z = log_prob(z.T).T if metric == "log_prob" else z
             return z[first, 0] + z[last, 1] - (z[0, 0] + z[0, 1] if metric == "logit_diff" else 0)
-        row = z[at] if head == "TokenClassification" else z
+        row = z[at] if of_tokens else z
         row = log_prob(row) if metric == "log_prob" else row
         return row[target] - (row[foil] if metric == "logit_diff" else 0)
 
     single = measure(model, ids, types, answer)
     double = measure(peers.to_double(model), ids, types, answer)
-    asked = ["--target", f"{first}-{last}" if head == "QuestionAnswering" else str(target), "--metric", metric]
-    asked += ["--foil", "0-0" if head == "QuestionAnswering" else str(foil)] if metric == "logit_diff" else []
-    asked += ["--at", str(at)] if head == "TokenClassification" else []
+    suffix = "-id" if head == "MaskedLM" else ""
+    asked = ["--target" + suffix, f"{first}-{last}" if head == "QuestionAnswering" else str(target), "--metric", metric]
+    asked += ["--foil" + suffix, "0-0" if head == "QuestionAnswering" else str(foil)] if metric == "logit_diff" else []
+    asked += ["--at", str(at)] if of_tokens else []
     types = ["--types", peers.joined(types)] if types else []
     found = peers.arrays(tool, "run", "-m", directory, "--ids", peers.joined(ids), *asked, "--grad", "--sites", "logits,embed", *types)
     ratio = 0.88 if family == "esm" and config.token_dropout else 1  # hook_embed is scaled: the gradient of the row before
@@ -125,8 +137,8 @@ def main():
     parser = peers.options(__doc__, 8)
     parser.add_argument("--only")
     args = parser.parse_args()
-    heads = [(f, h) for f in ENCODERS for h in ("SequenceClassification", "TokenClassification", "QuestionAnswering")
-             if f != "esm" or h != "QuestionAnswering"] + [(f, "SequenceClassification") for f in DECODERS]
+    heads = [(f, h) for f in ENCODERS + MORE for h in HEADS if f in HEADS[h] and (f in MORE or h != "MaskedLM")]
+    heads += [(f, "SequenceClassification") for f in DECODERS]
     worst = collections.defaultdict(float)
     for family, head in heads:
         if args.only and args.only != f"{family}-{head}":

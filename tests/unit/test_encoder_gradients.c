@@ -15,9 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const texts[] = {"bert",    "roberta", "distilbert",
-                                    "electra", "albert",  "modernbert"};
-static const char *const pictures[] = {"vit", "dinov2", "dinov2_with_registers"};
+static const char *const texts[] = {"bert",
+                                    "roberta",
+                                    "distilbert",
+                                    "electra",
+                                    "albert",
+                                    "modernbert",
+                                    "tests/fixtures/family-mpnet",
+                                    "tests/fixtures/family-deberta-v3",
+                                    "tests/fixtures/family-jina-embeddings-v3",
+                                    "tests/fixtures/family-eurobert",
+                                    "tests/fixtures/family-eurobert-class"};
+static const char *const pictures[] = {"vit", "dinov2", "dinov2_with_registers",
+                                       "tests/fixtures/family-deit"};
 /* Decoders whose embedding is not as wide as the stream. */
 static const char *const mapped[] = {"tests/fixtures/opt-narrow", "tests/fixtures/opt-wide"};
 enum {
@@ -85,7 +95,7 @@ static struct pass open_pass(const char *name, bool is_picture)
         pass.types[i] = config->n_type > 1 && i > 4;
         pass.key_mask[i] = i != 3 && i != 8;
     }
-    pass.at = is_picture ? 0 : config->is_encoder ? 4 : n - 1;
+    pass.at = config->pooling != ATTN_POOLING_NONE ? 0 : config->is_encoder ? 4 : n - 1;
     pass.x = calloc(n * config->d_embed, sizeof *pass.x);
     attn_random_seed(&random, 3);
     for (size_t i = 0; i < n * config->d_embed; i++)
