@@ -34,6 +34,12 @@ struct figure_writer {
 
 /* --- The content of a figure --------------------------------------------------------------- */
 
+/* Whether a figure shows the heads of one query. */
+static bool is_of_heads(const struct figure_writer *w)
+{
+    return w->content.kind == ATTN_FIGURE_HEADS || w->content.kind == ATTN_FIGURE_UNDER;
+}
+
 /* Makes the one matrix of a figure of heads, a row for each. */
 static enum attn_status join_heads(struct figure_writer *w, struct attn_error *err)
 {
@@ -41,8 +47,8 @@ static enum attn_status join_heads(struct figure_writer *w, struct attn_error *e
     struct attn_table_axis *axis = &w->heads;
 
     if (w->base.directory || !attn_site_has_heads(first->at.site)) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'`figure heads`' draws the heads of a site into one file");
+        attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws the heads of a site into one file",
+                       attn_figure_name(w->content.kind));
         return attn_error_hint(err, w->base.directory
                                         ? "the path names a directory"
                                         : "choose a site with heads: `sites pattern`");
@@ -56,7 +62,8 @@ static enum attn_status join_heads(struct figure_writer *w, struct attn_error *e
         if (has_own != attn_writer_has_own_keys(&w->base, &first->at) ||
             first[i].n_column != first->n_column) {
             attn_error_set(err, ATTN_INVALID,
-                           "the heads look at different texts, '`figure heads`' shows one");
+                           "the heads look at different texts, '`figure %s`' shows one",
+                           attn_figure_name(w->content.kind));
             return attn_error_hint(err, "`sites`, `layers` and `heads` choose");
         }
         axis->begins[i] = at->stack != before->stack || at->layer != before->layer;
@@ -95,7 +102,7 @@ static enum attn_status check_one(struct figure_writer *w, struct attn_error *er
                        n_image);
         return attn_error_hint(err, "`figure patches` draws a map over each");
     }
-    if (w->content.kind == ATTN_FIGURE_HEADS)
+    if (is_of_heads(w))
         ATTN_TRY(join_heads(w, err));
     if (w->grid.n == 1 || w->content.kind == ATTN_FIGURE_GRID ||
         attn_figure_is_plot(w->content.kind) || /* plots need a table; they are refused later */
@@ -318,8 +325,7 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
     w->grid = grid_of(w, 0, w->levels->n);
     most = w->content.kind == ATTN_FIGURE_GRID ? THUMBNAIL : SIZE_MAX;
     attn_levels_limit(w->levels, most, most);
-    return writer->directory && w->content.kind != ATTN_FIGURE_HEADS ? check_each(w, err)
-                                                                     : check_one(w, err);
+    return writer->directory && !is_of_heads(w) ? check_each(w, err) : check_one(w, err);
 }
 
 static enum attn_status event_figure(struct attn_writer *writer,

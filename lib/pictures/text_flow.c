@@ -130,10 +130,13 @@ double attn_flow_measure(struct attn_figure_pen *pen, struct attn_text_flow *flo
 enum attn_status attn_flow_open(struct attn_figure_pen *pen, double line, size_t most,
                                 struct attn_text_flow *flow, struct attn_error *err)
 {
+    const struct attn_grid *grid = pen->content->grid;
+
     ATTN_TRY(attn_figure_check_keys(pen, err));
     ATTN_TRY(attn_figure_fold(pen, most, err));
     *flow = (struct attn_text_flow){.matrix = attn_figure_matrix(pen, 0), .line = line};
-    ATTN_TRY(attn_figure_name_query(pen, flow->matrix->n_row, err));
+    ATTN_TRY(
+        attn_figure_name_query(pen, grid->run ? grid->run->n_query : flow->matrix->n_row, err));
     pen->has_text = false;
     flow->keys = attn_figure_columns(pen, flow->matrix);
     flow->is_leftwards = is_leftwards(pen, flow);

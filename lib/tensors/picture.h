@@ -45,6 +45,9 @@ enum attn_figure_trait {
     X(HEADS, 13, "heads", matrix,                                                                  \
       ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_PAGE | ATTN_FIGURE_ON_LIVE,                              \
       "one query in all heads: a row for each head, a column for each word")                       \
+    X(UNDER, 17, "under", under,                                                                   \
+      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_NO_PAGE,    \
+      "one query in all heads: each head is a tile under the word at which it looks most")         \
     X(LINES, 3, "lines", lines, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                         \
       "two columns of tokens, and lines from each query to its three strongest keys")              \
     X(ARCS, 12, "arcs", arcs, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                           \

@@ -30,6 +30,7 @@ static const struct drawn all[] = {
     {"points", "logits", "0.0", "all"},       {"points", "z", "1.0", "all"},
     {"heads", "pattern", "all", "2"},         {"heads", "attn_scores", "1.0,1.1", "0"},
     {"patches", "pattern", "all", "all"},     {"patches", "pattern", "1.0", "1-2"},
+    {"under", "pattern", "all", "2"},
 };
 
 static const char *const words[ATTN_MADE_UP_MAX] = {"Life", " is<&>", " \xd7\xa9\xd7\x9c"};
