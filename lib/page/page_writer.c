@@ -760,8 +760,7 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
                                          err));
         w->has_question = true;
     } else if (attn_sites_are_equal(sites, ATTN_SITES(ATTN_SITE_CONTACTS)) ||
-               ((traits & ATTN_FIGURE_NO_PAGE) &&
-                !((traits & ATTN_FIGURE_ON_LIVE) && writer->options.picture->live)) ||
+               (traits & ATTN_FIGURE_NO_PAGE) ||
                ((traits & ATTN_FIGURE_OVER_IMAGE) &&
                 (writer->options.picture->n_patch_row > 0 || !writer->labels.backdrop))) {
         if (is_comparison(w))

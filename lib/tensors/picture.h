@@ -5,9 +5,8 @@
  *     picture.colormap = attn_colormap_at(0);
  *     request.outputs.picture = &picture;
  *
- * Writers use it as writer->options.picture, which is never NULL, and read the fields that they
- * need. --merge-words, --hide-first and --renormalize are applied before events reach a writer
- * (tensors/view.h); a writer only draws the first column as hidden.
+ * Writers use it as writer->options.picture, which is never NULL. --merge-words, --hide-first and
+ * --renormalize are applied before events reach a writer (tensors/view.h).
  */
 #ifndef ATTN_TENSORS_PICTURE_H
 #define ATTN_TENSORS_PICTURE_H
@@ -27,7 +26,6 @@ enum attn_figure_trait {
     ATTN_FIGURE_NO_CELLS = 32,
     ATTN_FIGURE_AS_TEXT = 64,    /* the terminal draws it for a run */
     ATTN_FIGURE_NO_PAGE = 128,   /* a page contains its SVG */
-    ATTN_FIGURE_ON_LIVE = 256,   /* a live page draws it, despite NO_PAGE */
     ATTN_FIGURE_OVER_IMAGE = 512 /* over the picture of the run, without which no page draws it */
 };
 
@@ -42,8 +40,7 @@ enum attn_figure_trait {
       ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_AS_TEXT,                             \
       "all heads as thumbnails, a row for each layer; the default for several heads and for "      \
       "tables")                                                                                    \
-    X(HEADS, 13, "heads", matrix,                                                                  \
-      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_PAGE | ATTN_FIGURE_ON_LIVE,                              \
+    X(HEADS, 13, "heads", matrix, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_PAGE,                        \
       "one query in all heads: a row for each head, a column for each word")                       \
     X(UNDER, 17, "under", under,                                                                   \
       ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_NO_PAGE,    \
