@@ -84,6 +84,14 @@ static enum attn_cell_kind kind_at(struct attn_figure_view view, size_t r, size_
     return cell_of(view, r, c, &value);
 }
 
+/* Returns true if the token in a cell counts too little to have a color: below 2 %. */
+static bool is_faint(const struct attn_figure_pen *pen, double value)
+{
+    const struct attn_grid *grid = pen->content->grid;
+
+    return grid->has_words && grid->is_share && fabs(value) < ATTN_FIGURE_FAINT / 100.0;
+}
+
 static struct attn_color_range range_in(const struct attn_figure_pen *pen,
                                         struct attn_figure_view view, size_t r)
 {
@@ -121,6 +129,10 @@ void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view 
             const enum attn_cell_kind kind = cell_of(view, r, c, &value);
 
             if (view.is_scarce && kind == ATTN_CELL_MASKED) {
+                *colors++ = PAPER;
+                continue;
+            }
+            if (kind == ATTN_CELL_VALUE && is_faint(pen, (double)value)) {
                 *colors++ = PAPER;
                 continue;
             }
@@ -389,6 +401,8 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
     size_t n;
     double size;
 
+    if (pen->content->grid->has_words)
+        return fmin(attn_figure_word_size(pen), place.side * 0.8);
     if (has_room || is_table || !is_auto) {
         n = attn_figure_value_columns(pen, attn_figure_whole(matrix), 0);
         size = fmin(fmax(pen->letters.tick, place.side * 0.42),
@@ -454,6 +468,7 @@ void attn_figure_add_bars(struct attn_figure_pen *pen, struct attn_figure_view v
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place)
 {
+    const bool has_words = pen->content->grid->has_words;
     struct attn_shape_text text = {.anchor = ATTN_ANCHOR_MIDDLE};
     char number[ATTN_FIXED_TEXT_SIZE];
     double least = 0;
@@ -469,6 +484,7 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
         if (pen->content->grid->shares)
             text.y -= place.side * ATTN_FIGURE_BAR / 2;
         for (size_t c = 0; c < view.n_col; c++) {
+            const size_t at = view.first + r * stride_of(view) + c;
             size_t n;
             const char *bytes;
             int level;
@@ -479,8 +495,10 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
             text.color = (view.is_veil ? veil_takes_black : attn_figure_takes_black)(pen, level)
                              ? 0
                              : 0xffffff;
+            if (is_faint(pen, (double)value))
+                text.color = pen->faint;
             text.x = place.x + ((double)c + 0.5) * attn_figure_cell_width(place);
-            bytes = text_in(pen, view.first + r * stride_of(view) + c, value, number, &n);
+            bytes = has_words ? attn_figure_word(pen, at, &n) : text_in(pen, at, value, number, &n);
             if (least == 0 ||
                 attn_figure_text_width(n, text.size) < attn_figure_cell_width(place) * 0.95)
                 attn_shapes_add_text(pen->shapes, &text, bytes, n);

@@ -185,10 +185,6 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_gri
 size_t attn_figure_character_size(const char *label, size_t size);
 void attn_figure_add_label(struct attn_figure_pen *pen, const struct attn_shape_text *text,
                            const struct attn_grid_axis *axis, size_t i);
-/* Returns the width of TEXT [n] as a multiple of the font size: in print the sum of the widths of
- * its letters, otherwise estimated from its columns. */
-double attn_figure_string_width(const struct attn_figure_pen *pen, const char *text, size_t n);
-
 /* Returns the background of a cell without a value, of KIND; it is paler in print. */
 uint32_t attn_figure_ground(const struct attn_figure_pen *pen, enum attn_cell_kind kind);
 
@@ -231,6 +227,27 @@ void attn_figure_add_legend(struct attn_figure_pen *pen);
 /* Add the parts of the legend: a horizontal ramp of WIDTH, and the kinds of cells side by side. */
 void attn_figure_add_lying_ramp(struct attn_figure_pen *pen, double x, double y, double width);
 void attn_figure_add_cell_kinds(struct attn_figure_pen *pen, double x, double y);
+
+/* --- Letters (figure_letters.c) ------------------------------------------------------------ */
+
+/* Returns the width of TEXT [n] as a multiple of the font size: in print the sum of the widths of
+ * its letters, otherwise estimated from its columns. */
+double attn_figure_string_width(const struct attn_figure_pen *pen, const char *text, size_t n);
+
+enum { ATTN_FIGURE_FAINT = 2 }; /* percent from which a token in a cell has a color */
+
+/* Returns the font size of tokens in cells: in print 6 of 8 points. */
+static inline double attn_figure_word_size(const struct attn_figure_pen *pen)
+{
+    return pen->is_printed ? 0.75 * pen->letters.axis : 12;
+}
+
+/* Returns the token in cell AT, cut, in print to the width of most words of eight letters; valid
+ * until the next call. */
+const char *attn_figure_word(struct attn_figure_pen *pen, size_t at, size_t *n);
+
+/* Returns the width of the widest such token, as a multiple of the font size. */
+double attn_figure_widest_word(struct attn_figure_pen *pen);
 
 /* --- Cells (figure_cells.c) ---------------------------------------------------------------- */
 

@@ -3,8 +3,9 @@
  * be too small, labels alternate between two bands, so that each has room for two cells. If cells
  * are too small for that, only multiples of 1, 2, 5, 10, ... are labelled, with positions or names,
  * or only the first row of each group. A table with groups has a panel for each group; all panels
- * have the same rows, columns and colors. In print, columns of texts that have no room stand in
- * lines below each other, as words do. */
+ * have the same rows, columns and colors. Columns of texts that have no room stand in lines below
+ * each other, as words do: in print, and tokens everywhere, of which the last three lines are
+ * shown. */
 #include "pictures/figure_internal.h"
 
 #include "tables/text_table.h"
@@ -32,6 +33,8 @@ enum {
     BETWEEN = 11,          /* gap between labels and positions */
     BETWEEN_BANDS = 6,
     TITLE_ROOM = 18, /* room for the title of an axis */
+    IN_LINE = 16,    /* maximum columns of tokens in a line on a screen */
+    MOST_LINES = 3,  /* maximum lines of columns of tokens */
     LABEL_SIDE = 15, /* height of cells from which labels have their full size */
 };
 
@@ -62,6 +65,7 @@ struct matrix_layout {
     double right, down;      /* distance from one panel to the next */
     size_t first;            /* index of the first cell of the current panel */
     size_t n_in_line;        /* columns in a line; all, or as many texts as have room in print */
+    size_t n_left_out;       /* columns before the first line */
     size_t from, end;        /* columns of the current line */
 };
 
@@ -158,12 +162,19 @@ static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct 
     return labels;
 }
 
-/* Returns the width of cells in which the longest text fits. */
-static double text_width(const struct attn_figure_pen *pen, const struct matrix_layout *layout)
+/* Sets the sides of cells in which the longest text fits. With a given side, cells are no lower. */
+static void size_texts(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
+    const bool has_words = pen->content->grid->has_words;
+    const double size = has_words ? attn_figure_word_size(pen) : TEXT_SIZE;
     const size_t n = attn_figure_value_columns(pen, attn_figure_whole(layout->matrix), 0);
+    const double width =
+        has_words ? attn_figure_widest_word(pen) * size : attn_figure_text_width(n, TEXT_SIZE);
 
-    return fmax(layout->place.side, ceil(attn_figure_text_width(n, TEXT_SIZE)) + TEXT_MARGIN);
+    if (pen->options->cell == 0) /* texts are wider than high */
+        layout->place.side = has_words && pen->is_printed ? ceil(1.7 * size) : OF_TEXTS;
+    layout->place.width =
+        fmax(layout->place.side, ceil(width) + (pen->is_printed ? TEXT_MARGIN / 2 : TEXT_MARGIN));
 }
 
 /* Arranges the panels of N_ROW rows in lines of equal length, so the figure is wider than high. */
@@ -190,22 +201,37 @@ static void note_letters(struct attn_figure_pen *pen, const struct axis_labels *
         pen->label = fmin(pen->label, labels->position_size);
 }
 
-/* Arranges columns of texts in lines of about equal length, above the legend, if a printed figure
- * has no room for all of them side by side. Returns true if it has lines. */
-static bool plan_lines(const struct attn_figure_pen *pen, struct matrix_layout *layout)
+/* Arranges columns of texts in lines of about equal length, above the legend, if there is no room
+ * for all of them side by side. Returns true if it has lines. */
+static bool plan_lines(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
-    const size_t n = layout->matrix->n_column;
+    const struct attn_grid *grid = pen->content->grid;
     const double width = attn_figure_cell_width(layout->place);
     const double aside = ATTN_FIGURE_ASIDE + attn_figure_legend_size(pen).width;
     const double room = pen->room - layout->place.x;
+    const bool is_cut = grid->has_words && layout->columns.axis.texts; /* heads are all shown */
+    size_t n = layout->matrix->n_column;
 
     layout->n_in_line = n;
-    if (pen->room == 0 || !pen->content->grid->cells || layout->groups.n > 1 ||
-        (double)n * width + aside <= room)
+    if (!grid->cells || layout->groups.n > 1 || (pen->room == 0 && !grid->has_words) ||
+        (pen->room > 0 ? (double)n * width + aside <= room : n <= IN_LINE))
         return false;
-    layout->n_in_line = (size_t)fmin((double)n, fmax(1, floor((room - ATTN_FIGURE_PAD) / width)));
+    layout->n_in_line = IN_LINE;
+    if (pen->room > 0)
+        layout->n_in_line =
+            (size_t)fmin((double)n, fmax(1, floor((room - ATTN_FIGURE_PAD) / width)));
+    if (is_cut && n > MOST_LINES * layout->n_in_line) {
+        layout->n_left_out = n - MOST_LINES * layout->n_in_line;
+        attn_buffer_append_format(&pen->subtitle, "the last %zu of %zu positions; ",
+                                  n - layout->n_left_out, n);
+        n -= layout->n_left_out;
+    }
     layout->n_line = (n + layout->n_in_line - 1) / layout->n_in_line;
     layout->n_in_line = (n + layout->n_line - 1) / layout->n_line;
+    if (grid->has_words && pen->room > 0) {
+        layout->place.width = floor((room - ATTN_FIGURE_PAD) / (double)layout->n_in_line);
+        layout->columns = plan_labels(pen, layout->columns.axis, layout->place.width, true);
+    }
     layout->width = column_at(layout, (double)layout->n_in_line);
     layout->down += layout->columns.room - NAME;
     return true;
@@ -242,10 +268,10 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
                                                : !grid->run && n <= FEW_OF_TABLE ? OF_TABLE
                                                : n <= FEW                        ? LARGEST
                                                           : fmax(1, floor(WHOLE / n)));
-    if (grid->cells && pen->options->cell == 0)
-        layout->place.side = OF_TEXTS; /* the cells contain texts, which are wider than high */
     if (grid->cells)
-        layout->place.width = text_width(pen, layout);
+        size_texts(pen, layout);
+    if (grid->has_words && grid->is_share)
+        attn_buffer_append_format(&pen->subtitle, "grey words: below %d %%; ", ATTN_FIGURE_FAINT);
     if (!grid->run && !grid->cells && pen->room > 0 && n <= FEW &&
         layout->matrix->n_row != layout->matrix->n_column && layout->place.side < LABEL_SIDE) {
         layout->place.width = layout->place.side; /* cells are limited in width only */
@@ -412,9 +438,11 @@ static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layo
 {
     const char *title = is_above ? layout->columns.axis.title : layout->rows.axis.title;
     const size_t n_main = layout->columns.axis.n_main;
-    const double width = column_at(layout, (double)(n_main > 0 ? n_main : layout->n_in_line));
+    const size_t n = n_main > 0 ? n_main : layout->from + layout->n_in_line;
+    const double width = column_at(layout, (double)n);
     /* a title above may be wider than the matrix */
-    const double side = is_above ? HUGE_VAL : layout->height;
+    const double height = layout->height + (double)(layout->n_line - 1) * layout->down;
+    const double side = is_above ? HUGE_VAL : height;
     const size_t n_title = title_size(pen, title, side);
     const double title_width = attn_figure_text_width(n_title, pen->letters.axis);
     struct attn_shape_text text = {.size = pen->letters.axis, .color = pen->faint};
@@ -427,7 +455,7 @@ static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layo
     text.is_turned = !is_above;
     if (text.is_turned) {
         text.x = ATTN_FIGURE_PAD + 0.75 * pen->letters.axis;
-        text.y = layout->place.y + layout->height - fmax(0, (layout->height - title_width) / 2);
+        text.y = layout->place.y + height - fmax(0, (height - title_width) / 2);
     }
     attn_shapes_add_text(pen->shapes, &text, title, n_title);
 }
@@ -503,8 +531,8 @@ static void add_axes(struct attn_figure_pen *pen, const struct matrix_layout *la
 {
     if (is_top)
         add_axis_title(pen, layout, true);
-    if (is_left)
-        add_axis_title(pen, layout, false);
+    if (is_top && is_left)
+        add_axis_title(pen, layout, false); /* along all lines */
     if (is_left)
         add_labels(pen, layout, &layout->rows);
     if (is_top)
@@ -528,7 +556,7 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
     ATTN_TRY(attn_figure_fold(pen, FEW, err));
     plan(pen, &layout);
     n = layout.matrix->n_column;
-    n_line = layout.n_in_line < n ? layout.n_line : 1;
+    n_line = layout.n_in_line < n - layout.n_left_out ? layout.n_line : 1;
     if (pen->is_measuring)
         return ATTN_OK;
     for (size_t i = 0; i < layout.groups.n * n_line; i++) {
@@ -536,14 +564,16 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
 
         panel = layout;
         panel.first = i / n_line * layout.rows.axis.n * layout.matrix->n_cell_column;
-        panel.from = i % n_line * layout.n_in_line;
+        panel.from = layout.n_left_out + i % n_line * layout.n_in_line;
         panel.end = panel.from + layout.n_in_line < n ? panel.from + layout.n_in_line : n;
         panel.place.x += (double)across * layout.right;
         panel.place.y += (double)line * layout.down;
         add_matrix(pen, &panel);
         add_axes(pen, &panel, line == 0, across == 0);
-        if (line > 0 && n_line > 1)
+        if (line > 0 && n_line > 1) {
             add_labels(pen, &panel, &panel.columns);
+            add_positions(pen, &panel, &panel.columns);
+        }
         name.color = pen->ink;
         name.x = panel.place.x;
         name.y = panel.place.y - 6 - (line == 0 ? TITLE_ROOM + layout.columns.room : 0);

@@ -195,6 +195,26 @@ void attn_table_axis_release(struct attn_table_axis *axis)
     attn_free(axis->begins);
 }
 
+void attn_table_axis_drop_first(struct attn_table_axis *axis, size_t n_row)
+{
+    struct attn_token_texts *texts = &axis->texts;
+    const size_t n = --axis->axis.n, n_byte = texts->n > 0 ? texts->ends[0] : 0;
+
+    for (size_t i = 0; i < n_row; i++)
+        if (axis->of_rows[i] < SIZE_MAX)
+            axis->of_rows[i] = axis->of_rows[i] > 0 ? axis->of_rows[i] - 1 : SIZE_MAX;
+    memmove(axis->positions, axis->positions + 1, n * sizeof *axis->positions);
+    memmove(axis->begins, axis->begins + 1, n * sizeof *axis->begins);
+    axis->begins[0] = false;
+    if (texts->n == 0)
+        return;
+    texts->bytes.size -= n_byte;
+    memmove(texts->bytes.data, texts->bytes.data + n_byte, texts->bytes.size);
+    texts->n--;
+    for (size_t i = 0; i < texts->n; i++)
+        texts->ends[i] = texts->ends[i + 1] - n_byte;
+}
+
 struct attn_grid_axis attn_table_named_axis(const struct attn_table_axis *axis, const char *title)
 {
     return (struct attn_grid_axis){.n = axis->texts.n,

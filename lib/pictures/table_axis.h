@@ -72,6 +72,9 @@ enum attn_status attn_table_axis_create(struct attn_table_axis *axis, size_t n_r
 /* Frees what AXIS owns. */
 void attn_table_axis_release(struct attn_table_axis *axis);
 
+/* Drops the first row or column of AXIS, which has more. N_ROW: rows of the table. */
+void attn_table_axis_drop_first(struct attn_table_axis *axis, size_t n_row);
+
 /* Returns an axis of the texts of AXIS, without positions. */
 struct attn_grid_axis attn_table_named_axis(const struct attn_table_axis *axis, const char *title);
 

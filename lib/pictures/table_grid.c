@@ -97,20 +97,51 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
         texts->ends[texts->n++] = texts->bytes.size;
     }
     cells->grid.cells = texts;
+    cells->grid.has_words = attn_table_has_role(table, column, ATTN_ROLE_TOKEN);
     return attn_buffer_check(&texts->bytes, err);
 }
 
+/* Returns true if most cells of the first row repeat the label of their column, as the embedding of
+ * a token is the token. PLACED is the row of the table for each cell. */
+static bool repeats_labels(const struct attn_table *table, const struct attn_table_cells *cells,
+                           const size_t *placed)
+{
+    const struct attn_grid_axis *columns = &cells->columns.axis;
+    struct attn_buffer word = {0};
+    const double most = 0.75;
+    size_t n_equal = 0;
+
+    if (!columns->texts || cells->grid.groups || cells->rows.axis.n < 2)
+        return false;
+    for (size_t i = 0; i < columns->n; i++) {
+        const struct attn_cell cell = attn_table_cell(table, placed[i], cells->of.cells);
+        const char *token, *label;
+        size_t n_token, n_label;
+
+        word.size = 0;
+        if (cell.type == ATTN_VALUE_TEXT)
+            attn_escape_append(&word, cell.text, cell.size);
+        n_token = word.size;
+        token = attn_text_trim(word.data, &n_token);
+        label = attn_grid_text(columns, i, &n_label);
+        label = attn_text_trim(label, &n_label);
+        n_equal += n_token > 0 && n_token == n_label && memcmp(token, label, n_label) == 0;
+    }
+    attn_buffer_release(&word);
+    return (double)n_equal >= most * (double)columns->n;
+}
+
 /* Assigns each row of the table to its cell, within the rows of its group: stores the index of the
- * row in PLACED [cells]. Rows without a number have no cell, except on a map of heads. If the table
- * has one total of all parts, notes the share that is shown. */
+ * row in PLACED [n_cell]. Rows without a number have no cell, except on a map of heads. If the
+ * table has one total of all parts, notes the share that is shown. */
 static void place_rows(const struct attn_table *table, const struct attn_table_picture *picture,
-                       bool is_map, struct attn_table_cells *cells, size_t *placed)
+                       bool is_map, struct attn_table_cells *cells, size_t *placed, size_t n_cell)
 {
     const size_t values = cells->of.values;
     const size_t n = cells->columns.axis.n;
     double shown = 0, sum = 0;
 
-    for (size_t i = 0; i < cells->matrix.n_row * n; i++)
+    for (size_t i = 0; i < n_cell; i++)
         placed[i] = SIZE_MAX;
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
         const size_t group = cells->grid.groups ? cells->groups.of_rows[i] : 0;
@@ -292,20 +323,25 @@ static enum attn_status read_cells(const struct attn_table *table,
                                    struct attn_table_cells *cells, struct attn_error *err)
 {
     enum { MOST_NAMED = 12 }; /* columns with names instead of letters */
+    const bool has_texts = !is_map && cells->of.cells != SIZE_MAX;
     enum attn_status status = ATTN_OK;
-    size_t n_row, *placed;
+    size_t n_row, n, *placed;
 
     ATTN_TRY(attn_table_axes_read(table, picture, cells, err));
+    n = cells->columns.axis.n;
     n_row = cells->rows.axis.n * (cells->grid.groups ? cells->groups.texts.n : 1);
-    ATTN_TRY(attn_level_matrix_create(n_row, cells->columns.axis.n, &cells->matrix, err));
-    ATTN_TRY(ATTN_ALLOC(placed, n_row * cells->columns.axis.n, err));
-    place_rows(table, picture, is_map, cells, placed);
-    if (is_map)
-        status = put_kinds(table, placed, !cells->is_narrow && cells->columns.axis.n <= MOST_NAMED,
-                           cells, err);
-    else
+    ATTN_TRY(ATTN_ALLOC(placed, n_row * n, err));
+    place_rows(table, picture, is_map, cells, placed, n_row * n);
+    if (has_texts && repeats_labels(table, cells, placed)) {
+        attn_table_axis_drop_first(&cells->rows, attn_table_n_row(table));
+        memmove(placed, placed + n, --n_row * n * sizeof *placed);
+    }
+    status = attn_level_matrix_create(n_row, n, &cells->matrix, err);
+    if (status == ATTN_OK && is_map)
+        status = put_kinds(table, placed, !cells->is_narrow && n <= MOST_NAMED, cells, err);
+    else if (status == ATTN_OK)
         put_numbers(table, placed, (picture->view.traits & ATTN_VIEW_PAIRS) != 0, cells);
-    if (!is_map && cells->of.cells != SIZE_MAX)
+    if (status == ATTN_OK && has_texts)
         status = read_texts(table, cells->of.cells, placed, cells, err);
     attn_free(placed);
     return status;
