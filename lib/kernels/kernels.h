@@ -40,8 +40,8 @@ struct attn_matrix {
     /* Columns in a group; elements from the start of one group to the next. */
     size_t group, group_stride;
     bool is_interleaved; /* each group is interleaved */
-    const void *next; /* speed only: blocks to prefetch while a panel is read, as many as those of
-                         the panel; NULL: nothing to prefetch. Need not be readable */
+    const void *next; /* speed only: blocks or tiles to prefetch while a panel is read, as many as
+                         those of the panel; NULL: nothing to prefetch. Need not be readable */
     /* speed only: of a type with blocks, tiles of its first 64 columns from row 0 on, by make_tiles
      * of the same instruction set, and bytes from one 64 columns to the next; NULL: none */
     void *tiles;

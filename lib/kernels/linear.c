@@ -63,7 +63,7 @@ static bool is_tiled(const struct attn_linear *linear, enum attn_compute compute
     return compute == ATTN_COMPUTE_F32 && attn_dtype_block(linear->weight.dtype) > 1;
 }
 
-static size_t tile_step(const struct attn_linear *linear, const struct attn_kernels *kernels)
+static size_t find_tile_step(const struct attn_linear *linear, const struct attn_kernels *kernels)
 {
     return kernels->tiles_size(linear->weight.dtype, linear->weight.n_row);
 }
@@ -74,7 +74,8 @@ size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compu
     const size_t last = panels.n_panel - 1;
 
     if (is_tiled(linear, compute))
-        return attn_size_mul(panels.n_panel, tile_step(linear, attn_kernels_find(ATTN_ISA_BEST)));
+        return attn_size_mul(panels.n_panel,
+                             find_tile_step(linear, attn_kernels_find(ATTN_ISA_BEST)));
     return (attn_panel_first(&panels, last) + attn_panel_width(&panels, last)) *
            column_bytes(linear, compute);
 }
@@ -105,8 +106,7 @@ static void make_tiles(void *context, size_t task, int worker)
 
     (void)worker;
     packing->kernels->make_tiles(&linear->weight, first, left < ATTN_PANEL ? left : ATTN_PANEL,
-                                 (char *)linear->packed +
-                                     task * tile_step(linear, packing->kernels));
+                                 (char *)linear->packed + task * linear->tile_step);
 }
 
 void attn_linear_pack(struct attn_linear *linear, const struct attn_kernels *kernels,
@@ -117,7 +117,8 @@ void attn_linear_pack(struct attn_linear *linear, const struct attn_kernels *ker
 
     if (is_tiled(linear, linear->packed_for)) {
         linear->tiled_by = kernels;
-        if (tile_step(linear, kernels) > 0)
+        linear->tile_step = find_tile_step(linear, kernels);
+        if (linear->tile_step > 0)
             attn_pool_run(pool, packing.panels.n_panel, make_tiles, &packing);
         return;
     }
@@ -342,18 +343,35 @@ static void finish_tile(const struct split_map *map, const struct strip *strip, 
         atomic_store_explicit(args->is_violated, true, memory_order_relaxed);
 }
 
+/* Returns the tiles of the weight of MAP; NULL if it has none for the kernels that run. */
+static char *find_tiles(const struct split_map *map)
+{
+    const struct attn_linear *linear = map->linear;
+
+    return linear->tile_step > 0 && linear->tiled_by == map->args->engine->kernels ? linear->packed
+                                                                                   : NULL;
+}
+
+/* Returns the bytes of 64 columns of MAP's weight before row FIRST: a multiple of 256. */
+static size_t bytes_before(const struct split_map *map, size_t first)
+{
+    const enum attn_dtype dtype = map->linear->weight.dtype;
+
+    return find_tiles(map) ? map->args->engine->kernels->tiles_size(dtype, first)
+                           : ATTN_PANEL * attn_dtype_n_byte(dtype, first);
+}
+
 /* Returns the weight, with its tiles if it has them, which begin at row FIRST: a multiple of 256.
  */
 static struct attn_matrix find_blocks(const struct split_map *map, size_t first)
 {
-    const struct attn_linear *linear = map->linear;
-    const struct attn_kernels *kernels = map->args->engine->kernels;
-    struct attn_matrix blocks = linear->weight;
+    struct attn_matrix blocks = map->linear->weight;
 
-    if (linear->packed && linear->tiled_by == kernels)
-        blocks.tile_step = tile_step(linear, kernels);
-    if (blocks.tile_step > 0)
-        blocks.tiles = (char *)linear->packed + kernels->tiles_size(blocks.dtype, first);
+    blocks.tiles = find_tiles(map);
+    if (blocks.tiles) {
+        blocks.tiles = (char *)blocks.tiles + bytes_before(map, first);
+        blocks.tile_step = map->linear->tile_step;
+    }
     return blocks;
 }
 
@@ -373,7 +391,7 @@ static void pack_piece(const struct split_map *map, const struct strip *strip, s
     piece.data = (const char *)piece.data + attn_dtype_n_byte(piece.dtype, pass->first);
     piece.n_row = pass->k;
     if (strip->next)
-        piece.next = strip->next + ATTN_PANEL * attn_dtype_n_byte(piece.dtype, pass->first);
+        piece.next = strip->next + bytes_before(map, pass->first);
     attn_panel_pack(&piece, map->args->engine->kernels, map->args->compute,
                     map->args->first_col + strip->column, strip->n_col, strip->packed);
     pass->slice = slice_of(map, strip->width, pass->k);
@@ -454,14 +472,14 @@ static size_t panel_of_task(const struct split_maps *maps, const struct split_ma
     return index % n_thread * (n / n_thread) + index / n_thread;
 }
 
-/* Returns the panel or the blocks that the worker of TASK will probably use next, to be prefetched,
- * if they have the layout of STRIP; else NULL. */
+/* Returns the panel, the blocks or the tiles that the worker of TASK will probably use next, to be
+ * prefetched. A panel must have the layout of STRIP. NULL if there are none. */
 static const char *find_next(const struct split_maps *maps, size_t task, const struct strip *strip)
 {
     size_t next = task + maps->n_thread, lda, slice, panel, column;
     const struct split_map *here = find_map(maps, &task), *map = find_map(maps, &next);
     const struct attn_matrix *w;
-    const char *a;
+    const char *a, *tiles;
 
     if (!map || (map == here && next / map->n_chunk == task / map->n_chunk))
         return NULL;
@@ -469,8 +487,10 @@ static const char *find_next(const struct split_maps *maps, size_t task, const s
     if (!strip->a) {
         w = &map->linear->weight;
         column = map->args->first_col + attn_panel_first(&map->panels, panel);
-        return (const char *)w->data +
-               attn_dtype_n_byte(w->dtype, attn_matrix_column_at(w, column));
+        tiles = find_tiles(map);
+        return tiles ? tiles + column / ATTN_PANEL * map->linear->tile_step
+                     : (const char *)w->data +
+                           attn_dtype_n_byte(w->dtype, attn_matrix_column_at(w, column));
     }
     a = find_panel(map, panel, &lda, &slice);
     return a && lda == strip->lda ? a : NULL;

@@ -22,8 +22,10 @@ struct attn_linear {
                      is used as it is */
     enum attn_compute packed_for;
     bool is_sliced; /* full panels of `packed` have slices (panels.h), which AVX2 alone reads */
-    /* `packed` has tiles of blocks (kernels.h) of this instruction set; NULL: it has panels */
+    /* `packed` has tiles of blocks (kernels.h) of this instruction set; NULL: it has panels. Bytes
+     * from the tiles of 64 columns to the next; 0: there are no tiles. */
     const struct attn_kernels *tiled_by;
+    size_t tile_step;
 };
 
 /* The number of floats of scratch that attn_linear_run needs for each worker, for any number of

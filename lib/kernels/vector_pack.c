@@ -219,7 +219,6 @@ static void begin_columns(struct block_piece *piece, const struct attn_matrix *m
                                   .tile = ATTN_FOR_ISA(attn_vector_describe_tile)(matrix->dtype)};
     if (matrix->tiles && at % TILE == 0 && at + m <= ATTN_PANEL) {
         piece->tiles = (char *)matrix->tiles + first / ATTN_PANEL * matrix->tile_step;
-        piece->next = matrix->next ? (unsigned char *)piece->tiles + matrix->tile_step : NULL;
         piece->first = at;
         return;
     }
