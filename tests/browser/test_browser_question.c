@@ -315,10 +315,11 @@ START_TEST(readings_have_their_tokens)
     attn_browser_load(browser, "p.html", "");
     cells = find_cells();
     point_at(&cells, 0, 4);
-    assert_text("document.querySelector('.x-tip b').textContent", "embedding, position 4 cabinet");
+    assert_text("document.querySelector('.x-tip b').textContent",
+                "after layer 0, position 4 cabinet");
     assert_text("document.querySelectorAll('.x-tip tr').length", "4"); /* and their heads */
-    first = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "rows"), 4 * 3);
-    snprintf(expected, sizeof expected, "1624%s%.6f",
+    first = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "rows"), (5 + 4) * 3); /* no embedding */
+    snprintf(expected, sizeof expected, "1%.0f%s%.6f", number_of(first, "id"),
              cJSON_GetObjectItem(first, "token")->valuestring, number_of(first, "prob"));
     assert_text("document.querySelectorAll('.x-tip tr')[1].textContent", expected);
     cJSON_Delete(json);
