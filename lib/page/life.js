@@ -1,17 +1,17 @@
-// life.js - tabs of the stage beside its words: the life of a word, as lens --figure life draws it, and a
-// second sentence beside the first (pair.js). In a life,
+// life.js - tabs of the stage beside its words: the life of a word, as lens --figure life draws it, a
+// second sentence beside the first (pair.js), and many of its form (like.js). In a life,
 // a press on a ribbon removes it: the head does not look at the word, or the MLP adds nothing at the
 // position. Its ghost stays, and a press on that brings it back. Ribbons are found by their marks: "2,1,5" is
 // what head 1 of layer 2 brings from position 5, "2,," the MLP, "rest2" the rest.
 'use strict';
-globalThis.attnLife = ({ viewer, t, drawingOf, pairWith, shown, runs, toggle, tellOf }) => {
+globalThis.attnLife = ({ viewer, t, drawingOf, pairWith, likeWith, shown, isOff, runs, toggle, tellOf }) => {
 const { $, state, predictedAt } = viewer, { el, written, isDark } = attnPage;
 const N_ANSWER = 6; // answers of a run that are offered
 const REACH = 14; // px around a ribbon that can be pressed
 const WORDS = ['for', 'against', 'rest', 'without the change', 'embedding', 'layer', 'was']; // of the picture; most are the marks of their texts
 
 // The tabs: their names, and those of their pictures.
-const TABS = { '': ['Words'], pair: ['Pair', 'Two sentences, one head'], life: ['Life', 'Life of a word'] };
+const TABS = { '': ['Words'], pair: ['Pair', 'Two sentences, one head'], life: ['Life', 'Life of a word'], like: ['Is it this head?', 'Sentences of the same form'] };
 
 let tab = '', second = null; // the open tab; the second sentence, null: that of the stage
 let answer = null, foil = null; // ids; null: the model's own answer, none
@@ -31,7 +31,7 @@ function editOf(mark) {
   return isAlone ? [`pattern:${layer}.${head}@${p}=0`, 'rescales'] : [`${p}>${key}@${layer}.${head}`, 'knockouts'];
 }
 
-const pair = pairWith(nameOf);
+const pair = pairWith(nameOf), like = likeWith(pair);
 
 const isRest = mark => mark.startsWith('rest');
 const isRemoved = mark => { const [text, list] = editOf(mark); return found.what[list].includes(text); };
@@ -41,7 +41,9 @@ async function find(what, p, target, width) {
   const mine = ++number, shownTab = tab, answers = [...target === null ? [] : [['target-id', target]], ...foil === null || foil === target ? [] : [['foil-id', foil]]];
   const size = width < 480 ? 10 : 11, style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${size} colormap=diverging`;
   try {
-    const drawing = tab === 'pair' ? await pair.draw(what, p, second, width, () => mine === number, text => { second = text; viewer.set({}); })
+    const isWanted = () => mine === number;
+    const drawing = tab === 'pair' ? await pair.draw(what, p, second, width, isWanted, text => { second = text; viewer.set({}); })
+      : tab === 'like' ? await like.draw({ ...what, off: {} }, width, isWanted, tellOf)
       : await drawingOf([['queries', p], ...answers, ['style', style]], what);
     if (mine === number) found = { tab: shownTab, what, p, target, ...drawing };
   } catch (problem) {
@@ -102,10 +104,11 @@ function translateWords(svg) {
 function paint() {
   const place = $('life-picture'), hadFocus = place.contains(document.activeElement);
   if (found.problem) return place.replaceChildren(el('p', {}, found.problem.message));
-  if (found.tab === 'pair') {
+  if (found.nodes) {
     numbers.clear();
     for (const id of ['life-said', 'life-sum']) $(id).textContent = '';
-    if (document.activeElement !== $('life-second')) $('life-second').value = found.text;
+    if (found.tab === 'pair' && document.activeElement !== $('life-second')) $('life-second').value = found.text;
+    if (found.nodes[0].isConnected) return undefined;
     return place.replaceChildren(...found.nodes);
   }
   const svg = new DOMParser().parseFromString(found.svg, 'image/svg+xml').documentElement, best = predictedAt(runs()[0], found.p)[0];
@@ -179,13 +182,14 @@ function draw() {
   $('life-tabs').hidden = what.source !== null; // a translator has two stacks of layers
   $('live-stage').classList.toggle('living', isShown);
   for (const node of $('life-tabs').children) node.setAttribute('aria-pressed', String(node.value === (isShown ? tab : '')));
+  $('life-like').hidden = what.source !== null || viewer.given.predictions?.is_in_place !== false || !isOff() && tab !== 'like';
   if (!isShown) return;
   $('stage-life').dataset.tab = tab;
   $('stage-life').setAttribute('aria-label', t(TABS[tab][1]));
   const p = viewer.tokensAt(Math.max(0, state.q), false)[1], width = $('life-picture').clientWidth, [after, before] = runs();
   if (width === 0) return; // on the workbench; it is drawn when the stage opens
   const answers = [...new Map([before, after].flatMap(run => predictedAt(run, p).slice(0, N_ANSWER)).map(({ id, token }) => [id, nameOf(token ?? String(id))]))];
-  const target = answer ?? answers[0]?.[0] ?? null, key = JSON.stringify([tab, what, p, target, foil, width, tab === 'pair' && [state.h, second]]);
+  const target = answer ?? answers[0]?.[0] ?? null, key = JSON.stringify([tab, what, p, target, foil, width, tab === 'pair' && second, ['pair', 'like'].includes(tab) && state.h]);
   fillSelect('life-word', viewer.run.tokens.map((_, q) => [q, `${nameOf(viewer.nameAt(q, false))} (${q})`]), Math.max(0, state.q));
   fillSelect('life-answer', answers, target);
   fillSelect('life-foil', [[null, t('nothing')], ...answers.filter(([id]) => id !== target)], foil);
@@ -201,13 +205,13 @@ function draw() {
 // Reads the part of the address: "pair,the second sentence", or of a life "best" or "1048,1163", answer
 // and foil. Null: not open.
 function read(part) {
-  const [, own, text] = /^(pair)(?:,(.*))?$/s.exec(part ?? '') ?? [];
+  const [, own, text] = /^(pair|like)(?:,(.*))?$/s.exec(part ?? '') ?? [];
   tab = own ?? (part === null ? '' : 'life');
   second = text === undefined ? null : decodeURIComponent(text);
   [answer = null, foil = null] = (part ?? '').split(',').map(id => /^\d+$/.test(id) ? Number(id) : null);
 }
 
-const hashParts = () => tab === '' ? [] : ['life=' + (tab !== 'life' ? [tab, ...second === null ? [] : [encodeURIComponent(second)]]
+const hashParts = () => tab === '' ? [] : ['life=' + (tab !== 'life' ? [tab, ...tab !== 'pair' || second === null ? [] : [encodeURIComponent(second)]]
   : [answer ?? 'best', ...foil === null ? [] : [foil]]).join()];
 
 function make() {

@@ -98,7 +98,7 @@ function commandOf(command, options, what) {
   const model = live.given === null ? [] : ['-m', live.given];
   return ['attn-cli', command, ...model,
     ...options.flatMap(([name, value]) => value === '' ? ['--' + name] : ['--' + name, value]),
-    ...input, ...image !== null ? [] : text.startsWith('-') ? ['--', text] : [text]].map(quote).join(' ');
+    ...input, ...image !== null || text === null ? [] : text.startsWith('-') ? ['--', text] : [text]].map(quote).join(' ');
 }
 
 // --- The engine ---------------------------------------------------------------------------------
@@ -764,7 +764,9 @@ function textWithAt(text, [begin, end], token) {
   return decode(0, begin) + token + decode(end);
 }
 
-const life = attnLife({ viewer, t, drawingOf, pairWith: nameOf => attnPair({ viewer, t, seen, likeAt, textWith: textWithAt, nameOf }), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,
+const life = attnLife({ viewer, t, drawingOf, pairWith: nameOf => attnPair({ viewer, t, seen, likeAt, textWith: textWithAt, nameOf }),
+  likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: withoutHeads, commandFor: what => commandOf('ablate', [...effectOptions(what), ['items', 'like.jsonl']], { ...what, text: null }) }),
+  isOff: () => Boolean(asked.off[headHere()]), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,
   runs: () => [expected.after, expected.before ?? expected.after], toggle, tellOf });
 
 // Returns the options of --explain for a head.
@@ -1043,14 +1045,25 @@ async function begin(text) {
 // {key, found}: how the next token changes without each head, {"2.5": 0.1457}, KL in nats
 let effects = live.effects && { key: JSON.stringify(first), found: Promise.resolve(live.effects) };
 
+// The options of the question how the next token changes without each head, with the changes WHAT.
+const effectOptions = what => [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['metric', 'kl']];
+
+// Asks how the next token after the text and the changes WHAT changes without each head. Fails with the error of the tool.
+async function withoutHeads(what, how) {
+  const { code, out, err } = await ask(argsOf('ablate', [...effectOptions(what), ['json', '-']], what), how);
+  if (code !== 0) throw new Error(messageOf(err));
+  return Object.fromEntries(JSON.parse(out).rows.filter(row => row.head !== null).map(row => [row.layer + '.' + row.head, row.kl]));
+}
+
 // Returns the effects of the heads on the next token after the text and the changes WHAT.
 function effectsOf(what) {
   const key = JSON.stringify(what);
   if (effects?.key !== key) {
-    const args = argsOf('ablate', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['metric', 'kl'], ['json', '-']], what);
-    // others need not wait for it
-    const found = ask(args, { isShown: true }).then(({ code, out }) => Object.fromEntries(code !== 0 ? [] : JSON.parse(out).rows
-      .filter(row => row.head !== null).map(row => [row.layer + '.' + row.head, row.kl])));
+    // others need not wait for it; where the tool refuses the question there is none
+    const found = withoutHeads(what, { isShown: true }).catch(problem => {
+      if (problem instanceof Superseded) throw problem;
+      return {};
+    });
     found.catch(() => { if (effects?.key === key) effects = null; });
     effects = { key, found };
   }

@@ -26,12 +26,15 @@ const divergence = (p, q) => p.reduce((sum, x, i) => x > 0 ? sum + x * Math.log(
 const isLike = (token, other) => other.trim().toLowerCase() !== token.trim().toLowerCase()
   && other.startsWith(' ') === token.startsWith(' ') && isWord(other) === isWord(token);
 
+// Returns N words that may stand in the place of token K of the text of WHAT, the most alike first.
+const wordsLike = async (what, tokens, k, n) => (await likeAt(what, k)).filter(token => isLike(tokens[k], token)).slice(0, n);
+
 // Returns what the page shows without a second sentence: the word that changes, those that may stand in its
 // place with what the model sees then, the best first. Null if something else is asked for meanwhile.
 async function findPair(what, one, isWanted) {
   const strongest = [...one.row.keys()].filter(k => one.row[k] > 0 && isWord(one.tokens[k])).sort((a, b) => one.row[b] - one.row[a]).slice(0, 3);
   for (const k of strongest) {
-    const like = (await likeAt(what, k)).filter(token => isLike(one.tokens[k], token)).slice(0, N_LIKE), found = [];
+    const like = await wordsLike(what, one.tokens, k, N_LIKE), found = [];
     for (const token of like) {
       if (!isWanted()) return null;
       const text = textWith(what.text, one.offsets[k], token), other = await seen({ ...what, text }, one.query - one.tokens.length);
@@ -183,5 +186,5 @@ async function draw(what, query, second, room, isWanted, press) {
     el('h2', {}, t('Next word'), el('span', { class: 'note' }, key('a', one, at), key('b', other, at), el('span', {}, t('sorted by the difference')))), nextWords(one, other)] };
 }
 
-return { draw };
+return { draw, wordsLike, isWord };
 };

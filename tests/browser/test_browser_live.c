@@ -1323,6 +1323,83 @@ START_TEST(two_sentences_are_back_to_back)
 }
 END_TEST
 
+#define LIKE ID("like-verdict")
+#define LIKE_ENDS "document.querySelector('#like-verdict[aria-busy=false]')"
+#define LIKE_DOTS "document.querySelectorAll('.like circle.chosen')"
+
+/* Returns the numbers `kl` of head 2.5 that the tool gives for the items of like.jsonl: "0.1,0.2".
+ */
+static char *effects_of_items(void)
+{
+    struct attn_ran ran = attn_command((const char *[]){
+        "ablate", "-m", "fable", "--metric", "kl", "--items", "like.jsonl", "--each", "-", NULL});
+    const char *at = ran.out;
+    char *list = calloc(1, strlen(ran.out) + 1), *end = list;
+
+    ck_assert_msg(ran.exit == 0, "%s", ran.err);
+    while ((at = strstr(at, "head,2,5,"))) { /* then value, change and kl, which are the same */
+        at += strlen("head,2,5,");
+        if (end > list)
+            *end++ = ',';
+        end = mempcpy(end, at, strcspn(at, ","));
+    }
+    attn_ran_release(&ran);
+    return list;
+}
+
+/* After a head is switched off, a tab asks how it does in other sentences. The numbers are those of
+ * the tool; a sentence that is struck out does not count, and Escape stops it. */
+START_TEST(a_head_is_tried_in_sentences_of_the_same_form)
+{
+    char *like, *effects, same[2048];
+
+    enter();
+    open_stage("h=2.5&stage=1");
+    assert_text(ID("life-like") ".hidden", "true");
+    attn_browser_click_on(browser, "#stage-head-off");
+    wait_for_run();
+    attn_browser_wait(browser, "!" ID("life-like") ".hidden");
+    attn_browser_click_on(browser, "#life-like");
+    attn_browser_wait(browser, LIKE_ENDS);
+    assert_text(LIKE ".textContent",
+                "Head 2.5 changes the next word most in 32 of 36 sentences, 0.2 in 4.");
+    assert_text("location.hash.includes('&life=like&')", "true");
+    assert_text(
+        "[...document.querySelectorAll('.like text')].slice(0, 7).map(n => n.textContent).join()",
+        "2.5,1.1,2.2,1.4,0.2,1.2,26 others");
+    like = attn_browser_text(browser, "[...document.querySelectorAll('#like-list bdi')].map(n => "
+                                      "JSON.stringify({ text: n.textContent }) + '\\n').join('')");
+    attn_folder_write("like.jsonl", like, strlen(like));
+    effects = effects_of_items();
+    snprintf(same, sizeof same,
+             "[%s].map((kl, i) => Math.fround(kl) === "
+             "Math.fround(" LIKE_DOTS "[i].dataset.kl)).filter(Boolean).length",
+             effects);
+    assert_text(same, "36"); /* a table has the digits of float32 */
+    assert_text(ID("life-picture") ".querySelector('code').textContent",
+                "attn-cli ablate -m fable --metric kl --items like.jsonl");
+    assert_all_named();
+    attn_browser_click_on(browser, "#like-list summary");
+    attn_browser_click_on(browser, "#like-list li:nth-child(2) button");
+    assert_text(LIKE ".textContent",
+                "Head 2.5 changes the next word most in 32 of 35 sentences, 0.2 in 3.");
+    assert_text("document.querySelectorAll('#like-list [aria-pressed=true]').length + ' ' + "
+                "document.querySelector('#like-list').open + ' ' + " LIKE_DOTS ".length",
+                "1 true 35");
+    free(attn_browser_text(
+        browser, "attnLive.follow('Tom and Mary went to the store. Tom gave a drink to'), ''"));
+    attn_browser_wait(
+        browser,
+        "document.querySelector('[aria-busy=true]') && document.querySelector('.like circle')");
+    attn_browser_key(browser, "Escape", 0);
+    attn_browser_wait(browser, LIKE_ENDS);
+    assert_text(ID("like-stop") ".hidden && " LIKE_DOTS ".length < 36", "true");
+    free(like);
+    free(effects);
+    leave();
+}
+END_TEST
+
 /* The picture of a tab has no width while the workbench is shown, and is not asked for. */
 START_TEST(hidden_tabs_ask_for_nothing)
 {
@@ -1696,7 +1773,8 @@ START_TEST(the_stage_fits_a_telephone)
     assert_text("[...document.querySelectorAll('.note, p, #live-status, #readout')].filter(n => "
                 "getComputedStyle(n).overflowWrap === 'anywhere').length", /* inside words */
                 "0");
-    assert_text("[...document.querySelectorAll('#life-tabs button')].every(b => (r => r.height >= "
+    assert_text("[...document.querySelectorAll('#life-tabs button:not([hidden])')].every(b => (r "
+                "=> r.height >= "
                 "48 && r.bottom <= innerHeight && r.bottom > innerHeight - 20)"
                 "(b.getBoundingClientRect()))",
                 "true");
@@ -3156,6 +3234,7 @@ ATTN_SUITE(
     temperature_and_arithmetic_and_command, arithmetic_is_looked_into, nothing_is_fetched,
     a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
     buttons_name_the_head_that_they_switch, everything_has_a_name, ribbons_add_up_to_the_answer,
-    two_sentences_are_back_to_back, hidden_tabs_ask_for_nothing, a_ribbon_is_removed_and_comes_back,
+    two_sentences_are_back_to_back, a_head_is_tried_in_sentences_of_the_same_form,
+    hidden_tabs_ask_for_nothing, a_ribbon_is_removed_and_comes_back,
     ribbons_are_pressed_by_keyboard, a_life_has_any_length_and_fits_a_telephone,
     other_models_have_a_life, is_seen)
