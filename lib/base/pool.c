@@ -5,8 +5,10 @@
  * caller takes tasks too, then closes the run and waits for the workers that joined, never for
  * others: on busy cores a run is no slower than the caller alone.
  *
- * A worker on its caller's core would only compete with the caller, and some schedulers place it
- * there when it wakes, so the workers avoid that core.
+ * A worker on its caller's core would only compete with the caller, and some schedulers place the
+ * threads of a young process there, so workers avoid that core at first. Later they may run
+ * anywhere: on busy cores, a worker that must not use the core on which its caller waits would wait
+ * itself.
  *
  * Threads spin briefly, then sleep. Waking needs no system call if no thread sleeps.
  */
@@ -28,6 +30,7 @@ enum {
      * a sleeping thread takes to wake. Longer spinning would take the cores away from other
      * processes. */
     SPIN_NANOSECONDS = 50 * 1000,
+    YOUNG_NANOSECONDS = 100 * 1000 * 1000, /* how long workers avoid the core of their caller */
 };
 
 /* The door combines two flags and the number of workers inside in one word, so that it changes
@@ -50,6 +53,8 @@ struct attn_pool {
     int n_started;          /* number of threads that run */
     bool cannot_start;      /* the system refused another thread */
     int caller_core;        /* core that workers avoid; -1: none */
+    bool is_young;          /* workers avoid the core of their caller */
+    struct timespec born;   /* when the first worker started */
 
     /* The current run. Changes only while the door is closed and no worker is inside. */
     attn_task_fn task;
@@ -163,17 +168,20 @@ static void *work(void *argument)
  * confined to few cores must not crowd all workers there. */
 static void keep_off(struct attn_pool *pool, int first_worker)
 {
-    if (pool->caller_core < 0)
-        return;
     for (int i = first_worker; i < pool->n_started; i++)
-        attn_thread_keep_off(&pool->workers[i].thread, pool->caller_core, pool->n_thread - 1);
+        attn_thread_keep_off(&pool->workers[i].thread, pool->caller_core,
+                             pool->n_thread - (pool->caller_core >= 0));
 }
 
 /* Updates the core that workers avoid, as the caller may have moved since the last run. */
 static void follow_caller(struct attn_pool *pool)
 {
-    const int core = pool->spin > 0 ? attn_core_of_caller() : -1;
+    int core;
 
+    if (!pool->is_young)
+        return;
+    pool->is_young = pool->n_started == 0 || nanoseconds_since(&pool->born) < YOUNG_NANOSECONDS;
+    core = pool->is_young ? attn_core_of_caller() : -1;
     if (core == pool->caller_core)
         return;
     pool->caller_core = core;
@@ -184,6 +192,8 @@ static void start_threads(struct attn_pool *pool, int n_wanted)
 {
     const int n_before = pool->n_started;
 
+    if (n_before == 0)
+        clock_gettime(CLOCK_MONOTONIC, &pool->born);
     while (pool->n_started < n_wanted && !pool->cannot_start) {
         struct worker *worker = &pool->workers[pool->n_started];
 
@@ -194,7 +204,7 @@ static void start_threads(struct attn_pool *pool, int n_wanted)
         else
             pool->cannot_start = true;
     }
-    if (pool->n_started > n_before)
+    if (pool->is_young && pool->n_started > n_before)
         keep_off(pool, n_before);
 }
 
@@ -274,6 +284,7 @@ enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool, struct 
     }
     /* With more threads than cores, a spinning thread would keep another one from working. */
     created->spin = created->n_thread <= n_core ? SPIN_NANOSECONDS : 0;
+    created->is_young = created->spin > 0;
     atomic_flag_clear(&created->is_taken);
     *pool = created;
     return ATTN_OK;

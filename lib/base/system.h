@@ -26,8 +26,8 @@ int attn_core_count(int most);
 /* Returns the core of the calling thread; -1 if unknown. */
 int attn_core_of_caller(void);
 
-/* Keeps THREAD off CORE, if at least N_LEFT of the caller's cores remain. Only an optimization; the
- * system may refuse. */
+/* Lets THREAD run on the caller's cores except CORE, or on all of them if CORE is -1; changes
+ * nothing if fewer than N_LEFT remain. Only an optimization; the system may refuse. */
 void attn_thread_keep_off(const struct attn_thread *thread, int core, int n_left);
 
 /* Maps SIZE > 0 bytes of DESCRIPTOR for reading; NULL on failure. */

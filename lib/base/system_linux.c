@@ -141,7 +141,8 @@ void attn_thread_keep_off(const struct attn_thread *thread, int core, int n_left
 
     if (core >= CPU_SETSIZE || sched_getaffinity(0, sizeof cores, &cores) != 0)
         return;
-    CPU_CLR(core, &cores);
+    if (core >= 0)
+        CPU_CLR(core, &cores);
     if (CPU_COUNT(&cores) >= n_left)
         (void)pthread_setaffinity_np((pthread_t)thread->id, sizeof cores, &cores);
 }
