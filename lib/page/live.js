@@ -1079,14 +1079,8 @@ const LEAST_FIRST = 0.5, LEAST_SECOND = 0.3; // weights of the strongest key of 
 // neither the first nor the one before.
 async function firstHead(klOf) {
   const { heads } = viewer.run, list = [...heads.keys()].filter(h => klOf[heads[h].at] > 0).sort((a, b) => klOf[heads[b].at] - klOf[heads[a].at]);
-  let second;
-  for (const h of list) {
-    const row = (await viewer.decode(h, 0)).slice(-heads[h].cols).map(w => w || 0), weight = Math.max(...row), key = row.indexOf(weight);
-    if (key === 0 || key >= row.length - 2) continue;
-    if (weight >= LEAST_FIRST) return h;
-    if (weight >= LEAST_SECOND) second ??= h;
-  }
-  return second ?? list[0] ?? state.h;
+  const aims = await viewer.aimsAt(Infinity), isApart = h => aims?.[h].key > 0 && aims[h].key < heads[h].cols - 2; // null: another run is shown
+  return [LEAST_FIRST, LEAST_SECOND].map(least => list.find(h => isApart(h) && aims[h].weight >= least)).find(h => h !== undefined) ?? list[0] ?? state.h;
 }
 
 // Returns true if the vocabulary has about the words of TEXT, not only its letters.
