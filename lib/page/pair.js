@@ -180,7 +180,7 @@ async function draw(what, query, second, room, isWanted, press) {
   }
   const text = second ?? found[0]?.text ?? what.text, pair = found.find(each => each.text === text);
   if (text === what.text) return { text, nodes: [el('p', {}, t('Both sentences are the same. Change a word.'))] };
-  const other = await seen({ ...what, text }, query - n);
+  const other = pair?.other ?? await seen({ ...what, text }, query - n);
   const at = one.tokens.findIndex((token, i) => token !== other.tokens[i]);
   return { text, nodes: [...pair ? [changed(one, pair, press)] : [], picture(one, other, room),
     el('h2', {}, t('Next word'), el('span', { class: 'note' }, key('a', one, at), key('b', other, at), el('span', {}, t('sorted by the difference')))), nextWords(one, other)] };
