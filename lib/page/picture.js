@@ -41,7 +41,7 @@ const cells = el('canvas'), cellContext = cells.getContext('2d');
 let laid, nRow, nCol, cellImage, places, cellOf; // places: the positions of the cells, row by row
 
 // Returns the positions of the cells of the whole picture, or of all its tiles, row by row.
-function placesOf(areTiles) {
+function makePlaces(areTiles) {
   const firsts = areTiles ? tiles : [nFront], across = areTiles ? picture.tile_cols : 1;
   const { n_row: rows, n_col: cols } = picture, w = cols * across;
   return Array.from({ length: rows * cols * firsts.length }, (_, i) => {
@@ -50,14 +50,16 @@ function placesOf(areTiles) {
   });
 }
 
-// The positions of all cells, those of tiles first.
-const allPlaces = () => [...LAYERS.length ? placesOf(true) : [], ...placesOf(false)];
+const PLACES = new Map([...LAYERS.map(([areTiles]) => areTiles), false].map(areTiles => [areTiles, makePlaces(areTiles)]));
+const ALL_PLACES = [...PLACES.values()].flat(); // those of tiles first
+// The groups of positions whose shares are written, that of all cells first.
+const SHARES = [['picture', ALL_PLACES], ...GROUPS];
 
 // Lays out the cells: those of the picture, or of all its tiles.
 function layOut() {
   if (laid === isOfTiles()) return;
   laid = isOfTiles();
-  places = placesOf(laid);
+  places = PLACES.get(laid);
   nCol = picture.n_col * (laid ? picture.tile_cols : 1);
   nRow = places.length / nCol;
   cellOf = new Map(places.map((p, i) => [p, i]));
@@ -229,7 +231,7 @@ const isSignedSet = set => set === 'difference' || isRelative() && !picture.is_r
 // Returns WEIGHTS without the cells, of tiles and of the whole picture, that are sinks of all heads of LIST.
 function withoutSinks(list, weights) {
   const out = Float32Array.from(weights), n = taken ? taken.length / heads.length : 0;
-  if (isOn('s')) allPlaces().forEach((p, i) => { if (i < n && list.every(h => isSink(taken[h * n + i]))) out[p] = NaN; });
+  if (isOn('s')) ALL_PLACES.forEach((p, i) => { if (i < n && list.every(h => isSink(taken[h * n + i]))) out[p] = NaN; });
   return out;
 }
 
@@ -261,7 +263,7 @@ function chooseLayer() {
   for (const h of LAYERS.length ? heads.keys() : []) {
     const { rows, cols } = heads[h], own = Float32Array.from({ length: nKey }, (_, p) => weightAt(levels[0][h], row * cols + p, rows * cols));
     const weights = withoutSinks([h], own);
-    LAYERS.forEach(([areTiles], i) => { sums[i] += shareOf(weights, placesOf(areTiles)); });
+    LAYERS.forEach(([areTiles], i) => { sums[i] += shareOf(weights, PLACES.get(areTiles)); });
   }
   usesTiles = sums[0] > sums[1];
 }
@@ -474,10 +476,9 @@ function drawLayers(noteOf) {
 // Writes below the picture the shares of the picture and of the words in WEIGHTS, the sums of N queries,
 // and beside the layers theirs.
 function drawShares(weights, n) {
-  const sumOf = list => shareOf(weights, list) / n, isWord = new Set(words);
-  const cellsOfAll = Array.from(weights.keys()).filter(p => !isWord.has(p));
-  foot.textContent = [['picture', cellsOfAll], ...GROUPS].map(([name, list]) => `${name} ${(100 * sumOf(list)).toFixed(1)} %`).join(', ');
-  drawLayers(areTiles => ' ' + written({ factor: 100, figures: 2, unit: ' %' }, sumOf(placesOf(areTiles))));
+  const sumOf = list => shareOf(weights, list) / n;
+  foot.textContent = SHARES.map(([name, list]) => `${name} ${(100 * sumOf(list)).toFixed(1)} %`).join(', ');
+  drawLayers(areTiles => ' ' + written({ factor: 100, figures: 2, unit: ' %' }, sumOf(PLACES.get(areTiles))));
 }
 
 // Draws the heads of LIST over the picture; returns null while they are being read.
