@@ -50,6 +50,7 @@
 #include "trace/dims.h"
 #include "trace/model_stack.h"
 #include "trace/gradient_site.h"
+#include "trace/output_site.h"
 #include "trace/site.h"
 #include "trace/location.h"
 #include "trace/lists.h"

@@ -21,6 +21,7 @@
 #include "attention/keys.h"
 #include "base/elementary.h"
 #include "base/pool_internal.h"
+#include "forward/pool_head.h"
 #include "model/config_internal.h"
 #include "model/embedding.h"
 #include "model/model_internal.h"
@@ -285,62 +286,6 @@ static const float *find_pooled(const struct attn_forward *f, const struct attn_
     return x + (part->left + row - part->n_dropped) * f->dims.d_model;
 }
 
-/* Computes z [D] of one query Q [D] over N rows of QKV [n, 3 D]. PATTERN is scratch [n]. */
-static void attend_once(const struct attn_forward *f, const float *q, const float *qkv, size_t n,
-                        float *pattern, float *z)
-{
-    const size_t d = f->dims.d_model, d_head = f->dims.d_head;
-    const double scale = 1 / sqrt((double)d_head);
-
-    for (size_t i = 0; i < d; i += d_head) {
-        const float *k = qkv + d + i, *v = qkv + 2 * d + i;
-        double most = (double)-INFINITY, total = 0;
-
-        for (size_t row = 0; row < n; row++) {
-            double score = 0;
-
-            for (size_t e = 0; e < d_head; e++)
-                score += (double)q[i + e] * (double)k[row * 3 * d + e];
-            pattern[row] = (float)(score * scale);
-            most = fmax(most, (double)pattern[row]);
-        }
-        for (size_t row = 0; row < n; row++) {
-            pattern[row] = (float)attn_exp((double)pattern[row] - most);
-            total += (double)pattern[row];
-        }
-        for (size_t e = 0; e < d_head; e++) {
-            double sum = 0;
-
-            for (size_t row = 0; row < n; row++)
-                sum += (double)pattern[row] * (double)v[row * 3 * d + e];
-            z[i + e] = (float)(sum / total);
-        }
-    }
-}
-
-/* Computes image_embed Y [D] by SigLIP's head: a + mlp(norm(a)), where a is the output of an
- * attention of one query to the rows X [n, D]. */
-static void run_pool_head(struct attn_forward *f, const float *x, size_t n, float *y)
-{
-    const struct attn_pool_head *head = &f->model->weights.pool;
-    const enum attn_activation activation = attn_activation_find(f->model->config.act_fn);
-    const size_t d = f->dims.d_model;
-    float *qkv = f->pool_rows, *q = qkv + n * 3 * d, *z = q + 3 * d, *a = z + d, *b = a + d,
-          *hidden = b + d;
-
-    f->engine.kernels->convert(head->probe.data, head->probe.dtype, d, z);
-    attn_map_step(f, &head->qkv, NULL, z, 1, q);
-    attn_map_step(f, &head->qkv, NULL, x, n, qkv);
-    attend_once(f, q, qkv, n, hidden + f->model->config.d_mlp, z);
-    attn_map_step(f, &head->out, NULL, z, 1, a);
-    attn_norm_read(f, &head->norm);
-    attn_norm_row(f, a, d, b);
-    attn_map_step(f, &head->mlp_in, &activation, b, 1, hidden);
-    attn_map_step(f, &head->mlp_out, NULL, hidden, 1, b);
-    for (size_t i = 0; i < d; i++)
-        y[i] = a[i] + b[i];
-}
-
 /* Computes text_embed, image_embed or sentence_embed of each sequence, from its rows of X [n_row,
  * D]. */
 static void run_projection(struct attn_forward *f, const float *x)
@@ -356,7 +301,7 @@ static void run_projection(struct attn_forward *f, const float *x)
             pool_rows(&(struct pooled_rows){x + part->left * d, part->key_mask, part->n_row, d},
                       sentence->pools, f->gathered + i * d * attn_sentence_n_pool(sentence));
         else if (config->has_pool_head)
-            run_pool_head(f, x + part->left * d, part->n_row, f->projected + i * d);
+            attn_pool_head_run(f, i, x + part->left * d, part->n_row, f->projected + i * d);
         else
             memcpy(f->gathered + i * d, find_pooled(f, part, x), d * sizeof *x);
     }

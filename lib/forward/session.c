@@ -215,7 +215,10 @@ static bool needs_projection(const struct attn_forward *f)
 
     if (f->has_logits)
         attn_sites_add(&sites, ATTN_SITE_LOGITS);
-    return attn_sites_meet(sites, ATTN_SITES(ATTN_SITE_TEXT_EMBED, ATTN_SITE_IMAGE_EMBED,
+    return attn_sites_meet(sites, ATTN_SITES(ATTN_SITE_POOL_Q, ATTN_SITE_POOL_K, ATTN_SITE_POOL_V,
+                                             ATTN_SITE_POOL_QK, ATTN_SITE_POOL_ATTN_SCORES,
+                                             ATTN_SITE_POOL_PATTERN, ATTN_SITE_POOL_Z,
+                                             ATTN_SITE_TEXT_EMBED, ATTN_SITE_IMAGE_EMBED,
                                              ATTN_SITE_SENTENCE_EMBED)) ||
            (is_read && attn_sites_have(sites, ATTN_SITE_LOGITS));
 }

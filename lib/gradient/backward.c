@@ -12,6 +12,7 @@
 #include "base/status_internal.h"
 #include "forward/logit_rows.h"
 #include "gradient/backward_internal.h"
+#include "gradient/backward_pool.h"
 #include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
@@ -94,10 +95,6 @@ enum attn_status attn_backward_check(const struct attn_model *model,
     if (config->output == ATTN_OUTPUT_NONE)
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of logits, and '%s' has no output layer",
-                              name.text);
-    if (config->has_pool_head)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "the pooling head of '%s' has no gradients in this version",
                               name.text);
     if (model->encoder)
         ATTN_TRY(check_layers(model->encoder, model->encoder->config.attention, rule, err));
@@ -250,6 +247,8 @@ static void plan_logits(struct attn_backward *b, size_t n_goal)
     b->d_logits = attn_arena_take(&b->arena, b->n_logit_row, n_vocab * sizeof(float));
     b->column = attn_arena_take(&b->arena, 3 * d_read, sizeof(float));
     b->modules = attn_arena_take(&b->arena, 3, b->model->sentence.most * sizeof(float));
+    b->pool_head = attn_arena_take(&b->arena, attn_pool_head_back_size(&b->model->config, b->n),
+                                   sizeof(float));
     b->d_head = has_head ? take(b, d_read) : NULL;
     b->head =
         has_head ? attn_arena_take(&b->arena, 3 * b->n_logit_row, d_read * sizeof(float)) : NULL;

@@ -72,7 +72,8 @@ struct attn_backward {
                        the output layer, and its gradient */
     float *modules; /* [3, most] for a module of a sentence model: values before its activation, and
                        gradients */
-    float *d_head;  /* [n, rows of W_U] the gradient of the output of a head with an activation */
+    float *pool_head; /* what attn_pool_head_back needs */
+    float *d_head;    /* [n, rows of W_U] the gradient of the output of a head with an activation */
     float *head; /* [3, n_logit_row, rows of W_U] values before and after that activation, and the
                     gradient */
     struct attn_heads_back_memory heads;

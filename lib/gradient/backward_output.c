@@ -11,7 +11,7 @@
  * vocabulary. If each row of their gradient has few numbers that are not 0, as for a difference of
  * two logits, only these columns of the output matrix are read: the other terms of the chain are 0.
  */
-#include "gradient/backward_internal.h"
+#include "gradient/backward_pool.h"
 
 #include "attention/keys.h"
 #include "forward/step_internal.h"
@@ -200,13 +200,19 @@ static void back_length(const struct attn_backward *b, const float *e, size_t n,
                           : 0;
 }
 
-/* The backward pass of the projection: computes DX [D], the gradient of its row, from D [M]. */
-static void back_projection(struct attn_backward *b, float *d, float *dx)
+/* The backward pass of the projection: computes d_normed [n, D] from D [M]; ROW is what it reads,
+ * unless all rows are pooled. */
+static void back_projection(struct attn_backward *b, float *d, size_t row)
 {
-    const bool is_image = b->model->config.image.patch_height > 0;
+    const struct attn_config *config = &b->model->config;
+    const bool is_image = config->image.patch_height > 0;
 
     attn_visit_back(b, is_image ? ATTN_SITE_IMAGE_EMBED_GRAD : ATTN_SITE_TEXT_EMBED_GRAD, d);
-    attn_run_map(b, &b->model->weights.projection, d, 1, dx, true);
+    if (config->has_pool_head)
+        attn_pool_head_back(b, d, b->d_normed);
+    else
+        attn_run_map(b, &b->model->weights.projection, d, 1, b->d_normed + row * config->d_model,
+                     true);
 }
 
 /* The backward pass of pooling: D is the gradient of the concatenated pooled parts of ROWS [n, D];
@@ -284,7 +290,7 @@ static void back_pooling(struct attn_backward *b, const float *rows, float *d)
     if (config->is_sentence && config->pooling == ATTN_POOLING_PROJECTED)
         back_sentence(b, rows, d);
     else if (config->pooling == ATTN_POOLING_PROJECTED)
-        back_projection(b, d, b->d_normed + row * width);
+        back_projection(b, d, row);
     else if (!is_mean)
         memcpy(b->d_normed + row * width, d,
                (config->pooling == ATTN_POOLING_FIRST_TWO ? 2 : 1) * width * sizeof *d);

@@ -697,8 +697,10 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
         end[0] = maps.left + (double)maps.n_across * maps.step_x - BETWEEN;
         end[1] = maps.top + (double)maps.n_down * maps.step_y - BETWEEN;
         if (maps.panels.rows) {
-            attn_figure_panels_add_numbers(pen, &maps.panels, true, true);
-            attn_figure_panels_add_names(pen, &maps.panels, end, "layer", "head");
+            const bool has_layers = maps.panels.rows[0].number != ATTN_NO_LAYER;
+
+            attn_figure_panels_add_numbers(pen, &maps.panels, has_layers, true);
+            attn_figure_panels_add_names(pen, &maps.panels, end, has_layers ? "layer" : "", "head");
         }
     }
     attn_figure_panels_release(&maps.panels);

@@ -248,6 +248,19 @@ static enum attn_status set_backdrops(struct figure_writer *w, const struct attn
     return ATTN_OK;
 }
 
+/* Whether the maps over a picture are those of the one query that pools it, which no heads, queries
+ * or sites were chosen to replace. */
+static bool shows_pooling(const struct figure_writer *w)
+{
+    const struct attn_selection *selection = w->base.labels.selection;
+    const struct attn_picture_options *picture = w->content.picture;
+
+    return attn_selection_has_site(selection, ATTN_SITE_POOL_PATTERN) &&
+           attn_sites_are_empty(picture->sites) && attn_selection_is_all_heads(selection) &&
+           attn_selection_is_all_queries(selection, ATTN_STACK_ONLY) &&
+           (!picture->figure || attn_figure_is_map(picture->figure, picture));
+}
+
 /* Finds the pictures that maps are drawn over, and sets *SITES to the sites to draw: those of maps
  * if the pictures stand in a text. */
 static enum attn_status find_backdrops(struct figure_writer *w, struct attn_site_set *sites,
@@ -272,6 +285,8 @@ static enum attn_status find_backdrops(struct figure_writer *w, struct attn_site
     if (is_in_text && !is_selected && attn_figure_is_map(picture->figure, picture))
         return attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws '%s', and `sites` lacks it",
                               attn_figure_name(picture->figure), attn_site_name(site));
+    if (own && !is_in_text && shows_pooling(w))
+        *sites = ATTN_SITES(ATTN_SITE_POOL_PATTERN);
     if (own && !is_in_text)
         ATTN_TRY(set_backdrops(w, own, false, err));
     if (!is_in_text || !is_selected ||

@@ -183,6 +183,13 @@ double attn_grid_least_end(const struct attn_backdrop *backdrop)
     return fmin(1, SHARES / (double)n);
 }
 
+/* Whether the matrices of a run have one row, which is that of no position. */
+static bool is_pooled(const struct attn_grid *grid)
+{
+    return attn_site_is_pooled(grid->matrices[0].at.site,
+                               attn_selection_dims(grid->run->labels.selection));
+}
+
 /* Whether the maps are those of the usual positions of a text. */
 static bool has_usual(const struct attn_grid *grid)
 {
@@ -207,7 +214,7 @@ size_t attn_grid_n_mapped(const struct attn_grid *grid)
         return grid->backdrop && grid->backdrop->is_in_text ? 1 : grid->matrices[0].n_row;
     if (grid->backdrop && grid->backdrop->is_in_text)
         return grid->matrices[0].n_row;
-    return grid->run->n_query == grid->run->n_position ? 1 : grid->run->n_query;
+    return is_pooled(grid) || grid->run->n_query == grid->run->n_position ? 1 : grid->run->n_query;
 }
 
 void attn_grid_append_model(const char *model, struct attn_buffer *out)
@@ -259,7 +266,7 @@ static void append_query(const struct attn_grid *grid, struct attn_buffer *out)
     const struct attn_backdrop *backdrop = grid->backdrop;
     size_t position;
 
-    if (!backdrop || grid->run->n_query == 0 || attn_grid_n_mapped(grid) > 1)
+    if (!backdrop || grid->run->n_query == 0 || attn_grid_n_mapped(grid) > 1 || is_pooled(grid))
         return;
     if (backdrop->is_in_text && n_asked(grid) > 1) {
         attn_buffer_append_format(out, ", mean of %zu queries", n_asked(grid));

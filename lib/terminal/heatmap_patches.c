@@ -222,10 +222,11 @@ enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
                                            const struct attn_level_matrix *matrix, size_t row,
                                            struct attn_error *err)
 {
-    const struct attn_backdrop *backdrop = map->writer->labels.backdrop;
+    const struct attn_labels *labels = &map->writer->labels;
+    const struct attn_backdrop *backdrop = labels->backdrop;
 
     attn_matrix_name_append(map->writer, &matrix->at, matrix->image, &map->label);
-    if (backdrop) {
+    if (backdrop && !attn_site_is_pooled(matrix->at.site, attn_selection_dims(labels->selection))) {
         attn_buffer_append_string(&map->label, ", query ");
         attn_grid_append_position(backdrop, &map->tokens[0], map->writer->queries[row],
                                   &map->label);

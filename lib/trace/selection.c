@@ -168,8 +168,8 @@ static enum attn_status make_stacks(struct attn_selection *selection, const stru
         set_own_sites(selection, ATTN_SITES(ATTN_SITE_MIXING_NORM));
         return ATTN_OK;
     }
-    set_own_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z, ATTN_SITE_PICTURE_MAP,
-                                        ATTN_SITE_PICTURE_MAP_TILES));
+    set_own_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z, ATTN_SITE_POOL_PATTERN,
+                                        ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES));
     return ATTN_OK;
 }
 
@@ -913,9 +913,19 @@ static bool has_layer(const struct stack *stack, int layer)
     return layer >= 0 && (size_t)layer < stack->dims.n_layer && stack->layers[layer] != 0;
 }
 
+/* Sets *layer to that of the flags of heads. A site outside the layers has those of the last one,
+ * whether that layer is chosen or not. */
+static bool find_flags(const struct stack *stack, int *layer)
+{
+    if (*layer != ATTN_NO_LAYER)
+        return has_layer(stack, *layer);
+    *layer = (int)stack->dims.n_layer - 1;
+    return *layer >= 0;
+}
+
 static bool has_head(const struct stack *stack, int layer, int head)
 {
-    return has_layer(stack, layer) && head >= 0 &&
+    return find_flags(stack, &layer) && head >= 0 &&
            (size_t)head < attn_dims_n_head_of(&stack->dims, (size_t)layer) &&
            stack->heads[(size_t)layer * stack->n_flag + (size_t)head] != 0;
 }
@@ -936,7 +946,7 @@ static bool has_kv_head(const struct stack *stack, int layer, int kv_head)
 
 static size_t count_heads(const struct stack *stack, int layer)
 {
-    if (!has_layer(stack, layer))
+    if (!find_flags(stack, &layer))
         return 0;
     return count(stack->heads + (size_t)layer * stack->n_flag,
                  attn_dims_n_head_of(&stack->dims, (size_t)layer));
@@ -1030,7 +1040,8 @@ static bool wants(const struct attn_selection *selection, const struct stack *st
         attn_site_is_lacking(&stack->dims, site, layer))
         return false;
     if (!attn_site_is_in_layer(site)) /* wanted, unless it has no row of a chosen query */
-        return stack->n_query == 0 || count_rows(stack, site) > 0;
+        return (stack->n_query == 0 || count_rows(stack, site) > 0) &&
+               (!attn_site_has_heads(site) || count_heads_of(stack, site, ATTN_NO_LAYER) > 0);
     if (layer < 0)
         return false;
     if (name == ATTN_STACK_DECODER && layer % 2 == 1)
@@ -1124,7 +1135,7 @@ int attn_selection_shape(const struct attn_selection *selection, const struct at
         shape[1] = attn_site_n_column(at->site, dims, block);
         return 2;
     case ATTN_LAYOUT_QUERY:
-        shape[0] = stack->n_query;
+        shape[0] = count_rows(stack, at->site);
         shape[1] = count_heads_of(stack, at->site, block);
         break;
     case ATTN_LAYOUT_KEY:
@@ -1133,7 +1144,7 @@ int attn_selection_shape(const struct attn_selection *selection, const struct at
         break;
     case ATTN_LAYOUT_MATRIX:
         shape[0] = count_heads_of(stack, at->site, block);
-        shape[1] = stack->n_query;
+        shape[1] = count_rows(stack, at->site);
         shape[2] = attn_site_n_key(dims, block);
         return 3;
     case ATTN_LAYOUT_HEADS:
@@ -1154,7 +1165,7 @@ bool attn_selection_has_tensor_head(const struct attn_selection *selection,
     int block;
     const struct stack *stack = find_stack(selection, at, &block);
 
-    if (!stack || !attn_site_is_in_layer(at->site))
+    if (!stack || (!attn_site_is_in_layer(at->site) && !attn_site_has_heads(at->site)))
         return false;
     if (at->site == ATTN_SITE_MIXING_NORM && stack->dims.mixer->kind == ATTN_MIXER_CONV)
         return at->head == 0 && count_heads(stack, block) > 0;

@@ -127,6 +127,7 @@ enum attn_value_range attn_site_range(enum attn_site site)
     case ATTN_SITE_PATTERN:
     case ATTN_SITE_PATTERN_DROPPED:
     case ATTN_SITE_PATTERN_LOWRANK:
+    case ATTN_SITE_POOL_PATTERN:
     case ATTN_SITE_ROLLOUT:
     case ATTN_SITE_VALUE_ZEROING:
     case ATTN_SITE_CONTACTS:
@@ -312,10 +313,12 @@ bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims)
         site == ATTN_SITE_LOGITS || site == ATTN_SITE_LOGITS_GRAD ||
         (!dims->pools_heads && (site == ATTN_SITE_POOLED || site == ATTN_SITE_POOLED_GRAD));
 
-    return site == ATTN_SITE_TEXT_EMBED || site == ATTN_SITE_IMAGE_EMBED ||
-           site == ATTN_SITE_SENTENCE_EMBED || site == ATTN_SITE_TEXT_EMBED_GRAD ||
-           site == ATTN_SITE_IMAGE_EMBED_GRAD || site == ATTN_SITE_SENTENCE_EMBED_GRAD ||
-           (is_pooled && dims->is_pooled);
+    return site == ATTN_SITE_POOL_Q || site == ATTN_SITE_POOL_QK ||
+           site == ATTN_SITE_POOL_ATTN_SCORES || site == ATTN_SITE_POOL_PATTERN ||
+           site == ATTN_SITE_POOL_Z || site == ATTN_SITE_TEXT_EMBED ||
+           site == ATTN_SITE_IMAGE_EMBED || site == ATTN_SITE_SENTENCE_EMBED ||
+           site == ATTN_SITE_TEXT_EMBED_GRAD || site == ATTN_SITE_IMAGE_EMBED_GRAD ||
+           site == ATTN_SITE_SENTENCE_EMBED_GRAD || (is_pooled && dims->is_pooled);
 }
 
 size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims)
@@ -516,8 +519,7 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
         attn_typo_try(&typo, aliases[i].name);
     for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
         attn_typo_try_as(&typo, other_names[i].name, sites[other_names[i].site].name);
-    attn_error_set(err, ATTN_INVALID,
-                   "unknown site '%s', expected one of %s, or a gradient as in pattern_grad",
+    attn_error_set(err, ATTN_INVALID, "unknown site '%s', expected one of %s, or NAME_grad",
                    attn_quote(item, size).text, known);
     if (attn_typo_meant(&typo))
         attn_error_hint(err, "did you mean '%s'?", attn_typo_meant(&typo));

@@ -20,6 +20,7 @@
 #include "tables/table.h"
 #include "trace/dims.h"
 #include "trace/gradient_site.h"
+#include "trace/output_site.h"
 
 #include <limits.h>
 
@@ -59,10 +60,8 @@ enum attn_site_layout {
  * and gate of attention, are before their activation; decay and beta multiply the state and input.
  * Where norms come after the sums, resid_mid and resid_post are the sums, normalized_resid_mid is
  * the input of the MLP, to which its output is added, and normalized_resid_post is the block's
- * output, conv_out in layer 0 of DeBERTa v2. mlm_head is the input of an encoder's output matrix,
- * pooled that of a classifier's. text_embed and image_embed are one vector of a text or picture,
- * projected and not normalized; sentence_embed is the vector of a sentence. contacts is the
- * probability that residues of a protein touch (run/contacts.h), from position 1 on.
+ * output, conv_out in layer 0 of DeBERTa v2. contacts is the probability that residues of a protein
+ * touch (run/contacts.h), from position 1 on.
  * For a picture in a prompt, image_features are the rows that the connector makes from its cells,
  * as they lie in the stream, and pixel_values the input of the tower. picture_map is the mean of
  * the rows of the pattern, for the cells of the whole picture, picture_map_tiles for those of all
@@ -133,13 +132,7 @@ enum attn_site_layout {
     X(IMAGE_FEATURES, 70, "image_features", "image_features", DERIVED_OF_MODEL, VECTOR, "P D")     \
     X(PIXEL_VALUES, 71, "pixel_values", "pixel_values", DERIVED_OF_MODEL, VECTOR, "N 3 h w")       \
     X(CONTACTS, 67, "contacts", "contacts", DERIVED_OF_MODEL, PAIRS, "C C")                        \
-    X(LN_FINAL, 23, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")                  \
-    X(MLM_HEAD, 49, "mlm_head", "mlm_head.hook_normalized", MODEL, VECTOR, "T De")                 \
-    X(POOLED, 52, "pooled", "head.hook_pooled", MODEL, VECTOR, "T L")                              \
-    X(TEXT_EMBED, 50, "text_embed", "text_embed", MODEL, VECTOR, "M")                              \
-    X(IMAGE_EMBED, 51, "image_embed", "image_embed", MODEL, VECTOR, "M")                           \
-    X(SENTENCE_EMBED, 53, "sentence_embed", "sentence_embed", MODEL, VECTOR, "M")                  \
-    X(LOGITS, 24, "logits", "logits", MODEL, VECTOR, "T V")                                        \
+    ATTN_OUTPUT_SITE_MAP(X)                                                                        \
     ATTN_GRADIENT_SITE_MAP(ATTN_GRADIENT_SITE, X)
 
 enum attn_site {

@@ -91,7 +91,9 @@ static void make(struct attn_case *c)
                    ATTN_SITE_MIXER_V, ATTN_SITE_MIXER_Q, ATTN_SITE_MIXER_K, ATTN_SITE_MIXER_GATE,
                    ATTN_SITE_DECAY, ATTN_SITE_BETA, ATTN_SITE_MIXING, ATTN_SITE_MIXING_BAND,
                    ATTN_SITE_MIXING_NORM, ATTN_SITE_MIXER_Z, ATTN_SITE_MIXER_OUT, ATTN_SITE_C2P,
-                   ATTN_SITE_P2C, ATTN_SITE_CONV_OUT, ATTN_SITE_LAYER_INPUT, ATTN_SITE_LAYER_OUT);
+                   ATTN_SITE_P2C, ATTN_SITE_CONV_OUT, ATTN_SITE_LAYER_INPUT, ATTN_SITE_LAYER_OUT,
+                   ATTN_SITE_POOL_Q, ATTN_SITE_POOL_K, ATTN_SITE_POOL_V, ATTN_SITE_POOL_QK,
+                   ATTN_SITE_POOL_ATTN_SCORES, ATTN_SITE_POOL_PATTERN, ATTN_SITE_POOL_Z);
     struct known *known = (struct known *)c->known.bytes;
     struct attn_buffer *out = attn_case_file(c, "list");
     const int defect = attn_case_defect(c, defects, N_DEFECT);

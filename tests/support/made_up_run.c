@@ -31,11 +31,13 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
     made->is_causal = true;
     made->room = 3;
     made->dims.sites = attn_sites_all();
-    /* The run has no rows of contacts, and no places of DeBERTa. */
-    made->dims.sites = attn_sites_without(made->dims.sites,
-                                          ATTN_SITES(ATTN_SITE_CONTACTS, ATTN_SITE_C2P,
-                                                     ATTN_SITE_P2C, ATTN_SITE_CONV_OUT,
-                                                     ATTN_SITE_LAYER_INPUT, ATTN_SITE_LAYER_OUT));
+    /* The run has no rows of contacts, no places of DeBERTa, and no head of SigLIP. */
+    made->dims.sites = attn_sites_without(
+        made->dims.sites,
+        ATTN_SITES(ATTN_SITE_CONTACTS, ATTN_SITE_C2P, ATTN_SITE_P2C, ATTN_SITE_CONV_OUT,
+                   ATTN_SITE_LAYER_INPUT, ATTN_SITE_LAYER_OUT, ATTN_SITE_POOL_Q, ATTN_SITE_POOL_K,
+                   ATTN_SITE_POOL_V, ATTN_SITE_POOL_QK, ATTN_SITE_POOL_ATTN_SCORES,
+                   ATTN_SITE_POOL_PATTERN, ATTN_SITE_POOL_Z));
     if (dims->n_rank == 0)
         made->dims.sites =
             attn_sites_without(made->dims.sites, ATTN_SITES(ATTN_SITE_PATTERN_LOWRANK));

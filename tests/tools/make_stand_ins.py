@@ -109,6 +109,7 @@ def make_image_models(folder, hub):
     shapes = {"projection.weight": [12, 3, 14, 14], "position_embeddings": [1, 122, 12]}
     grow(unpack(folder / "fixtures", "image-encoders.tar", "dinov2"), folder / "dinov2-base", shapes, image_size=154, patch_size=14)
     unpack(folder, "clip.tar", "clip")
+    (folder / "siglip").symlink_to(FIXTURES / "family-siglip")
     unpack(folder, "vision.tar", "smolvlm")
     subprocess.run([sys.executable, FIXTURES.parent / "support/gguf_pair.py", "smolvlm", "pair"], cwd=folder, check=True)
     (folder / "pair/model.gguf").rename(folder / "smolvlm.gguf")

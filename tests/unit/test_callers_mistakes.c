@@ -41,7 +41,7 @@
     } while (0)
 
 /* A choice that no enum has, made where the compiler does not see it. */
-static const volatile int no_choice = 99, below_choices = -1;
+static const volatile int no_choice = 127, below_choices = -1;
 
 static const char text[] = "The keys are";
 
