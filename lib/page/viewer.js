@@ -211,12 +211,20 @@ async function decode(h, set) {
 }
 
 let levels = null; // {of, bytes}: those of all heads of a run
+const AT_ONCE = 16; // blocks
+
+// Inflates the blocks of all heads, a few at a time: to begin with all at once takes longer than a few frames.
+async function inflateAll() {
+  const all = [], blocks = heads.map(head => head.id + run.sets[0]), textOf = blockOf;
+  for (let i = 0; i < blocks.length; i += AT_ONCE) all.push(...await Promise.all(blocks.slice(i, i + AT_ONCE).map(id => inflate(textOf(id)))));
+  return all;
+}
 
 // Returns for each head the key with the largest weight in row ROW, and the weight: [{ key, weight }]. Null if another run is shown
 // meanwhile.
 async function aimsAt(row) {
   const of = nTaken, { bytes: planes } = run;
-  if (levels?.of !== of) levels = { of, bytes: Promise.all(heads.map(head => inflate(blockOf(head.id + run.sets[0])))) };
+  if (levels?.of !== of) levels = { of, bytes: inflateAll() };
   const all = await levels.bytes, whole = areMerged ? await Promise.all(heads.map((_, h) => decode(h, 0))) : null;
   if (of !== nTaken) return null;
   return heads.map(({ rows, cols, step = 1 }, h) => {
