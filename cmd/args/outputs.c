@@ -362,6 +362,8 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
 
     ATTN_TRY(picture_find(&args->picture, args->picture.is_heatmap, &options, err));
     options.on_note = run->on_note;
+    if (args->order.sort || args->order.n_most > 0)
+        drawn.view.traits |= ATTN_VIEW_ORDERED;
     if (args->column)
         ATTN_TRY(attn_table_picture_show(&drawn, table, args->column, err));
     for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)

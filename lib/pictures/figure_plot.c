@@ -1,12 +1,16 @@
 /* figure_plot.c - numbers of a table as bars from 0, one below the other, or as curves, with error
  * bars. Each row of the matrix is a group with its own color; columns are bars, or places along the
- * curve. */
+ * curve. Bars of parts of layers are ranked: the largest first, at most 32, and those below 5 % of
+ * it together, without a bar. */
 #include "pictures/figure_internal.h"
 
+#include "base/memory.h"
+#include "base/number.h"
 #include "base/status_internal.h"
 #include "tables/text_table.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -22,6 +26,10 @@ enum {
     CAP = 3,        /* half the length of the cap of an error bar */
     SWATCH = 12,    /* side of a color sample in the legend */
     ENTRY = 18,
+    SMALL = 5,      /* percent of the largest bar below which bars are put together */
+    FEW_SMALL = 3,  /* fewer small bars are drawn */
+    RANKED = 32,    /* maximum bars of ranked parts */
+    FROM_VALUE = 4, /* gap between a bar and its number */
 };
 
 /* Colors of Okabe and Ito, without the faint yellow, and others. The first four differ in grey. */
@@ -34,6 +42,12 @@ static uint32_t hue_of(const struct attn_figure_pen *pen, size_t group)
     return group == 2 && pen->options->theme == ATTN_THEME_DARK ? 0xf0e442 : hues[group];
 }
 
+/* A bar and the magnitude of its largest number. */
+struct plot_bar {
+    size_t place;
+    double size;
+};
+
 struct plot_layout {
     const struct attn_grid *grid;
     const struct attn_level_matrix *matrix;
@@ -42,6 +56,11 @@ struct plot_layout {
     double low, high;                /* ends of the numeric axis */
     double legend, aside;            /* width of the legend, and with its gap; 0: one group */
     double name;                     /* width of the name of the numeric axis */
+    struct plot_bar *bars;           /* [places.n] owns; the order of bars */
+    size_t n_bar;                    /* bars that are drawn; the others are small */
+    double largest;                  /* the size of the largest bar */
+    double first, last;              /* ends of the part of the axis that has ticks */
+    double value;                    /* width of the longest number at a bar */
 };
 
 /* Sets NUMBER to the number of column C of group R and the two ends of its interval (NaN without
@@ -78,6 +97,8 @@ static void find_range(struct plot_layout *plot, bool is_from_zero)
     }
     plot->low = low == 0 ? 0 : low - (high - low) * 0.04;
     plot->high = high == 0 ? 0 : high + (high - low) * 0.04;
+    plot->first = plot->low;
+    plot->last = plot->high;
 }
 
 static void add_legend(struct attn_figure_pen *pen, const struct plot_layout *plot)
@@ -100,6 +121,83 @@ static const char *quantity_of(const struct plot_layout *plot)
     return plot->grid->quantity ? plot->grid->quantity : plot->grid->name;
 }
 
+/* Compares bars by descending size; equal bars keep their order. */
+static int compare_bars(const void *a, const void *b)
+{
+    const struct plot_bar *x = a, *y = b;
+    const int order = attn_compare_numbers(y->size, x->size);
+
+    return order != 0 ? order : x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Lists the bars, ranked if the grid is so. */
+static enum attn_status list_bars(struct plot_layout *plot, struct attn_error *err)
+{
+    const size_t n = plot->places.n;
+    size_t n_large = 0;
+    double number[3];
+
+    ATTN_TRY(ATTN_ALLOC(plot->bars, n, err));
+    for (size_t c = 0; c < n; c++) {
+        plot->bars[c].place = c;
+        for (size_t r = 0; r < plot->groups.n; r++)
+            if (number_of(plot, r, c, number) && isfinite(number[0]))
+                plot->bars[c].size = fmax(plot->bars[c].size, fabs(number[0]));
+        plot->largest = fmax(plot->largest, plot->bars[c].size);
+    }
+    plot->n_bar = n;
+    if (!plot->grid->is_ranked)
+        return ATTN_OK;
+    qsort(plot->bars, n, sizeof *plot->bars, compare_bars);
+    while (n_large < n && n_large < RANKED && plot->bars[n_large].size > 0 &&
+           plot->bars[n_large].size >= SMALL / 100.0 * plot->largest)
+        n_large++;
+    if (n_large > 0 && n - n_large >= FEW_SMALL)
+        plot->n_bar = n_large;
+    return ATTN_OK;
+}
+
+/* Appends the number at a bar to the scratch of PEN. */
+static void append_number(struct attn_figure_pen *pen, const struct plot_layout *plot,
+                          double number)
+{
+    const double small = 9.95, tiny = 1e-3;
+    const int precision = fabs(number) < small ? 1 : 0;
+    char text[ATTN_FIXED_TEXT_SIZE];
+    size_t n;
+
+    if (!plot->grid->is_share && plot->largest < tiny) {
+        attn_double_append_as(&pen->scratch, 'g', 2, number);
+        return;
+    }
+    n = plot->grid->is_share ? attn_float_text_fixed((float)number, precision, text)
+                             : attn_grid_number(plot->grid, (float)number, text);
+    attn_buffer_append(&pen->scratch, text, n);
+}
+
+/* Leaves room for numbers on the side of each bar that has one. */
+static void make_value_room(struct attn_figure_pen *pen, struct plot_layout *plot)
+{
+    double number[3], room, unit;
+    bool has_side[2] = {false, false};
+
+    for (size_t i = 0; i < plot->n_bar; i++)
+        for (size_t r = 0; r < plot->groups.n; r++)
+            if (number_of(plot, r, plot->bars[i].place, number)) {
+                pen->scratch.size = 0;
+                append_number(pen, plot, number[0]);
+                plot->value = fmax(plot->value, attn_figure_string_width(pen, pen->scratch.data,
+                                                                         pen->scratch.size));
+                has_side[number[0] >= 0] = true;
+            }
+    plot->value *= pen->letters.tick;
+    room = plot->value + FROM_VALUE;
+    unit = (plot->high - plot->low) /
+           fmax(1, plot->width - room * (double)(has_side[0] + has_side[1]));
+    plot->low -= has_side[0] ? room * unit : 0;
+    plot->high += has_side[1] ? room * unit : 0;
+}
+
 static double x_of(const struct plot_layout *plot, double number)
 {
     return plot->left + plot->width * (number - plot->low) / (plot->high - plot->low);
@@ -107,14 +205,19 @@ static double x_of(const struct plot_layout *plot, double number)
 
 static void plan_bars(struct attn_figure_pen *pen, struct plot_layout *plot)
 {
-    const double labels = attn_figure_text_width(plot->places.most_columns, pen->letters.label);
+    enum { OTHERS_COLUMNS = 11 }; /* of "1000 others" */
+    const bool has_others = plot->n_bar < plot->places.n;
+    double columns = (double)plot->places.most_columns;
 
-    plot->left = ceil(ATTN_FIGURE_PAD + labels + 8);
+    columns = has_others ? fmax(columns, OTHERS_COLUMNS) : columns;
+    plot->left =
+        ceil(ATTN_FIGURE_PAD + columns * attn_figure_text_width(1, pen->letters.label) + 8);
     plot->width = pen->room > 0
                       ? fmax(80, floor(pen->room - plot->left - plot->aside - ATTN_FIGURE_PAD - 10))
                       : fmax(BARS_WIDTH, ceil(plot->name));
-    plot->height =
-        (double)plot->places.n * ((double)plot->groups.n * BAR + BETWEEN_BARS) + BETWEEN_BARS;
+    plot->height = (double)plot->n_bar * ((double)plot->groups.n * BAR + BETWEEN_BARS) +
+                   BETWEEN_BARS + (has_others ? BAR + BETWEEN_BARS : 0);
+    make_value_room(pen, plot);
     plot->top = attn_figure_add_heading(pen, plot->left + plot->width + 10 + plot->aside) + 6;
     pen->shapes->height = fmax(plot->height, plot->legend > 0 ? (double)plot->groups.n * ENTRY : 0);
     pen->shapes->height = ceil(plot->top + pen->shapes->height + TICK_ROOM + ATTN_FIGURE_PAD);
@@ -133,16 +236,56 @@ static void add_error(struct attn_figure_pen *pen, bool is_down, double at, doub
             (double[]){is_down ? at + CAP : ends[i], is_down ? ends[i] : at + CAP}, 1, pen->ink);
 }
 
-/* Draws the bar of NUMBER at Y, with its error bar. */
+/* Draws the bar of NUMBER at Y, with its error bar and the number. */
 static void add_bar(struct attn_figure_pen *pen, const struct plot_layout *plot,
                     const double number[3], double y, uint32_t hue)
 {
     const double zero = x_of(plot, 0), end = x_of(plot, number[0]);
+    const bool is_left = number[0] < 0, has_error = isfinite(number[1]) && isfinite(number[2]);
+    struct attn_shape_text text = {.x = end,
+                                   .y = y + (BAR - 1) / 2.0 + 0.35 * pen->letters.tick,
+                                   .size = pen->letters.tick,
+                                   .color = pen->ink,
+                                   .anchor = is_left ? ATTN_ANCHOR_END : ATTN_ANCHOR_START};
 
     attn_shapes_add_box(
         pen->shapes, (struct attn_shape_box){fmin(zero, end), y, fabs(end - zero), BAR - 1, hue});
-    if (isfinite(number[1]) && isfinite(number[2]))
+    if (has_error)
         add_error(pen, false, y + (BAR - 1) / 2.0, x_of(plot, number[1]), x_of(plot, number[2]));
+    if (has_error)
+        text.x = is_left ? fmin(end, x_of(plot, number[1])) : fmax(end, x_of(plot, number[2]));
+    text.x += is_left ? -FROM_VALUE : FROM_VALUE;
+    pen->scratch.size = 0;
+    append_number(pen, plot, number[0]);
+    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+}
+
+/* Names the small bars below the others at Y, with the sum of a single group. */
+static void add_others(struct attn_figure_pen *pen, const struct plot_layout *plot, double y)
+{
+    struct attn_shape_text text = {.x = plot->left - 8,
+                                   .y = y + BAR / 2.0 + 5,
+                                   .size = pen->letters.label,
+                                   .color = pen->faint,
+                                   .anchor = ATTN_ANCHOR_END};
+    double sum = 0, one[3];
+
+    pen->scratch.size = 0;
+    attn_buffer_append_format(&pen->scratch, "%zu others", plot->places.n - plot->n_bar);
+    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    for (size_t i = plot->n_bar; i < plot->places.n; i++)
+        if (number_of(plot, 0, plot->bars[i].place, one) && isfinite(one[0]))
+            sum += one[0];
+    if (plot->groups.n > 1)
+        return;
+    text.x = x_of(plot, 0) + (plot->high > 0 ? FROM_VALUE : -FROM_VALUE);
+    text.y = y + (BAR - 1) / 2.0 + 0.35 * pen->letters.tick;
+    text.size = pen->letters.tick;
+    text.anchor = plot->high > 0 ? ATTN_ANCHOR_START : ATTN_ANCHOR_END;
+    pen->scratch.size = 0;
+    attn_buffer_append_string(&pen->scratch, sum < 0 ? "sum " : "sum +");
+    append_number(pen, plot, sum);
+    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
 }
 
 static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot)
@@ -150,8 +293,9 @@ static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot
     const double pitch = (double)plot->groups.n * BAR + BETWEEN_BARS;
     double number[3];
 
-    for (size_t c = 0; c < plot->places.n; c++) {
-        const double y = plot->top + BETWEEN_BARS + (double)c * pitch;
+    for (size_t i = 0; i < plot->n_bar; i++) {
+        const size_t c = plot->bars[i].place;
+        const double y = plot->top + BETWEEN_BARS + (double)i * pitch;
         const struct attn_shape_text label = {.x = plot->left - 8,
                                               .y = y + (double)plot->groups.n * BAR / 2 + 5,
                                               .size = pen->letters.label,
@@ -163,6 +307,8 @@ static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot
             if (number_of(plot, r, c, number))
                 add_bar(pen, plot, number, y + (double)r * BAR, hue_of(pen, r));
     }
+    if (plot->n_bar < plot->places.n)
+        add_others(pen, plot, plot->top + BETWEEN_BARS + (double)plot->n_bar * pitch);
 }
 
 static double y_of(const struct plot_layout *plot, double number)
@@ -176,7 +322,7 @@ static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot
 {
     const double right = plot->left + plot->width, bottom = plot->top + plot->height;
     double ticks[ATTN_MOST_TICKS];
-    const size_t n = attn_round_ticks(plot->low, plot->high, ticks);
+    const size_t n = attn_round_ticks(plot->first, plot->last, ticks);
     char number[ATTN_TICK_TEXT_SIZE];
     struct attn_shape_text text = {.size = pen->letters.tick,
                                    .color = pen->ink,
@@ -298,46 +444,62 @@ static void add_curve(struct attn_figure_pen *pen, const struct plot_layout *plo
                                                         3, 0, hue_of(pen, r)});
 }
 
-enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err)
+/* Returns ATTN_INVALID if there are too many groups or bars. */
+static enum attn_status check_plot(const struct plot_layout *plot, bool is_curve,
+                                   struct attn_error *err)
 {
-    const bool is_curve = pen->content->kind == ATTN_FIGURE_CURVE;
-    struct plot_layout plot = {.grid = pen->content->grid, .matrix = attn_figure_matrix(pen, 0)};
-
-    plot.groups = attn_figure_rows(pen, plot.matrix);
-    plot.places = attn_figure_columns(pen, plot.matrix);
-    if (plot.groups.n > MOST_GROUPS) {
+    if (plot->groups.n > MOST_GROUPS) {
         attn_error_set(err, ATTN_INVALID,
                        "'`figure %s`' shows at most %d groups, the table has %zu",
-                       is_curve ? "curve" : "bars", MOST_GROUPS, plot.groups.n);
+                       is_curve ? "curve" : "bars", MOST_GROUPS, plot->groups.n);
         return attn_error_hint(err, is_curve
                                         ? "`figure grid` shows all, `queries` and `limit` choose"
                                         : "`limit` chooses rows, `group-by` names groups");
     }
-    if (!is_curve && plot.groups.n * plot.places.n > MOST_BARS) {
+    if (!is_curve && plot->groups.n * plot->n_bar > MOST_BARS) {
         attn_error_set(err, ATTN_INVALID,
                        "'`figure bars`' shows at most %d bars, the table has %zu", MOST_BARS,
-                       plot.groups.n * plot.places.n);
+                       plot->groups.n * plot->n_bar);
         return attn_error_hint(err, "`sort` and `limit` choose rows");
     }
-    find_range(&plot, !is_curve);
-    if (plot.groups.n > 1)
-        plot.legend =
-            SWATCH + 6 + ceil(attn_figure_text_width(plot.groups.most_columns, pen->letters.axis));
-    plot.aside = plot.legend > 0 ? ATTN_FIGURE_ASIDE + plot.legend : 0;
-    plot.name = attn_figure_text_width(
-        attn_text_width(quantity_of(&plot), strlen(quantity_of(&plot))), pen->letters.axis);
-    (is_curve ? plan_curve : plan_bars)(pen, &plot);
-    if (pen->is_measuring)
-        return ATTN_OK;
-    if (is_curve) {
-        add_axis(pen, &plot, false);
-        add_places(pen, &plot);
-        for (size_t r = 0; r < plot.groups.n; r++)
-            add_curve(pen, &plot, r);
-    } else {
-        add_axis(pen, &plot, true);
-        add_bars(pen, &plot);
-    }
-    add_legend(pen, &plot);
     return ATTN_OK;
+}
+
+static void draw_plot(struct attn_figure_pen *pen, struct plot_layout *plot, bool is_curve)
+{
+    find_range(plot, !is_curve);
+    if (plot->groups.n > 1)
+        plot->legend =
+            SWATCH + 6 + ceil(attn_figure_text_width(plot->groups.most_columns, pen->letters.axis));
+    plot->aside = plot->legend > 0 ? ATTN_FIGURE_ASIDE + plot->legend : 0;
+    plot->name = attn_figure_text_width(
+        attn_text_width(quantity_of(plot), strlen(quantity_of(plot))), pen->letters.axis);
+    (is_curve ? plan_curve : plan_bars)(pen, plot);
+    if (pen->is_measuring)
+        return;
+    add_axis(pen, plot, !is_curve);
+    if (is_curve)
+        add_places(pen, plot);
+    else
+        add_bars(pen, plot);
+    for (size_t r = 0; is_curve && r < plot->groups.n; r++)
+        add_curve(pen, plot, r);
+    add_legend(pen, plot);
+}
+
+enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const bool is_curve = pen->content->kind == ATTN_FIGURE_CURVE;
+    struct plot_layout plot = {.grid = pen->content->grid, .matrix = attn_figure_matrix(pen, 0)};
+    enum attn_status status;
+
+    plot.groups = attn_figure_rows(pen, plot.matrix);
+    plot.places = attn_figure_columns(pen, plot.matrix);
+    status = list_bars(&plot, err);
+    if (status == ATTN_OK)
+        status = check_plot(&plot, is_curve, err);
+    if (status == ATTN_OK)
+        draw_plot(pen, &plot, is_curve);
+    attn_free(plot.bars);
+    return status;
 }

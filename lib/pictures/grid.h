@@ -116,6 +116,7 @@ struct attn_grid {
     const double *parks, *shares; /* [cells], [cells, ATTN_N_MIX_CLASS] */
     uint32_t kinds;
     bool has_letters; /* the cells of a map have letters instead of names */
+    bool is_ranked;   /* bars of parts of layers: the largest first, small ones together */
     bool has_words;   /* the cells have tokens, each with a number that says how much it counts */
 };
 

@@ -446,6 +446,18 @@ static enum attn_status read_columns(const struct attn_table *table, struct attn
     return attn_buffer_check(&groups->texts.bytes, err);
 }
 
+/* Returns true if the rows of the table are parts of layers, whose order the user left open. */
+static bool is_ranked(const struct attn_table *table, const struct attn_table_picture *picture,
+                      const struct attn_view_columns *of)
+{
+    const struct attn_column *columns = attn_table_column(table, of->columns);
+
+    return (picture->view.traits & (ATTN_VIEW_ORDERED | ATTN_VIEW_SEQUENCE)) == 0 &&
+           attn_table_has_role(table, of->rows, ATTN_ROLE_LAYER) && columns &&
+           (columns->role == ATTN_ROLE_HEAD || columns->role == ATTN_ROLE_KV_HEAD ||
+            columns->role == ATTN_ROLE_NEURON);
+}
+
 static enum attn_status read_series(const struct attn_table *table,
                                     const struct attn_table_picture *picture, bool is_curve,
                                     struct attn_table_cells *cells, struct attn_error *err)
@@ -453,6 +465,7 @@ static enum attn_status read_series(const struct attn_table *table,
     ATTN_TRY(attn_table_names_read(table, picture, is_curve, cells, err));
     if ((picture->view.traits & ATTN_VIEW_SERIES) != 0)
         return read_columns(table, cells, err);
+    cells->grid.is_ranked = !is_curve && is_ranked(table, picture, &cells->of);
     ATTN_TRY(allocate_series(cells, cells->rows.axis.n, cells->columns.axis.n, err));
     put_series(table, cells->of.values, cells);
     read_errors(table, cells->of.values, SIZE_MAX, cells);

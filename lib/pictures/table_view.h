@@ -34,7 +34,8 @@ enum attn_view_trait {
     ATTN_VIEW_SPANS = 128,
     /* bars and curves draw each column from `values` on that has its range */
     ATTN_VIEW_SERIES = 256,
-    ATTN_VIEW_DIFFERENCE = 512 /* shares and differences of shares: colors of both signs */
+    ATTN_VIEW_DIFFERENCE = 512, /* shares and differences of shares: colors of both signs */
+    ATTN_VIEW_ORDERED = 1024    /* the user chose or sorted the rows, and bars keep their order */
 };
 
 /* Which columns give rows, columns and numbers of a picture, and the wording of its title.

@@ -57,7 +57,8 @@ static void resolve_columns(const struct attn_procedure *procedure, const struct
     }
 }
 
-/* Lets the view show the column by which the table is sorted. */
+/* Notes in the view whether the table has an order that was asked for, and lets a view with
+ * ATTN_VIEW_SORTED show the column by which it is sorted. */
 static void follow_sort(const struct attn_procedure *procedure, const void *args,
                         struct attn_drawn *drawn)
 {
@@ -66,7 +67,9 @@ static void follow_sort(const struct attn_procedure *procedure, const void *args
     const char *sort;
 
     attn_question_order(procedure->question, args, &order);
-    sort = order.sort;
+    if (order.sort || order.n_most > 0)
+        view->traits |= ATTN_VIEW_ORDERED;
+    sort = (view->traits & ATTN_VIEW_SORTED) != 0 ? order.sort : NULL;
     for (size_t i = 0; sort && i < attn_table_n_column(drawn->table); i++) {
         const char *name = attn_table_column(drawn->table, i)->name;
 
@@ -255,7 +258,7 @@ void attn_procedure_draw(const struct attn_procedure *procedure, const void *arg
     picture->n_label = study && study->sum ? study->sum->n_label : 0;
     if (table)
         resolve_columns(procedure, table, &picture->view);
-    if (table && (picture->view.traits & ATTN_VIEW_SORTED) != 0)
+    if (table && procedure->question)
         follow_sort(procedure, args, drawn);
     if (table && (picture->view.traits & ATTN_VIEW_GROUPS) != 0 && picture->n_label > 0)
         picture->view.rows = picture->view.columns = ATTN_TABLE_COLUMN(0);
