@@ -111,6 +111,22 @@ static bool is_set(const struct attn_config_field *field, const void *value)
     return field->type == ATTN_CONFIG_FLAG ? *(const bool *)value : *(const double *)value != 0;
 }
 
+static void add_count(struct table_record *record, struct attn_column column, uint64_t n)
+{
+    record->columns[record->n] = column;
+    record->cells[record->n++] = count_cell(n);
+}
+
+/* Adds what layers without attention have. A convolution has channels, not heads. */
+static void add_mixers(struct table_record *record, const struct attn_config *config)
+{
+    if (config->mixer && config->mixer->kind != ATTN_MIXER_CONV)
+        add_count(record, (struct attn_column){COUNT("n_mixing_heads")}, config->mixer->n_head);
+    if (config->mixer)
+        add_count(record, (struct attn_column){BYTES("state_bytes")},
+                  attn_inspection_state_size(config));
+}
+
 static enum attn_status find_config(struct filling *to)
 {
     const struct attn_config *config = attn_model_config(to->given.model);
@@ -139,6 +155,7 @@ static enum attn_status find_config(struct filling *to)
             continue;
         add_field(&record, &shown, field);
     }
+    add_mixers(&record, config);
     ATTN_TRY(attn_table_create("config", record.columns, record.n, &to->table, to->err));
     return attn_table_append(to->table, record.cells, record.n, to->err);
 }

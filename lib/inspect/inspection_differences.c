@@ -563,10 +563,15 @@ static void describe_mixer(const struct attn_config *config, size_t layer, char 
                  mixer->n_head, mixer->d_key, mixer->d_value, mixer->n_tap);
 }
 
+size_t attn_inspection_state_size(const struct attn_config *config)
+{
+    return attn_config_n_layer_of(config, true, config->n_layer) *
+           attn_mixer_n_state(config->mixer) * sizeof(float);
+}
+
 static void add_mixers(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
-    const size_t n_layer = attn_config_n_layer_of(config, true, config->n_layer);
 
     add(list, config->has_attn_gate, "attention", "multiplied by the sigmoid of a gate");
     add(list, config->has_value_norm, "values", "normalized, each head by itself, without weights");
@@ -577,7 +582,7 @@ static void add_mixers(struct difference_list *list)
         return;
     add_by_layer(list, "mixer", describe_mixer);
     add(list, true, "state", "%zu bytes a text, however long it is",
-        n_layer * attn_mixer_n_state(config->mixer) * sizeof(float));
+        attn_inspection_state_size(config));
 }
 
 /* Adds the slopes of the first heads, "1/4 1/16". */

@@ -18,6 +18,9 @@
 enum attn_status attn_differences_append(const struct attn_config *config, struct attn_table *table,
                                          struct attn_error *err);
 
+/* Returns the bytes of the state that layers without attention keep for a text. */
+size_t attn_inspection_state_size(const struct attn_config *config);
+
 /* Appends a row of two texts for each run of equal layers: "attention 0-4", and its attention. */
 enum attn_status attn_layers_append(const struct attn_config *config, struct attn_table *table,
                                     struct attn_error *err);

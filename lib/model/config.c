@@ -539,6 +539,18 @@ void attn_config_lack(struct attn_config_layers *layers, size_t layer, struct at
                       attn_sites_join(sites, attn_sites_gradients_of(sites)));
 }
 
+void attn_config_lack_mixtures(const struct attn_config *config, struct attn_config_layers *layers)
+{
+    const struct attn_site_set of_experts =
+        ATTN_SITES(ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS, ATTN_SITE_EXPERT_INDICES,
+                   ATTN_SITE_SHARED_OUT);
+    const struct attn_site_set of_mlp =
+        ATTN_SITES(ATTN_SITE_MLP_PRE, ATTN_SITE_MLP_PRE_LINEAR, ATTN_SITE_MLP_POST);
+
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        attn_config_lack(layers, layer, layers->is_dense[layer] ? of_experts : of_mlp);
+}
+
 void attn_config_pair_layers(const struct attn_config *config, struct attn_config_layers *layers)
 {
     const struct attn_site_set after_mid =

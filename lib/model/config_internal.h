@@ -139,6 +139,9 @@ static inline struct attn_score_bias *attn_config_bias(const struct attn_config_
 /* Records that LAYER lacks SITES and their gradients. */
 void attn_config_lack(struct attn_config_layers *layers, size_t layer, struct attn_site_set sites);
 
+/* Lets each layer lack the sites of an MLP or those of experts, as layers->is_dense says. */
+void attn_config_lack_mixtures(const struct attn_config *config, struct attn_config_layers *layers);
+
 /* Makes each second layer of CONFIG attend to the source; the layers between have no MLP. */
 void attn_config_pair_layers(const struct attn_config *config, struct attn_config_layers *layers);
 

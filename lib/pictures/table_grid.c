@@ -131,18 +131,38 @@ static bool repeats_labels(const struct attn_table *table, const struct attn_tab
     return (double)n_equal >= most * (double)columns->n;
 }
 
+/* Refuses rows A and B of one cell if they are heads of two kinds, as in a layer with mixing beside
+ * attention. A label of items that is called `kind` is none. */
+static enum attn_status check_kinds(const struct attn_table *table, size_t a, size_t b,
+                                    struct attn_error *err)
+{
+    const size_t column = attn_table_find(table, "kind");
+    const struct attn_cell first = attn_table_cell(table, a, column),
+                           other = attn_table_cell(table, b, column);
+
+    if (column == SIZE_MAX || !(attn_table_column(table, column)->traits & ATTN_TRAIT_NAME) ||
+        first.type != ATTN_VALUE_TEXT || other.type != ATTN_VALUE_TEXT ||
+        attn_cell_is_equal(&first, &other))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "the figure has one cell for heads of the kinds %s and %s",
+                   attn_quote(first.text, first.size).text,
+                   attn_quote(other.text, other.size).text);
+    return attn_error_hint(err, "`where kind=%s` chooses one",
+                           attn_quote(other.text, other.size).text);
+}
+
 /* Assigns each row of the table to its cell, within the rows of its group: stores the index of the
- * row in PLACED [n_cell]. Rows without a number have no cell, except on a map of heads. If the
- * table has one total of all parts, notes the share that is shown. */
-static void place_rows(const struct attn_table *table, const struct attn_table_picture *picture,
-                       bool is_map, struct attn_table_cells *cells, size_t *placed, size_t n_cell)
+ * row in PLACED [n_cell], which has SIZE_MAX in each. Rows without a number have no cell, except on
+ * a map of heads. If the table has one total of all parts, notes the share that is shown. */
+static enum attn_status place_rows(const struct attn_table *table,
+                                   const struct attn_table_picture *picture, bool is_map,
+                                   struct attn_table_cells *cells, size_t *placed,
+                                   struct attn_error *err)
 {
     const size_t values = cells->of.values;
     const size_t n = cells->columns.axis.n;
     double shown = 0, sum = 0;
 
-    for (size_t i = 0; i < n_cell; i++)
-        placed[i] = SIZE_MAX;
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
         const size_t group = cells->grid.groups ? cells->groups.of_rows[i] : 0;
         const size_t row = cells->rows.of_rows[i] + group * cells->rows.axis.n;
@@ -150,9 +170,12 @@ static void place_rows(const struct attn_table *table, const struct attn_table_p
 
         if (picture->view.parts && picture->n_label == 0 && attn_table_total(table, i) == 0)
             sum = (double)attn_table_number(table, i, values);
-        if (cells->rows.of_rows[i] == SIZE_MAX || at == SIZE_MAX ||
-            placed[row * n + at] != SIZE_MAX)
+        if (cells->rows.of_rows[i] == SIZE_MAX || at == SIZE_MAX)
             continue;
+        if (placed[row * n + at] != SIZE_MAX) {
+            ATTN_TRY(check_kinds(table, placed[row * n + at], i, err));
+            continue;
+        }
         if (!is_map && attn_table_is_missing(table, i, values))
             continue;
         placed[row * n + at] = i;
@@ -163,6 +186,7 @@ static void place_rows(const struct attn_table *table, const struct attn_table_p
                  sum);
         cells->grid.note = cells->note;
     }
+    return ATTN_OK;
 }
 
 /* Puts the number of each placed row into its cell, for pairs of heads also into the cell of the
@@ -331,12 +355,15 @@ static enum attn_status read_cells(const struct attn_table *table,
     n = cells->columns.axis.n;
     n_row = cells->rows.axis.n * (cells->grid.groups ? cells->groups.texts.n : 1);
     ATTN_TRY(ATTN_ALLOC(placed, n_row * n, err));
-    place_rows(table, picture, is_map, cells, placed, n_row * n);
-    if (has_texts && repeats_labels(table, cells, placed)) {
+    for (size_t i = 0; i < n_row * n; i++)
+        placed[i] = SIZE_MAX;
+    status = place_rows(table, picture, is_map, cells, placed, err);
+    if (status == ATTN_OK && has_texts && repeats_labels(table, cells, placed)) {
         attn_table_axis_drop_first(&cells->rows, attn_table_n_row(table));
         memmove(placed, placed + n, --n_row * n * sizeof *placed);
     }
-    status = attn_level_matrix_create(n_row, n, &cells->matrix, err);
+    if (status == ATTN_OK)
+        status = attn_level_matrix_create(n_row, n, &cells->matrix, err);
     if (status == ATTN_OK && is_map)
         status = put_kinds(table, placed, !cells->is_narrow && n <= MOST_NAMED, cells, err);
     else if (status == ATTN_OK)

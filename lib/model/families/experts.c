@@ -105,11 +105,6 @@ static enum attn_status read_dense(const struct attn_json *json, const struct at
 
 static enum attn_status read_mixture(ATTN_CONFIG_ARGS)
 {
-    const struct attn_site_set of_experts =
-        ATTN_SITES(ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS, ATTN_SITE_EXPERT_INDICES,
-                   ATTN_SITE_SHARED_OUT);
-    const struct attn_site_set of_mlp =
-        ATTN_SITES(ATTN_SITE_MLP_PRE, ATTN_SITE_MLP_PRE_LINEAR, ATTN_SITE_MLP_POST);
     /* Experts and MLPs have different widths. */
     const bool is_of_qwen = form->defaults.d_expert > 0;
 
@@ -119,8 +114,7 @@ static enum attn_status read_mixture(ATTN_CONFIG_ARGS)
         ATTN_TRY(read_dense(json, config, layers, err));
     else
         config->d_expert = config->d_mlp;
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        attn_config_lack(layers, layer, layers->is_dense[layer] ? of_experts : of_mlp);
+    attn_config_lack_mixtures(config, layers);
     return ATTN_OK;
 }
 

@@ -214,21 +214,6 @@ static enum attn_status read_experts(const struct attn_json *json, struct attn_c
     return check_router(json, config, err);
 }
 
-/* Makes the layers in HAS_EXPERTS [n_layer] mixtures instead of MLPs. */
-static void set_experts(const struct attn_config *config, struct attn_config_layers *layers,
-                        const bool *has_experts)
-{
-    const struct attn_site_set of_experts =
-        ATTN_SITES(ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS, ATTN_SITE_EXPERT_INDICES,
-                   ATTN_SITE_SHARED_OUT);
-    const struct attn_site_set of_mlp = ATTN_SITES(ATTN_SITE_MLP_PRE, ATTN_SITE_MLP_POST);
-
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
-        layers->is_dense[layer] = !has_experts[layer];
-        attn_config_lack(layers, layer, has_experts[layer] ? of_mlp : of_experts);
-    }
-}
-
 static enum attn_status read_nemotron_h(ATTN_CONFIG_ARGS)
 {
     struct attn_mixer_dims mixer = {.kind = ATTN_MIXER_MAMBA2,
@@ -254,8 +239,10 @@ static enum attn_status read_nemotron_h(ATTN_CONFIG_ARGS)
         ATTN_TRY(read_experts(json, config, err));
     ATTN_TRY(attn_config_set_mixers(config, layers, &mixer, is_mamba, err));
     ATTN_TRY(attn_config_set_single_parts(config, layers, is_mlp, err));
+    for (size_t layer = 0; layer < config->n_layer && has_any; layer++)
+        layers->is_dense[layer] = !has_experts[layer];
     if (has_any)
-        set_experts(config, layers, has_experts);
+        attn_config_lack_mixtures(config, layers);
     return ATTN_OK;
 }
 
