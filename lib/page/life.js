@@ -227,7 +227,7 @@ function make() {
   };
   const picture = el('div', { id: 'life-picture' }), other = el('input', { id: 'life-second', class: 'live-input', dir: 'auto', autocomplete: 'off' });
   other.addEventListener('input', () => { second = other.value; viewer.set({}); });
-  $('stage-workbench').before(el('span', { id: 'life-tabs', class: 'tabs', role: 'group', 'aria-label': t('Picture') }, ...tabs));
+  $('stage-menu').before(el('span', { id: 'life-tabs', class: 'tabs', role: 'group', 'aria-label': t('Picture') }, ...tabs));
   $('stage-sentence').after(el('div', { id: 'stage-life', role: 'group' },
     el('div', { id: 'life-asked' }, select('life-word', 'Word', q => viewer.set({ q, k: -1 })), select('life-answer', 'up to', id => { answer = id; }),
       select('life-foil', 'instead of', id => { foil = id; }), el('label', {}, t('Second sentence') + ' ', other)),

@@ -837,6 +837,21 @@ function makeFold() {
   return fold;
 }
 
+// Returns the button that opens the workbench; on a telephone a menu that has it, too.
+function makeMenu() {
+  const more = button('stage-more', '\u22ef', () => show(more.ariaExpanded !== 'true'), { 'aria-label': t('More'), 'aria-expanded': 'false', 'aria-controls': 'stage-tools' });
+  const show = isIt => more.setAttribute('aria-expanded', String(isIt)), press = id => () => { show(false); $(id).click(); };
+  const menu = el('span', { id: 'stage-menu' }, more, el('span', { id: 'stage-tools', role: 'group', 'aria-label': t('More') },
+    button('stage-workbench', t('Workbench'), () => { show(false); open(false); $('live-to-stage').focus(); }), button('stage-save', t('Save'), press('keep')), button('stage-dark', t('Dark'), press('dark'))));
+  addEventListener('pointerdown', event => menu.contains(event.target) || show(false));
+  menu.addEventListener('keydown', event => {
+    if (event.key !== 'Escape' || more.ariaExpanded !== 'true') return;
+    show(false);
+    more.focus();
+  });
+  return menu;
+}
+
 function make() {
   kinds = viewer.given.kinds.map(({ name, letter, hue }) => {
     const swatch = el('i', { 'aria-hidden': 'true' }, letter);
@@ -850,7 +865,7 @@ function make() {
       el('p', {}, el('span', { id: 'stage-does' }), ' ', el('span', { class: 'pointed' }, t('Point at a word to see where a head looks.')), el('span', { class: 'tapped' }, t('Tap a word to see where a head looks.')))),
     el('div', { id: 'stage-top' }, el('span', { id: 'stage-head' }, term('head', el('b', { id: 'stage-name' }, t('Head')), el('small', { id: 'stage-place' })),
       el('span', { id: 'stage-switch', class: 'tabs', role: 'group' }, makeSwitch('stage-head-on', 'on', true), makeSwitch('stage-head-off', 'off', false))), el('span', { id: 'stage-chips' }), el('p', { id: 'stage-said', role: 'status' }),
-      button('stage-workbench', t('Workbench'), () => { open(false); $('live-to-stage').focus(); })),
+      makeMenu()),
     el('div', { id: 'stage-story' }),
     el('div', { id: 'stage-sentence', role: 'group', 'aria-label': t('Sentence: each word shows where it looks') },
       el('div', { id: 'stage-line' }, el('div', { id: 'stage-words' }), svgEl('svg', { id: 'stage-arcs', 'aria-hidden': 'true' }),
@@ -866,7 +881,7 @@ function make() {
       el('h2', {}, term('head', t('Heads')), el('select', { id: 'stage-pick', 'aria-label': t('Head') }), el('span', { class: 'note' }, el('span', {}, term('kind', t('Looks most at:'))), ...kinds))),
     el('div', { id: 'stage-undo' }), el('div', { id: 'stage-ask' }),
     el('div', { id: 'stage-tip', role: 'tooltip', hidden: '' })));
-  $('top').prepend(button('live-to-stage', t('Stage'), () => { open(true); $('stage-workbench').focus(); }));
+  $('top').prepend(button('live-to-stage', t('Stage'), () => { open(true); ($('stage-more').offsetParent ? $('stage-more') : $('stage-workbench')).focus(); }));
   $('stage-tip').addEventListener('pointerleave', hideTip);
   addEventListener('pointerdown', event => event.target.closest?.('.term, #stage-tip') || hideTip());
   rove($('stage-words'), () => isMap() ? words : parts.map(({ node }) => node), (at, [down, across]) => at + down + across);

@@ -1749,6 +1749,7 @@ START_TEST(a_translation_fits_a_telephone)
             attn_browser_click_on(browser, "#stage-on");
     }
     assert_all_named();
+    attn_browser_click_on(browser, "#stage-more");
     attn_browser_click_on(browser, "#stage-workbench");
     choose_model("models/fable", files, 4); /* another model, which has no source */
     assert_text(ID("live-from") ".hidden", "true");
@@ -1778,9 +1779,20 @@ START_TEST(the_stage_fits_a_telephone)
                 "48 && r.bottom <= innerHeight && r.bottom > innerHeight - 20)"
                 "(b.getBoundingClientRect()))",
                 "true");
-    assert_text("(([head, tools]) => Math.abs(head.top - tools.top) < 8)(['head', 'workbench']"
+    assert_text("(([head, tools]) => Math.abs(head.top - tools.top) < 8)(['head', 'more']"
                 ".map(id => document.getElementById('stage-' + id).getBoundingClientRect()))",
                 "true"); /* one row */
+    attn_browser_click_on(browser, "#stage-more");
+    assert_text(
+        "[...document.querySelectorAll('#stage-tools button')].filter(b => b.offsetParent && "
+        "b.getBoundingClientRect().right <= innerWidth).map(b => b.textContent).join()",
+        "Workbench,Save,Dark");
+    attn_browser_key(browser, "Escape", 0);
+    assert_text("document.activeElement.id + " ID("stage-save") ".offsetParent", "stage-morenull");
+    attn_browser_click_on(browser, "#stage-more");
+    attn_browser_click_on(browser, "#stage-dark"); /* it was dark before */
+    assert_text("document.documentElement.dataset.theme + " ID("stage-save") ".offsetParent",
+                "lightnull");
     left = attn_browser_number(browser, tabs);
     load("stage=1&text=The%20keys%20to%20the%20cabinet");
     ck_assert_double_eq(attn_browser_number(browser, tabs), left);
