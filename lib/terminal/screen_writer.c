@@ -205,6 +205,10 @@ static enum attn_status end_model(struct screen_writer *w, struct attn_error *er
                                   n, n == 1 ? "" : "s");
         attn_picture_name_fields(w->base.options.picture, &w->map.label);
     }
+    if (attn_sites_have(dims->sites, ATTN_SITE_POOL_PATTERN)) {
+        attn_buffer_append_string(&w->map.label, "; pooled by one query: `sites pool_pattern`");
+        attn_picture_name_fields(w->base.options.picture, &w->map.label);
+    }
     return attn_heatmap_end_text(&w->map, 1, err);
 }
 
