@@ -6,7 +6,7 @@ globalThis.attnLike = ({ viewer, t, seen, wordsLike, isWord, textWith, without, 
 const { state } = viewer, { el, svgEl, save, written } = attnPage;
 const MOST = 36; // sentences
 const N_ROW = 6; // heads with the largest medians, which have rows of their own
-const ROW = 26, LEFT = 76, RIGHT = 14, DOT = 4.5; // px
+const ROW = 26, LEFT = 92, RIGHT = 14, DOT = 4.5; // px
 const TICKS = [0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10], LEAST_TICK = 46; // nats, and px between them
 const INK = '#1a1a1a', SOFT = '#5f6670', RULE = '#d5d9de', HUE = '#c8400a', OTHER = '#5a6b80'; // of the file; life.css colors the page
 
