@@ -23,18 +23,12 @@ enum {
     APART = 16,           /* distance of the strokes in a large cell */
 };
 
-/* Returns the color of LEVEL. In print the two hues of a diverging map also differ in grey. */
 static struct attn_rgb color_of(const struct attn_figure_pen *pen, int level)
 {
-    enum { DARK_BLUE = 0x08306b, ORANGE = 0xf0a000 };
-    const double place = (2.0 * level - (ATTN_N_COLOR - 1)) / (ATTN_N_COLOR - 1);
-
     if (pen->content->kind == ATTN_FIGURE_MAP)
         return attn_hue_color(
             attn_head_kind_at((size_t)(level / ATTN_KIND_LEVELS) % ATTN_N_HEAD_KIND)->hue,
             (double)(level % ATTN_KIND_LEVELS) / (ATTN_KIND_LEVELS - 1), pen->options->theme);
-    if (pen->is_printed && !pen->options->colormap && attn_colormap_is_diverging(pen->map))
-        return attn_rgb_mix(place < 0 ? DARK_BLUE : ORANGE, fabs(place), pen->options->theme);
     return attn_colormap_color(pen->map, pen->options->theme, level);
 }
 
@@ -324,8 +318,8 @@ bool attn_figure_is_percent(const struct attn_figure_pen *pen)
            (!grid->run || pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
 }
 
-/* Writes a value: a share in percent, "48", or if it rounds to 0 "." (in print a centered dot);
- * otherwise two digits, "-1.3". */
+/* Writes a value: a share in percent, "48", or if it rounds to 0 "." (in print a centered dot, in a
+ * figure of heads nothing); otherwise two digits, "-1.3", and in tables a centered dot for 0. */
 static size_t write_value(const struct attn_figure_pen *pen, double value, bool is_share,
                           char text[ATTN_FIXED_TEXT_SIZE])
 {
@@ -333,6 +327,8 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
     const double percent = round(100 * value);
     size_t n;
 
+    if (is_share && percent == 0 && pen->content->kind == ATTN_FIGURE_HEADS)
+        return 0;
     if (is_share && percent == 0 && !pen->is_printed)
         return (size_t)snprintf(text, ATTN_FIXED_TEXT_SIZE, ".");
     if (is_share)
@@ -341,7 +337,7 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
         n = attn_grid_number(grid, (float)value, text);
     else
         n = attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
-    if (pen->is_printed && strspn(text, "-0.") >= n)
+    if ((pen->is_printed || !grid->run) && strspn(text, "-0.") >= n)
         return (size_t)snprintf(text, ATTN_FIXED_TEXT_SIZE, "\xc2\xb7");
     return n;
 }
@@ -387,7 +383,8 @@ size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_
 }
 
 /* Returns the font size at which the longest number fits its cell; 0 if none would be legible. In
- * print, if only numbers above half of the largest fit, sets *LEAST to that half. */
+ * print, if only weights above half of the largest fit, sets *LEAST to that half; a table has all
+ * numbers or none. */
 static double value_size(const struct attn_figure_pen *pen, struct attn_figure_view view,
                          struct attn_figure_place place, double *least)
 {
@@ -412,7 +409,8 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
         if (size >= smallest)
             return size;
     }
-    if (!pen->is_printed || !is_auto || !(matrix->least <= matrix->most))
+    if (!pen->is_printed || !is_auto || !pen->content->grid->run ||
+        !(matrix->least <= matrix->most))
         return 0;
     *least = fmax(fabs((double)matrix->least), fabs((double)matrix->most)) / 2;
     n = attn_figure_is_percent(pen) /* 100 is not shown if it does not fit */
@@ -499,8 +497,8 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
                 text.color = pen->faint;
             text.x = place.x + ((double)c + 0.5) * attn_figure_cell_width(place);
             bytes = has_words ? attn_figure_word(pen, at, &n) : text_in(pen, at, value, number, &n);
-            if (least == 0 ||
-                attn_figure_text_width(n, text.size) < attn_figure_cell_width(place) * 0.95)
+            if (n > 0 && (least == 0 || attn_figure_text_width(n, text.size) <
+                                            attn_figure_cell_width(place) * 0.95))
                 attn_shapes_add_text(pen->shapes, &text, bytes, n);
         }
     }
