@@ -328,6 +328,53 @@ static inline vf v_of_halves(vi h)
     return v_copy_sign(v_select(magnitude < 0x0400, subnormal, (vf)bits), (vf)(h << 16));
 }
 
+/* Loads LANES signed bytes. */
+static inline vi v_load_signed(const void *p)
+{
+#if defined __AVX2__
+    __m128i x = {0};
+
+    memcpy(&x, p, LANES);
+    return (vi)V_OP(cvtepi8_epi32)(x);
+#else
+    int8_t x __attribute__((vector_size(LANES)));
+
+    memcpy(&x, p, sizeof x);
+    return __builtin_convertvector(x, vi);
+#endif
+}
+
+/* Stores WORDS, four signed bytes each, so that v_load_code reads byte I of each word quickly: with
+ * AVX2 and AVX-512, the bytes of the same number side by side. */
+static inline void v_store_codes(float *p, vi words)
+{
+#if defined __AVX2__
+    const __m128i turn = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+#endif
+#if defined __AVX512F__
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i fours = _mm512_shuffle_epi8((__m512i)words, _mm512_broadcast_i32x4(turn));
+
+    _mm512_storeu_si512(p, _mm512_permutexvar_epi32(order, fours));
+#elif defined __AVX2__
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const __m256i fours = _mm256_shuffle_epi8((__m256i)words, _mm256_broadcastsi128_si256(turn));
+
+    _mm256_storeu_si256((__m256i *)p, _mm256_permutevar8x32_epi32(fours, order));
+#else
+    v_store(p, (vf)words);
+#endif
+}
+
+static inline vi v_load_code(const float *p, size_t i)
+{
+#if defined __AVX2__
+    return v_load_signed((const char *)p + i * LANES);
+#else
+    return (vi)v_load(p) << (24 - 8 * i) >> 24;
+#endif
+}
+
 /* y [l] = table [the lowest four bits of word l]. V_LOOKS_UP: it takes one instruction. */
 #if defined __AVX512F__
 enum { V_LOOKS_UP = 1 };
@@ -346,22 +393,6 @@ static inline vf v_look_up(const float table[16], vi words)
     return y;
 }
 #endif
-
-/* Loads LANES signed bytes and converts them to floats. */
-static inline vf v_load_bytes(const void *p)
-{
-#if defined __AVX2__
-    __m128i x = {0};
-
-    memcpy(&x, p, LANES);
-    return __builtin_convertvector((vi)V_OP(cvtepi8_epi32)(x), vf);
-#else
-    int8_t x __attribute__((vector_size(LANES)));
-
-    memcpy(&x, p, sizeof x);
-    return __builtin_convertvector(__builtin_convertvector(x, vi), vf);
-#endif
-}
 
 /* y [i] = table [index [i]] for i < 16. The indices are 0 to 15. */
 static inline void bytes_look_up(const int8_t table[16], const int8_t index[16], int8_t y[16])

@@ -39,14 +39,16 @@ struct attn_codes {
 };
 
 /* The same for 16 adjacent columns: a word holds four bytes of one column. If `run` is 0, each byte
- * is a code. Otherwise, with V_LOOKS_UP alone, it holds two codes of four bits, and each `run`
- * bytes hold first all their low halves, then all their high halves. */
+ * is a code. Otherwise it holds two codes of four bits, from which `zero` must be subtracted; each
+ * `run` bytes hold first all their low halves, then all their high halves. A register of words is
+ * stored by v_store_codes, but with V_LOOKS_UP and codes of four bits as it is. */
 enum { ATTN_TILE = 16 };
 struct attn_tile {
     /* borrowed, 64-byte aligned; of a room, or of tiles that were made before */
     float (*words)[ATTN_TILE], (*scale)[ATTN_TILE], (*offset)[ATTN_TILE];
-    float fours[16];   /* the values of codes of four bits, if run > 0 */
     size_t group, run; /* group is as in struct attn_codes; run is 0, 16 or 32 */
+    int zero;
+    const float *fours; /* [16] the values of codes of four bits, if run > 0 */
     bool has_offset;
 };
 

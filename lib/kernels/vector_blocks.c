@@ -599,7 +599,7 @@ static void join(const struct attn_codes *restrict codes, size_t n, float *restr
 
         /* Without an offset adds -0, because x + -0 is x for either sign of zero. */
         v_store_some(y + i,
-                     v_exact_fma(v_load_bytes(codes->n + i),
+                     v_exact_fma(__builtin_convertvector(v_load_signed(codes->n + i), vf),
                                  v_splat(codes->scale[i / codes->group]), v_splat(offset)),
                      n - i);
     }

@@ -273,10 +273,9 @@ size_t ATTN_FOR_ISA(attn_vector_tiles_size)(enum attn_dtype dtype, size_t n_row)
     const struct attn_tile tile = ATTN_FOR_ISA(attn_vector_describe_tile)(dtype);
     const size_t rest = n_row % ATTN_MOST_CODES;
 
-    /* With AVX2 tiles made a token 5 % faster, and took twice the memory of the blocks. */
-    return !V_LOOKS_UP ? 0
-                       : N_TILE * (n_row / ATTN_MOST_CODES * tile_size(&tile, ATTN_MOST_CODES) +
-                                   tile_size(&tile, rest));
+    return LANES < 8 ? 0
+                     : N_TILE * (n_row / ATTN_MOST_CODES * tile_size(&tile, ATTN_MOST_CODES) +
+                                 tile_size(&tile, rest));
 }
 
 void ATTN_FOR_ISA(attn_vector_make_tiles)(const struct attn_matrix *matrix, size_t first, size_t m,
@@ -295,10 +294,12 @@ void ATTN_FOR_ISA(attn_vector_make_tiles)(const struct attn_matrix *matrix, size
 }
 
 /* Where 16 adjacent values of a tile are: the index of their scale, the first of their four words,
- * and for codes of four bits how far to shift the words. */
+ * and for codes of four bits how far to shift the words, or the bits of a byte that count, and how
+ * many times: a high half is its code times 16. */
 struct place {
     size_t group, word;
-    vi shift;
+    vi shift, bits;
+    float times;
 };
 
 static inline struct place find_place(const struct attn_tile *tile, size_t k)
@@ -308,18 +309,46 @@ static inline struct place find_place(const struct attn_tile *tile, size_t k)
     const size_t n = k / TILE, shift = tile->run > TILE;
     const bool is_high = tile->run > 0 && n >> shift & 1;
     const size_t at = tile->run > 0 ? n >> (shift + 1) << shift | (n & shift) : n;
-    struct place place = {.group = n >> (tile->group > TILE), .word = 4 * at};
+    struct place place = {.group = n >> (tile->group > TILE),
+                          .word = 4 * at,
+                          .bits = v_splat_int(is_high ? 0xf0 : 0x0f),
+                          .times = is_high ? 16 : 1};
 
     /* From memory, so that gcc shifts by a vector: the shift by a scalar is slower. */
     memcpy(&place.shift, shifts[is_high], sizeof place.shift);
     return place;
 }
 
-/* Converts code I of each word to floats: four bits, or a signed byte. */
-static inline vf read_code(vi word, size_t i, const float *fours, bool is_folded)
+/* How the codes of a tile are read. */
+enum code_kind { BYTES, FOURS, FOURS_WITH_ZERO };
+
+static enum code_kind kind_of(const struct attn_tile *tile)
 {
-    return is_folded ? v_look_up(fours, word >> 8 * i)
-                     : __builtin_convertvector(word << (24 - 8 * i) >> 24, vf);
+    return tile->run == 0 ? BYTES : tile->zero == 0 || V_LOOKS_UP ? FOURS : FOURS_WITH_ZERO;
+}
+
+/* Converts code I of the words at P to floats; WORD is these words, shifted. With four bits but
+ * without V_LOOKS_UP it is place->times the code, which is exact. */
+static inline vf read_code(const struct attn_tile *tile, const struct place *place, const float *p,
+                           vi word, size_t i, enum code_kind kind)
+{
+    vf code;
+
+    if (kind == BYTES)
+        return __builtin_convertvector(v_load_code(p, i), vf);
+    if (V_LOOKS_UP)
+        return v_look_up(tile->fours, word >> 8 * i);
+    code = __builtin_convertvector(v_load_code(p, i) & place->bits, vf);
+    return kind == FOURS ? code : code - (float)tile->zero * place->times;
+}
+
+/* Loads the scales of columns C to C+LANES-1 for these codes. */
+static inline vf load_scale(const struct attn_tile *tile, const struct place *place, size_t c,
+                            enum code_kind kind)
+{
+    const vf scale = v_load(tile->scale[place->group] + c);
+
+    return kind == BYTES || V_LOOKS_UP ? scale : scale * (1 / place->times);
 }
 
 static inline vf load_offset(const struct attn_tile *tile, size_t group, size_t c)
@@ -343,7 +372,7 @@ static inline void fetch_some(struct block_piece *piece, size_t n)
 static inline __attribute__((always_inline)) void join_codes(const struct attn_tile *tile,
                                                              struct block_piece *piece,
                                                              float *panel, size_t n_c, size_t width,
-                                                             bool is_folded)
+                                                             enum code_kind kind)
 {
     const size_t n_k = piece->n_k;
 
@@ -352,21 +381,35 @@ static inline __attribute__((always_inline)) void join_codes(const struct attn_t
 
         fetch_some(piece, piece->n_byte * TILE / (n_k / TILE));
         for (size_t c = 0; c < n_c; c += LANES) {
-            const vf scale = v_load(tile->scale[place.group] + c);
+            const vf scale = load_scale(tile, &place, c, kind);
             const vf offset = load_offset(tile, place.group, c);
 
 #pragma GCC unroll 16
             for (size_t j = 0; j < TILE; j++) {
-                const vi folded = (vi)v_load(&tile->words[place.word + j / 4][c]);
-                const vi word = is_folded ? folded >> place.shift : folded;
+                const float *p = &tile->words[place.word + j / 4][c];
+                const vi word = (vi)v_load(p) >> place.shift;
 
                 v_store_some(
                     panel + (k + j) * width + c,
-                    v_exact_fma(read_code(word, j % 4, tile->fours, is_folded), scale, offset),
+                    v_exact_fma(read_code(tile, &place, p, word, j % 4, kind), scale, offset),
                     n_c - c);
             }
         }
     }
+}
+
+/* The same for a panel or a slice. */
+static inline __attribute__((always_inline)) void join_columns(const struct attn_tile *tile,
+                                                               struct block_piece *piece,
+                                                               float *panel, size_t n_c,
+                                                               size_t width, enum code_kind kind)
+{
+    if (n_c == TILE && width == ATTN_PANEL)
+        join_codes(tile, piece, panel, TILE, ATTN_PANEL, kind);
+    else if (n_c == TILE && width == TILE)
+        join_codes(tile, piece, panel, TILE, TILE, kind);
+    else
+        join_codes(tile, piece, panel, n_c, width, kind);
 }
 
 static void pack_blocks(const struct attn_matrix *matrix, size_t first, size_t m, size_t width,
@@ -379,16 +422,15 @@ static void pack_blocks(const struct attn_matrix *matrix, size_t first, size_t m
     for (; find_piece(&piece); panel += piece.n_k * width)
         for (size_t c = 0; c < m; c += TILE) {
             const struct attn_tile tile = read_tile(&piece, c, &room);
+            const enum code_kind kind = kind_of(&tile);
+            const size_t n_c = m - c < TILE ? m - c : TILE;
 
-            if (m == TILE && width == TILE && !V_LOOKS_UP) /* a slice */
-                join_codes(&tile, &piece, panel, TILE, TILE, false);
-            else if (m - c < TILE || width < ATTN_PANEL)
-                join_codes(&tile, &piece, panel + c, m - c < TILE ? m - c : TILE, width,
-                           V_LOOKS_UP && tile.run > 0);
-            else if (V_LOOKS_UP && tile.run > 0)
-                join_codes(&tile, &piece, panel + c, TILE, ATTN_PANEL, true);
+            if (kind == BYTES)
+                join_columns(&tile, &piece, panel + c, n_c, width, BYTES);
+            else if (kind == FOURS)
+                join_columns(&tile, &piece, panel + c, n_c, width, FOURS);
             else
-                join_codes(&tile, &piece, panel + c, TILE, ATTN_PANEL, false);
+                join_columns(&tile, &piece, panel + c, n_c, width, FOURS_WITH_ZERO);
         }
 }
 
@@ -413,15 +455,23 @@ static inline __attribute__((always_inline)) void add_scaled(float x, const vf *
         sum[v] = v_fma(v_splat(x), value[v], sum[v]);
 }
 
+/* Returns VALUE. Of a single row, adds X times it to SUM at once, so that fewer values need a
+ * register; else SUM is NULL. */
+static inline __attribute__((always_inline)) vf use_value(vf value, float x, vf *sum)
+{
+    if (sum)
+        *sum = v_fma(v_splat(x), value, *sum);
+    return value;
+}
+
 /* Adds x times the values to y, for ROWS rows by ACROSS registers of columns from column C on.
- * IS_FOLDED: codes have four bits. Inlined with these three as constants, so that the sums stay in
- * registers. */
+ * Inlined with these two and KIND as constants, so that the sums stay in registers. */
 static inline __attribute__((always_inline)) void
-add_products(const struct few_rows *few, size_t c, size_t rows, size_t across, bool is_folded)
+add_products(const struct few_rows *few, size_t c, size_t rows, size_t across, enum code_kind kind)
 {
     vf sum[6][MOST_ACROSS], scale[MOST_ACROSS], offset[MOST_ACROSS], value[MOST_ACROSS];
     const struct attn_tile *tiles[MOST_ACROSS];
-    const float *words[MOST_ACROSS];
+    const float *words[MOST_ACROSS], *at[MOST_ACROSS];
     vi word[MOST_ACROSS];
 
 #pragma GCC unroll 8
@@ -438,7 +488,7 @@ add_products(const struct few_rows *few, size_t c, size_t rows, size_t across, b
 
 #pragma GCC unroll 8
         for (size_t v = 0; v < across; v++) {
-            scale[v] = v_load(tiles[v]->scale[place.group] + (c + v * LANES) % TILE);
+            scale[v] = load_scale(tiles[v], &place, (c + v * LANES) % TILE, kind);
             offset[v] = load_offset(tiles[v], place.group, (c + v * LANES) % TILE);
         }
         for (size_t j = 0; j < TILE; j += 4) {
@@ -446,17 +496,19 @@ add_products(const struct few_rows *few, size_t c, size_t rows, size_t across, b
                 fetch_some(few->piece, few->ahead);
 #pragma GCC unroll 8
             for (size_t v = 0; v < across; v++) {
-                word[v] = (vi)v_load(words[v] + (place.word + j / 4) * TILE);
-                word[v] = is_folded ? word[v] >> place.shift : word[v];
+                at[v] = words[v] + (place.word + j / 4) * TILE;
+                word[v] = (vi)v_load(at[v]) >> place.shift;
             }
 #pragma GCC unroll 8
             for (size_t b = 0; b < 4; b++) {
 #pragma GCC unroll 8
                 for (size_t v = 0; v < across; v++)
-                    value[v] = v_exact_fma(read_code(word[v], b, few->tiles->fours, is_folded),
-                                           scale[v], offset[v]);
+                    value[v] = use_value(
+                        v_exact_fma(read_code(few->tiles, &place, at[v], word[v], b, kind),
+                                    scale[v], offset[v]),
+                        few->x[k + j + b], rows == 1 ? &sum[0][v] : NULL);
 #pragma GCC unroll 8
-                for (size_t i = 0; i < rows; i++)
+                for (size_t i = 0; rows > 1 && i < rows; i++)
                     add_scaled(few->x[i * few->ldx + k + j + b], value, across, sum[i]);
             }
         }
@@ -468,7 +520,7 @@ add_products(const struct few_rows *few, size_t c, size_t rows, size_t across, b
 }
 
 /* The same for all rows, 6, 3 and 1 at a time, and columns. */
-static inline __attribute__((always_inline)) void add_rows(struct few_rows few, bool is_folded)
+static inline __attribute__((always_inline)) void add_rows(struct few_rows few, enum code_kind kind)
 {
     for (size_t n; few.n > 0;
          few.n -= n, few.x += n * few.ldx, few.y += n * few.ldy, few.ahead = 0) {
@@ -477,11 +529,11 @@ static inline __attribute__((always_inline)) void add_rows(struct few_rows few, 
         n = few.n >= 6 ? 6 : few.n >= 3 ? 3 : 1;
         for (size_t c = 0; c < ATTN_PANEL; c += across * LANES)
             if (n == 1)
-                add_products(&few, c, 1, MOST_ACROSS, is_folded);
+                add_products(&few, c, 1, MOST_ACROSS, kind);
             else if (n == 3)
-                add_products(&few, c, 3, 2, is_folded);
+                add_products(&few, c, 3, 2, kind);
             else
-                add_products(&few, c, 6, 2, is_folded);
+                add_products(&few, c, 6, 2, kind);
     }
 }
 
@@ -492,10 +544,12 @@ void ATTN_FOR_ISA(attn_vector_multiply_blocks)(const struct attn_matrix *matrix,
     struct block_piece piece;
     struct attn_tile_room rooms[N_TILE];
     struct attn_tile tiles[N_TILE];
+    enum code_kind kind;
 
     for (size_t i = 0; i < shape->n && !shape->is_continued; i++)
         memset(y + i * shape->ldc, 0, ATTN_PANEL * sizeof *y);
-    for (begin_columns(&piece, matrix, first, ATTN_PANEL); find_piece(&piece); x += piece.n_k) {
+    begin_columns(&piece, matrix, first, ATTN_PANEL);
+    for (kind = kind_of(&piece.tile); find_piece(&piece); x += piece.n_k) {
         for (size_t t = 0; t < N_TILE; t++)
             tiles[t] = read_tile(&piece, t * TILE, &rooms[t]);
         const struct few_rows few = {
@@ -503,10 +557,12 @@ void ATTN_FOR_ISA(attn_vector_multiply_blocks)(const struct attn_matrix *matrix,
             piece.n_k, tiles,      x,
             y,         &piece,     ATTN_PANEL * piece.n_byte / (piece.n_k / 4)};
 
-        if (V_LOOKS_UP && tiles->run > 0)
-            add_rows(few, true);
+        if (kind == BYTES)
+            add_rows(few, BYTES);
+        else if (kind == FOURS)
+            add_rows(few, FOURS);
         else
-            add_rows(few, false);
+            add_rows(few, FOURS_WITH_ZERO);
     }
 }
 

@@ -7,8 +7,8 @@
  */
 #include "kernels/vector.h"
 
-/* The addresses of LANES columns of blocks, and the column of the tile that gets the first one.
- * ZERO must be subtracted from each code. The others are as in struct attn_tile, in registers. */
+/* The addresses of LANES columns of blocks, and the column of the tile that gets the first one. The
+ * others are as in struct attn_tile, in registers; ZERO is subtracted from codes of five bits. */
 struct source {
     const unsigned char *const *columns;
     float (*words)[ATTN_TILE], (*scale)[ATTN_TILE], (*offset)[ATTN_TILE];
@@ -38,27 +38,19 @@ static inline void put(const vi words[4], size_t first, struct source s)
 {
 #pragma GCC unroll 4
     for (size_t j = 0; j < 4; j++)
-        v_store(&s.words[first + j][s.at], (vf)words[j]);
+        if (V_LOOKS_UP && s.run > 0)
+            v_store(&s.words[first + j][s.at], (vf)words[j]);
+        else
+            v_store_codes(&s.words[first + j][s.at], words[j]);
 }
 
-/* Copies 16 bytes at offset AT of each column, number I of those with codes. Codes of four bits are
- * unpacked without V_LOOKS_UP: each `run` bytes become their low halves, then their high halves. */
+/* Copies 16 bytes at offset AT of each column, number I of those with codes. */
 static inline void copy(struct source s, size_t at, size_t i)
 {
-    const size_t shift = s.run > 16, first = 8 * (i >> shift << shift) + 4 * (i & shift);
-    vi words[4], low[4], high[4];
+    vi words[4];
 
     v_turn_columns(s.columns, at, words);
-    if (V_LOOKS_UP || s.run == 0) {
-        put(words, 4 * i, s);
-        return;
-    }
-    for (size_t j = 0; j < 4; j++) {
-        low[j] = (vi)(((vb)words[j] & 15) - s.zero);
-        high[j] = (vi)(((vb)words[j] >> 4) - s.zero);
-    }
-    put(low, first, s);
-    put(high, first + s.run / 4, s);
+    put(words, 4 * i, s);
 }
 
 /* A block is d, m, s[12], q[128]. */
@@ -225,11 +217,14 @@ static size_t run_of(enum attn_dtype dtype)
 
 struct attn_tile ATTN_FOR_ISA(attn_vector_describe_tile)(enum attn_dtype dtype)
 {
-    struct attn_tile tile = {.run = V_LOOKS_UP ? run_of(dtype) : 0};
+    static const _Alignas(64) float fours[2][16] = {
+        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+        {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}};
+    struct attn_tile tile = {.run = run_of(dtype)};
 
+    tile.zero = tile.run > 0 ? zero_of(dtype) : 0;
+    tile.fours = fours[tile.zero > 0];
     ATTN_FOR_ISA(attn_vector_describe_codes)(dtype, &tile.group, &tile.has_offset);
-    for (int i = 0; i < 16; i++)
-        tile.fours[i] = (float)(i - zero_of(dtype));
     return tile;
 }
 
