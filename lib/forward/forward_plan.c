@@ -97,12 +97,12 @@ static void plan_heads(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_trace *trace = f->trace;
     const struct attn_selection *selection = trace ? trace->selection : NULL;
-    const struct attn_heads_sizes sizes = {.shape = f->shape,
-                                           .n_head = f->dims.n_head,
-                                           .n_kv_head = f->dims.n_kv_head,
-                                           .n_query = f->n_feed_row,
-                                           .n_key = f->shape.n_max,
-                                           .n_worker = f->n_worker};
+    struct attn_heads_sizes sizes = {.shape = f->shape,
+                                     .n_head = f->dims.n_head,
+                                     .n_kv_head = f->dims.n_kv_head,
+                                     .n_query = f->n_feed_row,
+                                     .n_key = f->shape.n_max,
+                                     .n_worker = f->n_worker};
     /* SoLU needs one row, its backward pass three. */
     const size_t n_solu = f->model->config.has_solu ? 3 * f->dims.d_mlp : 0;
     struct attn_heads_needs needs = {.n_scratch = max_size(linear_needs(f).n_scratch, n_solu)};
@@ -110,6 +110,7 @@ static void plan_heads(struct attn_forward *f, struct attn_arena *arena)
     for (size_t layer = 0; layer < f->dims.n_layer; layer++) {
         const struct attn_location at = attn_layer_at(&f->dims, ATTN_SITE_PATTERN, layer);
 
+        sizes.shape = attn_forward_shape(f, layer); /* narrow heads may need more than wide ones */
         attn_heads_needs_include(&needs, &sizes, &f->attention[layer],
                                  attn_forward_watched_matrices(f, (int)layer),
                                  attn_selection_count_heads(selection, &at));
