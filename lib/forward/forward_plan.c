@@ -164,7 +164,7 @@ static void plan_experts(struct attn_forward *f, struct attn_arena *arena)
     f->expert_rows = attn_arena_take(arena, n, sizeof *f->expert_rows);
     f->expert_x = take_floats(arena, n, widest);
     f->expert_y = take_floats(arena, n, widest);
-    f->latent = take_floats(arena, n, 2 * c->d_latent);
+    f->latent = take_floats(arena, n, c->has_expert_norms ? c->d_model : 2 * c->d_latent);
     f->expert_g = take_floats(arena, n, width);
     f->expert_u = take_floats(arena, n, width);
     f->sinks = take_floats(arena, c->has_sinks ? f->n_feed_row : 0, c->n_head);

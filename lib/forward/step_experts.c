@@ -10,6 +10,11 @@
  * If experts have a latent width, x is mapped to it before them, and their sum back after them.
  * With ATTN_EXPERTS_SIGMOID the weights are sigmoids, and a correction counts for the choice alone.
  *
+ * With has_expert_norms, as in Gemma 4, the shared expert alone reads x:
+ *
+ *     router_logits = rms(resid_mid) w_r D^-0.5 W_r;  expert_weights are multiplied by w_e
+ *     mlp_out = norm2(the sum of weight_e * expert_e(norm(resid_mid))) + norm1(shared(x))
+ *
  * The rows of an expert are gathered into one product. Rows of a product do not depend on each
  * other, so other rows and threads change no bit. Experts that no row chose are not read.
  */
@@ -154,6 +159,19 @@ static void choose_by_sigmoid(const struct attn_forward *f, size_t row)
             (float)config->router.factor;
 }
 
+/* Multiplies the weights of experts by their factors, if the layer has such. */
+static void scale_experts(const struct attn_forward *f, size_t n_row)
+{
+    const struct attn_vector *scale = &f->model->weights.blocks[f->feed.layer].expert_scale;
+    const size_t n = f->model->config.n_expert;
+
+    if (!scale->data)
+        return;
+    f->engine.kernels->convert(scale->data, scale->dtype, n, f->expert_g);
+    for (size_t i = 0; i < n_row * n; i++)
+        f->expert_weights[i] *= f->expert_g[i % n];
+}
+
 void attn_router_run(const struct attn_forward *f, const struct attn_block_weights *w,
                      const float *x, size_t n_row, struct attn_pool *pool)
 {
@@ -171,6 +189,7 @@ void attn_router_choose(const struct attn_forward *f, size_t n_row)
         (how == ATTN_EXPERTS_SOFTMAX_NEAR ? choose_near
          : how == ATTN_EXPERTS_SIGMOID    ? choose_by_sigmoid
                                           : choose_experts)(f, row);
+    scale_experts(f, n_row);
 }
 
 size_t attn_expert_gather(const struct attn_forward *f, size_t expert, const float *x, size_t n_row)
@@ -233,6 +252,13 @@ void attn_shared_gate(const struct attn_forward *f, const struct attn_block_weig
         gates[i] = 1 / (1 + gates[i]);
 }
 
+/* Computes x = normalize(x) * w [n_row, D], if the layer has such a norm. */
+static void normalize(struct attn_forward *f, const struct attn_norm_weights *norm, float *x)
+{
+    if (norm->w.data)
+        attn_norm_step(f, norm, x, x);
+}
+
 static void run_shared(struct attn_forward *f, const struct attn_block_weights *w, float *out)
 {
     const size_t n = f->feed.n_left, d = f->dims.d_model;
@@ -242,8 +268,23 @@ static void run_shared(struct attn_forward *f, const struct attn_block_weights *
         attn_shared_gate(f, w, f->normed, n, f->expert_u);
     for (size_t i = 0; i < n && w->shared_router.weight.data; i++)
         f->engine.kernels->scale(f->expert_y + i * d, f->expert_u[i], d, f->expert_y + i * d);
+    normalize(f, &w->shared_post, f->expert_y);
     attn_visit(f, ATTN_SITE_SHARED_OUT, f->expert_y);
     f->engine.kernels->add(out, f->expert_y, n * d, out);
+}
+
+/* Returns the input of the router, and makes *ROUTED that of the experts. */
+static const float *find_inputs(struct attn_forward *f, const struct attn_block_weights *w,
+                                const float **routed)
+{
+    *routed = f->normed;
+    if (!f->model->config.has_expert_norms)
+        return f->normed;
+    attn_norm_step(f, &w->experts_norm, f->resid, f->latent);
+    attn_norm_step(f, &w->router_norm, f->resid, f->expert_x);
+    attn_scale_step(f, 1 / sqrt((double)f->dims.d_model), f->expert_x);
+    *routed = f->latent;
+    return f->expert_x;
 }
 
 /* Computes the weighted SUM [n_row, d_routed] of what the chosen experts make of X. */
@@ -274,11 +315,13 @@ static void run_routed(struct attn_forward *f, const struct attn_block_weights *
 void attn_experts_step(struct attn_forward *f, const struct attn_block_weights *w, float *out)
 {
     const size_t n = f->feed.n_left, n_expert = f->dims.n_expert;
+    const float *asked, *routed;
 
     attn_step_finish(f);
+    asked = find_inputs(f, w, &routed);
     if (attn_forward_is_over(f))
         return;
-    attn_router_run(f, w, f->normed, n, f->feed.pool);
+    attn_router_run(f, w, asked, n, f->feed.pool);
     attn_forward_check_finite(f, f->router, n * n_expert);
     attn_visit(f, ATTN_SITE_ROUTER_LOGITS, f->router);
     if (attn_forward_is_over(f))
@@ -293,7 +336,8 @@ void attn_experts_step(struct attn_forward *f, const struct attn_block_weights *
         run_routed(f, w, f->latent, sum);
         attn_map_step(f, &w->latent_out, NULL, sum, n, out);
     } else {
-        run_routed(f, w, f->normed, out);
+        run_routed(f, w, routed, out);
+        normalize(f, &w->experts_post, out);
     }
     if (w->shared.in.weight.data && !attn_forward_is_over(f))
         run_shared(f, w, out);

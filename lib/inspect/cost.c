@@ -96,6 +96,7 @@ static struct inventory take_inventory(const struct attn_model *model, size_t n_
         count_vector(&found.attention, &block->mixer.skip);
         count_vector(&found.norms, &block->mixer.norm);
         count_tensor(&found.attention, &block->relative_bias);
+        count_vector(&found.mlp, &block->expert_scale);
         count_vector(&found.mlp, &block->xielu[0]); /* the other two are no parameters */
         count_vector(&found.mlp, &block->xielu[1]);
         for (size_t e = 0; block->experts && e < 3 * n_expert; e++)

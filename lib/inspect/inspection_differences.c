@@ -421,6 +421,9 @@ static void add_experts(struct difference_list *list)
         router->n_group_used, router->n_group);
     add(list, config->d_latent > 0, "experts",
         "read and write %zu numbers, by a map on either side", config->d_latent);
+    add(list, config->has_expert_norms, "experts", "each weight is then multiplied by a factor");
+    add(list, config->has_expert_norms, "experts",
+        "norms before the router and the experts, after their sum and after the shared one");
 }
 
 /* Adds differences of the block as a whole and its MLP. */

@@ -131,11 +131,13 @@ struct attn_config {
     bool has_contacts;      /* a regression predicts contacts of residues from the patterns */
     bool qk_norm_is_late;   /* q and k are normalized after rotation, not before */
     double router_jitter;   /* half of the margin of ATTN_EXPERTS_SOFTMAX_NEAR */
-    const struct attn_xielu *xielu;   /* [n_layer] for act_fn "xielu"; otherwise NULL */
-    bool has_final_rms;               /* the final norm is an RMSNorm, whatever the others are */
-    bool has_solu;                    /* act(x) is x softmax(x), over the row; act_fn is "solu" */
-    bool has_mlp_norm;                /* mlp_post is normalized, by a LayerNorm with weights [F] */
-    bool has_shared_gate;             /* the shared expert is multiplied by a gate for each token */
+    const struct attn_xielu *xielu; /* [n_layer] for act_fn "xielu"; otherwise NULL */
+    bool has_final_rms;             /* the final norm is an RMSNorm, whatever the others are */
+    bool has_solu;                  /* act(x) is x softmax(x), over the row; act_fn is "solu" */
+    bool has_mlp_norm;              /* mlp_post is normalized, by a LayerNorm with weights [F] */
+    bool has_shared_gate;           /* the shared expert is multiplied by a gate for each token */
+    bool has_expert_norms; /* the router and the experts read norms of resid_mid of their own, and
+                              the sums of experts and the shared expert are normalized */
     struct attn_router_config router; /* of ATTN_EXPERTS_SIGMOID */
     bool has_plain_experts;           /* experts have no gate, whatever has_gated_mlp says */
     size_t d_latent; /* width of a map before and after the experts; 0: they read the stream */

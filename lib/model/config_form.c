@@ -125,7 +125,7 @@ enum attn_status attn_config_refuse_extras(const struct attn_json *json,
         ATTN_TRY(attn_config_refuse(json, root, stacks, err));
     if (form->defaults.is_encoder)
         ATTN_TRY(attn_config_refuse(json, root, encoders, err));
-    if (form->defaults.n_expert == 0)
+    if (form->defaults.n_expert == 0 && !form->may_have_experts)
         ATTN_TRY(attn_config_refuse(json, root, experts, err));
     if (!may_be_causal_or_not(form))
         ATTN_TRY(attn_config_refuse(json, root, both_ways[0], err));

@@ -472,6 +472,7 @@ struct attn_config_form {
     const char *width_key;    /* the key of d_head, whatever the flags above are; or NULL */
     bool gelu_is_tanh;        /* "gelu" means the form with tanh */
     bool may_look_both_ways;  /* `use_bidirectional_attention` is read */
+    bool may_have_experts;    /* a mixture, although most models of the family have none */
     bool replaces_parts;      /* ids of pictures and sound stand for others in a text */
     bool sees_prompt;         /* the same key is passed over (struct attn_decoder_part) */
     bool has_xielu;           /* the activation may be "xielu" */

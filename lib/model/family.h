@@ -74,6 +74,7 @@ struct attn_tensor_files;
     X(EXPERT_BIAS, MLP, BIAS, has_experts && config->has_expert_bias) /* bias of the router */     \
     X(EXPERT_BIASES, MLP, BIAS, has_experts && config->has_expert_bias)                            \
     X(ROUTER_CORRECTION, MLP, PART, has_experts && config->expert_weights == ATTN_EXPERTS_SIGMOID) \
+    X(EXPERT_NORMS, NONE, PART, has_experts && config->has_expert_norms)                           \
     X(LATENT, MLP, PART, has_experts && config->d_latent > 0) /* around the experts */             \
     X(LATENT_BIAS, MLP, BIAS, has_experts && config->d_latent > 0 && config->has_mlp_bias)         \
     X(SHARED_BIAS, MLP, BIAS, has_experts && config->d_shared_expert > 0 && config->has_mlp_bias)  \

@@ -55,7 +55,7 @@ struct attn_lazy_experts {
     atomic_bool is_made[]; /* [n_expert] converted already */
 };
 
-enum { ATTN_BLOCK_N_NORM = 12, ATTN_BLOCK_N_LINEAR = 24 };
+enum { ATTN_BLOCK_N_NORM = 16, ATTN_BLOCK_N_LINEAR = 24 };
 
 enum { ATTN_MODEL_N_LINEAR = 7 };
 
@@ -72,6 +72,8 @@ struct attn_block_weights {
             struct attn_norm_weights attn_scale, mlp_scale;
             struct attn_norm_weights mlp_norm;   /* of mlp_post */
             struct attn_norm_weights layer_norm; /* of what the input of the layer adds */
+            /* Before the router, before the experts, after them, and after the shared expert. */
+            struct attn_norm_weights router_norm, experts_norm, experts_post, shared_post;
             struct attn_norm_weights q_norm, k_norm;
         };
         struct attn_norm_weights norms[ATTN_BLOCK_N_NORM];
@@ -101,6 +103,7 @@ struct attn_block_weights {
     };
     struct attn_mixer_weights mixer;
     struct attn_vector router_correction; /* [N] is added to sigmoids for the choice */
+    struct attn_vector expert_scale;      /* [N] factors of expert_weights, or none */
     struct attn_vector sinks;             /* [H] sinks */
     struct attn_vector scalar;            /* [1] the factor of resid_post, or none */
     struct attn_tensor relative_bias;     /* [n_bucket, H], if each layer has a table of its own */

@@ -614,11 +614,14 @@ def gemma4_text(r):
     types = [r.choice(["sliding_attention", "full_attention"]) for _ in range(n_layer - 1)] + ["full_attention"]
     shared = r.choice([n for n in range(n_layer) if set(types[n_layer - n:]) <= set(types[:n_layer - n])])
     partial = {"rope_type": "proportional", "partial_rotary_factor": r.choice([0.25, 0.5, 1.0]), "rope_theta": 1e6}
-    return config | {"head_dim": 2 * r.randint(1, 6), "global_head_dim": 2 * r.randint(1, 9), "sliding_window": r.randint(1, 9),
+    has_experts, n_expert = r.random() < 0.5, r.randint(1, 6)
+    mixture = {"enable_moe_block": True, "num_experts": n_expert, "top_k_experts": r.randint(1, n_expert),
+               "moe_intermediate_size": r.randint(3, 20)} if has_experts else {}
+    return config | mixture | {"head_dim": 2 * r.randint(1, 6), "global_head_dim": 2 * r.randint(1, 9), "sliding_window": r.randint(1, 9),
                      "num_global_key_value_heads": r.choice([None] + [n for n in range(1, n_head + 1) if n_head % n == 0]),
                      "hidden_size_per_layer_input": r.choice([0, r.randint(2, 9)]), "layer_types": types,
                      "vocab_size_per_layer_input": config["vocab_size"], "num_kv_shared_layers": shared,
-                     "use_double_wide_mlp": r.random() < 0.5, "final_logit_softcapping": r.choice([None, 20.0]),
+                     "use_double_wide_mlp": not has_experts and r.random() < 0.5, "final_logit_softcapping": r.choice([None, 20.0]),
                      "rope_parameters": {"sliding_attention": rope(r, ("default", "linear")),
                                          "full_attention": r.choice([partial, rope(r, ("default", "linear"))])}}
 
@@ -642,7 +645,7 @@ def make_model(family, keys, seed):
     with torch.no_grad():
         for name, p in model.named_parameters():
             noise = torch.randn(p.shape, generator=generator)
-            if "norm" in name or ".ln_" in name:
+            if "norm" in name or ".ln_" in name or "router" in name and name.endswith("scale"):
                 p.copy_(noise * 0.3 + (0 if name.endswith("bias") or "gemma" in family or family in ("nemotron", "qwen3_5_text", "qwen3_next") and "linear_attn" not in name else 1))
             elif name.endswith("bias") or p.dim() < 2:  # numbers of xIELU
                 p.copy_(noise * 0.3)

@@ -72,6 +72,9 @@ ROWS = {
     "vit-larger": ("ViT", VIT),
     "dinov2": ("Dinov2", {**VIT, "use_swiglu_ffn": True}, True),
     "granitemoe": ("GraniteMoe", {**TEXT, **MIXTURE}, True),
+    "gemma4-experts": ("Gemma4:Gemma4Text", {**TEXT, "hidden_size": 14, "intermediate_size": 7, "num_hidden_layers": 3, "num_attention_heads": 1, "max_position_embeddings": 64,
+                                             "layer_types": ["full_attention", "sliding_attention", "full_attention"], "head_dim": 4, "global_head_dim": 18, "attention_k_eq_v": True,
+                                             "enable_moe_block": True, "num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 4, "hidden_size_per_layer_input": 0}),
     "phimoe": ("Phimoe", {**TEXT, **MIXTURE}, True),
     "nemotron-h": ("NemotronH", NANO),
     "nemotron-h-joined": ("NemotronH", {**NANO, "moe_latent_size": None, "mlp_bias": True, "norm_topk_prob": False}, True),
@@ -102,6 +105,8 @@ def make(name, stem, settings, in_memory=False, rename=None, change=None):
     for part, b in model.named_buffers():
         if part.endswith("correction_bias"):
             b.copy_(0.3 * torch.randn_like(b))
+        if part.endswith("layer_scalar"):
+            b.copy_(1 + 0.3 * torch.randn_like(b))
     shutil.rmtree(folder, ignore_errors=True)
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)

@@ -1,10 +1,12 @@
 /*
- * gemma4.c - Gemma 4 of E2B, E4B, and 31B (configuration_gemma4.py, modeling_gemma4.py of
+ * gemma4.c - Gemma 4 of E2B, E4B, 31B and 26B-A4B (configuration_gemma4.py, modeling_gemma4.py of
  * transformers 5.23): Gemma 3's block, with wider heads and fewer keys in layers without a window.
  *
  *     v = rms(n W_v), without weights; or in wide layers rms(n W_k), of k before its norm
  *     scores = rot_q . rot_k, not scaled
  *     resid_post = (mid + mlp_out + per_layer_out) * layer_scalar    (forward/layer_inputs.c)
+ *
+ * In 26B-A4B each layer has experts beside its MLP (forward/step_experts.c).
  *
  * Traps: norms multiply by w, not 1 + w. The last layer has no window whatever `layer_types` says.
  * The last layers attend to the keys and values of the last one before them of their kind, and may
@@ -24,6 +26,10 @@
     TENSOR("layers.#." name ".weight", shape, ATTN_PART_LAYER_INPUT, ATTN_WEIGHT_OUT_IN,           \
            WEIGHT_OF(map))
 
+#define SHARED(name, shape, map)                                                                   \
+    TENSOR("layers.#.mlp." name ".weight", shape, ATTN_PART_SHARED_EXPERT, ATTN_WEIGHT_OUT_IN,     \
+           WEIGHT_OF(map))
+
 static const struct attn_weight_rule rules[] = {
     EMBEDDING_OF("embed_tokens.weight"),
     TABLE("embed_tokens_per_layer.weight", "%!", ATTN_PART_LAYER_INPUT, layer_inputs),
@@ -36,6 +42,19 @@ static const struct attn_weight_rule rules[] = {
     VECTOR(SELF "k_norm.weight", "E", ATTN_PART_KEY_NORM, NORM_W(k_norm)),
     OUT_MAP(SELF "o_proj"),
     GATED_MLP,
+    SHARED("gate_proj", "sD", shared.gate),
+    SHARED("up_proj", "sD", shared.in),
+    SHARED("down_proj", "Ds", shared.out),
+    TENSOR("layers.#.router.proj.weight", "nD", ATTN_PART_ROUTER, ATTN_WEIGHT_OUT_IN,
+           WEIGHT_OF(router)),
+    VECTOR("layers.#.router.scale", "D", ATTN_PART_EXPERT_NORMS, NORM_W(router_norm)),
+    VECTOR("layers.#.router.per_expert_scale", "n", ATTN_PART_EXPERT_NORMS, BLOCK(expert_scale)),
+    NORM("pre_feedforward_layernorm_2", ATTN_PART_EXPERT_NORMS, experts_norm),
+    NORM("post_feedforward_layernorm_1", ATTN_PART_EXPERT_NORMS, shared_post),
+    NORM("post_feedforward_layernorm_2", ATTN_PART_EXPERT_NORMS, experts_post),
+    FUSED("layers.#.experts.gate_up_proj", "njD", ATTN_PART_EXPERTS_FOUND, GATED_ROWS),
+    TENSOR("layers.#.experts.down_proj", "nDf", ATTN_PART_EXPERTS_FOUND, ATTN_WEIGHT_OUT_IN,
+           WEIGHT_OF(mlp_out)),
     LAYER_MAP("per_layer_input_gate", "xD", layer_gate),
     LAYER_MAP("per_layer_projection", "Dx", layer_out),
     NORM("post_per_layer_input_norm", ATTN_PART_LAYER_INPUT, layer_norm),
@@ -188,13 +207,10 @@ enum attn_status attn_family_check_ropes(const struct attn_json *json,
 /* Refuses what models of this type may have and is not read. */
 static enum attn_status refuse_parts(const struct attn_json *json, struct attn_error *err)
 {
-    static const struct attn_config_extra extras[] = {{"enable_moe_block", ATTN_WISH_TRUE},
-                                                      {.key = NULL}};
     const struct attn_node *root = attn_json_root(json);
     const struct attn_node *both = attn_config_find_given(root, "use_bidirectional_attention");
     const char *word = both ? attn_node_string(both) : NULL;
 
-    ATTN_TRY(attn_config_refuse(json, root, extras, err));
     if (!both || (word && strcmp(word, "vision") == 0)) /* positions of a picture see each other */
         return ATTN_OK;
     return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "use_bidirectional_attention",
@@ -220,6 +236,42 @@ static enum attn_status read_inputs(const struct attn_json *json, struct attn_co
                             config->n_layer_token);
 }
 
+/* Reads the mixture of experts beside the MLP, which is then the expert that every token uses. */
+static enum attn_status read_experts(const struct attn_json *json, struct attn_config *config,
+                                     struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const struct {
+        const char *key;
+        size_t most, *value;
+    } sizes[] = {{"num_experts", ATTN_MAX_LAYER, &config->n_expert},
+                 {"top_k_experts", ATTN_MAX_LAYER, &config->n_expert_used},
+                 {"moe_intermediate_size", ATTN_MAX_WIDTH, &config->d_expert}};
+
+    ATTN_TRY(attn_json_get_bool(json, root, "enable_moe_block", &config->has_expert_norms, err));
+    if (!config->has_expert_norms)
+        return ATTN_OK;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        ATTN_TRY(
+            attn_json_get_size(json, root, sizes[i].key, 1, sizes[i].most, sizes[i].value, err));
+        if (*sizes[i].value == 0)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' is missing in '%s', which has 'enable_moe_block'",
+                                  sizes[i].key, attn_config_quote(json).text);
+    }
+    if (config->n_expert_used > config->n_expert)
+        return attn_json_refuse(json, err, ATTN_FORMAT, "top_k_experts", "is %zu of %zu experts",
+                                config->n_expert_used, config->n_expert);
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (layers->dims[layer].d_mlp != config->d_mlp)
+            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "use_double_wide_mlp",
+                                    "is set beside 'enable_moe_block'");
+    config->d_shared_expert = config->d_mlp;
+    config->expert_weights = ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED;
+    attn_config_lack_mixtures(config, layers);
+    return ATTN_OK;
+}
+
 static enum attn_status read_gemma4(ATTN_CONFIG_ARGS)
 {
     const struct attn_site_set of_keys = ATTN_SITES(ATTN_SITE_K, ATTN_SITE_V, ATTN_SITE_ROT_K);
@@ -238,6 +290,7 @@ static enum attn_status read_gemma4(ATTN_CONFIG_ARGS)
     for (size_t layer = 0; layer < config->n_layer; layer++) /* after the positions that turn */
         if (attn_config_shares_keys(config, layer))
             attn_config_lack(layers, layer, of_keys);
+    ATTN_TRY(read_experts(json, config, layers, err));
     find_largest(config);
     return ATTN_OK;
 }
@@ -251,6 +304,7 @@ const struct attn_family attn_family_gemma4_text = {
              .eps_key = "rms_norm_eps",
              .is_embedding_scaled = true,
              .sees_prompt = true,
+             .may_have_experts = true,
              .replaces_parts = true,
              ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_FACTOR("final_logit_softcapping", logits_cap),
                            ATTN_FLAG("attention_k_eq_v", has_keys_as_values)),
