@@ -195,8 +195,9 @@ struct attn_forward {
     float *gate;   /* [n, H*Ev] the gate of attention */
     float *beside; /* [n, D] the normalized input of layers that mix beside attention, later
                       mixer_out */
-    /* [n, n_layer * P] the inputs of all layers, or NULL; [n or n_worker, P] those of a layer. */
-    float *layer_inputs, *layer_rows;
+    /* [n, n_layer * P] the inputs of all layers, or NULL; [n, P] those of a layer; [n_worker,
+     * n_layer * P] the row of the table of a token. */
+    float *layer_inputs, *layer_rows, *layer_table;
     /* [n_layer]: the rows of k and v of a layer whose keys and values later ones attend to; NULL
      * for all others, which use `k` and `v`. NULL: no layer shares its keys. */
     struct attn_shared_rows {

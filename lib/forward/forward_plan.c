@@ -135,7 +135,8 @@ static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
     const size_t d_v = c->n_kv_head * c->d_value, d_z = c->n_head * c->d_value;
     const size_t n_head_float = n * (d_q + d_z) + n_key * (d_k + d_v);
     const size_t n_mlp = f->model->config.has_gated_mlp ? 2 : 1;
-    const size_t n_mlp_float = n_mlp * n * c->d_mlp;
+    const size_t n_mlp_float =
+        max_size(n_mlp * n * c->d_mlp, n * f->model->config.d_layer_input); /* its gate, too */
     const size_t n_layer_float =
         f->keeps_layer ? n_head_float + n_mlp_float : max_size(n_head_float, n_mlp_float);
     const size_t n_patch_float = n * f->model->weights.patches.weight.n_row;
@@ -223,6 +224,7 @@ static size_t widest_row(const struct attn_forward *f)
     const struct attn_weights *weights = &f->model->weights;
     size_t widest = max_size(f->dims.d_model, f->model->config.d_embed);
 
+    widest = max_size(widest, weights->ln_layer_input.w.n);
     if (f->model->config.source_positions == ATTN_POSITIONS_LEARNED)
         widest = max_size(widest, f->model->config.d_source);
     for (size_t layer = 0; layer < f->dims.n_layer; layer++)
@@ -301,7 +303,8 @@ static void plan_layers(struct attn_forward *f, struct attn_arena *arena)
     size_t n_shared = 0;
 
     f->layer_inputs = take_floats(arena, n, config->n_layer * width);
-    f->layer_rows = take_floats(arena, max_size(n, (size_t)f->n_worker), width);
+    f->layer_rows = take_floats(arena, n, width);
+    f->layer_table = take_floats(arena, (size_t)f->n_worker, config->n_layer * width);
     if (width == 0)
         f->layer_inputs = NULL;
     for (size_t layer = 0; layer < config->n_layer; layer++)

@@ -32,20 +32,19 @@ static void make_rows(void *context, size_t task, int worker)
     const struct attn_kernels *kernels = f->engine.kernels;
     const size_t width = f->model->config.d_layer_input, d = f->dims.n_layer * width;
     const float scale = (float)(1 / sqrt((double)f->dims.d_model)), of_table = sqrtf((float)width);
-    float *own = f->layer_rows + (size_t)worker * width;
+    float *table = f->layer_table + (size_t)worker * d;
 
     for (size_t i = task * ROWS_PER_TASK; i < rows->n && i < (task + 1) * ROWS_PER_TASK; i++) {
         const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, i, false)];
         float *x = f->layer_inputs + i * d;
 
+        attn_model_layer_inputs(f->model, kernels, part->ids[i - part->first], table);
+        kernels->scale(table, of_table, d, table);
         kernels->scale(x, scale, d, x);
-        for (size_t layer = 0; layer < f->dims.n_layer; layer++, x += width) {
-            attn_norm_row(f, x, width, x);
-            attn_model_layer_input(f->model, kernels, part->ids[i - part->first], layer, own);
-            kernels->scale(own, of_table, width, own);
-            kernels->add(x, own, width, x);
-            kernels->scale(x, sqrtf(0.5F), width, x);
-        }
+        for (size_t layer = 0; layer < f->dims.n_layer; layer++)
+            attn_norm_row(f, x + layer * width, width, x + layer * width);
+        kernels->add(x, table, d, x);
+        kernels->scale(x, sqrtf(0.5F), d, x);
     }
 }
 
