@@ -35,7 +35,8 @@ static bool has_lists(const struct attn_gguf_writing *w)
 
 static void refuse_extras(struct attn_gguf_writing *w)
 {
-    const bool is_mixture = w->family->form.defaults.n_expert > 0;
+    const bool is_mixture =
+        w->family->form.defaults.n_expert > 0 || w->family->form.may_have_experts;
     const bool is_of_granite = w->family->form.score_factor_key; /* attention_multiplier */
     const bool has_mixers = w->family->gguf.mixer.word;
     const char *const counts[] = {has_mixers ? NULL : "nextn_predict_layers", "expert_group_count",

@@ -274,6 +274,21 @@ static void put_shared(struct attn_gguf_writing *w)
     attn_gguf_put_bool(w, "use_double_wide_mlp", wide != w->mlps[0]);
 }
 
+/* Writes the sizes of the experts beside the MLP, if there are any. */
+static void put_mixture(struct attn_gguf_writing *w)
+{
+    const size_t n = attn_gguf_key_count(w, "expert_count", 0);
+
+    attn_gguf_put_bool(w, "enable_moe_block", n > 0);
+    if (n == 0)
+        return;
+    attn_gguf_put_size(w, "num_experts", n);
+    attn_gguf_put_size(w, "top_k_experts",
+                       attn_gguf_key_size(w, "expert_used_count", ATTN_MAX_LAYER, 0));
+    attn_gguf_put_size(w, "moe_intermediate_size",
+                       attn_gguf_key_size(w, "expert_feed_forward_length", ATTN_MAX_WIDTH, 0));
+}
+
 static void put_gemma(struct attn_gguf_writing *w)
 {
     const size_t first = put_sizes_of_layers(w);
@@ -288,6 +303,7 @@ static void put_gemma(struct attn_gguf_writing *w)
                        attn_gguf_key_count(w, "embedding_length_per_layer_input", 0));
     attn_gguf_put_size(w, "vocab_size_per_layer_input", table.tensor.shape[0]);
     put_shared(w);
+    put_mixture(w);
     put_turns(w);
 }
 

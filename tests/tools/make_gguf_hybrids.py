@@ -11,7 +11,7 @@ import gguf, torch
 from conversion import ModelBase, ModelType, get_model_architecture, get_model_class
 
 ROOT = pathlib.Path(__file__).parents[1] / "fixtures"
-NAMES = "bamba falcon-h1 gemma4 gemma4-text granitemoehybrid lfm2 nemotron-h qwen3-5 qwen3-5-text qwen3-next".split()
+NAMES = "bamba falcon-h1 gemma4 gemma4-experts gemma4-experts-q8 gemma4-text granitemoehybrid lfm2 nemotron-h qwen3-5 qwen3-5-text qwen3-next".split()
 WITHOUT_MTP = ("qwen3-5-text", "qwen3-next")
 MORE = {"bamba": {"attn_rotary_emb": 4}, "nemotron-h": {"d_head": 5}}  # keys of the published files
 # Keys of mixtures, which transformers 5.23 writes for all, and the converter takes for those of one.
@@ -28,8 +28,9 @@ def set_vocab(self):
 
 
 def convert(name, folder, target):
+    name, is_of_blocks = name.removesuffix("-q8"), name.endswith("-q8")
     for file in "config.json", "model.safetensors":
-        shutil.copy(ROOT / f"family-{name}" / file, folder)
+        shutil.copy(ROOT / f"{'names' if name == 'gemma4-experts' else 'family'}-{name}" / file, folder)
     config = json.loads((folder / "config.json").read_text()) | MORE.get(name, {})
     for key in LESS.get(name, ()):
         config.pop(key, None)
@@ -41,7 +42,7 @@ def convert(name, folder, target):
         kind = get_model_class(get_model_architecture(hparams, ModelType.TEXT), mmproj=False)
         kind.set_vocab, kind.no_mtp = set_vocab, name in WITHOUT_MTP
         given = {"hparams": config} if name in LESS else {}
-        kind(folder, gguf.LlamaFileType.ALL_F32, target, eager=True, model_name="m", **given).write()
+        kind(folder, gguf.LlamaFileType.MOSTLY_Q8_0 if is_of_blocks else gguf.LlamaFileType.ALL_F32, target, eager=True, model_name="m", **given).write()
 
 
 with zipfile.ZipFile(ROOT / "gguf/hybrids.zip", "w") as archive:

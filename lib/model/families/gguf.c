@@ -51,7 +51,13 @@
 /* The table. Its parameters are the names of the norms before attention, before the MLP, and after
  * attention. */
 #define RULES(norm, mlp_norm, post_norm)                                                           \
-    RULES_OF(QKV_OF_GGUF, norm, mlp_norm, post_norm, "output_norm")
+    RULES_OF(QKV_OF_GGUF, norm, mlp_norm, post_norm, "output_norm"), EXPERTS_APART
+#define EXPERTS_APART                                                                              \
+    EXPERTS("ffn_gate_exps", "fD", "f", mlp_gate), EXPERTS("ffn_up_exps", "fD", "f", mlp_in),      \
+        TENSOR("blk.#.ffn_gate_inp_shexp.weight", "1D", ATTN_PART_SHARED_GATE, ATTN_WEIGHT_OUT_IN, \
+               WEIGHT_OF(shared_router)),                                                          \
+        SHARED("ffn_gate_shexp", "sD", shared.gate), SHARED("ffn_up_shexp", "sD", shared.in),      \
+        SHARED("ffn_down_shexp", "Ds", shared.out)
 #define RULES_OF(qkv, norm, mlp_norm, post_norm, final_norm)                                       \
     EMBEDDING_OF("token_embd.weight"),                                                             \
         TABLE("position_embd.weight", "PD", ATTN_PART_POSITIONS, positions),                       \
@@ -63,12 +69,7 @@
                ATTN_PART_MLP_NORM, NORM_W(ln2)),                                                   \
         VECTOR("blk.#." mlp_norm ".bias", "D", ATTN_PART_MLP_NORM_BIAS, NORM_B(ln2)),              \
         LINEAR("blk.#.ffn_gate_inp", "nD", ATTN_PART_ROUTER, "n", ATTN_PART_EXPERT_BIAS, router),  \
-        EXPERTS("ffn_gate_exps", "fD", "f", mlp_gate), EXPERTS("ffn_up_exps", "fD", "f", mlp_in),  \
         EXPERTS("ffn_down_exps", "Df", "D", mlp_out),                                              \
-        TENSOR("blk.#.ffn_gate_inp_shexp.weight", "1D", ATTN_PART_SHARED_GATE, ATTN_WEIGHT_OUT_IN, \
-               WEIGHT_OF(shared_router)),                                                          \
-        SHARED("ffn_gate_shexp", "sD", shared.gate), SHARED("ffn_up_shexp", "sD", shared.in),      \
-        SHARED("ffn_down_shexp", "Ds", shared.out),                                                \
         LINEAR("blk.#.ffn_gate", "FD", ATTN_PART_MLP_GATE, "F", ATTN_PART_MLP_GATE_BIAS,           \
                mlp_gate),                                                                          \
         PLAIN_MLP("blk.#.ffn_", "up", "down"),                                                     \
@@ -87,8 +88,20 @@ static const struct attn_weight_rule gpt_oss[] = {/* and Seed-OSS */
                                                   RULES("attn_norm", "post_attention_norm",
                                                         "ffn_norm")};
 
+/* Gemma 4 with experts: the MLP is the one that every token uses. */
+#define EXPERT_VECTOR(name, shape, place)                                                          \
+    VECTOR("blk.#." name, shape, ATTN_PART_EXPERT_NORMS, place)
 static const struct attn_weight_rule gemma4[] = {
     RULES_OF(OWN_QKV_OF_GGUF, "attn_norm", "ffn_norm", "post_attention_norm", "output_norm"),
+    FUSED("blk.#.ffn_gate_up_exps.weight", "njD", ATTN_PART_EXPERTS, GATED_ROWS),
+    SHARED("ffn_gate", "sD", shared.gate),
+    SHARED("ffn_up", "sD", shared.in),
+    SHARED("ffn_down", "Ds", shared.out),
+    EXPERT_VECTOR("ffn_gate_inp.scale", "D", NORM_W(router_norm)),
+    EXPERT_VECTOR("ffn_down_exps.scale", "n", BLOCK(expert_scale)),
+    EXPERT_VECTOR("pre_ffw_norm_2.weight", "D", NORM_W(experts_norm)),
+    EXPERT_VECTOR("post_ffw_norm_1.weight", "D", NORM_W(shared_post)),
+    EXPERT_VECTOR("post_ffw_norm_2.weight", "D", NORM_W(experts_post)),
     TABLE("per_layer_token_embd.weight", "%!", ATTN_PART_LAYER_INPUT, layer_inputs),
     MATRIX("per_layer_model_proj.weight", "!D", ATTN_PART_LAYER_INPUT, layer_map),
     VECTOR("per_layer_proj_norm.weight", "x", ATTN_PART_LAYER_INPUT, MODEL(ln_layer_input.w)),
@@ -112,7 +125,7 @@ static const struct attn_weight_rule conv[] = {
 
 #define DELTA_OF_GGUF                                                                              \
     RULES_OF(GATED_QKV_OF_GGUF, "attn_norm", "post_attention_norm", "ffn_norm", "output_norm"),    \
-        LAYER_MAP("attn_qkv", "qD", ATTN_PART_MIXER, mixer_in),                                    \
+        EXPERTS_APART, LAYER_MAP("attn_qkv", "qD", ATTN_PART_MIXER, mixer_in),                     \
         LAYER_MAP("attn_gate", "lD", ATTN_PART_MIXER, mixer_gate),                                 \
         MIXER_VECTOR("ssm_conv1d.weight", "ad", MIXER, conv),                                      \
         MIXER_VECTOR("ssm_a", "g", MIXER, decay),                                                  \
