@@ -159,19 +159,6 @@ static void choose_by_sigmoid(const struct attn_forward *f, size_t row)
             (float)config->router.factor;
 }
 
-/* Multiplies the weights of experts by their factors, if the layer has such. */
-static void scale_experts(const struct attn_forward *f, size_t n_row)
-{
-    const struct attn_vector *scale = &f->model->weights.blocks[f->feed.layer].expert_scale;
-    const size_t n = f->model->config.n_expert;
-
-    if (!scale->data)
-        return;
-    f->engine.kernels->convert(scale->data, scale->dtype, n, f->expert_g);
-    for (size_t i = 0; i < n_row * n; i++)
-        f->expert_weights[i] *= f->expert_g[i % n];
-}
-
 void attn_router_run(const struct attn_forward *f, const struct attn_block_weights *w,
                      const float *x, size_t n_row, struct attn_pool *pool)
 {
@@ -189,7 +176,6 @@ void attn_router_choose(const struct attn_forward *f, size_t n_row)
         (how == ATTN_EXPERTS_SOFTMAX_NEAR ? choose_near
          : how == ATTN_EXPERTS_SIGMOID    ? choose_by_sigmoid
                                           : choose_experts)(f, row);
-    scale_experts(f, n_row);
 }
 
 size_t attn_expert_gather(const struct attn_forward *f, size_t expert, const float *x, size_t n_row)
@@ -273,6 +259,18 @@ static void run_shared(struct attn_forward *f, const struct attn_block_weights *
     f->engine.kernels->add(out, f->expert_y, n * d, out);
 }
 
+/* Multiplies the weights of experts by their factors, if the layer has such. */
+static void scale_experts(const struct attn_forward *f, const struct attn_vector *scale)
+{
+    const size_t n = f->dims.n_expert, n_row = f->feed.n_left;
+
+    if (!scale->data)
+        return;
+    f->engine.kernels->convert(scale->data, scale->dtype, n, f->expert_g);
+    for (size_t i = 0; i < n_row * n; i++)
+        f->expert_weights[i] *= f->expert_g[i % n];
+}
+
 /* Returns the input of the router, and makes *ROUTED that of the experts. */
 static const float *find_inputs(struct attn_forward *f, const struct attn_block_weights *w,
                                 const float **routed)
@@ -327,6 +325,7 @@ void attn_experts_step(struct attn_forward *f, const struct attn_block_weights *
     if (attn_forward_is_over(f))
         return;
     attn_router_choose(f, n);
+    scale_experts(f, &w->expert_scale);
     attn_visit(f, ATTN_SITE_EXPERT_WEIGHTS, f->expert_weights);
     attn_visit(f, ATTN_SITE_EXPERT_INDICES, f->expert_indices);
     if (w->latent_in.weight.data) {
