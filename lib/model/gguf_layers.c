@@ -292,16 +292,16 @@ static void put_mixture(struct attn_gguf_writing *w)
 static void put_gemma(struct attn_gguf_writing *w)
 {
     const size_t first = put_sizes_of_layers(w);
-    struct attn_tensor_entry table = {.tensor.shape = {1}};
+    struct attn_tensor_entry embed;
     char value[40];
 
     snprintf(value, sizeof value, "blk.%zu.attn_v.weight", first);
-    attn_tensor_files_find(attn_gguf_files(w->gguf), "per_layer_token_embd.weight", &table);
     attn_gguf_put_bool(w, "attention_k_eq_v",
                        first < w->n_layer && !attn_gguf_has_tensor(w, value));
     attn_gguf_put_size(w, "hidden_size_per_layer_input",
                        attn_gguf_key_count(w, "embedding_length_per_layer_input", 0));
-    attn_gguf_put_size(w, "vocab_size_per_layer_input", table.tensor.shape[0]);
+    if (attn_tensor_files_find(attn_gguf_files(w->gguf), "token_embd.weight", &embed))
+        attn_gguf_put_size(w, "vocab_size_per_layer_input", embed.tensor.shape[0]);
     put_shared(w);
     put_mixture(w);
     put_turns(w);
