@@ -191,7 +191,9 @@ struct attn_forward {
      */
     float *router, *expert_weights, *expert_indices, *expert_x, *expert_y, *expert_g, *expert_u;
     size_t *expert_rows;
-    float *latent; /* [2, n, d_latent] what experts read, and their sum; or NULL */
+    /* [2, n, d_latent] what experts read, and their sum; [n, D] what they read, with norms of their
+     * own; or NULL */
+    float *latent;
     float *gate;   /* [n, H*Ev] the gate of attention */
     float *beside; /* [n, D] the normalized input of layers that mix beside attention, later
                       mixer_out */

@@ -128,12 +128,11 @@ static void keep_groups(const struct attn_router_config *router, size_t n, float
 }
 
 /* Chooses the experts of a row by their sigmoids plus the correction, in the best groups. */
-static void choose_by_sigmoid(const struct attn_forward *f, size_t row)
+static void choose_by_sigmoid(const struct attn_forward *f, const struct attn_vector *correction,
+                              size_t row)
 {
     const struct attn_config *config = &f->model->config;
     const struct attn_kernels *kernels = f->engine.kernels;
-    const struct attn_vector *correction =
-        &f->model->weights.blocks[f->feed.layer].router_correction;
     const size_t n = config->n_expert, n_used = config->n_expert_used;
     float *weights = f->expert_weights + row * n, *chosen = f->expert_indices + row * n_used;
     float *left = f->expert_g, *shares = f->expert_u, sum = 0; /* [n], [n_used] */
@@ -168,14 +167,30 @@ void attn_router_run(const struct attn_forward *f, const struct attn_block_weigh
     attn_linear_run(&map, 1, pool);
 }
 
-void attn_router_choose(const struct attn_forward *f, size_t n_row)
+/* Multiplies the weights of experts by their factors, if the layer has such. */
+static void scale_experts(const struct attn_forward *f, const struct attn_vector *scale,
+                          size_t n_row)
+{
+    const size_t n = f->dims.n_expert;
+
+    if (!scale->data)
+        return;
+    f->engine.kernels->convert(scale->data, scale->dtype, n, f->expert_g);
+    for (size_t i = 0; i < n_row * n; i++)
+        f->expert_weights[i] *= f->expert_g[i % n];
+}
+
+void attn_router_choose(const struct attn_forward *f, const struct attn_block_weights *w,
+                        size_t n_row)
 {
     const enum attn_expert_weights how = f->model->config.expert_weights;
 
     for (size_t row = 0; row < n_row; row++)
-        (how == ATTN_EXPERTS_SOFTMAX_NEAR ? choose_near
-         : how == ATTN_EXPERTS_SIGMOID    ? choose_by_sigmoid
-                                          : choose_experts)(f, row);
+        if (how == ATTN_EXPERTS_SIGMOID)
+            choose_by_sigmoid(f, &w->router_correction, row);
+        else
+            (how == ATTN_EXPERTS_SOFTMAX_NEAR ? choose_near : choose_experts)(f, row);
+    scale_experts(f, &w->expert_scale, n_row);
 }
 
 size_t attn_expert_gather(const struct attn_forward *f, size_t expert, const float *x, size_t n_row)
@@ -259,18 +274,6 @@ static void run_shared(struct attn_forward *f, const struct attn_block_weights *
     f->engine.kernels->add(out, f->expert_y, n * d, out);
 }
 
-/* Multiplies the weights of experts by their factors, if the layer has such. */
-static void scale_experts(const struct attn_forward *f, const struct attn_vector *scale)
-{
-    const size_t n = f->dims.n_expert, n_row = f->feed.n_left;
-
-    if (!scale->data)
-        return;
-    f->engine.kernels->convert(scale->data, scale->dtype, n, f->expert_g);
-    for (size_t i = 0; i < n_row * n; i++)
-        f->expert_weights[i] *= f->expert_g[i % n];
-}
-
 /* Returns the input of the router, and makes *ROUTED that of the experts. */
 static const float *find_inputs(struct attn_forward *f, const struct attn_block_weights *w,
                                 const float **routed)
@@ -324,8 +327,7 @@ void attn_experts_step(struct attn_forward *f, const struct attn_block_weights *
     attn_visit(f, ATTN_SITE_ROUTER_LOGITS, f->router);
     if (attn_forward_is_over(f))
         return;
-    attn_router_choose(f, n);
-    scale_experts(f, &w->expert_scale);
+    attn_router_choose(f, w, n);
     attn_visit(f, ATTN_SITE_EXPERT_WEIGHTS, f->expert_weights);
     attn_visit(f, ATTN_SITE_EXPERT_INDICES, f->expert_indices);
     if (w->latent_in.weight.data) {

@@ -121,7 +121,8 @@ void attn_experts_step(struct attn_forward *f, const struct attn_block_weights *
  * computes the softmax over the logits near its own in SHARES [n_expert]. */
 void attn_router_run(const struct attn_forward *f, const struct attn_block_weights *w,
                      const float *x, size_t n_row, struct attn_pool *pool);
-void attn_router_choose(const struct attn_forward *f, size_t n_row);
+void attn_router_choose(const struct attn_forward *f, const struct attn_block_weights *w,
+                        size_t n_row);
 size_t attn_router_share(const struct attn_forward *f, const float *logits, size_t taken,
                          float *shares);
 size_t attn_expert_gather(const struct attn_forward *f, size_t expert, const float *x,

@@ -163,7 +163,7 @@ void attn_experts_back(struct attn_backward *b, const struct attn_block_weights 
     if (attn_backward_is_over(b))
         return;
     attn_router_run(f, w, x, n, b->pool);
-    attn_router_choose(f, n);
+    attn_router_choose(f, w, n);
     memset(sum, 0, n * d * sizeof *sum);
     memset(b->d_router, 0, n * n_expert * sizeof *b->d_router);
     for (size_t e = 0; e < n_expert; e++) {
