@@ -303,6 +303,16 @@ static void keep_cores(const cpu_set_t *all, int count)
     ck_assert_int_eq(sched_setaffinity(0, sizeof kept, &kept), 0);
 }
 
+/* Stores the cores of the caller in *ALL and keeps COUNT of them; false if there are fewer. */
+static bool find_cores_to_keep(cpu_set_t *all, int count)
+{
+    ck_assert_int_eq(sched_getaffinity(0, sizeof *all, all), 0);
+    if (CPU_COUNT(all) < count)
+        return false;
+    keep_cores(all, count);
+    return true;
+}
+
 START_TEST(young_workers_keep_off_the_callers_core)
 {
     const struct timespec youth = {.tv_nsec = 150 * 1000 * 1000};
@@ -310,10 +320,8 @@ START_TEST(young_workers_keep_off_the_callers_core)
     struct attn_pool *pool;
     cpu_set_t all;
 
-    ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
-    if (CPU_COUNT(&all) < 2)
+    if (!find_cores_to_keep(&all, 2))
         return;
-    keep_cores(&all, 2);
     for (int i = 0; i < 20; i++) {
         const int before = sched_getcpu();
 
@@ -341,10 +349,8 @@ START_TEST(young_workers_follow_the_caller)
     struct attn_pool *pool;
     cpu_set_t all;
 
-    ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
-    if (CPU_COUNT(&all) < 2)
+    if (!find_cores_to_keep(&all, 2))
         return;
-    keep_cores(&all, 2);
     pool = create_pool(2);
     for (int i = 0; i < 20; i++) {
         const int before = sched_getcpu();
@@ -367,10 +373,8 @@ START_TEST(a_caller_with_few_cores_leaves_workers_theirs)
     struct attn_pool *pool;
     cpu_set_t all, mine;
 
-    ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
-    if (CPU_COUNT(&all) < 3)
+    if (!find_cores_to_keep(&all, 3))
         return;
-    keep_cores(&all, 3);
     pool = create_pool(3);
     find_cores(pool, &at);
     mine = at.cores; /* to another core, and two in all for a caller and two workers */
