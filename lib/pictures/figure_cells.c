@@ -122,11 +122,8 @@ void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view 
             float value = 0;
             const enum attn_cell_kind kind = cell_of(view, r, c, &value);
 
-            if (view.is_scarce && kind == ATTN_CELL_MASKED) {
-                *colors++ = PAPER;
-                continue;
-            }
-            if (kind == ATTN_CELL_VALUE && is_faint(pen, (double)value)) {
+            if ((view.is_scarce && kind == ATTN_CELL_MASKED) ||
+                (kind == ATTN_CELL_VALUE && is_faint(pen, (double)value))) {
                 *colors++ = PAPER;
                 continue;
             }
