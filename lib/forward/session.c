@@ -205,8 +205,8 @@ static enum attn_status check_options(const struct attn_model *model,
 
 /* --- creating --------------------------------------------------------------------------------- */
 
-/* Whether text_embed, image_embed or sentence_embed is watched, or is the input of logits that are
- * watched or requested. */
+/* Whether text_embed, image_embed, sentence_embed or a site of SigLIP's head is watched, or the
+ * first three are the input of logits that are watched or requested. */
 static bool needs_projection(const struct attn_forward *f)
 {
     const bool is_read = f->model->config.pooling == ATTN_POOLING_PROJECTED;
@@ -215,11 +215,8 @@ static bool needs_projection(const struct attn_forward *f)
 
     if (f->has_logits)
         attn_sites_add(&sites, ATTN_SITE_LOGITS);
-    return attn_sites_meet(sites, ATTN_SITES(ATTN_SITE_POOL_Q, ATTN_SITE_POOL_K, ATTN_SITE_POOL_V,
-                                             ATTN_SITE_POOL_QK, ATTN_SITE_POOL_ATTN_SCORES,
-                                             ATTN_SITE_POOL_PATTERN, ATTN_SITE_POOL_Z,
-                                             ATTN_SITE_TEXT_EMBED, ATTN_SITE_IMAGE_EMBED,
-                                             ATTN_SITE_SENTENCE_EMBED)) ||
+    return attn_sites_meet(sites, ATTN_SITES(ATTN_POOL_SITES, ATTN_SITE_TEXT_EMBED,
+                                             ATTN_SITE_IMAGE_EMBED, ATTN_SITE_SENTENCE_EMBED)) ||
            (is_read && attn_sites_have(sites, ATTN_SITE_LOGITS));
 }
 

@@ -296,9 +296,7 @@ static struct attn_site_set find_lacking(const struct attn_config *config)
         {config->places.has_c2p, ATTN_SITES(ATTN_SITE_C2P)},
         {config->places.has_p2c, ATTN_SITES(ATTN_SITE_P2C)},
         {config->places.n_conv > 0, ATTN_SITES(ATTN_SITE_CONV_OUT)},
-        {config->has_pool_head,
-         ATTN_SITES(ATTN_SITE_POOL_Q, ATTN_SITE_POOL_K, ATTN_SITE_POOL_V, ATTN_SITE_POOL_QK,
-                    ATTN_SITE_POOL_ATTN_SCORES, ATTN_SITE_POOL_PATTERN, ATTN_SITE_POOL_Z)},
+        {config->has_pool_head, ATTN_SITES(ATTN_POOL_SITES)},
         {false, ATTN_SITES(ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK)},
     };
     struct attn_site_set lacking = attn_sites_derived();

@@ -24,4 +24,9 @@
     X(SENTENCE_EMBED, 53, "sentence_embed", "sentence_embed", MODEL, VECTOR, "M")                  \
     X(LOGITS, 24, "logits", "logits", MODEL, VECTOR, "T V")
 
+/* The sites of SigLIP's attention, for ATTN_SITES. */
+#define ATTN_POOL_SITES                                                                            \
+    ATTN_SITE_POOL_Q, ATTN_SITE_POOL_K, ATTN_SITE_POOL_V, ATTN_SITE_POOL_QK,                       \
+        ATTN_SITE_POOL_ATTN_SCORES, ATTN_SITE_POOL_PATTERN, ATTN_SITE_POOL_Z
+
 #endif
