@@ -17,7 +17,7 @@ struct attn_pool_rows {
     float *hidden;  /* [F] */
 };
 
-/* Returns where the head of F keeps what it computed last, for a picture of N rows. */
+/* Returns the tensors that the head of F computed last, for a picture of N rows. */
 struct attn_pool_rows attn_pool_head_rows(const struct attn_forward *f, size_t n);
 
 /* Returns the number of floats that these take. */

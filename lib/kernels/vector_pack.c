@@ -455,8 +455,8 @@ static inline __attribute__((always_inline)) void add_scaled(float x, const vf *
         sum[v] = v_fma(v_splat(x), value[v], sum[v]);
 }
 
-/* Returns VALUE. Of a single row, adds X times it to SUM at once, so that fewer values need a
- * register; else SUM is NULL. */
+/* Returns VALUE. Adds X times VALUE to SUM, unless SUM is NULL. Products of one row use this: the
+ * value then needs no register of its own. */
 static inline __attribute__((always_inline)) vf use_value(vf value, float x, vf *sum)
 {
     if (sum)
