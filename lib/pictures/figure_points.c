@@ -1,7 +1,8 @@
-/* figure_points.c - rows of a site as labelled points. Coordinates are the first two principal
- * components, with their share of the variance; or the numbers themselves if rows have two. Rows of
- * three numbers are drawn as arrows from the origin, in perspective. A label that would cover
- * another is left out. */
+/* figure_points.c - rows of a site as points. Coordinates are the first two principal components,
+ * with their share of the variance; or the numbers themselves if rows have two. Rows of three
+ * numbers are drawn as arrows from the origin, in perspective. Rows of the same token have one hue,
+ * if they are among the most frequent. At most 40 points have labels, the most distant ones first,
+ * and a label covers neither a point nor another label. */
 #include "pictures/figure_internal.h"
 
 #include "base/elementary.h"
@@ -19,13 +20,17 @@ enum {
     LEAST_SIDE = 160,
     TICK_ROOM = 44, /* room for ticks left of the plot */
     AXIS_ROOM = 40, /* room below the plot */
-    RADIUS = 4,     /* radius of a point */
+    MANY = 100,     /* more points are smaller */
     ASIDE = 3,      /* gap between a point and its label */
     MOST_AXES = 3,
-    N_PLACE = 6,    /* places of a label beside its point */
-    N_HUE = 6,      /* number of hues of arrows */
+    MOST_LABELS = 40,
+    N_PLACE = 8, /* places of a label around its point */
+    N_HUE = 6,
     NAME_SIZE = 64, /* bytes of the name of an axis */
 };
+
+#define RADIUS 4.0       /* radius of a point */
+#define SMALL_RADIUS 2.5 /* radius of each of many points */
 
 /* The range of an axis, from tick to tick. */
 struct tick_range {
@@ -44,9 +49,14 @@ struct plot {
     struct tick_range ranges[MOST_AXES];
     double left, top, side; /* place of the plot */
     double line;            /* height of a label */
+    double radius;          /* of a point */
     double origin;          /* x of the point from which arrows go; 0: there are no arrows */
     double (*at)[2];        /* [n] owns; where each point is drawn */
-    double (*boxes)[4];     /* [n] owns; left, top, right, bottom of the labels that are drawn */
+    /* [n] owns; rank of the point's token by how many points have it; ties by the first of them */
+    size_t *rank;
+    size_t n_repeated;            /* number of tokens that several points have */
+    double boxes[MOST_LABELS][4]; /* left, top, right, bottom of the labels that are drawn */
+    size_t n_box;
 };
 
 /* Okabe and Ito 2008: distinguishable with any color vision deficiency. */
@@ -61,8 +71,8 @@ static enum attn_status find_points(struct plot *plot, struct attn_error *err)
     plot->row = attn_alloc(n_row, sizeof *plot->row, err);
     plot->points = attn_alloc(n_row * plot->n_axis, sizeof *plot->points, err);
     plot->at = attn_alloc(n_row, sizeof *plot->at, err);
-    plot->boxes = attn_alloc(n_row, sizeof *plot->boxes, err);
-    if (!numbers || !plot->row || !plot->points || !plot->at || !plot->boxes) {
+    plot->rank = attn_alloc(n_row, sizeof *plot->rank, err);
+    if (!numbers || !plot->row || !plot->points || !plot->at || !plot->rank) {
         attn_free(numbers);
         return ATTN_NO_MEMORY;
     }
@@ -85,6 +95,55 @@ static enum attn_status find_points(struct plot *plot, struct attn_error *err)
             attn_principal_axes_find(numbers, plot->n, n_column, plot->points, plot->shares, err);
     attn_free(numbers);
     return status;
+}
+
+/* Returns true if points I and K are rows of the same token. */
+static bool is_same(const struct plot *plot, size_t i, size_t k)
+{
+    size_t n, size;
+    const char *text, *other;
+
+    if (i == k || !plot->rows.texts)
+        return i == k;
+    text = attn_grid_text(&plot->rows, plot->row[i], &n);
+    text = attn_text_trim(text, &n);
+    other = attn_grid_text(&plot->rows, plot->row[k], &size);
+    other = attn_text_trim(other, &size);
+    return n == size && (n == 0 || memcmp(text, other, n) == 0);
+}
+
+/* Ranks the tokens of the points by how many points have them. */
+static enum attn_status rank_tokens(struct plot *plot, struct attn_error *err)
+{
+    size_t *counts, *first = plot->rank;
+
+    ATTN_TRY(ATTN_ALLOC(counts, plot->n + 1, err));
+    for (size_t i = 0; i < plot->n; i++) {
+        for (first[i] = 0; !is_same(plot, first[i], i); first[i]++)
+            ;
+        plot->n_repeated += ++counts[first[i]] == 2;
+    }
+    for (size_t i = 0; i < plot->n; i++) {
+        const size_t own = first[i];
+        size_t rank = 0;
+
+        for (size_t k = 0; k < plot->n; k++)
+            rank += counts[k] > counts[own] || (counts[k] == counts[own] && k < own);
+        plot->rank[i] = rank;
+    }
+    attn_free(counts);
+    return ATTN_OK;
+}
+
+/* Returns the color of point I: the hue of its token, or that of tokens without a hue. */
+static uint32_t color_of(const struct attn_figure_pen *pen, const struct plot *plot, size_t i)
+{
+    if (plot->n_axis == 3)
+        return hues[plot->rank[i] % N_HUE];
+    if (plot->n_repeated == 0)
+        return attn_figure_color(pen, pen->scale.is_signed ? 0 : 190);
+    return plot->rank[i] < N_HUE && plot->rank[i] < plot->n_repeated ? hues[plot->rank[i]]
+                                                                     : pen->frame;
 }
 
 /* Returns the range of all points on axis A. If the axes are the numbers themselves, it contains 0,
@@ -140,61 +199,96 @@ static void write_axis_name(const struct plot *plot, size_t a, char name[NAME_SI
                  (int)lround(100 * plot->shares[a]));
 }
 
-/* Returns true if an earlier point is at the place of point I. */
-static bool is_again(const struct plot *plot, size_t i)
+static bool is_crossed(const double one[4], const double other[4])
 {
-    for (size_t k = 0; k < i; k++)
-        if (fabs(plot->at[k][0] - plot->at[i][0]) < 1 && fabs(plot->at[k][1] - plot->at[i][1]) < 1)
-            return true;
-    return false;
+    return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
 }
 
-/* Sets BOX for a label of WIDTH at place K beside the point AT: right, a line higher or lower; then
- * left. Returns false if it leaves the plot or covers one of N_PLACED labels. */
-static bool place_label(const struct plot *plot, const double at[2], int k, double width,
-                        size_t n_placed, double box[4])
+/* Sets BOX for a label of WIDTH at place K around point I: right, a line higher or lower; left;
+ * above and below. Returns false if it leaves the plot or covers a point or a label. */
+static bool place_label(const struct plot *plot, size_t i, int k, double width, double box[4])
 {
-    static const double down[N_PLACE / 2] = {0, -1, 1};
-    const bool is_left = (k < N_PLACE / 2) == (at[0] < plot->origin);
-    const double gap = RADIUS + ASIDE, line = plot->line;
+    enum { SIDES = N_PLACE - 2 };
+    static const double down[SIDES / 2] = {0, -1, 1};
+    const double *at = plot->at[i], gap = plot->radius + ASIDE;
+    const bool is_left = (k < SIDES / 2) == (at[0] < plot->origin);
 
-    box[0] = is_left ? at[0] - gap - width : at[0] + gap;
-    box[1] = at[1] + (down[k % (N_PLACE / 2)] - 1) * line / 2;
+    box[0] = k >= SIDES ? at[0] - width / 2 : is_left ? at[0] - gap - width : at[0] + gap;
+    box[1] = k < SIDES    ? at[1] + (down[k % (SIDES / 2)] - 1) * plot->line / 2
+             : k == SIDES ? at[1] - plot->radius - plot->line
+                          : at[1] + plot->radius;
     box[2] = box[0] + width;
-    box[3] = box[1] + line;
-    for (size_t i = 0; i < n_placed; i++) {
-        const double *other = plot->boxes[i];
+    box[3] = box[1] + plot->line;
+    for (size_t other = 0; other < plot->n_box; other++)
+        if (is_crossed(box, plot->boxes[other]))
+            return false;
+    for (size_t other = 0; other < plot->n; other++) {
+        const double *dot = plot->at[other], radius = plot->radius;
 
-        if (box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])
+        if (is_crossed(box, (double[]){dot[0] - radius, dot[1] - radius, dot[0] + radius,
+                                       dot[1] + radius}))
             return false;
     }
     return box[0] >= plot->left && box[2] <= plot->left + plot->side && box[1] >= plot->top &&
            box[3] <= plot->top + plot->side;
 }
 
-/* Adds the labels of the points, which are drawn already. */
-static void add_labels(struct attn_figure_pen *pen, struct plot *plot)
+/* Adds the label of point I where there is room. */
+static void add_label(struct attn_figure_pen *pen, struct plot *plot, size_t i)
 {
-    size_t n_placed = 0;
+    double *box = plot->boxes[plot->n_box];
+    size_t n;
+    const char *label = attn_figure_label(pen, &plot->rows, plot->row[i], &n);
+    const double width = attn_figure_string_width(pen, label, n) * pen->letters.label;
+    int k = 0;
 
+    while (k < N_PLACE && !place_label(plot, i, k, width, box))
+        k++;
+    if (k == N_PLACE)
+        return;
+    plot->n_box++;
+    attn_shapes_add_text(
+        pen->shapes,
+        &(struct attn_shape_text){
+            .x = box[0], .y = box[3] - 2.5, .size = pen->letters.label, .color = pen->ink},
+        label, n);
+}
+
+/* Returns the square of the distance of two places. */
+static double distance_of(const double a[2], const double b[2])
+{
+    return (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]);
+}
+
+/* Adds labels: first of the point that is farthest from the middle, then always of the one that is
+ * farthest from all before it. A point at the place of another has none. */
+static enum attn_status add_labels(struct attn_figure_pen *pen, struct plot *plot,
+                                   struct attn_error *err)
+{
+    double *distances, middle[2] = {0, 0};
+    size_t next = 0;
+
+    ATTN_TRY(ATTN_ALLOC(distances, plot->n + 1, err));
     for (size_t i = 0; i < plot->n; i++) {
-        double *box = plot->boxes[n_placed];
-        size_t n;
-        const char *label = attn_figure_label(pen, &plot->rows, plot->row[i], &n);
-        const double width = attn_figure_string_width(pen, label, n) * pen->letters.label;
-        int k = is_again(plot, i) ? N_PLACE : 0;
-
-        while (k < N_PLACE && !place_label(plot, plot->at[i], k, width, n_placed, box))
-            k++;
-        if (k == N_PLACE)
-            continue;
-        n_placed++;
-        attn_figure_add_label(
-            pen,
-            &(struct attn_shape_text){
-                .x = box[0], .y = box[3] - 2.5, .size = pen->letters.label, .color = pen->ink},
-            &plot->rows, plot->row[i]);
+        distances[i] = HUGE_VAL;
+        for (int a = 0; a < 2; a++)
+            middle[a] += plot->at[i][a] / (double)plot->n;
     }
+    for (size_t i = 0; i < plot->n; i++)
+        if (distance_of(plot->at[i], middle) > distance_of(plot->at[next], middle))
+            next = i;
+    while (plot->n_box < MOST_LABELS && distances[next] > 1) {
+        const size_t last = next;
+
+        add_label(pen, plot, last);
+        next = 0;
+        for (size_t i = 0; i < plot->n; i++) {
+            distances[i] = fmin(distances[i], distance_of(plot->at[i], plot->at[last]));
+            next = distances[i] > distances[next] ? i : next;
+        }
+    }
+    attn_free(distances);
+    return ATTN_OK;
 }
 
 static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
@@ -224,8 +318,6 @@ static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot,
 
 static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
 {
-    const uint32_t color = attn_figure_color(pen, pen->scale.is_signed ? 0 : 190);
-
     add_flat_ticks(pen, plot, 0);
     add_flat_ticks(pen, plot, 1);
     attn_figure_add_frame(pen, plot->left, plot->top, plot->side, plot->side);
@@ -234,7 +326,8 @@ static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
         const double y = plot->top + plot->side -
                          share_in(plot->ranges[1], plot->points[2 * i + 1]) * plot->side;
 
-        attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){x, y, RADIUS, 0, color});
+        attn_shapes_add_dot(pen->shapes,
+                            (struct attn_shape_dot){x, y, plot->radius, 0, color_of(pen, plot, i)});
         plot->at[i][0] = x, plot->at[i][1] = y;
     }
 }
@@ -358,7 +451,7 @@ static void add_deep(struct attn_figure_pen *pen, struct plot *plot)
     plot->origin = origin[0];
     for (size_t i = 0; i < plot->n; i++) {
         project_point(plot, plot->points + 3 * i, tip);
-        add_arrow(pen, origin, tip, hues[i % N_HUE]);
+        add_arrow(pen, origin, tip, color_of(pen, plot, i));
         memcpy(plot->at[i], tip, sizeof tip);
     }
 }
@@ -381,17 +474,20 @@ enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct att
         return ATTN_OK;
     plot.rows = attn_figure_rows(pen, plot.matrix);
     status = find_points(&plot, err);
+    if (status == ATTN_OK)
+        status = rank_tokens(&plot, err);
     if (status == ATTN_OK) {
+        plot.radius = plot.n > MANY ? SMALL_RADIUS : RADIUS;
         for (size_t a = 0; a < plot.n_axis; a++)
             plot.ranges[a] = range_of(&plot, a);
         (plot.n_axis == 3 ? add_deep : add_flat)(pen, &plot);
-        add_labels(pen, &plot);
+        status = add_labels(pen, &plot, err);
         if (plot.n_axis == 2)
             add_flat_names(pen, &plot);
     }
     attn_free(plot.row);
     attn_free(plot.points);
     attn_free(plot.at);
-    attn_free(plot.boxes);
+    attn_free(plot.rank);
     return status;
 }

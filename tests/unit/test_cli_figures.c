@@ -907,34 +907,85 @@ START_TEST(patches_are_the_row_as_an_image)
 }
 END_TEST
 
-/* Labels stand beside points and cover no other label: those that would are left out. */
-START_TEST(labels_of_points_cover_no_other)
+static bool is_crossed(const double one[4], const double other[4])
 {
-    struct attn_svg svg =
-        svg_of((const char *const[]){"run", "--sites", "embed", "--figure", "points",
-                                     TEXT ", and the dog and the cats run by the old house", NULL});
-    double boxes[32][4];
-    size_t n = 0, n_dot = 0;
+    return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
+}
 
-    for (size_t i = 0; i < svg.n; i++) {
-        const char *name = svg.items[i].name,
-                   *size = attn_svg_value(&svg, &svg.items[i], "font-size");
-        const double x = attn_svg_number(&svg.items[i], "x"),
-                     y = attn_svg_number(&svg.items[i], "y");
+/* Reads the boxes of the dots, and of the labels of points, of SVG. Returns the number of dots. */
+static size_t find_boxes(const struct attn_svg *svg, double dots[][4], double labels[][4],
+                         size_t *n_label)
+{
+    size_t n_dot = 0;
 
-        n_dot += strcmp(name, "circle") == 0;
-        if (strcmp(name, "text") != 0 || strtod(size, NULL) != 13.5)
-            continue;
-        memcpy(boxes[n++],
-               (double[]){x, y - 11, x + 0.6 * 13.5 * (double)strlen(svg.items[i].text), y + 2.5},
-               sizeof boxes[0]);
-        for (size_t k = 0; k + 1 < n; k++)
-            ck_assert_msg(boxes[k][0] >= boxes[n - 1][2] || boxes[k][2] <= boxes[n - 1][0] ||
-                              boxes[k][1] >= boxes[n - 1][3] || boxes[k][3] <= boxes[n - 1][1],
-                          "'%s' covers a label", svg.items[i].text);
+    *n_label = 0;
+    for (size_t i = 0; i < svg->n; i++) {
+        const struct attn_svg_item *item = &svg->items[i];
+        const bool is_dot = strcmp(item->name, "circle") == 0;
+        const double x = attn_svg_number(item, is_dot ? "cx" : "x"),
+                     y = attn_svg_number(item, is_dot ? "cy" : "y"), r = attn_svg_number(item, "r");
+
+        if (is_dot)
+            memcpy(dots[n_dot++], (double[]){x - r, y - r, x + r, y + r}, sizeof dots[0]);
+        else if (strcmp(item->name, "text") == 0 &&
+                 strtod(attn_svg_value(svg, item, "font-size"), NULL) == 13.5)
+            memcpy(labels[(*n_label)++],
+                   (double[]){x, y - 11, x + 0.6 * 13.5 * (double)strlen(item->text), y + 2.5},
+                   sizeof labels[0]);
     }
-    ck_assert_uint_eq(n_dot, 24);
-    ck_assert(n > 8 && n < n_dot);
+    return n_dot;
+}
+
+/* At most 40 labels stand beside points, and cover neither points nor labels. */
+START_TEST(labels_of_points_cover_nothing)
+{
+    enum { N_REPEAT = 8, WORDS = 12, MOST_LABELS = 40, MOST = WORDS * N_REPEAT };
+    static double dots[MOST][4], labels[MOST][4];
+    const char *const model[] = {"fable", "data/twelve.gguf"};
+    char text[N_REPEAT * sizeof TEXT] = "";
+    size_t n_dot, n[2];
+
+    for (int i = 0; i < N_REPEAT; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > 0 ? " " : "", TEXT);
+    for (int m = 0; m < 2; m++) {
+        struct attn_svg svg =
+            svg_of((const char *const[]){"run", "-m", model[m], "--sites", "resid_post", "--layers",
+                                         "3", "--figure", "points", text, NULL});
+
+        n_dot = find_boxes(&svg, dots, labels, &n[m]);
+        ck_assert_uint_eq(n_dot, MOST);
+        for (size_t i = 0; i < n[m]; i++) {
+            for (size_t k = 0; k < i; k++)
+                ck_assert_msg(!is_crossed(labels[i], labels[k]), "a label covers a label");
+            for (size_t k = 0; k < n_dot; k++)
+                ck_assert_msg(!is_crossed(labels[i], dots[k]), "a label covers a point");
+        }
+        attn_svg_release(&svg);
+    }
+    ck_assert_uint_gt(n[0], 8);
+    ck_assert_uint_eq(n[1], MOST_LABELS);
+}
+END_TEST
+
+/* Returns the color of dot I of SVG. */
+static const char *fill_of(const struct attn_svg *svg, size_t i)
+{
+    for (size_t k = 0; k < svg->n; k++)
+        if (strcmp(svg->items[k].name, "circle") == 0 && i-- == 0)
+            return attn_svg_value(svg, &svg->items[k], "fill");
+    return NULL;
+}
+
+START_TEST(points_of_equal_words_have_one_hue)
+{
+    struct attn_svg svg = svg_of((const char *const[]){
+        "run", "--sites", "embed", "--figure", "points", "red dog red cat and dog hats red", NULL});
+    const char *red = fill_of(&svg, 0), *dog = fill_of(&svg, 1), *other = fill_of(&svg, 3);
+
+    ck_assert_str_eq(fill_of(&svg, 2), red);
+    ck_assert_str_eq(fill_of(&svg, 5), dog);
+    ck_assert_str_eq(fill_of(&svg, 6), other);
+    ck_assert(strcmp(red, dog) != 0 && strcmp(red, other) != 0 && strcmp(dog, other) != 0);
     attn_svg_release(&svg);
 }
 END_TEST
@@ -1251,10 +1302,10 @@ ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            arcs_go_to_their_keys_and_through_no_word, causes_are_lines_and_dots_under_a_lens,
            the_legend_of_causes_is_inside, causes_have_names_of_bundles_and_gaps,
            life_has_ribbons_as_high_as_parts, a_life_shows_what_an_edit_takes,
-           patches_are_the_row_as_an_image, labels_of_points_cover_no_other,
-           points_have_their_tokens_and_axes, an_explanation_shows_the_weights_of_its_row,
-           a_png_shows_the_numbers_of_the_csv, a_png_says_what_it_shows,
-           text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           patches_are_the_row_as_an_image, labels_of_points_cover_nothing,
+           points_of_equal_words_have_one_hue, points_have_their_tokens_and_axes,
+           an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
+           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            small_cells_of_a_pdf_lie_on_an_image, without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)
