@@ -380,6 +380,7 @@ function showExpected(after, before, changes) {
   expected = { after, before, changes, logits: new Map() };
   expectedDrawn = '';
   stage?.draw();
+  if (stage) guess.draw(true);
   return drawExpected();
 }
 
@@ -835,6 +836,7 @@ function onDrawn() {
   });
   drawExpected();
   stage?.draw();
+  if (stage) guess.draw(false);
 }
 
 // --- Keeping ------------------------------------------------------------------------------------
@@ -851,7 +853,7 @@ function copyCommand() {
 
 // Returns the parts of the hash in addition to those of the view.
 function hashParts() {
-  const here = stage?.isOpen() ? ['stage=1', ...life.hashParts()] : [];
+  const here = stage?.isOpen() ? ['stage=1', ...life.hashParts(), ...guess.hashParts()] : [];
   if (isSame(asked, first)) return here;
   const texts = isPicture ? hasLabels ? (asked.labels.length > 0 ? asked.labels : ['']).map(text => ['label', text]) : []
     : [['text', asked.text], ...asked.pair === null ? [] : [['pair', asked.pair]], ...asked.source === null ? [] : [['source', asked.source]]];
@@ -1123,17 +1125,20 @@ function lend(node, slot) {
 function makeStage() {
   const row = $('live-text').parentNode;
   stage = attnStage({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, takes, isIdle: () => Boolean(engine?.isReady && !engine.current),
-     begin, life, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
+     begin, life, covers: guess.covers, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
     lent: [lend($('live-from'), 'stage-text'), lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-chips'), lend($('live-status'), 'stage-undo'),
       lend($('live-story'), 'stage-story'), lend($('live-questions'), 'stage-ask')] });
   stage.make();
   life.make();
+  guess.make();
   $('live-stage').classList.toggle('told', story.isTold());
 }
 
+const guess = attnGuess({ viewer, asked, t, button, expectedHere });
+
 // --- A story ------------------------------------------------------------------------------------
 
-const ownView = ([name]) => !['text', 'pair', 'source', 'label', 'stage', 'life', ...CHANGED].includes(name);
+const ownView = ([name]) => !['text', 'pair', 'source', 'label', 'stage', 'life', 'guess', ...CHANGED].includes(name);
 
 // Asks the question of a step in a story.
 async function askOf({ ask: command, target, foil }) {
@@ -1154,7 +1159,7 @@ function askedNow() {
   return needsTarget() ? { ask: command, target, ...foil ? { foil } : {} } : { ask: command };
 }
 
-const story = attnStory({ viewer, asked, t, button, change, changesOf, optionsOf, ask: askOf, askedNow,
+const story = attnStory({ viewer, asked, t, button, change, changesOf, optionsOf, ask: askOf, askedNow, guess,
   pathOf: name => name === imageName ? first.image : name,
   imageOf: path => path === first.image ? imageName : pictures.get(path)?.name,
   viewParts: () => location.hash.slice(1).split('&').filter(part => ownView(part.split('='))) });
@@ -1226,6 +1231,7 @@ function listen() {
   addEventListener('hashchange', () => {
     const found = readHash();
     readLife();
+    if (stage) guess.read(location.hash);
     if (stage && wantsStage() !== stage.isOpen()) stage.open(wantsStage());
     if (!isSame(found, asked)) change(found, location.hash);
   });
@@ -1265,6 +1271,7 @@ viewer.isReady.then(async () => {
   if (!isPicture) makeStage();
   translateAll();
   readLife();
+  if (stage) guess.read(view);
   const opens = wantsStage();
   if (live.effects && !givenStory && isSame(asked, first) && !/(^#|&)h=/.test(view)) viewer.set({ h: await firstHead(live.effects) });
   if (opens) stage.open(true);

@@ -21,6 +21,6 @@ $(POLICIES): $(BUILD)/lib/page/%.policy: tests/tools/page_policy.sh $(PAGE_FILES
 POLICY_viewer = $(call bare,shared map viewer) $(call styles,viewer)
 POLICY_figure = $(call styles,figure)
 LIVE_PARTS := viewer question picture neurons live stage life
-POLICY_live = --live $(call bare,$(LIVE_PARTS) shared map pair like story why) $(call styles,$(LIVE_PARTS))
+POLICY_live = --live $(call bare,$(LIVE_PARTS) shared map pair like guess story why) $(call styles,$(LIVE_PARTS))
 MORE_PARTS := atlas examples question neurons picture viewer
 POLICY_more = $(call bare,$(MORE_PARTS) shared map gradients) $(call styles,$(MORE_PARTS))

@@ -21,6 +21,7 @@
     embed attn_page_life_js, "lib/page/life.bare.js"
     embed attn_page_pair_js, "lib/page/pair.bare.js"
     embed attn_page_like_js, "lib/page/like.bare.js"
+    embed attn_page_guess_js, "lib/page/guess.bare.js"
     embed attn_page_story_js, "lib/page/story.bare.js"
     embed attn_page_why_js, "lib/page/why.bare.js"
     embed attn_page_worker_js, "lib/page/live_worker.bare.js"

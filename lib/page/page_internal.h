@@ -480,7 +480,8 @@ EMBEDDED(atlas_css) EMBEDDED(atlas_js)
 EMBEDDED(neurons_css) EMBEDDED(neurons_js)
 EMBEDDED(gradients_js) EMBEDDED(picture_css) EMBEDDED(picture_js)
 EMBEDDED(live_css) EMBEDDED(live_js) EMBEDDED(stage_css) EMBEDDED(stage_js)
-EMBEDDED(life_css) EMBEDDED(life_js) EMBEDDED(pair_js) EMBEDDED(like_js) EMBEDDED(story_js)
+EMBEDDED(life_css) EMBEDDED(life_js) EMBEDDED(pair_js) EMBEDDED(like_js) EMBEDDED(guess_js)
+EMBEDDED(story_js)
 EMBEDDED(why_js) EMBEDDED(worker_js) EMBEDDED(wasi_js)
 #undef EMBEDDED
 /* clang-format on */

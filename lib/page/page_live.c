@@ -24,6 +24,7 @@ void attn_page_live_append_scripts(struct attn_buffer *out)
     attn_page_append_element(out, "script", ATTN_PAGE_FILE(life_js));
     attn_page_append_element(out, "script", ATTN_PAGE_FILE(pair_js));
     attn_page_append_element(out, "script", ATTN_PAGE_FILE(like_js));
+    attn_page_append_element(out, "script", ATTN_PAGE_FILE(guess_js));
     attn_page_append_element(out, "script", ATTN_PAGE_FILE(story_js));
     attn_page_append_element(out, "script", ATTN_PAGE_FILE(why_js));
     attn_page_append_element(out, "script", ATTN_PAGE_FILE(live_js));
@@ -111,11 +112,11 @@ bool attn_page_live_has_text(const char *text)
 {
     /* a text of the page is enclosed in two of these characters */
     static const char around[] = "'\"\140<> ";
-    const struct attn_page_file files[] = {ATTN_PAGE_FILE(html),        ATTN_PAGE_FILE(js),
-                                           ATTN_PAGE_FILE(live_js),     ATTN_PAGE_FILE(stage_js),
-                                           ATTN_PAGE_FILE(story_js),    ATTN_PAGE_FILE(why_js),
-                                           ATTN_PAGE_FILE(question_js), ATTN_PAGE_FILE(life_js),
-                                           ATTN_PAGE_FILE(pair_js),     ATTN_PAGE_FILE(like_js)};
+    const struct attn_page_file files[] = {
+        ATTN_PAGE_FILE(html),        ATTN_PAGE_FILE(js),       ATTN_PAGE_FILE(live_js),
+        ATTN_PAGE_FILE(stage_js),    ATTN_PAGE_FILE(story_js), ATTN_PAGE_FILE(why_js),
+        ATTN_PAGE_FILE(question_js), ATTN_PAGE_FILE(life_js),  ATTN_PAGE_FILE(pair_js),
+        ATTN_PAGE_FILE(like_js),     ATTN_PAGE_FILE(guess_js)};
     static const char *const words[] = {/* further texts, from the object of the run */
 #define WORDS(name, words, more) words,
                                         ATTN_PAGE_MEASURE_MAP(WORDS)

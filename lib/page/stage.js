@@ -6,7 +6,7 @@
 // press on an arc shows why it is there. Weights, measures and probabilities are those of the run
 // that the viewer shows (viewer.js, live.js).
 'use strict';
-globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, lent }) => {
+globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, covers, lent }) => {
 const { $, state } = viewer, { el, svgEl, written, barOf, barPartsOf } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // The kinds of layers of a translator, and where their heads look.
@@ -142,7 +142,7 @@ function rove(place, nodesOf, stepTo) {
 }
 
 function makeWord(p) {
-  const node = el('button', { class: 'stage-word', type: 'button' }, isPiece(p) ? el('bdi', { class: 'stage-piece' }) : shownAt(p, false), el('small', { 'aria-hidden': 'true' }));
+  const node = el('button', { class: 'stage-word', type: 'button', 'data-position': p }, isPiece(p) ? el('bdi', { class: 'stage-piece' }) : shownAt(p, false), el('small', { 'aria-hidden': 'true' }));
   follow(node, { q: p });
   node.addEventListener('focus', () => { if (state.q !== p) viewer.set({ q: p, k: -1 }); });
   node.addEventListener('click', () => {
@@ -486,7 +486,7 @@ function keyOf({ from, n, node }, row, frame) {
 function writeWeights(keys, q, pick) {
   const placed = [];
   for (const { from, n, k, node, weight, to: { x, top } } of [...keys].sort((a, b) => b.weight - a.weight || a.k - b.k)) {
-    const text = weight >= 0.005 ? share(weight) : '';
+    const text = weight >= 0.005 && !covers('bow') ? share(weight) : '';
     const isCovered = one => Math.abs(one.top - top) < 8 && Math.abs(one.x - x) < 4 + DIGIT * (one.long + text.length) / 2;
     const isShown = text !== '' && (shape === 'ladder' || !placed.some(isCovered));
     if (isShown) placed.push({ x, top, long: text.length });
@@ -842,7 +842,7 @@ function makeMenu() {
   const more = button('stage-more', '\u22ef', () => show(more.ariaExpanded !== 'true'), { 'aria-label': t('More'), 'aria-expanded': 'false', 'aria-controls': 'stage-tools' });
   const show = isIt => more.setAttribute('aria-expanded', String(isIt)), press = id => () => { show(false); $(id).click(); };
   const menu = el('span', { id: 'stage-menu' }, more, el('span', { id: 'stage-tools', role: 'group', 'aria-label': t('More') },
-    button('stage-workbench', t('Workbench'), () => { show(false); open(false); $('live-to-stage').focus(); }), button('stage-save', t('Save'), press('keep')), button('stage-dark', t('Dark'), press('dark'))));
+    button('stage-workbench', t('Workbench'), () => { show(false); open(false); $('live-to-stage').focus(); }), button('stage-save', t('Save'), press('keep')), button('stage-dark', t('Dark'), press('dark')), button('stage-guess-too', t('Guess'), press('guess-begin'))));
   addEventListener('pointerdown', event => menu.contains(event.target) || show(false));
   menu.addEventListener('keydown', event => {
     if (event.key !== 'Escape' || more.ariaExpanded !== 'true') return;

@@ -2,9 +2,10 @@
 // optionally a question. A teacher can write one on the page: "Add this view as a step" records
 // what is shown, and "Save" writes the file that --story reads (live_story.c checks it).
 'use strict';
-globalThis.attnStory = ({ viewer, asked, t, button, change, changesOf, optionsOf, ask, askedNow, pathOf, imageOf, viewParts }) => {
+globalThis.attnStory = ({ viewer, asked, t, button, change, changesOf, optionsOf, ask, askedNow, guess, pathOf, imageOf, viewParts }) => {
 const { $ } = viewer, { el } = attnPage;
 const LISTS = ['ablate', 'knockout', 'steer'];
+const HIDES = { '': 'nothing', bars: 'the next words', bow: 'where the head looks' };
 const LABELS = { title: 'Title', paragraph: 'Paragraph', question: 'Question', answer: 'Answer' }, WORDS = Object.keys(LABELS);
 let story = { title: '', steps: [] }, step = 0;
 
@@ -16,11 +17,15 @@ async function tell(number) {
   const told = story.steps[number];
   step = number;
   write();
+  guess.tell(told, ...roundOf(number));
   const pair = told.pair ?? (told.text === undefined ? asked.pair : null);
   await change({ text: told.text ?? asked.text, pair, source: told.source ?? asked.source, image: told.image === undefined ? asked.image : pathOf(told.image),
     ...changesOf(name => [told[name] ?? []].flat()) }, told.view);
   if (story.steps[step] === told) await ask(told);
 }
+
+// Returns the number of the round that the step NUMBER is, if it hides something, and how many there are.
+const roundOf = number => [story.steps.slice(0, number + 1).filter(one => one.hide).length, story.steps.filter(one => one.hide).length];
 
 // Shows the words of the step. The answer to its question is shown on request.
 function write() {
@@ -30,9 +35,9 @@ function write() {
   $('live-step').textContent = t('{} of {}', step + 1, story.steps.length);
   $('live-step-title').textContent = told.title ?? story.title ?? '';
   $('live-paragraph').textContent = told.paragraph ?? '';
-  $('live-inquiry').hidden = !told.question && !told.answer;
+  $('live-inquiry').hidden = Boolean(told.hide) || !told.question && !told.answer;
   $('live-inquired').textContent = told.question ?? '';
-  $('live-reveal').hidden = !told.answer;
+  $('live-reveal').hidden = Boolean(told.hide) || !told.answer;
   $('live-reveal').setAttribute('aria-expanded', 'false');
   $('live-revealed').textContent = '';
   $('live-back').disabled = step === 0;
@@ -55,6 +60,7 @@ function stepNow() {
     const text = $('story-' + name).value.trim();
     if (text) made[name] = text;
   }
+  if ($('story-hide').value !== '') made.hide = $('story-hide').value;
   if (asked.image === null) made.text = asked.text;
   else made.image = imageOf(asked.image);
   if (asked.pair !== null) made.pair = asked.pair;
@@ -102,6 +108,7 @@ async function open(file) {
   if (!Array.isArray(found?.steps) || found.steps.length === 0 || found.steps.some(one => one === null || typeof one !== 'object'))
     throw new Error(t("'{}' has no list 'steps', expected a story", file.name));
   story = found;
+  guess.begin(true);
   $('dialog').close();
   return tell(0);
 }
@@ -113,6 +120,7 @@ function makeStory() {
   input.addEventListener('change', () => open(input.files[0]).catch(problem => { $('dialog').close(); throw problem; }));
   viewer.openDialog(t('A story'), el('p', { class: 'note' }, t('Make the page show what a step is about: text, head, word and changes. Then add it.')),
     row('title'), row('paragraph', 3), row('question'), row('answer'),
+    el('p', {}, el('label', {}, t('Readers guess:') + ' ', el('select', { id: 'story-hide' }, ...Object.entries(HIDES).map(([value, name]) => el('option', { value }, t(name)))))),
     el('p', { class: 'group' }, button('story-add', t('Add this view as a step'), add), button('story-save', t('Save the story'), save)),
     el('ol', { id: 'story-steps' }), el('p', {}, el('label', {}, t('Open a story') + ' ', input)));
   list();

@@ -27,7 +27,7 @@
     X(TITLE, "title") X(PARAGRAPH, "paragraph") X(QUESTION, "question") X(ANSWER, "answer")    \
     X(TEXT, "text") X(PAIR, "pair") X(SOURCE, "source") X(IMAGE, "image") X(VIEW, "view")      \
     X(ATTENTION, "attention") X(MASK, "mask") X(ASK, "ask") X(TARGET, "target")                \
-    X(FOIL, "foil") X(ABLATE, "ablate") X(KNOCKOUT, "knockout") X(STEER, "steer")
+    X(FOIL, "foil") X(HIDE, "hide") X(ABLATE, "ablate") X(KNOCKOUT, "knockout") X(STEER, "steer")
 /* clang-format on */
 #define MEMBER_ENUM(id, name) id,
 #define MEMBER_NAME(id, name) name,
@@ -321,6 +321,18 @@ static enum attn_status check_question(const struct story *story, const char *co
     return prepare(story, &request, members[key], given, NULL, err);
 }
 
+/* Checks that the page has what a step hides: the next words or the arcs of a text. */
+static enum attn_status check_hidden(const struct story *story, const char *hide,
+                                     struct attn_error *err)
+{
+    if (!hide)
+        return ATTN_OK;
+    if (attn_param_find_word("bars|bow", hide, strlen(hide)) < 0)
+        return refuse(story, "hide", hide, "expected bars or bow", err);
+    return story->request.input.text ? ATTN_OK
+                                     : refuse(story, "hide", hide, "the page reads a picture", err);
+}
+
 /* --- Steps ----------------------------------------------------------------------------------- */
 
 /* Checks that VALUE of KEY is a list of texts, each a valid edit. */
@@ -361,7 +373,7 @@ static enum attn_status read_step(const struct story *story, const struct attn_n
                                   "step %zu of '%s' has '%s', expected title, paragraph, "
                                   "question, answer, text, pair, source, image, view, "
                                   "attention, mask, "
-                                  "ask, target, foil, ablate, knockout or steer",
+                                  "ask, target, foil, hide, ablate, knockout or steer",
                                   story->number,
                                   attn_quote_string(attn_json_name(story->json)).text,
                                   attn_quote_string(key).text);
@@ -389,6 +401,8 @@ static enum attn_status check_step(struct story *story, const struct attn_node *
         status = check_attention(story, texts[ATTENTION], texts[MASK], err);
     if (status == ATTN_OK)
         status = check_question(story, texts, err);
+    if (status == ATTN_OK)
+        status = check_hidden(story, texts[HIDE], err);
     for (size_t i = ABLATE; status == ATTN_OK && i < N_MEMBER; i++)
         if (lists[i])
             status = check_list(story, lists[i], members[i], err);

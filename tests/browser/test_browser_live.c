@@ -558,6 +558,80 @@ START_TEST(a_story_has_steps)
 }
 END_TEST
 
+/* Steps that hide something are the rounds of a game; the card at its end is in the address. */
+START_TEST(a_story_hides_what_is_guessed)
+{
+    static const char is_drawn[] = "[...document.querySelectorAll('#stage-arcs, #stage-bars')].map("
+                                   "n => n.checkVisibility({ visibilityProperty: true })).join()";
+    static const char said[] = ID("guess-said") ".textContent";
+    FILE *file;
+
+    enter();
+    file = fopen("story.json", "w");
+    fputs("{\"steps\": [{\"text\": \"The keys to the cabinet\", \"view\": \"h=2.5\", \"hide\": "
+          "\"bars\", \"answer\": \"Many.\"}, {\"paragraph\": \"No round.\"}, {\"view\": \"h=2.5\", "
+          "\"hide\": \"bow\"}]}",
+          file);
+    fclose(file);
+    RUN("--html", "p.html", "--live", "--story", "story.json", keys);
+    load("");
+    assert_text(ID("guess-ask") ".textContent", "Round 1 of 2: Which word comes next?");
+    assert_text(is_drawn, "true,false");
+    assert_text(
+        "[...document.querySelectorAll('#guess-choices bdi')].map(n => n.textContent).join()",
+        "are,have,look,near,were");
+    attn_browser_wait(browser, "(" ID("guess-word") ".value = 'is')");
+    attn_browser_click_on(browser, "#guess-word");
+    attn_browser_key(browser, "Enter", 0);
+    assert_text(said,
+                "No: 'is' has 0.06 %, 'are' 24.6 %. Many. Change a word of the sentence so that "
+                "'is' comes first. 0 points of 25.");
+    assert_text(is_drawn, "true,true");
+    attn_browser_wait(browser, "attnLive.follow('The key to the cabinet')");
+    attn_browser_wait(browser, "attnLive.isDone() && document.title === 'The key to the cabinet'");
+    attn_browser_wait(browser,
+                      ID("guess-said") ".textContent === \"Now 'is' comes first, with 25.0 "
+                                       "%.\"");
+    attn_browser_click_on(browser, "#live-on");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text(ID("stage-guess") ".hidden", "true");
+    attn_browser_wait(browser, "attnLive.follow('The keys to the cabinet')");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    attn_browser_click_on(browser, "#live-on");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text(is_drawn, "false,true");
+    assert_text("[...document.querySelectorAll('.stage-word')].map(n => n.ariaLabel).join()",
+                "The,keys,to,the,cabinet");
+    attn_browser_click_on(browser, ".stage-word[data-position='0']");
+    attn_browser_wait(browser, "!" ID("guess-code") "?.closest('[open]') === false");
+    assert_text(said, "No: 'The' has 13.1 %, 'keys' 79.3 %. 13 points of 104.");
+    assert_text("attnViewer.state.q", "4"); /* a press that answers chooses no word */
+    assert_text(ID("guess-code") ".textContent", "0-1");
+    assert_text("/&guess=0-1(&|$)/.test(location.hash)", "true");
+    load("#stage=1&guess=7-2-9");
+    assert_text(ID("guess-code") ".textContent + document.querySelectorAll('.guess-dot').length",
+                "7-2-93");
+    leave();
+}
+END_TEST
+
+/* Any sentence can be guessed: its next word, then where the head looks. */
+START_TEST(a_sentence_is_guessed)
+{
+    enter();
+    RUN("--html", "p.html", "--live", keys);
+    load("");
+    attn_browser_click_on(browser, "#guess-begin");
+    attn_browser_click_on(browser, "#guess-choices button");
+    assert_text(ID("guess-said") ".textContent", "Yes: 'are' has 24.6 %. 25 points of 25.");
+    attn_browser_click_on(browser, ".stage-word[data-position='1']");
+    attn_browser_wait(browser, ID("guess-said") ".textContent === \"Yes: 'keys' has 79.3 %. 104 "
+                                                "points of 104.\"");
+    assert_text("location.hash.includes('guess')", "false");
+    leave();
+}
+END_TEST
+
 /* The parts of the told step's view that the page does not show. */
 static const char not_shown[] =
     "(({ state, run }) => {"
@@ -584,11 +658,12 @@ static void assert_told(void)
 /* Each step of the stories that come with the program, forwards and backwards. */
 START_TEST(shipped_stories_are_told)
 {
-    static const char *const stories[][2] = {{"fable", "five-heads"},
-                                             {"self-attention", "self-attention"},
-                                             {"letters", "letters"},
-                                             {"microgpt.json", "microgpt"}};
-    static const char *const texts_of[] = {"The keys", "Life is short", "CBABBC", "emma"};
+    static const char *const stories[][2] = {
+        {"fable", "five-heads"}, {"fable", "guess"},
+        {"fable", "guess.de"},   {"self-attention", "self-attention"},
+        {"letters", "letters"},  {"microgpt.json", "microgpt"}};
+    static const char *const texts_of[] = {"The keys",      "The keys", "The keys",
+                                           "Life is short", "CBABBC",   "emma"};
 
     enter();
     borrow("models/self-attention", "self-attention");
@@ -3223,7 +3298,8 @@ ATTN_SUITE(
     no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on, cells_are_knocked_out,
     knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
     heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
-    a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps, shipped_stories_are_told,
+    a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
+    a_story_hides_what_is_guessed, a_sentence_is_guessed, shipped_stories_are_told,
     letters_are_sorted, opens_on_the_stage, arcs_are_of_the_word_under_the_pointer,
     a_translator_says_why, translations_have_the_bits_of_the_binary, a_sentence_is_translated,
     a_story_has_sources, a_translation_fits_a_telephone, an_arc_says_why, why_is_asked_by_keyboard,
