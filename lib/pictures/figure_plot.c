@@ -30,6 +30,8 @@ enum {
     FEW_SMALL = 3,  /* fewer small bars are drawn */
     RANKED = 32,    /* maximum bars of ranked parts */
     FROM_VALUE = 4, /* gap between a bar and its number */
+    LEADER = 18,    /* length of the line from the end of a curve to its name */
+    SHORT = 6,      /* columns of names of places that are never rotated */
 };
 
 /* Colors of Okabe and Ito, without the faint yellow, and others. The first four differ in grey. */
@@ -54,13 +56,13 @@ struct plot_layout {
     struct attn_grid_axis groups, places;
     double left, top, width, height; /* place of the plot */
     double low, high;                /* ends of the numeric axis */
-    double legend, aside;            /* width of the legend, and with its gap; 0: one group */
-    double name;                     /* width of the name of the numeric axis */
-    struct plot_bar *bars;           /* [places.n] owns; the order of bars */
-    size_t n_bar;                    /* bars that are drawn; the others are small */
-    double largest;                  /* the size of the largest bar */
-    double first, last;              /* ends of the part of the axis that has ticks */
-    double value;                    /* width of the longest number at a bar */
+    double legend, aside;  /* width of the names of groups, and with its gap; 0: one group */
+    double name;           /* width of the name of the numeric axis */
+    struct plot_bar *bars; /* [places.n] owns; the order of bars */
+    size_t n_bar;          /* bars that are drawn; the others are small */
+    double largest;        /* the size of the largest bar */
+    double first, last;    /* ends of the part of the axis that has ticks */
+    double value;          /* width of the longest number at a bar */
 };
 
 /* Sets NUMBER to the number of column C of group R and the two ends of its interval (NaN without
@@ -352,19 +354,23 @@ static double x_of_place(const struct plot_layout *plot, size_t c)
     return plot->left + plot->width * ((double)c + 0.5) / n;
 }
 
-/* Returns true if the names of places are rotated, because some name is wider than the distance
+/* Returns the width of the longest name of a place, with a gap. */
+static double name_width(const struct attn_figure_pen *pen, const struct plot_layout *plot)
+{
+    return attn_figure_text_width(plot->places.most_columns, pen->letters.tick) + 6;
+}
+
+/* Returns true if the names of places are rotated: long ones that are wider than the distance
  * between places. */
 static bool is_turned(const struct attn_figure_pen *pen, const struct plot_layout *plot)
 {
-    return attn_figure_text_width(plot->places.most_columns, pen->letters.tick) + 6 >
-           plot->width / (double)plot->places.n;
+    return plot->places.most_columns > SHORT &&
+           name_width(pen, plot) > plot->width / (double)plot->places.n;
 }
 
 static double names_height(const struct attn_figure_pen *pen, const struct plot_layout *plot)
 {
-    return is_turned(pen, plot)
-               ? attn_figure_text_width(plot->places.most_columns, pen->letters.tick) + 4
-               : pen->letters.tick + 4;
+    return is_turned(pen, plot) ? name_width(pen, plot) - 2 : pen->letters.tick + 4;
 }
 
 static void plan_curve(struct attn_figure_pen *pen, struct plot_layout *plot)
@@ -383,7 +389,8 @@ static void plan_curve(struct attn_figure_pen *pen, struct plot_layout *plot)
 
 static void add_places(struct attn_figure_pen *pen, const struct plot_layout *plot)
 {
-    const double bottom = plot->top + plot->height, apart = pen->letters.tick + 1;
+    const double bottom = plot->top + plot->height;
+    const double apart = is_turned(pen, plot) ? pen->letters.tick + 1 : name_width(pen, plot);
     const size_t n = plot->places.n;
     const size_t step = (size_t)fmax(1, ceil(apart * (double)n / plot->width));
     struct attn_shape_text text = {.size = pen->letters.tick,
@@ -444,6 +451,67 @@ static void add_curve(struct attn_figure_pen *pen, const struct plot_layout *plo
                                                         3, 0, hue_of(pen, r)});
 }
 
+/* The end of a curve, and the middle of its name. */
+struct curve_end {
+    double x, y, name;
+    size_t group;
+};
+
+/* Compares ends from the top to the bottom (qsort). */
+static int compare_ends(const void *a, const void *b)
+{
+    const struct curve_end *one = a, *two = b;
+
+    return attn_compare_numbers(one->y, two->y);
+}
+
+/* Lists the ENDS of the curves from the top to the bottom, with names that keep a distance. Returns
+ * their number. */
+static size_t list_ends(const struct attn_figure_pen *pen, const struct plot_layout *plot,
+                        struct curve_end ends[MOST_GROUPS])
+{
+    const double line = pen->letters.label + 2;
+    double number[3], most = plot->top + plot->height;
+    size_t n = 0;
+
+    for (size_t r = 0; r < plot->groups.n; r++) {
+        size_t c = plot->places.n;
+
+        while (c > 0 && !number_of(plot, r, c - 1, number))
+            c--;
+        if (c > 0)
+            ends[n++] = (struct curve_end){x_of_place(plot, c - 1), y_of(plot, number[0]), 0, r};
+    }
+    qsort(ends, n, sizeof *ends, compare_ends);
+    for (size_t i = 0; i < n; i++)
+        ends[i].name = i > 0 ? fmax(ends[i].y, ends[i - 1].name + line) : ends[i].y;
+    for (size_t i = n; i-- > 0;) {
+        ends[i].name = fmin(ends[i].name, most);
+        most = ends[i].name - line;
+    }
+    return n;
+}
+
+/* Writes the names of several curves at the right, joined to their ends. */
+static void add_curve_names(struct attn_figure_pen *pen, const struct plot_layout *plot)
+{
+    enum { DOT = 3, GAP = 3 };
+    struct curve_end ends[MOST_GROUPS];
+    const size_t n = plot->legend > 0 ? list_ends(pen, plot, ends) : 0;
+    const double x = plot->left + plot->width + LEADER;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_shape_text text = {.x = x,
+                                             .y = ends[i].name + 0.35 * pen->letters.label,
+                                             .size = pen->letters.label,
+                                             .color = pen->ink};
+
+        attn_figure_add_line(pen, (double[]){ends[i].x + DOT, ends[i].y},
+                             (double[]){x - GAP, ends[i].name}, 1, hue_of(pen, ends[i].group));
+        attn_figure_add_label(pen, &text, &plot->groups, ends[i].group);
+    }
+}
+
 /* Returns ATTN_INVALID if there are too many groups or bars. */
 static enum attn_status check_plot(const struct plot_layout *plot, bool is_curve,
                                    struct attn_error *err)
@@ -470,8 +538,11 @@ static void draw_plot(struct attn_figure_pen *pen, struct plot_layout *plot, boo
     find_range(plot, !is_curve);
     if (plot->groups.n > 1)
         plot->legend =
-            SWATCH + 6 + ceil(attn_figure_text_width(plot->groups.most_columns, pen->letters.axis));
-    plot->aside = plot->legend > 0 ? ATTN_FIGURE_ASIDE + plot->legend : 0;
+            is_curve
+                ? ceil(attn_figure_label_width(pen, &plot->groups, pen->letters.label))
+                : SWATCH + 6 +
+                      ceil(attn_figure_text_width(plot->groups.most_columns, pen->letters.axis));
+    plot->aside = plot->legend > 0 ? plot->legend + (is_curve ? LEADER : ATTN_FIGURE_ASIDE) : 0;
     plot->name = attn_figure_text_width(
         attn_text_width(quantity_of(plot), strlen(quantity_of(plot))), pen->letters.axis);
     (is_curve ? plan_curve : plan_bars)(pen, plot);
@@ -484,7 +555,7 @@ static void draw_plot(struct attn_figure_pen *pen, struct plot_layout *plot, boo
         add_bars(pen, plot);
     for (size_t r = 0; is_curve && r < plot->groups.n; r++)
         add_curve(pen, plot, r);
-    add_legend(pen, plot);
+    (is_curve ? add_curve_names : add_legend)(pen, plot);
 }
 
 enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err)

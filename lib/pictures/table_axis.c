@@ -387,6 +387,22 @@ static bool append_stream(struct attn_buffer *out, struct attn_location at, stru
     return word <= POST;
 }
 
+/* Appends the name of the place AT as a tick of the axis "after layer": "in", "mid 2", "2", "out".
+ * Returns false for other sites. */
+static bool append_tick(struct attn_buffer *out, struct attn_location at, struct attn_cell site,
+                        const struct attn_location *last)
+{
+    const size_t word = place_of_site(&site);
+
+    if (word == POST && attn_location_order(&at, last) == 0)
+        attn_buffer_append_string(out, "out");
+    else if (word == PRE && at.layer == 0)
+        attn_buffer_append_string(out, "in");
+    else if (word <= POST)
+        attn_buffer_append_format(out, word == MID ? "mid %d" : "%d", at.layer - (word == PRE));
+    return word <= POST;
+}
+
 /* --- Axes of keys ----------------------------------------------------------------------------- */
 
 /* The columns of the table that define one axis of the picture. */
@@ -951,10 +967,12 @@ static void append_column_side(struct attn_buffer *out, const struct row_names *
 static void append_place(struct attn_buffer *out, const struct row_names *names, size_t row,
                          bool is_named)
 {
+    const bool is_tick = names->is_curve && (names->traits & ATTN_VIEW_SEQUENCE) == 0 && !is_named;
     struct attn_location at;
 
     if (names->is_stream && attn_table_read_layer(names->table, row, names->of->rows, &at) &&
-        append_stream(out, at, site_of(names->table, row), &names->last))
+        (is_tick && at.stack == ATTN_STACK_ONLY ? append_tick : append_stream)(
+            out, at, site_of(names->table, row), &names->last))
         return;
     append_row_side(out, names, row, is_named);
     if (attn_table_has_role(names->table, names->of->columns, ATTN_ROLE_SITE))
@@ -1136,7 +1154,7 @@ enum attn_status attn_table_names_read(const struct attn_table *table,
         places, is_curve && has_positions && of->detail == SIZE_MAX
                     ? attn_table_column_name(table, of->columns)
                 : is_curve && names.is_stream
-                    ? "residual stream"
+                    ? has_stacks(table, of->rows) ? "residual stream" : "after layer"
                     : attn_table_column_name(table, is_sequence ? of->columns : of->rows));
     return ATTN_OK;
 }

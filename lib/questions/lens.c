@@ -288,8 +288,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_watch(frame->run, &watch, err));
     lens->top = lens->args->top > 0 ? lens->args->top : DEFAULT_TOP;
     lens->top = lens->top < n_vocab ? lens->top : n_vocab;
-    lens->n_value = lens->answer.has_target ? ATTN_LENS_N_TARGET_VALUE
-                                            : lens->top * (lens->args->reads_heads ? 2 : 1);
+    lens->n_value = attn_lens_has_answers(lens) ? lens->args->n_answer + 1
+                    : lens->answer.has_target   ? ATTN_LENS_N_TARGET_VALUE
+                                                : lens->top * (lens->args->reads_heads ? 2 : 1);
+    lens->answers = attn_frame_alloc(frame, lens->args->n_answer + 1, sizeof *lens->answers);
     lens->stream = attn_frame_alloc(frame, lens->n_query * config->d_model, sizeof *lens->stream);
     lens->scratch = attn_frame_alloc(frame, 2 * config->d_model, sizeof(double));
     lens->logits = attn_frame_alloc(frame, n_vocab, sizeof *lens->logits);
@@ -303,6 +305,17 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 }
 
 /* --- Readings --------------------------------------------------------------------------------- */
+
+/* Returns the value of an answer with LOGIT: its share of SUM, the sum of the softmax, whose
+ * largest term is 1; or what labels have instead. */
+static double value_of(const struct attn_lens_run *lens, double logit, double sum)
+{
+    const enum attn_label_kind kind = lens->frame.config->label_kind;
+
+    return lens->args->reads_heads || kind >= ATTN_LABELS_SCORE ? logit
+           : kind == ATTN_LABELS_MULTI                          ? attn_exp(-attn_softplus(-logit))
+                                       : attn_exp(logit - lens->ranked[0].logit) / sum;
+}
 
 /* Computes lens->values from the logits. The ranking also yields the sum of the softmax; it is used
  * because the order of addition affects the last bits. If only the rank of one token is needed, the
@@ -318,11 +331,12 @@ static void find_values(struct attn_lens_run *lens)
     const double sum =
         has_target && reads_heads ? 0 : attn_logits_rank(logits, n_vocab, lens->ranked);
 
+    for (size_t i = 0; i < lens->n_answer; i++)
+        lens->values[i] = value_of(lens, (double)logits[lens->answers[i]], sum);
+    if (lens->n_answer > 0)
+        return;
     for (size_t i = 0; !has_target && i < lens->top; i++) {
-        lens->values[i] = reads_heads || kind >= ATTN_LABELS_SCORE ? ranked[i].logit
-                          : kind == ATTN_LABELS_MULTI
-                              ? attn_exp(-attn_softplus(-ranked[i].logit))
-                              : attn_exp(ranked[i].logit - ranked[0].logit) / sum;
+        lens->values[i] = value_of(lens, ranked[i].logit, sum);
         if (reads_heads)
             lens->values[lens->top + i] = ranked[n_vocab - 1 - i].logit;
     }
@@ -418,6 +432,27 @@ static enum attn_status read_rows(struct attn_lens_run *lens, struct attn_lens_r
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
+/* Lists the target, and the most probable answers of the last layer. */
+static enum attn_status find_answers(struct attn_lens_run *lens, struct attn_error *err)
+{
+    const size_t n_vocab = lens->frame.config->n_vocab, n_most = lens->args->n_answer;
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER}, last = at;
+
+    while (attn_dims_next_layer(dims_of(lens), &at))
+        last = at;
+    attn_location_find(dims_of(lens), &last, attn_site_of_output(dims_of(lens)), &at);
+    ATTN_TRY(feed(lens, attn_capture_tensor(lens->frame.capture, &at), 0, err));
+    attn_session_reset(lens->frame.session);
+    attn_logits_rank(lens->logits, n_vocab, lens->ranked);
+    if (lens->answer.has_target)
+        lens->answers[lens->n_answer++] = (int32_t)lens->answer.target;
+    for (size_t i = 0; i < n_most && i < n_vocab; i++)
+        if (!lens->answer.has_target || lens->ranked[i].id != (int32_t)lens->answer.target)
+            lens->answers[lens->n_answer++] = lens->ranked[i].id;
+    lens->n_value = lens->n_answer;
+    return ATTN_OK;
+}
+
 /* Reads the stream at the layers that are shown, and of an item the model's own answer too. */
 static enum attn_status read_stream(struct attn_lens_run *lens, struct attn_error *err)
 {
@@ -488,6 +523,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct attn_lens_run *lens = state;
 
+    if (attn_lens_has_answers(lens))
+        ATTN_TRY(attn_error_at(find_answers(lens, err), ATTN_STAGE_MODEL, err));
     ATTN_TRY(attn_error_at(lens->args->reads_heads ? read_heads(lens, err) : read_stream(lens, err),
                            ATTN_STAGE_MODEL, err));
     if (lens->frame.answer && !lens->args->reads_heads && lens->answer.has_target &&

@@ -36,6 +36,9 @@ struct attn_lens_args {
     size_t skip, first;   /* of each text, for `fit`: positions that are left out, and tokens that
                              are read; `first` 0: 128 */
     const struct attn_ndarray *jacobian_array; /* [n_layer - 1, D, D], instead of `jacobian` */
+    /* for a curve, at one position of one text: number of the model's most probable answers that
+     * are read in each layer, after the target; 0: none */
+    size_t n_answer;
 };
 
 #define ATTN_LENS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("lens", attn_lens_args)
@@ -48,6 +51,7 @@ struct attn_lens_args {
  *
  *     layer, site, position, place, id, token, prob          place 1: the most probable
  *     layer, site, position, rank, prob, logit               with a target; rank 1: most probable
+ *     layer, site, position, rank, id, token, prob, logit    with `n_answer`, a row for each answer
  *     layer, head, position, place, id, token, logit         for heads; place -1: the smallest
  *     layer, head, position, rank, logit                     for heads with a target
  *

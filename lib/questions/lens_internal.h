@@ -28,8 +28,11 @@ struct attn_lens_run {
     double *scratch; /* [2, D] for attn_readout_head */
     float *logits;   /* [V] */
     struct attn_scored *ranked; /* [2 * V] */
-    double *values, *sums;      /* [n_value] values of one reading, and their mean over queries */
-    size_t n_value; /* ATTN_LENS_N_TARGET_VALUE with a target; otherwise one value per place */
+    int32_t *answers;           /* [n_answer] the target, and the model's most probable answers */
+    size_t n_answer;
+    double *values, *sums; /* [n_value] values of one reading, and their mean over queries */
+    /* one value per answer; else ATTN_LENS_N_TARGET_VALUE with a target, or one per place */
+    size_t n_value;
 };
 
 /* Indices of the values of a target in one reading. */
@@ -65,6 +68,13 @@ static inline bool attn_lens_has_jacobian(const struct attn_lens_args *args)
 static inline bool attn_lens_lists_top(const struct attn_lens_run *lens)
 {
     return lens->frame.item && lens->args->top > 0;
+}
+
+/* Returns true if the rows are answers (args->n_answer). */
+static inline bool attn_lens_has_answers(const struct attn_lens_run *lens)
+{
+    return lens->args->n_answer > 0 && !lens->args->reads_heads && !lens->frame.item &&
+           (lens->n_query == 1 || lens->is_whole);
 }
 
 /* Returns true if the target may be omitted; the first label is then used. */

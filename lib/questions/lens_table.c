@@ -106,6 +106,20 @@ static bool lacks_probability(const struct attn_table *table)
            attn_table_cell(table, 0, prob).type == ATTN_VALUE_MISSING;
 }
 
+/* Returns the role of the column that names the answers of TABLE; 0 if its rows are not answers. */
+static unsigned role_of_answers(const struct attn_table *table)
+{
+    const size_t token = attn_table_find_role(table, ATTN_ROLE_TOKEN);
+
+    if (!table || token == SIZE_MAX ||
+        attn_table_find(table, attn_lens_columns[RANK].name) == SIZE_MAX)
+        return 0;
+    for (size_t i = 0; i < attn_table_n_row(table); i++)
+        if (attn_table_cell(table, i, token).type == ATTN_VALUE_MISSING)
+            return ATTN_ROLE_ID; /* not all tokens have texts */
+    return ATTN_ROLE_TOKEN;
+}
+
 /* Describes the picture. Each item has its own target, and a classifier with a single label needs
  * none. */
 void attn_lens_draw(const void *given, struct attn_drawn *drawn)
@@ -120,6 +134,7 @@ void attn_lens_draw(const void *given, struct attn_drawn *drawn)
     const bool has_places = table && attn_table_find_role(table, ATTN_ROLE_PLACE) < SIZE_MAX;
     const bool has_target = is_given || (table ? !has_places : has_items && args->top == 0);
     const bool has_foil = args->answer.foil || args->answer.foil_id;
+    const unsigned answers = role_of_answers(table);
     struct attn_table_view *view = &drawn->picture->view;
 
     drawn->has_answer =
@@ -138,6 +153,11 @@ void attn_lens_draw(const void *given, struct attn_drawn *drawn)
         view->values = ATTN_TABLE_COLUMN(LOGIT), drawn->answer.metric = ATTN_ANSWER_LOGIT;
     if (!args->reads_heads && has_target && (args->study || has_one_position(drawn)))
         view->figure = ATTN_FIGURE_CURVE; /* with one number per layer */
+    if (answers == 0)
+        return;
+    view->figure = ATTN_FIGURE_CURVE;
+    view->columns = answers;
+    view->quantity = "probability of the largest answers";
 }
 
 uint64_t attn_lens_shows(const void *state)
@@ -149,7 +169,11 @@ uint64_t attn_lens_shows(const void *state)
     const bool has_target =
         lens->frame.item ? !lists : asked->target || asked->target_id || attn_lens_has_first(lens);
 
+    if (attn_lens_has_answers(lens))
+        return SHOW_STREAM | SHOW_RANK | SHOW_TOKENS | SHOW_TARGET |
+               (attn_lens_reads_mean(lens->frame.config) ? 0 : SHOW_POSITIONS);
     return (lens->args->reads_heads ? SHOW_HEADS : SHOW_STREAM) |
+           (attn_lens_has_answers(lens) ? SHOW_TARGET | SHOW_RANK | SHOW_TOKENS : 0) |
            (is_mean || attn_lens_reads_mean(lens->frame.config) ? 0 : SHOW_POSITIONS) |
            (has_target ? SHOW_TARGET
             : is_mean  ? SHOW_LIST
@@ -159,6 +183,17 @@ uint64_t attn_lens_shows(const void *state)
                                                     : SHOW_RANK) |
            ((asked->foil || asked->foil_id) && !lists ? SHOW_VALUE : 0) |
            (lens->frame.item && !lists ? SHOW_RIGHT : 0);
+}
+
+/* Sets ID and TOKEN of ROW. */
+static void put_token(const struct attn_lens_run *lens, int32_t id, struct attn_cell row[N_COLUMN])
+{
+    const struct attn_run *run = lens->frame.run;
+
+    row[ID] = attn_cell_integer(id);
+    row[TOKEN] = attn_model_has_labels(run->model)
+                     ? attn_cell_string(attn_class_label(run->model, (size_t)id))
+                     : attn_cell_token(run->tokenizer, id);
 }
 
 enum attn_status attn_lens_append(struct attn_lens_run *lens,
@@ -173,6 +208,17 @@ enum attn_status attn_lens_append(struct attn_lens_run *lens,
     };
 
     attn_location_put(&reading->at, &row[STACK]);
+    for (size_t i = 0; i < lens->n_answer; i++) {
+        const int32_t id = lens->answers[i];
+
+        put_token(lens, id, row);
+        row[RANK] = attn_cell_real(attn_logits_place(lens->logits, n_vocab, id));
+        row[PROB] = attn_cell_real(values[i]);
+        row[LOGIT] = attn_cell_real((double)lens->logits[id]);
+        ATTN_TRY(attn_frame_append(&lens->frame, row, err));
+    }
+    if (lens->n_answer > 0)
+        return ATTN_OK;
     if (lens->answer.has_target) {
         row[RANK] = attn_cell_real(values[ATTN_LENS_RANK]);
         row[MEAN_RANK] = attn_cell_real(values[ATTN_LENS_RANK]);
@@ -188,10 +234,7 @@ enum attn_status attn_lens_append(struct attn_lens_run *lens,
         const int32_t id = lens->ranked[place].id;
 
         row[PLACE] = attn_cell_integer(i < top ? (int64_t)i + 1 : -(int64_t)(i - top) - 1);
-        row[ID] = attn_cell_integer(id);
-        row[TOKEN] = attn_model_has_labels(lens->frame.run->model)
-                         ? attn_cell_string(attn_class_label(lens->frame.run->model, (size_t)id))
-                         : attn_cell_token(lens->frame.run->tokenizer, id);
+        put_token(lens, id, row);
         row[PROB] = row[LOGIT] = attn_cell_real(values[i]);
         ATTN_TRY(attn_frame_append(&lens->frame, row, err));
     }

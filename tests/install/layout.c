@@ -1151,6 +1151,7 @@ static const struct {
     {"    skip", offsetof(struct attn_lens_args, skip)},
     {"    first", offsetof(struct attn_lens_args, first)},
     {"    jacobian_array", offsetof(struct attn_lens_args, jacobian_array)},
+    {"    n_answer", offsetof(struct attn_lens_args, n_answer)},
     {"attn_patch_args", sizeof(struct attn_patch_args)},
     {"    size", offsetof(struct attn_patch_args, size)},
     {"    corrupted", offsetof(struct attn_patch_args, corrupted)},

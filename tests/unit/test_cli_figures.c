@@ -1011,6 +1011,32 @@ START_TEST(points_have_their_tokens_and_axes)
 }
 END_TEST
 
+/* Names of curves stand right of the plot and do not overlap, although all end at 0. */
+START_TEST(names_of_curves_keep_a_distance)
+{
+    struct attn_svg svg = svg_of((const char *const[]){"lens", "--target", " are", "--queries",
+                                                       "1-6", "--figure", "curve", TEXT, NULL});
+    double at[6], right = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < svg.n; i++) {
+        const struct attn_svg_item *item = &svg.items[i];
+
+        if (strcmp(item->name, "circle") == 0)
+            right = fmax(right, attn_svg_number(item, "cx"));
+        if (strcmp(item->name, "text") != 0 ||
+            strtod(attn_svg_value(&svg, item, "font-size"), NULL) != 13.5)
+            continue;
+        ck_assert_uint_lt(n, 6);
+        ck_assert_double_gt(attn_svg_number(item, "x"), right);
+        at[n++] = attn_svg_number(item, "y");
+        ck_assert(n < 2 || at[n - 1] - at[n - 2] >= 13.5);
+    }
+    ck_assert_uint_eq(n, 6);
+    attn_svg_release(&svg);
+}
+END_TEST
+
 /* The weights of the row in percent, the strongest key in bold, and its parts with their scales. */
 START_TEST(an_explanation_shows_the_weights_of_its_row)
 {
@@ -1303,9 +1329,10 @@ ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            the_legend_of_causes_is_inside, causes_have_names_of_bundles_and_gaps,
            life_has_ribbons_as_high_as_parts, a_life_shows_what_an_edit_takes,
            patches_are_the_row_as_an_image, labels_of_points_cover_nothing,
-           points_of_equal_words_have_one_hue, points_have_their_tokens_and_axes,
-           an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
-           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           points_of_equal_words_have_one_hue, names_of_curves_keep_a_distance,
+           points_have_their_tokens_and_axes, an_explanation_shows_the_weights_of_its_row,
+           a_png_shows_the_numbers_of_the_csv, a_png_says_what_it_shows,
+           text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            small_cells_of_a_pdf_lie_on_an_image, without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)

@@ -2533,6 +2533,7 @@ attn_lens_args._fields_ = [
     ("skip", c_size_t),
     ("first", c_size_t),
     ("jacobian_array", POINTER(attn_ndarray)),
+    ("n_answer", c_size_t),
 ]
 attn_patch_args._fields_ = [
     ("size", c_size_t),
