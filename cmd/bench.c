@@ -117,6 +117,7 @@ static enum attn_status open_model(struct bench *bench, struct attn_error *err)
     options.load = (enum attn_load)args->load;
     options.reuse = true;
     options.compute = (enum attn_compute)args->compute;
+    options.isa = running_isa();
     options.pool = bench->pool;
     ATTN_TRY(at_stage(ATTN_STAGE_MODEL,
                       attn_model_open(&bench->source.source, &options, &bench->model, err), err));

@@ -364,8 +364,12 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
     ATTN_TRY(attn_arena_allocate(&b->arena, err));
     plan(b, options->n_goal);
     if (options->n_run >= TURNED_FROM_RUNS) {
-        ATTN_TRY(attn_weights_turn(&b->model->weights, &b->model->config, b->model->st,
-                                   options->pool, err));
+        const struct attn_packing packing = {.compute = ATTN_COMPUTE_F32,
+                                             .kernels = attn_kernels_find(options->isa),
+                                             .pool = options->pool};
+
+        ATTN_TRY(
+            attn_weights_turn(&b->model->weights, &b->model->config, b->model->st, &packing, err));
         b->turned = b->model->weights.turned->blocks;
     }
     return ATTN_OK;

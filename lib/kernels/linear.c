@@ -68,14 +68,14 @@ static size_t find_tile_step(const struct attn_linear *linear, const struct attn
     return kernels->tiles_size(linear->weight.dtype, linear->weight.n_row);
 }
 
-size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compute compute)
+size_t attn_linear_packed_size(const struct attn_linear *linear, const struct attn_kernels *kernels,
+                               enum attn_compute compute)
 {
     const struct attn_panels panels = attn_panels_split(linear->weight.n_col);
     const size_t last = panels.n_panel - 1;
 
     if (is_tiled(linear, compute))
-        return attn_size_mul(panels.n_panel,
-                             find_tile_step(linear, attn_kernels_find(ATTN_ISA_BEST)));
+        return attn_size_mul(panels.n_panel, find_tile_step(linear, kernels));
     return (attn_panel_first(&panels, last) + attn_panel_width(&panels, last)) *
            column_bytes(linear, compute);
 }

@@ -35,8 +35,9 @@ size_t attn_linear_scratch_transposed(const struct attn_linear *linear);
 
 /* attn_linear_packed_size returns the bytes of the weight as panels for COMPUTE, and for float32,
  * if it has blocks, as tiles of these. attn_linear_pack writes them to linear->packed, which is
- * 64-byte aligned. For maps that run many times. */
-size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compute compute);
+ * 64-byte aligned, in the layout that KERNELS read. For maps that run many times. */
+size_t attn_linear_packed_size(const struct attn_linear *linear, const struct attn_kernels *kernels,
+                               enum attn_compute compute);
 void attn_linear_pack(struct attn_linear *linear, const struct attn_kernels *kernels,
                       struct attn_pool *pool);
 

@@ -26,7 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 
-ATTN_DEFAULTS(attn_model_options, .size = sizeof(struct attn_model_options))
+ATTN_DEFAULTS(attn_model_options, .size = sizeof(struct attn_model_options), .isa = ATTN_ISA_BEST)
 
 /* Reads the heads of MODEL that align words with sound from JSON, generation_config.json. What is
  * no list of [layer, head] is passed over, as by transformers until it is used. */
@@ -478,6 +478,7 @@ static enum attn_status bind(struct attn_model *m, struct attn_adapter *adapter,
     const struct attn_adapter_target target = {&m->weights, &m->config, m->gguf != NULL,
                                                m->part != NULL, options->pool};
     const struct attn_packing packing = {.compute = options->compute,
+                                         .kernels = attn_kernels_find(options->isa),
                                          .most_of_blocks = attn_memory_of_machine() / 4,
                                          .most_of_experts = attn_memory_of_machine() / 4 * 3,
                                          .pool = options->pool};
@@ -707,7 +708,8 @@ enum attn_status attn_model_open(const struct attn_source *source,
     ATTN_TRY(attn_options_read(given, &options, err));
     if (!attn_is_choice(options.compute, ATTN_N_COMPUTE, "compute", err) ||
         !attn_is_choice(options.load, ATTN_READ + 1, "load", err) ||
-        !attn_is_choice(options.tower, ATTN_TOWER_OF_INPUT + 1, "tower", err))
+        !attn_is_choice(options.tower, ATTN_TOWER_OF_INPUT + 1, "tower", err) ||
+        !attn_is_choice(options.isa, ATTN_ISA_BEST + 1, "isa", err))
         return ATTN_INVALID;
     status = open_model(source, &options, NULL, &m, &why);
     if (status != ATTN_OK && m && m->has_found_tower) { /* it may be of another model */

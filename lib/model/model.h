@@ -45,6 +45,8 @@ struct attn_model_options {
     attn_note_fn on_note;   /* or NULL */
     void *user;             /* for on_note */
     enum attn_tower tower;  /* the tower to open, if a directory has two */
+    enum attn_isa isa; /* speed only: the instruction set whose layout `reuse` packs: that of the
+                          sessions */
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */

@@ -1361,7 +1361,7 @@ static bool is_of_blocks(const struct attn_linear *linear)
 
 struct packed_plan {
     struct attn_arena *arena;
-    enum attn_compute compute;
+    const struct attn_packing *packing;
     bool has_blocks;       /* weights with blocks are packed, too */
     size_t size_of_blocks; /* bytes of the panels or tiles of all maps with blocks */
 };
@@ -1372,28 +1372,28 @@ static void measure_blocks(struct attn_linear *linear, void *context)
 
     if (is_of_blocks(linear))
         plan->size_of_blocks = attn_size_of(attn_saturated_add(
-            plan->size_of_blocks, attn_linear_packed_size(linear, plan->compute)));
+            plan->size_of_blocks,
+            attn_linear_packed_size(linear, plan->packing->kernels, plan->packing->compute)));
 }
 
 /* Reserves memory for packing LINEAR. The same code measures and allocates; see base/memory.h. */
 static void plan_linear(struct attn_linear *linear, void *context)
 {
     const struct packed_plan *plan = context;
-    const size_t size = attn_linear_packed_size(linear, plan->compute);
+    const size_t size =
+        attn_linear_packed_size(linear, plan->packing->kernels, plan->packing->compute);
 
     if (size == 0 || (is_of_blocks(linear) && !plan->has_blocks))
         return;
     linear->packed = attn_arena_take(plan->arena, size, 1);
-    linear->packed_for = plan->compute;
+    linear->packed_for = plan->packing->compute;
 }
 
 /* Packs N maps and then releases their pages. All N are packed first, because maps such as q, k and
  * v may share pages. */
 static void pack_linears(struct attn_linear *linears, size_t n, const struct attn_tensor_files *st,
-                         struct attn_pool *pool)
+                         const struct attn_kernels *kernels, struct attn_pool *pool)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-
     for (size_t i = 0; i < n; i++)
         if (linears[i].packed)
             attn_linear_pack(&linears[i], kernels, pool);
@@ -1414,10 +1414,10 @@ static void pack_expert(const struct attn_lazy_experts *lazy, struct attn_expert
         if (is_of_blocks(map))
             continue;
         map->packed_for = lazy->compute;
-        map->packed =
-            attn_alloc_uninitialized(1, attn_linear_packed_size(map, lazy->compute), &unused);
+        map->packed = attn_alloc_uninitialized(
+            1, attn_linear_packed_size(map, lazy->kernels, lazy->compute), &unused);
     }
-    pack_linears(&expert->gate, 3, lazy->st, pool);
+    pack_linears(&expert->gate, 3, lazy->st, lazy->kernels, pool);
 }
 
 /* Converts the MXFP4 blocks of an expert to the layout of GGUF files. */
@@ -1472,6 +1472,7 @@ static enum attn_status plan_experts(struct attn_weights *weights, const struct 
         ATTN_TRY(create_lazy(block, config->n_expert, err));
         block->lazy->st = st;
         block->lazy->compute = packing->compute;
+        block->lazy->kernels = packing->kernels;
     }
     return ATTN_OK;
 }
@@ -1480,7 +1481,7 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
                                    const struct attn_tensor_files *st,
                                    const struct attn_packing *packing, struct attn_error *err)
 {
-    struct packed_plan plan = {.arena = &weights->packed, .compute = packing->compute};
+    struct packed_plan plan = {.arena = &weights->packed, .packing = packing};
 
     visit_linears(weights, config, measure_blocks, &plan);
     plan.has_blocks = plan.size_of_blocks <= packing->most_of_blocks;
@@ -1489,12 +1490,13 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
     visit_linears(weights, config, plan_linear, &plan);
     /* The largest matrices first: while they are packed, their pages are in memory, but little else
      * is. */
-    pack_linears(weights->linears, ATTN_MODEL_N_LINEAR, st, packing->pool);
+    pack_linears(weights->linears, ATTN_MODEL_N_LINEAR, st, packing->kernels, packing->pool);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         if (attn_weights_are_shared(config, layer))
             weights->blocks[layer] = weights->blocks[layer - 1];
         else
-            pack_linears(weights->blocks[layer].linears, ATTN_BLOCK_N_LINEAR, st, packing->pool);
+            pack_linears(weights->blocks[layer].linears, ATTN_BLOCK_N_LINEAR, st, packing->kernels,
+                         packing->pool);
     weights->is_reused = true;
     return plan_experts(weights, config, st, packing, err);
 }
@@ -1518,29 +1520,27 @@ static void turn_block(const struct attn_block_weights *block, struct attn_block
 
 static enum attn_status make_turned(const struct attn_weights *weights,
                                     const struct attn_config *config,
-                                    const struct attn_tensor_files *st, struct attn_pool *pool,
-                                    struct attn_error *err)
+                                    const struct attn_tensor_files *st,
+                                    const struct attn_packing *packing, struct attn_error *err)
 {
-    const struct attn_packing packing = {.compute = ATTN_COMPUTE_F32, .pool = pool};
-
     attn_weights_release(weights->turned); /* releases the rest of an earlier failure */
     ATTN_TRY(ATTN_ALLOC(weights->turned->blocks, weights->n_block, err));
     weights->turned->n_block = weights->n_block;
     for (size_t layer = 0; layer < weights->n_block; layer++)
         turn_block(&weights->blocks[layer], &weights->turned->blocks[layer]);
-    return attn_weights_pack(weights->turned, config, st, &packing, err);
+    return attn_weights_pack(weights->turned, config, st, packing, err);
 }
 
 enum attn_status attn_weights_turn(const struct attn_weights *weights,
                                    const struct attn_config *config,
-                                   const struct attn_tensor_files *st, struct attn_pool *pool,
-                                   struct attn_error *err)
+                                   const struct attn_tensor_files *st,
+                                   const struct attn_packing *packing, struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
 
     attn_monitor_enter(weights->turning);
     if (!weights->turned->is_reused)
-        status = make_turned(weights, config, st, pool, err);
+        status = make_turned(weights, config, st, packing, err);
     attn_monitor_leave(weights->turning);
     return status;
 }

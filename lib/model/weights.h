@@ -50,6 +50,7 @@ struct attn_lazy_experts {
     } mxfp4[2];              /* [0] for gate and up, [1] for down */
     const struct attn_tensor_files *st; /* files of the experts, to release their pages */
     enum attn_compute compute;          /* number format for which they are packed */
+    const struct attn_kernels *kernels; /* whose layout they are packed in */
     struct attn_monitor *monitor;       /* owns; held while an expert is converted */
     size_t n_expert;
     atomic_bool is_made[]; /* [n_expert] converted already */
@@ -258,9 +259,10 @@ void attn_weights_replace(struct attn_weights *weights, struct attn_config *conf
 /* Options for packing weights. */
 struct attn_packing {
     enum attn_compute compute;
-    size_t most_of_blocks;  /* limit in bytes for all packed weights with blocks */
-    size_t most_of_experts; /* limit in bytes for the panels of all experts */
-    struct attn_pool *pool; /* NULL: the caller's thread */
+    const struct attn_kernels *kernels; /* the layout is theirs */
+    size_t most_of_blocks;              /* limit in bytes for all packed weights with blocks */
+    size_t most_of_experts;             /* limit in bytes for the panels of all experts */
+    struct attn_pool *pool;             /* NULL: the caller's thread */
 };
 
 /* Makes a packed copy of every matrix, and releases the pages of ST that contain them. Weights with
@@ -277,8 +279,8 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
  * time, and takes as much memory as the weights. Products give the same bits. Any thread. */
 enum attn_status attn_weights_turn(const struct attn_weights *weights,
                                    const struct attn_config *config,
-                                   const struct attn_tensor_files *st, struct attn_pool *pool,
-                                   struct attn_error *err);
+                                   const struct attn_tensor_files *st,
+                                   const struct attn_packing *packing, struct attn_error *err);
 
 /* Returns the multiply-adds for one row in the linear maps of a block. */
 double attn_weights_work_of_block(const struct attn_weights *weights,

@@ -184,6 +184,7 @@ static enum attn_status open_source(struct attn_host *host, const struct attn_so
     options.load = host->options.load;
     options.reuse = host->options.reuse;
     options.compute = host->options.compute;
+    options.isa = host->options.isa;
     options.pool = host->pool;
     options.on_note = host->options.on_note;
     options.user = host->options.user;

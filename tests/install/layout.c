@@ -131,6 +131,7 @@ static const struct {
     {"    on_note", offsetof(struct attn_model_options, on_note)},
     {"    user", offsetof(struct attn_model_options, user)},
     {"    tower", offsetof(struct attn_model_options, tower)},
+    {"    isa", offsetof(struct attn_model_options, isa)},
     {"attn_encode_options", sizeof(struct attn_encode_options)},
     {"    size", offsetof(struct attn_encode_options, size)},
     {"    special", offsetof(struct attn_encode_options, special)},

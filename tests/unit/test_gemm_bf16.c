@@ -255,7 +255,7 @@ static void check_map(const struct attn_gemm_engine *engine, size_t n_row, size_
             }
             ck_assert_double_le(fabs((double)y[i * n_out + j] - sum), size * most_error);
         }
-    linear.packed = attn_alloc(attn_linear_packed_size(&linear, compute), 1, NULL);
+    linear.packed = attn_alloc(attn_linear_packed_size(&linear, engine->kernels, compute), 1, NULL);
     linear.packed_for = compute;
     args.y = again;
     /* The packed form may be that of another instruction set, to which a session is not limited. */

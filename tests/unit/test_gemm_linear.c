@@ -70,7 +70,9 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
     for (size_t i = 0; i < n_row * ldy; i++)
         y[i] = -7;
     if (set->is_packed) {
-        map.packed = allocate(attn_linear_packed_size(linear, ATTN_COMPUTE_F32), 1);
+        map.packed = allocate(
+            attn_linear_packed_size(linear, attn_kernels_find(set->packed_isa), ATTN_COMPUTE_F32),
+            1);
         attn_linear_pack(&map, attn_kernels_find(set->packed_isa), pool);
         map.weight.data = NULL; /* but for columns that are no whole panels, it is not read again */
         if (set->first_col % ATTN_PANEL != 0 || set->last_col != linear->weight.n_col ||

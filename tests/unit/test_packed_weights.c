@@ -28,7 +28,8 @@ static void check(enum attn_compute compute, size_t most, bool is_first, bool is
     struct attn_block_weights block = {.q = map_of(ATTN_DTYPE_Q4_K)};
     struct attn_weights weights = {.blocks = &block, .unembed = map_of(ATTN_DTYPE_F16)};
     const struct attn_config config = {.n_layer = 1};
-    const struct attn_packing packing = {.compute = compute, .most_of_blocks = most};
+    const struct attn_packing packing = {
+        .compute = compute, .kernels = attn_kernels_find(ATTN_ISA_BEST), .most_of_blocks = most};
     struct attn_tensor_files *none;
 
     ck_assert_int_eq(attn_safetensors_open_file("tests/fixtures/gpt2-relu/model.safetensors",

@@ -198,23 +198,30 @@ START_TEST(remembering_one_layer_does_not_change_bits)
 }
 END_TEST
 
+/* Weights packed for one instruction set, and read with it, or with the best one. */
 START_TEST(a_model_opened_for_reuse_gives_the_same_bits)
 {
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
+    struct attn_session_options session = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_error err = {0};
 
     options.reuse = true;
     ck_assert(attn_pool_create(2, &options.pool, &err) == ATTN_OK);
-    for (int i = 0; i < N_DIRECTORY; i++) {
-        const struct attn_source source = {.directory = directories[i]};
+    for (int i = 0; i < 2 * N_DIRECTORY; i++) {
+        const struct attn_source source = {.directory = directories[i / 2]};
         struct pair pair;
         struct attn_model *first;
 
-        pair_open(&pair, directories[i]);
+        options.isa = i % 2 == 0 ? ATTN_ISA_BEST : ATTN_ISA_AVX2;
+        pair_open(&pair, source.directory);
         first = pair.model;
         ck_assert(attn_model_open(&source, &options, &pair.model, &err) == ATTN_OK);
-        record(&pair, &pair.actual, &ATTN_SESSION_OPTIONS_DEFAULT, pair.n);
-        attn_assert_same_recording(directories[i], &pair.actual, &pair.expected);
+        ck_assert_int_eq(pair.model->weights.blocks[0].q.is_sliced,
+                         attn_kernels_find(options.isa)->isa == ATTN_ISA_AVX2);
+        for (session.isa = ATTN_ISA_AVX2; session.isa <= ATTN_ISA_BEST; session.isa++) {
+            record(&pair, &pair.actual, &session, pair.n);
+            attn_assert_same_recording(source.directory, &pair.actual, &pair.expected);
+        }
         attn_model_free(first);
         pair_close(&pair);
     }

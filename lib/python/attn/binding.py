@@ -1411,6 +1411,7 @@ attn_model_options._fields_ = [
     ("on_note", attn_note_fn),
     ("user", c_void_p),
     ("tower", c_int),
+    ("isa", c_int),
 ]
 attn_encode_options._fields_ = [
     ("size", c_size_t),

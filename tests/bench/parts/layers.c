@@ -70,10 +70,10 @@ static enum attn_status measure_lengths(struct product *product, struct attn_err
     const struct attn_linear *map = product->maps[0];
     const size_t n_rounded = attn_linear_rounded(map, bench->options->model->compute);
     const double n_in = (double)map->weight.n_row, n_out = (double)map->weight.n_col;
-    struct attn_bench_part part = {
-        .n_byte = (double)attn_linear_packed_size(map, bench->options->model->compute),
-        .run = run_product,
-        .context = product};
+    struct attn_bench_part part = {.n_byte = (double)attn_linear_packed_size(
+                                       map, bench->gemm.kernels, bench->options->model->compute),
+                                   .run = run_product,
+                                   .context = product};
 
     ATTN_TRY(make_scratch(product, attn_linear_scratch(map), err));
     for (size_t i = 0; bench->lengths[i] > 0; i++) {

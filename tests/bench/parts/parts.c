@@ -90,6 +90,7 @@ static enum attn_status measure(int argc, char **argv, struct attn_error *err)
     ATTN_TRY(attn_pool_create(n_thread, &pool, err));
     model_options.reuse = true;
     model_options.pool = pool;
+    model_options.isa = options.isa;
     ATTN_TRY(attn_model_open(&bench_source, &model_options, &model, err));
     ATTN_TRY(attn_bench_table(&output.rows, err));
     ATTN_TRY(attn_sink_create_descriptor(1, "standard output", &output.sink, err));
