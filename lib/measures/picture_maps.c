@@ -224,39 +224,78 @@ static bool is_sink(const struct attn_picture_maps *maps, const struct attn_loca
     return maps->is_sink[attn_location_index(at) * maps->n_cell + i];
 }
 
-/* Returns what the map of the head AT has in cell number I. */
-static double find_value(const struct attn_picture_maps *maps, const struct attn_location *at,
-                         size_t row, size_t i)
-{
-    const struct attn_picture_maps *neutral = maps->args.neutral;
-    const double weight = find_weight(maps, at, row, i);
-    const double other = neutral ? find_weight(neutral, at, ATTN_PICTURE_MEAN, i) : 0;
-
-    if (is_sink(maps, at, i))
-        return (double)NAN;
-    return neutral && maps->args.is_ratio ? weight / other : weight - other;
-}
-
 /* Returns the number, among the cells of all images, of cell I of the map CHOICE. */
 static size_t find_cell(const struct attn_picture_maps *maps, struct attn_map_choice choice,
                         size_t i)
 {
     const struct attn_prompt_image *image = &maps->images[choice.image];
 
-    if (!choice.is_of_tiles)
+    if (choice.layer == ATTN_MAP_WHOLE)
         return attn_prompt_image_whole(image) + i;
     return attn_prompt_image_tile_cell(image, i / image->grid_cols, i % image->grid_cols);
+}
+
+/* Returns the part of interval number I, one of N of equal length, that lies in interval number
+ * OF_I, one of OF_N of the same line; as a part of the latter. */
+static double find_overlap(size_t i, size_t n, size_t of_i, size_t of_n)
+{
+    const double begin = fmax((double)(i * of_n), (double)(of_i * n));
+    const double end = fmin((double)((i + 1) * of_n), (double)((of_i + 1) * n));
+
+    return fmax(0, end - begin) / (double)n;
+}
+
+/* Returns the weight that the cells of the whole image of CHOICE add to cell I of its tiles. Sinks
+ * add none. */
+static double find_added(const struct attn_picture_maps *maps, const struct attn_location *at,
+                         struct attn_map_choice choice, size_t i)
+{
+    const struct attn_prompt_image *image = &maps->images[choice.image];
+    const size_t first = attn_prompt_image_whole(image);
+    double sum = 0;
+
+    for (size_t r = 0; r < image->rows; r++)
+        for (size_t c = 0; c < image->columns; c++) {
+            const size_t cell = first + r * image->columns + c;
+            const double part =
+                find_overlap(i / image->grid_cols, image->grid_rows, r, image->rows) *
+                find_overlap(i % image->grid_cols, image->grid_cols, c, image->columns);
+
+            if (part > 0 && !is_sink(maps, at, cell))
+                sum += part * find_weight(maps, at, choice.row, cell);
+        }
+    return sum;
+}
+
+void attn_picture_maps_size(const struct attn_picture_maps *maps, size_t i,
+                            enum attn_map_layer layer, size_t size[2])
+{
+    const struct attn_prompt_image *image = &maps->images[i];
+
+    size[0] = layer == ATTN_MAP_WHOLE ? image->rows : image->grid_rows;
+    size[1] = layer == ATTN_MAP_WHOLE ? image->columns : image->grid_cols;
 }
 
 void attn_picture_maps_fill(const struct attn_picture_maps *maps, const struct attn_location *at,
                             struct attn_map_choice choice, double *map)
 {
-    const struct attn_prompt_image *image = &maps->images[choice.image];
-    const size_t n =
-        choice.is_of_tiles ? image->grid_rows * image->grid_cols : image->rows * image->columns;
+    const struct attn_picture_maps *neutral = maps->args.neutral;
+    const struct attn_map_choice mean = {choice.image, ATTN_PICTURE_MEAN, choice.layer};
+    const bool adds = choice.layer == ATTN_MAP_BOTH;
+    size_t size[2];
 
-    for (size_t i = 0; i < n; i++)
-        map[i] = find_value(maps, at, choice.row, find_cell(maps, choice, i));
+    attn_picture_maps_size(maps, choice.image, choice.layer, size);
+    for (size_t i = 0; i < size[0] * size[1]; i++) {
+        const size_t cell = find_cell(maps, choice, i);
+        const double weight =
+            find_weight(maps, at, choice.row, cell) + (adds ? find_added(maps, at, choice, i) : 0);
+        double other = neutral ? find_weight(neutral, at, ATTN_PICTURE_MEAN, cell) : 0;
+
+        other += neutral && adds ? find_added(neutral, at, mean, i) : 0;
+        map[i] = is_sink(maps, at, cell)          ? (double)NAN
+                 : neutral && maps->args.is_ratio ? weight / other
+                                                  : weight - other;
+    }
 }
 
 bool attn_picture_maps_is_sink(const struct attn_picture_maps *maps, const struct attn_location *at,
@@ -274,15 +313,51 @@ double attn_picture_maps_neutral(const struct attn_picture_maps *maps,
     return neutral ? find_weight(neutral, at, ATTN_PICTURE_MEAN, find_cell(maps, choice, i)) : 0;
 }
 
+/* Returns the share of N cells from number FIRST on, without sinks, in the mean of all rows. */
+static double sum_cells(const struct attn_picture_maps *maps, const struct attn_location *at,
+                        size_t first, size_t n)
+{
+    double sum = 0;
+
+    for (size_t k = first; k < first + n; k++)
+        sum += is_sink(maps, at, k) ? 0 : find_weight(maps, at, ATTN_PICTURE_MEAN, k);
+    return sum;
+}
+
 double attn_picture_maps_image_share(const struct attn_picture_maps *maps,
                                      const struct attn_location *at, size_t i)
 {
+    return sum_cells(maps, at, maps->images[i].first_cell, maps->images[i].n_cell);
+}
+
+double attn_picture_maps_layer_share(const struct attn_picture_maps *maps, size_t i,
+                                     enum attn_map_layer layer, const struct attn_location *ats,
+                                     size_t n)
+{
     const struct attn_prompt_image *image = &maps->images[i];
+    const size_t first = attn_prompt_image_whole(image), n_whole = image->rows * image->columns;
     double sum = 0;
 
-    for (size_t k = image->first_cell; k < image->first_cell + image->n_cell; k++)
-        sum += is_sink(maps, at, k) ? 0 : find_weight(maps, at, ATTN_PICTURE_MEAN, k);
-    return sum;
+    for (size_t k = 0; k < n; k++) {
+        const double whole = sum_cells(maps, &ats[k], first, n_whole);
+
+        sum += layer == ATTN_MAP_WHOLE  ? whole
+               : layer == ATTN_MAP_BOTH ? attn_picture_maps_image_share(maps, &ats[k], i)
+                                        : attn_picture_maps_image_share(maps, &ats[k], i) - whole;
+    }
+    return sum / (double)n;
+}
+
+enum attn_map_layer attn_picture_maps_usual_layer(const struct attn_picture_maps *maps, size_t i,
+                                                  const struct attn_location *ats, size_t n)
+{
+    const double least = 0.2; /* of the sum, from which the smaller layer is shown, too */
+    const double whole = attn_picture_maps_layer_share(maps, i, ATTN_MAP_WHOLE, ats, n);
+    const double both = attn_picture_maps_layer_share(maps, i, ATTN_MAP_BOTH, ats, n);
+
+    if (maps->images[i].grid_rows == 0 || whole > (1 - least) * both)
+        return ATTN_MAP_WHOLE;
+    return whole >= least * both && both > 0 ? ATTN_MAP_BOTH : ATTN_MAP_TILES;
 }
 
 double attn_picture_maps_share(const struct attn_picture_maps *maps, const struct attn_location *at,

@@ -10,7 +10,7 @@
  *
  *     attn_picture_maps_create(&args, &maps, &err);
  *     attn_picture_maps_add(maps, event);                  // patterns, and resid_pre for sinks
- *     attn_picture_maps_fill(maps, &at, ATTN_PICTURE_MEAN, false, map); // after the layer
+ *     attn_picture_maps_fill(maps, &at, choice, map);      // after the layer
  *
  * If one head alone is selected, each of its rows has a map and shares of its own, too.
  */
@@ -39,11 +39,20 @@ struct attn_picture_maps_args {
 /* In place of the number of a row: the mean of all rows. */
 #define ATTN_PICTURE_MEAN SIZE_MAX
 
-/* A map of a head: over the whole of an image, or if IS_OF_TILES over the grid of all its tiles; of
- * a row, or of ATTN_PICTURE_MEAN. */
+/* The cells of a map: those of the whole image; those of the grid of all its tiles; or that grid,
+ * where each cell of the whole image adds its weight to the cells that it covers, by area. */
+enum attn_map_layer { ATTN_MAP_WHOLE, ATTN_MAP_TILES, ATTN_MAP_BOTH };
+
+/* Returns the layer of SITE, picture_map or picture_map_tiles. */
+static inline enum attn_map_layer attn_map_layer_of(enum attn_site site)
+{
+    return site == ATTN_SITE_PICTURE_MAP_TILES ? ATTN_MAP_TILES : ATTN_MAP_WHOLE;
+}
+
+/* A map of a head: of an image, of a row or of ATTN_PICTURE_MEAN, in the cells of a layer. */
 struct attn_map_choice {
     size_t image, row;
-    bool is_of_tiles;
+    enum attn_map_layer layer;
 };
 
 /* The parts of a prompt that have shares, which add up to 1. */
@@ -79,15 +88,30 @@ bool attn_picture_maps_is_beyond(const struct attn_picture_maps *maps, int layer
 /* Adds EVENT: rows of a pattern or of resid_pre; other sites are ignored. */
 void attn_picture_maps_add(struct attn_picture_maps *maps, const struct attn_trace_event *event);
 
+/* Returns the share of the cells of LAYER of image number I, without sinks, in the mean of all rows
+ * of the heads ATS [n]. ATTN_MAP_BOTH: of all cells. */
+double attn_picture_maps_layer_share(const struct attn_picture_maps *maps, size_t i,
+                                     enum attn_map_layer layer, const struct attn_location *ats,
+                                     size_t n);
+
+/* Returns the layer of image number I that is shown unless another is asked for: the one with more
+ * weight in the mean of the heads ATS [n], or both if the other has at least 20 % of their sum. */
+enum attn_map_layer attn_picture_maps_usual_layer(const struct attn_picture_maps *maps, size_t i,
+                                                  const struct attn_location *ats, size_t n);
+
+/* Sets SIZE to the rows and the columns of the cells of LAYER of image number I; 0: no tiles. */
+void attn_picture_maps_size(const struct attn_picture_maps *maps, size_t i,
+                            enum attn_map_layer layer, size_t size[2]);
+
 /* Writes the map CHOICE of the head AT, row by row. A sink is NaN. */
 void attn_picture_maps_fill(const struct attn_picture_maps *maps, const struct attn_location *at,
                             struct attn_map_choice choice, double *map);
 
-/* Whether cell I of the maps CHOICE of the head AT is a sink. */
+/* Whether cell I of the maps CHOICE of the head AT is a sink; of both layers, that of the tiles. */
 bool attn_picture_maps_is_sink(const struct attn_picture_maps *maps, const struct attn_location *at,
                                struct attn_map_choice choice, size_t i);
 
-/* Returns the weight of the neutral question on that cell; 0 without one. */
+/* Returns the weight of the neutral question on that cell of one layer; 0 without one. */
 double attn_picture_maps_neutral(const struct attn_picture_maps *maps,
                                  const struct attn_location *at, struct attn_map_choice choice,
                                  size_t i);

@@ -495,17 +495,18 @@ static bool has_maps(const struct attn_page *page)
            (page->picture->neutral || attn_picture_maps_drops_sinks(*labels->maps));
 }
 
-/* Adds the cells of the tiles, if IS_OF_TILES, or of the whole picture. */
+/* Adds the cells of LAYER. */
 static void add_cells(const struct attn_page *page, const struct attn_location *at,
-                      bool is_of_tiles)
+                      enum attn_map_layer layer)
 {
     const struct attn_picture_maps *maps = *page->base.labels.maps;
     const struct attn_picture_dims *dims = attn_picture_maps_dims(maps, 0);
-    const size_t n = (size_t)dims->n_row * dims->n_col * (is_of_tiles ? dims->n - 1 : 1);
+    const size_t n =
+        (size_t)dims->n_row * dims->n_col * (layer == ATTN_MAP_TILES ? dims->n - 1 : 1);
     unsigned char *out = n > 0 ? attn_page_data_reserve(page->data, n * sizeof(float)) : NULL;
 
     for (size_t i = 0; out && i < n; i++) {
-        const struct attn_map_choice choice = {.is_of_tiles = is_of_tiles};
+        const struct attn_map_choice choice = {.layer = layer};
         const float weight = (float)attn_picture_maps_neutral(maps, at, choice, i);
         const float value = attn_picture_maps_is_sink(maps, at, choice, i) ? -weight : weight;
         uint32_t bits;
@@ -522,8 +523,8 @@ void attn_page_maps_add(const struct attn_page *page)
         return;
     attn_page_data_begin(page->data, "maps-data");
     for (size_t i = 0; i < page->heads.n; i++) {
-        add_cells(page, &page->heads.items[i].at, true);
-        add_cells(page, &page->heads.items[i].at, false);
+        add_cells(page, &page->heads.items[i].at, ATTN_MAP_TILES);
+        add_cells(page, &page->heads.items[i].at, ATTN_MAP_WHOLE);
     }
     attn_page_data_end(page->data);
 }

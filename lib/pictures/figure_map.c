@@ -367,7 +367,7 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, const
     double box[4];
 
     if (maps->is_table || position < backdrop->n_front || r >= backdrop->n_row ||
-        pen->kind == ATTN_FIGURE_TILES) /* whose cells are other positions */
+        spot->matrix->layer != ATTN_MAP_WHOLE) /* cells of tiles are other positions */
         return;
     box[0] = place.x + (double)c * place.width;
     box[1] = place.y + (double)r * place.side;
@@ -648,17 +648,58 @@ static enum attn_status check(const struct attn_grid *grid, struct attn_error *e
     return attn_error_hint(err, "choose one, as with `heads 0.0` or `queries [CLS]`");
 }
 
+/* Returns the weights on pictures in a text; NULL if there are none, or before the run. */
+static const struct attn_picture_maps *weights_of(const struct attn_grid *grid)
+{
+    const struct attn_labels *labels = grid->run ? &grid->run->labels : NULL;
+
+    return labels && labels->maps && grid->backdrop->is_in_text ? *labels->maps : NULL;
+}
+
 /* Whether the windows of the layers of all maps end behind the picture. */
 static bool is_beyond(const struct attn_grid *grid)
 {
-    const struct attn_labels *labels = grid->run ? &grid->run->labels : NULL;
+    const struct attn_picture_maps *weights = weights_of(grid);
     size_t n = 0;
 
-    if (!labels || !labels->maps || !*labels->maps) /* no picture in a text, or before the run */
-        return false;
-    while (n < grid->n && attn_picture_maps_is_beyond(*labels->maps, grid->matrices[n].at.layer))
+    while (weights && n < grid->n &&
+           attn_picture_maps_is_beyond(weights, grid->matrices[n].at.layer))
         n++;
-    return n == grid->n;
+    return weights && n == grid->n;
+}
+
+/* Appends "tiles 99.3 % (shown), whole picture 0.7 %; " for a picture that has tiles. */
+static enum attn_status append_layers(struct attn_figure_pen *pen, const struct maps *maps,
+                                      struct attn_error *err)
+{
+    const struct attn_grid *grid = pen->content->grid;
+    const struct attn_picture_maps *weights = weights_of(grid);
+    const enum attn_map_layer layer = grid->matrices[0].layer;
+    const bool adds = layer == ATTN_MAP_BOTH;
+    struct attn_location *ats;
+    double parts[2];
+    size_t size[2];
+
+    if (!weights || maps->n_image > 1)
+        return ATTN_OK;
+    attn_picture_maps_size(weights, grid->matrices[0].image, ATTN_MAP_TILES, size);
+    if (size[0] == 0)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(ats, grid->n, err));
+    for (size_t i = 0; i < grid->n; i++)
+        ats[i] = grid->matrices[i].at;
+    for (int i = 0; i < 2; i++)
+        parts[i] = 100 * attn_picture_maps_layer_share(weights, grid->matrices[0].image,
+                                                       i == 0 ? ATTN_MAP_TILES : ATTN_MAP_WHOLE,
+                                                       ats, grid->n);
+    attn_free(ats);
+    attn_buffer_append_format(&pen->subtitle, "tiles %.1f %%%s%s whole picture %.1f %%%s; ",
+                              parts[0], layer == ATTN_MAP_TILES ? " (shown)" : "",
+                              adds ? " and" : ",", parts[1],
+                              layer == ATTN_MAP_WHOLE ? " (shown)"
+                              : adds                  ? ", added"
+                                                      : "");
+    return ATTN_OK;
 }
 
 enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err)
@@ -677,6 +718,7 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
     maps.n_image = attn_levels_n_image(pen->content->grid->matrices, pen->content->grid->n);
     maps.n = pen->content->grid->n / maps.n_image;
     maps.n = maps.n > 1 ? maps.n : maps.n_query;
+    ATTN_TRY(append_layers(pen, &maps, err));
     if (is_beyond(pen->content->grid))
         attn_buffer_append_string(&pen->subtitle,
                                   "the window of this layer ends behind the picture; ");

@@ -23,7 +23,10 @@ struct figure_writer {
     /* [n_backdrop] owns; the pictures that maps are drawn over */
     struct attn_backdrop *backdrops;
     size_t n_backdrop;
-    struct attn_grid grid;              /* all matrices */
+    bool has_maps;             /* of pictures in a text */
+    enum attn_map_layer layer; /* the cells that they have; of pictures without tiles the whole */
+    bool is_usual;             /* `layer` is chosen by the weights, when they are known */
+    struct attn_grid grid;     /* all matrices */
     struct attn_figure_content content; /* content of the figure of `grid` */
     struct attn_table_axis heads;       /* owns; for a figure of heads: their names, */
     struct attn_level_matrix of_heads;  /* owns; and their rows, in one matrix */
@@ -175,6 +178,48 @@ static enum attn_status write_figure(struct figure_writer *w,
     return status;
 }
 
+/* Lays the picture of BACKDROP, number I in the text, out in the cells of LAYER. */
+static void lay_out(const struct figure_writer *w, size_t i, enum attn_map_layer layer,
+                    struct attn_backdrop *backdrop)
+{
+    const struct attn_prompt_image *image = &attn_labels_prompt(&w->base.labels)->images[i];
+    const bool is_whole = layer == ATTN_MAP_WHOLE || image->grid_rows == 0;
+
+    backdrop->n_row = is_whole ? image->rows : image->grid_rows;
+    backdrop->n_col = is_whole ? image->columns : image->grid_cols;
+}
+
+/* Reads the maps [N] from number FIRST on, whose layers of the model are complete, in the cells
+ * that are chosen for each picture. */
+static enum attn_status read_maps(struct figure_writer *w, size_t first, size_t n,
+                                  struct attn_error *err)
+{
+    const struct attn_level_matrix *items = w->levels->items;
+    const struct attn_picture_maps *maps = *w->base.labels.maps;
+    enum attn_status status = ATTN_OK;
+    struct attn_location *ats;
+    size_t n_at = 0;
+
+    ATTN_TRY(ATTN_ALLOC(ats, n, err));
+    for (size_t i = first; i < first + n; i++)
+        if (items[i].image == items[first].image)
+            ats[n_at++] = items[i].at;
+    for (size_t k = 0; k < w->n_backdrop; k++) {
+        const bool has_tiles = attn_labels_prompt(&w->base.labels)->images[k].grid_rows > 0;
+        const enum attn_map_layer layer = !has_tiles ? ATTN_MAP_WHOLE
+                                          : w->is_usual
+                                              ? attn_picture_maps_usual_layer(maps, k, ats, n_at)
+                                              : w->layer;
+
+        lay_out(w, k, layer, &w->backdrops[k]);
+        for (size_t i = first; i < first + n && status == ATTN_OK; i++)
+            if (items[i].image == k)
+                status = attn_levels_read_map(w->levels, i, layer, err);
+    }
+    attn_free(ats);
+    return status;
+}
+
 /* Writes the file of matrix I in the directory. */
 static enum attn_status write_file(struct figure_writer *w, size_t i, struct attn_error *err)
 {
@@ -185,6 +230,8 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
     enum attn_status status;
 
     content.grid = &grid;
+    if (w->has_maps)
+        ATTN_TRY(read_maps(w, i, 1, err));
     ATTN_TRY(attn_writer_create_file(&w->base, &matrix->at, matrix->image, &sink, err));
     status = write_figure(w, &content, sink, err);
     attn_levels_drop(w->levels, i);
@@ -220,10 +267,9 @@ static size_t find_cell(const struct figure_writer *w, size_t cell)
     return p;
 }
 
-/* Sets w->backdrops to OWN, the first picture; in a text to all, if IS_OF_TILES with the grids of
- * their tiles. */
+/* Sets w->backdrops to OWN, the first picture; in a text to all, in the cells of w->layer. */
 static enum attn_status set_backdrops(struct figure_writer *w, const struct attn_backdrop *own,
-                                      bool is_of_tiles, struct attn_error *err)
+                                      struct attn_error *err)
 {
     const struct attn_picture_prompt *prompt =
         own->is_in_text ? attn_labels_prompt(&w->base.labels) : NULL;
@@ -242,8 +288,7 @@ static enum attn_status set_backdrops(struct figure_writer *w, const struct attn
         backdrop->rgb = image->pixels->shown;
         backdrop->height = image->pixels->shown_height;
         backdrop->width = backdrop->stride = image->pixels->shown_width;
-        backdrop->n_row = is_of_tiles ? image->grid_rows : image->rows;
-        backdrop->n_col = is_of_tiles ? image->grid_cols : image->columns;
+        lay_out(w, i, w->layer, backdrop);
     }
     return ATTN_OK;
 }
@@ -261,6 +306,36 @@ static bool shows_pooling(const struct figure_writer *w)
            (!picture->figure || attn_figure_is_map(picture->figure, picture));
 }
 
+/* Returns true if a picture in the text of W has tiles. */
+static bool has_tiles(const struct figure_writer *w)
+{
+    const struct attn_picture_prompt *prompt = attn_labels_prompt(&w->base.labels);
+    bool is_there = false;
+
+    for (size_t i = 0; i < prompt->n_image; i++)
+        is_there |= prompt->images[i].grid_rows > 0;
+    return is_there;
+}
+
+/* Chooses the cells of the maps over pictures in a text, and returns the site whose events tell
+ * that a map is complete. Until the weights are known, the larger layer is planned. */
+static enum attn_site choose_layer(struct figure_writer *w)
+{
+    const struct attn_selection *selection = w->base.labels.selection;
+    const enum attn_figure figure = w->content.picture->figure;
+    const bool has_whole = attn_selection_has_site(selection, ATTN_SITE_PICTURE_MAP);
+    const bool has_tiles = attn_selection_has_site(selection, ATTN_SITE_PICTURE_MAP_TILES);
+
+    w->layer = figure == ATTN_FIGURE_WHOLE   ? ATTN_MAP_WHOLE
+               : figure == ATTN_FIGURE_TILES ? ATTN_MAP_TILES
+               : figure == ATTN_FIGURE_BOTH  ? ATTN_MAP_BOTH
+               : !has_tiles                  ? ATTN_MAP_WHOLE
+               : has_whole                   ? ATTN_MAP_BOTH
+                                             : ATTN_MAP_TILES;
+    w->is_usual = w->layer == ATTN_MAP_BOTH && figure != ATTN_FIGURE_BOTH;
+    return w->layer == ATTN_MAP_TILES ? ATTN_SITE_PICTURE_MAP_TILES : ATTN_SITE_PICTURE_MAP;
+}
+
 /* Finds the pictures that maps are drawn over, and sets *SITES to the sites to draw: those of maps
  * if the pictures stand in a text. */
 static enum attn_status find_backdrops(struct figure_writer *w, struct attn_site_set *sites,
@@ -268,30 +343,33 @@ static enum attn_status find_backdrops(struct figure_writer *w, struct attn_site
 {
     const struct attn_labels *labels = &w->base.labels;
     const struct attn_picture_options *picture = w->content.picture;
+    const enum attn_figure figure = picture->figure;
     const struct attn_backdrop *own = labels->backdrop ? labels->backdrop : labels->seen;
-    const bool is_of_tiles = picture->figure == ATTN_FIGURE_TILES, is_default = !picture->figure;
     const bool is_in_text = own && own->is_in_text;
-    const enum attn_site site = is_of_tiles ? ATTN_SITE_PICTURE_MAP_TILES : ATTN_SITE_PICTURE_MAP;
-    const bool is_selected = attn_selection_has_site(labels->selection, site);
-    bool has_tiles = false;
+    const bool is_of_cells =
+        figure == ATTN_FIGURE_TILES || figure == ATTN_FIGURE_WHOLE || figure == ATTN_FIGURE_BOTH;
+    enum attn_site site;
 
-    for (size_t i = 0; is_in_text && i < attn_labels_prompt(labels)->n_image; i++)
-        has_tiles |= attn_labels_prompt(labels)->images[i].grid_rows > 0;
     *sites = attn_levels_sites(&w->base);
-    if (is_of_tiles && !has_tiles)
+    if (is_of_cells && !(is_in_text && has_tiles(w)))
         return attn_error_set(err, ATTN_INVALID,
-                              "'`figure tiles`' draws the tiles of a picture beside a text, and %s",
-                              is_in_text ? "this one has none" : "none was given");
-    if (is_in_text && !is_selected && attn_figure_is_map(picture->figure, picture))
-        return attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws '%s', and `sites` lacks it",
-                              attn_figure_name(picture->figure), attn_site_name(site));
+                              "'`figure %s`' chooses between the tiles and the whole of a picture "
+                              "beside a text, and %s",
+                              attn_figure_name(figure),
+                              is_in_text ? "this one has no tiles" : "none was given");
     if (own && !is_in_text && shows_pooling(w))
         *sites = ATTN_SITES(ATTN_SITE_POOL_PATTERN);
-    if (own && !is_in_text)
-        ATTN_TRY(set_backdrops(w, own, false, err));
-    if (!is_in_text || !is_selected ||
-        !(is_default ? attn_sites_are_empty(picture->sites) || attn_sites_have(*sites, site)
-                     : attn_figure_is_map(picture->figure, picture)))
+    if (!is_in_text)
+        return own ? set_backdrops(w, own, err) : ATTN_OK;
+    site = choose_layer(w);
+    if (!attn_selection_has_site(labels->selection, site))
+        return !attn_figure_is_map(figure, picture)
+                   ? ATTN_OK
+                   : attn_error_set(err, ATTN_INVALID,
+                                    "'`figure %s`' draws '%s', and `sites` lacks it",
+                                    attn_figure_name(figure), attn_site_name(site));
+    if (!figure ? !attn_sites_are_empty(picture->sites) && !attn_sites_have(*sites, site)
+                : !attn_figure_is_map(figure, picture))
         return ATTN_OK;
     if (attn_view_hides(picture) || picture->renormalizes) {
         attn_error_set(err, ATTN_INVALID, "`%s` changes patterns, and the figure draws '%s'",
@@ -299,22 +377,27 @@ static enum attn_status find_backdrops(struct figure_writer *w, struct attn_site
         return attn_error_hint(err, "`sites pattern` draws them");
     }
     *sites = ATTN_SITES(site);
-    return set_backdrops(w, own, is_of_tiles, err);
+    w->has_maps = true;
+    return set_backdrops(w, own, err);
 }
 
 /* Lists the matrices to draw. Several queries have a map each if there is one head. */
 static enum attn_status list_matrices(struct figure_writer *w, struct attn_error *err)
 {
     struct attn_site_set sites;
-    size_t n_map = w->base.n_query;
+    size_t n_map = w->base.n_query, *n_cell;
 
     ATTN_TRY(find_backdrops(w, &sites, err));
     ATTN_TRY(attn_levels_create(&w->base, sites, &w->levels, err));
-    if (w->n_backdrop == 0 || !w->backdrops->is_in_text)
+    if (!w->has_maps)
         return ATTN_OK;
     if (attn_selection_is_all_queries(w->base.labels.selection, ATTN_STACK_ONLY))
         n_map = w->backdrops->n_usual;
-    attn_levels_take_maps(w->levels, n_map);
+    ATTN_TRY(ATTN_ALLOC(n_cell, w->n_backdrop, err));
+    for (size_t i = 0; i < w->n_backdrop; i++)
+        n_cell[i] = w->backdrops[i].n_row * w->backdrops[i].n_col;
+    attn_levels_take_maps(w->levels, n_map, n_cell);
+    attn_free(n_cell);
     return ATTN_OK;
 }
 
@@ -362,6 +445,8 @@ static enum attn_status finish_figure(struct attn_writer *writer, struct attn_er
 
     for (size_t i = 0; i < w->of_heads.n_row; i++)
         attn_level_matrix_copy_row(&w->of_heads, i, &w->levels->items[i]);
+    if (w->has_maps && !writer->directory)
+        ATTN_TRY(read_maps(w, 0, w->levels->n, err));
     if (!writer->directory)
         ATTN_TRY(write_figure(w, &w->content, writer->sink, err));
     if (w->n_not_finite > 0)

@@ -260,7 +260,7 @@ void attn_grid_append_subject(const struct attn_grid *grid, struct attn_buffer *
         attn_buffer_append_format(out, "%shead %d", out->size > 0 ? ", " : "", number.head);
 }
 
-/* Appends " of [CLS]" if the run has one query, or " of the mean of 3 queries". */
+/* Appends " of [CLS]" if the run has one query. */
 static void append_query(const struct attn_grid *grid, struct attn_buffer *out)
 {
     const struct attn_backdrop *backdrop = grid->backdrop;
@@ -268,16 +268,29 @@ static void append_query(const struct attn_grid *grid, struct attn_buffer *out)
 
     if (!backdrop || grid->run->n_query == 0 || attn_grid_n_mapped(grid) > 1 || is_pooled(grid))
         return;
-    if (backdrop->is_in_text && n_asked(grid) > 1) {
-        attn_buffer_append_format(out, ", mean of %zu queries", n_asked(grid));
-        return;
-    }
     position = attn_grid_mapped_position(grid, 0);
-    attn_buffer_append_string(out, backdrop->is_in_text           ? " of \""
-                                   : position < backdrop->n_front ? " of "
-                                                                  : " of patch ");
+    attn_buffer_append_string(out, position < backdrop->n_front ? " of " : " of patch ");
     attn_grid_append_position(backdrop, grid->tokens, position, out);
-    attn_buffer_append_string(out, backdrop->is_in_text ? "\"" : "");
+}
+
+/* Appends "where "house" looks", for maps over pictures in a text. */
+static void append_looks(const struct attn_grid *grid, struct attn_buffer *out)
+{
+    const bool has_one =
+        grid->n == 1 && attn_dims_n_image(attn_selection_dims(grid->run->labels.selection)) > 1;
+
+    if (attn_grid_n_mapped(grid) > 1) {
+        attn_buffer_append_string(out, "where each query looks");
+    } else if (n_asked(grid) != 1) {
+        attn_buffer_append_format(out, "where %zu queries look, mean", n_asked(grid));
+    } else {
+        attn_buffer_append_string(out, "where \"");
+        attn_grid_append_position(grid->backdrop, grid->tokens, attn_grid_mapped_position(grid, 0),
+                                  out);
+        attn_buffer_append_string(out, "\" looks");
+    }
+    if (has_one)
+        attn_buffer_append_format(out, ", picture %zu", grid->matrices[0].image);
 }
 
 /* Appends the question whose map is taken away, and how many cells a single head leaves out. */
@@ -311,14 +324,20 @@ void attn_grid_append_title(const struct attn_grid *grid, struct attn_buffer *ou
         return;
     }
     attn_grid_append_subject(grid, out);
-    attn_buffer_append_format(out, "%s%s", out->size > 0 ? ": " : "", grid->name);
+    attn_buffer_append_string(out, out->size > 0 ? ": " : "");
+    if (grid->run && grid->backdrop && grid->backdrop->is_in_text) {
+        append_looks(grid, out);
+        append_left_out(grid, out);
+    } else {
+        attn_buffer_append_string(out, grid->name);
+    }
     if (!grid->run)
         return;
-    if (grid->n == 1 && attn_writer_n_image(grid->run, grid->matrices[0].at.site) > 1)
+    if (!grid->backdrop && grid->n == 1 &&
+        attn_writer_n_image(grid->run, grid->matrices[0].at.site) > 1)
         attn_buffer_append_format(out, ".%zu", grid->matrices[0].image);
-    append_query(grid, out);
-    if (grid->backdrop && grid->backdrop->is_in_text)
-        append_left_out(grid, out);
+    if (grid->backdrop && !grid->backdrop->is_in_text)
+        append_query(grid, out);
     if (grid->run->options.picture->is_difference)
         attn_buffer_append_string(out, ", chosen minus exact");
 }

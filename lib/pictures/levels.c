@@ -5,7 +5,6 @@
 #include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "measures/picture_maps.h"
 #include "tables/colormap_internal.h"
 #include "tensors/view.h"
 
@@ -202,14 +201,14 @@ size_t attn_levels_n_image(const struct attn_level_matrix *matrices, size_t n)
     return n_image;
 }
 
-void attn_levels_take_maps(struct attn_levels *levels, size_t n_map)
+void attn_levels_take_maps(struct attn_levels *levels, size_t n_map, const size_t *n_cell)
 {
     levels->has_maps = true;
     levels->has_rows = attn_levels_n_image(levels->items, levels->n) == levels->n;
     for (size_t i = 0; i < levels->n; i++) {
         struct attn_level_matrix *m = &levels->items[i];
 
-        m->n_column = m->n_row * m->n_column + ATTN_N_SHARE;
+        m->n_column = n_cell[m->image] + ATTN_N_SHARE;
         m->n_row = levels->has_rows ? n_map : 1;
     }
     attn_levels_limit(levels, SIZE_MAX, SIZE_MAX);
@@ -312,29 +311,33 @@ void attn_level_matrix_copy_row(struct attn_level_matrix *matrix, size_t row,
     matrix->n_not_finite += from->n_not_finite;
 }
 
-/* Stores the maps that EVENT is of, and their shares. */
-static enum attn_status take_maps(const struct attn_levels *levels, struct attn_level_matrix *m,
-                                  const struct attn_trace_event *event, struct attn_error *err)
+enum attn_status attn_levels_read_map(struct attn_levels *levels, size_t i,
+                                      enum attn_map_layer layer, struct attn_error *err)
 {
     const struct attn_picture_maps *maps = levels->writer->labels.maps[0];
-    const bool is_of_tiles = event->at.site == ATTN_SITE_PICTURE_MAP_TILES;
-    const size_t n = m->n_column - ATTN_N_SHARE;
+    struct attn_level_matrix *m = &levels->items[i];
+    size_t size[2], n;
     double *map;
 
+    attn_picture_maps_size(maps, m->image, layer, size);
+    n = size[0] * size[1];
+    m->layer = layer;
+    m->n_column = m->n_cell_column = n + ATTN_N_SHARE;
+    ATTN_TRY(open_cells(m, err));
     ATTN_TRY(ATTN_ALLOC(map, n, err));
-    for (size_t i = 0; i < m->n_row; i++) {
-        const size_t row = levels->has_rows ? i : ATTN_PICTURE_MEAN, begin = i * m->n_column;
-        const struct attn_map_choice choice = {m->image, row, is_of_tiles};
+    for (size_t r = 0; r < m->n_row; r++) {
+        const size_t row = levels->has_rows ? r : ATTN_PICTURE_MEAN, begin = r * m->n_column;
+        const struct attn_map_choice choice = {m->image, row, layer};
 
-        attn_picture_maps_fill(maps, &event->at, choice, map);
+        attn_picture_maps_fill(maps, &m->at, choice, map);
         for (size_t c = 0; c < n; c++)
-            if (attn_picture_maps_is_sink(maps, &event->at, choice, c))
+            if (attn_picture_maps_is_sink(maps, &m->at, choice, c))
                 put(m, begin + c, ATTN_CELL_HIDDEN, 0);
             else
                 take_group(m, begin + c, &(float){(float)map[c]}, 1);
         for (size_t c = 0; c < ATTN_N_SHARE; c++)
             put(m, begin + n + c, ATTN_CELL_VALUE,
-                (float)attn_picture_maps_share(maps, &event->at, row, (enum attn_picture_share)c));
+                (float)attn_picture_maps_share(maps, &m->at, row, (enum attn_picture_share)c));
     }
     attn_free(map);
     return ATTN_OK;
@@ -368,9 +371,8 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
     if (!m)
         return ATTN_OK;
     k = m->k;
-    ATTN_TRY(open_cells(m, err));
-    if (levels->has_maps && event->row0 == 0)
-        ATTN_TRY(take_maps(levels, m, event, err));
+    if (!levels->has_maps)
+        ATTN_TRY(open_cells(m, err));
     for (size_t r = 0; !levels->has_maps && r < event->n_row; r++) {
         const size_t begin = (place->row + r) / k * m->n_cell_column;
         const bool has_others =

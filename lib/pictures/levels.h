@@ -22,6 +22,7 @@
 #ifndef ATTN_PICTURES_LEVELS_H
 #define ATTN_PICTURES_LEVELS_H
 
+#include "measures/picture_maps.h"
 #include "tables/colormap_internal.h"
 #include "tensors/writer.h"
 #include "trace/trace_internal.h"
@@ -30,6 +31,7 @@
 struct attn_level_matrix {
     struct attn_location at;
     size_t image;                     /* number of the image that it is of, if each has one */
+    enum attn_map_layer layer;        /* the cells of a map; see attn_levels_read_map */
     size_t n_row, n_column;           /* size of the matrix before pooling */
     size_t k;                         /* k x k cells are pooled */
     size_t n_cell_row, n_cell_column; /* stored cells: n_row / k and n_column / k, rounded up */
@@ -50,7 +52,7 @@ struct attn_levels {
     /* the first row of a causal pattern, which is always 1, is left out of pooled cells that have
      * other rows */
     bool leaves_out_first;
-    bool has_maps; /* each row is a map of a picture, then its shares */
+    bool has_maps; /* each row is a map of a picture, then its shares; events have no cells */
     bool has_rows; /* of a query; else of the mean of all */
 };
 
@@ -62,11 +64,15 @@ struct attn_site_set attn_levels_sites(const struct attn_writer *writer);
 enum attn_status attn_levels_create(struct attn_writer *writer, struct attn_site_set sites,
                                     struct attn_levels **levels, struct attn_error *err);
 
-/* Makes the matrices, of picture_map or picture_map_tiles, hold maps: a row has a column for each
- * cell of the map, then one for each share (measures/picture_maps.h). Sinks are hidden. If there is
- * one head, its maps are those of the first N_MAP queries, else there is one, the mean. Call before
- * the first event. */
-void attn_levels_take_maps(struct attn_levels *levels, size_t n_map);
+/* Makes the matrices hold maps: a row has a column for each cell of the map, then one for each
+ * share (measures/picture_maps.h). If there is one head, its maps are those of the first N_MAP
+ * queries, else there is one, the mean. Maps over image number i are planned with N_CELL[i] cells.
+ * Call before the first event. */
+void attn_levels_take_maps(struct attn_levels *levels, size_t n_map, const size_t *n_cell);
+
+/* Reads map I, whose layer of the model is complete, in the cells of LAYER. Sinks are hidden. */
+enum attn_status attn_levels_read_map(struct attn_levels *levels, size_t i,
+                                      enum attn_map_layer layer, struct attn_error *err);
 
 /* Returns how many of the matrices [N] are of the first one's head: one, or one for each image. */
 size_t attn_levels_n_image(const struct attn_level_matrix *matrices, size_t n);

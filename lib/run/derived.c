@@ -228,7 +228,7 @@ static enum attn_status emit_maps(const struct attn_derivation *derivation,
 {
     const struct attn_selection *asked = derivation->asked_by->selection;
     const struct attn_dims *dims = attn_selection_dims(asked);
-    const bool is_of_tiles = site == ATTN_SITE_PICTURE_MAP_TILES;
+    const enum attn_map_layer layer = attn_map_layer_of(site);
     const size_t n_image = attn_dims_n_image(dims);
     const size_t n_row = attn_site_n_own_row(site, dims), n_col = attn_site_width(site, dims);
     struct attn_location one = attn_location_in(dims, at, site);
@@ -246,7 +246,7 @@ static enum attn_status emit_maps(const struct attn_derivation *derivation,
         size_t row = 0, size[2];
 
         for (size_t i = 0; i < n_image && status == ATTN_OK; i++) {
-            const struct attn_map_choice choice = {i, ATTN_PICTURE_MEAN, is_of_tiles};
+            const struct attn_map_choice choice = {i, ATTN_PICTURE_MEAN, layer};
             struct attn_trace_event event = {.at = one, .row0 = row, .n_col = n_col};
 
             attn_site_image_size(site, attn_dims_image(dims, i), size);

@@ -24,9 +24,10 @@ enum attn_figure_trait {
     ATTN_FIGURE_NO_OTHER_SCALE = 8,
     ATTN_FIGURE_NO_NUMBERS = 16,
     ATTN_FIGURE_NO_CELLS = 32,
-    ATTN_FIGURE_AS_TEXT = 64,    /* the terminal draws it for a run */
-    ATTN_FIGURE_NO_PAGE = 128,   /* a page contains its SVG */
-    ATTN_FIGURE_OVER_IMAGE = 512 /* over the picture of the run, without which no page draws it */
+    ATTN_FIGURE_AS_TEXT = 64,     /* the terminal draws it for a run */
+    ATTN_FIGURE_NO_PAGE = 128,    /* a page contains its SVG */
+    ATTN_FIGURE_OVER_IMAGE = 512, /* over the picture of the run, without which no page draws it */
+    ATTN_FIGURE_OF_LAYER = ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_PAGE | ATTN_FIGURE_OVER_IMAGE
 };
 
 /* The kinds of figures: X(NAME, number, name, file, traits, words of the help, with fields in
@@ -56,9 +57,10 @@ enum attn_figure_trait {
     X(POINTS, 5, "points", points,                                                                 \
       ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_NO_PAGE,                             \
       "the rows of a site on their first two principal components")                                \
-    X(TILES, 15, "tiles", patches,                                                                 \
-      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_PAGE | ATTN_FIGURE_OVER_IMAGE,                           \
+    X(TILES, 15, "tiles", patches, ATTN_FIGURE_OF_LAYER,                                           \
       "the grid of all tiles of a picture beside a text, a cell for each position")                \
+    X(WHOLE, 18, "whole", patches, ATTN_FIGURE_OF_LAYER, "the same picture as a whole")            \
+    X(BOTH, 19, "both", patches, ATTN_FIGURE_OF_LAYER, "tiles and whole in one map, added")        \
     X(PATCHES, 6, "patches", patches, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OVER_IMAGE,                 \
       "heads over the picture of `image`, a cell for each patch; the default for `image`. "        \
       "patches:RxC lays out keys as an image of R rows and C columns")                             \
@@ -116,8 +118,7 @@ struct attn_picture_options {
     size_t size; /* size of this struct */
 
     enum attn_figure figure;
-    /* The sites to draw, with their selected gradients; empty: the pattern if it is
-     * selected, otherwise all sites. */
+    /* To draw, with selected gradients; empty: the pattern if it is selected, else all sites. */
     struct attn_site_set sites;
     size_t n_patch_row, n_patch_column; /* for patches: R x C; 0: over the picture of the run */
 
@@ -147,8 +148,7 @@ struct attn_picture_options {
     /* The size of figures and of their contents. */
     double dpi;       /* resolution of PNG; 0: 144, or 300 with a figure_width */
     double font_size; /* in points: of labels, with a figure_width of titles; 0: 9, or 8 */
-    /* in points; 0: as wide as needed. With a width, cells grow to fill it, and the words above the
-     * figure become a note, ATTN_NOTE_CAPTION */
+    /* in points; 0: as needed. With a width, the words above become a note, ATTN_NOTE_CAPTION */
     double figure_width;
     /* font family; NULL: monospaced, or proportional with a figure_width; null-terminated,
      * borrowed */
