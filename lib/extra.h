@@ -32,6 +32,7 @@
 #include "tables/table_order.h"
 #include "tables/table_writer.h"
 #include "tables/colormap.h"
+#include "tensors/figure_kind.h"
 #include "tensors/picture.h"
 #include "tensors/format.h"
 #include "tensors/outputs.h"

@@ -83,6 +83,7 @@ struct attn_shape_curve {
 struct attn_shape_dot {
     double x, y, radius, width; /* width 0: a disc */
     uint32_t color;
+    double opacity; /* above 0, to 1; 0 is 1, too */
 };
 
 /* The area between two lines, from X to X2. Consecutive similar bands are drawn together. */

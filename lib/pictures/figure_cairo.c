@@ -372,7 +372,7 @@ static void draw_dot(const struct drawing *drawing, const struct attn_shape_dot 
 {
     const struct cairo *cairo = drawing->cairo;
 
-    set_color(drawing, dot->color, 1);
+    set_color(drawing, dot->color, dot->opacity > 0 ? dot->opacity : 1);
     cairo->cairo_move_to(drawing->cr, dot->x + dot->radius, dot->y);
     cairo->cairo_arc(drawing->cr, dot->x, dot->y, dot->radius, 0, 2 * pi);
     cairo->cairo_set_line_width(drawing->cr, dot->width);

@@ -144,8 +144,11 @@ static void add_causes(struct attn_figure_pen *pen, struct causes_layout *layout
         const double radius = fmax(1, RADIUS * sqrt(cause->size));
         const struct attn_shape_dot dot = {
             layout->streams.xs[cause->query],
-            attn_streams_y(&layout->streams, (double)cause->layer + MLP_HEIGHT), radius, 0,
-            attn_streams_color(pen, cause->value)};
+            attn_streams_y(&layout->streams, (double)cause->layer + MLP_HEIGHT),
+            radius,
+            0,
+            attn_streams_color(pen, cause->value),
+            1};
         char mark[ATTN_STREAMS_MARK];
 
         snprintf(mark, sizeof mark, "%zu", cause->row);

@@ -448,7 +448,7 @@ static void add_curve(struct attn_figure_pen *pen, const struct plot_layout *plo
         if (number_of(plot, r, c, number))
             attn_shapes_add_dot(pen->shapes,
                                 (struct attn_shape_dot){x_of_place(plot, c), y_of(plot, number[0]),
-                                                        3, 0, hue_of(pen, r)});
+                                                        3, 0, hue_of(pen, r), 1});
 }
 
 /* The end of a curve, and the middle of its name. */

@@ -326,8 +326,10 @@ static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
         const double y = plot->top + plot->side -
                          share_in(plot->ranges[1], plot->points[2 * i + 1]) * plot->side;
 
-        attn_shapes_add_dot(pen->shapes,
-                            (struct attn_shape_dot){x, y, plot->radius, 0, color_of(pen, plot, i)});
+        attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){.x = x,
+                                                                 .y = y,
+                                                                 .radius = plot->radius,
+                                                                 .color = color_of(pen, plot, i)});
         plot->at[i][0] = x, plot->at[i][1] = y;
     }
 }

@@ -249,6 +249,8 @@ static void append_dot(struct attn_buffer *out, const struct attn_shapes *figure
     if (dot->width > 0)
         append(out, " fill=\"none\" stroke-width=\"@\"", &dot->width);
     append_color(out, dot->width > 0 ? "stroke" : "fill", dot->color);
+    if (dot->opacity > 0 && dot->opacity < 1)
+        append(out, " opacity=\"@\"", &dot->opacity);
     attn_buffer_append_string(out, "/>\n");
 }
 

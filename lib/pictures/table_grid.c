@@ -485,6 +485,24 @@ static bool is_ranked(const struct attn_table *table, const struct attn_table_pi
             columns->role == ATTN_ROLE_NEURON);
 }
 
+/* Reads the numbers of a strip: a row for each group, a column for each part. */
+static enum attn_status read_strip(const struct attn_table *table,
+                                   const struct attn_table_picture *picture,
+                                   struct attn_table_cells *cells, struct attn_error *err)
+{
+    if (picture->n_label == 0) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'`figure strip`' has a dot for each group of items, and there are no "
+                       "groups");
+        return attn_error_hint(err, "`items` with `group_by id`: each item is a group");
+    }
+    ATTN_TRY(attn_table_names_read(table, picture, false, cells, err));
+    ATTN_TRY(
+        attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n, &cells->matrix, err));
+    put_series(table, cells->of.values, cells);
+    return ATTN_OK;
+}
+
 static enum attn_status read_series(const struct attn_table *table,
                                     const struct attn_table_picture *picture, bool is_curve,
                                     struct attn_table_cells *cells, struct attn_error *err)
@@ -962,6 +980,8 @@ static enum attn_status read_kind(const struct attn_table *table,
         return read_tokens(table, picture, cells, err);
     if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE)
         return read_series(table, picture, kind == ATTN_FIGURE_CURVE, cells, err);
+    if (kind == ATTN_FIGURE_STRIP)
+        return read_strip(table, picture, cells, err);
     if (kind == ATTN_FIGURE_CAUSES)
         return read_causes(table, picture, cells, err);
     if (kind == ATTN_FIGURE_CIRCUIT)
@@ -1056,7 +1076,8 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
         table, of, of->values,
         of->values < SIZE_MAX ? attn_table_column_name(table, of->values) : "", err));
     ATTN_TRY(read_kind(table, picture, kind, cells, err));
-    ATTN_TRY(join_texts(picture, cells, err));
+    if (kind != ATTN_FIGURE_STRIP) /* its text says that groups are averaged */
+        ATTN_TRY(join_texts(picture, cells, err));
     column = is_life
                  ? attn_table_column(picture->life, attn_table_next_value(picture->life, SIZE_MAX))
                  : attn_table_column(table, of->values);

@@ -84,7 +84,7 @@ enum attn_status attn_fold_labels_check(const struct attn_fold *fold, const stru
                                         struct attn_error *err)
 {
     for (size_t i = 0; i < fold->n_copied; i++)
-        if (i < fold->n_label || strcmp(fold->labels[i], "id") != 0)
+        if (strcmp(fold->labels[i], "id") != 0)
             ATTN_TRY(check_label(item, fold->labels[i], i < fold->n_label ? "group_by" : "cluster",
                                  err));
     return fold->pairing.label ? check_label(item, fold->pairing.label, "paired", err) : ATTN_OK;
@@ -145,10 +145,11 @@ struct attn_fold_label *attn_fold_labels_copy(const struct attn_fold *fold,
         const struct attn_item_label *label = attn_item_label(item, fold->labels[i]);
         char number[ATTN_FOLD_ID_SIZE];
 
-        if (!label) { /* without this label, the id is the cluster */
+        if (!label) { /* the id */
             const char *id = attn_fold_id_of(item, number, &copies[i].size);
 
             copies[i].text = attn_strndup(id, copies[i].size, err);
+            copies[i].type = ATTN_VALUE_TEXT;
             if (copies[i].text)
                 continue;
         } else {

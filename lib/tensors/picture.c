@@ -82,14 +82,20 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
 {
     if (!attn_is_given(text, "text", err) || !attn_is_given(options, "options", err))
         return ATTN_INVALID;
-    static const char patches[] = "patches:";
+    static const char patches[] = "patches:", strip[] = "strip:";
 
     for (size_t i = 0; i < N_FIGURE; i++)
         if (strcmp(text, figures[i].name) == 0) {
             options->figure = figures[i].figure;
             options->n_patch_row = options->n_patch_column = 0;
+            options->chosen = NULL;
             return ATTN_OK;
         }
+    if (strncmp(text, strip, sizeof strip - 1) == 0 && text[sizeof strip - 1] != '\0') {
+        options->figure = ATTN_FIGURE_STRIP;
+        options->chosen = text + sizeof strip - 1;
+        return ATTN_OK;
+    }
     if (strncmp(text, patches, sizeof patches - 1) == 0 &&
         read_patches(text + sizeof patches - 1, options))
         return ATTN_OK;

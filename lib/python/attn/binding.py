@@ -520,7 +520,8 @@ ATTN_FIGURE_MAP = 10
 ATTN_FIGURE_LIFE = 11
 ATTN_FIGURE_PAIR = 14
 ATTN_FIGURE_CIRCUIT = 16
-ATTN_N_FIGURE = 20
+ATTN_FIGURE_STRIP = 20
+ATTN_N_FIGURE = 21
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
@@ -2051,6 +2052,7 @@ attn_picture_options._fields_ = [
     ("live", POINTER(attn_live)),
     ("on_note", attn_note_fn),
     ("user", c_void_p),
+    ("chosen", c_char_p),
 ]
 attn_output._fields_ = [
     ("format", c_void_p),
