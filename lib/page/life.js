@@ -93,7 +93,7 @@ function makeButtons(svg) {
 // Translates the words of the picture, but not its tokens.
 function translateWords(svg) {
   const sum = written(viewer.run.numbers.measure, found.rows.find(row => row.part === 'sum').value), what = svg.querySelector('title').textContent.split(' adds to ').at(-1);
-  const words = { ...Object.fromEntries(WORDS.map(name => [name, t(name)])), sum: t('All ribbons add up to {} = {}; rest: too thin to draw', what, sum), word: t('Word: best token so far, grey below 50 %') };
+  const words = { ...Object.fromEntries(WORDS.map(name => [name, t(name)])), sum: t('All ribbons add up to {} = {}; rest: too thin to draw', what, sum), word: t('Grey words: what the model guesses so far') };
   for (const node of svg.querySelectorAll('text')) {
     const mark = node.dataset.i ?? '';
     node.textContent = words[mark || node.textContent] ?? (/^(rest|\d)/.test(mark) ? node.textContent.replace(/[a-z]+/, word => words[word] ?? word) : node.textContent);

@@ -1,17 +1,18 @@
 /* figure_causes.c - the parts of a model that cause an answer, drawn as a graph: positions go
- * across, layers upwards. A line is one cell of a head's pattern: it begins at the key, at the
- * height of the stream that the layer reads, and ends at the query, half a layer higher. A dot is
- * the output of an MLP at its position. The width of a line and the area of a dot follow the size
- * of the number, the color its sign. Words are the best tokens of a lens at each height of the
- * stream, shown if they differ from the word below. The strongest parts are drawn last, and are
- * named first. Lines of a layer between the same positions are a bundle, which has one name. A gap
- * stands for positions that are left out. */
+ * across, layers upwards. A line is one cell of a head's pattern: it begins at the key, above the
+ * stream that the layer reads, and ends at the query, half a layer higher. A dot is the output of
+ * an MLP at its position. The width of a line and the area of a dot follow the size of the number,
+ * the color its sign. The words at the right are the best tokens of a lens at each height of the
+ * last stream. The strongest parts are drawn last, and are named first. Lines of a layer between
+ * the same positions are a bundle: they lie side by side, and their names in one line. A gap stands
+ * for positions that are left out. */
 #include "pictures/figure_streams.h"
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "pictures/table_axis.h"
 #include "tables/table_internal.h"
+#include "tables/text_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,13 +21,15 @@
 enum {
     WIDEST = 7, /* width of the strongest line */
     RADIUS = 8, /* radius of the largest dot */
-    NAME = ATTN_STREAMS_NAME,
     LEGEND = ATTN_STREAMS_LEGEND,
-    N_SPOT = 7,
+    ASIDE = 12,      /* gap between the last stream and the words of the lens */
+    NAME_GAP = 3,    /* gap between a line and its name */
+    N_SPOT = 16,     /* places of a name along a side of its line */
     MOST_NAMED = 3,  /* heads that the name of a bundle lists */
-    NAME_SIZE = 128, /* bytes of such a name */
+    NAME_SIZE = 128, /* bytes of the name of a bundle */
 };
 
+#define TAIL 0.14 /* height at which lines begin, as a part of a layer's height */
 #define MLP_HEIGHT 0.76
 #define OPACITY 0.85 /* opacity of lines */
 
@@ -35,7 +38,7 @@ struct cause {
     int64_t layer, head; /* head < 0: an MLP */
     size_t query, key;   /* indices of positions */
     double value, size;  /* size: 0..1, the share of the largest line, or of the largest dot */
-    double shift;        /* offset to the right that separates lines between the same places */
+    double shift;        /* offset to the right and down that separates lines of a bundle */
 };
 
 struct causes_layout {
@@ -66,23 +69,16 @@ static bool is_bundle(const struct cause *a, const struct cause *b)
            a->key == b->key;
 }
 
-/* Shifts the lines of a bundle, as they would hide each other. */
-static void spread(struct causes_layout *layout)
+/* Returns the width of the bundle of line I, or up to and without line END. */
+static double bundle_width(const struct causes_layout *layout, size_t i, size_t end)
 {
-    for (size_t i = 0; i < layout->n; i++) {
-        struct cause *cause = &layout->causes[i];
-        double before = 0, all = 0;
+    double width = 0;
 
-        for (size_t k = 0; k < layout->n; k++) {
-            const struct cause *other = &layout->causes[k];
-
-            if (!is_bundle(cause, other))
-                continue;
-            all += width_of(other) + 1;
-            before += k < i ? width_of(other) + 1 : 0;
-        }
-        cause->shift = before + (width_of(cause) + 1 - all) / 2;
-    }
+    for (size_t k = 0; k < end; k++)
+        width += is_bundle(&layout->causes[i], &layout->causes[k])
+                     ? width_of(&layout->causes[k]) + 1
+                     : 0;
+    return width;
 }
 
 static enum attn_status read_causes(struct causes_layout *layout, struct attn_error *err)
@@ -120,21 +116,32 @@ static enum attn_status read_causes(struct causes_layout *layout, struct attn_er
     }
     if (layout->n > 0)
         qsort(layout->causes, layout->n, sizeof *layout->causes, by_size);
-    spread(layout);
+    for (size_t i = 0; i < layout->n; i++)
+        layout->causes[i].shift =
+            bundle_width(layout, i, i) +
+            (width_of(&layout->causes[i]) + 1 - bundle_width(layout, i, layout->n)) / 2;
     return ATTN_OK;
 }
 
+/* Returns the line from the key to the query of CAUSE, moved by SHIFT across it. */
 static struct attn_shape_line line_of(const struct attn_figure_pen *pen,
-                                      const struct causes_layout *layout, const struct cause *cause)
+                                      const struct causes_layout *layout, const struct cause *cause,
+                                      double shift)
 {
-    return (struct attn_shape_line){
-        .x = layout->streams.xs[cause->key] + cause->shift,
-        .y = attn_streams_y(&layout->streams, (double)cause->layer),
-        .x2 = layout->streams.xs[cause->query] + cause->shift,
+    struct attn_shape_line line = {
+        .x = layout->streams.xs[cause->key],
+        .y = attn_streams_y(&layout->streams, (double)cause->layer + TAIL),
+        .x2 = layout->streams.xs[cause->query],
         .y2 = attn_streams_y(&layout->streams, (double)cause->layer + ATTN_STREAMS_HEAD),
         .width = width_of(cause),
         .opacity = OPACITY,
         .color = attn_streams_color(pen, cause->value)};
+    const double x = line.x2 - line.x, y = line.y - line.y2, length = sqrt(x * x + y * y);
+    const double across = shift * y / length, down = shift * x / length;
+
+    line.x += across, line.x2 += across;
+    line.y += down, line.y2 += down;
+    return line;
 }
 
 static void add_causes(struct attn_figure_pen *pen, struct causes_layout *layout)
@@ -154,7 +161,7 @@ static void add_causes(struct attn_figure_pen *pen, struct causes_layout *layout
         snprintf(mark, sizeof mark, "%zu", cause->row);
         attn_shapes_set_mark(pen->shapes, mark);
         if (cause->head >= 0) {
-            attn_shapes_add_line(pen->shapes, line_of(pen, layout, cause));
+            attn_shapes_add_line(pen->shapes, line_of(pen, layout, cause, cause->shift));
             continue;
         }
         attn_shapes_add_dot(pen->shapes, dot);
@@ -164,52 +171,95 @@ static void add_causes(struct attn_figure_pen *pen, struct causes_layout *layout
     attn_shapes_set_mark(pen->shapes, "");
 }
 
-/* Writes the name of the bundle of line I, the strongest of it: its layer and its heads, the
- * strongest first. Returns its length. */
+/* Writes the names of the heads of the bundle of line I, the strongest of it: "2.5 2.0". Returns
+ * their length. */
 static size_t name_bundle(const struct causes_layout *layout, size_t i, char name[NAME_SIZE])
 {
-    const struct cause *cause = &layout->causes[i];
-    int n =
-        snprintf(name, NAME_SIZE, "L%lldH%lld", (long long)cause->layer, (long long)cause->head);
-    size_t n_head = 1;
+    size_t n_head = 0;
+    int n = 0;
 
-    for (size_t k = i; k-- > 0;) {
-        const struct cause *other = &layout->causes[k];
+    for (size_t k = i + 1; k-- > 0;) {
+        const struct cause *cause = &layout->causes[k];
 
-        if (is_bundle(cause, other) && ++n_head <= MOST_NAMED)
-            n += snprintf(name + n, (size_t)(NAME_SIZE - n), ",%lld", (long long)other->head);
+        if (is_bundle(&layout->causes[i], cause) && n_head++ < MOST_NAMED)
+            n += snprintf(name + n, (size_t)(NAME_SIZE - n), "%s%lld.%lld", n > 0 ? " " : "",
+                          (long long)cause->layer, (long long)cause->head);
     }
     if (n_head > MOST_NAMED)
-        n += snprintf(name + n, (size_t)(NAME_SIZE - n), " +%zu", n_head - MOST_NAMED);
+        n += snprintf(name + n, (size_t)(NAME_SIZE - n), " %s", ATTN_ELLIPSIS);
     return (size_t)n;
 }
 
-/* Labels bundles with the names of their heads, strongest first, where there is room. Prefers
- * spots near the key, as lines of one query meet at the query. */
+/* Returns true if a line crosses BOX. */
+static bool is_crossed(const struct attn_figure_pen *pen, const struct causes_layout *layout,
+                       struct attn_shape_box box)
+{
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct cause *cause = &layout->causes[i];
+        const struct attn_shape_line line = line_of(pen, layout, cause, cause->shift);
+        const double half = line.width / 2, rise = (line.y2 - line.y) / (line.x2 - line.x);
+        const double from = fmax(fmin(line.x, line.x2), box.x - half);
+        const double to = fmin(fmax(line.x, line.x2), box.x + box.width + half);
+        const bool is_upright = line.x == line.x2;
+        const double y = is_upright ? line.y : line.y + (from - line.x) * rise;
+        const double y2 = is_upright ? line.y2 : line.y + (to - line.x) * rise;
+
+        if (cause->head >= 0 && from <= to && fmin(y, y2) - half < box.y + box.height &&
+            fmax(y, y2) + half > box.y)
+            return true;
+    }
+    return false;
+}
+
+/* Returns the box of WIDTH of a name at spot K of a bundle with the middle LINE and the width 2
+ * HALF: first right of the line, or below, from the key on, then at the other side, then farther
+ * from it. */
+static struct attn_shape_box place_name(struct attn_shape_line line, double half, int k,
+                                        double width, double height)
+{
+    const double x = line.x2 - line.x, y = line.y - line.y2, length = sqrt(x * x + y * y);
+    const double part = (double)(k % N_SPOT) / (N_SPOT - 4); /* also beyond the query */
+    const int side = k / N_SPOT % 2 == 0 ? 1 : -1;
+    const double away = side * (half + NAME_GAP + k / (2 * N_SPOT) % 2 * height);
+    const double across = away * y / length, down = away * fabs(x) / length;
+    struct attn_shape_box box = {line.x + part * x, line.y - part * y, width, height, 0};
+
+    box.x += x < 0 ? -across : across;
+    box.x -= (x < 0) == (side > 0) ? width : 0;
+    box.y += down - (side < 0 ? height : 0);
+    if (x == 0) /* beside the line, not below its end */
+        box.y -= side > 0 ? height : 0;
+    return box;
+}
+
+/* Labels bundles with the names of their heads, strongest first: beside the line, as near to the
+ * key as there is room without another line, or else only without text. */
 static void add_names(struct attn_figure_pen *pen, struct causes_layout *layout)
 {
-    static const double spots[N_SPOT] = {0.22, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8};
+    const double height = pen->letters.tick;
 
     for (size_t i = layout->n; i-- > 0;) {
         const struct cause *cause = &layout->causes[i];
-        struct attn_shape_line line;
+        const double half = bundle_width(layout, i, layout->n) / 2;
+        const struct attn_shape_line line = line_of(pen, layout, cause, 0);
         char name[NAME_SIZE];
-        size_t n, k = 0;
+        const size_t n = name_bundle(layout, i, name);
+        const double width = attn_figure_string_width(pen, name, n) * height + 2;
+        bool is_done = cause->head < 0;
 
-        if (cause->head < 0)
-            continue;
-        line = line_of(pen, layout, cause);
-        n = name_bundle(layout, i, name);
         for (size_t stronger = i + 1; stronger < layout->n; stronger++)
-            k = is_bundle(cause, &layout->causes[stronger]) ? N_SPOT : k;
-        while (k < N_SPOT && !attn_streams_add_text(
-                                 pen, &layout->streams,
-                                 (struct attn_shape_text){
-                                     .x = line.x - cause->shift + spots[k] * (line.x2 - line.x),
-                                     .y = line.y + spots[k] * (line.y2 - line.y),
-                                     .color = pen->ink},
-                                 name, n, true))
-            k++;
+            is_done |= is_bundle(cause, &layout->causes[stronger]);
+        for (int k = 0; k < 6 * N_SPOT && !is_done; k++) {
+            const struct attn_shape_box box = place_name(line, half, k, width, height);
+
+            if (box.x >= layout->streams.left - NAME_GAP &&
+                (k >= 4 * N_SPOT || !is_crossed(pen, layout, box)))
+                is_done = attn_streams_add_text(pen, &layout->streams,
+                                                (struct attn_shape_text){.x = box.x,
+                                                                         .y = box.y + height / 2,
+                                                                         .color = pen->ink},
+                                                name, n, true);
+        }
     }
 }
 
@@ -217,8 +267,8 @@ static void add_names(struct attn_figure_pen *pen, struct causes_layout *layout)
 static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *layout, double y)
 {
     static const char *const signs[2][2] = {{"above 0", "below 0"}, {"for", "against"}};
-    static const char *const largest[2] = {"line: cell of the head named, up to",
-                                           "dot: MLP, up to"};
+    static const char *const largest[2] = {"line: what a head brings from a word, up to",
+                                           "dot: what an MLP adds, up to"};
     char number[ATTN_FIXED_TEXT_SIZE], line[128];
     double x = ATTN_FIGURE_PAD;
 
@@ -239,19 +289,19 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *
                              struct attn_error *err)
 {
     struct attn_figure_streams *streams = &layout->streams;
-    const size_t n_words = streams->places.n * (streams->n_layer + 1);
     const int n_legend = layout->given->of->lens ? 4 : 3;
 
-    ATTN_TRY(attn_streams_plan(pen, streams, 0, err));
+    ATTN_TRY(attn_streams_plan(
+        pen, streams, layout->given->of->lens ? ASIDE + attn_streams_lens_width(pen) : 0, err));
     pen->shapes->height += n_legend * LEGEND;
     if (pen->is_measuring)
         return ATTN_OK;
     ATTN_TRY(read_causes(layout, err));
-    ATTN_TRY(ATTN_ALLOC(streams->taken, layout->n + n_words, err));
+    ATTN_TRY(ATTN_ALLOC(streams->taken, 2 * layout->n + streams->n_layer + 1, err));
     attn_streams_add(pen, streams);
     add_causes(pen, layout);
-    for (size_t i = 0; layout->given->of->lens && i < streams->places.n; i++)
-        attn_streams_add_lens(pen, streams, layout->given->of->lens, i, false);
+    if (layout->given->of->lens)
+        attn_streams_add_lens(pen, streams, layout->given->of->lens, streams->places.n - 1, ASIDE);
     add_names(pen, layout);
     add_legend(pen, layout,
                pen->shapes->height - ATTN_FIGURE_PAD / 2.0 - (n_legend - 0.5) * LEGEND);

@@ -323,7 +323,8 @@ static void add_name(struct attn_figure_pen *pen, struct life_layout *layout,
                                               : x + spots[i] * (end - x),
                                      .y = ribbon->from + spots[i] * (ribbon->y - ribbon->from) +
                                           height_of(layout, ribbon) / 2,
-                                     .color = pen->ink},
+                                     .color = pen->ink,
+                                     .anchor = ATTN_ANCHOR_MIDDLE},
             text, n, true);
 }
 
@@ -391,7 +392,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *la
     attn_figure_add_line(pen, (double[]){streams->xs[layout->at], streams->bottom},
                          (double[]){streams->xs[layout->at], streams->ys[streams->n_layer]}, 2,
                          pen->ink);
-    attn_streams_add_lens(pen, streams, layout->given->lens, layout->at, true);
+    attn_streams_add_lens(pen, streams, layout->given->lens, layout->at, 0);
     add_names(pen, layout);
     add_legend(pen, layout);
     return ATTN_OK;

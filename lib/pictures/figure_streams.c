@@ -18,6 +18,7 @@ enum {
     MOST_BAND = 84,
     USUAL_HEIGHT = 560, /* height of all layers together, if LEAST_BAND allows it */
     GAP_SIZE = 32,      /* bytes of the number of positions that a gap stands for */
+    LENS_COLUMNS = 14,  /* maximum columns of a token of a lens */
 };
 
 /* Writes what stands in the gap before PLACE: the number of positions that are left out there.
@@ -70,7 +71,7 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
     for (size_t i = 0; i < n_layer; i++)
         height += bands ? bands[i + 1] : band;
     streams->ys[n_layer] =
-        ceil(attn_figure_add_heading(pen, streams->right + aside)) + 10 + ATTN_STREAMS_NAME;
+        ceil(attn_figure_add_heading(pen, streams->right + aside) + 10 + pen->letters.tick);
     streams->bottom = streams->ys[n_layer] + height;
     for (size_t i = n_layer; i-- > 0;)
         streams->ys[i] = streams->ys[i + 1] + (bands ? bands[i + 1] : band);
@@ -112,20 +113,19 @@ static bool is_free(const struct attn_figure_streams *streams, const struct attn
 bool attn_streams_add_text(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
                            struct attn_shape_text at, const char *text, size_t n, bool needs_room)
 {
-    enum { NAME = ATTN_STREAMS_NAME };
-    const double width = attn_figure_text_width(attn_text_width(text, n), NAME) + 2;
-    const double x = fmin(at.x, pen->shapes->width - width / 2); /* not cut at the edge */
-    const struct attn_shape_box box = {x - width / 2, at.y - NAME / 2.0, width, NAME,
-                                       pen->shapes->paper};
+    const double size = pen->letters.tick;
+    const double width = attn_figure_string_width(pen, text, n) * size + 2;
+    const double half = at.anchor == ATTN_ANCHOR_MIDDLE ? width / 2 : 0;
+    const double left = fmin(at.x - half, pen->shapes->width - width); /* not cut at the edge */
+    const struct attn_shape_box box = {left, at.y - size / 2, width, size, pen->shapes->paper};
 
     if (needs_room && !is_free(streams, &box))
         return false;
     streams->taken[streams->n_taken++] = box;
     attn_shapes_add_box(pen->shapes, box);
-    at.x = x;
-    at.y += 0.35 * NAME;
-    at.size = NAME;
-    at.anchor = ATTN_ANCHOR_MIDDLE;
+    at.x = left + half + (half > 0 ? 0 : 1);
+    at.y += 0.35 * size;
+    at.size = size;
     attn_shapes_add_text(pen->shapes, &at, text, n);
     return true;
 }
@@ -228,37 +228,30 @@ static size_t lens_height(const struct attn_table *lens, size_t i)
                                                       : 0;
 }
 
-/* Writes TOKEN to the scratch buffer, cut to the width of a position, or with its probability P. */
-static void write_token(struct attn_figure_pen *pen, const struct attn_figure_streams *streams,
-                        const struct attn_cell *token, double p, bool has_share)
+/* Writes TOKEN with its probability P to the scratch buffer. */
+static void write_token(struct attn_figure_pen *pen, const struct attn_cell *token, double p)
 {
-    const double most = (streams->pitch - (pen->is_printed ? 2 : 0)) / ATTN_STREAMS_NAME;
-    const size_t n_blank = token->size > 0 && token->text[0] == ' ';
     struct attn_buffer text = {0};
-    enum { COLUMNS = 14 };
 
     attn_escape_append(&text, token->text, token->size);
-    for (size_t room = has_share ? COLUMNS
-                                 : (size_t)(streams->pitch / (ATTN_STREAMS_NAME * ATTN_SHAPES_EM));
-         room > 0; room--) {
-        pen->scratch.size = 0;
-        attn_text_append_label(&pen->scratch, text.data, text.size, room, ATTN_ELLIPSIS);
-        /* the whole token fits */
-        if (has_share || room >= attn_text_width(token->text, token->size) - n_blank ||
-            attn_figure_string_width(pen, pen->scratch.data, pen->scratch.size) <= most)
-            break;
-    }
-    if (has_share)
-        attn_buffer_append_format(&pen->scratch, p < 0.01 ? " %.1f %%" : " %.0f %%", 100 * p);
+    pen->scratch.size = 0;
+    attn_text_append_label(&pen->scratch, text.data, text.size, LENS_COLUMNS, ATTN_ELLIPSIS);
+    attn_buffer_append_format(&pen->scratch, p < 0.01 ? " %.1f %%" : " %.0f %%", 100 * p);
     pen->scratch.has_failed |= text.has_failed;
     attn_buffer_release(&text);
 }
 
+double attn_streams_lens_width(const struct attn_figure_pen *pen)
+{
+    static const char longest[] = "<|endoftext|> 100 %";
+
+    return attn_figure_string_width(pen, longest, sizeof longest - 1) * pen->letters.tick;
+}
+
 void attn_streams_add_lens(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
-                           const struct attn_table *lens, size_t place, bool has_shares)
+                           const struct attn_table *lens, size_t place, double aside)
 {
     size_t share = 0;
-    struct attn_cell below = {0};
 
     while (share < attn_table_n_column(lens) &&
            attn_table_column(lens, share)->range != ATTN_RANGE_SHARE)
@@ -267,19 +260,18 @@ void attn_streams_add_lens(struct attn_figure_pen *pen, struct attn_figure_strea
         const size_t height = lens_height(lens, i);
         const struct attn_cell token = attn_table_role_cell(lens, i, ATTN_ROLE_TOKEN);
         const double p = attn_table_cell(lens, i, share).real;
-        const struct attn_shape_text at = {.x = streams->xs[place],
+        const struct attn_shape_text at = {.x = streams->xs[place] + aside,
                                            .y = attn_streams_y(streams, (double)height),
                                            .color = p < 0.5 ? pen->faint : pen->ink,
-                                           .is_bold = has_shares && height == streams->n_layer};
+                                           .anchor =
+                                               aside > 0 ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
+                                           .is_bold = height == streams->n_layer};
 
         if (height == 0 || token.type != ATTN_VALUE_TEXT ||
             attn_streams_place(streams, attn_table_role_cell(lens, i, ATTN_ROLE_POSITION)) !=
-                (int)place ||
-            (!has_shares && token.size == below.size && below.text &&
-             memcmp(token.text, below.text, token.size) == 0))
+                (int)place)
             continue;
-        below = token;
-        write_token(pen, streams, &token, p, has_shares);
+        write_token(pen, &token, p);
         attn_streams_add_text(pen, streams, at, pen->scratch.data, pen->scratch.size, false);
     }
 }

@@ -57,8 +57,9 @@ int attn_streams_place(const struct attn_figure_streams *streams, struct attn_ce
  * numbers of layers. */
 void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_streams *streams);
 
-/* Adds TEXT [n] on a box of paper color. AT is its middle and its color. If NEEDS_ROOM, adds it
- * only if it hides no other text; returns whether it was added. */
+/* Adds TEXT [n] on a box of paper color. AT is its color, the y of its middle, and the x of its
+ * left end or, with that anchor, of its middle. If NEEDS_ROOM, adds it only if it hides no other
+ * text; returns whether it was added. */
 bool attn_streams_add_text(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
                            struct attn_shape_text at, const char *text, size_t n, bool needs_room);
 
@@ -68,7 +69,7 @@ void attn_streams_add_line(struct attn_figure_pen *pen, double y, const char *ma
                            const char *line);
 static inline void attn_streams_add_words(struct attn_figure_pen *pen, double y)
 {
-    attn_streams_add_line(pen, y, "word", "word: best token of the lens, grey below 50 %");
+    attn_streams_add_line(pen, y, "word", "grey words: the model's guess so far");
 }
 
 /* Adds a sample of COLOR and its name to the legend, from X on; Y is the middle of the line. The
@@ -77,10 +78,13 @@ double attn_streams_add_sample(struct attn_figure_pen *pen, double x, double y, 
                                uint32_t color, double opacity);
 
 /* Adds the best token that LENS, a table of attn_lens, reads at each height of the position at
- * PLACE. Tokens below half of the probability are faint. With shares, all have their probability,
- * and the last one is bold; else only new tokens are added, cut to the width of the position. */
+ * PLACE, with its probability: on the stream, or ASIDE right of it. Tokens below half of the
+ * probability are faint, and the last one is bold. */
 void attn_streams_add_lens(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
-                           const struct attn_table *lens, size_t place, bool has_shares);
+                           const struct attn_table *lens, size_t place, double aside);
+
+/* Returns the width of a long token of a lens with its probability. */
+double attn_streams_lens_width(const struct attn_figure_pen *pen);
 
 /* Returns the color of numbers above 0, or below. */
 static inline uint32_t attn_streams_color(const struct attn_figure_pen *pen, double value)

@@ -44,9 +44,9 @@ static const struct attn_param param_rows[] = {
                "rules of AttnLRP and RelP; relevance, attention times its gradient, followed "
                "through the layers, and relevance_norm, the same with each row divided by its sum. "
                "For cells of patterns: attn_x_grad, attention times its gradient, the 20 largest "
-               "or `limit`, with an estimate of what knocking each out changes; causes, the 30 "
-               "largest of these with each MLP at a position whose output times its gradient is "
-               "as large, for `figure causes`",
+               "or `limit`, with an estimate of what knocking each out changes; causes, the 12 "
+               "largest of these with at most as many MLPs at positions whose output times its "
+               "gradient is as large, for `figure causes`",
                .words = "dla|saliency|grad_x_input|ig|attnlrp|relp|relevance|relevance_norm|"
                         "attn_x_grad|causes",
                .values = methods,
@@ -88,7 +88,7 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(
         COUNT, "limit", "N", struct attn_attribute_args, n_most,
         "of `by token` and of cells: return the N rows with the largest magnitudes; default: "
-        "20, of causes 30",
+        "20, of causes 12",
         .least = 1, .traits = ATTN_PARAM_NO_OPTION),
 };
 

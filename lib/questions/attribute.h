@@ -105,8 +105,9 @@
  * saliency has the cells alone. Of pixels, grad_x_input is the sum over the pixels of a cell of the
  * value that the tower reads times its gradient, and picture that over all tiles.
  *
- * causes gives the 30 largest of these cells, after a column part, "head", and with them the MLPs,
- * "mlp", whose output at a position `query` times its gradient, the attribution, is as large.
+ * causes gives the 12 largest of these cells, after a column part, "head", and with them at most as
+ * many MLPs, "mlp", whose output at a position `query` times its gradient, the attribution, is as
+ * large.
  */
 #ifndef ATTN_QUESTIONS_ATTRIBUTE_H
 #define ATTN_QUESTIONS_ATTRIBUTE_H
@@ -134,7 +135,7 @@ struct attn_attribute_args {
     /* TOKEN splits each head by the key that it read from, pattern times value: the rows layer,
      * head, key, token, logit with the largest magnitudes */
     enum attn_attribute_by by;
-    /* number of these rows, of cells or of pairs; 0: 20, for causes 30; SIZE_MAX: all */
+    /* number of these rows, of cells or of pairs; 0: 20, for causes 12; SIZE_MAX: all */
     size_t n_most;
     /* items to use instead of the request's input (not by token and not for cells); or NULL */
     const struct attn_study_args *study;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_MOST = 20, DEFAULT_CAUSES = 30 };
+enum { DEFAULT_MOST = 20, DEFAULT_CAUSES = 12 };
 
 enum {
     PART,
@@ -277,14 +277,17 @@ static enum attn_status append(struct attribution *a, const struct attn_found_ce
     return attn_frame_append(&a->frame, row, err);
 }
 
-/* Adds the MLPs that are at least as large as the smallest cell. */
+/* Adds the largest MLPs, as many as cells at most, that are at least as large as the smallest
+ * cell. */
 static enum attn_status join_mlps(struct attribution *a, struct attn_error *err)
 {
     const struct attn_found_cell least = a->n_cell > 0 ? a->cells[0] : (struct attn_found_cell){0};
 
-    for (size_t i = 0; i < a->n_found; i++) {
+    if (a->n_found > 0)
+        qsort(a->found, a->n_found, sizeof *a->found, attn_found_cell_compare);
+    for (size_t i = 0; i < a->n_found && i < a->n_most; i++) {
         if (fabs(a->found[i].value) < fabs(least.value))
-            continue;
+            break;
         ATTN_TRY(attn_grow(&a->cells, &a->capacity, a->n_cell + 1, sizeof *a->cells, err));
         a->cells[a->n_cell++] = a->found[i];
     }

@@ -13,6 +13,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/svg.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -613,33 +614,38 @@ static void assert_cause(const struct attn_csv *csv, size_t i, const struct attn
         sscanf(attn_svg_value(svg, item, "d"), "M%lf %lfV%lf", &line[0], &line[1], &line[3]);
         line[2] = line[0];
     }
-    ck_assert_double_eq_tol(line[2] - line[0], x - streams->x[of_key], 0.02);
-    ck_assert_double_eq_tol(line[2], x, 16); /* beside lines of the same places */
-    ck_assert_double_eq_tol(line[1], bottom, 0.01);
-    ck_assert_double_eq_tol(line[3], bottom - 0.56 * band, 0.01);
+    const double across = x - streams->x[of_key], up = -0.42 * band;
+
+    ck_assert_double_eq_tol(line[2] - line[0], across, 0.02);
+    ck_assert_double_eq_tol(line[3] - line[1], up, 0.02);
+    /* beside lines of the same places: moved across its direction */
+    ck_assert_double_eq_tol(line[2], x, 16);
+    ck_assert_double_eq_tol(line[3], bottom - 0.56 * band, 16);
+    ck_assert_double_eq_tol((line[2] - x) * across + (line[3] - bottom + 0.56 * band) * up, 0, 4);
     ck_assert_double_eq_tol(attn_svg_number(item, "stroke-width"), fmax(0.8, 7 * share), 0.006);
 }
 
-/* Fails unless each new best token of CSV, a lens, stands at its height and position. */
+/* Fails unless each best token of CSV, a lens, stands at its height right of the last stream, but
+ * that of the embedding. */
 static void assert_lens(const struct attn_csv *csv, const struct attn_svg *svg,
                         const struct streams *streams)
 {
     const double band = (streams->bottom - streams->top) / N_LAYER;
+    size_t n = 0;
 
-    for (size_t i = 0; i + 1 < csv->n_row; i++) {
+    for (size_t i = 1; i + 1 < csv->n_row; i++) {
         const char *token = csv->cells[(i + 1) * csv->n_col + 5];
         const double height = number_of(csv, i, 0) +
                               (strcmp(csv->cells[(i + 1) * csv->n_col + 1], "resid_post") == 0);
-        size_t n = 0;
 
         token += *token == ' ';
-        for (size_t k = 0; k < svg->n; k++) /* at that height, or lower if it does not change */
+        for (size_t k = 0; k < svg->n; k++)
             n += strcmp(svg->items[k].name, "text") == 0 && svg->items[k].text &&
-                 strncmp(svg->items[k].text, token, 4) == 0 &&
-                 fabs(attn_svg_number(&svg->items[k], "x") -
-                      streams->x[(size_t)number_of(csv, i, 2)]) < 6 &&
-                 attn_svg_number(&svg->items[k], "y") > streams->bottom - height * band;
-        ck_assert_msg(n > 0, "'%s' is not at height %g", token, height);
+                 strncmp(svg->items[k].text, token, strlen(token)) == 0 &&
+                 attn_svg_number(&svg->items[k], "x") == streams->x[streams->n - 1] + 13 &&
+                 fabs(attn_svg_number(&svg->items[k], "y") - 0.35 * 11 - streams->bottom +
+                      height * band) < 0.01;
+        ck_assert_msg(n == i, "'%s' is not at height %g", token, height);
     }
 }
 
@@ -648,13 +654,13 @@ START_TEST(causes_are_lines_and_dots_under_a_lens)
     static const char text[] = "When Mary and John went to the store, John gave a drink to";
     const char *const args[] = {"attribute", "-q",     "--method", "causes", "--target",
                                 " Mary",     "--foil", " John",    text,     NULL};
-    const char *const lens[] = {"lens", "-q", "--queries", "0-13", "--top", "1", text, NULL};
+    const char *const lens[] = {"lens", "-q", "--top", "1", text, NULL};
     struct attn_csv csv = csv_of(args), read = csv_of(lens);
     struct attn_svg svg = svg_of(args);
     const struct streams streams = find_streams(&svg);
 
     ck_assert_uint_eq(streams.n, 14);
-    ck_assert_uint_gt(csv.n_row, 31); /* 30 cells, and some MLPs */
+    ck_assert_uint_eq(csv.n_row, 1 + 12 + 12); /* cells, and as many MLPs */
     for (size_t i = 0; i + 1 < csv.n_row; i++) {
         const double key = number_of(&csv, i, 4);
 
@@ -685,7 +691,7 @@ START_TEST(the_legend_of_causes_is_inside)
 
             if (!line->text ||
                 (strncmp(line->text, "line: ", 6) != 0 && strncmp(line->text, "dot: ", 5) != 0 &&
-                 strncmp(line->text, "word: ", 6) != 0))
+                 strncmp(line->text, "grey words: ", 12) != 0))
                 continue;
             n_line++;
             ck_assert_double_lt(
@@ -732,7 +738,7 @@ START_TEST(causes_have_names_of_bundles_and_gaps)
             continue;
         if (sscanf(svg.items[i].text, "\u2026%zu", &n) == 1)
             n_gap++, n_left_out += n;
-        if (sscanf(svg.items[i].text, "L%zuH%zu,%zu", &layer, &head, &second) != 3)
+        if (sscanf(svg.items[i].text, "%zu.%zu %*u.%zu", &layer, &head, &second) != 3)
             continue;
         n_bundle++;
         ck_assert_msg(has_bundle(&csv, (double)layer, (double)head, (double)second),
@@ -1007,6 +1013,57 @@ START_TEST(points_have_their_tokens_and_axes)
         n += strncmp(svg.items[i].text, "component ", 10) == 0 &&
              strstr(svg.items[i].text, " % of the variance)");
     ck_assert_uint_eq(n, 2);
+    attn_svg_release(&svg);
+}
+END_TEST
+
+/* At most twelve lines have names such as 2.5, which cover neither lines nor each other. */
+START_TEST(names_of_causes_cover_nothing)
+{
+    enum { MOST = 12, N_PART = 64 };
+    struct attn_svg svg = svg_of((const char *const[]){
+        "attribute", "--method", "causes", "--figure", "causes", "--target", " Mary", "--foil",
+        " John", "When Mary and John went to the store, John gave a drink to", NULL});
+    double names[MOST][4], lines[MOST][5];
+    size_t n = 0, n_line = 0;
+
+    for (size_t i = 0; i < svg.n; i++) {
+        const struct attn_svg_item *item = &svg.items[i];
+        const double x = attn_svg_number(item, "x"), y = attn_svg_number(item, "y");
+
+        if (strcmp(item->name, "path") == 0 && attn_svg_value(&svg, item, "data-i")) {
+            double *line = lines[n_line];
+            char end;
+
+            ck_assert_uint_lt(n_line++, MOST);
+            end = 'L';
+            if (sscanf(attn_svg_value(&svg, item, "d"), "M%lf %lf%c%lf %lf", &line[0], &line[1],
+                       &end, &line[2], &line[3]) == 4 &&
+                end == 'V')
+                line[3] = line[2], line[2] = line[0];
+            line[4] = strtod(attn_svg_value(&svg, item, "stroke-width"), NULL) / 2;
+        }
+        if (strcmp(item->name, "text") != 0 || !isdigit((unsigned char)item->text[0]) ||
+            item->text[1] != '.')
+            continue;
+        ck_assert_uint_lt(n, MOST);
+        memcpy(names[n++], (double[]){x, y - 8, x + 0.6 * 11 * (double)strlen(item->text), y},
+               sizeof names[0]);
+    }
+    ck_assert_uint_eq(n_line, MOST);
+    ck_assert_uint_gt(n, 6);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++)
+            ck_assert_msg(!is_crossed(names[i], names[k]), "a name covers a name");
+        for (size_t k = 0; k < n_line; k++)
+            for (int part = 0; part <= N_PART; part++) {
+                const double x = lines[k][0] + (lines[k][2] - lines[k][0]) * part / N_PART;
+                const double y = lines[k][1] + (lines[k][3] - lines[k][1]) * part / N_PART;
+                const double spot[4] = {x - 0.1, y - lines[k][4], x + 0.1, y + lines[k][4]};
+
+                ck_assert_msg(!is_crossed(names[i], spot), "a name covers a line");
+            }
+    }
     attn_svg_release(&svg);
 }
 END_TEST
@@ -1329,10 +1386,10 @@ ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            the_legend_of_causes_is_inside, causes_have_names_of_bundles_and_gaps,
            life_has_ribbons_as_high_as_parts, a_life_shows_what_an_edit_takes,
            patches_are_the_row_as_an_image, labels_of_points_cover_nothing,
-           points_of_equal_words_have_one_hue, names_of_curves_keep_a_distance,
-           points_have_their_tokens_and_axes, an_explanation_shows_the_weights_of_its_row,
-           a_png_shows_the_numbers_of_the_csv, a_png_says_what_it_shows,
-           text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           points_of_equal_words_have_one_hue, names_of_causes_cover_nothing,
+           names_of_curves_keep_a_distance, points_have_their_tokens_and_axes,
+           an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
+           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            small_cells_of_a_pdf_lie_on_an_image, without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)
