@@ -125,7 +125,7 @@ class Engine {
     this.current = null;
     this.worker.onmessage = ({ data }) => this.take(data);
     this.worker.onerror = event => this.take({ problem: event.message });
-    this.worker.postMessage({ module: $('live-module').textContent, files: this.files });
+    this.worker.postMessage({ module: compiled ?? $('live-module').textContent, files: this.files });
   }
 
   stop() {
@@ -166,12 +166,38 @@ class Engine {
 
   take(data) {
     if (data.isReady) this.isReady = true;
+    if (data.module) openLayouts(data.module).catch(tellOf);
     else if (data.problem && !this.current) this.onProblem?.(data.problem);
     else if (data.problem) this.current.reject(new Error(data.problem));
     else this.current.resolve(data);
     if (!data.isReady) this.current = null;
     this.next();
   }
+}
+
+let compiled, layouts; // the module, and what an instance of it in this thread exports
+
+// Makes the layouts of the module usable in this thread. Before each call, the module looks for an environment and open folders,
+// and finds none.
+async function openLayouts(module) {
+  if (compiled) return;
+  compiled = module;
+  const imports = Object.fromEntries(WebAssembly.Module.imports(module).map(({ name }) => [name, () => 0]));
+  const zero = pointer => new DataView(layouts.memory.buffer).setUint32(pointer, 0);
+  imports.fd_prestat_get = () => 8; // BADF
+  imports.environ_sizes_get = (number, size) => { zero(number); zero(size); return 0; };
+  layouts = (await WebAssembly.instantiate(module, { wasi_snapshot_preview1: imports })).exports;
+  stage?.draw();
+}
+
+// Calls the layout NAME of the module (page_layout_wasm.c) with COUNTS and NUMBERS. Returns its N numbers; null before the module
+// is here.
+function callLayout(name, counts, numbers, n) {
+  if (!layouts) return null;
+  const at = layouts.attn_page_numbers(Math.max(n, numbers.length)), all = () => new Float64Array(layouts.memory.buffer, at);
+  all().set(numbers);
+  if (!layouts['attn_page_lay_' + name](...counts)) throw new Error('no memory is left');
+  return all().slice(0, n);
 }
 
 // Returns the tool's error message, without notes, hints and the tool's name.
@@ -1125,7 +1151,7 @@ function lend(node, slot) {
 function makeStage() {
   const row = $('live-text').parentNode;
   stage = attnStage({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, takes, isIdle: () => Boolean(engine?.isReady && !engine.current),
-     begin, life, covers: guess.covers, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
+     begin, life, callLayout, covers: guess.covers, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
     lent: [lend($('live-from'), 'stage-text'), lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-chips'), lend($('live-status'), 'stage-undo'),
       lend($('live-story'), 'stage-story'), lend($('live-questions'), 'stage-ask')] });
   stage.make();
@@ -1262,7 +1288,8 @@ viewer.isReady.then(async () => {
   listen();
   await readFiles();
   if (live.files.length > 0) startEngine(ownFiles());
-  else say(NO_MODEL);
+  else new Engine([]); // compiles the module
+  if (live.files.length === 0) say(NO_MODEL);
   const view = location.hash;
   Object.assign(asked, readHash());
   showTexts(viewer.run);

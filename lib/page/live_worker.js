@@ -1,13 +1,13 @@
 // live_worker.js - the worker of a live page, loaded after wasi.js. It runs the tool once per message:
 //
-//   {module, files}         once: the module, and the model's files, [path, bytes]. Bytes are base64
-//                           of raw deflate, even bytes before odd ones, or a File that a person chose
+//   {module, files}         once: the module, or base64 of its bytes as raw deflate, and the model's files, [path, bytes].
+//                           Bytes are base64 of raw deflate, even bytes before odd ones, or a File that a person chose
 //   {id, args, wanted, more}
 //                           a command line. `wanted`: 'page' for what a page written to page.html
 //                           holds, 'file' for the one file that is written, else undefined. `more`:
 //                           files in addition to those of the model, bytes by their paths
 //
-// It replies with {isReady} or {problem}, and with {id, code, out, err, ms, page or file}.
+// It replies with {isReady, module} or {problem}, and with {id, code, out, err, ms, page or file}.
 
 // Decodes base64. There are many bytes, and Uint8Array.from(text, function) would take ten times as
 // long.
@@ -47,8 +47,9 @@ function readPage(text) {
 let module, files;
 
 async function start(asked) {
-  const [code, ...contents] = await Promise.all([unpack(asked.module), ...asked.files.map(([, packed]) => bytesOf(packed))]);
-  module = await wasiCompile(code);
+  const compiled = typeof asked.module === 'string' ? unpack(asked.module).then(wasiCompile) : asked.module;
+  let contents;
+  [module, ...contents] = await Promise.all([compiled, ...asked.files.map(([, packed]) => bytesOf(packed))]);
   files = Object.fromEntries(asked.files.map(([path], i) => [path, contents[i]]));
 }
 
@@ -69,7 +70,7 @@ onmessage = async ({ data }) => {
   try {
     if (data.module) {
       await start(data);
-      postMessage({ isReady: true });
+      postMessage({ isReady: true, module });
     } else {
       postMessage(answer(data));
     }

@@ -6,13 +6,14 @@
 // press on an arc shows why it is there. Weights, measures and probabilities are those of the run
 // that the viewer shows (viewer.js, live.js).
 'use strict';
-globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, covers, lent }) => {
+globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, callLayout, covers, lent }) => {
 const { $, state } = viewer, { el, svgEl, written, barOf, barPartsOf } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // The kinds of layers of a translator, and where their heads look.
 const STACKS = [['cross', 'at the source'], ['decoder', 'in the translation'], ['encoder', 'in the source']];
 const SIZES = [80, 69, 60, 52, 45, 39, 34, 30, 26, 23, 20, 18, 16]; // of the words, in px
 const LEAST_LINE = 24; // minimum px of words if the sentence is on one line
+const LINE_PARTS = [0.8, 0.95]; // of the place that they take at most, so that they can stand as far apart as their tiles need; if some are folded away
 const WIDEST = 18; // px width of an arc of weight 1
 const DIGIT = 7; // px width of a character of a weight
 const MARGIN = 40; // px beside a sentence of several lines, for its lanes (stage.css)
@@ -32,7 +33,7 @@ const MOST_WORDS = 5; // maximum number of next words
 const TILES = [[48, 36], [400, 24], [Infinity, 12]]; // heads, and px of their tiles
 const LEAST_FINE = 1100, FINGER = 44, TILE_GAP = 2; // px of a wide screen, of tiles on others, and between tiles
 const LEAST_AIM = 0.34; // weight of the strongest key of a head that stands under it
-const MOST_BESIDE = 4; // tiles in a row beside the words
+const WORD_GAPS = [8, 96]; // px between words of a line, least and most
 const FAINTEST = 25; // percent of the color of a tile without which nothing changes
 
 // Explanations of words on the stage, from the manual's glossary.
@@ -176,7 +177,8 @@ function drawWords() {
 let shape = 'line'; // of the sentence: 'line', 'lanes' (several lines) or 'ladder' (a word a row)
 let isRtl = false; // the sentence is written from right to left
 let begins = new Set(); // positions at which words begin; their tokens stay together
-let parts = [], partsOf = '', partsRun; // [{ from, n, node }], and what they are for
+let parts = [], partsOf = '', partsRun; // [{ from, n, node, whole }], and what they are for
+let wholes = []; // words of one or several tokens, [{ from, to, text, node, width, x }]
 let opened = new Set(), openedOf = ''; // positions of runs that were unfolded, and for what
 let fitted = '', room = [0, 0], isWhole = true; // what the size is for, its place, and if all words fit
 const pen = document.createElement('canvas').getContext('2d'); // measures words
@@ -222,7 +224,7 @@ function fitWords() {
   fitted = key;
   room = [width, height];
   partsOf = '';
-  const all = partsWith(new Set(words.keys())), lineSize = lineSizeOf(all);
+  const all = partsWith(new Set(words.keys())), lineSize = lineSizeOf(all, LINE_PARTS[0]);
   const size = lineSize ?? firstOf(SIZES, one => linesOf(all, one, width - MARGIN - 6 - 0.4 * one) * pitchOf(one) <= height);
   setShape(width < NARROW ? 'ladder' : lineSize ? 'line' : 'lanes', size ?? FOLDED);
   isWhole = shape === 'ladder' ? words.length * RUNGS[1] <= height : size !== undefined;
@@ -230,12 +232,12 @@ function fitWords() {
 
 // Returns the largest size in which the parts of LIST are one line; undefined if that is too small.
 const heightOf = size => 1.6 * size + Math.max(2.5 * size, 44) + 0.7 * size;
-const lineSizeOf = list => firstOf(SIZES.filter(size => size >= LEAST_LINE), size => heightOf(size) <= room[1] && linesOf(list, size, room[0] - 0.4 * size) === 1);
+const lineSizeOf = (list, part) => firstOf(SIZES.filter(size => size >= LEAST_LINE), size => heightOf(size) <= room[1] && linesOf(list, size, part * room[0]) === 1);
 
 function setShape(kind, size) {
   const { style, classList } = $('stage-sentence');
   shape = kind;
-  for (const one of ['lanes', 'ladder']) classList.toggle(one, one === shape);
+  for (const one of ['line', 'lanes', 'ladder']) classList.toggle(one, one === shape);
   style.fontSize = shape === 'ladder' ? '' : size + 'px';
   style.setProperty('--above', Math.min(2.6 * size, room[1] - heightOf(size) + 1.6 * size) + 'px');
 }
@@ -259,7 +261,7 @@ function foldWords(q, row, pick) {
   const [width, height] = room, of = wordsOf + state.h;
   if (of !== openedOf) opened = new Set();
   openedOf = of;
-  const key = [fitted, state.h, q, pick, ...opened].join('\0');
+  const key = isWhole ? fitted : [fitted, state.h, q, pick, ...opened].join('\0');
   if (key === partsOf && (isWhole || partsRun === viewer.run)) return;
   [partsOf, partsRun] = [key, viewer.run];
   const sorted = [...row.keys()].filter(k => row[k] > 0).sort((a, b) => row[b] - row[a] || a - b);
@@ -268,7 +270,7 @@ function foldWords(q, row, pick) {
   const isFit = list => shape === 'ladder' ? list.reduce((sum, { n }) => sum + (n ? THIN : RUNGS[1]), 0) <= height
     : linesOf(list, FOLDED, width - MARGIN - 6 - 0.4 * FOLDED) * pitchOf(FOLDED) <= height;
   const list = isWhole ? partsWith(new Set(words.keys())) : withMore(firstOf([...Array(more.length + 1).keys()].reverse(), n => isFit(withMore(n))) ?? 0);
-  const lineSize = isWhole || shape === 'ladder' ? undefined : lineSizeOf(list); // so few words are left
+  const lineSize = isWhole || shape === 'ladder' ? undefined : lineSizeOf(list, LINE_PARTS[1]); // so few words are left
   if (!isWhole && shape !== 'ladder') setShape(lineSize ? 'line' : 'lanes', lineSize ?? FOLDED);
   const thin = list.filter(({ n }) => n).length;
   $('stage-sentence').style.setProperty('--rung', Math.max(RUNGS[0], Math.min(RUNGS[2], Math.floor((height - thin * THIN) / (list.length - thin)))) + 'px');
@@ -278,14 +280,19 @@ function foldWords(q, row, pick) {
 // Shows the parts of LIST. Tokens of one word stay together, with a bracket if they are bytes of one
 // character.
 function showParts(list) {
-  const groups = [], focused = $('stage-words').contains(document.activeElement) && document.activeElement;
-  parts = list.map(part => ({ ...part, node: part.n ? makeRun(part) : words[part.from] }));
-  parts.forEach(({ from, n, node }, i) => {
-    if (i === 0 || n || parts[i - 1].n || isBegin(from)) groups.push(el('span', { class: 'stage-whole' }));
-    if (!n && isPiece(from)) Object.assign(groups.at(-1).dataset, { pieces: textAt(from).replace(/\/\d+$/, '') });
-    groups.at(-1).append(node);
+  const focused = $('stage-words').contains(document.activeElement) && document.activeElement;
+  wholes = [];
+  laidOf = '';
+  parts = list.map((part, i) => {
+    const { from, n } = part, text = n ? nameOfRun(part) : textAt(from), node = n ? makeRun(part) : words[from];
+    if (i === 0 || n || list[i - 1].n || isBegin(from)) wholes.push({ from, text: '', node: el('span', { class: 'stage-whole' }) });
+    const whole = wholes.at(-1);
+    if (!n && isPiece(from)) Object.assign(whole.node.dataset, { pieces: text.replace(/\/\d+$/, '') });
+    whole.node.append(node);
+    Object.assign(whole, { to: from + Math.max(1, n), text: whole.node.dataset.pieces ?? whole.text + text });
+    return { ...part, node, whole };
   });
-  $('stage-words').replaceChildren(...groups.flatMap(group => [group, ' ']));
+  $('stage-words').replaceChildren(...wholes.flatMap(({ node }) => [node, ' ']));
   if (focused?.isConnected) focused.focus({ preventScroll: true });
 }
 
@@ -299,11 +306,12 @@ function makeRun(run) {
   return node;
 }
 
-// Returns the place of a word in the sentence: the ends, the middle, the top and the bottom of its
-// box. If the sentence is written from right to left, x counts from the right.
-function boxOf(node, frame) {
-  const { left, right, top, bottom } = node.firstChild.getBoundingClientRect(), x = (left + right) / 2;
-  return { x: isRtl ? frame.right - x : x - frame.left, top: top - frame.top, middle: (top + bottom) / 2 - frame.top, left: left - frame.left, right: right - frame.left };
+// Returns the place of a part in the sentence: the ends, the middle, the top and the bottom of its
+// box. If the sentence is written from right to left, x counts from the right. A word of a line may still move to its place.
+function boxOf({ node, whole }, frame) {
+  const { left, right, top, bottom } = node.firstChild.getBoundingClientRect();
+  const x = (left + right) / 2 - (shape === 'line' ? whole.node.getBoundingClientRect().left - whole.x : frame.left);
+  return { x: isRtl ? frame.width - x : x, top: top - frame.top, middle: (top + bottom) / 2 - frame.top };
 }
 
 // --- Paths of arcs ------------------------------------------------------------------------------
@@ -448,6 +456,9 @@ async function drawArcs() {
   if (!isMap()) {
     fitWords();
     foldWords(state.q, chosen.subarray(state.q * own.cols, (state.q + 1) * own.cols), state.k);
+    const laid = layTiles();
+    if (!arePlaced()) await laid;
+    if (mine !== number || !arePlaced()) return;
     const frame = line.getBoundingClientRect(), key = [partsOf, h, q].join();
     const keys = parts.map(part => keyOf(part, row, frame)), isAt = k => ({ from, n }) => k >= from && k < from + Math.max(1, n);
     const from = keys.find(isAt(q)).to, arcs = keys.filter(one => one.weight >= LEAST || isAt(pick)(one));
@@ -461,24 +472,24 @@ async function drawArcs() {
     if (key !== nearTo) makeNear(h, q);
     nearTo = key;
     writeWeights(keys, q, pick);
-    layTiles(keys, frame);
   } else {
     drawMap(h, q, weights);
     words.forEach((node, p) => markWord(node, p, q));
-    layTiles([]);
+    layTiles();
   }
   sayRow(q, h, row);
 }
 
 // Returns PART of the sentence with its place in FRAME and its weight in ROW. The key of a run is the
 // one with the largest weight.
-function keyOf({ from, n, node }, row, frame) {
+function keyOf(part, row, frame) {
+  const { from, n, node } = part;
   let k = from, weight = row[from] || 0;
   for (let p = from + 1; p < from + n; p++) {
     weight += row[p] || 0;
     if (row[p] > (row[k] || 0)) k = p;
   }
-  return { from, n, node, k, weight, to: boxOf(node, frame) };
+  return { from, n, node, k, weight, to: boxOf(part, frame) };
 }
 
 // Writes the weights of KEYS below their words, or beside them in a ladder. Without space for two, the
@@ -666,35 +677,60 @@ function drawTiles() {
   $('stage-pick').value = state.h;
 }
 
-// Returns the groups of heads: by the word at which they look most, then those that look at no word in particular,
-// and of a translator those of other stacks. Words are those of the parts KEYS of the sentence; without, tokens.
-function groupsOf(keys) {
-  const { heads } = viewer.run, groups = new Map(), add = (id, h, more) => groups.set(id, { heads: [], ...more, ...groups.get(id) }).get(id).heads.push(h);
-  heads.forEach((head, h) => {
-    const { key, weight } = aims[h], isSource = Boolean(head.is_source), i = keys.findIndex(({ from, n }) => key >= from && key < from + Math.max(1, n));
-    const stack = STACKS.findIndex(([name]) => name === stackOf(head));
-    if (!isLike(h)) add(stackOf(head), h, { order: 2e9 + stack, name: t(STACKS[stack][1]) });
-    else if (weight < LEAST_AIM) add('all', h, { order: 1e9, isAll: true });
-    else add(i < 0 ? key : keys[i].from, h, { order: key, box: keys[i]?.to, node: keys[i]?.n ? el('bdi', {}, nameOfRun(keys[i])) : shownAt(key, isSource) });
-    aims[h].said = isLike(h) && weight >= LEAST_AIM ? t('{} looks at: {}', textAt(state.q), viewer.nameAt(key, isSource) + ' ' + share(weight)) : '';
+// Returns the groups of heads: those that look most at each word of the sentence, those that look at no word in particular,
+// and of a translator those of other stacks. AIMS becomes the group of each head.
+function groupHeads() {
+  const { run } = viewer, isSource = isCross(state.h), texts = isSource ? run.source_tokens : run.tokens;
+  const list = isMap() ? texts.map((_, k) => ({ from: k, to: k + 1, node: shownAt(k, isSource) })) : wholes.map(({ from, to, text }) => ({ from, to, node: shownText(run.tokens[from], text) }));
+  const groups = [...list, { name: '' }, ...STACKS.map(([stack, name]) => ({ stack, name: t(name) }))].map(group => ({ ...group, heads: [] }));
+  run.heads.forEach((head, h) => {
+    const { key, weight } = aims[h];
+    const g = !isLike(h) ? groups.findIndex(({ stack }) => stack === stackOf(head)) : weight < LEAST_AIM ? list.length : list.findIndex(({ from, to }) => key >= from && key < to);
+    groups[g].heads.push(h);
+    Object.assign(aims[h], { group: g, said: g < list.length ? t('{} looks at: {}', textAt(state.q), viewer.nameAt(key, isSource) + ' ' + share(weight)) : '' });
   });
-  return [...groups.values()].sort((a, b) => a.order - b.order);
+  return { groups, nWord: list.length };
 }
 
-// Returns the button above the tiles of a group, which switches all of its heads.
-function makeGroup({ heads: own, isAll, name, node }, place) {
-  const n = own.length === 1 ? t('{} head', 1) : t('{} heads', own.length), words = isAll ? t('{} look everywhere', n) : n;
-  const all = el('button', { type: 'button', class: 'stage-group', title: t('Switches all of them') }, ...isAll ? [words] : place ? [place.wide < 8 * n.length ? String(own.length) : n]
-    : [...node ? [node] : [name], el('span', {}, n)]);
+// Returns the button above the tiles of a group, or before them in a list; it switches all of its heads.
+function makeGroup({ heads: own, name, node }) {
+  const n = t(own.length === 1 ? '{} head' : '{} heads', own.length), words = name === '' ? t('{} look everywhere', n) : n;
+  const all = el('button', { type: 'button', class: 'stage-group', title: t('Switches all of them') }, ...node ?? name ? [node ?? name] : [], el('span', {}, words));
   all.addEventListener('click', () => toggleHeads(own.map(nameOf)));
   all.setAttribute('aria-label', [node?.textContent ?? name, words].filter(Boolean).join(': '));
   return all;
 }
 
-// Places tiles under the boxes of words, if they have room there; otherwise group after group, each after its name. KEYS are the
-// parts of the sentence in FRAME.
-async function layTiles(keys, frame) {
-  const { run } = viewer, place = $('stage-strip'), wide = place.clientWidth - 6, key = [state.q, isMap(), shape, partsOf, wide, frame?.left].join('\0');
+const LABEL = 7; // px width of a character of a label
+
+// Calls the layout of figures (pictures/under_layout.h). Returns the places of GROUPS and, if HAS_TILES, of all tiles, in a
+// line of words or a list, and the height of all.
+function placeUnder(groups, nWord, { room, pitch, high, hasTiles, isList }) {
+  const labelOf = ({ label }) => LABEL * label.textContent.length + 16, n = hasTiles ? cells.length : 0;
+  const found = callLayout('under', [nWord, groups.length, n, Number(isRtl && !isMap()), Number(isList)],
+    [room, pitch, TILE_GAP, ...WORD_GAPS, high, ...groups.flatMap((group, g) => [g < nWord && !isList ? wholes[g].width : 0, labelOf(group)]), ...hasTiles ? aims.map(({ group }) => group) : []],
+    2 + 3 * groups.length + 2 * n);
+  if (!found) return null;
+  const tiles = found.subarray(2 + 3 * groups.length);
+  return { isLine: found[0] === 1, bottom: found[1], placeOf: g => ({ x: found[2 + 3 * g], y: found[3 + 3 * g], width: found[4 + 3 * g] }), tileOf: h => ({ x: tiles[2 * h], y: tiles[2 * h + 1] }) };
+}
+
+const arePlaced = () => shape !== 'line' || wholes[0].x !== undefined;
+
+// Moves the words of a line to their places. Returns true if one moves.
+function moveWords({ placeOf }) {
+  const moved = wholes.filter((whole, i) => whole.x !== Math.round(placeOf(i).x));
+  wholes.forEach((whole, i) => {
+    whole.node.classList.toggle('moves', whole.x !== undefined);
+    whole.x = Math.round(placeOf(i).x);
+    whole.node.style.transform = `translateX(${whole.x}px)`;
+  });
+  return moved.length > 0;
+}
+
+// Places words and tiles: tiles under their words, if they have room there; otherwise group after group, each after its name.
+async function layTiles() {
+  const { run } = viewer, place = $('stage-strip'), room = place.clientWidth - 6, isLine = shape === 'line' && !isMap(), key = [state.q, isMap(), shape, partsOf, room].join('\0');
   if (key === laidOf && run === laidRun) return;
   [laidOf, laidRun] = [key, run];
   const found = await viewer.aimsAt(state.q), keyOfAim = ({ key: k, weight }) => weight < LEAST_AIM ? -1 : k;
@@ -702,54 +738,35 @@ async function layTiles(keys, frame) {
   // those that look elsewhere move there; to animate all of many is slow
   found.forEach((aim, h) => cells[h].classList.toggle('moves', aims[h] !== undefined && keyOfAim(aim) !== keyOfAim(aims[h])));
   aims = found;
-  const groups = groupsOf(keys), isFine = innerWidth >= LEAST_FINE, size = isFine || isCrowded ? tileSize() : FINGER, pitch = size + TILE_GAP, high = isFine ? 24 : FINGER;
-  const shift = frame ? frame.left - place.getBoundingClientRect().left : 0, under = shape === 'line' && !isMap() ? underWords(groups, pitch, shift, wide) : null;
-  let [x, y] = [0, under?.bottom(high) ?? 0];
-  const put = (node, left, top) => {
-    node.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
-    node.classList.toggle('late', left > wide / 2);
+  const { groups, nWord } = groupHeads(), isFine = innerWidth >= LEAST_FINE, size = isFine || isCrowded ? tileSize() : FINGER, pitch = size + TILE_GAP, high = isFine ? 24 : FINGER;
+  for (const group of groups) group.label = makeGroup(group);
+  if (isLine) for (const whole of wholes) whole.width ??= whole.node.getBoundingClientRect().width;
+  const how = { room, pitch, high, hasTiles: true, isList: !isLine }, laid = placeUnder(groups, nWord, how);
+  if (!laid) {
+    laidOf = '';
+    return;
+  }
+  const hasMoved = isLine && moveWords(laid.isLine ? laid : placeUnder(groups, nWord, { ...how, hasTiles: false, room: Math.max(room, wholes.reduce((sum, { width }) => sum + width + WORD_GAPS[0], 0)) }));
+  const put = (node, { x, y }, top) => {
+    node.style.transform = `translate(${Math.round(x)}px, ${Math.round(y + top)}px)`;
+    node.classList.toggle('late', x > room / 2);
   };
-  const newLine = () => { [x, y] = [0, y + pitch]; };
-  const labels = groups.map((group, g) => {
-    const own = under?.[g], label = makeGroup(group, own), long = own ? own.wide : 7 * label.textContent.length + 16;
-    label.style.height = (own ? high : size) + 'px';
-    label.style.width = long + 'px';
-    if (own) {
-      put(label, own.at, 0);
-      group.heads.forEach((h, i) => put(cells[h], own.at + i % own.across * pitch, high + Math.floor(i / own.across) * pitch));
-      return label;
-    }
-    if (x > 0 && x + long + pitch > wide) newLine();
-    put(label, x, y);
-    x += long;
-    for (const h of group.heads) {
-      if (x + size > wide) newLine();
-      put(cells[h], x, y);
-      x += pitch;
-    }
-    x += 10;
-    return label;
+  const top = laid.isLine ? high : 0;
+  cells.forEach((cell, h) => put(cell, laid.tileOf(h), top));
+  const labels = groups.flatMap(({ label, heads: own }, g) => {
+    const spot = laid.placeOf(g), words = label.lastChild;
+    if (own.length === 0) return [];
+    if (laid.isLine) label.replaceChildren(g < nWord && spot.width < LABEL * words.textContent.length ? String(own.length) : words);
+    label.style.height = (laid.isLine ? high : size) + 'px';
+    label.style.width = spot.width + 'px';
+    put(label, spot, top - (laid.isLine ? high : 0));
+    return [label];
   });
-  for (const [name, px] of [['--tile', size], ['--high', y + (x > 0 ? pitch : 0)], ['--most', high + (cells.length + 1) * pitch]]) place.style.setProperty(name, px + 'px');
+  for (const [name, px] of [['--tile', size], ['--high', laid.bottom + top], ['--most', high + (cells.length + 1) * pitch]]) place.style.setProperty(name, px + 'px');
   for (const old of place.querySelectorAll('.stage-group')) old.remove();
   place.prepend(...labels);
   drawTiles();
-}
-
-// Returns for each group with a word where its tiles are, and how many stand in a row; null if they need more room.
-function underWords(groups, pitch, shift, wide) {
-  let end = 0, down = 0;
-  const made = groups.map(({ box, heads: own, isAll }, i) => {
-    const isBeside = isAll && wide - end >= MOST_BESIDE * pitch, left = isBeside ? end + 20 - shift : box?.left;
-    if (left === undefined) return undefined;
-    const right = isBeside ? wide - shift : Math.max(groups[i + 1]?.box?.left - 6 || 0, box.right + TILE_GAP), across = Math.max(1, Math.min(own.length, Math.floor((right - left) / pitch)));
-    const at = Math.max(end, left + shift);
-    end = at + across * pitch + 4;
-    down = Math.max(down, Math.ceil(own.length / across));
-    return { at, across, wide: Math.max(across * pitch, right - left) - TILE_GAP, moved: at - left - shift };
-  });
-  if (end > wide || made.some(one => one?.moved > pitch)) return null;
-  return Object.assign(made, { bottom: high => high + down * pitch + 6 });
+  if (hasMoved) drawArcs();
 }
 
 // Asks how the next word changes without each head, and colors the tiles when it is known.

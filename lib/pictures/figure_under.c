@@ -224,6 +224,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct under_figure *f
     layout->gap = GAP;
     layout->most_gap = pen->room > 0 ? MOST_GAP : GAP;
     layout->line = HIGH * pen->letters.tick;
+    layout->n_group = figure->n_key + 1;
     layout->is_leftwards = figure->flow.is_leftwards;
     attn_under_lay_out(layout);
     figure->down = layout->is_line ? HIGH * pen->letters.word + layout->line : 0;

@@ -54,36 +54,39 @@ static bool place_words(struct attn_under_layout *layout, size_t down)
     return layout->end <= layout->right;
 }
 
-/* Places the last group beside the words, with as many rows as these have. Returns false if it does
- * not fit. */
+/* Places the group after the words beside them, with as many rows as they have. Returns false if it
+ * does not fit. */
 static bool place_beside(struct attn_under_layout *layout, size_t rows)
 {
-    struct attn_under_group *last = &layout->groups[layout->n_word];
+    struct attn_under_group *next = &layout->groups[layout->n_word];
 
-    size_group(layout, last, last->label, rows);
-    last->x = layout->end + 2 * layout->gap;
-    if (last->n == 0 || last->x + last->width > layout->right)
+    if (layout->n_group == layout->n_word || next->n == 0)
         return false;
-    layout->end = last->x + last->width;
+    size_group(layout, next, next->label, rows);
+    next->x = layout->end + 2 * layout->gap;
+    next->y = 0;
+    if (next->x + next->width > layout->right)
+        return false;
+    layout->end = next->x + next->width;
     return true;
 }
 
-/* Places the last group from X, Y on, in the whole width. */
-static void place_below(struct attn_under_layout *layout, double x, double y)
+/* Places the groups from FIRST on below Y, each in the whole width. */
+static void place_below(struct attn_under_layout *layout, size_t first, double y)
 {
-    struct attn_under_group *last = &layout->groups[layout->n_word];
+    for (size_t g = first; g < layout->n_group; g++) {
+        struct attn_under_group *group = &layout->groups[g];
 
-    last->across = tiles_in(layout, layout->right - x);
-    if (last->across > last->n)
-        last->across = at_least(last->n, 1);
-    last->x = x;
-    last->y = y;
-    layout->bottom = y;
-    if (last->n == 0)
-        return;
-    last->width = (double)last->across * layout->tile_width - layout->tile_gap;
-    layout->bottom = y + (double)rows_of(last) * layout->tile_height;
-    layout->end = fmax(layout->end, x + last->width);
+        if (group->n == 0)
+            continue;
+        size_group(layout, group, layout->right - layout->left, SIZE_MAX);
+        group->x = layout->left;
+        group->y = y + layout->line;
+        y = group->y + (double)rows_of(group) * layout->tile_height + layout->gap;
+        layout->bottom = y - layout->gap;
+        layout->end = fmax(layout->end, group->x + (double)group->across * layout->tile_width -
+                                            layout->tile_gap);
+    }
 }
 
 /* Spreads the first N groups over the room. */
@@ -109,8 +112,7 @@ static void spread(struct attn_under_layout *layout, size_t n)
 /* Lays out a line of words with the fewest rows of tiles that fit. Returns false if none do. */
 static bool lay_line(struct attn_under_layout *layout)
 {
-    struct attn_under_group *last = &layout->groups[layout->n_word];
-    size_t most = 1, rows = 1, down;
+    size_t most = 1, rows = 0, n = layout->n_word, down;
 
     for (size_t k = 0; k < layout->n_word; k++)
         most = at_least(layout->groups[k].n, most);
@@ -121,23 +123,20 @@ static bool lay_line(struct attn_under_layout *layout)
         layout->groups[k].y = 0;
         rows = at_least(rows_of(&layout->groups[k]), rows);
     }
-    layout->is_below = !place_beside(layout, rows);
-    spread(layout, layout->n_word + !layout->is_below);
+    n += place_beside(layout, at_least(rows, 1));
+    if (n > layout->n_word)
+        rows = at_least(rows_of(&layout->groups[layout->n_word]), rows);
+    spread(layout, n);
     layout->bottom = (double)rows * layout->tile_height;
-    if (!layout->is_below)
-        last->y = 0;
-    else
-        place_below(layout, layout->left,
-                    layout->bottom + (last->n > 0 ? layout->gap + layout->line : 0));
+    place_below(layout, n, layout->bottom + layout->gap);
     return true;
 }
 
 /* --- A list -------------------------------------------------------------------------------- */
 
-/* Lays out a list in which each word has its own rows, and the last group stands below. */
+/* Lays out a list in which each word has its own rows, and the other groups stand below. */
 static void lay_rows(struct attn_under_layout *layout)
 {
-    struct attn_under_group *last = &layout->groups[layout->n_word];
     double y = 0;
 
     for (size_t k = 0; k < layout->n_word; k++) {
@@ -151,8 +150,8 @@ static void lay_rows(struct attn_under_layout *layout)
         y += (double)rows_of(group) * layout->tile_height + layout->gap / 2;
         layout->end = fmax(layout->end, group->x + (double)group->across * layout->tile_width);
     }
-    layout->is_below = true;
-    place_below(layout, layout->left, y + (last->n > 0 ? layout->line : 0));
+    layout->bottom = y;
+    place_below(layout, layout->n_word, y);
 }
 
 /* Moves *X, *Y to the next row if what follows is WIDTH wide and does not fit. */
@@ -169,7 +168,7 @@ static void lay_flow(struct attn_under_layout *layout)
 {
     double x = layout->left, y = 0;
 
-    for (size_t g = 0; g <= layout->n_word; g++) {
+    for (size_t g = 0; g < layout->n_group; g++) {
         struct attn_under_group *group = &layout->groups[g];
 
         if (group->n == 0)
@@ -198,7 +197,7 @@ static void lay_flow(struct attn_under_layout *layout)
 /* Places the tiles of each group in rows. */
 static void place_tiles(struct attn_under_layout *layout)
 {
-    for (size_t g = 0; g <= layout->n_word; g++)
+    for (size_t g = 0; g < layout->n_group; g++)
         layout->groups[g].n = 0;
     for (size_t i = 0; i < layout->n_tile; i++) {
         struct attn_under_tile *tile = &layout->tiles[i];
@@ -213,12 +212,12 @@ static void place_tiles(struct attn_under_layout *layout)
 
 void attn_under_lay_out(struct attn_under_layout *layout)
 {
-    for (size_t g = 0; g <= layout->n_word; g++)
+    for (size_t g = 0; g < layout->n_group; g++)
         layout->groups[g].n = 0;
     for (size_t i = 0; i < layout->n_tile; i++)
         layout->groups[layout->tiles[i].group].n++;
     layout->end = layout->left;
-    layout->is_line = lay_line(layout);
+    layout->is_line = !layout->is_list && lay_line(layout);
     if (!layout->is_line)
         layout->end = layout->left;
     if (!layout->is_line && layout->is_flowing)

@@ -2,9 +2,6 @@
  * under_layout.h - where words and tiles stand in a picture of all heads of one query, in which
  * each head is a tile under the word at which it looks most. Figures and the page draw by it.
  *
- *     struct attn_under_layout layout = {.groups = groups, .n_word = 5, .tiles = tiles, .n_tile =
- * 32, .right = 600, .tile_width = 38, .tile_height = 38}; attn_under_lay_out(&layout);
- *
  * The words stand in a line, as far apart as their tiles need, and the tiles in as few rows as the
  * room permits. Without room for that, the picture is a list of the words that have tiles.
  */
@@ -32,21 +29,21 @@ struct attn_under_tile {
 };
 
 struct attn_under_layout {
-    /* [n_word + 1] borrowed; the last group has the tiles without a word, and only a label */
+    /* [n_group] borrowed; those after the words have tiles without a word, and only a label */
     struct attn_under_group *groups;
     struct attn_under_tile *tiles; /* [n_tile] borrowed */
-    size_t n_word, n_tile;
+    size_t n_word, n_group, n_tile;
     double left, right;             /* ends of the room */
     double tile_width, tile_height; /* with the gap after a tile */
     double tile_gap;
     double gap, most_gap; /* between words, at least and at most */
-    double line;       /* height of the label above the last group, if it stands below the words */
-    bool is_leftwards; /* a line of words runs from right to left */
-    bool is_flowing;   /* in a list, groups follow each other like words of a text */
+    double line;          /* height of the label above a group that stands below the words */
+    bool is_leftwards;    /* a line of words runs from right to left */
+    bool is_list;         /* never a line of words */
+    bool is_flowing;      /* in a list, groups follow each other like words of a text */
 
     /* computed: */
     bool is_line;  /* false: it is a list, in which words without tiles have no place */
-    bool is_below; /* the last group stands below the words */
     double end;    /* right end */
     double bottom; /* below the last tile, from the first row of tiles */
 };

@@ -2424,11 +2424,12 @@ START_TEST(heads_stand_under_words)
         "attnLive.ask(['run', '-m', 'fable', '--queries=%d', '--sites=pattern', '--json=-', "
         "'The keys to the cabinet']).then(r => Object.values(JSON.parse(r.out).tensors)"
         ".slice(1).flatMap(rows => rows.map(([row]) => row)).filter(row => "
-        "row.length === 5)).then(rows => rows.map((row, h) => { const most = Math.max(...row), box "
-        "= document.querySelectorAll('.stage-word')[row.indexOf(most)].getBoundingClientRect(), "
-        "tile = document.getElementById('stage-cell-' + h).getBoundingClientRect(); return most < "
-        "0.34 || tile.left >= box.left && tile.left < box.right; })).then(list => list.length + ' "
-        "' + list.every(is => is))";
+        "row.length === 5)).then(rows => rows.map((row, h) => { const most = Math.max(...row), "
+        "ends = [...document.querySelectorAll('.stage-word'), { getBoundingClientRect: () => ({ "
+        "left: Infinity }) }].map(b => b.getBoundingClientRect().left), tile = "
+        "document.getElementById('stage-cell-' + h).getBoundingClientRect(), k = "
+        "row.indexOf(most); return most < 0.34 || tile.left >= ends[k] - 1 && tile.right < ends[k "
+        "+ 1]; })).then(list => list.length + ' ' + list.every(is => is))";
     char expression[1024];
 
     enter();
