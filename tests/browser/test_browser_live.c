@@ -1861,7 +1861,7 @@ START_TEST(the_stage_fits_a_telephone)
     assert_text(
         "[...document.querySelectorAll('#stage-tools button')].filter(b => b.offsetParent && "
         "b.getBoundingClientRect().right <= innerWidth).map(b => b.textContent).join()",
-        "Workbench,Save,Dark");
+        "Workbench,Save,Dark,Guess");
     attn_browser_key(browser, "Escape", 0);
     assert_text("document.activeElement.id + " ID("stage-save") ".offsetParent", "stage-morenull");
     attn_browser_click_on(browser, "#stage-more");
