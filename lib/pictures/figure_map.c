@@ -27,7 +27,7 @@ enum {
     LINE = 13,    /* height of a line of text below a map */
     TEXT = 10,    /* font size of that text */
     ENTRY = 15,   /* characters of "[REG3] 12.3 %" and a gap, or of "question 12.3 %" */
-    SHORT = 12,   /* characters of "[CLS] 12.3 %" */
+    SHORT = 12,   /* characters of "[CLS] 12.3 %", or of "picture 41 %" */
     SHORTEST = 7, /* characters of "12.3 %" */
 };
 
@@ -48,6 +48,7 @@ struct maps {
     double left, top;
     size_t n_line, n_in_line; /* lines of text below a map, and weights in a line */
     bool is_short;            /* one number stands for all registers */
+    bool is_narrow;           /* of the shares of a text, only that of the picture has room */
     bool is_terse;            /* numbers stand without names */
     bool is_table;            /* its numbers are not weights */
 };
@@ -138,7 +139,9 @@ static size_t count_weights(const struct maps *maps)
 {
     const bool is_in_text = maps->backdrop->is_in_text;
 
-    return is_in_text && maps->is_table ? 0 : is_in_text ? N_SHOWN : maps->backdrop->n_front;
+    if (!is_in_text)
+        return maps->backdrop->n_front;
+    return maps->is_table ? 0 : maps->is_narrow ? 1 : N_SHOWN;
 }
 
 /* Returns the characters of such a weight with its gap. */
@@ -156,7 +159,10 @@ static void append_share(const struct maps *maps, const struct attn_level_matrix
 
     attn_level_cell(matrix, row, first + shares[i].share, &value);
     attn_buffer_append_string(out, maps->is_terse ? "" : shares[i].name);
-    append_weight(true, ATTN_CELL_VALUE, (double)value, out);
+    if (maps->is_narrow)
+        attn_buffer_append_format(out, "%s%.0f %%", maps->is_terse ? "" : " ", 100 * (double)value);
+    else
+        append_weight(true, ATTN_CELL_VALUE, (double)value, out);
 }
 
 /* Appends the weight of position I, or the sum for all registers. */
@@ -265,18 +271,19 @@ static void find_size(struct attn_figure_pen *pen, struct maps *maps)
 /* Computes the number of lines of text below a map, and how short they are. */
 static void find_lines(const struct attn_figure_pen *pen, struct maps *maps)
 {
-    const size_t n_front = count_weights(maps);
-    const double entry = attn_figure_text_width(entry_of(maps), TEXT);
+    const double room = maps->width + BETWEEN, entry = attn_figure_text_width(entry_of(maps), TEXT);
+    size_t n_front;
 
-    maps->n_in_line = (size_t)fmax(1, floor((maps->width + BETWEEN) / entry));
+    maps->is_narrow = maps->backdrop->is_in_text && room < attn_figure_text_width(ENTRY, TEXT);
+    n_front = count_weights(maps);
+    maps->n_in_line = (size_t)fmax(1, floor(room / entry));
     maps->n_line = (n_front + maps->n_in_line - 1) / maps->n_in_line;
-    maps->is_terse = maps->width + BETWEEN <
-                     attn_figure_text_width(maps->backdrop->is_in_text ? ENTRY : SHORT, TEXT);
+    maps->is_terse = room < attn_figure_text_width(SHORT, TEXT);
     maps->is_short = !maps->backdrop->is_in_text && n_front > 2 && maps->n_line > 2 &&
                      pen->content->grid->run; /* only weights have a sum */
     if (maps->is_short)
         maps->n_line = maps->n_in_line > 1 ? 1 : 2;
-    if (maps->width + BETWEEN < attn_figure_text_width(SHORTEST, TEXT))
+    if (room < attn_figure_text_width(SHORTEST, TEXT))
         maps->n_line = 0;
 }
 
@@ -292,7 +299,7 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     find_size(pen, maps);
     find_lines(pen, maps);
     if (maps->is_terse && maps->n_line > 0 && maps->backdrop->is_in_text)
-        attn_buffer_append_string(&pen->subtitle, "below: picture, question, answer, other; ");
+        attn_buffer_append_string(&pen->subtitle, "below: picture; ");
     else if (maps->is_terse && maps->n_line > 0)
         attn_buffer_append_format(&pen->subtitle, "below each its %s [CLS]%s; ",
                                   pen->content->grid->run ? "weight on" : "number of",
