@@ -98,7 +98,7 @@ static void push_scale(struct attn_json_writer *json, const struct attn_table_dr
         }
     if (column->range == ATTN_RANGE_SIGNED && column->type != ATTN_VALUE_REAL && !(least < 0))
         drawn.range = ATTN_RANGE_POSITIVE; /* counts begin at 0 */
-    scale = attn_color_scale_of_column(asked, &drawn);
+    scale = attn_color_scale_of_column(asked, &drawn, least, most);
     ends = attn_color_range(&scale, least, most);
     attn_json_begin(attn_json_key(json, "scale"), '{');
     attn_page_push_number(attn_json_key(json, "low"), 9, ends.low);

@@ -315,8 +315,19 @@ bool attn_figure_is_percent(const struct attn_figure_pen *pen)
            (!grid->run || pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
 }
 
+/* Returns true if VALUE of a table is below 2 % of the largest, too small to print. */
+static bool is_small(const struct attn_figure_pen *pen, double value)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    const double largest = fmax(fabs((double)matrix->least), fabs((double)matrix->most));
+
+    return !pen->content->grid->run && matrix->least <= matrix->most &&
+           fabs(value) < 0.02 * largest;
+}
+
 /* Writes a value: a share in percent, "48", or if it rounds to 0 "." (in print a centered dot, in a
- * figure of heads nothing); otherwise two digits, "-1.3", and in tables a centered dot for 0. */
+ * figure of heads nothing); otherwise two digits, "-1.3", and in tables a centered dot for 0 and
+ * for numbers below 2 % of the largest. */
 static size_t write_value(const struct attn_figure_pen *pen, double value, bool is_share,
                           char text[ATTN_FIXED_TEXT_SIZE])
 {
@@ -334,7 +345,7 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
         n = attn_grid_number(grid, (float)value, text);
     else
         n = attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
-    if ((pen->is_printed || !grid->run) && strspn(text, "-0.") >= n)
+    if (((pen->is_printed || !grid->run) && strspn(text, "-0.") >= n) || is_small(pen, value))
         return (size_t)snprintf(text, ATTN_FIXED_TEXT_SIZE, "\xc2\xb7");
     return n;
 }

@@ -53,9 +53,14 @@ static void add_token(struct attn_figure_pen *pen, const struct attn_text_flow *
     size_t n;
     const char *bytes;
 
-    pen->has_kind[kind] = !has_spans(pen); /* their list shows it */
-    attn_shapes_add_box(pen->shapes,
-                        (struct attn_shape_box){spot.x, spot.y, spot.width, BOX, color});
+    if (kind == ATTN_CELL_MASKED && !pen->content->grid->run && !has_spans(pen)) {
+        /* without a number, as the first token of a text has none */
+        attn_figure_add_frame(pen, spot.x + 1, spot.y + 1, spot.width - 2, BOX - 2);
+    } else {
+        pen->has_kind[kind] = !has_spans(pen); /* their list shows it */
+        attn_shapes_add_box(pen->shapes,
+                            (struct attn_shape_box){spot.x, spot.y, spot.width, BOX, color});
+    }
     text.color = !is_value ? pen->faint : attn_figure_takes_black(pen, level) ? 0 : 0xffffff;
     bytes = attn_flow_token(pen, layout, i, &n);
     if (layout->is_leftwards) /* its blanks stand at the right */

@@ -1088,7 +1088,8 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->columns = &cells->columns.axis;
     figure->name = column->name;
     figure->model = picture->model;
-    figure->scale = attn_color_scale_of_column(options->color_scale, column);
+    figure->scale = attn_color_scale_of_column(
+        options->color_scale, column, (double)cells->matrix.least, (double)cells->matrix.most);
     figure->is_share = column->range == ATTN_RANGE_SHARE || is_difference;
     if (is_difference)
         figure->scale = attn_color_scale_of(options->color_scale, ATTN_RANGE_SHARE, true);

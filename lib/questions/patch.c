@@ -84,7 +84,7 @@ static const struct attn_column columns[N_COLUMN] = {
                   .type = ATTN_VALUE_REAL,
                   .notation = ATTN_NOTATION_FIXED,
                   .digits = 6,
-                  .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED,
+                  .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED | ATTN_TRAIT_RESTORED,
                   .shown = SHOW_ESTIMATES},
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
     [CHANGE] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @", .shown = SHOW_CHANGE),
@@ -93,7 +93,8 @@ static const struct attn_column columns[N_COLUMN] = {
                 .notation = ATTN_NOTATION_FIXED,
                 .digits = 6,
                 .quantity = "share of the difference of both answers",
-                .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED | ATTN_TRAIT_RANKED},
+                .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED | ATTN_TRAIT_RANKED |
+                          ATTN_TRAIT_RESTORED},
     [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
     [CHECK] = ATTN_COLUMN("check", TEXT, .shown = SHOW_ESTIMATES),
     ATTN_COLUMNS_CONTROL(CONTROL, SHOW_CONTROLS),

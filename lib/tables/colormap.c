@@ -243,12 +243,29 @@ struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked,
     return scale;
 }
 
-struct attn_color_scale attn_color_scale_of_column(struct attn_color_scale asked,
-                                                   const struct attn_column *column)
+/* Returns true if numbers from LEAST to MOST are hardly below 0. */
+static bool is_above_zero(double least, double most)
 {
+    return least > -0.05 * most;
+}
+
+struct attn_color_scale attn_color_scale_of_column(struct attn_color_scale asked,
+                                                   const struct attn_column *column, double least,
+                                                   double most)
+{
+    const bool begins_at_zero =
+        (column->traits & ATTN_TRAIT_RESTORED) != 0 && is_above_zero(least, most);
+
     if (asked.curve == ATTN_CURVE_DEFAULT && (column->traits & ATTN_TRAIT_LINEAR) != 0)
         asked.curve = ATTN_CURVE_LINEAR;
-    return attn_color_scale_of(asked, column->range, false);
+    if (asked.span == ATTN_SPAN_DEFAULT && (column->traits & ATTN_TRAIT_SURPRISAL) != 0) {
+        const double bit = strcmp(column->unit, "bits") == 0 ? 1 : attn_log(2);
+
+        asked.span = ATTN_SPAN_FIXED;
+        asked.low = 0;
+        asked.high = 16 * bit;
+    }
+    return attn_color_scale_of(asked, begins_at_zero ? ATTN_RANGE_POSITIVE : column->range, false);
 }
 
 struct attn_color_range attn_color_range(const struct attn_color_scale *scale, double least,
@@ -262,8 +279,10 @@ struct attn_color_range attn_color_range(const struct attn_color_scale *scale, d
         return (struct attn_color_range){scale->is_signed ? -1 : 0, 1};
     if (scale->is_signed && size > 0)
         return (struct attn_color_range){-size, size};
+    if (is_above_zero(least, most))
+        return (struct attn_color_range){0, most};
     if (fmin(least, 0) < most)
-        return (struct attn_color_range){fmin(least, 0), most};
+        return (struct attn_color_range){least, most};
     return (struct attn_color_range){scale->is_signed ? -1 : fmin(least, 0),
                                      fmin(least, 0) < 0 ? 0 : 1}; /* there is no number above 0 */
 }

@@ -43,9 +43,11 @@ struct attn_cell_look {
 };
 struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme theme);
 
-/* Returns ASKED with its defaults replaced by what suits the numbers of COLUMN. */
+/* Returns ASKED with its defaults replaced by what suits the numbers of COLUMN, from LEAST to MOST.
+ */
 struct attn_color_scale attn_color_scale_of_column(struct attn_color_scale asked,
-                                                   const struct attn_column *column);
+                                                   const struct attn_column *column, double least,
+                                                   double most);
 
 /* Returns ASKED with its defaults replaced by what suits numbers of RANGE, or differences of such
  * numbers. */

@@ -101,7 +101,11 @@ enum attn_column_trait {
     ATTN_TRAIT_DETAIL = 2048,
     /* how much the part of the row matters: a terminal shows the rows with the largest magnitudes
      */
-    ATTN_TRAIT_RANKED = 4096
+    ATTN_TRAIT_RANKED = 4096,
+    /* surprisal in the unit of the column: colors go from 0 to 16 bits, so that texts compare */
+    ATTN_TRAIT_SURPRISAL = 8192,
+    /* shares of a difference: colors begin at 0 if none is below -5 % of the largest */
+    ATTN_TRAIT_RESTORED = 16384
 };
 
 struct attn_column {

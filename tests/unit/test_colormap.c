@@ -334,8 +334,42 @@ START_TEST(ticks_stand_at_weights)
 }
 END_TEST
 
+START_TEST(columns_have_the_scale_of_their_numbers)
+{
+    static const struct attn_column columns[] = {
+        {.name = "bits",
+         .unit = "bits",
+         .range = ATTN_RANGE_POSITIVE,
+         .traits = ATTN_TRAIT_SURPRISAL},
+        {.name = "nats",
+         .unit = "nats",
+         .range = ATTN_RANGE_POSITIVE,
+         .traits = ATTN_TRAIT_SURPRISAL},
+        {.name = "effect", .traits = ATTN_TRAIT_RESTORED},
+        {.name = "change"},
+    };
+    static const struct {
+        size_t column;
+        double least, most, low, high;
+    } cases[] = {{0, 0.5, 7, 0, 16},    {0, 0, 25, 0, 16},       {1, 0.5, 7, 0, 11.0903548889591},
+                 {2, 0, 0.9, 0, 0.9},   {2, -0.04, 0.9, 0, 0.9}, {2, -0.05, 0.9, -0.9, 0.9},
+                 {3, 0, 0.9, -0.9, 0.9}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct attn_color_scale scale = attn_color_scale_of_column(
+            (struct attn_color_scale){0}, &columns[cases[i].column], cases[i].least, cases[i].most);
+        const struct attn_color_range range =
+            attn_color_range(&scale, cases[i].least, cases[i].most);
+
+        ck_assert_double_eq_tol(range.low, cases[i].low, 1e-12);
+        ck_assert_double_eq_tol(range.high, cases[i].high, 1e-12);
+    }
+}
+END_TEST
+
 ATTN_SUITE("colormap", maps_have_the_colors_of_their_makers,
            terminals_have_the_steps_that_the_design_lists, colors_of_a_terminal_go_one_way,
            text_can_be_read_on_every_color, what_has_no_value_has_no_color_of_a_map,
            kinds_of_heads_darken_with_their_weight, a_head_has_the_type_of_the_weight_beside_parks,
-           scales_are_read_as_they_are_written, numbers_have_their_places, ticks_stand_at_weights)
+           scales_are_read_as_they_are_written, numbers_have_their_places, ticks_stand_at_weights,
+           columns_have_the_scale_of_their_numbers)
