@@ -1,5 +1,6 @@
 /* page_layout_wasm.c - functions of the module in a live page that its script calls beside the tool
  * itself: places of what it draws, as in figures. Their input and output are lists of numbers. */
+#include "pictures/bow_layout.h"
 #include "pictures/under_layout.h"
 
 #include "base/memory.h"
@@ -9,6 +10,7 @@
 double *attn_page_numbers(size_t n);
 int attn_page_lay_under(size_t n_word, size_t n_group, size_t n_tile, int is_leftwards,
                         int is_list);
+int attn_page_lay_bows(size_t n);
 
 static double *numbers; /* those of the last call of attn_page_numbers */
 
@@ -74,5 +76,31 @@ int attn_page_lay_under(size_t n_word, size_t n_group, size_t n_tile, int is_lef
     }
     attn_free(layout.groups);
     attn_free(layout.tiles);
+    return true;
+}
+
+/* Lays out bows (pictures/bow_layout.h). Input: most width of the feet on a side, and most height;
+ * distance and width of each bow. Returns false without memory. Output: foot, height and width of
+ * each bow. */
+EXPORTED("attn_page_lay_bows") int attn_page_lay_bows(size_t n)
+{
+    struct attn_bow *bows = attn_alloc(n, sizeof *bows, NULL);
+
+    if (!bows)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const double *in = numbers + 2 + 2 * i;
+
+        bows[i] = (struct attn_bow){.key = i, .away = in[0], .width = in[1]};
+    }
+    attn_bows_lay_out(bows, n, numbers[0], numbers[1] - numbers[0] - ATTN_BOW_GAPS);
+    for (size_t i = 0; i < n; i++) {
+        double *out = numbers + 3 * bows[i].key;
+
+        out[0] = bows[i].foot;
+        out[1] = bows[i].high;
+        out[2] = bows[i].width;
+    }
+    attn_free(bows);
     return true;
 }

@@ -14,7 +14,7 @@ const STACKS = [['cross', 'at the source'], ['decoder', 'in the translation'], [
 const SIZES = [80, 69, 60, 52, 45, 39, 34, 30, 26, 23, 20, 18, 16]; // of the words, in px
 const LEAST_LINE = 24; // minimum px of words if the sentence is on one line
 const LINE_PARTS = [0.8, 0.95]; // of the place that they take at most, so that they can stand as far apart as their tiles need; if some are folded away
-const WIDEST = 18; // px width of an arc of weight 1
+const WIDEST = 18; // px width of an arc of weight 1, and of all that begin on a side of a word
 const DIGIT = 7; // px width of a character of a weight
 const MARGIN = 40; // px beside a sentence of several lines, for its lanes (stage.css)
 const LANE_ROOM = 18; // px above a line, and in the margin, that arcs share
@@ -316,11 +316,15 @@ function boxOf({ node, whole }, frame) {
 
 // --- Paths of arcs ------------------------------------------------------------------------------
 
-// Returns the path of an arc above a line of words.
-function bow(from, to, room) {
-  if (from === to) return `M${from.x - 13} ${from.top}c-18 -36 44 -36 26 0`;
-  const high = Math.min(room, 22 + Math.abs(from.x - to.x) * 0.3) / 0.75; // for a cubic curve
-  return `M${from.x} ${from.top}C${from.x} ${from.top - high} ${to.x} ${to.top - high} ${to.x} ${to.top}`;
+// Gives ARCS above a line of words their paths, as figures have them (pictures/bow_layout.h), at most HIGH px high.
+function layBows(arcs, from, high, place) {
+  const at = box => isRtl ? place - box.x : box.x, n = arcs.length;
+  const found = callLayout('bows', [n], [WIDEST, high, ...arcs.flatMap(({ to, width }) => [at(to) - at(from), width])], 3 * n);
+  arcs.forEach((arc, i) => {
+    const [foot, rise, width] = found.subarray(3 * i), x = at(from) + foot, y = from.top, top = y - rise / 0.75, end = at(arc.to);
+    arc.width = width;
+    arc.d = arc.to === from ? `M${x - 13} ${y}c-18 -36 44 -36 26 0` : `M${x} ${y}C${x} ${top} ${end} ${top} ${end} ${arc.to.top}`;
+  });
 }
 
 // Returns the path of an arc beside a ladder: half an ellipse.
@@ -388,14 +392,9 @@ function layLanes(arcs, from, boxes, place) {
 
 // Gives ARCS their paths in the sentence, whose width is PLACE.
 function layArcs(arcs, from, boxes, place) {
-  if (shape === 'lanes') return layLanes(arcs, from, boxes, place);
-  const high = Math.max(20, parseFloat($('stage-sentence').style.getPropertyValue('--above')) - 8);
-  const mirror = box => isRtl ? { ...box, x: place - box.x } : box;
-  for (const arc of arcs) {
-    if (shape === 'ladder') arc.d = rungBow(from, arc.to, arc.width, place);
-    else arc.d = arc.to === from ? bow(...Array(2).fill(mirror(from)), high) : bow(mirror(from), mirror(arc.to), high);
-  }
-  return undefined;
+  if (shape === 'lanes') layLanes(arcs, from, boxes, place);
+  else if (shape === 'line') layBows(arcs, from, Math.max(60, parseFloat($('stage-sentence').style.getPropertyValue('--above')) - 8), place);
+  else for (const arc of arcs) arc.d = rungBow(from, arc.to, arc.width, place);
 }
 
 // --- The map of a translation -------------------------------------------------------------------

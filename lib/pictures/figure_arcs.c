@@ -5,10 +5,10 @@
  * folded; if it still has several lines, it is drawn as tokens. */
 #include "pictures/text_flow.h"
 
-#include "base/elementary.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "pictures/bow_layout.h"
 #include "pictures/table_axis.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
@@ -20,12 +20,11 @@ enum {
     WORD = 18,   /* height of a word */
     BELOW = 14,  /* height of the weights below the words */
     WIDEST = 16, /* width of the arc of the largest possible weight, and at most of all on a side */
-    GAPS = 10,   /* at most the width of all gaps between arcs */
     RING = 15,   /* radius of the ring of the query, up to its outer edge, */
     WIDEST_RING = 12,
     ABOVE = 2,  /* gap between a word and the end of its arc */
     CROWN = 54, /* maximum height of the line on which an arc without others within stands */
-    HIGH = CROWN + WIDEST + GAPS,
+    HIGH = CROWN + WIDEST + ATTN_BOW_GAPS,
     LEVEL = 158, /* color level of arcs, if all have one sign */
     BAR = 15,    /* height of a next word with its bar */
     BEFORE = 90, /* width of the word, */
@@ -40,14 +39,15 @@ enum {
 struct arc {
     size_t key;
     double value, width;
-    double x, away;    /* middle of the key, and its distance from the query; below 0: left of it */
-    double foot, high; /* x of its foot at the query, and its height */
+    double x; /* middle of the key */
+    struct attn_bow bow;
     double label, half; /* middle of its weight, and half the width; 0: not written */
 };
 
 struct arcs_layout {
     struct attn_text_flow flow;
-    struct arc *arcs; /* [n] owns; the first n_drawn have a width */
+    struct arc *arcs;      /* [n] owns; the first n_drawn have a width */
+    struct attn_bow *bows; /* [n] owns; those of the arcs */
     size_t n, n_drawn;
     double x, top; /* middle of the query, and top of the words */
     /* The tokens and the next words of a text; of a table its rows, in which tokens come first. */
@@ -132,15 +132,6 @@ static int compare_arcs(const void *a, const void *b)
     return order != 0 ? order : p->key < q->key ? -1 : p->key > q->key;
 }
 
-/* Nearest to the query first. */
-static int compare_distances(const void *a, const void *b)
-{
-    const struct arc *p = a, *q = b;
-    const int order = attn_compare_numbers(fabs(p->away), fabs(q->away));
-
-    return order != 0 ? order : p->key < q->key ? -1 : p->key > q->key;
-}
-
 /* A word, without the blanks before it. */
 struct word {
     const char *text; /* [n] */
@@ -161,56 +152,18 @@ static struct word next_word(struct attn_figure_pen *pen, struct arcs_layout *la
     return word;
 }
 
-/* The arcs on one side of the query. */
-struct arcs_side {
-    double width, away; /* of all arcs, with gaps; and the distance of the farthest */
-    double inner;       /* width of those that have their feet */
-};
-
-/* Sets SIDES to the arcs left and right of the query. */
-static void find_arcs(const struct arcs_layout *layout, double gap, struct arcs_side sides[2])
+/* Lays out the bows of the arcs. */
+static void place_bows(struct arcs_layout *layout)
 {
-    sides[0] = sides[1] = (struct arcs_side){0};
     for (size_t i = 0; i < layout->n_drawn; i++) {
         const struct arc *arc = &layout->arcs[i];
-        struct arcs_side *side = &sides[arc->away > 0];
 
-        if (arc->away == 0)
-            continue;
-        side->width += arc->width + gap;
-        side->away = fmax(side->away, fabs(arc->away));
+        layout->bows[i] =
+            (struct attn_bow){.key = i, .away = arc->x - layout->x, .width = arc->width};
     }
-}
-
-/* Places the feet of the arcs side by side at the query. The nearer a key is, the farther its foot
- * from the middle and the lower its arc, so that no arc crosses or covers another: near their feet
- * such curves rise by the root of their length. */
-static void place_feet(struct arcs_layout *layout)
-{
-    const double gap = fmin(1.5, GAPS / fmax(1, (double)layout->n_drawn)), steep = 0.6;
-    struct arcs_side sides[2];
-    double most, half;
-
-    find_arcs(layout, 0, sides);
-    most = fmax(sides[0].width, sides[1].width);
+    attn_bows_lay_out(layout->bows, layout->n_drawn, WIDEST, CROWN);
     for (size_t i = 0; i < layout->n_drawn; i++)
-        layout->arcs[i].width *= fmin(1, WIDEST / fmax(1, most));
-    find_arcs(layout, gap, sides);
-    half = (sides[0].width + sides[1].width - gap) / 2;
-    qsort(layout->arcs, layout->n_drawn, sizeof *layout->arcs, compare_distances);
-    for (size_t i = 0; i < layout->n_drawn; i++) {
-        struct arc *arc = &layout->arcs[i];
-        struct arcs_side *side = &sides[arc->away > 0];
-        const double within = side->inner + arc->width / 2;
-
-        if (arc->away == 0)
-            continue;
-        arc->foot = layout->x + (arc->away < 0 ? within - half : half - within);
-        arc->high =
-            fmin(CROWN, 18 + 0.3 * side->away) * attn_pow(fabs(arc->away) / side->away, steep) +
-            within;
-        side->inner += arc->width + gap;
-    }
+        layout->arcs[layout->bows[i].key].bow = layout->bows[i];
 }
 
 /* Lists the arcs of the keys of SIDE that have one, the largest weight first. */
@@ -236,9 +189,7 @@ static void list_arcs(struct attn_figure_pen *pen, struct arcs_layout *layout,
         arc.width = fmax(0.5, WIDEST * fmin(1, fabs(arc.value) / largest));
         layout->arcs[layout->n_drawn++] = arc;
     }
-    for (size_t i = 0; i < layout->n_drawn; i++)
-        layout->arcs[i].away = layout->arcs[i].x - layout->x;
-    place_feet(layout);
+    place_bows(layout);
     qsort(layout->arcs, layout->n_drawn, sizeof *layout->arcs, compare_arcs);
 }
 
@@ -258,25 +209,25 @@ static void add_arc(struct attn_figure_pen *pen, const struct arcs_layout *layou
         attn_rgb_number(attn_rgb_mix(attn_figure_color(pen, level), STRENGTH, pen->options->theme));
     const double y = layout->top - ABOVE;
     /* the crown of such a curve lies at three quarters of the height of its control points */
-    const double control = y - arc->high / 0.75;
-    const double ring = fmin(arc->width, WIDEST_RING);
+    const double control = y - arc->bow.high / 0.75, foot = layout->x + arc->bow.foot;
+    const double ring = fmin(arc->bow.width, WIDEST_RING);
 
-    if (arc->away == 0)
+    if (arc->bow.away == 0)
         attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){.x = inside(pen, arc->x, RING),
                                                                  .y = y - RING,
                                                                  .radius = RING - ring / 2,
                                                                  .width = ring,
                                                                  .color = color});
     else
-        attn_shapes_add_curve(pen->shapes, (struct attn_shape_curve){.x = arc->foot,
+        attn_shapes_add_curve(pen->shapes, (struct attn_shape_curve){.x = foot,
                                                                      .y = y,
-                                                                     .control_x = arc->foot,
+                                                                     .control_x = foot,
                                                                      .control_y = control,
                                                                      .control_x2 = arc->x,
                                                                      .control_y2 = control,
                                                                      .x2 = arc->x,
                                                                      .y2 = y,
-                                                                     .width = arc->width,
+                                                                     .width = arc->bow.width,
                                                                      .color = color});
 }
 
@@ -391,6 +342,33 @@ static void append_width(struct attn_figure_pen *pen, double width)
         attn_buffer_append_string(&pen->subtitle, "arcs need one line, so drawn as tokens; ");
 }
 
+/* Draws the texts, each LINE high. */
+static enum attn_status draw_sides(struct attn_figure_pen *pen, struct arcs_layout *layout,
+                                   double line, struct attn_error *err)
+{
+    enum attn_status status = ATTN_ALLOC(layout->arcs, layout->n, err);
+
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(layout->bows, layout->n, err);
+    for (size_t s = 0; s < layout->n_side && status == ATTN_OK; s++) {
+        layout->top = layout->flow.top + (double)s * line + HIGH + ABOVE;
+        list_arcs(pen, layout, &layout->sides[s]);
+        for (size_t i = 0; i < layout->n_drawn; i++) {
+            add_arc(pen, layout, &layout->arcs[i]);
+            add_weight(pen, layout, &layout->arcs[i]);
+        }
+        if (layout->n_next > 0)
+            add_bars(pen, layout, &layout->sides[s]);
+    }
+    for (size_t s = 0; s < layout->n_side && status == ATTN_OK; s++) {
+        layout->top = layout->flow.top + (double)s * line + HIGH + ABOVE;
+        add_words(pen, layout, &layout->sides[s]);
+    }
+    attn_free(layout->arcs);
+    attn_free(layout->bows);
+    return status;
+}
+
 /* Draws arcs, with more than MOST keys folded. */
 static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, struct attn_error *err)
 {
@@ -435,23 +413,7 @@ static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, stru
                                (next > 0 ? AFTER : 0));
     if (pen->is_measuring)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(layout.arcs, layout.n, err));
-    for (size_t s = 0; s < layout.n_side; s++) {
-        layout.top = layout.flow.top + (double)s * line + HIGH + ABOVE;
-        list_arcs(pen, &layout, &layout.sides[s]);
-        for (size_t i = 0; i < layout.n_drawn; i++) {
-            add_arc(pen, &layout, &layout.arcs[i]);
-            add_weight(pen, &layout, &layout.arcs[i]);
-        }
-        if (next > 0)
-            add_bars(pen, &layout, &layout.sides[s]);
-    }
-    for (size_t s = 0; s < layout.n_side; s++) {
-        layout.top = layout.flow.top + (double)s * line + HIGH + ABOVE;
-        add_words(pen, &layout, &layout.sides[s]);
-    }
-    attn_free(layout.arcs);
-    return ATTN_OK;
+    return draw_sides(pen, &layout, line, err);
 }
 
 enum attn_status attn_figure_draw_arcs(struct attn_figure_pen *pen, struct attn_error *err)
