@@ -50,7 +50,9 @@ async function find(what, p, target, width) {
     if (mine === number) found = { problem };
     tellOf(problem);
   }
-  if (mine === number) draw();
+  if (mine !== number) return;
+  $('life-picture').classList.remove('waits');
+  draw();
 }
 
 // Adds up the numbers of ribbons. Those that are not drawn belong to the rest of their layer.
@@ -196,6 +198,7 @@ function draw() {
   $('life-picture').classList.toggle('is-dark', isDark());
   if (key !== asked) {
     asked = key;
+    $('life-picture').classList.toggle('waits', tab === 'life');
     find(what, p, target, width);
   } else if (found) {
     paint();

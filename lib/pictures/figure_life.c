@@ -2,7 +2,7 @@
  * with the best token of a lens at each height. In each layer ribbons enter it: from the left what
  * a head brings from a word, from the right what the MLP adds and, in grey, the rest. The height
  * of a ribbon is the part of the logit that it adds, its color the sign; all parts add up to the
- * logit. */
+ * logit. One from the right that is much higher than all from the left is cut short, with a gap. */
 #include "pictures/figure_streams.h"
 
 #include "base/memory.h"
@@ -15,14 +15,15 @@
 
 enum {
     ASIDE = ATTN_LIFE_ASIDE, /* width of the ribbons and names at the right */
-    ROOT = 20, /* length of a ribbon of the position's own word, and of those at the right */
-    NAME = ATTN_STREAMS_NAME,
-    LEAST_NAMED = 4,  /* height of the lowest ribbon from the left with a number */
-    LABEL = NAME + 1, /* height of a line at the right */
-    TOKEN = NAME + 4, /* height of the stream without ribbons, around the token of a layer */
-    ROOM = 170,       /* height of all ribbons of a run without edits, but in very deep models */
-    ROOM_LAYER = 12,  /* of a layer there */
-    N_LEGEND = 3,     /* lines of the legend */
+    ROOT = 20,       /* length of a ribbon of the position's own word, and of those at the right */
+    LEAST_NAMED = 4, /* points of the lowest ribbon with a name */
+    MOST_HIGHER = 2, /* times that a ribbon from the right may be as high as all of a layer from the
+                        left */
+    TOKEN = 15,      /* height of the stream without ribbons, around the token of a layer */
+    ROOM = 170,      /* height of all ribbons of a run without edits, but in very deep models */
+    ROOM_LAYER = 22, /* of a layer there */
+    N_LEGEND = 3,    /* lines of the legend */
+    GAP = 3,         /* width of the gap in a ribbon that is cut short */
     NUMBER_SIZE = 64, /* bytes of a number with its name */
     NOT_PLACED = -1,
     ANY_PLACE = -2,
@@ -30,8 +31,7 @@ enum {
 
 #define OPACITY 0.85
 #define GHOST 0.25      /* opacity of what an edit has taken */
-#define LEAST_SHOWN 0.6 /* height of the lowest ribbon that is drawn */
-#define LEAST_TOLD 1.2  /* height of the lowest rest with a number, and ribbon with a name */
+#define LEAST_SHOWN 1.0 /* points of the lowest ribbon that is not part of the rest */
 
 /* What enters the stream in a layer, from one side. It is as high as the larger of its numbers. */
 struct ribbon {
@@ -49,13 +49,27 @@ struct life_layout {
     struct ribbon *ribbons; /* [n] owns */
     size_t n, at;           /* at: index of the position */
     double scale;           /* height per unit of the logit */
+    double point, line;     /* a point, and the height of a line at the right, in units */
+    double most;            /* number of the highest ribbon from the right that is drawn whole */
     double sum;
     bool has_edits;
 };
 
+/* Returns the height of VALUE, one of the numbers of RIBBON. */
+static double height_at(const struct life_layout *layout, const struct ribbon *ribbon, double value)
+{
+    return layout->scale * fmin(fabs(value), ribbon->place < 0 ? layout->most : HUGE_VAL);
+}
+
 static double height_of(const struct life_layout *layout, const struct ribbon *ribbon)
 {
-    return layout->scale * fmax(fabs(ribbon->value), fabs(ribbon->before));
+    return height_at(layout, ribbon, fmax(fabs(ribbon->value), fabs(ribbon->before)));
+}
+
+/* Whether a ribbon is high enough for a name. */
+static bool is_named(const struct life_layout *layout, const struct ribbon *ribbon)
+{
+    return height_of(layout, ribbon) >= LEAST_NAMED * layout->point;
 }
 
 /* Adds RIBBON to the rest of its layer. Returns false if the layer has none. */
@@ -123,7 +137,7 @@ static void join_lowest(struct life_layout *layout)
     for (size_t i = 0; i < layout->n; i++) {
         const struct ribbon ribbon = layout->ribbons[i];
 
-        if (ribbon.place < 0 || height_of(layout, &ribbon) >= LEAST_SHOWN ||
+        if (ribbon.place < 0 || height_of(layout, &ribbon) >= LEAST_SHOWN * layout->point ||
             !join_rest(layout, &ribbon))
             layout->ribbons[n++] = ribbon;
     }
@@ -144,21 +158,30 @@ static int compare(const void *a, const void *b)
     return (keys[i] > 0) - (keys[i] < 0);
 }
 
+/* Returns the sum of the numbers of LAYER without edits, from the right as far as they are drawn,
+ * or from the left. */
+static double sum_before(const struct life_layout *layout, int64_t layer, bool is_right)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < layout->n; i++)
+        if (layout->ribbons[i].layer == layer && (layout->ribbons[i].place < 0) == is_right)
+            sum += fmin(fabs(layout->ribbons[i].before), is_right ? layout->most : HUGE_VAL);
+    return sum;
+}
+
 /* Sets the scale by the run without edits, and the heights of layers by their ribbons and the
  * numbers at the right. */
 static void set_heights(struct life_layout *layout)
 {
     const int64_t n_layer = (int64_t)layout->streams.n_layer;
-    double all = 0;
+    double all = 0, left = 0;
 
-    for (int64_t layer = NOT_PLACED; layer < n_layer; layer++) {
-        double left = 0, right = 0;
-
-        for (size_t i = 0; i < layout->n; i++)
-            if (layout->ribbons[i].layer == layer)
-                *(layout->ribbons[i].place < 0 ? &right : &left) += fabs(layout->ribbons[i].before);
-        all += fmax(left, right);
-    }
+    for (int64_t layer = 0; layer < n_layer; layer++)
+        left = fmax(left, sum_before(layout, layer, false));
+    layout->most = left > 0 ? MOST_HIGHER * left : HUGE_VAL;
+    for (int64_t layer = NOT_PLACED; layer < n_layer; layer++)
+        all += fmax(sum_before(layout, layer, false), sum_before(layout, layer, true));
     layout->scale = all > 0 ? fmax(ROOM, ROOM_LAYER * (double)n_layer) / all : 0;
     join_lowest(layout);
     for (int64_t layer = NOT_PLACED; layer < n_layer; layer++) {
@@ -166,8 +189,8 @@ static void set_heights(struct life_layout *layout)
 
         for (size_t i = 0; i < layout->n; i++)
             if (layout->ribbons[i].layer == layer && layout->ribbons[i].place < 0 &&
-                height_of(layout, &layout->ribbons[i]) >= LEAST_TOLD)
-                numbers += LABEL;
+                is_named(layout, &layout->ribbons[i]))
+                numbers += layout->line;
         layout->streams.bands[layer + 1] =
             ceil(fmax(numbers, fmax(side_of(layout, layer, ANY_PLACE),
                                     side_of(layout, layer, NOT_PLACED)))) +
@@ -224,7 +247,8 @@ static void set_mark(struct attn_figure_pen *pen, const struct life_layout *layo
 static void add_band(struct attn_figure_pen *pen, const struct life_layout *layout,
                      const struct ribbon *ribbon, double value, double opacity)
 {
-    const double height = layout->scale * fabs(value), above = height_of(layout, ribbon) - height;
+    const double height = height_at(layout, ribbon, value);
+    const double above = height_of(layout, ribbon) - height;
     const struct attn_shape_band band = {.x = start_of(layout, ribbon),
                                          .top = ribbon->from + above,
                                          .bottom = ribbon->from + above + height,
@@ -239,11 +263,12 @@ static void add_band(struct attn_figure_pen *pen, const struct life_layout *layo
 }
 
 /* Adds a ribbon, and behind it a ghost of what it was without the edits. The ghost has the mark of
- * a ribbon that is gone. */
+ * a ribbon that is gone. One that is cut short has a gap. */
 static void add_ribbon(struct attn_figure_pen *pen, const struct life_layout *layout,
                        const struct ribbon *ribbon)
 {
     const bool is_gone = ribbon->value == 0;
+    const double middle = ribbon->y + height_of(layout, ribbon) / 2;
 
     set_mark(pen, layout, is_gone ? ribbon : NULL);
     if (ribbon->before != ribbon->value)
@@ -252,6 +277,10 @@ static void add_ribbon(struct attn_figure_pen *pen, const struct life_layout *la
     if (!is_gone)
         add_band(pen, layout, ribbon, ribbon->value, OPACITY);
     set_mark(pen, layout, NULL);
+    if (ribbon->place < 0 && fmax(fabs(ribbon->value), fabs(ribbon->before)) > layout->most)
+        attn_figure_add_line(pen, (double[]){start_of(layout, ribbon), middle - GAP},
+                             (double[]){layout->streams.xs[layout->at], middle + GAP}, GAP,
+                             pen->shapes->paper);
 }
 
 /* Returns the y of the lower end of the ribbons of LAYER on the stream. */
@@ -284,10 +313,10 @@ static void add_ribbons(struct attn_figure_pen *pen, struct life_layout *layout)
     }
 }
 
-/* Writes the name of a ribbon and its number: "MLP +1.2", of one that is gone "2.5, was +0.45", of
- * a low one from the left "2.5". Returns its length. */
-static size_t name_ribbon(const struct attn_figure_pen *pen, const struct life_layout *layout,
-                          const struct ribbon *ribbon, char text[NUMBER_SIZE])
+/* Writes the name of a ribbon and its number: "2.5 +0.45", "MLP +1.2", of one that is gone "2.5,
+ * was +0.45". Returns its length. */
+static size_t name_ribbon(const struct attn_figure_pen *pen, const struct ribbon *ribbon,
+                          char text[NUMBER_SIZE])
 {
     const bool is_gone = ribbon->value == 0 && ribbon->before != 0;
     const double value = is_gone ? ribbon->before : ribbon->value;
@@ -301,9 +330,8 @@ static size_t name_ribbon(const struct attn_figure_pen *pen, const struct life_l
     if (ribbon->place >= 0)
         size = snprintf(text, NUMBER_SIZE, "%lld.%lld", (long long)ribbon->layer,
                         (long long)ribbon->head);
-    if (ribbon->place < 0 || height_of(layout, ribbon) >= LEAST_NAMED)
-        size += snprintf(text + size, (size_t)(NUMBER_SIZE - size), "%s %s%.*s",
-                         is_gone ? ", was" : "", value < 0 ? "\xe2\x88\x92" : "+", n, number);
+    size += snprintf(text + size, (size_t)(NUMBER_SIZE - size), "%s %s%.*s", is_gone ? ", was" : "",
+                     value < 0 ? "\xe2\x88\x92" : "+", n, number);
     return (size_t)size;
 }
 
@@ -318,42 +346,40 @@ static void add_name(struct attn_figure_pen *pen, struct life_layout *layout,
     for (size_t i = 0; i < sizeof spots / sizeof *spots && !is_added; i++)
         is_added = attn_streams_add_text(
             pen, &layout->streams,
-            (struct attn_shape_text){.x = is_beside(layout, ribbon)
-                                              ? x - attn_figure_text_width(n, NAME) / 2 - 2
-                                              : x + spots[i] * (end - x),
-                                     .y = ribbon->from + spots[i] * (ribbon->y - ribbon->from) +
-                                          height_of(layout, ribbon) / 2,
-                                     .color = pen->ink,
-                                     .anchor = ATTN_ANCHOR_MIDDLE},
+            (struct attn_shape_text){
+                .x = is_beside(layout, ribbon)
+                         ? x - attn_figure_string_width(pen, text, n) * pen->letters.tick / 2 - 2
+                         : x + spots[i] * (end - x),
+                .y = ribbon->from + spots[i] * (ribbon->y - ribbon->from) +
+                     height_of(layout, ribbon) / 2,
+                .color = pen->ink,
+                .anchor = ATTN_ANCHOR_MIDDLE},
             text, n, true);
 }
 
-/* Adds the names of ribbons: those at the right, which keep a distance, then those with a number,
- * then the others. */
+/* Adds the names of ribbons: those at the right, which keep a distance, then the others. */
 static void add_names(struct attn_figure_pen *pen, struct life_layout *layout)
 {
     char text[NUMBER_SIZE];
     double last = 0;
 
-    for (size_t i = 0; i < 3 * layout->n; i++) {
+    for (size_t i = 0; i < 2 * layout->n; i++) {
         const struct ribbon *ribbon = &layout->ribbons[i % layout->n];
-        const double height = height_of(layout, ribbon);
-        const size_t turn = ribbon->place < 0 ? 0 : height >= LEAST_NAMED ? 1 : 2;
         struct attn_shape_text at = {
-            .x = start_of(layout, ribbon) + 4, .size = NAME, .color = pen->ink};
+            .x = start_of(layout, ribbon) + 4, .size = pen->letters.tick, .color = pen->ink};
 
         if (ribbon == layout->ribbons || ribbon->layer != ribbon[-1].layer)
-            last = low_of(layout, ribbon->layer) + NAME / 2.0;
-        if (i / layout->n != turn || height < LEAST_TOLD)
+            last = low_of(layout, ribbon->layer) + layout->line / 2;
+        if ((i < layout->n) != (ribbon->place < 0) || !is_named(layout, ribbon))
             continue;
         set_mark(pen, layout, ribbon);
-        if (turn > 0) {
-            add_name(pen, layout, ribbon, text, name_ribbon(pen, layout, ribbon, text));
+        if (ribbon->place >= 0) {
+            add_name(pen, layout, ribbon, text, name_ribbon(pen, ribbon, text));
             continue;
         }
-        last = fmin(ribbon->y + height / 2, last - LABEL);
-        at.y = last + 0.35 * NAME;
-        attn_shapes_add_text(pen->shapes, &at, text, name_ribbon(pen, layout, ribbon, text));
+        last = fmin(ribbon->y + height_of(layout, ribbon) / 2, last - layout->line);
+        at.y = last + 0.35 * at.size;
+        attn_shapes_add_text(pen->shapes, &at, text, name_ribbon(pen, ribbon, text));
     }
     set_mark(pen, layout, NULL);
 }
@@ -371,7 +397,8 @@ static void add_legend(struct attn_figure_pen *pen, const struct life_layout *la
     x = attn_streams_add_sample(pen, x, y, "rest", pen->faint, OPACITY);
     if (layout->has_edits)
         attn_streams_add_sample(pen, x, y, "without the change", color, GHOST);
-    snprintf(line, sizeof line, "all parts add up to %.*s; rest: too thin to draw", n, number);
+    snprintf(line, sizeof line, "all parts add up to %.*s; rest: too thin to draw; gap: cut short",
+             n, number);
     attn_streams_add_line(pen, y + ATTN_STREAMS_LEGEND, "sum", line);
     attn_streams_add_words(pen, y + 2 * ATTN_STREAMS_LEGEND);
 }
@@ -381,6 +408,8 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *la
 {
     struct attn_figure_streams *streams = &layout->streams;
 
+    layout->point = 1 / pen->unit;
+    layout->line = pen->letters.tick + 3;
     ATTN_TRY(read_parts(layout, err));
     ATTN_TRY(attn_streams_plan(pen, streams, ASIDE, err));
     pen->shapes->height += N_LEGEND * ATTN_STREAMS_LEGEND;

@@ -56,7 +56,7 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
 {
     const size_t n_layer = streams->n_layer;
     const double *bands = streams->bands;
-    const double word = attn_figure_text_width(streams->places.most_columns, pen->letters.label);
+    const double word = attn_figure_label_width(pen, &streams->places, pen->letters.label);
     const double band = floor(fmin(MOST_BAND, fmax(LEAST_BAND, USUAL_HEIGHT / (double)n_layer)));
     double height = bands ? bands[0] : 0;
 

@@ -7,7 +7,6 @@
 #include "pictures/figure_internal.h"
 
 enum {
-    ATTN_STREAMS_NAME = 11,   /* font size of names and words */
     ATTN_STREAMS_LEGEND = 18, /* height of a line of the legend */
     ATTN_STREAMS_MARK = 48,   /* bytes of a mark: a layer and a position, or a row */
     ATTN_STREAMS_LEFT = 34,   /* width for the numbers of layers */
