@@ -2,12 +2,14 @@
  * above, rotated if one is wider than a cell; positions stand outside the labels. If letters would
  * be too small, labels alternate between two bands, so that each has room for two cells. If cells
  * are too small for that, only multiples of 1, 2, 5, 10, ... are labelled, with positions or names,
- * or only the first row of each group. A table with groups has a panel for each group; all panels
- * have the same rows, columns and colors. Columns of texts that have no room stand in lines below
- * each other, as words do: in print, and tokens everywhere, of which the last three lines are
- * shown. */
+ * only the first row of each group, or of a figure of heads the columns with most weight. A table
+ * with groups has a panel for each group; all panels have the same rows, columns and colors.
+ * Columns of texts that have no room stand in lines below each other, as words do: in print, and
+ * tokens everywhere, of which the last three lines are shown. */
 #include "pictures/figure_internal.h"
 
+#include "base/memory.h"
+#include "base/status_internal.h"
 #include "tables/text_table.h"
 
 #include <math.h>
@@ -44,6 +46,8 @@ struct axis_labels {
     bool has_labels;      /* every row or column has a label */
     bool is_by_group;     /* only the first row or column of each group has a label */
     bool is_thinned;      /* only every `step`-th row or column has a label */
+    bool *named;          /* [n] owns; columns with much weight, which alone have labels; or NULL */
+    bool is_by_weight;    /* `named` is chosen when the weights are known */
     size_t n_band;        /* 2: every other label stands farther out */
     bool has_positions;   /* positions stand beside the labels */
     bool is_turned;       /* column labels are rotated */
@@ -135,13 +139,16 @@ static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct 
         axis.texts ? side >= (pen->is_printed ? BANDED : ATTN_FIGURE_LABELLED) : false;
     labels.is_by_group = !labels.has_labels && axis.texts && axis.begins;
     labels.is_thinned = !labels.has_labels && axis.texts && axis.is_named && !axis.begins;
+    labels.is_by_weight = is_above && pen->content->kind == ATTN_FIGURE_HEADS && axis.texts &&
+                          !labels.has_labels && !labels.is_by_group && !labels.is_thinned;
     labels.has_positions = labels.has_labels && !axis.is_named && !pen->is_printed;
     labels.size = labels.has_labels ? fmin(pen->letters.label, side * 0.95) : pen->letters.tick;
     if (labels.has_labels && labels.size < attn_figure_least_letters(pen)) {
         labels.n_band = 2;
         labels.size = fmin(attn_figure_least_letters(pen), 2 * labels.size);
     }
-    width = labels.has_labels || labels.is_by_group || labels.is_thinned || axis.n_main > 0
+    width = labels.has_labels || labels.is_by_group || labels.is_thinned || labels.is_by_weight ||
+                    axis.n_main > 0
                 ? attn_figure_label_width(pen, &axis, labels.size)
                 : attn_figure_text_width(axis.n_digit, labels.size);
     labels.position_size = fmin(fmax(labels.size * 0.8, attn_figure_least_letters(pen)), side);
@@ -151,7 +158,7 @@ static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct 
     room = labels.has_labels    ? side * (double)labels.n_band
            : labels.is_by_group ? side * (double)axis.n / (double)n_group(&axis)
                                 : side * (double)labels.step;
-    labels.is_turned = is_above && width > room - 3;
+    labels.is_turned = is_above && (width > room - 3 || labels.is_by_weight);
     labels.band = is_above && !labels.is_turned ? labels.size : width + BETWEEN_BANDS;
     labels.depth = ATTN_FIGURE_GAP + (double)(labels.n_band - 1) * labels.band +
                    (is_above && !labels.is_turned ? labels.size * 0.8 : width);
@@ -160,6 +167,50 @@ static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct 
         labels.room +=
             BETWEEN - 3 + (is_above && !labels.is_turned ? labels.position_size * 0.8 : positions);
     return labels;
+}
+
+/* Chooses the columns of a figure of heads that have labels: those at which a head looks with 1 %
+ * or more, the largest sum first, if none with a label is nearer than 8 points. */
+static enum attn_status choose_columns(const struct attn_figure_pen *pen,
+                                       struct matrix_layout *layout, struct attn_error *err)
+{
+    const struct attn_figure_view view = attn_figure_whole(layout->matrix);
+    const double apart = attn_figure_least_letters(pen) * 8 / ATTN_FIGURE_LEAST;
+    const size_t n = view.n_col;
+    const size_t n_apart = (size_t)ceil(apart / attn_figure_cell_width(layout->place));
+    double *sums;
+
+    ATTN_TRY(ATTN_ALLOC(sums, n, err));
+    layout->columns.named = attn_alloc(n, sizeof *layout->columns.named, err);
+    if (!layout->columns.named) {
+        attn_free(sums);
+        return ATTN_NO_MEMORY;
+    }
+    for (size_t c = 0; c < n; c++) {
+        double most = 0;
+
+        for (size_t r = 0; r < view.n_row; r++) {
+            const double weight = attn_figure_number(view, r * n + c);
+
+            most = fmax(most, weight);
+            sums[c] += weight > 0 ? weight : 0;
+        }
+        sums[c] = most < 0.01 ? 0 : sums[c];
+    }
+    for (;;) {
+        size_t best = 0;
+
+        for (size_t c = 1; c < n; c++)
+            best = sums[c] > sums[best] ? c : best;
+        if (!(sums[best] > 0))
+            break;
+        layout->columns.named[best] = true;
+        for (size_t c = 0; c < n; c++)
+            if (c + n_apart > best && best + n_apart > c)
+                sums[c] = 0;
+    }
+    attn_free(sums);
+    return ATTN_OK;
 }
 
 /* Sets the sides of cells in which the longest text fits. With a given side, cells are no lower. */
@@ -394,18 +445,20 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
         const bool is_step = place != ATTN_GRID_NO_POSITION && place % labels->step == 0;
         const bool is_name = axis->n_main > 0     ? i >= axis->n_main
                              : labels->is_thinned ? is_step
+                             : labels->named      ? labels->named[i]
                                                   : labels->has_labels;
         const bool is_label = is_name || (is_first && (double)i >= next);
         const size_t n = n_piece(labels, i);
 
-        text.color = labels->has_labels && is_label ? pen->ink : pen->faint;
+        text.color = (labels->has_labels || labels->named) && is_label ? pen->ink : pen->faint;
         if (n != 1) {
             if (n > 1)
                 add_character(pen, layout, labels, i, n);
         } else if (is_label) {
             next = (double)i + apart;
             attn_figure_add_label(pen, &text, axis, i);
-        } else if (!labels->is_by_group && !labels->is_thinned && !is_name && is_step) {
+        } else if (!labels->is_by_group && !labels->is_thinned && !labels->named && !is_name &&
+                   is_step) {
             text.size = pen->letters.tick;
             attn_shapes_add_number(pen->shapes, &text, attn_grid_position(axis, i));
         }
@@ -559,6 +612,8 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
     n_line = layout.n_in_line < n - layout.n_left_out ? layout.n_line : 1;
     if (pen->is_measuring)
         return ATTN_OK;
+    if (layout.columns.is_by_weight)
+        ATTN_TRY(choose_columns(pen, &layout, err));
     for (size_t i = 0; i < layout.groups.n * n_line; i++) {
         const size_t line = i / layout.n_across, across = i % layout.n_across;
 
@@ -580,5 +635,6 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
         if (layout.groups.texts)
             attn_figure_add_label(pen, &name, &layout.groups, i);
     }
+    attn_free(layout.columns.named);
     return ATTN_OK;
 }
