@@ -43,7 +43,7 @@ async function find(what, p, target, width) {
   try {
     const isWanted = () => mine === number;
     const drawing = tab === 'pair' ? await pair.draw(what, p, second, width, isWanted, text => { second = text; viewer.set({}); })
-      : tab === 'like' ? await like.draw({ ...what, off: {} }, width, isWanted, tellOf)
+      : tab === 'like' ? await like.draw({ ...what, off: {} }, width, isWanted)
       : await drawingOf([['queries', p], ...answers, ['style', style]], what);
     if (mine === number) found = { tab: shownTab, what, p, target, ...drawing };
   } catch (problem) {
@@ -111,7 +111,9 @@ function paint() {
     for (const id of ['life-said', 'life-sum']) $(id).textContent = '';
     if (found.tab === 'pair' && document.activeElement !== $('life-second')) $('life-second').value = found.text;
     if (found.nodes[0].isConnected) return undefined;
-    return place.replaceChildren(...found.nodes);
+    const { id } = document.activeElement;
+    place.replaceChildren(...found.nodes);
+    return hadFocus && $(id)?.focus({ preventScroll: true });
   }
   const svg = new DOMParser().parseFromString(found.svg, 'image/svg+xml').documentElement, best = predictedAt(runs()[0], found.p)[0];
   svg.setAttribute('role', 'group');
@@ -191,7 +193,7 @@ function draw() {
   const p = viewer.tokensAt(Math.max(0, state.q), false)[1], width = $('life-picture').clientWidth, [after, before] = runs();
   if (width === 0) return; // on the workbench; it is drawn when the stage opens
   const answers = [...new Map([before, after].flatMap(run => predictedAt(run, p).slice(0, N_ANSWER)).map(({ id, token }) => [id, nameOf(token ?? String(id))]))];
-  const target = answer ?? answers[0]?.[0] ?? null, key = JSON.stringify([tab, what, p, target, foil, width, tab === 'pair' && second, ['pair', 'like'].includes(tab) && state.h]);
+  const target = answer ?? answers[0]?.[0] ?? null, key = JSON.stringify([tab, what, p, target, foil, width, tab === 'pair' && second, ['pair', 'like'].includes(tab) && state.h, tab === 'like' && like.asked()]);
   fillSelect('life-word', viewer.run.tokens.map((_, q) => [q, `${nameOf(viewer.nameAt(q, false))} (${q})`]), Math.max(0, state.q));
   fillSelect('life-answer', answers, target);
   fillSelect('life-foil', [[null, t('nothing')], ...answers.filter(([id]) => id !== target)], foil);
@@ -210,11 +212,12 @@ function draw() {
 function read(part) {
   const [, own, text] = /^(pair|like)(?:,(.*))?$/s.exec(part ?? '') ?? [];
   tab = own ?? (part === null ? '' : 'life');
-  second = text === undefined ? null : decodeURIComponent(text);
+  second = tab === 'like' || text === undefined ? null : decodeURIComponent(text);
+  if (tab === 'like') like.read(text ?? '');
   [answer = null, foil = null] = (part ?? '').split(',').map(id => /^\d+$/.test(id) ? Number(id) : null);
 }
 
-const hashParts = () => tab === '' ? [] : ['life=' + (tab !== 'life' ? [tab, ...tab !== 'pair' || second === null ? [] : [encodeURIComponent(second)]]
+const hashParts = () => tab === '' ? [] : ['life=' + (tab === 'like' ? [tab, ...like.hashPart() === '' ? [] : [like.hashPart()]] : tab === 'pair' ? [tab, ...second === null ? [] : [encodeURIComponent(second)]]
   : [answer ?? 'best', ...foil === null ? [] : [foil]]).join()];
 
 function make() {

@@ -2,9 +2,10 @@
 // (pair.js), and in each sentence that results each head is switched off: a row for each head, a dot for each sentence, at the change of the next
 // word. The worker runs sentence after sentence; Escape stops it. Sentences that make no sense can be struck out.
 'use strict';
-globalThis.attnLike = ({ viewer, t, seen, wordsLike, isWord, textWith, without, commandFor }) => {
+globalThis.attnLike = ({ viewer, t, seen, wordsLike, isWord, textWith, without, commandFor, figureOf, tellOf }) => {
 const { state } = viewer, { el, svgEl, save, written } = attnPage;
-const MOST = 36; // sentences
+const NUMBERS = [12, 36, 100]; // of sentences
+const USUAL = 36, OF_LONG = 12, LONG = 64; // their number, and that of texts with more tokens, which take longer
 const N_ROW = 6; // heads with the largest medians, which have rows of their own
 const ROW = 26, LEFT = 92, RIGHT = 14, DOT = 4.5; // px
 const TICKS = [0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10], LEAST_TICK = 46; // nats, and px between them
@@ -19,9 +20,13 @@ const median = list => {
 // --- The sentences ------------------------------------------------------------------------------
 
 let sentences = [], sentencesOf = ''; // texts, and what they are for
+let textOf = null, knownOf = ''; // the text that they are like; null: the numbers in `struck` are those of the address
 let places = []; // positions whose words are exchanged
-let known = new Map(), struck = new Set(); // by sentence: the change of the next word without each head; what does not count
+let known = new Map(); // by sentence: the change of the next word without each head
+let struck = new Set(), most = 0; // numbers of the sentences that do not count; how many were asked for, 0: the usual number
 let isStopped = false;
+
+const numberFor = ({ tokens }) => most || (tokens.length > LONG ? OF_LONG : USUAL);
 
 // Returns the positions whose words are exchanged: that at which the head looks, and the last.
 function placesOf({ tokens, row, query }) {
@@ -31,9 +36,10 @@ function placesOf({ tokens, row, query }) {
 
 // Returns the sentences of the form of WHAT, itself first; null if something else is asked for meanwhile.
 async function makeSentences(what, one, isWanted) {
-  const n = Math.floor(MOST ** (1 / Math.max(1, places.length)) + 1e-9);
+  const number = numberFor(one);
   let list = [what.text];
   for (const k of [...places].reverse()) { // what stands before keeps its place
+    const n = list.length > 1 || places.length < 2 ? Math.floor(number / list.length) : Math.floor(Math.sqrt(number));
     const words = await wordsLike(what, one.tokens, k, n - 1);
     if (!isWanted()) return null;
     list = list.flatMap(text => [text, ...words.map(word => textWith(text, one.offsets[k], word))]);
@@ -42,7 +48,7 @@ async function makeSentences(what, one, isWanted) {
 }
 
 // Returns the sentences that are known and not struck out.
-const counted = () => sentences.filter(text => known.has(text) && !struck.has(text));
+const counted = () => sentences.filter((text, i) => known.has(text) && !struck.has(i));
 
 // Returns the head without which the next word of TEXT changes most.
 const mostIn = text => Object.entries(known.get(text)).reduce((a, b) => b[1] > a[1] ? b : a)[0];
@@ -100,7 +106,7 @@ const fileOf = () => counted().map(text => JSON.stringify({ text }) + '\n').join
 function makeNodes(what, chosen, width) {
   const figure = el('div', {}), verdict = el('p', { id: 'like-verdict', role: 'status' }), list = el('ol', {});
   const stop = plainButton('like-stop', 'Stop', () => { isStopped = true; });
-  const saveFigure = plainButton('like-save', 'Save figure', () => save(new Blob([new XMLSerializer().serializeToString(figure.firstChild)], { type: 'image/svg+xml' }), 'like.svg'));
+  const saveFigure = plainButton('like-save', 'Save figure', () => figureOf(what, chosen, fileOf()).then(bytes => save(new Blob([bytes], { type: 'image/svg+xml' }), 'like.svg')).catch(tellOf));
   const saveTexts = plainButton('like-texts', 'Save sentences', () => save(new Blob([fileOf()], { type: 'application/jsonl' }), 'like.jsonl'));
   const draw = () => {
     const texts = counted(), isDone = isStopped || known.size === sentences.length;
@@ -110,21 +116,35 @@ function makeNodes(what, chosen, width) {
     stop.hidden = isDone;
     saveFigure.disabled = saveTexts.disabled = texts.length === 0;
     sentences.forEach((text, i) => {
-      const row = list.children[i] ?? list.appendChild(makeRow(text, draw));
-      row.firstChild.setAttribute('aria-pressed', String(struck.has(text)));
+      const row = list.children[i] ?? list.appendChild(makeRow(text, i, draw));
+      row.firstChild.setAttribute('aria-pressed', String(struck.has(i)));
       row.lastChild.textContent = known.has(text) ? mostIn(text) : '';
     });
   };
-  return { draw, nodes: [figure, el('div', { id: 'like-says' }, verdict, stop, saveFigure, saveTexts), el('p', { class: 'note' }, el('code', {}, commandFor(what))),
+  return { draw, nodes: [figure, el('div', { id: 'like-says' }, verdict, stop, makeChoice(), saveFigure, saveTexts),
+    el('p', { class: 'note' }, el('code', {}, commandFor(what, chosen))),
     el('details', { id: 'like-list' }, el('summary', {}, t('Show sentences')), el('p', { class: 'note' }, t('A press strikes out a sentence that makes no sense. At the right: the head without which its next word changes most.')), list)] };
 }
 
+// Returns the choice of how many sentences are made.
+function makeChoice() {
+  const node = el('select', { id: 'like-most' }, ...NUMBERS.map(n => el('option', { value: n }, n)));
+  node.value = numberFor(viewer.run);
+  node.addEventListener('change', () => {
+    most = Number(node.value);
+    struck = new Set();
+    viewer.set({});
+  });
+  return el('label', {}, t('Sentences') + ' ', node);
+}
+
 // Returns a row of the list of sentences, whose press strikes it out.
-function makeRow(text, draw) {
+function makeRow(text, i, draw) {
   const node = el('button', { type: 'button' }, el('bdi', {}, text));
   node.addEventListener('click', () => {
-    if (!struck.delete(text)) struck.add(text);
+    if (!struck.delete(i)) struck.add(i);
     draw();
+    viewer.set({}); // the address has them
   });
   return el('li', {}, node, ' ', el('span', { class: 'number' }));
 }
@@ -140,13 +160,16 @@ async function collect(what, isWanted, redraw) {
 }
 
 // Returns the nodes of the picture for the sentence of WHAT; they are filled while sentences are run. Null if something else is asked for meanwhile.
-async function draw(what, width, isWanted, tellOf) {
-  const one = await seen(what, -1), of = JSON.stringify(what), chosen = viewer.run.heads[state.h].at;
+async function draw(what, width, isWanted) {
+  const one = await seen(what, -1), of = JSON.stringify([what, most]), chosen = viewer.run.heads[state.h].at;
   if (sentencesOf !== of) {
     places = placesOf(one);
     const list = await makeSentences(what, one, isWanted);
     if (list === null) return null;
-    [sentences, sentencesOf, known, struck] = [list, of, new Map(), new Set()];
+    if (textOf !== null && textOf !== what.text) struck = new Set();
+    [sentences, sentencesOf, textOf] = [list, of, what.text];
+    known = new Map([...known].filter(([text]) => knownOf === JSON.stringify(what) && list.includes(text)));
+    knownOf = JSON.stringify(what);
   }
   isStopped = false;
   const { draw: redraw, nodes } = makeNodes(what, chosen, width);
@@ -157,5 +180,15 @@ async function draw(what, width, isWanted, tellOf) {
 
 addEventListener('keydown', event => { if (event.key === 'Escape') isStopped = true; }, true);
 
-return { draw };
+// The part of the address: the number of sentences, 0 for the usual one, and those that are struck out, "36,3+7"; "" if there is
+// nothing to say.
+const hashPart = () => most === 0 && struck.size === 0 ? '' : [most, ...struck.size > 0 ? [[...struck].sort((a, b) => a - b).join('+')] : []].join();
+
+function read(part) {
+  const [, number, list = ''] = /^(\d+)(?:,(\d+(?:\+\d+)*))?$/.exec(part) ?? [];
+  most = NUMBERS.includes(Number(number)) ? Number(number) : 0;
+  struck = new Set(list === '' ? [] : list.split('+').map(Number));
+}
+
+return { draw, hashPart, read, asked: () => most };
 };

@@ -88,7 +88,7 @@ const inputOf = ({ pair, source, image, labels }, name) => [...read, ...pair ===
 const argsOf = (command, options, what) => [command, '-m', live.model,
   ...options.map(([name, value]) => value === '' ? '--' + name : '--' + name + '=' + value),
   ...inputOf(what, what.image).map(([name, value]) => '--' + name + '=' + value),
-  ...what.image === null ? ['--', what.text] : []];
+  ...what.image === null && what.text !== null ? ['--', what.text] : []];
 
 const quote = text => /^[\w%+,./:=@*-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
 
@@ -791,8 +791,18 @@ function textWithAt(text, [begin, end], token) {
   return decode(0, begin) + token + decode(end);
 }
 
+// Returns the options of a figure of many sentences without each head, of which HEAD has the hue.
+const stripOptions = (what, head) => [...effectOptions(what), ['items', 'like.jsonl'], ['group-by', 'id'], ['figure', 'strip:' + head], ['svg', 'like.svg']];
+
+// Returns that figure for the sentences in the text of a file, JSON Lines.
+async function figureOf(what, head, lines) {
+  pictures.set('like.jsonl', { name: 'like.jsonl', bytes: new TextEncoder().encode(lines), note: '', isKept: true });
+  return (await answerOf('ablate', stripOptions(what, head), { ...what, text: null }, 'file')).file;
+}
+
 const life = attnLife({ viewer, t, drawingOf, pairWith: nameOf => attnPair({ viewer, t, seen, likeAt, textWith: textWithAt, nameOf }),
-  likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: withoutHeads, commandFor: what => commandOf('ablate', [...effectOptions(what), ['items', 'like.jsonl']], { ...what, text: null }) }),
+  likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: withoutHeads, figureOf, tellOf,
+    commandFor: (what, head) => commandOf('ablate', stripOptions(what, head), { ...what, text: null }) }),
   isOff: () => Boolean(asked.off[headHere()]), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,
   runs: () => [expected.after, expected.before ?? expected.after], toggle, tellOf });
 

@@ -6,6 +6,7 @@
 #include "tests/browser/browser.h"
 #include "tests/support/command.h"
 #include "tests/support/folder.h"
+#include "tests/support/parts.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -1424,6 +1425,27 @@ static char *effects_of_items(void)
     return list;
 }
 
+/* The figure that the page saves is that of the tool for the sentences that it saves. */
+static void assert_saved_figure(void)
+{
+    struct attn_part saved, drawn;
+
+    ck_assert_int_eq(remove("like.jsonl"), 0);
+    attn_browser_save_into(browser, ".");
+    attn_browser_click_on(browser, "#like-texts");
+    attn_browser_click_on(browser, "#like-save");
+    for (int i = 0; i < 600 && access("like.svg", R_OK) != 0; i++)
+        free(attn_browser_text(browser, "new Promise(done => setTimeout(done, 20))"));
+    run((const char *[]){"ablate", "-m", "fable", "--metric", "kl", "--items", "like.jsonl",
+                         "--group-by", "id", "--figure", "strip:2.5", "--svg", "tool.svg", NULL});
+    saved = attn_part_read("like.svg");
+    drawn = attn_part_read("tool.svg");
+    ck_assert_uint_eq(saved.size, drawn.size);
+    ck_assert_mem_eq(saved.bytes, drawn.bytes, saved.size);
+    free(saved.bytes);
+    free(drawn.bytes);
+}
+
 /* After a head is switched off, a tab asks how it does in other sentences. The numbers are those of
  * the tool; a sentence that is struck out does not count, and Escape stops it. */
 START_TEST(a_head_is_tried_in_sentences_of_the_same_form)
@@ -1454,7 +1476,8 @@ START_TEST(a_head_is_tried_in_sentences_of_the_same_form)
              effects);
     assert_text(same, "36"); /* a table has the digits of float32 */
     assert_text(ID("life-picture") ".querySelector('code').textContent",
-                "attn-cli ablate -m fable --metric kl --items like.jsonl");
+                "attn-cli ablate -m fable --metric kl --items like.jsonl --group-by id --figure "
+                "strip:2.5 --svg like.svg");
     assert_all_named();
     attn_browser_click_on(browser, "#like-list summary");
     attn_browser_click_on(browser, "#like-list li:nth-child(2) button");
@@ -1463,6 +1486,22 @@ START_TEST(a_head_is_tried_in_sentences_of_the_same_form)
     assert_text("document.querySelectorAll('#like-list [aria-pressed=true]').length + ' ' + "
                 "document.querySelector('#like-list').open + ' ' + " LIKE_DOTS ".length",
                 "1 true 35");
+    assert_text("location.hash.includes('life=like,0,1&')", "true");
+    assert_saved_figure();
+    free(attn_browser_text(
+        browser, "(n => { n.focus(); n.value = 12; n.dispatchEvent(new Event('change')); })(" ID(
+                     "like-most") "), ''"));
+    attn_browser_wait(browser, "document.querySelectorAll('#like-list li').length === 12");
+    attn_browser_wait(browser, LIKE_ENDS);
+    assert_text("document.activeElement.id + ' ' + location.hash.includes('life=like,12&') + ' ' + "
+                "" LIKE_DOTS ".length",
+                "like-most true 12");
+    open_stage("h=2.5&stage=1&life=like,12,1+2&ablate=2.5");
+    attn_browser_wait(browser, LIKE_ENDS);
+    assert_text(ID("like-most") ".value + ' ' + [...document.querySelectorAll('#like-list "
+                                "button')].map(n => n.ariaPressed).slice(0, 4).join()",
+                "12 false,true,true,false");
+    assert_text(LIKE_DOTS ".length", "10");
     free(attn_browser_text(
         browser, "attnLive.follow('Tom and Mary went to the store. Tom gave a drink to'), ''"));
     attn_browser_wait(
