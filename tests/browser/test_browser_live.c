@@ -3094,7 +3094,7 @@ START_TEST(causes_are_as_wide_as_the_page)
                 "/^\u2026\\d+$/.test(t.textContent))",
                 "true");
     assert_text("[...document.querySelectorAll('.x-plot text')].some(t => "
-                "/^L\\dH\\d/.test(t.textContent))",
+                "/^\\d\\.\\d/.test(t.textContent))",
                 "true");
     assert_text(ID("live-asked") ".textContent.includes('--style')", "false");
     attn_browser_resize(browser, 390, 800);
