@@ -2718,10 +2718,10 @@ START_TEST(controls_are_in_another_language)
     attn_browser_click_on(browser, "#life-open");
     attn_browser_wait(browser, LIFE_IS_DONE);
     assert_text("[...document.querySelectorAll('#life-picture text')].filter(n => ['for', "
-                "'against', 'rest', 'without the change', 'sum', 'rest-1'].includes(n.dataset.i) "
+                "'against', 'rest', 'without the change', 'sum'].includes(n.dataset.i) "
                 "|| n.textContent === 'Schicht').map(n => /^\\S+/.exec(n.textContent)[0]).sort()"
                 ".join()",
-                "Alle,Einbettung,Rest,Schicht,für,gegen,ohne");
+                "Alle,Rest,Schicht,für,gegen,ohne");
     attn_browser_click_on(browser, "#stage-workbench");
     attn_browser_click_on(browser, "#view-tokens");
     assert_text(ID("live-off") ".textContent + " ID("view-lines") ".textContent",
