@@ -1215,7 +1215,7 @@ enum attn_status attn_run_begin_capture(const struct attn_run *run, struct attn_
 {
     if (!attn_is_given(run, "run", err))
         return ATTN_INVALID;
-    return attn_capture_create_in(run->host->spare, run->selection, capture, err);
+    return attn_capture_create_in(run->host->spare, run->host->pool, run->selection, capture, err);
 }
 
 enum attn_status attn_run_capture(struct attn_host *host, const struct attn_request *request,

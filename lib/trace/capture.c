@@ -3,8 +3,19 @@
 
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "kernels/kernels.h"
 #include "trace/trace_internal.h"
+
+#include <assert.h>
+
+enum {
+    N_TASK_FLOAT = 1 << 16, /* number of floats that one task copies, about */
+    /* From this size of a capture on, rows are stored past the caches: the first ones would be
+       evicted anyway before anybody reads them. */
+    STREAM_BYTES = 64 << 20,
+};
 
 /* A kept tensor. */
 struct slot {
@@ -19,7 +30,8 @@ struct slot {
 struct attn_capture {
     struct attn_selection *selection; /* owns */
     struct attn_trace trace;
-    struct slot *slots; /* owns; [n_slot + 1, ATTN_N_SITE]: first those outside of the layers */
+    struct attn_pool *pool; /* borrowed; copies large events; NULL: the thread of the event does */
+    struct slot *slots;     /* owns; [n_slot + 1, ATTN_N_SITE]: first those outside of the layers */
     struct attn_arena block; /* owns; the memory of all values and cells */
     /* Own; [n_position] the row of each selected query among the selected ones; the second is of
      * the encoder, NULL: one stack. */
@@ -62,6 +74,44 @@ static void set_bits(unsigned char *bits, size_t first, size_t n)
         bits[i / 8] |= (unsigned char)(1U << i % 8);
 }
 
+/* An event whose rows are copied to consecutive rows of a tensor, those of its heads and pictures
+ * counted one after another. */
+struct copy {
+    const struct attn_trace_event *event;
+    const struct slot *slot;
+    const struct attn_kernels *kernels; /* stores rows past the caches; NULL: in them */
+    size_t first;                       /* the row of the tensor for row 0 of the event */
+    size_t n_task_row; /* rows of a task: a multiple of 8, so that tasks share no byte of `cells` */
+};
+
+/* Copies the rows of TASK: those from TASK * n_task_row of the tensor on, counted from the last
+ * multiple of n_task_row before the first row. */
+static void copy_rows(void *context, size_t task, int worker)
+{
+    const struct copy *copy = context;
+    const struct slot *slot = copy->slot;
+    const size_t begin = (copy->first / copy->n_task_row + task) * copy->n_task_row;
+    const size_t end = begin + copy->n_task_row, last = copy->first + copy->event->n_row;
+
+    (void)worker;
+    for (size_t row = begin < copy->first ? copy->first : begin; row < end && row < last; row++) {
+        struct attn_row rest = attn_event_row(copy->event, row - copy->first);
+        struct attn_cells cells;
+        float *values = slot->values + row * slot->width;
+
+        if (copy->kernels)
+            copy->kernels->stream(rest.values, rest.n < slot->width ? rest.n : slot->width,
+                                  attn_site_masked(copy->event->at.site), slot->width, values);
+        else
+            attn_event_copy_row(copy->event, row - copy->first, values, slot->width);
+        while (slot->cells && attn_row_next(&rest, &cells) && cells.first < slot->width)
+            set_bits(slot->cells, row * slot->width + cells.first,
+                     cells.n < slot->width - cells.first ? cells.n : slot->width - cells.first);
+    }
+    if (copy->kernels)
+        copy->kernels->drain();
+}
+
 static enum attn_status keep_event(void *user, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
@@ -72,27 +122,28 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
     const bool has_all_rows =
         is_of_keys(event->at.site) || attn_site_n_own_row(event->at.site, dims) > 0 ||
         attn_site_is_pooled(event->at.site, attn_dims_of(dims, event->at.stack));
-    const size_t n_rowless = attn_selection_n_rowless(capture->selection, &event->at);
-    size_t first_row;
+    const bool is_streamed = capture->block.capacity >= STREAM_BYTES && !event->keys;
+    struct copy copy = {.event = event,
+                        .slot = slot,
+                        .kernels = is_streamed ? attn_kernels_find(ATTN_ISA_BEST) : NULL};
 
     (void)err;
-    if (!slot->values) /* this tensor is not selected */
+    if (!slot->values || event->n_row == 0) /* this tensor is not selected */
         return ATTN_OK;
-    first_row = n_head_before(capture->selection, &event->at) * slot->n_row;
+    copy.first = n_head_before(capture->selection, &event->at) * slot->n_row;
     if (slot->n_sequence > 1) /* of a tower; a capture of other packs is of one sequence */
-        first_row += event->sequence * slot->n / slot->width / slot->n_sequence;
-    for (size_t r = 0; r < event->n_row; r++) {
-        const size_t position = event->row0 + r;
-        const size_t row = has_all_rows ? position : row_of[position] - n_rowless;
-        const size_t begin = (first_row + row) * slot->width;
-        struct attn_row rest = attn_event_row(event, r);
-        struct attn_cells cells;
-
-        attn_event_copy_row(event, r, slot->values + begin, slot->width);
-        while (slot->cells && attn_row_next(&rest, &cells) && cells.first < slot->width)
-            set_bits(slot->cells, begin + cells.first,
-                     cells.n < slot->width - cells.first ? cells.n : slot->width - cells.first);
-    }
+        copy.first += event->sequence * slot->n / slot->width / slot->n_sequence;
+    /* The rows of an event are consecutive positions, all of them selected. */
+    assert(has_all_rows ||
+           row_of[event->row0 + event->n_row - 1] - row_of[event->row0] == event->n_row - 1);
+    copy.first += has_all_rows ? event->row0
+                               : row_of[event->row0] -
+                                     attn_selection_n_rowless(capture->selection, &event->at);
+    copy.n_task_row = (N_TASK_FLOAT / (slot->width + 1) + 8) / 8 * 8;
+    attn_pool_run(capture->pool,
+                  (copy.first + event->n_row - 1) / copy.n_task_row - copy.first / copy.n_task_row +
+                      1,
+                  copy_rows, &copy);
     return ATTN_OK;
 }
 
@@ -169,7 +220,7 @@ static enum attn_status allocate(struct attn_capture *capture,
     return reserve_all(capture, &capture->block, err);
 }
 
-enum attn_status attn_capture_create_in(struct attn_spare *spare,
+enum attn_status attn_capture_create_in(struct attn_spare *spare, struct attn_pool *pool,
                                         const struct attn_selection *selection,
                                         struct attn_capture **capture, struct attn_error *err)
 {
@@ -178,13 +229,14 @@ enum attn_status attn_capture_create_in(struct attn_spare *spare,
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(capture, "capture", err))
         return ATTN_INVALID;
     ATTN_TRY(ATTN_ALLOC(created, 1, err));
+    created->pool = pool;
     ATTN_RETURN_MADE(allocate(created, selection, spare, err), capture, created, attn_capture_free);
 }
 
 enum attn_status attn_capture_create(const struct attn_selection *selection,
                                      struct attn_capture **capture, struct attn_error *err)
 {
-    return attn_capture_create_in(NULL, selection, capture, err);
+    return attn_capture_create_in(NULL, NULL, selection, capture, err);
 }
 
 const struct attn_trace *attn_capture_trace(const struct attn_capture *capture)

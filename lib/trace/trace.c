@@ -163,12 +163,15 @@ bool attn_row_next(struct attn_row *row, struct attn_cells *cells)
     return true;
 }
 
+float attn_site_masked(enum attn_site site)
+{
+    return site == ATTN_SITE_QK ? NAN : site == ATTN_SITE_ATTN_SCORES ? -INFINITY : 0;
+}
+
 void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *out, size_t width)
 {
     struct attn_row row = attn_event_row(event, r);
-    const float masked = event->at.site == ATTN_SITE_QK            ? NAN
-                         : event->at.site == ATTN_SITE_ATTN_SCORES ? -INFINITY
-                                                                   : 0;
+    const float masked = attn_site_masked(event->at.site);
     struct attn_cells cells;
     size_t at = 0;
 

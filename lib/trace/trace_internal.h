@@ -364,9 +364,12 @@ bool attn_row_next(struct attn_row *row, struct attn_cells *cells);
 /* Whether the weight of row R must be 1: the first query of a causal pattern sees only itself. */
 bool attn_event_is_certain(const struct attn_trace_event *event, size_t r);
 
-/* Copies row R of EVENT to OUT [width]. Masked cells become 0 in patterns, minus infinity in
- * scores, and NaN in qk if the product was not computed. Cells beyond WIDTH are left out; OUT may
- * have fewer keys than were fed. */
+/* Returns the value of masked cells of SITE in complete rows: 0 in patterns, minus infinity in
+ * scores, and NaN in qk if the product was not computed. */
+float attn_site_masked(enum attn_site site);
+
+/* Copies row R of EVENT to OUT [width], with the values of masked cells. Cells beyond WIDTH are
+ * left out; OUT may have fewer keys than were fed. */
 void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *out, size_t width);
 
 /* --- Edits ------------------------------------------------------------------------------------ */
@@ -410,8 +413,9 @@ void attn_edit_call(const struct attn_edit *edit, const struct attn_edit_calls *
 size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
                         const struct attn_edit_calls *calls, const struct attn_edit_target *target);
 
-/* As attn_capture_create, but takes memory from SPARE and returns it there. SPARE may be NULL. */
-enum attn_status attn_capture_create_in(struct attn_spare *spare,
+/* As attn_capture_create, but takes memory from SPARE and returns it there, and copies large events
+ * on POOL, which it borrows while it gets events. Either may be NULL. */
+enum attn_status attn_capture_create_in(struct attn_spare *spare, struct attn_pool *pool,
                                         const struct attn_selection *selection,
                                         struct attn_capture **capture, struct attn_error *err);
 

@@ -273,6 +273,85 @@ START_TEST(failures_leave_nothing_behind)
 }
 END_TEST
 
+enum { N_LARGE = 1000, N_FIRST = 700 }; /* tokens, and those of the first of two events */
+
+/* Has CAPTURE keep SITE of HEAD, of which DATA [N_LARGE, N_LARGE] has the rows. */
+static void keep_large(const struct attn_capture *capture, enum attn_site site, int head,
+                       const float *data)
+{
+    const struct attn_trace *trace = attn_capture_trace(capture);
+    struct attn_trace_event event = {.at = {.site = site, .head = head},
+                                     .n_row = N_FIRST,
+                                     .n_col = N_LARGE,
+                                     .ld = N_LARGE,
+                                     .data = data,
+                                     .is_causal = true};
+
+    ck_assert(trace->on_event(trace->user, &event, NULL) == ATTN_OK);
+    event.row0 = N_FIRST;
+    event.n_row = N_LARGE - N_FIRST;
+    event.data = data + (size_t)N_FIRST * N_LARGE;
+    ck_assert(trace->on_event(trace->user, &event, NULL) == ATTN_OK);
+}
+
+static void assert_kept(const struct attn_capture *capture, enum attn_site site, int head,
+                        const float *data)
+{
+    const float *kept = attn_kept_head(capture, site, 0, head);
+    const float masked = site == ATTN_SITE_PATTERN ? 0 : -INFINITY;
+
+    for (size_t i = 0; i < (size_t)N_LARGE * N_LARGE; i++) {
+        const bool is_visible = site == ATTN_SITE_QK || i % N_LARGE <= i / N_LARGE;
+
+        if (kept[i] != (is_visible ? data[i] : masked) ||
+            attn_kept_cell(capture, site, 0, (size_t)head * N_LARGE * N_LARGE + i) != is_visible)
+            ck_abort_msg("%s, head %d, cell %zu: %g", attn_site_name(site), head, i,
+                         (double)kept[i]);
+    }
+}
+
+/* All matrices of N_HEAD heads, which POOL copies. Those of 6 heads are stored past the caches. */
+static void check_large(struct attn_pool *pool, int n_head)
+{
+    static const enum attn_site sites[] = {ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN};
+    const struct attn_site_set all =
+        ATTN_SITES(ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN);
+    const struct attn_dims dims = {.n_layer = 1,
+                                   .n_head = (size_t)n_head,
+                                   .n_kv_head = (size_t)n_head,
+                                   .n_position = N_LARGE,
+                                   .sites = all};
+    float *data = attn_alloc((size_t)N_LARGE * N_LARGE, sizeof *data, NULL);
+    struct attn_selection *selection;
+    struct attn_capture *capture;
+
+    for (size_t i = 0; i < (size_t)N_LARGE * N_LARGE; i++)
+        data[i] = (float)(i + 1);
+    ck_assert(attn_selection_create(&dims, &selection, NULL) == ATTN_OK);
+    ck_assert(attn_selection_set_sites(selection, all, NULL) == ATTN_OK);
+    ck_assert(attn_capture_create_in(NULL, pool, selection, &capture, NULL) == ATTN_OK);
+    for (int i = 0; i < 3 * n_head; i++)
+        keep_large(capture, sites[i % 3], i / 3, data);
+    for (int i = 0; i < 3 * n_head; i++)
+        assert_kept(capture, sites[i % 3], i / 3, data);
+    attn_capture_free(capture);
+    attn_selection_free(selection);
+    attn_free(data);
+}
+
+START_TEST(threads_copy_large_events)
+{
+    struct attn_pool *pool;
+
+    ck_assert(attn_pool_create(3, &pool, NULL) == ATTN_OK);
+    check_large(pool, 1);
+    check_large(pool, 6);
+    check_large(NULL, 6);
+    attn_pool_free(pool);
+}
+END_TEST
+
 ATTN_SUITE("capture", holds_what_was_told_head_by_head, keeps_only_layers_that_are_wanted,
            holds_the_selected_part_of_matrices, cells_that_attention_leaves_out_are_masked,
-           vectors_and_keys_are_those_of_selected_heads_and_queries, failures_leave_nothing_behind)
+           vectors_and_keys_are_those_of_selected_heads_and_queries, threads_copy_large_events,
+           failures_leave_nothing_behind)
