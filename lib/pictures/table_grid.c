@@ -490,12 +490,10 @@ static enum attn_status read_strip(const struct attn_table *table,
                                    const struct attn_table_picture *picture,
                                    struct attn_table_cells *cells, struct attn_error *err)
 {
-    if (picture->n_label == 0) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'`figure strip`' has a dot for each group of items, and there are no "
-                       "groups");
-        return attn_error_hint(err, "`items` with `group_by id`: each item is a group");
-    }
+    if (picture->n_label == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure strip`' has a dot for each group of `items`, and there are "
+                              "no groups: `group_by id` makes one of each item");
     ATTN_TRY(attn_table_names_read(table, picture, false, cells, err));
     ATTN_TRY(
         attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n, &cells->matrix, err));

@@ -183,7 +183,8 @@ START_TEST(what_cannot_be_a_strip_is_refused)
     err = (struct attn_error){0};
     ck_assert_int_eq(draw(table, 0, NULL, &err), ATTN_INVALID);
     ck_assert_str_eq(err.message,
-                     "'`figure strip`' has a dot for each group of items, and there are no groups");
+                     "'`figure strip`' has a dot for each group of `items`, and there are no "
+                     "groups: `group_by id` makes one of each item");
     attn_table_free(table);
 }
 END_TEST
