@@ -25,7 +25,7 @@ enum {
     NAME = 16,    /* height for the number above each */
     CAPTION = 18, /* height for a query above its map */
     LINE = 13,    /* height of a line of text below a map */
-    TEXT = 10,    /* font size of that text */
+    TEXT = 10,    /* font size of that text, at least */
     ENTRY = 15,   /* characters of "[REG3] 12.3 %" and a gap, or of "question 12.3 %" */
     SHORT = 12,   /* characters of "[CLS] 12.3 %", or of "picture 41 %" */
     SHORTEST = 7, /* characters of "12.3 %" */
@@ -46,7 +46,8 @@ struct maps {
     double width, height;  /* size of a map */
     double step_x, step_y; /* distance from one map to the next */
     double left, top;
-    size_t n_line, n_in_line; /* lines of text below a map, and weights in a line */
+    double letters;           /* font size of the text below a map */
+    size_t n_line, n_in_line; /* lines of that text, and weights in a line */
     bool is_short;            /* one number stands for all registers */
     bool is_narrow;           /* of the shares of a text, only that of the picture has room */
     bool is_terse;            /* numbers stand without names */
@@ -271,19 +272,21 @@ static void find_size(struct attn_figure_pen *pen, struct maps *maps)
 /* Computes the number of lines of text below a map, and how short they are. */
 static void find_lines(const struct attn_figure_pen *pen, struct maps *maps)
 {
-    const double room = maps->width + BETWEEN, entry = attn_figure_text_width(entry_of(maps), TEXT);
+    const double room = maps->width + BETWEEN,
+                 entry = attn_figure_text_width(entry_of(maps), maps->letters);
     size_t n_front;
 
-    maps->is_narrow = maps->backdrop->is_in_text && room < attn_figure_text_width(ENTRY, TEXT);
+    maps->is_narrow =
+        maps->backdrop->is_in_text && room < attn_figure_text_width(ENTRY, maps->letters);
     n_front = count_weights(maps);
     maps->n_in_line = (size_t)fmax(1, floor(room / entry));
     maps->n_line = (n_front + maps->n_in_line - 1) / maps->n_in_line;
-    maps->is_terse = room < attn_figure_text_width(SHORT, TEXT);
+    maps->is_terse = room < attn_figure_text_width(SHORT, maps->letters);
     maps->is_short = !maps->backdrop->is_in_text && n_front > 2 && maps->n_line > 2 &&
                      pen->content->grid->run; /* only weights have a sum */
     if (maps->is_short)
         maps->n_line = maps->n_in_line > 1 ? 1 : 2;
-    if (room < attn_figure_text_width(SHORTEST, TEXT))
+    if (room < attn_figure_text_width(SHORTEST, maps->letters))
         maps->n_line = 0;
 }
 
@@ -296,6 +299,7 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     if (pen->content->grid->n > maps->n_image)
         ATTN_TRY(attn_figure_panels_list(pen, &maps->panels, err));
     maps->n_across = maps->panels.n_column, maps->n_down = maps->panels.n_row;
+    maps->letters = fmax(TEXT, pen->is_printed ? attn_figure_least_letters(pen) : 0);
     find_size(pen, maps);
     find_lines(pen, maps);
     if (maps->is_terse && maps->n_line > 0 && maps->backdrop->is_in_text)
@@ -410,7 +414,7 @@ static void append_caption(struct attn_figure_pen *pen, const struct attn_level_
 static void add_name(struct attn_figure_pen *pen, const struct maps *maps, const struct spot *spot)
 {
     const struct attn_shape_text text = {
-        .size = TEXT, .color = pen->faint, .x = spot->place.x, .y = spot->place.y - 5};
+        .size = maps->letters, .color = pen->faint, .x = spot->place.x, .y = spot->place.y - 5};
 
     if (maps->n_image == 1)
         return;
@@ -436,7 +440,7 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps, cons
         pen->scratch.has_failed |= caption.has_failed;
         attn_buffer_release(&caption);
     }
-    text.size = TEXT;
+    text.size = maps->letters;
     text.color = pen->faint;
     text.y = spot->y + maps->height;
     for (size_t i = 0; i < n; i++) {
@@ -445,8 +449,8 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps, cons
             append_share(maps, matrix, row, i, &pen->scratch);
         else
             append_front(pen, maps, matrix, row, i, &pen->scratch);
-        text.x =
-            spot->x + attn_figure_text_width(i % maps->n_in_line * (size_t)entry_of(maps), TEXT);
+        text.x = spot->x + attn_figure_text_width(i % maps->n_in_line * (size_t)entry_of(maps),
+                                                  maps->letters);
         text.y += i % maps->n_in_line == 0 ? LINE : 0;
         attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
     }
