@@ -190,14 +190,23 @@ async function openLayouts(module) {
   stage?.draw();
 }
 
-// Calls the layout NAME of the module (page_layout_wasm.c) with COUNTS and NUMBERS. Returns its N numbers; null before the module
+// Calls the function NAME of the module (page_layout_wasm.c) with COUNTS and NUMBERS. Returns its N numbers; null before the module
 // is here.
-function callLayout(name, counts, numbers, n) {
+function callModule(name, counts, numbers, n) {
   if (!layouts) return null;
   const at = layouts.attn_page_numbers(Math.max(n, numbers.length)), all = () => new Float64Array(layouts.memory.buffer, at);
   all().set(numbers);
-  if (!layouts['attn_page_lay_' + name](...counts)) throw new Error('no memory is left');
+  if (!layouts['attn_page_' + name](...counts)) throw new Error('no memory is left');
   return all().slice(0, n);
+}
+
+// Returns the SVG of how the next word changes without each head, as `ablate --figure strip` draws it: for each of ROWS, texts, an
+// object of the changes by head. CHOSEN has the hue.
+function drawStrip(rows, chosen, width, size) {
+  const names = Object.keys(rows[0]), heads = names.flatMap(name => name.split('.').map(Number));
+  const numbers = [width, size, ...heads, ...rows.flatMap(row => names.map(name => row[name]))];
+  const [at, n] = callModule('draw_strip', [names.length, rows.length, names.indexOf(chosen)], numbers, 2);
+  return new TextDecoder().decode(new Uint8Array(layouts.memory.buffer, at, n));
 }
 
 // Returns the tool's error message, without notes, hints and the tool's name.
@@ -801,7 +810,7 @@ async function figureOf(what, head, lines) {
 }
 
 const life = attnLife({ viewer, t, drawingOf, pairWith: nameOf => attnPair({ viewer, t, seen, likeAt, textWith: textWithAt, nameOf }),
-  likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: withoutHeads, figureOf, tellOf,
+  likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: withoutHeads, figureOf, drawStrip, tellOf,
     commandFor: (what, head) => commandOf('ablate', stripOptions(what, head), { ...what, text: null }) }),
   isOff: () => Boolean(asked.off[headHere()]), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,
   runs: () => [expected.after, expected.before ?? expected.after], toggle, tellOf });
@@ -1161,7 +1170,7 @@ function lend(node, slot) {
 function makeStage() {
   const row = $('live-text').parentNode;
   stage = attnStage({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, takes, isIdle: () => Boolean(engine?.isReady && !engine.current),
-     begin, life, callLayout, covers: guess.covers, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
+     begin, life, callModule, covers: guess.covers, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
     lent: [lend($('live-from'), 'stage-text'), lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-chips'), lend($('live-status'), 'stage-undo'),
       lend($('live-story'), 'stage-story'), lend($('live-questions'), 'stage-ask')] });
   stage.make();

@@ -1,9 +1,16 @@
 /* page_layout_wasm.c - functions of the module in a live page that its script calls beside the tool
- * itself: places of what it draws, as in figures. Their input and output are lists of numbers. */
+ * itself: places of what it draws, as in figures, and a figure of numbers that it has. Their input
+ * and output are lists of numbers. */
 #include "pictures/bow_layout.h"
+#include "pictures/table_picture.h"
 #include "pictures/under_layout.h"
 
 #include "base/memory.h"
+#include "base/sink.h"
+#include "base/status_internal.h"
+#include "tables/table.h"
+
+#include <stdio.h>
 
 #define EXPORTED(name) __attribute__((export_name(name)))
 
@@ -11,6 +18,7 @@ double *attn_page_numbers(size_t n);
 int attn_page_lay_under(size_t n_word, size_t n_group, size_t n_tile, int is_leftwards,
                         int is_list);
 int attn_page_lay_bows(size_t n);
+int attn_page_draw_strip(size_t n_head, size_t n_text, size_t chosen);
 
 static double *numbers; /* those of the last call of attn_page_numbers */
 
@@ -103,4 +111,80 @@ EXPORTED("attn_page_lay_bows") int attn_page_lay_bows(size_t n)
     }
     attn_free(bows);
     return true;
+}
+
+/* Appends a row for each head of each text to TABLE: layers and heads, then the numbers of the
+ * texts, text by text. */
+static enum attn_status append_numbers(struct attn_table *table, const double *heads, size_t n_head,
+                                       size_t n_text)
+{
+    const double *kl = heads + 2 * n_head;
+
+    for (size_t i = 0; i < n_head * n_text; i++) {
+        const double *head = heads + 2 * (i % n_head);
+        const struct attn_cell row[] = {attn_cell_integer((int64_t)(i / n_head)),
+                                        attn_cell_integer((int64_t)head[0]),
+                                        attn_cell_integer((int64_t)head[1]), attn_cell_real(kl[i])};
+
+        ATTN_TRY(attn_table_append(table, row, sizeof row / sizeof *row, NULL));
+    }
+    return ATTN_OK;
+}
+
+/* Draws TABLE as an SVG, with head CHOSEN in its hue, into a new *SINK. The input has the width and
+ * the font size in points. */
+static enum attn_status draw_table(const struct attn_table *table, const char *chosen,
+                                   struct attn_sink **sink)
+{
+    const struct attn_table_picture picture = {.view = {.rows = ATTN_ROLE_LAYER,
+                                                        .columns = ATTN_ROLE_HEAD,
+                                                        .values = ATTN_TABLE_COLUMN(3)},
+                                               .n_label = 1,
+                                               .metric = "kl"};
+    struct attn_picture_options options = ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_output output = {.format = attn_format_find("svg")};
+
+    options.figure = ATTN_FIGURE_STRIP;
+    options.figure_width = numbers[0];
+    options.font_size = numbers[1];
+    options.chosen = chosen;
+    ATTN_TRY(attn_sink_create_memory(sink, NULL));
+    output.sink = *sink;
+    return attn_table_picture_write(table, &picture, &options, &output, NULL);
+}
+
+/* Draws a strip (pictures/figure_strip.c) of how the next word of N_TEXT texts changes without each
+ * head, with head number CHOSEN in its hue. Input: width and font size in points; layer and head of
+ * each head; KL of each head of the first text, then of the next. Returns false without memory.
+ * Output: address and size of an SVG, which stays until the next call. */
+EXPORTED("attn_page_draw_strip")
+int attn_page_draw_strip(size_t n_head, size_t n_text, size_t chosen)
+{
+    static const struct attn_column columns[] = {
+        {.name = "id", .type = ATTN_VALUE_INTEGER},
+        {.name = "layer", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_LAYER},
+        {.name = "head", .type = ATTN_VALUE_INTEGER, .role = ATTN_ROLE_HEAD},
+        {.name = "change", .type = ATTN_VALUE_REAL}};
+    static struct attn_sink *drawn;
+    const double *heads = numbers + 2;
+    struct attn_table *table = NULL;
+    char name[32];
+    enum attn_status status;
+
+    attn_sink_free(drawn);
+    drawn = NULL;
+    snprintf(name, sizeof name, "%.0f.%.0f", heads[2 * chosen], heads[2 * chosen + 1]);
+    status = attn_table_create("ablate", columns, sizeof columns / sizeof *columns, &table, NULL);
+    if (status == ATTN_OK)
+        status = append_numbers(table, heads, n_head, n_text);
+    if (status == ATTN_OK)
+        status = draw_table(table, name, &drawn);
+    attn_table_free(table);
+    if (status == ATTN_OK) {
+        size_t size;
+
+        numbers[0] = (double)(uintptr_t)attn_sink_bytes(drawn, &size);
+        numbers[1] = (double)size;
+    }
+    return status == ATTN_OK;
 }

@@ -6,7 +6,7 @@
 // press on an arc shows why it is there. Weights, measures and probabilities are those of the run
 // that the viewer shows (viewer.js, live.js).
 'use strict';
-globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, callLayout, covers, lent }) => {
+globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, callModule, covers, lent }) => {
 const { $, state } = viewer, { el, svgEl, written, barOf, barPartsOf } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // The kinds of layers of a translator, and where their heads look.
@@ -319,7 +319,7 @@ function boxOf({ node, whole }, frame) {
 // Gives ARCS above a line of words their paths, as figures have them (pictures/bow_layout.h), at most HIGH px high.
 function layBows(arcs, from, high, place) {
   const at = box => isRtl ? place - box.x : box.x, n = arcs.length;
-  const found = callLayout('bows', [n], [WIDEST, high, ...arcs.flatMap(({ to, width }) => [at(to) - at(from), width])], 3 * n);
+  const found = callModule('lay_bows', [n], [WIDEST, high, ...arcs.flatMap(({ to, width }) => [at(to) - at(from), width])], 3 * n);
   arcs.forEach((arc, i) => {
     const [foot, rise, width] = found.subarray(3 * i), x = at(from) + foot, y = from.top, top = y - rise / 0.75, end = at(arc.to);
     arc.width = width;
@@ -706,7 +706,7 @@ const LABEL = 7; // px width of a character of a label
 // line of words or a list, and the height of all.
 function placeUnder(groups, nWord, { room, pitch, high, hasTiles, isList }) {
   const labelOf = ({ label }) => LABEL * label.textContent.length + 16, n = hasTiles ? cells.length : 0;
-  const found = callLayout('under', [nWord, groups.length, n, Number(isRtl && !isMap()), Number(isList)],
+  const found = callModule('lay_under', [nWord, groups.length, n, Number(isRtl && !isMap()), Number(isList)],
     [room, pitch, TILE_GAP, ...WORD_GAPS, high, ...groups.flatMap((group, g) => [g < nWord && !isList ? wholes[g].width : 0, labelOf(group)]), ...hasTiles ? aims.map(({ group }) => group) : []],
     2 + 3 * groups.length + 2 * n);
   if (!found) return null;

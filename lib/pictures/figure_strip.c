@@ -340,9 +340,12 @@ static double add_axis(struct attn_figure_pen *pen, const struct strip *strip)
                              1, pen->rule);
         attn_shapes_add_text(pen->shapes, &text, number, attn_color_tick_text(ticks[i], number));
     }
-    if (!pen->is_measuring)
-        attn_figure_add_axis_name(pen, strip->left + strip->width / 2, y + LINE * pen->letters.axis,
-                                  grid->quantity ? grid->quantity : grid->name);
+    if (pen->is_measuring)
+        return y + 1.8 * pen->letters.axis;
+    attn_shapes_set_mark(pen->shapes, "axis");
+    attn_figure_add_axis_name(pen, strip->left + strip->width / 2, y + LINE * pen->letters.axis,
+                              grid->quantity ? grid->quantity : grid->name);
+    attn_shapes_set_mark(pen->shapes, "");
     return y + 1.8 * pen->letters.axis;
 }
 
@@ -414,7 +417,9 @@ static void add_others(struct attn_figure_pen *pen, const struct strip *strip, d
     char name[32];
 
     snprintf(name, sizeof name, "%zu others", strip->names.n - strip->n_row);
+    attn_shapes_set_mark(pen->shapes, "others");
     add_name(pen, strip, y, name, false, true);
+    attn_shapes_set_mark(pen->shapes, "");
     for (size_t i = 0; i < strip->names.n; i++)
         if (!has_row(strip, &strip->parts[i]))
             add_dot(pen, strip, strip->parts[i].median, y, 0.6 * RADIUS * pen->letters.label,
