@@ -17,7 +17,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "data/pictures"
-WIDTH, HEIGHT, SCALE = 1012, 608, 1.5
+WIDTH, HEIGHT, SCALE = 1012, 700, 1.5
 TELEPHONE = 390, 800
 STYLE = """
 #stage-story, #stage-text, #live-status { display: none !important }
