@@ -9,7 +9,8 @@ static enum attn_status work(struct question *question, struct attn_error *err);
 const struct command command_lens = {QUESTION_COMMAND(lens), .usage = "[OPTIONS] TEXT",
                                      .ask = work};
 
-/* Whether a file shows the table as a curve, to which the largest answers belong. */
+/* Whether a file shows the table as a curve, to which the largest answers belong. Of rows that are
+ * chosen the table alone is drawn. */
 static bool draws_curve(const struct question *question)
 {
     const struct tables_args *tables = &question->args->tables;
@@ -17,7 +18,8 @@ static bool draws_curve(const struct question *question)
     const enum attn_figure figure = tables->picture.options.figure;
 
     return tables_have_pictures(tables) && !tables->picture.is_heatmap && !tables->column &&
-           !question->study && !how->answer.foil && !how->answer.foil_id &&
+           !tables_are_chosen(tables) && !question->study && !how->answer.foil &&
+           !how->answer.foil_id &&
            (figure == ATTN_FIGURE_CURVE ||
             (figure == ATTN_FIGURE_DEFAULT && (how->answer.target || how->answer.target_id)));
 }
