@@ -97,17 +97,19 @@ static enum attn_status read_causes(struct causes_layout *layout, struct attn_er
         const struct attn_cell cell = attn_table_cell(table, i, head);
         const bool is_dot = cell.type == ATTN_VALUE_MISSING;
         const int place = attn_streams_place(streams, attn_table_cell(table, i, query));
+        const int from =
+            is_dot ? place : attn_streams_place(streams, attn_table_cell(table, i, key));
 
-        if (place < 0 || number.type != ATTN_VALUE_REAL || !isfinite(number.real))
+        if (place < 0 || from < 0 || number.type != ATTN_VALUE_REAL || !isfinite(number.real))
             continue;
         layout->largest[is_dot] = fmax(layout->largest[is_dot], fabs(number.real));
-        layout->causes[layout->n++] = (struct cause){
-            .row = i,
-            .layer = attn_table_cell(table, i, layer).integer,
-            .head = is_dot ? -1 : cell.integer,
-            .query = (size_t)place,
-            .key = (size_t)attn_streams_place(streams, attn_table_cell(table, i, key)),
-            .value = number.real};
+        layout->causes[layout->n++] =
+            (struct cause){.row = i,
+                           .layer = attn_table_cell(table, i, layer).integer,
+                           .head = is_dot ? -1 : cell.integer,
+                           .query = (size_t)place,
+                           .key = (size_t)from,
+                           .value = number.real};
     }
     for (size_t i = 0; i < layout->n; i++) {
         const double largest = layout->largest[layout->causes[i].head < 0];
