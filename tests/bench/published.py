@@ -12,6 +12,7 @@ Both are noted in the table.
 import csv
 import io
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -97,6 +98,12 @@ def work(kind, path, n_thread):
         print(1e3 * prompt, 1e3 * (clock() - before) / DECODED, file=answers, flush=True)
 
 
+def wake(workers, kind):
+    """Stops all peers but KIND: one that loads its model, or waits busily, would take a core of what is measured."""
+    for name, worker in workers.items():
+        worker.send_signal(signal.SIGCONT if name == kind else signal.SIGSTOP)
+
+
 def compare(binary, path, n_thread, rounds):
     workers = {}
     for kind in "llama.cpp", "transformers":
@@ -105,10 +112,12 @@ def compare(binary, path, n_thread, rounds):
         workers[kind] = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     ours, patterns, ratios = [], [], {kind: [] for kind in workers}
     for _ in range(rounds):
+        wake(workers, None)
         mine = attn(binary, path, n_thread, "feed,prefill,decode")
         ours.append((mine["feed"], mine["decode"]))
         patterns.append(mine["prefill"] / mine["feed"])
         for kind, worker in list(workers.items()):
+            wake(workers, kind)
             try:
                 worker.stdin.write("go\n")
                 worker.stdin.flush()
@@ -118,7 +127,8 @@ def compare(binary, path, n_thread, rounds):
                 del workers[kind]
                 continue
             ratios[kind].append((prompt / mine["feed"], token / mine["decode"]))
-    for worker in workers.values():
+    for kind, worker in workers.items():
+        wake(workers, kind)
         worker.stdin.close()
         worker.wait()
     median = statistics.median
