@@ -205,8 +205,8 @@ static enum attn_status read_maps(struct figure_writer *w, size_t first, size_t 
         if (items[i].image == items[first].image)
             ats[n_at++] = items[i].at;
     for (size_t k = 0; k < w->n_backdrop; k++) {
-        const bool has_tiles = attn_labels_prompt(&w->base.labels)->images[k].grid_rows > 0;
-        const enum attn_map_layer layer = !has_tiles ? ATTN_MAP_WHOLE
+        const bool is_tiled = attn_labels_prompt(&w->base.labels)->images[k].grid_rows > 0;
+        const enum attn_map_layer layer = !is_tiled ? ATTN_MAP_WHOLE
                                           : w->is_usual
                                               ? attn_picture_maps_usual_layer(maps, k, ats, n_at)
                                               : w->layer;
@@ -324,12 +324,12 @@ static enum attn_site choose_layer(struct figure_writer *w)
     const struct attn_selection *selection = w->base.labels.selection;
     const enum attn_figure figure = w->content.picture->figure;
     const bool has_whole = attn_selection_has_site(selection, ATTN_SITE_PICTURE_MAP);
-    const bool has_tiles = attn_selection_has_site(selection, ATTN_SITE_PICTURE_MAP_TILES);
+    const bool has_grid = attn_selection_has_site(selection, ATTN_SITE_PICTURE_MAP_TILES);
 
     w->layer = figure == ATTN_FIGURE_WHOLE   ? ATTN_MAP_WHOLE
                : figure == ATTN_FIGURE_TILES ? ATTN_MAP_TILES
                : figure == ATTN_FIGURE_BOTH  ? ATTN_MAP_BOTH
-               : !has_tiles                  ? ATTN_MAP_WHOLE
+               : !has_grid                   ? ATTN_MAP_WHOLE
                : has_whole                   ? ATTN_MAP_BOTH
                                              : ATTN_MAP_TILES;
     w->is_usual = w->layer == ATTN_MAP_BOTH && figure != ATTN_FIGURE_BOTH;
