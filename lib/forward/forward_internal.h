@@ -191,8 +191,8 @@ struct attn_forward {
      */
     float *router, *expert_weights, *expert_indices, *expert_x, *expert_y, *expert_g, *expert_u;
     size_t *expert_rows;
-    /* [2, n, d_latent] what experts read, and their sum; [n, D] what they read, with norms of their
-     * own; or NULL */
+    /* [2, n, d_latent] the input of the experts, and the sum of their outputs; if they have norms
+     * of their own, [n, D] the input; or NULL */
     float *latent;
     float *gate;   /* [n, H*Ev] the gate of attention */
     float *beside; /* [n, D] the normalized input of layers that mix beside attention, later

@@ -455,8 +455,8 @@ static inline __attribute__((always_inline)) void add_scaled(float x, const vf *
         sum[v] = v_fma(v_splat(x), value[v], sum[v]);
 }
 
-/* Returns VALUE. Adds X times VALUE to SUM, unless SUM is NULL. Products of one row use this: the
- * value then needs no register of its own. */
+/* Returns VALUE, and adds X times VALUE to SUM unless SUM is NULL: products of one row use each
+ * value at once, and keep none. */
 static inline __attribute__((always_inline)) vf use_value(vf value, float x, vf *sum)
 {
     if (sum)

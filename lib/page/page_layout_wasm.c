@@ -1,6 +1,6 @@
-/* page_layout_wasm.c - functions of the module in a live page that its script calls beside the tool
- * itself: places of what it draws, as in figures, and a figure of numbers that it has. Their input
- * and output are lists of numbers. */
+/* page_layout_wasm.c - functions of the module that the script of a live page calls. The layouts
+ * return where words, tiles and bows stand, as figures place them. Another draws a strip of numbers
+ * that the page has. Input and output are lists of numbers. */
 #include "pictures/bow_layout.h"
 #include "pictures/table_picture.h"
 #include "pictures/under_layout.h"

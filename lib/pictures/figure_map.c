@@ -659,7 +659,7 @@ static enum attn_status check(const struct attn_grid *grid, struct attn_error *e
     return attn_error_hint(err, "choose one, as with `heads 0.0` or `queries [CLS]`");
 }
 
-/* Returns the weights on pictures in a text; NULL if there are none, or before the run. */
+/* Returns the maps of the pictures in a text; NULL without such pictures, and before the run. */
 static const struct attn_picture_maps *weights_of(const struct attn_grid *grid)
 {
     const struct attn_labels *labels = grid->run ? &grid->run->labels : NULL;

@@ -1074,7 +1074,7 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
         table, of, of->values,
         of->values < SIZE_MAX ? attn_table_column_name(table, of->values) : "", err));
     ATTN_TRY(read_kind(table, picture, kind, cells, err));
-    if (kind != ATTN_FIGURE_STRIP) /* its text says that groups are averaged */
+    if (kind != ATTN_FIGURE_STRIP) /* it draws each group, not their mean */
         ATTN_TRY(join_texts(picture, cells, err));
     column = is_life
                  ? attn_table_column(picture->life, attn_table_next_value(picture->life, SIZE_MAX))
