@@ -122,6 +122,9 @@ static enum attn_status open_model(struct bench *bench, struct attn_error *err)
     ATTN_TRY(at_stage(ATTN_STAGE_MODEL,
                       attn_model_open(&bench->source.source, &options, &bench->model, err), err));
     interrupt_watch_model(bench->model);
+    if (attn_model_config(bench->model)->n_token == 0)
+        return refuse(err, NULL, "'%s' reads pictures, and bench has none",
+                      attn_model_name(bench->model));
     for (size_t layer = 0; layer < attn_model_config(bench->model)->n_layer; layer++)
         if (attn_model_config(bench->model)->is_cross[layer])
             return refuse(err, NULL, "'%s' attends to a second sequence, and bench has none",

@@ -211,7 +211,9 @@ enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf,
                                              const struct attn_config *config,
                                              struct attn_table *table, struct attn_error *err)
 {
-    const struct attn_gguf_form *form = &attn_family_find(config->model_type)->gguf;
+    static const struct attn_gguf_form none; /* of a tower that is no model of its own */
+    const struct attn_family *family = attn_family_find(config->model_type);
+    const struct attn_gguf_form *form = family ? &family->gguf : &none;
     const struct {
         bool is_so;
         const char *part, *difference;

@@ -518,7 +518,7 @@ static size_t n_kind_column(const struct attn_figure_pen *pen)
 
     if (frame->lies)
         return (size_t)fmax(1, floor((frame->right - ATTN_FIGURE_PAD) / kind_width(pen)));
-    return frame->height == 0 ? 1 : (size_t)ceil((double)n_kind(pen) / n_row);
+    return (size_t)fmax(1, frame->height == 0 ? 1 : ceil((double)n_kind(pen) / n_row));
 }
 
 static struct attn_figure_size lying_size(const struct attn_figure_pen *pen);

@@ -7,6 +7,7 @@
 #include "base/thread.h"
 #include "forward/logit_rows.h"
 #include "forward/session_pack.h"
+#include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 
@@ -144,6 +145,9 @@ enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_
     size_t n = 0;
     bool is_fed = false; /* no copy is fed if all tokens are special */
 
+    /* No copy shows the token that its mask replaces, so a session cannot check it. */
+    ATTN_TRY(attn_error_at(attn_model_check_ids(scope->model, text->ids, text->n, 0, err),
+                           ATTN_STAGE_INPUT, err));
     for (size_t i = 0; status == ATTN_OK && i < text->n; i++) {
         if (!attn_tokenizer_is_special(scope->tokenizer, text->ids[i]))
             make_copy(masked, n++, scope, i);
