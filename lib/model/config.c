@@ -53,7 +53,8 @@ static const char *const expert_weights[] = {[ATTN_EXPERTS_SOFTMAX_ALL] = "softm
 static const char *const resamples[] = {[ATTN_RESAMPLE_NONE] = "none",
                                         [ATTN_RESAMPLE_CUBIC] = "cubic",
                                         [ATTN_RESAMPLE_ANTIALIAS] = "cubic_antialias",
-                                        [ATTN_RESAMPLE_OTHERS] = "cubic_others"};
+                                        [ATTN_RESAMPLE_OTHERS] = "cubic_others",
+                                        [ATTN_RESAMPLE_CORNERS] = "linear_corners"};
 static const char *const poolings[] = {[ATTN_POOLING_NONE] = "none",
                                        [ATTN_POOLING_FIRST] = "first",
                                        [ATTN_POOLING_FIRST_AND_MEAN] = "first_and_mean",
@@ -71,6 +72,20 @@ static const char *const label_kinds[] = {[ATTN_LABELS_SINGLE] = "single",
                                           [ATTN_LABELS_MULTI] = "multi",
                                           [ATTN_LABELS_SCORE] = "score",
                                           [ATTN_LABELS_VALUE] = "value"};
+
+#define EACH_HAS_A_WORD(list, n)                                                                   \
+    _Static_assert(sizeof(list) / sizeof *(list) == (n), "the last values have words, too")
+EACH_HAS_A_WORD(norms, ATTN_N_NORM);
+EACH_HAS_A_WORD(places, ATTN_N_NORM_PLACE);
+EACH_HAS_A_WORD(qk_norms, ATTN_N_QK_NORM);
+EACH_HAS_A_WORD(positions, ATTN_N_POSITIONS);
+EACH_HAS_A_WORD(outputs, ATTN_N_OUTPUT_LAYER);
+EACH_HAS_A_WORD(expert_weights, ATTN_N_EXPERT_WEIGHTS);
+EACH_HAS_A_WORD(resamples, ATTN_N_RESAMPLE);
+EACH_HAS_A_WORD(poolings, ATTN_N_POOLING);
+EACH_HAS_A_WORD(tasks, ATTN_N_TASK);
+EACH_HAS_A_WORD(label_kinds, ATTN_N_LABEL_KIND);
+#undef EACH_HAS_A_WORD
 
 #define FIELD(of_type, field)                                                                      \
     .name = #field, .type = (of_type), .offset = offsetof(struct attn_config, field)

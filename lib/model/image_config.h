@@ -11,9 +11,10 @@ enum attn_resample {
     ATTN_RESAMPLE_CUBIC = 1, /* cubic over four rows and columns, a = -0.75 */
     /* Cubic with antialiasing: as wide as the grid shrinks, a = -0.5. */
     ATTN_RESAMPLE_ANTIALIAS = 2,
+    ATTN_RESAMPLE_OTHERS = 3, /* as CUBIC, but pictures of the model's own size are as they are */
     /* Linear, so that the corners of both grids coincide. All numbers are rounded to float32. */
     ATTN_RESAMPLE_CORNERS = 4,
-    ATTN_RESAMPLE_OTHERS = 3, /* as CUBIC, but pictures of the model's own size are as they are */
+    ATTN_N_RESAMPLE
 };
 
 /* The rows of the last stream that the output layer reads. */
@@ -27,6 +28,7 @@ enum attn_pooling {
     ATTN_POOLING_MEAN = 5, /* the mean of all positions */
     ATTN_POOLING_MEAN_OF_HEADS = 6, /* the mean of all positions after the head */
     ATTN_POOLING_FIRST_TWO = 7,     /* [CLS] next to DeiT's token of distillation */
+    ATTN_N_POOLING
 };
 
 /* The pictures that an image encoder reads. Its positions are [CLS], the registers, and the patches

@@ -15,6 +15,7 @@ enum attn_norm {
     ATTN_NORM_LAYERNORM_NO_WEIGHT = 5, /* (x - mean) / sqrt(variance + eps) */
     ATTN_NORM_LAYERNORM_PLUS_ONE = 6,  /* (x - mean) / sqrt(variance + eps) * (1 + w) + b */
     ATTN_NORM_RMSNORM_NO_WEIGHT = 7,   /* x / sqrt(mean of x^2 + eps) */
+    ATTN_N_NORM
 };
 
 /* The factors of Falcon-H1; 0: no factor. */
@@ -31,6 +32,7 @@ enum attn_norm_place {
     ATTN_NORM_POST = 1,   /* their outputs */
     ATTN_NORM_AROUND = 2, /* the inputs and the outputs */
     ATTN_NORM_SUM = 3,    /* the stream itself, after each addition */
+    ATTN_N_NORM_PLACE
 };
 
 /* How q and k are normalized before rotation. */
@@ -39,13 +41,15 @@ enum attn_qk_norm {
     ATTN_QK_NORM_PER_HEAD = 1,  /* each head separately; all heads share the weights [E] */
     ATTN_QK_NORM_ALL_HEADS = 2, /* all heads of a position at once, with weights [H*E] and [G*E] */
     ATTN_QK_NORM_EACH_HEAD = 3, /* each head separately, with separate weights: [H, E] and [G, E] */
+    ATTN_N_QK_NORM
 };
 
 enum attn_positions {
     ATTN_POSITIONS_NONE = 0,
     ATTN_POSITIONS_LEARNED = 1,
     ATTN_POSITIONS_ROTARY = 2,
-    ATTN_POSITIONS_ALIBI = 3 /* a bias of the scores (struct attn_score_bias) */
+    ATTN_POSITIONS_ALIBI = 3, /* a bias of the scores (struct attn_score_bias) */
+    ATTN_N_POSITIONS
 };
 
 /* How the weights of the chosen experts are computed from router_logits. */
@@ -61,6 +65,7 @@ enum attn_expert_weights {
     ATTN_EXPERTS_SOFTMAX_NEAR = 3,
     /* Sigmoids (struct attn_router_config); the choice goes by them plus a correction. */
     ATTN_EXPERTS_SIGMOID = 4,
+    ATTN_N_EXPERT_WEIGHTS
 };
 
 /* How sigmoids choose experts: in the N_GROUP_USED of N_GROUP groups of neighbours whose two best
@@ -76,7 +81,8 @@ enum attn_output_layer {
     ATTN_OUTPUT_NONE = 0,
     ATTN_OUTPUT_TIED = 1, /* W_U is the transposed embedding */
     ATTN_OUTPUT_OWN = 2,
-    ATTN_OUTPUT_STREAM = 3 /* the components of the residual stream, without W_U */
+    ATTN_OUTPUT_STREAM = 3, /* the components of the residual stream, without W_U */
+    ATTN_N_OUTPUT_LAYER
 };
 
 #endif

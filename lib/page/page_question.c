@@ -127,13 +127,16 @@ static const char *join_unit(struct attn_buffer *text, const char *words, const 
 static void push_columns(struct attn_json_writer *json, const struct attn_table_drawing *drawing,
                          struct attn_color_scale asked)
 {
-    static const char *const types[] = {"", "integer", "real", "text", "boolean", "list"};
+    static const char *const types[] = {
+        [ATTN_VALUE_INTEGER] = "integer", [ATTN_VALUE_REAL] = "real", [ATTN_VALUE_TEXT] = "text",
+        [ATTN_VALUE_BOOLEAN] = "boolean", [ATTN_VALUE_LIST] = "list", [ATTN_VALUE_REALS] = "list"};
     static const char *const roles[] = {
-        "value",       "layer",      "head",         "kv_head",     "neuron",
-        "position",    "query",      "key",          "place",       "token",
-        "id",          "site",       "part",         "set",         "number",
-        "other_layer", "other_head", "other_number", "count",       "total",
-        "stack",       "row_type",   "other_part",   "picture_row", "picture_column"};
+        "value",          "layer",  "head",   "kv_head",     "neuron",     "position",
+        "query",          "key",    "place",  "token",       "id",         "site",
+        "part",           "set",    "number", "other_layer", "other_head", "other_number",
+        "count",          "total",  "stack",  "row_type",    "other_part", "picture_row",
+        "picture_column", "writer", "reader"};
+    _Static_assert(sizeof roles / sizeof *roles == ATTN_N_COLUMN_ROLE, "each role has a word");
     const struct attn_page_rule whole = {.digits = {0}};
     const size_t values = attn_table_view_find(drawing->table, drawing->picture->view.values);
 

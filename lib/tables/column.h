@@ -74,7 +74,8 @@ enum attn_column_role {
     ATTN_ROLE_PICTURE_ROW = 23, /* row and column of a cell or of a tile of a picture */
     ATTN_ROLE_PICTURE_COLUMN = 24,
     ATTN_ROLE_WRITER = 25, /* the part that an edge begins at, "2.5", and the one that reads it */
-    ATTN_ROLE_READER = 26
+    ATTN_ROLE_READER = 26,
+    ATTN_N_COLUMN_ROLE
 };
 
 /* Bits: how the values of a column are combined over items, and what describes their
