@@ -10,6 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Parts of an arena lie in one block, in which AddressSanitizer sees no end of a part. So in that
+ * mode nothing may be touched before it is taken, nor the red zone after each part. */
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+enum { RED_ZONE = 256 };
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+enum { RED_ZONE = 0 };
+#endif
+
 /* Defined by tests that make an allocation fail; otherwise its address is null. */
 bool attn_test_allocation_fails(void) __attribute__((weak));
 
@@ -129,10 +140,10 @@ void attn_free(void *block)
 /* Sizes are rounded up to the alignment, so that every block begins aligned. */
 void *attn_arena_take(struct attn_arena *arena, size_t count, size_t size)
 {
-    size_t n_byte, end, start = arena->used;
+    size_t n_part, n_byte, end, start = arena->used;
 
-    if (!attn_checked_mul(count, size, &n_byte) ||
-        !attn_checked_add(n_byte, ATTN_ALIGNMENT - 1, &n_byte) ||
+    if (!attn_checked_mul(count, size, &n_part) ||
+        !attn_checked_add(n_part, RED_ZONE + ATTN_ALIGNMENT - 1, &n_byte) ||
         !attn_checked_add(start, n_byte / ATTN_ALIGNMENT * ATTN_ALIGNMENT, &end)) {
         assert(!arena->base);
         arena->is_overflowed = true;
@@ -142,6 +153,7 @@ void *attn_arena_take(struct attn_arena *arena, size_t count, size_t size)
     if (!arena->base)
         return NULL;
     assert(end <= arena->capacity); /* the second run takes no more than the first one measured */
+    ASAN_UNPOISON_MEMORY_REGION(arena->base + start, n_part);
     return arena->base + start;
 }
 
@@ -154,6 +166,7 @@ static enum attn_status begin_takes(struct attn_arena *arena, void *base)
     arena->base = base;
     arena->capacity = arena->used;
     arena->used = 0;
+    ASAN_POISON_MEMORY_REGION(arena->base, arena->capacity);
     return ATTN_OK;
 }
 
@@ -247,6 +260,7 @@ enum attn_status attn_arena_allocate_zeroed(struct attn_arena *arena, struct att
 
 void attn_arena_release(struct attn_arena *arena)
 {
+    ASAN_UNPOISON_MEMORY_REGION(arena->base, arena->capacity);
     if (arena->is_mapped)
         give_back(arena->spare, (struct block *)(void *)arena->base - 1);
     else

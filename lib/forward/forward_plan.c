@@ -270,13 +270,20 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
     }
 }
 
+/* Returns the largest number of places that a sequence needs. */
+static size_t count_places(const struct attn_forward *f)
+{
+    const size_t n = f->model->config.places.n, n_distance = 2 * f->dims.n_position - 1;
+
+    return n < n_distance ? n : n_distance;
+}
+
 /* Plans the memory for places, for the longest sequence. */
 static void plan_places(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_place_config *config = &f->model->config.places;
     const struct attn_dims *c = &f->dims;
-    const size_t n_distance = 2 * c->n_position - 1, ld = c->n_head * c->d_head;
-    const size_t n = config->n < n_distance ? config->n : n_distance;
+    const size_t n = count_places(f), ld = c->n_head * c->d_head;
     const size_t n_product =
         c->n_position * attn_round_up(n, ATTN_PANEL) + n * attn_round_up(c->n_position, ATTN_PANEL);
     const size_t n_conv_row = config->n_conv > 0 ? f->n_feed_row : 0;
@@ -368,7 +375,7 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     plan_experts(f, arena);
     plan_mixer(f, arena);
     plan_layers(f, arena);
-    f->rounded = attn_arena_take(arena, max_size(n, f->dims.n_source),
+    f->rounded = attn_arena_take(arena, max_size(max_size(n, count_places(f)), f->dims.n_source),
                                  linear_needs(f).n_rounded * sizeof(uint16_t));
     f->vectors = take_floats(arena, 2, widest_row(f));
     plan_rotary(f, arena);

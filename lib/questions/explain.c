@@ -14,6 +14,7 @@
 #include "questions/sums.h"
 #include "trace/trace_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -332,6 +333,7 @@ static enum attn_status prepare(struct attn_explainer *explainer,
     const struct attn_config *config = args->config;
     const size_t layer = attn_location_index(&chosen->at);
 
+    assert(args->attention); /* attn_explainer_create has checked it */
     explainer->attention = args->attention[layer];
     explainer->dims = attn_location_dims(
         attn_dims_of(attn_selection_dims(args->selection), find_stack(args->selection)),
@@ -356,8 +358,7 @@ static enum attn_status prepare(struct attn_explainer *explainer,
     explainer->key_site = attn_site_of_scores(dims, ATTN_LAYOUT_KEY);
     ATTN_TRY(select_row(explainer, args->selection, err));
     plan(explainer);
-    ATTN_TRY(attn_arena_allocate(&explainer->arena, err));
-    memset(explainer->arena.base, 0, explainer->arena.capacity);
+    ATTN_TRY(attn_arena_allocate_zeroed(&explainer->arena, err));
     plan(explainer);
     if (args->arrays)
         copy_arrays(explainer, args->arrays);

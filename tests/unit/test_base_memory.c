@@ -128,6 +128,29 @@ static void take_plan(struct plan *plan, struct attn_arena *arena)
     plan->d = attn_arena_take(arena, 1, 1);
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+enum { RED_ZONE = 256 }; /* bytes that nobody may touch, after each part */
+
+/* Each part is ours, and nothing after it. */
+static void check_zones(const struct plan *plan)
+{
+    const char *const parts[] = {(char *)plan->a, (char *)plan->b, plan->c, plan->d};
+    static const size_t sizes[] = {68, 64, 0, 1};
+
+    for (size_t i = 0; i < 4; i++)
+        for (size_t at = 0; at < sizes[i] + RED_ZONE; at++)
+            ck_assert_int_eq(__asan_address_is_poisoned(parts[i] + at), at >= sizes[i]);
+}
+#else
+enum { RED_ZONE = 0 };
+
+static void check_zones(const struct plan *plan)
+{
+    memset(plan->a, 1, 128 + 64 + 0 + 64); /* all of it is ours */
+}
+#endif
+
 START_TEST(arena_measures_then_carves)
 {
     struct attn_arena arena = {0};
@@ -136,16 +159,16 @@ START_TEST(arena_measures_then_carves)
     take_plan(&plan, &arena);
     ck_assert_ptr_null(plan.a);
     ck_assert_ptr_null(plan.d);
-    ck_assert_uint_eq(arena.used, 128 + 64 + 0 + 64);
+    ck_assert_uint_eq(arena.used, 128 + 64 + 0 + 64 + 4 * RED_ZONE);
 
     ck_assert_int_eq(attn_arena_allocate(&arena, NULL), ATTN_OK);
     take_plan(&plan, &arena);
     ck_assert_uint_eq((uintptr_t)plan.a % ATTN_ALIGNMENT, 0);
     ck_assert_uint_eq((uintptr_t)plan.b % ATTN_ALIGNMENT, 0);
-    ck_assert_ptr_eq(plan.b, plan.a + 32);
-    ck_assert_ptr_eq(plan.d, (char *)(plan.b + 16));
+    ck_assert_ptr_eq((char *)plan.b, (char *)plan.a + 128 + RED_ZONE);
+    ck_assert_ptr_eq(plan.d, (char *)plan.b + 64 + 2 * RED_ZONE);
     ck_assert_uint_eq(arena.used, arena.capacity);
-    memset(plan.a, 1, arena.capacity); /* all of it is ours */
+    check_zones(&plan);
     attn_arena_release(&arena);
     ck_assert_ptr_null(arena.base);
 }
