@@ -888,7 +888,8 @@ enum attn_status attn_model_place_patches(const struct attn_model *model,
                                           const struct attn_image_grid *grid, int32_t **numbers,
                                           struct attn_error *err)
 {
-    if (model->config.positions != ATTN_POSITIONS_ROTARY)
+    if (model->config.positions != ATTN_POSITIONS_ROTARY ||
+        attn_config_turns_nothing(&model->config))
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(*numbers, 3 * (grid->n_front + grid->n_row * grid->n_col), err));
     attn_image_place(grid, *numbers);

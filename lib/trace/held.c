@@ -65,7 +65,7 @@ enum attn_status attn_held_add(void *user, const struct attn_trace_event *event,
                                struct attn_error *err)
 {
     struct attn_held *held = user;
-    const size_t n = event->n_row, width = event->n_col;
+    const size_t n = event->n_row, width = event->keys ? event->ld : event->n_col;
     const size_t size = n * (width * sizeof *event->data +
                              (event->keys ? width * sizeof *event->keys + sizeof n : 0));
     struct held_event *made;
