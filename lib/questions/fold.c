@@ -135,6 +135,7 @@ static enum attn_status begin(struct attn_fold *fold, const struct attn_item_res
     const size_t n_row = attn_table_n_row(result->rows),
                  n_column = attn_table_n_column(result->rows);
 
+    fold->chosen = result->chosen ? result->chosen : result->metric;
     ATTN_TRY(attn_fold_table_copy(result->rows, &fold->first, err));
     ATTN_TRY(ATTN_ALLOC(fold->columns, n_column, err));
     ATTN_TRY(ATTN_ALLOC(fold->differs, n_row * n_column, err));
@@ -199,6 +200,10 @@ enum attn_status attn_fold_check(const struct attn_fold *fold,
     ATTN_TRY(attn_fold_labels_check(fold, result->item, err));
     if (!result->rows || !fold->first)
         return ATTN_OK;
+    if (result->chosen && fold->chosen && strcmp(result->chosen, fold->chosen) != 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "it has %s foil, unlike the first item, so its metric is another one",
+                              strcmp(result->chosen, "logit_diff") == 0 ? "a" : "no");
     status = check_rows(fold, result->rows, err);
     if (status != ATTN_OK && fold->form.hint)
         attn_error_hint(err, "%s", fold->form.hint);

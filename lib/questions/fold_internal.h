@@ -84,6 +84,7 @@ struct attn_fold {
     size_t n_label, n_copied; /* n_copied also counts the label of clusters */
     struct attn_fold_pairing pairing;
 
+    const char *chosen;               /* metric of the first item; or NULL */
     struct attn_table *first;         /* owns; table of the first item */
     struct attn_fold_column *columns; /* [n_column] owns */
     size_t n_column, n_row, n_mean, n_more;

@@ -519,6 +519,8 @@ enum attn_status attn_frame_find_answer(struct attn_frame *frame,
                                         struct attn_answer *answer, struct attn_error *err)
 {
     ATTN_TRY(attn_run_find_answer(frame->run, args, answer, err));
+    if (frame->answer && args->metric == ATTN_ANSWER_AUTO)
+        frame->answer->chosen = attn_answer_metric_name(answer->metric);
     frame->spaces = answer->spaces;
     frame->asked = answer;
     return ATTN_OK;

@@ -93,6 +93,8 @@ struct attn_item_result {
     size_t n_beside;
     const char *metric; /* metric of the unchanged model; NULL without one */
     const char *row;    /* name of the row with the metric's value, "base"; or NULL */
+    /* metric that follows from whether the item has a foil; NULL if it is given, or without one */
+    const char *chosen;
     double value;
     bool has_right;             /* `right` is set */
     double right;               /* 1, 0, or NaN for a tie */
