@@ -542,7 +542,8 @@ static void meet_first(void *args, const struct attn_item *first,
     const struct attn_answer_args *own = &first->answer, *all = &given->answer;
     char names[ATTN_QUOTE_SIZE];
 
-    if (own->target || own->target_id || all->target || all->target_id || given->top > 0)
+    if (own->target || own->target_id || own->foil || own->foil_id || all->target ||
+        all->target_id || given->top > 0)
         return;
     given->top = DEFAULT_TOP;
     if (first->n_label > 0)

@@ -95,6 +95,11 @@ static bool has_target(const struct attn_item *item)
     return item && (item->answer.target || item->answer.target_id);
 }
 
+static bool has_foil(const struct attn_item *item)
+{
+    return item && (item->answer.foil || item->answer.foil_id);
+}
+
 /* Determines the question for all items from the first ITEM, which may be NULL. */
 static enum attn_status choose_question(struct item_scoring *scoring, const struct attn_item *item,
                                         struct attn_error *err)
@@ -103,7 +108,7 @@ static enum attn_status choose_question(struct item_scoring *scoring, const stru
 
     if (item && item->pair == ATTN_ITEM_GOOD_BAD)
         scoring->question = ASK_PAIR;
-    else if (is_about_token(args) || has_target(item))
+    else if (is_about_token(args) || has_target(item) || has_foil(item))
         scoring->question = ASK_TARGET;
     if (args->regions &&
         (scoring->question == ASK_PAIR || is_about_token(args) || args->by != ATTN_SCORE_BY_TEXT))
@@ -135,8 +140,9 @@ static enum attn_status check_question(const struct item_scoring *scoring,
         return attn_error_set(err, ATTN_INVALID, "it has %s, and the first item %s",
                               is_pair ? "'good' and 'bad'" : "one text",
                               is_pair ? "one text" : "'good' and 'bad'");
-    if ((scoring->question == ASK_TEXT || is_pair) && has_target(item))
-        return attn_error_set(err, ATTN_INVALID, "it has a target, and the first item has none");
+    if ((scoring->question == ASK_TEXT || is_pair) && (has_target(item) || has_foil(item)))
+        return attn_error_set(err, ATTN_INVALID, "it has a %s, and the first item has none",
+                              has_target(item) ? "target" : "foil");
     return ATTN_OK;
 }
 

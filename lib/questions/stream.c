@@ -45,7 +45,7 @@ struct attn_stream {
     struct attn_host *host;              /* that runs; NULL before attn_stream_run */
     const struct attn_item *first;       /* borrowed; see attn_stream_first */
     bool has_met;                        /* `first` was looked for */
-    bool is_labeled;                     /* a note about the labels was sent */
+    bool is_labeled;                     /* the labels of the first item were looked at */
     bool hidden[ATTN_MOST_COLUMNS];      /* columns that the tables of items lack */
     struct attn_item_defaults defaults;
     struct attn_item_notes *notes; /* owns */
@@ -288,6 +288,15 @@ void attn_stream_fill_request(struct attn_stream *stream, const struct attn_item
         request->reading.places = &item->named;
 }
 
+/* Whether the caller gave a value for KEYS, which serves as default. */
+static bool has_default(const struct attn_stream *stream, const char *keys)
+{
+    for (size_t i = 0; i < stream->defaults.n; i++)
+        if (stream->defaults.items[i].keys && strcmp(stream->defaults.items[i].keys, keys) == 0)
+            return true;
+    return false;
+}
+
 /* If the model has a single label, sets it as the target of ITEM, unless a target is given. */
 static void choose_label(const struct attn_stream *stream, struct attn_item *item)
 {
@@ -295,12 +304,9 @@ static void choose_label(const struct attn_stream *stream, struct attn_item *ite
     const struct attn_model *model = attn_host_model(stream->call->host);
     struct attn_answer_args *answer = &item->answer;
 
-    if (!model || !attn_model_has_one_label(model) || answer->target || answer->target_id)
+    if (!model || !attn_model_has_one_label(model) || answer->target || answer->target_id ||
+        has_default(stream, attn_target_params.items[0].keys))
         return;
-    for (size_t i = 0; i < stream->defaults.n; i++)
-        if (stream->defaults.items[i].keys &&
-            strcmp(stream->defaults.items[i].keys, attn_target_params.items[0].keys) == 0)
-            return;
     answer->target_id = &first;
 }
 
@@ -414,10 +420,44 @@ static void meet_item(struct attn_stream *stream, const struct attn_item *item)
         attn_item_notes_id(stream->notes, item, side, is_paired);
 }
 
+/* Notes labels of ITEM that probably are values of PARAM under another name. */
+static void note_meant(struct attn_stream *stream, const struct attn_item *item,
+                       const struct attn_param *param)
+{
+    if (!param->keys || attn_item_has(item, param->keys) || has_default(stream, param->keys))
+        return;
+    for (size_t i = 0; i < item->n_label; i++) {
+        const char *name = item->labels[i].name,
+                   *meant = attn_items_meant(false, name, strlen(name));
+
+        if (meant && strcmp(meant, param->name) == 0 &&
+            (!item->images[0] || strcmp(name, "answer") != 0))
+            attn_note(attn_item_notes_forward, stream->notes, ATTN_NOTE_LABELS,
+                      "'%s' of the items is a label and no '%s'; rename it if that is meant",
+                      attn_quote_string(name).text, meant);
+    }
+}
+
+/* Notes labels of the first ITEM that the question probably should read. */
+static void note_labels(struct attn_stream *stream, const struct attn_item *item)
+{
+    const struct attn_question *question = stream->procedure->question;
+    char names[ATTN_ERROR_HINT_SIZE];
+
+    if (stream->is_labeled || item->failure != ATTN_RECORD_FAILURE_NONE)
+        return;
+    stream->is_labeled = true;
+    for (size_t p = 0; question && p < question->n_part; p++)
+        for (size_t i = 0; i < question->parts[p].list->n; i++)
+            note_meant(stream, item, &question->parts[p].list->items[i]);
+    if (stream->args->lists_labels)
+        attn_note(attn_item_notes_forward, stream->notes, ATTN_NOTE_LABELS, "labels: %s",
+                  attn_item_list_labels(item, names, sizeof names));
+}
+
 enum attn_status attn_stream_next(struct attn_stream *stream, struct attn_item **given,
                                   struct attn_error *err)
 {
-    char names[ATTN_ERROR_HINT_SIZE];
     struct attn_item *item;
 
     ATTN_TRY(attn_items_next(stream->args->items, given, err));
@@ -425,12 +465,7 @@ enum attn_status attn_stream_next(struct attn_stream *stream, struct attn_item *
     if (!item)
         return ATTN_OK;
     complete_item(stream, item);
-    if (stream->args->lists_labels && !stream->is_labeled &&
-        item->failure == ATTN_RECORD_FAILURE_NONE) {
-        stream->is_labeled = true;
-        attn_note(attn_item_notes_forward, stream->notes, ATTN_NOTE_LABELS, "labels: %s",
-                  attn_item_list_labels(item, names, sizeof names));
-    }
+    note_labels(stream, item);
     meet_item(stream, item);
     if (stream->calls->find && !attn_input_is_given(&item->source))
         item->source = stream->call->request->source;

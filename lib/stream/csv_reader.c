@@ -130,6 +130,7 @@ static enum attn_status add_column(struct attn_csv_reader *csv, const char *name
 {
     struct attn_csv_column *column;
 
+    attn_record_trim(&name, &size);
     if (size == 0) {
         attn_error_set(err, ATTN_FORMAT, "field %zu has no name, expected one", csv->n_column + 1);
         attn_error_hint(err, "row names of pandas and R are left out with index=False and "

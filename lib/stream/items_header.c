@@ -47,22 +47,19 @@ static enum attn_status find_names(struct attn_csv_reader *csv, const char *text
     return read_names(csv, text, size, usual, has_input, err);
 }
 
-/* Returns the key that WORD [size] of the header probably means, or NULL. Records have the first
- * N_KEY of both lists. */
-static const char *find_meant(bool is_record, const char *word, size_t size)
+const char *attn_items_meant(bool is_record, const char *word, size_t size)
 {
-    enum { N_KEY = 3 };
-    static const char *const names[] = {"text", "ids", "image", "clean", "a", "good"};
-    static const char *const others[][2] = {
-        {"sentence", "text"},  {"prompt", "text"}, {"input", "text"},    {"answer", "target"},
-        {"correct", "target"}, {"wrong", "foil"},  {"incorrect", "foil"}};
+    enum { N_OF_RECORDS = 6 };
+    static const char *const names[][2] = {
+        {"sentence", "text"},  {"prompt", "text"},    {"input", "text"},    {"text", "text"},
+        {"ids", "ids"},        {"image", "image"},    {"clean", "clean"},   {"a", "a"},
+        {"good", "good"},      {"target", "target"},  {"answer", "target"}, {"correct", "target"},
+        {"targets", "target"}, {"foil", "foil"},      {"wrong", "foil"},    {"incorrect", "foil"},
+        {"foils", "foil"},     {"distractor", "foil"}};
 
-    for (size_t i = 0; i < (is_record ? N_KEY : sizeof others / sizeof *others); i++)
-        if (strlen(others[i][0]) == size && strncasecmp(word, others[i][0], size) == 0)
-            return others[i][1];
-    for (size_t i = 0; i < (is_record ? N_KEY : sizeof names / sizeof *names); i++)
-        if (strlen(names[i]) == size && strncasecmp(word, names[i], size) == 0)
-            return memcmp(word, names[i], size) == 0 ? NULL : names[i];
+    for (size_t i = 0; i < (is_record ? N_OF_RECORDS : sizeof names / sizeof *names); i++)
+        if (strlen(names[i][0]) == size && strncasecmp(word, names[i][0], size) == 0)
+            return memcmp(word, names[i][1], size) == 0 ? NULL : names[i][1];
     return NULL;
 }
 
@@ -83,7 +80,7 @@ static enum attn_status refuse_names(const struct attn_csv_reader *csv, const ch
     for (size_t at = 0; at < size; at += n + 1) {
         for (n = 0; at + n < size && !strchr(",;\t\r\"", text[at + n]);)
             n++;
-        const char *meant = find_meant(csv->names, text + at, n);
+        const char *meant = attn_items_meant(csv->names, text + at, n);
 
         if (meant)
             attn_fixed_text_append(

@@ -85,6 +85,10 @@ const char *attn_item_list_labels(const struct attn_item *item, char *names, siz
 enum attn_status attn_items_read_header(struct attn_csv_reader *csv, const char *name,
                                         const char *text, size_t size, struct attn_error *err);
 
+/* Returns the key that WORD [size], the name of a column, probably means; NULL if it is a key, or
+ * no such name. */
+const char *attn_items_meant(bool is_record, const char *word, size_t size);
+
 /* Returns true if ITEM has a value for one of KEYS, "queries|at". */
 bool attn_item_has(const struct attn_item *item, const char *keys);
 

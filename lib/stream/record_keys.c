@@ -149,6 +149,14 @@ void attn_record_names_release(struct attn_record_names *names)
     *names = (struct attn_record_names){0};
 }
 
+void attn_record_trim(const char **name, size_t *size)
+{
+    while (*size > 0 && **name == ' ')
+        (*name)++, (*size)--;
+    while (*size > 0 && (*name)[*size - 1] == ' ')
+        (*size)--;
+}
+
 bool attn_record_find_key(const struct attn_record_names *names, const char *name, size_t size,
                           struct attn_record_key *key)
 {

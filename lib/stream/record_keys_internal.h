@@ -70,6 +70,9 @@ enum attn_status attn_record_names_parse(const char *list, struct attn_record_na
                                          struct attn_error *err);
 void attn_record_names_release(struct attn_record_names *names);
 
+/* Removes blanks around NAME [size]. */
+void attn_record_trim(const char **name, size_t *size);
+
 /* Finds the key NAME [size] of records with NAMES, and returns false for unknown keys. NAMES NULL:
  * of items, whose unknown keys are a PLACE or a LABEL; its `name` is NULL until the caller sets
  * it. */

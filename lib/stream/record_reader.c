@@ -81,6 +81,7 @@ static enum attn_status find_key(const struct line_reading *reading,
         if (!copy)
             return ATTN_NO_MEMORY;
     }
+    attn_record_trim(&name, &size);
     *is_known = attn_record_find_key(reading->names, name, size, key);
     if (*is_known && !key->name) {
         key->name = copy ? copy : attn_store_copy(&reading->item->store, name, size, err);
