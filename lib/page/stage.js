@@ -444,8 +444,8 @@ function drawMap(h, q, weights) {
 }
 
 // Draws the current row of weights: an arc and a number for each key; or all rows, as a map. All that is
-// read from the page is read before it changes, so that there is one layout.
-async function drawArcs() {
+// read from the page is read before it changes, so that there is one layout. ISAGAIN: tiles have moved the words.
+async function drawArcs(isAgain = false) {
   const mine = ++number, { q, h } = lookedAt(), { run } = viewer, head = run.heads[h], own = run.heads[state.h];
   const [weights, chosen] = await Promise.all([viewer.decode(h, 0), viewer.decode(state.h, 0)]);
   if (mine !== number || run !== viewer.run || weights.length !== head.rows * head.cols) return;
@@ -455,7 +455,7 @@ async function drawArcs() {
   if (!isMap()) {
     fitWords();
     foldWords(state.q, chosen.subarray(state.q * own.cols, (state.q + 1) * own.cols), state.k);
-    const laid = layTiles();
+    const laid = layTiles(isAgain);
     if (!arePlaced()) await laid;
     if (mine !== number || !arePlaced()) return;
     const frame = line.getBoundingClientRect(), key = [partsOf, h, q].join();
@@ -728,7 +728,7 @@ function moveWords({ placeOf }) {
 }
 
 // Places words and tiles: tiles under their words, if they have room there; otherwise group after group, each after its name.
-async function layTiles() {
+async function layTiles(isAgain = false) {
   const { run } = viewer, place = $('stage-strip'), room = place.clientWidth - 6, isLine = shape === 'line' && !isMap(), key = [state.q, isMap(), shape, partsOf, room].join('\0');
   if (key === laidOf && run === laidRun) return;
   [laidOf, laidRun] = [key, run];
@@ -765,7 +765,7 @@ async function layTiles() {
   for (const old of place.querySelectorAll('.stage-group')) old.remove();
   place.prepend(...labels);
   drawTiles();
-  if (hasMoved) drawArcs();
+  if (hasMoved && !isAgain) drawArcs(true);
 }
 
 // Asks how the next word changes without each head, and colors the tiles when it is known.

@@ -327,6 +327,11 @@ void attn_browser_set_still(struct attn_browser *browser)
          "{'features':[{'name':'prefers-reduced-motion','value':'reduce'}]}");
 }
 
+void attn_browser_show_scrollbars(struct attn_browser *browser)
+{
+    tell(browser, "Emulation.setScrollbarsHidden", "{'hidden':false}");
+}
+
 void attn_browser_set_touch(struct attn_browser *browser)
 {
     tell(browser, "Emulation.setTouchEmulationEnabled", "{'enabled':true}");

@@ -69,6 +69,9 @@ void attn_browser_set_media(struct attn_browser *browser, const char *media, con
 /* The reader wants less motion. */
 void attn_browser_set_still(struct attn_browser *browser);
 
+/* Scrollbars take room, as on Windows and Linux. */
+void attn_browser_show_scrollbars(struct attn_browser *browser);
+
 /* The screen is touched. */
 void attn_browser_set_touch(struct attn_browser *browser);
 void attn_browser_set_script(struct attn_browser *browser, bool is_on);

@@ -2565,6 +2565,35 @@ START_TEST(many_heads_are_small_tiles)
 }
 END_TEST
 
+/* The strip of tiles has the same room with a scrollbar and without one. Else tiles that fit
+ * without it do not fit with it, and the page lays them for ever. A room that changes all the same
+ * does not freeze the page. */
+START_TEST(tiles_are_laid_once)
+{
+    enter();
+    attn_browser_show_scrollbars(browser);
+    open_heads(12);
+    attn_browser_wait(browser, "document.querySelector('.stage-group')");
+    assert_text("(strip => ['hidden', 'scroll', 'auto'].map(how => (strip.style.overflowY = how, "
+                "strip.clientWidth)).every((width, i, all) => width === all[0] && width + 6 < "
+                "strip.offsetWidth))(" ID("stage-strip") ")",
+                "true");
+    free(attn_browser_text(browser, "(globalThis.asked = 0, Object.defineProperty(" ID(
+                                        "stage-strip") ", "
+                                                       "'clientWidth', { get() { if (++asked > "
+                                                       "100) throw Error('for ever'); return "
+                                                       "asked % 2 ? 938 : 623; } }))"));
+    for (int word = 0; word < 4; word++) {
+        free(attn_browser_text(browser, "globalThis.asked = 0"));
+        choose_word(word);
+        attn_browser_wait_for_frame(browser);
+        attn_browser_wait_for_frame(browser);
+        assert_text("asked < 10", "true");
+    }
+    leave();
+}
+END_TEST
+
 /* A step may have a question with its answer, an experiment, and a steering, whose file is in the
  * page. */
 START_TEST(steps_ask_and_steer)
@@ -3365,8 +3394,8 @@ ATTN_SUITE(
     a_story_is_whole_on_a_telephone, the_stage_stands_still_and_is_printed,
     terms_are_those_of_the_glossary, sentences_are_offered, marks_have_names,
     heads_have_the_colors_of_their_kinds, heads_stand_under_words, many_heads_are_small_tiles,
-    steps_ask_and_steer, an_answer_is_below_the_story, a_story_is_made_on_the_page,
-    controls_are_in_another_language, a_mask_is_filled_on_the_stage,
+    tiles_are_laid_once, steps_ask_and_steer, an_answer_is_below_the_story,
+    a_story_is_made_on_the_page, controls_are_in_another_language, a_mask_is_filled_on_the_stage,
     pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
     a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
     questions_are_of_both_texts, two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
