@@ -150,6 +150,7 @@ void *attn_arena_take(struct attn_arena *arena, size_t count, size_t size)
         return NULL;
     }
     arena->used = end;
+    arena->n_red += RED_ZONE;
     if (!arena->base)
         return NULL;
     assert(end <= arena->capacity); /* the second run takes no more than the first one measured */
@@ -165,7 +166,7 @@ static enum attn_status begin_takes(struct attn_arena *arena, void *base)
         return ATTN_NO_MEMORY;
     arena->base = base;
     arena->capacity = arena->used;
-    arena->used = 0;
+    arena->used = arena->n_red = 0;
     ASAN_POISON_MEMORY_REGION(arena->base, arena->capacity);
     return ATTN_OK;
 }

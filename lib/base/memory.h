@@ -110,7 +110,8 @@ static inline bool attn_checked_add(size_t a, size_t b, size_t *out)
 struct attn_arena {
     unsigned char *base;      /* owns; NULL while measuring */
     size_t capacity;          /* bytes at base */
-    size_t used;              /* bytes measured or handed out */
+    size_t used;              /* bytes measured or handed out, with red zones */
+    size_t n_red;             /* bytes of red zones, which only AddressSanitizer has */
     bool is_overflowed;       /* a product overflowed while measuring: _allocate fails */
     bool is_mapped;           /* base was taken from the system, not from the heap */
     struct attn_spare *spare; /* set before _allocate_zeroed; shared ownership; NULL: none */

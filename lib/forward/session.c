@@ -437,7 +437,7 @@ enum attn_status attn_session_measure(const struct attn_model *model,
     if (status == ATTN_OK && session.arena.is_overflowed)
         status = attn_error_no_memory(err);
     if (status == ATTN_OK)
-        *n_byte = session.arena.used;
+        *n_byte = session.arena.used - session.arena.n_red;
     release(&session);
     return status;
 }

@@ -132,6 +132,7 @@ static enum attn_status find_patched(struct attn_heads_run *heads, struct attn_r
     args.site = attn_site_name(ATTN_SITE_Z);
     request.selection.heads = heads->frame.request.selection.heads;
     request.on_progress = on_progress;
+    request.on_part = NULL; /* it is of another user, and these runs are counted */
     request.user = &heads->frame;
     if (item) {
         ATTN_TRY(attn_question_patch.procedure->items.take_item(&args, &request, item, err));
