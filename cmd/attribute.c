@@ -87,12 +87,12 @@ static enum attn_status continue_text(struct question *question, struct attn_att
     return ATTN_OK;
 }
 
-/* Keeps the N largest of the pairs of a score for the table; pictures have all of them. */
-static enum attn_status keep_largest(struct question *question, size_t n, struct attn_error *err)
+/* Keeps the largest of the pairs of a score for the table; pictures have all of them. */
+static enum attn_status keep_largest(struct question *question, struct attn_error *err)
 {
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
 
-    order.n_most = n == 0 ? DEFAULT_MOST : n == SIZE_MAX ? 0 : n;
+    order.n_most = tables_limit_or(question->call, &question->args->tables, DEFAULT_MOST);
     order.n_group = question->items.sum.n_label;
     question->drawn = question->table;
     question->table = NULL;
@@ -118,7 +118,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         ATTN_TRY(continue_text(question, how, &taken->made, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, how, &question->table, err));
     if (how->score.text && !tables->order.sort)
-        ATTN_TRY(keep_largest(question, tables_limit(question->call, tables), err));
+        ATTN_TRY(keep_largest(question, err));
     how->n_most = tables_limit(question->call, tables);
     question->picture.texts[0] = (struct attn_figure_text){
         .text = text.text, .n = text.n_text}; /* without its continuation */

@@ -23,14 +23,18 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct attn_circuit_args *how = question->how;
     struct question_args *args = question->call->args;
-    const size_t n = tables_limit(question->call, &args->tables);
     const bool is_whole = how->curve || how->evaluate || how->n_edge > 0;
+    struct attn_table_order drawn = ATTN_TABLE_ORDER_DEFAULT;
 
-    args->tables.order.n_most = n == 0 && !is_whole ? DEFAULT_MOST : n == SIZE_MAX ? 0 : n;
+    args->tables.order.n_most =
+        tables_limit_or(question->call, &args->tables, is_whole ? 0 : DEFAULT_MOST);
     question->example = EXAMPLE;
-    question->reuse = how->method == ATTN_CIRCUIT_EAP_IG;
+    question->reuse = how->method != ATTN_CIRCUIT_EAP;
     ATTN_TRY(question_check(question, err));
     ATTN_TRY(question_begin_pair(question, &how->corrupted, EXAMPLE, err));
     ATTN_TRY(attn_circuit(question->host, &question->request, how, &question->table, err));
+    drawn.n_most = DEFAULT_MOST;
+    if (args->tables.order.n_most == 0 && !is_whole && !option_find_given(question->call, "limit"))
+        ATTN_TRY(attn_table_sort(question->table, &drawn, &question->drawn, err));
     return question_write(question, err);
 }

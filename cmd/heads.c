@@ -112,9 +112,8 @@ static void choose_pairs(struct question *question)
 {
     struct question_args *args = question->call->args;
     struct tables_args *tables = &args->tables;
-    const size_t n = tables_limit(question->call, tables);
 
-    tables->order.n_most = n == 0 ? DEFAULT_PAIRS : n == SIZE_MAX ? 0 : n;
+    tables->order.n_most = tables_limit_or(question->call, tables, DEFAULT_PAIRS);
 }
 
 static enum attn_status measure_heads(struct question *question, struct attn_error *err)

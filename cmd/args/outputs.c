@@ -271,6 +271,16 @@ size_t tables_limit(const struct call *call, const struct tables_args *args)
     return n == 0 && option_find_given(call, "limit") ? SIZE_MAX : n;
 }
 
+size_t tables_limit_or(const struct call *call, const struct tables_args *args, size_t most)
+{
+    const size_t n = tables_limit(call, args);
+
+    for (struct output_walk walk = {.args = &args->output}; n == 0 && output_next(&walk);)
+        if (!walk.output.format->is_picture)
+            return 0;
+    return n == 0 ? most : n == SIZE_MAX ? 0 : n;
+}
+
 static const struct attn_param column_rows[] = {
     ATTN_PARAM(FLAG, "heatmap", NULL, struct tables_args, picture.is_heatmap,
                "print that column as a heat map instead of text"),

@@ -111,6 +111,10 @@ extern const struct attn_param_list table_column_options;
  * given. */
 size_t tables_limit(const struct call *call, const struct tables_args *args);
 
+/* Returns how many rows to write of a table that shows its MOST largest unless --limit is given; 0:
+ * all, also in files without --limit. */
+size_t tables_limit_or(const struct call *call, const struct tables_args *args, size_t most);
+
 /* Whether rows or columns are chosen, or rows are sorted. */
 bool tables_are_chosen(const struct tables_args *args);
 

@@ -175,19 +175,24 @@ static void set_choice(const struct attn_param *param, char *home, int word)
         *(int *)(void *)(home + param->offset) = param->values ? param->values[word] : word;
 }
 
-/* Reads the word for a method; "ig" may be followed by ":N". */
+/* Reads the word for a method; "ig" may be followed by ":N", also in a word with an ending, as
+ * "eap-ig:riemann". */
 static enum attn_status read_method(const struct attn_param *param, char *home, const char *label,
                                     const char *text, struct attn_error *err)
 {
     const size_t size = strcspn(text, ":");
+    const size_t n = text[size] ? strcspn(text + size + 1, ":") : 0;
     const bool is_ig = size >= 2 && memcmp(text + size - 2, "ig", 2) == 0; /* eap-ig, too */
-    const int word = attn_param_find_word(param->words, text, size);
     int64_t n_point = 0;
-    char list[256];
+    const bool has_point =
+        is_ig && n > 0 && attn_parse_int(text + size + 1, n, 1, MOST_POINTS, &n_point);
+    char name[64], list[256];
+    int word;
 
-    if (word >= 0 &&
-        (text[size] == '\0' || (is_ig && attn_parse_int(text + size + 1, strlen(text + size + 1), 1,
-                                                        MOST_POINTS, &n_point)))) {
+    snprintf(name, sizeof name, "%.*s%s", (int)(size < sizeof name ? size : sizeof name), text,
+             text + size + (has_point ? n + 1 : 0));
+    word = attn_param_find_word(param->words, name, strlen(name));
+    if (word >= 0) {
         set_choice(param, home, word);
         *(size_t *)(void *)(home + param->second) = (size_t)n_point;
         return ATTN_OK;

@@ -60,7 +60,7 @@ static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
 
 /* --- The question ----------------------------------------------------------------------------- */
 
-static const int methods[] = {ATTN_CIRCUIT_EAP_IG, ATTN_CIRCUIT_EAP};
+static const int methods[] = {ATTN_CIRCUIT_EAP_IG, ATTN_CIRCUIT_EAP, ATTN_CIRCUIT_EAP_IG_RIEMANN};
 
 static const struct attn_param param_rows[] = {
     ATTN_PARAM(
@@ -68,11 +68,15 @@ static const struct attn_param param_rows[] = {
         "noise (default): what the clean answer loses if an edge is corrupted; restore: what "
         "the corrupted text gains if it is clean",
         .words = "noise|restore"),
-    ATTN_PARAM(METHOD, "method", "eap-ig[:N]|eap", struct attn_circuit_args, method,
-               "eap-ig[:N] (default): the mean gradient at N points (5) between both texts; eap: "
-               "that of the text which is patched, in five feeds",
-               .words = "eap-ig|eap", .meant = "eap_ig=eap-ig|ig=eap-ig|attribution_patching=eap",
-               .values = methods, .second = offsetof(struct attn_circuit_args, n_point)),
+    ATTN_PARAM(
+        METHOD, "method", "eap-ig[:N][:riemann]|eap", struct attn_circuit_args, method,
+        "eap-ig[:N] (default): the mean gradient at N points (5) between both texts, of "
+        "Gauss and Legendre; eap-ig:N:riemann: at k/N of the way from the corrupted text, k "
+        "from 0, as the program EAP-IG takes them; eap: that of the text which is patched, in five "
+        "feeds",
+        .words = "eap-ig|eap|eap-ig:riemann",
+        .meant = "eap_ig=eap-ig|ig=eap-ig|attribution_patching=eap", .values = methods,
+        .second = offsetof(struct attn_circuit_args, n_point)),
     ATTN_PARAM(TEXT, "curve", "auto|SIZES", struct attn_circuit_args, curve,
                "run circuits with these numbers of edges, 10,20,50, or auto: 10, 20, 50, 100 ... "
                "and all. Prints which share of the clean answer each circuit keeps"),
@@ -315,9 +319,11 @@ static enum attn_status find_scores(struct attn_circuit_state *circuit, struct a
 {
     struct attn_patching *patch = &circuit->patch;
     struct attn_wiring *edges = &patch->edges;
-    const bool is_ig = circuit->args->method == ATTN_CIRCUIT_EAP_IG;
+    const enum attn_circuit_method method = circuit->args->method;
     const struct attn_wire_scores asked = {.answer = &patch->answer,
-                                           .n_point = !is_ig ? 0
+                                           .is_riemann = method == ATTN_CIRCUIT_EAP_IG_RIEMANN,
+                                           .has_clean_source = circuit->args->is_to_restore,
+                                           .n_point = method == ATTN_CIRCUIT_EAP ? 0
                                                       : circuit->args->n_point > 0
                                                           ? circuit->args->n_point
                                                           : DEFAULT_POINTS,

@@ -20,7 +20,10 @@
  *
  *     eap      g at the base (Syed et al. 2310.10348)
  *     eap-ig   the mean of g at points between the embeddings of both texts, of which each reader
- *              has its own derivative of its norm (Hanna et al. 2403.17806)
+ *              has its own derivative of its norm (Hanna et al. 2403.17806), by Gauss-Legendre
+ *              quadrature
+ *     eap-ig:riemann  the same at k/N of the way from the corrupted to the clean text, k = 0 ..
+ *              N-1, as the program EAP-IG takes them
  *
  * With `verify` the K edges with the largest scores are patched, as attn_patch does with `path`,
  * and have a value and an effect:
@@ -53,7 +56,8 @@ struct attn_study_args; /* questions/study.h */
 /* X(ID, number, name) */
 #define ATTN_CIRCUIT_METHOD_MAP(X)                                                                 \
     X(EAP_IG, 0, "eap-ig")                                                                         \
-    X(EAP, 1, "eap")
+    X(EAP, 1, "eap")                                                                               \
+    X(EAP_IG_RIEMANN, 2, "eap-ig:riemann")
 
 enum attn_circuit_method {
 #define ATTN_CIRCUIT_METHOD_ENUM(id, number, ...) ATTN_CIRCUIT_##id = (number),
@@ -68,7 +72,7 @@ struct attn_circuit_args {
     struct attn_answer_args answer; /* any metric but kl */
     bool is_to_restore;             /* the corrupted text is the base */
     enum attn_circuit_method method;
-    size_t n_point; /* points of eap-ig; 0: 5 */
+    size_t n_point; /* points of both kinds of eap-ig; 0: 5 */
     /* items with clean and corrupted, instead of both inputs; or NULL */
     const struct attn_study_args *study;
     /* sizes of circuits that are run, "10,20,50", or "auto"; NULL: a table of scores instead */

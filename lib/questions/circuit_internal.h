@@ -53,7 +53,9 @@ struct attn_circuit_state {
 struct attn_wire_scores {
     const struct attn_answer *answer; /* in the base */
     size_t n_point;                   /* points between both texts; 0: the gradient of the base */
-    size_t kept_bytes;                /* questions/derivative.h */
+    bool is_riemann;       /* the points are k / n_point from the corrupted text, k from 0 */
+    bool has_clean_source; /* the base is the corrupted text */
+    size_t kept_bytes;     /* questions/derivative.h */
 };
 
 /* Sets SCORES [n_reader, n_writer] to the sums of deltas times gradients, and *BASE to the reply of

@@ -109,7 +109,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     const struct attn_wire_node *reader = attn_wiring_reader_at(s->edges, &event->at), *readers;
     const bool is_mid =
         reader->kind == ATTN_WIRE_NODE_MLP && !s->edges->config->has_parallel_residual;
-    const bool is_of_experts = event->at.site == ATTN_SITE_RESID_MID_GRAD;
+    const bool is_of_experts = s->post && event->at.site == ATTN_SITE_RESID_MID_GRAD;
 
     if (s->post && event->at.site == ATTN_SITE_RESID_POST_GRAD)
         copy_rows(event, d, s->post + event->row0 * d);
@@ -202,10 +202,10 @@ static enum attn_status build(struct scoring *s, const struct attn_answer *answe
 }
 
 /* Feeds the base, then the points, and adds the gradients of the points, or of the base. */
-static enum attn_status run_all(struct scoring *s, size_t n_point, struct attn_reply *base,
-                                struct attn_error *err)
+static enum attn_status run_all(struct scoring *s, const struct attn_wire_scores *asked,
+                                struct attn_reply *base, struct attn_error *err)
 {
-    const size_t n = s->edges->n * s->edges->config->d_embed;
+    const size_t n_point = asked->n_point, n = s->edges->n * s->edges->config->d_embed;
     double value;
 
     ATTN_TRY(attn_derivative_feed(s->derivative, s->embeddings[0], &value, err));
@@ -213,8 +213,14 @@ static enum attn_status run_all(struct scoring *s, size_t n_point, struct attn_r
     if (n_point == 0)
         return run_backward(s, 1, err);
     for (size_t i = 0; i < n_point; i++) {
-        const double weight = attn_derivative_place(i, n_point, s->embeddings[0], s->embeddings[1],
-                                                    n, s->embeddings[2]);
+        double weight = 1 / (double)n_point;
+
+        if (asked->is_riemann)
+            attn_derivative_mix((double)(i + !asked->has_clean_source) / (double)n_point,
+                                s->embeddings[0], s->embeddings[1], n, s->embeddings[2]);
+        else
+            weight = attn_derivative_place(i, n_point, s->embeddings[0], s->embeddings[1], n,
+                                           s->embeddings[2]);
 
         ATTN_TRY(attn_derivative_feed(s->derivative, s->embeddings[2], &value, err));
         ATTN_TRY(run_backward(s, weight, err));
@@ -231,7 +237,7 @@ enum attn_status attn_wiring_score(struct attn_wiring *edges, const struct attn_
     memset(scores, 0, edges->n_reader * edges->n_writer * sizeof *scores);
     status = build(&s, asked->answer, asked->n_point, asked->kept_bytes, err);
     if (status == ATTN_OK)
-        status = run_all(&s, asked->n_point, base, err);
+        status = run_all(&s, asked, base, err);
     attn_derivative_free(s.derivative);
     for (int i = 0; i < 2; i++)
         attn_free(s.streams[i]);

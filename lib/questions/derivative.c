@@ -450,14 +450,19 @@ static double find_point(size_t i, size_t n, double *weight)
     return (1 - x) / 2;
 }
 
+void attn_derivative_mix(double at, const float *from, const float *to, size_t n, float *x)
+{
+    for (size_t j = 0; j < n; j++)
+        x[j] = (float)((double)from[j] + at * ((double)to[j] - (double)from[j]));
+}
+
 double attn_derivative_place(size_t i, size_t n_point, const float *from, const float *to, size_t n,
                              float *x)
 {
     double weight;
     const double at = find_point(i, n_point, &weight);
 
-    for (size_t j = 0; j < n; j++)
-        x[j] = (float)((double)from[j] + at * ((double)to[j] - (double)from[j]));
+    attn_derivative_mix(at, from, to, n, x);
     return weight;
 }
 

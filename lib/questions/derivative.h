@@ -111,6 +111,9 @@ const struct attn_reply *attn_derivative_reply(const struct attn_derivative *der
  * `gradients`. */
 const float *attn_derivative_embedding(const struct attn_derivative *derivative);
 
+/* Sets X [N] to FROM + AT (TO - FROM). */
+void attn_derivative_mix(double at, const float *from, const float *to, size_t n, float *x);
+
 /* Sets X [N] to point I of N_POINT of Gauss-Legendre quadrature between FROM and TO [N], and
  * returns the weight of the point. */
 double attn_derivative_place(size_t i, size_t n_point, const float *from, const float *to, size_t n,

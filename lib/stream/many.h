@@ -93,8 +93,6 @@ struct attn_item_result {
     size_t n_beside;
     const char *metric; /* metric of the unchanged model; NULL without one */
     const char *row;    /* name of the row with the metric's value, "base"; or NULL */
-    /* metric that follows from whether the item has a foil; NULL if it is given, or without one */
-    const char *chosen;
     double value;
     bool has_right;             /* `right` is set */
     double right;               /* 1, 0, or NaN for a tie */
@@ -102,6 +100,8 @@ struct attn_item_result {
     struct attn_spaces *spaces; /* receives unusual spaces of the text or the target; or NULL */
     struct attn_error err;      /* the message of the failure */
     const struct attn_head_mix *mixes; /* [L, H] NULL unless has_mixes */
+    /* metric that follows from whether the item has a foil; NULL if it is given, or without one */
+    const char *chosen;
 };
 
 /* Reads the next item, with its number; NULL after the last. The caller owns it, and keeps it valid

@@ -876,6 +876,7 @@ static const struct {
     {"    spaces", offsetof(struct attn_item_result, spaces)},
     {"    err", offsetof(struct attn_item_result, err)},
     {"    mixes", offsetof(struct attn_item_result, mixes)},
+    {"    chosen", offsetof(struct attn_item_result, chosen)},
     {"attn_item_calls", sizeof(struct attn_item_calls)},
     {"    next", offsetof(struct attn_item_calls, next)},
     {"    done", offsetof(struct attn_item_calls, done)},

@@ -690,7 +690,8 @@ ATTN_GENERATION_TEXT_END = 2
 ATTN_GENERATION_STOP = 3
 ATTN_CIRCUIT_EAP_IG = 0
 ATTN_CIRCUIT_EAP = 1
-ATTN_N_CIRCUIT_METHOD = 2
+ATTN_CIRCUIT_EAP_IG_RIEMANN = 2
+ATTN_N_CIRCUIT_METHOD = 3
 ATTN_EXAMPLES_MAX = 0
 ATTN_EXAMPLES_MEAN = 1
 ATTN_PATCH_EXACT = 0
@@ -2235,6 +2236,7 @@ attn_item_result._fields_ = [
     ("spaces", c_void_p),
     ("err", attn_error),
     ("mixes", c_void_p),
+    ("chosen", c_char_p),
 ]
 attn_item_calls._fields_ = [
     ("next", attn_next_fn),

@@ -227,8 +227,9 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
                 log_prob, logit, prob, kl, ce)
     direction   noise (default): what the clean answer loses if an edge is corrupted; restore: what the corrupted text
                 gains if it is clean (noise, restore)
-    method      eap-ig[:N] (default): the mean gradient at N points (5) between both texts; eap: that of the text which
-                is patched, in five feeds
+    method      eap-ig[:N] (default): the mean gradient at N points (5) between both texts, of Gauss and Legendre;
+                eap-ig:N:riemann: at k/N of the way from the corrupted text, k from 0, as the program EAP-IG takes them;
+                eap: that of the text which is patched, in five feeds
     curve       run circuits with these numbers of edges, 10,20,50, or auto: 10, 20, 50, 100 ... and all. Prints which
                 share of the clean answer each circuit keeps
     select      for `curve` and `size`, which edges a circuit takes: greedy (default), which begins with the logits and

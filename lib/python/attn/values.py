@@ -95,11 +95,13 @@ def array_of(value, what: str) -> np.ndarray:
 
 
 def with_points(value, names: dict, what: str) -> tuple[int, int]:
-    """A choice, and of "ig:N" the number N of points, else 0."""
-    method, colon, points = str(value).partition(":")
-    if method not in names or colon and (method != "ig" or not points.isdecimal() or int(points) == 0):
+    """A choice, and the number N of points in "ig:N", "eap-ig:N" or "eap-ig:N:riemann", else 0."""
+    method, _, rest = str(value).partition(":")
+    points, _, end = rest.partition(":") if rest[:1].isdecimal() else ("", "", rest)
+    word = f"{method}:{end}" if end else method
+    if word not in names or points and (not method.endswith("ig") or not points.isdecimal() or int(points) == 0):
         raise ValueError(f"{what} is {value!r}, expected {', '.join(map(repr, names))}, 'ig:N'")
-    return names[method], int(points or 0)
+    return names[word], int(points or 0)
 
 
 def _number(value, what):
