@@ -376,7 +376,7 @@ static enum attn_status encode_text(const struct tokenize_args *args,
     status = at_stage(
         ATTN_STAGE_INPUT,
         attn_tokenizer_encode(tokenizer, text.data, text.size, &options, &encoding, err), err);
-    attn_encoding_note_twice(&encoding, tokenizer, (struct attn_notes){note_message, NULL, NULL});
+    attn_encoding_note(&encoding, tokenizer, (struct attn_notes){note_message, NULL, NULL});
     if (status == ATTN_OK)
         status = (pairs_are_wanted(&args->pairs) ? print_pairs : print_tokens)(args, tokenizer,
                                                                                &encoding, out, err);

@@ -61,7 +61,8 @@
     X(TIE, 50, "tie")                     /* an order among equal values is that of the file */    \
     X(TENSOR_NAMES, 51, "tensor_names")   /* what is left out of the names of tensors */           \
     X(TRANSPARENT, 52, "transparent")     /* a picture with alpha, which no model reads */         \
-    X(PLANE, 53, "plane")                 /* singular values so near that directions mix */
+    X(PLANE, 53, "plane")                 /* singular values so near that directions mix */        \
+    X(UNKNOWN, 54, "unknown")             /* half of a text's tokens, or more, are unknown */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

@@ -378,10 +378,10 @@ enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
     return attn_sequence_finish(reading, input, model, tokenizer, sequence, err);
 }
 
-void attn_sequence_note_twice(const struct attn_sequence *sequence,
-                              const struct attn_tokenizer *tokenizer, struct attn_notes notes)
+void attn_sequence_note(const struct attn_sequence *sequence,
+                        const struct attn_tokenizer *tokenizer, struct attn_notes notes)
 {
-    attn_encoding_note_twice(&sequence->encoding, tokenizer, notes);
+    attn_encoding_note(&sequence->encoding, tokenizer, notes);
 }
 
 struct attn_embedding_rows attn_sequence_rows(const struct attn_sequence *sequence,

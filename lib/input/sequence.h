@@ -160,9 +160,9 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
                                   const struct attn_tokenizer *tokenizer,
                                   struct attn_sequence *sequence, struct attn_error *err);
 
-/* Notes that the text of SEQUENCE begins or ends with a token that TOKENIZER added there, too. */
-void attn_sequence_note_twice(const struct attn_sequence *sequence,
-                              const struct attn_tokenizer *tokenizer, struct attn_notes notes);
+/* Notes what is odd about the tokens of SEQUENCE, see attn_encoding_note. */
+void attn_sequence_note(const struct attn_sequence *sequence,
+                        const struct attn_tokenizer *tokenizer, struct attn_notes notes);
 
 void attn_sequence_release(struct attn_sequence *sequence);
 

@@ -207,7 +207,7 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
                                       err));
         ATTN_TRY(
             attn_sequence_begin_target(&request->reading, attn_host_model(host), true, text, err));
-        attn_sequence_note_twice(text, scoring->tokenizer, attn_request_notes(request));
+        attn_sequence_note(text, scoring->tokenizer, attn_request_notes(request));
     } else {
         if (!request->input.ids)
             return attn_error_set(err, ATTN_INVALID,

@@ -206,13 +206,13 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
                : attn_chat_user(&run->chat);
     ATTN_TRY(attn_chat_place(&run->chat, user.begin, user.end, request->reading.places, &run->text,
                              err));
-    attn_sequence_note_twice(&run->text, run->tokenizer, attn_request_notes(request));
+    attn_sequence_note(&run->text, run->tokenizer, attn_request_notes(request));
     if (attn_run_describe_residues(run, residues))
         attn_note(request->on_note, request->user, ATTN_NOTE_RESIDUES, "%s", residues);
     ATTN_TRY(attn_source_read(&request->reading, &request->source, run->model,
                               run->source_tokenizer, &run->source, err));
     note_sound(run);
-    attn_sequence_note_twice(&run->source, run->source_tokenizer, attn_request_notes(request));
+    attn_sequence_note(&run->source, run->source_tokenizer, attn_request_notes(request));
     const struct attn_answer_scope scope = attn_run_answer_scope(run);
 
     return attn_continuations_encode(&scope, &request->predict, &run->asked.continuations, err);

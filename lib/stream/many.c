@@ -119,8 +119,8 @@ static void note_oddities(struct many *many, const struct attn_many_item *item)
     if (attn_run_describe_residues(item->run, message))
         attn_note(note_first, many, ATTN_NOTE_RESIDUES, "record %zu: %s", item->given->number,
                   message);
-    attn_sequence_note_twice(&item->run->text, item->run->tokenizer,
-                             (struct attn_notes){note_first, many, NULL});
+    attn_sequence_note(&item->run->text, item->run->tokenizer,
+                       (struct attn_notes){note_first, many, NULL});
     for (size_t i = 0; i < many->n_part; i++) {
         many->parts[i].n_idle += item->run->edits.parts[i].n_idle;
         many->parts[i].n_hidden += item->run->edits.parts[i].n_hidden;

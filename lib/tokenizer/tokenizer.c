@@ -232,7 +232,7 @@ static enum attn_status read_by_class(struct attn_tokenizer *tokenizer,
                           !(row && row->form == ATTN_CLASS_MARIAN)))
         return attn_tokenizer_json_read(tokenizer, source, found, err);
     if (!is_given && (found->is_class || has_vocabulary(source)))
-        ATTN_TRY(attn_class_check(found, source->directory, err));
+        ATTN_TRY(attn_class_check(found, source, err));
     if (!is_given)
         ATTN_TRY(check_files(source, found, row, err));
     return read_row(tokenizer, source, found, row, err);
@@ -591,8 +591,30 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
     return status;
 }
 
-void attn_encoding_note_twice(const struct attn_encoding *encoding,
-                              const struct attn_tokenizer *tokenizer, struct attn_notes notes)
+/* Notes that at least half of the tokens of a text are unknown: the model reads hardly any of it.
+ */
+static void note_unknown(const struct attn_encoding *encoding,
+                         const struct attn_tokenizer *tokenizer, struct attn_notes notes)
+{
+    const size_t begin = encoding->n_front, end = encoding->n - encoding->n_back;
+    size_t n = 0, size = 0;
+    const char *key = NULL;
+
+    for (size_t i = begin; i < end; i++) {
+        const bool is_unknown = attn_tokenizer_is_unknown(tokenizer, encoding->ids[i]) &&
+                                encoding->texts[i] != ATTN_TEXT_NONE;
+
+        n += is_unknown;
+        key = is_unknown ? attn_tokenizer_key(tokenizer, encoding->ids[i], &size) : key;
+    }
+    if (key && n >= end - begin - n)
+        attn_note(notes.on_note, notes.user, ATTN_NOTE_UNKNOWN,
+                  "%zu of %zu tokens %s %s: the vocabulary has no token for their text", n,
+                  end - begin, n == 1 ? "is" : "are", attn_quote(key, size).text);
+}
+
+void attn_encoding_note(const struct attn_encoding *encoding,
+                        const struct attn_tokenizer *tokenizer, struct attn_notes notes)
 {
     const size_t text_end = encoding->n - encoding->n_back;
     /* a token of the text, and the tokens beside it that were added */
@@ -604,6 +626,7 @@ void attn_encoding_note_twice(const struct attn_encoding *encoding,
 
     if (encoding->n_front >= text_end)
         return;
+    note_unknown(encoding, tokenizer, notes);
     for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
         const int32_t id = encoding->ids[sides[s].at];
         size_t i = sides[s].begin, size;

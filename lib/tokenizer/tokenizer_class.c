@@ -104,18 +104,21 @@ static const struct attn_class_row rows[] = {
               "t5gemma"},
     {"Marian", ATTN_CLASS_MARIAN, .tokens = {NULL, "</s>", "<unk>", NULL, "<pad>"},
      .single = "A eos", .types = "marian"},
-    {"Albert RemBert", ATTN_CLASS_REFUSED,
+    {"Albert", ATTN_CLASS_REFUSED,
      .tokens = {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"}, AROUND_BERT,
-     .traits = ATTN_CLASS_WIDE_MASK, .types = "albert nystromformer yoso rembert"},
+     .file = "spiece.model", .traits = ATTN_CLASS_WIDE_MASK, .types = "albert nystromformer yoso"},
+    {"RemBert", ATTN_CLASS_REFUSED,
+     .tokens = {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"}, AROUND_BERT,
+     .file = "sentencepiece.model", .traits = ATTN_CLASS_WIDE_MASK, .types = "rembert"},
     {"DebertaV2", ATTN_CLASS_PIECES,
      .tokens = {"[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"}, AROUND_BERT,
      .file = "spm.model", .back = "[MASK]", .traits = ATTN_CLASS_BY_WORDS, .types = "deberta-v2"},
     {"XLNet", ATTN_CLASS_REFUSED,
      .tokens = {"<s>", "</s>", "<unk>", "<sep>", "<pad>", "<cls>", "<mask>"},
-     .traits = ATTN_CLASS_WIDE_MASK, .types = "xlnet"},
+     .file = "spiece.model", .traits = ATTN_CLASS_WIDE_MASK, .types = "xlnet"},
     {"BigBird", ATTN_CLASS_REFUSED,
      .tokens = {"<s>", "</s>", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"}, AROUND_BERT,
-     .traits = ATTN_CLASS_WIDE_MASK, .types = "big_bird"},
+     .file = "spiece.model", .traits = ATTN_CLASS_WIDE_MASK, .types = "big_bird"},
     {"XLMRoberta", ATTN_CLASS_PIECES, ROBERTA, AROUND_XLMR, .file = "sentencepiece.bpe.model",
      .front = "<s> <pad> </s> <unk>", .n_skip = 3, .back = "<mask>", .traits = ATTN_CLASS_WIDE_MASK,
      .types = "xlm-roberta xlm-roberta-xl xmod gte jina_embeddings_v3 kosmos-2 metaclip_2 trocr"},
@@ -123,23 +126,28 @@ static const struct attn_class_row rows[] = {
      .front = "<s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED", .n_skip = 1, .back = "<mask>",
      .traits = ATTN_CLASS_WIDE_MASK, .types = "camembert"},
     {"MBart", ATTN_CLASS_REFUSED, ROBERTA, .single = "A eos lang", .pair = "A B eos lang",
-     .language = "en_XX", .traits = ATTN_CLASS_WIDE_MASK, .types = "mbart"},
+     .file = "sentencepiece.bpe.model", .language = "en_XX", .traits = ATTN_CLASS_WIDE_MASK,
+     .types = "mbart"},
     {"MBart50", ATTN_CLASS_REFUSED, ROBERTA, .single = "lang A eos", .pair = "lang A B eos",
-     .language = "en_XX", .traits = ATTN_CLASS_WIDE_MASK, .types = "mbart50"},
+     .file = "sentencepiece.bpe.model", .language = "en_XX", .traits = ATTN_CLASS_WIDE_MASK,
+     .types = "mbart50"},
     {"Nllb", ATTN_CLASS_REFUSED, ROBERTA, .single = "lang A eos", .pair = "lang A B eos",
-     .language = "eng_Latn", .traits = ATTN_CLASS_WIDE_MASK, .types = "nllb nllb-moe"},
-    {"LayoutXLM Barthez FNet XGLM PLBart Cpm BartPho Bartpho "
-     "SeamlessM4T",
-     ATTN_CLASS_REFUSED, ROBERTA, .traits = ATTN_CLASS_WIDE_MASK, .types = "xglm barthez fnet"},
-    {"Herbert", ATTN_CLASS_REFUSED, ROBERTA, .types = "herbert"},
+     .file = "sentencepiece.bpe.model", .language = "eng_Latn", .traits = ATTN_CLASS_WIDE_MASK,
+     .types = "nllb nllb-moe"},
+    {"LayoutXLM Barthez XGLM PLBart BartPho Bartpho SeamlessM4T", ATTN_CLASS_REFUSED, ROBERTA,
+     .file = "sentencepiece.bpe.model", .traits = ATTN_CLASS_WIDE_MASK, .types = "xglm barthez"},
+    {"FNet Cpm", ATTN_CLASS_REFUSED, ROBERTA, .file = "spiece.model",
+     .traits = ATTN_CLASS_WIDE_MASK, .types = "fnet"},
+    {"Herbert", ATTN_CLASS_REFUSED, ROBERTA, .file = "vocab.json", .types = "herbert"},
     {"Pegasus", ATTN_CLASS_REFUSED, .single = "A eos", .pair = "A B eos",
      .tokens = {NULL, "</s>", "<unk>", NULL, "<pad>", NULL, "<mask_2>"},
      .types = "pegasus pegasus_x bigbird_pegasus"},
-    {"Reformer BertGeneration GPTSw3 Siglip SpeechT5 Speech2Text Udop OpenAIGPT RoFormer "
-     "LayoutLMv2 LayoutLMv3 MarkupLM Qwen3_5 Bloom",
-     ATTN_CLASS_REFUSED,
-     .types = "reformer openai-gpt roformer qwen3_5 qwen3_5_text "
-              "bloom"},
+    {"Reformer Udop", ATTN_CLASS_REFUSED, .file = "spiece.model", .types = "reformer"},
+    {"RoFormer LayoutLMv2", ATTN_CLASS_REFUSED, .file = "vocab.txt", .types = "roformer"},
+    {"OpenAIGPT LayoutLMv3 MarkupLM Qwen3_5", ATTN_CLASS_REFUSED, .file = "vocab.json",
+     .types = "openai-gpt qwen3_5 qwen3_5_text"},
+    {"BertGeneration GPTSw3 Siglip SpeechT5 Speech2Text Bloom", ATTN_CLASS_REFUSED,
+     .types = "bloom"},
     {"BertJapanese Phobert Bertweet CTRL BlenderbotSmall FSMT XLM Flaubert BioGpt Canine ByT5 "
      "Perceiver "
      "MyT5 RoCBert Tapas ProphetNet XLMProphetNet GPTNeoXJapanese Wav2Vec2CTC Wav2Vec2PhonemeCTC "
@@ -268,11 +276,13 @@ bool attn_class_has_code(const struct attn_class *found)
     return map && (attn_node_is_array(map) || attn_node_find(map, "AutoTokenizer"));
 }
 
-enum attn_status attn_class_check(const struct attn_class *found, const char *directory,
+enum attn_status attn_class_check(const struct attn_class *found, const struct attn_source *source,
                                   struct attn_error *err)
 {
-    const struct attn_quote where = attn_quote_string(directory ? directory : "DIR");
+    const struct attn_quote where =
+        attn_quote_string(source->directory ? source->directory : "DIR");
     const bool is_code = attn_class_has_code(found);
+    const char *file = found->row && !is_code ? found->row->file : NULL;
 
     if (!is_code && (!found->name || (found->row && found->row->form < ATTN_CLASS_REFUSED)))
         return ATTN_OK;
@@ -289,11 +299,19 @@ enum attn_status attn_class_check(const struct attn_class *found, const char *di
                         "AutoTokenizer "
                         "as A; print(*A.from_pretrained('%s')('TEXT').input_ids)\"",
                         where.text);
+    else if (file && !attn_source_has_part(source, file))
+        /* Of other files transformers makes a tokenizer that knows no word. */
+        attn_error_hint(err,
+                        "add the file of this class, '%s', or tokenizer.json of the same "
+                        "repository; or give `ids` of a run",
+                        file);
+    else if (!file)
+        attn_error_hint(err, "add tokenizer.json of the same repository; or give `ids` of a run");
     else
         attn_error_hint(err,
                         "python3 -c \"from transformers import AutoTokenizer as A; t = "
-                        "A.from_pretrained('%s'); t.save_pretrained('%s')\" writes tokenizer.json, "
-                        "if transformers has a fast form; or give `ids` of a run",
+                        "A.from_pretrained('%s'); t.save_pretrained('%s')\" writes tokenizer.json; "
+                        "or give `ids` of a run",
                         where.text, where.text);
     return ATTN_UNSUPPORTED;
 }

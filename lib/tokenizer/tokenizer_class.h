@@ -107,8 +107,9 @@ enum attn_status attn_class_find(struct attn_class *found, const struct attn_sou
                                  struct attn_error *err);
 void attn_class_release(struct attn_class *found);
 
-/* Refuses a class that has no rule, and code of its own. DIRECTORY is for the hint. */
-enum attn_status attn_class_check(const struct attn_class *found, const char *directory,
+/* Refuses a class that has no rule, and code of its own. The hint depends on the files of SOURCE:
+ * transformers makes tokenizer.json of those of the class, and an empty one without them. */
+enum attn_status attn_class_check(const struct attn_class *found, const struct attn_source *source,
                                   struct attn_error *err);
 
 /* Returns the row of the class NAME, such as "Bert", which must exist. */

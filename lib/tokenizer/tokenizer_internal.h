@@ -299,9 +299,10 @@ bool attn_tokenizer_is_unknown(const struct attn_tokenizer *tokenizer, int32_t i
 /* Returns the key of token ID as in the files, or NULL. Borrowed. */
 const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size);
 
-/* Notes that the text of ENCODING begins or ends with a token that the tokenizer added, too. */
-void attn_encoding_note_twice(const struct attn_encoding *encoding,
-                              const struct attn_tokenizer *tokenizer, struct attn_notes notes);
+/* Notes that the text of ENCODING begins or ends with a token that the tokenizer added, too, and
+ * that at least half of its tokens are unknown. */
+void attn_encoding_note(const struct attn_encoding *encoding,
+                        const struct attn_tokenizer *tokenizer, struct attn_notes notes);
 
 /* Allocates memory for NEED tokens in total. On failure the encoding is unchanged. */
 enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t need,

@@ -73,6 +73,7 @@ ATTN_NOTE_TIE = 50
 ATTN_NOTE_TENSOR_NAMES = 51
 ATTN_NOTE_TRANSPARENT = 52
 ATTN_NOTE_PLANE = 53
+ATTN_NOTE_UNKNOWN = 54
 ATTN_MAP = 0
 ATTN_READ = 1
 ATTN_ISA_BASELINE = 0
@@ -2229,6 +2230,7 @@ attn_item_result._fields_ = [
     ("n_beside", c_size_t),
     ("metric", c_char_p),
     ("row", c_char_p),
+    ("chosen", c_char_p),
     ("value", c_double),
     ("has_right", c_bool),
     ("right", c_double),

@@ -5,7 +5,7 @@
  *
  * meta.pkl: a pickle of {"stoi": {letter: id}, ...}. tokenizer.bin: the length of the longest
  * token, int32; then for each token a score, float32, its length, int32, and its bytes. Tokens 0 to
- * 2 are unknown, begin and end, 3 to 258 bytes. Spaces stand for U+2581.
+ * 2 are unknown, begin and end. Those written <0x0A> are bytes. Spaces stand for U+2581.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -70,13 +70,22 @@ static void append_varint(struct attn_buffer *out, uint64_t value)
     attn_buffer_append_char(out, (char)value);
 }
 
+/* Whether TEXT [size] is the name of a byte: "<0x0A>". */
+static bool is_byte(const char *text, size_t size)
+{
+    static const char digits[] = "0123456789ABCDEFabcdef";
+
+    return size == 6 && memcmp(text, "<0x", 3) == 0 && text[5] == '>' &&
+           memchr(digits, text[3], sizeof digits - 1) && memchr(digits, text[4], sizeof digits - 1);
+}
+
 /* Appends token number ID with TEXT [size] as a piece of SentencePiece to MODEL. PIECE is room. */
 static void append_piece(struct attn_buffer *model, struct attn_buffer *piece, size_t id,
                          const char *text, size_t size, float score)
 {
     static const char space[] = "\xe2\x96\x81";
     static const char *const roles[] = {"<unk>", "<s>", "</s>"};
-    const uint64_t type = id == 0 ? 2 : id < 3 ? 3 : id < 259 ? 6 : 1;
+    const uint64_t type = id == 0 ? 2 : id < 3 ? 3 : is_byte(text, size) ? 6 : 1;
     size_t n_space = 0;
 
     if (id < 3)
@@ -102,7 +111,7 @@ static enum attn_status convert_scores(const struct attn_file *file, struct attn
                                        struct attn_error *err)
 {
     /* 2: {3: BPE, 35: byte_fallback}; 3: {3: add_dummy_prefix, 4: remove_extra_whitespaces = 0} */
-    static const char settings[] = "\x12\x05\x18\x02\x98\x02\x01\x1a\x04\x18\x01\x20";
+    char settings[] = "\x12\x05\x18\x02\x98\x02\x00\x1a\x04\x18\x01\x20";
     struct attn_buffer piece = {0};
     size_t at = sizeof(int32_t), n = 0;
     bool is_whole = file->size > at;
@@ -118,6 +127,8 @@ static enum attn_status convert_scores(const struct attn_file *file, struct attn
         memcpy(&size, file->data + at + sizeof score, sizeof size);
         at += sizeof score + sizeof size;
         is_whole = size >= 0 && (size_t)size <= file->size - at;
+        if (is_whole && is_byte((const char *)file->data + at, (size_t)size))
+            settings[6] = 1; /* byte_fallback */
         if (is_whole)
             append_piece(model, &piece, n++, (const char *)file->data + at, (size_t)size, score);
         at += is_whole ? (size_t)size : 0;
