@@ -46,7 +46,8 @@ static void push_question(struct attn_json_writer *json, const struct attn_table
 {
     const struct attn_table_picture *picture = drawing->picture;
     size_t n_model = 0;
-    const char *model = picture->model ? attn_path_last(picture->model, &n_model) : NULL;
+    const char *model = attn_grid_model(
+        &(struct attn_grid){.model = picture->model, .has_models = picture->has_models}, &n_model);
 
     attn_json_integer(attn_page_push_key(json, "schema"), ATTN_JSON_SCHEMA);
     attn_json_text(attn_page_push_key(json, "version"), ATTN_VERSION);
@@ -498,7 +499,7 @@ static void append_about(struct attn_buffer *out, const struct attn_grid *figure
 
     if (figure->model) {
         size_t n;
-        const char *model = attn_path_last(figure->model, &n);
+        const char *model = attn_grid_model(figure, &n);
 
         append_markup(out, model, n);
         between = "; ";

@@ -217,10 +217,16 @@ size_t attn_grid_n_mapped(const struct attn_grid *grid)
     return is_pooled(grid) || grid->run->n_query == grid->run->n_position ? 1 : grid->run->n_query;
 }
 
-void attn_grid_append_model(const char *model, struct attn_buffer *out)
+const char *attn_grid_model(const struct attn_grid *grid, size_t *size)
+{
+    *size = grid->model ? strlen(grid->model) : 0;
+    return grid->model && !grid->has_models ? attn_path_last(grid->model, size) : grid->model;
+}
+
+void attn_grid_append_model(const struct attn_grid *grid, struct attn_buffer *out)
 {
     size_t size;
-    const char *name = model ? attn_path_last(model, &size) : NULL;
+    const char *name = attn_grid_model(grid, &size);
 
     if (name)
         attn_escape_append(out, name, size);
@@ -235,7 +241,7 @@ void attn_grid_append_subject(const struct attn_grid *grid, struct attn_buffer *
     bool has_one_head = attn_site_has_heads(first->at.site) && (!axes || axes->rank > 2);
     bool has_one_batch = axes && axes->rank == 4;
 
-    attn_grid_append_model(grid->model, out);
+    attn_grid_append_model(grid, out);
     if (grid->rows || !grid->run)
         return;
     number = attn_writer_head_number(grid->run, first->at.site, first->at.head);
@@ -371,7 +377,7 @@ void attn_grid_append_subtitle(const struct attn_grid *grid, bool is_fitted,
     const bool has_scale = span != ATTN_SPAN_UNIT && (grid->run || span != ATTN_SPAN_MATRIX);
 
     if (has_model) {
-        attn_grid_append_model(grid->model, out);
+        attn_grid_append_model(grid, out);
         attn_buffer_append_string(out, "; ");
     }
     if (grid->run && attn_site_is_of_metric(grid->matrices[0].at.site))

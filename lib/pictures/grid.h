@@ -83,7 +83,8 @@ struct attn_grid {
     const struct attn_level_matrix *matrices;
     size_t n;
     const char *name;              /* name of the numbers: "pattern", "effect" */
-    const char *model;             /* name of the model, or NULL */
+    const char *model;             /* path of the model, or NULL */
+    bool has_models;               /* it has the names of two models */
     struct attn_color_scale scale; /* all fields are resolved, none is DEFAULT */
     bool is_share;                 /* numbers are shown in percent */
     /* the pictures whose patches are the columns: of each matrix that of the number `image`, the
@@ -165,8 +166,10 @@ void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, struct 
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
-/* Appends the name of a model without its folders. MODEL may be NULL. */
-void attn_grid_append_model(const char *model, struct attn_buffer *out);
+/* Returns what is shown of the model [size]: its name without folders, or the names of two; NULL
+ * without a model. The second appends it. */
+const char *attn_grid_model(const struct attn_grid *grid, size_t *size);
+void attn_grid_append_model(const struct attn_grid *grid, struct attn_buffer *out);
 
 /* Appends the model and, for runs, the layer and the head that all matrices share: "fable, layer 2,
  * head 5". */

@@ -952,6 +952,7 @@ static enum attn_status read_parts(const struct attn_table *table,
     grid->columns = &cells->columns.axis;
     grid->name = attn_table_name(table);
     grid->model = picture->model;
+    grid->has_models = picture->has_models;
     grid->title = picture->view.quantity;
     grid->note = picture->note;
     grid->scale = attn_color_scale_of((struct attn_color_scale){0}, ATTN_RANGE_SIGNED, false);
@@ -1086,6 +1087,7 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->columns = &cells->columns.axis;
     figure->name = column->name;
     figure->model = picture->model;
+    figure->has_models = picture->has_models;
     figure->scale = attn_color_scale_of_column(
         options->color_scale, column, (double)cells->matrix.least, (double)cells->matrix.most);
     figure->is_share = column->range == ATTN_RANGE_SHARE || is_difference;

@@ -73,7 +73,7 @@ struct attn_table_picture {
     char answer[ATTN_VIEW_ANSWER_SIZE]; /* "logit(are) - logit(is)"; or "" */
     const char *metric;                 /* for pages: "logit_diff" */
     const char *target, *foil;          /* for pages: the texts of the answer's tokens */
-    const char *model;                  /* name of the model */
+    const char *model;                  /* path of the model, of which the last part is shown */
     const char *note;                   /* with ATTN_VIEW_PARTS: note for the subtitle, printable */
     /* the text, and the second text of a pair; figures append the third to each of them */
     struct attn_figure_text texts[3];
@@ -88,6 +88,7 @@ struct attn_table_picture {
     size_t n_sharing; /* for ATTN_FIGURE_CIRCUIT: heads that share a key head; 0: none do */
     /* Room for words that the fields above may point to (questions/questions.h). */
     char words[ATTN_VIEW_WORDS_SIZE], means[ATTN_VIEW_MEANS_SIZE];
+    bool has_models; /* `model` has the names of two models, and is shown as it is */
 };
 
 #endif

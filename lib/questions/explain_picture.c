@@ -34,7 +34,8 @@ static void append_title(struct attn_buffer *out, const struct attn_explanation 
 {
     const char *stack = attn_model_stack_name(row->at.stack);
 
-    attn_grid_append_model(labels->model ? labels->model : "arrays", out);
+    attn_grid_append_model(&(struct attn_grid){.model = labels->model ? labels->model : "arrays"},
+                           out);
     attn_buffer_append_format(out, ", %s%slayer %d, head %d: one row, step by step", stack,
                               stack[0] ? " " : "", row->at.layer, row->at.head);
 }

@@ -331,6 +331,16 @@ enum attn_status attn_pair_maps(struct attn_host *host, const struct attn_reques
     return compare(host, request, args, true, table, err);
 }
 
+/* Moves *LAST to the part of PATH before it, and returns by how many bytes. */
+static size_t lengthen(const char *path, const char **last)
+{
+    const char *from = *last;
+
+    for ((*last)--; *last > path && (*last)[-1] != '/';)
+        (*last)--;
+    return (size_t)(from - *last);
+}
+
 void attn_pair_name_models(const struct attn_host *host, const struct attn_diff_args *args,
                            struct attn_table_picture *picture, char *room, size_t size)
 {
@@ -343,8 +353,18 @@ void attn_pair_name_models(const struct attn_host *host, const struct attn_diff_
         return;
     last = attn_path_last(picture->model, &n);
     other_last = attn_path_last(attn_model_name(other), &n_other);
+    while (n == n_other && memcmp(last, other_last, n) == 0 && last > picture->model &&
+           other_last > attn_model_name(other)) {
+        n += lengthen(picture->model, &last);
+        n_other += lengthen(attn_model_name(other), &other_last);
+    }
     if (n == n_other && memcmp(last, other_last, n) == 0)
         return;
-    snprintf(room, size, "%.*s and %.*s", (int)n, last, (int)n_other, other_last);
+    snprintf(room, size,
+             picture->view.figure == ATTN_FIGURE_PAIR      ? "above %.*s, below %.*s"
+             : picture->view.traits & ATTN_VIEW_DIFFERENCE ? "a: %.*s, b: %.*s"
+                                                           : "%.*s and %.*s",
+             (int)n, last, (int)n_other, other_last);
     picture->model = room;
+    picture->has_models = true;
 }

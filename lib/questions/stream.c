@@ -438,6 +438,18 @@ static void note_meant(struct attn_stream *stream, const struct attn_item *item,
     }
 }
 
+/* Whether `system` of ITEM has no effect although the model has a form of conversations. */
+static bool drops_system(const struct attn_stream *stream, const struct attn_item *item)
+{
+    const struct attn_chat_request *chat = &stream->call->request->chat;
+    const struct attn_tokenizer *tokenizer = NULL;
+
+    if (!item->system || item->messages || attn_chat_is_wanted(chat) || !stream->call->host)
+        return false;
+    attn_host_tokenizer(stream->call->host, &tokenizer, NULL);
+    return tokenizer && attn_chat_has_template(chat, tokenizer);
+}
+
 /* Notes labels of the first ITEM that the question probably should read. */
 static void note_labels(struct attn_stream *stream, const struct attn_item *item)
 {
@@ -450,6 +462,9 @@ static void note_labels(struct attn_stream *stream, const struct attn_item *item
     for (size_t p = 0; question && p < question->n_part; p++)
         for (size_t i = 0; i < question->parts[p].list->n; i++)
             note_meant(stream, item, &question->parts[p].list->items[i]);
+    if (drops_system(stream, item))
+        attn_note(attn_item_notes_forward, stream->notes, ATTN_NOTE_CHAT,
+                  "'system' of the items is only a label without `chat on`");
     if (stream->args->lists_labels)
         attn_note(attn_item_notes_forward, stream->notes, ATTN_NOTE_LABELS, "labels: %s",
                   attn_item_list_labels(item, names, sizeof names));

@@ -3,7 +3,9 @@
 #include "terminal/heatmap_internal.h"
 
 #include "formats/float_text.h"
+#include "input/picture_prompt.h"
 #include "measures/picture_maps.h"
+#include "tensors/labels_internal.h"
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"
 
@@ -63,6 +65,26 @@ static void append_percent(struct attn_buffer *out, double share)
     attn_buffer_append(out, number, attn_float_text_fixed((float)(100 * share), 1, number));
 }
 
+/* Appends which part of the share of a picture its whole has and which its tiles: a map shows the
+ * cells of one of them. */
+static void append_layers(struct attn_heatmap *map, const struct attn_picture_maps *maps,
+                          const struct attn_location *at)
+{
+    static const char *const names[] = {
+        [ATTN_MAP_WHOLE] = " (whole ", [ATTN_MAP_TILES] = ", tiles "};
+    const struct attn_picture_prompt *prompt = attn_labels_prompt(&map->writer->labels);
+
+    if (prompt->n_image != 1 || prompt->images->tile_rows == 0)
+        return;
+    for (int layer = ATTN_MAP_WHOLE; layer <= ATTN_MAP_TILES; layer++) {
+        attn_buffer_append_string(&map->label, names[layer]);
+        append_percent(
+            &map->label,
+            maps ? attn_picture_maps_layer_share(maps, 0, (enum attn_map_layer)layer, at, 1) : 0);
+    }
+    attn_buffer_append_char(&map->label, ')');
+}
+
 void attn_heatmap_append_shares(struct attn_heatmap *map, const struct attn_location *at)
 {
     const struct shares shares = shares_of(map);
@@ -74,6 +96,8 @@ void attn_heatmap_append_shares(struct attn_heatmap *map, const struct attn_loca
         append_percent(
             &map->label,
             shares.maps ? attn_picture_maps_share(shares.maps, at, ATTN_PICTURE_MEAN, share) : 0);
+        if (share == ATTN_SHARE_PICTURE)
+            append_layers(map, shares.maps, at);
     }
     if (shares.maps && attn_picture_maps_is_beyond(shares.maps, at->layer))
         attn_buffer_append_string(&map->label,

@@ -747,6 +747,7 @@ static const struct {
     {"    n_sharing", offsetof(struct attn_table_picture, n_sharing)},
     {"    words", offsetof(struct attn_table_picture, words)},
     {"    means", offsetof(struct attn_table_picture, means)},
+    {"    has_models", offsetof(struct attn_table_picture, has_models)},
     {"attn_live_extra", sizeof(struct attn_live_extra)},
     {"    name", offsetof(struct attn_live_extra, name)},
     {"    data", offsetof(struct attn_live_extra, data)},

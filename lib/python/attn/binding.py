@@ -2101,6 +2101,7 @@ attn_table_picture._fields_ = [
     ("n_sharing", c_size_t),
     ("words", c_char * 96),
     ("means", c_char * 256),
+    ("has_models", c_bool),
 ]
 attn_live_extra._fields_ = [
     ("name", c_char_p),
