@@ -48,7 +48,7 @@ void attn_wire_node_name(const struct attn_wire_node *node, char name[ATTN_WIRE_
 static bool has_both(const struct attn_run *run)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
-    bool has_all = true;
+    bool has_all = attn_model_config(run->model)->d_mlp > 0;
 
     for (size_t layer = 0; layer < dims->n_layer; layer++)
         for (int is_mlp = 0; is_mlp < 2; is_mlp++) {
