@@ -147,6 +147,19 @@ void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band ban
     add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_BAND, .mark = shapes->mark, .band = band});
 }
 
+/* Appends TEXT [N] with controls and invalid UTF-8 as \xNN, but with backslashes as they are, since
+ * people read this. */
+static void append_readable(struct attn_buffer *out, const char *text, size_t n)
+{
+    for (size_t at = 0, length; at < n; at += length + 1) {
+        const char *backslash = memchr(text + at, '\\', n - at);
+
+        length = backslash ? (size_t)(backslash - text) - at : n - at;
+        attn_escape_append(out, text + at, length);
+        attn_buffer_append(out, "\\", backslash != NULL);
+    }
+}
+
 void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_text *text,
                           const char *bytes, size_t n)
 {
@@ -155,8 +168,8 @@ void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_te
     if (n == 0)
         return;
     shape.text.first = shapes->text.size;
-    shape.text.n = n;
-    attn_buffer_append(&shapes->text, bytes, n);
+    append_readable(&shapes->text, bytes, n);
+    shape.text.n = shapes->text.size - shape.text.first;
     add(shapes, &shape);
 }
 
@@ -183,15 +196,7 @@ void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const ch
         return;
     note->name = name;
     note->first = shapes->text.size;
-    /* write controls and invalid UTF-8 as \xNN, but leave backslashes as they are, since people
-     * read this */
-    for (size_t at = 0, length; at < n; at += length + 1) {
-        const char *backslash = memchr(value + at, '\\', n - at);
-
-        length = backslash ? (size_t)(backslash - value) - at : n - at;
-        attn_escape_append(&shapes->text, value + at, length);
-        attn_buffer_append(&shapes->text, "\\", backslash != NULL);
-    }
+    append_readable(&shapes->text, value, n);
     note->n = shapes->text.size - note->first;
     shapes->n_note++;
 }

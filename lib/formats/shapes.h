@@ -187,7 +187,8 @@ void attn_shapes_add_curve(struct attn_shapes *shapes, struct attn_shape_curve c
 void attn_shapes_add_dot(struct attn_shapes *shapes, struct attn_shape_dot dot);
 void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band band);
 
-/* These add a text and copy its N bytes. An empty text isn't added. */
+/* These add a text and copy its N bytes, controls and invalid UTF-8 as \xNN. An empty text isn't
+ * added. */
 void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_text *text,
                           const char *bytes, size_t n);
 void attn_shapes_add_string(struct attn_shapes *shapes, const struct attn_shape_text *text,
