@@ -21,8 +21,8 @@ enum attn_status places_check(const struct call *call, struct attn_error *err)
 
     if (!given || option_find_given(call, uses))
         return ATTN_OK;
-    snprintf(hint, sizeof hint, "--knockout '%.*s>0' uses such a name", (int)strcspn(given, "="),
-             given);
+    snprintf(hint, sizeof hint, "--knockout '%s>0' uses such a name",
+             attn_quote(given, strcspn(given, "=")).text);
     return refuse(err, hint, "`positions` gives names to places, and no option uses them");
 }
 

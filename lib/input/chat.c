@@ -52,6 +52,18 @@ enum attn_status attn_chat_check(const struct attn_chat_request *asked,
     return ATTN_OK;
 }
 
+enum attn_status attn_chat_check_reading(const struct attn_request_reading *reading,
+                                         struct attn_error *err)
+{
+    if (reading->with_prompt)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`with_prompt` and `chat` are two forms of a text");
+    if (reading->special == ATTN_SPECIAL_TEXT)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`special text` would take apart what the chat template writes");
+    return ATTN_OK;
+}
+
 static void append_message(struct attn_buffer *json, const char *role, const char *text,
                            size_t size, size_t n_picture)
 {

@@ -29,6 +29,10 @@ bool attn_chat_has_template(const struct attn_chat_request *asked,
 enum attn_status attn_chat_check(const struct attn_chat_request *asked,
                                  const struct attn_input *input, struct attn_error *err);
 
+/* Checks that READING leaves what a chat template writes as it is. */
+enum attn_status attn_chat_check_reading(const struct attn_request_reading *reading,
+                                         struct attn_error *err);
+
 /* What a user says to a model. */
 struct attn_chat_turn {
     const struct attn_tokenizer *tokenizer;

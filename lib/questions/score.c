@@ -70,6 +70,7 @@ struct scoring {
     const struct attn_score_args *args;
     const struct attn_tokenizer *tokenizer; /* or NULL */
     struct attn_sequence text;              /* owns, unless it is of the frame's run */
+    struct attn_chat_text chat;             /* owns; the text in the form of a conversation */
     struct scored *scored;                  /* [text.n] */
     size_t n_vocab, n_ctx;
 };
@@ -183,6 +184,30 @@ static enum attn_status read_prompt(struct scoring *scoring, struct attn_error *
     return attn_error_hint(err, "`continuation TEXT` gives an answer");
 }
 
+/* Replaces the text of the request by what the chat template makes of it, if that is wanted. */
+static enum attn_status put_into_chat(struct scoring *scoring, struct attn_error *err)
+{
+    struct attn_request *request = &scoring->frame.request;
+    const struct attn_input *input = &request->input;
+
+    if (!attn_chat_is_wanted(&request->chat))
+        return ATTN_OK;
+    ATTN_TRY(attn_chat_check(&request->chat, input, err));
+    ATTN_TRY(attn_chat_check_reading(&request->reading, err));
+    ATTN_TRY(attn_host_tokenizer(scoring->frame.host, &scoring->tokenizer, err));
+    ATTN_TRY(attn_chat_write(
+        &request->chat,
+        &(struct attn_chat_turn){scoring->tokenizer,
+                                 attn_model_name(attn_host_model(scoring->frame.host)), input->text,
+                                 input->n_text, 0},
+        &scoring->chat, err));
+    request->input.text = scoring->chat.text;
+    request->input.n_text = scoring->chat.size;
+    request->reading.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    request->chat = (struct attn_chat_request){.form = NULL};
+    return ATTN_OK;
+}
+
 static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *err)
 {
     const struct attn_request *request = &scoring->frame.request;
@@ -193,6 +218,7 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
         return read_prompt(scoring, err);
     ATTN_TRY(attn_image_input_check(&request->reading, &request->input, &request->source,
                                     attn_host_model(host), err));
+    ATTN_TRY(put_into_chat(scoring, err));
     const bool is_text = attn_input_is_text(&request->input);
     const enum attn_status has_tokenizer =
         attn_host_tokenizer(host, &scoring->tokenizer, is_text ? err : NULL);
@@ -523,6 +549,7 @@ static void release(void *state)
 
     if (!scoring->frame.run) /* it owns the text */
         attn_sequence_release(&scoring->text);
+    attn_chat_release(&scoring->chat);
 }
 
 static const struct attn_procedure of_text = {

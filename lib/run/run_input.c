@@ -143,12 +143,7 @@ static enum attn_status put_into_chat(struct attn_run *run, struct attn_error *e
 
     if (attn_input_is_picture(input) || !attn_chat_is_wanted(&request->chat))
         return ATTN_OK;
-    if (request->reading.with_prompt)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`with_prompt` and `chat` are two forms of a text");
-    if (request->reading.special == ATTN_SPECIAL_TEXT)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`special text` would take apart what the chat template writes");
+    ATTN_TRY(attn_chat_check_reading(&request->reading, err));
     ATTN_TRY(attn_chat_write(&request->chat,
                              &(struct attn_chat_turn){run->tokenizer, attn_model_name(run->model),
                                                       input->text, input->n_text, 0},

@@ -33,6 +33,7 @@ static void append_row(struct table_page *page, size_t row)
 {
     const enum attn_table_form form = page->style.form;
     const bool is_json = form == ATTN_TABLE_JSON || form == ATTN_TABLE_JSON_LINES;
+    const size_t begin = page->text.size;
 
     if (is_json)
         attn_json_begin(&page->json, '{');
@@ -48,6 +49,9 @@ static void append_row(struct table_page *page, size_t row)
             attn_buffer_append_char(&page->text, form == ATTN_TABLE_CSV ? ',' : '\t');
         attn_table_append_styled(&page->text, page->style, column, &cell);
     }
+    /* readers skip empty lines */
+    if (form == ATTN_TABLE_CSV && page->text.size == begin && !lacks_types(page))
+        attn_buffer_append_string(&page->text, "\"\"");
     if (lacks_types(page) && is_json)
         attn_json_text(attn_json_key(&page->json, ATTN_ROW_TYPE), ATTN_ROW_DATA);
     else if (lacks_types(page))
