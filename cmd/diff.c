@@ -112,8 +112,9 @@ static enum attn_status check(const struct question *question, struct attn_error
                       n);
     if (!has_with && n != 2)
         return refuse(err,
-                      n == 3 ? "put a text of several words in quotes; models: -m A --with B TEXT"
-                             : "put a text of several words in quotes",
+                      n == 3   ? "put a text of several words in quotes; models: -m A --with B TEXT"
+                      : n == 1 ? "attn-cli diff TEXT TEXT, or attn-cli diff --with MODEL TEXT"
+                               : "put a text of several words in quotes",
                       "%zu text%s given, expected two, or one and `with`, `with_adapter`, "
                       "`with_attention` or `with_image`",
                       n, n == 1 ? " is" : "s are");

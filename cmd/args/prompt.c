@@ -7,6 +7,7 @@
 #include "cmd/line/report.h"
 #include "tool.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -51,13 +52,18 @@ bool prompt_is_given(const struct prompt_args *args)
 
 /* Refuses the second of TEXTS. If a single word comes before a text of several words, the word may
  * be meant as a model. */
-static enum attn_status refuse_second(const struct text_list *texts, struct attn_error *err)
+static enum attn_status refuse_second(const struct call *call, const struct text_list *texts,
+                                      struct attn_error *err)
 {
+    const char *heads = option_is_of(call->command, "heads") ? option_text(call, "heads") : NULL;
     const char *first = texts->items[0], *second = texts->items[1];
     const bool is_name = texts->n == 2 && !strchr(first, ' ');
     char hint[ATTN_ERROR_HINT_SIZE] = "put a text of several words in quotes";
 
-    if (is_name && text_ends_in(first, ".html"))
+    if (heads && isdigit((unsigned char)*first) && strspn(first, "0123456789.*-,") == strlen(first))
+        snprintf(hint, sizeof hint, "heads stand between commas: --heads %s,%s",
+                 attn_quote_string(heads).text, first);
+    else if (is_name && text_ends_in(first, ".html"))
         snprintf(hint, sizeof hint, "a page goes after --html: --html %s",
                  attn_quote_string(first).text);
     else if (is_name && strchr(second, ' '))
@@ -76,8 +82,13 @@ enum attn_status prompt_check(const struct call *call, const struct prompt_args 
     const size_t n = args->plain.n + !!args->text + !!args->file + !!asked->ids +
                      !!asked->embeddings + /* a picture stands alone or beside them */
                      !!args->asked.chat.messages;
+    const char *form = args->asked.chat.form;
     struct stat input;
 
+    if (n == 0 && !asked->image && form && strcmp(form, "on") != 0 && strcmp(form, "off") != 0 &&
+        access(form, F_OK) != 0)
+        return refuse(err, "--chat on TEXT puts a text into the form of a conversation",
+                      "no text given: '%s' is the value of --chat", attn_quote_string(form).text);
     if (n == 0 && !asked->image)
         return refuse(err,
                       fstat(STDIN_FILENO, &input) == 0 && S_ISFIFO(input.st_mode) &&
@@ -86,7 +97,7 @@ enum attn_status prompt_check(const struct call *call, const struct prompt_args 
                           : hint,
                       "no text given");
     if (args->plain.n > 1)
-        return refuse_second(&args->plain, err);
+        return refuse_second(call, &args->plain, err);
     if (n > 1)
         return refuse(err, NULL, "the text is given in more than one way");
     return attn_param_rules_check(&attn_input_rules, ATTN_PARAM_GIVEN, option_is_param_given,

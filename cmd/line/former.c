@@ -29,6 +29,7 @@ static const struct {
     {"order", "heads", NULL,
      SINCE "heads come by layer; order --csv FILE with scipy.cluster.hierarchy"},
     {"headvis", "examples", NULL, SINCE "data/recipes/headvis.py writes the folder from --json"},
+    {"layers", "ablate|heads", NULL, "--heads '2.*' for all heads of layer 2"},
     {"tolerance|relative-tolerance", "diff", NULL,
      SINCE "numpy.allclose compares the arrays of two .npz files"},
     {"per", "score", NULL, SINCE "--by text|token|word"},

@@ -86,6 +86,13 @@ static enum attn_status make_messages(const struct attn_chat_request *asked,
 
     if (asked->messages && *asked->messages == '[') {
         attn_buffer_append_string(json, asked->messages);
+    } else if (asked->messages && *asked->messages == '{') {
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "`messages` is one object, expected a list of them");
+        return attn_error_hint(err, "put it in brackets: `messages '[{...}]'`");
+    } else if (asked->messages && strcmp(asked->messages, "-") == 0) {
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "`messages` is '-', expected a file or a list: standard input is not read");
     } else if (asked->messages) {
         ATTN_TRY(attn_file_read_regular(asked->messages, ATTN_TEMPLATE_MAX_OUTPUT, &file, err));
         attn_buffer_append(json, file.data, file.size);

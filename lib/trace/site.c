@@ -521,7 +521,9 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
         attn_typo_try_as(&typo, other_names[i].name, sites[other_names[i].site].name);
     attn_error_set(err, ATTN_INVALID, "unknown site '%s', expected one of %s, or NAME_grad",
                    attn_quote(item, size).text, known);
-    if (attn_typo_meant(&typo))
+    if (size == 3 && memcmp(item, "all", size) == 0)
+        attn_error_hint(err, "'*' stands for all sites");
+    else if (attn_typo_meant(&typo))
         attn_error_hint(err, "did you mean '%s'?", attn_typo_meant(&typo));
     return ATTN_INVALID;
 }
