@@ -54,6 +54,9 @@ static enum attn_status write_nanogpt(const struct attn_pickle *pickle, const ch
         attn_buffer_append_format(config, ",\"%s\":", names[i][1]);
         attn_buffer_append_integer(config, number);
     }
+    /* Before there was this choice, which is older than the exact GELU, GELU was that of tanh. */
+    if (attn_pickle_find(pickle, args, "bias") == ATTN_PICKLE_NONE)
+        attn_buffer_append_string(config, ",\"activation_function\":\"gelu_new\"");
     number = 1; /* before there was a choice, every map had a bias */
     attn_pickle_int(pickle, attn_pickle_find(pickle, args, "bias"), &number);
     attn_buffer_append_format(config, ",\"bias\":%s}", number != 0 ? "true" : "false");

@@ -631,6 +631,39 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf,
 
 /* --- Facts that a config.json cannot contain -------------------------------------------------- */
 
+/* Adds token ID to those that end a text, unless it is one of them. */
+static void add_end_id(struct attn_config *config, size_t id)
+{
+    const size_t most = sizeof config->end_ids / sizeof *config->end_ids;
+
+    for (size_t j = 0; j < config->n_end_id; j++)
+        if (config->end_ids[j] == (int64_t)id)
+            return;
+    if (id < config->n_vocab && config->n_end_id < most)
+        config->end_ids[config->n_end_id++] = (int64_t)id;
+}
+
+/* Adds the tokens that end a turn by their names, as llama.cpp does for files without their id. */
+static void find_end_ids(const struct attn_gguf *gguf, struct attn_config *config)
+{
+    static const char *const names[] = {"<|eot_id|>",    "<|im_end|>",    "<|end|>",
+                                        "<end_of_turn>", "<|endoftext|>", "<EOT>",
+                                        "_<EOT>",        "[EOT]",         "<｜end▁of▁sentence｜>",
+                                        "<end_of_utterance>"};
+    struct attn_gguf_pair tokens;
+    struct attn_error unused = {0};
+    const char *text = NULL;
+    size_t size = 0;
+
+    if (attn_gguf_get_array(gguf, "tokenizer.ggml.tokens", ATTN_GGUF_STRING, &tokens, &unused) !=
+        ATTN_OK)
+        return;
+    for (size_t id = 0; attn_gguf_next_text(&tokens, &text, &size); id++)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (strlen(names[i]) == size && memcmp(text, names[i], size) == 0)
+                add_end_id(config, id);
+}
+
 /* Reads the tokens that end a text, a turn or a message. A key of a wrong type is ignored: the
  * tokenizer checks it, and a run on ids needs no tokenizer. */
 static void read_end_ids(const struct attn_gguf *gguf, struct attn_config *config)
@@ -642,14 +675,11 @@ static void read_end_ids(const struct attn_gguf *gguf, struct attn_config *confi
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         struct attn_error unused = {0};
         size_t id = SIZE_MAX;
-        bool is_known = false;
 
-        if (attn_gguf_get_size(gguf, keys[i], &id, &unused) != ATTN_OK)
-            continue;
-        for (size_t j = 0; j < config->n_end_id; j++)
-            is_known = is_known || config->end_ids[j] == (int64_t)id;
-        if (id < config->n_vocab && !is_known)
-            config->end_ids[config->n_end_id++] = (int64_t)id;
+        if (attn_gguf_get_size(gguf, keys[i], &id, &unused) == ATTN_OK && id != SIZE_MAX)
+            add_end_id(config, id);
+        else if (i == 1)
+            find_end_ids(gguf, config);
     }
 }
 

@@ -334,6 +334,11 @@ static enum attn_status read_checkpoint(struct attn_model *m, const struct attn_
     ATTN_TRY(status);
     m->naming = has_gguf_names ? attn_gguf_naming(&m->config, m->st)
                                : attn_family_find(m->config.model_type);
+    if (!has_gguf_names && strcmp(m->config.act_fn, "gelu") == 0)
+        attn_note(options->on_note, options->user, ATTN_NOTE_ASSUMED,
+                  "'%s' is read with the exact GELU; nanoGPT before 17 May 2023 used that of tanh, "
+                  "and files do not say which",
+                  attn_quote_string(text.path).text);
     return has_gguf_names ? ATTN_OK
                           : attn_tensor_names_read(m->files, m->naming, NULL, NULL, options, err);
 }

@@ -124,8 +124,8 @@ static struct attn_value mark_content(struct talk *talk, struct attn_value conte
     return content;
 }
 
-/* Returns MESSAGE as transformers hands it over: without what is null, and with all names of what
- * the assistant thought. */
+/* Returns MESSAGE as transformers hands it over: without what is null, except a content of None, and
+ * with all names of what the assistant thought. */
 static struct attn_value clean_message(struct talk *talk, struct attn_value message)
 {
     static const char *const names[] = {"reasoning_content", "thinking", "reasoning"};
@@ -142,7 +142,8 @@ static struct attn_value clean_message(struct talk *talk, struct attn_value mess
     if (reason.kind != ATTN_IS_UNDEFINED)
         attn_value_dict_set(machine, clean.dict, attn_value_word(names[1]), reason);
     for (size_t i = 0; attn_machine_is_alive(machine) && i < message.dict->n; i++)
-        if (message.dict->values[i].kind != ATTN_IS_NONE)
+        if (message.dict->values[i].kind != ATTN_IS_NONE ||
+            attn_value_is(message.dict->keys[i], "content"))
             attn_value_dict_set(machine, clean.dict, message.dict->keys[i],
                                 message.dict->values[i]);
     if (reason.kind != ATTN_IS_UNDEFINED)

@@ -595,7 +595,7 @@ static bool test_number(struct attn_machine *machine, struct attn_value name,
     if (!is_whole || by == 0)
         attn_machine_fail(machine, "the test '%s' of a value of type '%s' is not supported",
                           attn_quote(name.text, name.size).text, attn_value_type(value));
-    return is_whole && by != 0 && by != -1 && (value.integer % by == 0) != (*name.text == 'o');
+    return is_whole && by != 0 && (by == -1 || value.integer % by == 0) != (*name.text == 'o');
 }
 
 static bool test_type(struct attn_machine *machine, struct attn_value name, struct attn_value value)

@@ -31,6 +31,22 @@ static void print_real(double value, struct attn_buffer *text)
     }
 }
 
+/* Appends CODE_POINT as repr escapes it, if it is a space, a control or a soft hyphen. */
+static bool append_space(uint32_t code_point, struct attn_buffer *text)
+{
+    const bool is_space = code_point == 0x1680 || (code_point >= 0x2000 && code_point <= 0x200a) ||
+                          code_point == 0x2028 || code_point == 0x2029 || code_point == 0x202f ||
+                          code_point == 0x205f || code_point == 0x3000;
+
+    if (is_space)
+        attn_buffer_append_format(text, "\\u%04x", (unsigned)code_point);
+    else if ((code_point >= 0x80 && code_point <= 0xa0) || code_point == 0xad)
+        attn_buffer_append_format(text, "\\x%02x", (unsigned)code_point);
+    else
+        return false;
+    return true;
+}
+
 /* Appends a string as Python's repr does. */
 static void quote_string(struct attn_machine *machine, struct attn_value value,
                          struct attn_buffer *text)
@@ -57,6 +73,8 @@ static void quote_string(struct attn_machine *machine, struct attn_value value,
             attn_buffer_append_format(text, "\\x%02x", c);
         } else {
             n = attn_utf8_decode(value.text + i, value.size - i, &code_point);
+            if (n > 0 && append_space(code_point, text))
+                continue;
             if (n == 0 || !attn_utf8_is_printable(code_point)) {
                 attn_machine_fail(machine,
                                   "the text of a value with the character U+%04X is not "

@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "template/template_internal.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -368,16 +369,37 @@ static bool are_dicts_equal(struct attn_machine *machine, const struct attn_valu
     return is_equal;
 }
 
+/* Compares an integer with a float without rounding it, as Python does: 2^53 + 1 is not 2^53. */
+static int compare_mixed(int64_t integer, double real)
+{
+    int64_t whole;
+
+    if (!(real > -0x1p63 && real < 0x1p63))
+        return real < 0x1p63 ? (real < -0x1p63 || integer > INT64_MIN) : -(real >= 0x1p63);
+    whole = (int64_t)real; /* towards 0 */
+    if (integer != whole)
+        return integer < whole ? -1 : 1;
+    return (real < (double)whole) - (real > (double)whole);
+}
+
+/* Returns 0 also for NaN, which is in no order. */
+static int compare_numbers(struct attn_value a, struct attn_value b)
+{
+    const bool is_real[2] = {a.kind == ATTN_IS_FLOAT, b.kind == ATTN_IS_FLOAT};
+
+    if (is_real[0] != is_real[1])
+        return is_real[0] ? -compare_mixed(b.integer, a.real) : compare_mixed(a.integer, b.real);
+    return is_real[0] ? (a.real > b.real) - (a.real < b.real)
+                      : (a.integer > b.integer) - (a.integer < b.integer);
+}
+
 bool attn_value_equals(struct attn_machine *machine, struct attn_value a, struct attn_value b)
 {
     if (!attn_machine_spend(machine, 1))
         return false;
     if (attn_value_is_number(a) && attn_value_is_number(b))
-        return a.kind == ATTN_IS_FLOAT || b.kind == ATTN_IS_FLOAT
-                   ? !(attn_value_real(a) < attn_value_real(b)) &&
-                         !(attn_value_real(a) > attn_value_real(b)) &&
-                         attn_value_real(a) == attn_value_real(a)
-                   : a.integer == b.integer;
+        return !isnan(attn_value_real(a)) && !isnan(attn_value_real(b)) &&
+               compare_numbers(a, b) == 0;
     if (a.kind != b.kind)
         return false;
     switch ((enum attn_value_kind)a.kind) {
@@ -418,12 +440,8 @@ static int compare_lists(struct attn_machine *machine, const struct attn_value_l
 int attn_value_compare(struct attn_machine *machine, struct attn_value a, struct attn_value b,
                        const char *op)
 {
-    if (attn_value_is_number(a) && attn_value_is_number(b)) {
-        if (a.kind != ATTN_IS_FLOAT && b.kind != ATTN_IS_FLOAT)
-            return (a.integer > b.integer) - (a.integer < b.integer);
-        return (attn_value_real(a) > attn_value_real(b)) -
-               (attn_value_real(a) < attn_value_real(b));
-    }
+    if (attn_value_is_number(a) && attn_value_is_number(b))
+        return compare_numbers(a, b);
     if (a.kind == ATTN_IS_STRING && b.kind == ATTN_IS_STRING) {
         const size_t n = a.size < b.size ? a.size : b.size;
         const int order = n > 0 ? memcmp(a.text, b.text, n) : 0;

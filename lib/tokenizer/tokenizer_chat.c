@@ -33,21 +33,20 @@ static enum attn_status set_text(struct attn_chat_template *chat, const char *pl
     return chat->text ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-static enum attn_status read_gguf(struct attn_tokenizer *tokenizer, struct attn_error *err)
+static enum attn_status read_gguf(struct attn_tokenizer *tokenizer, const struct attn_gguf *gguf,
+                                  struct attn_error *err)
 {
     static const char key[] = "tokenizer.chat_template";
     struct attn_chat_template *chat = &tokenizer->chat;
     const char *text = NULL;
     size_t n_text = 0;
 
-    if (attn_gguf_get_text(tokenizer->gguf, key, &text, &n_text, NULL) != ATTN_OK || !text)
-        return ATTN_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t id = SIZE_MAX, size = 0;
         const char *token;
 
         if (!names[i][1] ||
-            attn_gguf_get_size(tokenizer->gguf, names[i][1], &id, NULL) != ATTN_OK ||
+            attn_gguf_get_size(gguf, names[i][1], &id, NULL) != ATTN_OK ||
             id >= tokenizer->vocabulary.n ||
             !attn_vocabulary_has(&tokenizer->vocabulary, (int32_t)id))
             continue;
@@ -55,7 +54,24 @@ static enum attn_status read_gguf(struct attn_tokenizer *tokenizer, struct attn_
         if (token)
             add_token(&chat->tokens, names[i][0], token, size);
     }
+    if (attn_gguf_get_text(gguf, key, &text, &n_text, NULL) != ATTN_OK || !text)
+        return ATTN_OK;
     return set_text(chat, key, text, n_text, err);
+}
+
+/* Reads template and tokens of the GGUF file SOURCE whose tokenizer another file replaces. */
+static enum attn_status read_replaced(struct attn_tokenizer *tokenizer,
+                                      const struct attn_source *source, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    struct attn_gguf *gguf = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(attn_file_open_part(source, ATTN_GGUF_PART, ATTN_MAP, &file, err));
+    ATTN_TRY(attn_gguf_take(&file, ATTN_MAP, &gguf, err));
+    status = read_gguf(tokenizer, gguf, err);
+    attn_gguf_free(gguf);
+    return status;
 }
 
 /* Returns the template of a list of {"name", "template"} whose name is `default`, or NULL. */
@@ -108,8 +124,10 @@ enum attn_status attn_tokenizer_read_chat(struct attn_tokenizer *tokenizer,
     struct attn_chat_template *chat = &tokenizer->chat;
 
     attn_buffer_append_char(&chat->tokens, '{');
-    ATTN_TRY(tokenizer->gguf ? read_gguf(tokenizer, err)
+    ATTN_TRY(tokenizer->gguf ? read_gguf(tokenizer, tokenizer->gguf, err)
                              : read_folder(chat, source, found->config, err));
+    if (!tokenizer->gguf && !found->config && !chat->text && attn_gguf_is_source(source))
+        ATTN_TRY(read_replaced(tokenizer, source, err));
     attn_buffer_append_char(&chat->tokens, '}');
     return attn_buffer_check(&chat->tokens, err);
 }

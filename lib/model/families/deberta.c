@@ -19,6 +19,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #define SELF "encoder.layer.#.attention.self."
 #define HEAD_NAMES(v3, v2) "/lm_predictions.lm_head." v3 "|/cls.predictions." v2
@@ -99,6 +100,24 @@ static enum attn_status read_count(const struct attn_json *json, const char *key
     return attn_json_get_size(json, attn_json_root(json), key, 1, ATTN_MAX_CTX / 4, n, err);
 }
 
+/* Whether WORDS, which '|' separates, has "layer_norm", in any case. */
+static bool has_layer_norm(const char *words)
+{
+    static const char name[] = "layer_norm", blank[] = " \t\n\r\f\v";
+
+    for (const char *at = words + strspn(words, blank), *next; *at; at = next + strspn(next, blank)) {
+        const size_t size = strcspn(at, "|");
+        const char *end = at + size;
+
+        next = end + (*end == '|');
+        while (end > at && strchr(blank, end[-1]))
+            end--;
+        if ((size_t)(end - at) == sizeof name - 1 && strncasecmp(at, name, sizeof name - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
 static enum attn_status read_places(const struct attn_json *json, struct attn_config *config,
                                     struct attn_error *err)
 {
@@ -114,7 +133,7 @@ static enum attn_status read_places(const struct attn_json *json, struct attn_co
     ATTN_TRY(read_count(json, "position_buckets", &places->n_bucket, err));
     places->n = 2 * (places->n_bucket > 0 ? places->n_bucket : places->farthest);
     places->has_own_maps = !is_shared;
-    places->has_norm = strstr(norms, "layer_norm");
+    places->has_norm = has_layer_norm(norms);
     if (places->n_bucket > 0 &&
         (places->n_bucket < 2 || places->farthest <= places->n_bucket / 2 + 1))
         return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "position_buckets",

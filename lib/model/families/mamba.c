@@ -177,7 +177,7 @@ static enum attn_status read_factors(const struct attn_json *json, const char *k
 
 static enum attn_status read_falcon_h1(ATTN_CONFIG_ARGS)
 {
-    const struct attn_node *root = attn_json_root(json), *bias;
+    const struct attn_node *root = attn_json_root(json), *bias, *norm;
     struct attn_mixer_dims mixer = {
         .kind = ATTN_MIXER_MAMBA2, .n_head = 128, .n_key_head = 1, .d_key = 256, .n_tap = 4};
     size_t d_own = attn_node_find(root, "mamba_d_ssm") ? 0 : 1024;
@@ -190,6 +190,8 @@ static enum attn_status read_falcon_h1(ATTN_CONFIG_ARGS)
     ATTN_TRY(read_limits(json, config, err));
     ATTN_TRY(attn_json_get_bool(json, root, "mamba_rms_norm", &has_norm, err));
     ATTN_TRY(attn_json_get_bool(json, root, "mamba_norm_before_gate", &is_first, err));
+    norm = attn_node_find(root, "mamba_norm_before_gate");
+    is_first = is_first && !(norm && attn_node_is_null(norm)); /* and here */
     bias = attn_node_find(root, "mamba_conv_bias");
     config->has_mixer_conv_bias &= !bias || !attn_node_is_null(bias); /* null is false here */
     config->lacks_mixer_norm = !has_norm;

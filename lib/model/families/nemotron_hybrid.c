@@ -99,11 +99,11 @@ static enum attn_status read_kinds(const struct attn_json *json, int kinds[ATTN_
                                    size_t *n_layer, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
-    const struct attn_node *list = attn_config_find_given(root, "layers_block_type");
+    const struct attn_node *list = attn_config_find_given(root, "layer_types"); /* the alias wins */
     const char *pattern = "ME*-"; /* of a config without any */
     size_t n = 0;
 
-    list = list ? list : attn_config_find_given(root, "layer_types");
+    list = list ? list : attn_config_find_given(root, "layers_block_type");
     ATTN_TRY(attn_json_get_string(json, root, "hybrid_override_pattern", &pattern, err));
     if (list && !attn_node_is_array(list))
         return attn_json_refuse(json, err, ATTN_FORMAT, "layer_types", "is not a list of types");

@@ -151,9 +151,12 @@ static enum attn_status compare_flags(struct attn_tokenizer *tokenizer,
         if (has_post)
             return note_value(tokenizer, found, keys[i], is_there, err);
         ATTN_TRY(attn_tokenizer_add_note(tokenizer, err,
-                                         "tokenizer.json adds no token to texts; '%s' in %s is "
+                                         "tokenizer.json adds no token to texts; '%s' %s is "
                                          "followed",
-                                         keys[i], config_name));
+                                         keys[i],
+                                         attn_class_has(found, keys[i])
+                                             ? "in tokenizer_config.json"
+                                             : "of the class"));
         return attn_class_add_ends(found, &flags, roles, tokenizer, err);
     }
     return ATTN_OK;
@@ -248,6 +251,10 @@ enum attn_status attn_beside_finish(struct attn_tokenizer *tokenizer, bool has_p
 
     if (!is_named(found))
         return ATTN_OK;
+    /* Without tokenizer_config.json no token is named that the class could add. */
+    if (!found->config && found->row && found->row->traits & ATTN_CLASS_BEGINS &&
+        roles[BOS_ROLE].id < 0)
+        return compare_class(tokenizer, found, err);
     ATTN_TRY(compare_flags(tokenizer, found, has_post, roles, err));
     note = tokenizer->note;
     ATTN_TRY(compare_class(tokenizer, found, err));
