@@ -646,10 +646,9 @@ static void add_end_id(struct attn_config *config, size_t id)
 /* Adds the tokens that end a turn by their names, as llama.cpp does for files without their id. */
 static void find_end_ids(const struct attn_gguf *gguf, struct attn_config *config)
 {
-    static const char *const names[] = {"<|eot_id|>",    "<|im_end|>",    "<|end|>",
-                                        "<end_of_turn>", "<|endoftext|>", "<EOT>",
-                                        "_<EOT>",        "[EOT]",         "<｜end▁of▁sentence｜>",
-                                        "<end_of_utterance>"};
+    static const char *const names[] = {
+        "<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>",         "<|endoftext|>",
+        "<EOT>",      "_<EOT>",     "[EOT]",   "<｜end▁of▁sentence｜>", "<end_of_utterance>"};
     struct attn_gguf_pair tokens;
     struct attn_error unused = {0};
     const char *text = NULL;

@@ -124,8 +124,8 @@ static struct attn_value mark_content(struct talk *talk, struct attn_value conte
     return content;
 }
 
-/* Returns MESSAGE as transformers hands it over: without what is null, except a content of None, and
- * with all names of what the assistant thought. */
+/* Returns MESSAGE as transformers hands it over: without what is null, except a content of None,
+ * and with all names of what the assistant thought. */
 static struct attn_value clean_message(struct talk *talk, struct attn_value message)
 {
     static const char *const names[] = {"reasoning_content", "thinking", "reasoning"};

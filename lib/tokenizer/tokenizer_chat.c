@@ -45,8 +45,7 @@ static enum attn_status read_gguf(struct attn_tokenizer *tokenizer, const struct
         size_t id = SIZE_MAX, size = 0;
         const char *token;
 
-        if (!names[i][1] ||
-            attn_gguf_get_size(gguf, names[i][1], &id, NULL) != ATTN_OK ||
+        if (!names[i][1] || attn_gguf_get_size(gguf, names[i][1], &id, NULL) != ATTN_OK ||
             id >= tokenizer->vocabulary.n ||
             !attn_vocabulary_has(&tokenizer->vocabulary, (int32_t)id))
             continue;

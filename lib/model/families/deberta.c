@@ -105,7 +105,8 @@ static bool has_layer_norm(const char *words)
 {
     static const char name[] = "layer_norm", blank[] = " \t\n\r\f\v";
 
-    for (const char *at = words + strspn(words, blank), *next; *at; at = next + strspn(next, blank)) {
+    for (const char *at = words + strspn(words, blank), *next; *at;
+         at = next + strspn(next, blank)) {
         const size_t size = strcspn(at, "|");
         const char *end = at + size;
 

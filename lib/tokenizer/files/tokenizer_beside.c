@@ -150,13 +150,11 @@ static enum attn_status compare_flags(struct attn_tokenizer *tokenizer,
             continue;
         if (has_post)
             return note_value(tokenizer, found, keys[i], is_there, err);
-        ATTN_TRY(attn_tokenizer_add_note(tokenizer, err,
-                                         "tokenizer.json adds no token to texts; '%s' %s is "
-                                         "followed",
-                                         keys[i],
-                                         attn_class_has(found, keys[i])
-                                             ? "in tokenizer_config.json"
-                                             : "of the class"));
+        ATTN_TRY(attn_tokenizer_add_note(
+            tokenizer, err,
+            "tokenizer.json adds no token to texts; '%s' %s is "
+            "followed",
+            keys[i], attn_class_has(found, keys[i]) ? "in tokenizer_config.json" : "of the class"));
         return attn_class_add_ends(found, &flags, roles, tokenizer, err);
     }
     return ATTN_OK;
