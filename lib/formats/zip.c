@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -177,6 +178,34 @@ static enum attn_status read_entry(struct attn_zip *zip, const unsigned char *at
     return find_data(zip, &entry, member, err);
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    const struct attn_zip_member *x = a, *y = b;
+    const size_t n = x->n_name < y->n_name ? x->n_name : y->n_name;
+    const int order = n > 0 ? memcmp(x->name, y->name, n) : 0;
+
+    return order != 0 ? order : (x->n_name > y->n_name) - (x->n_name < y->n_name);
+}
+
+/* Refuses two members of one name: readers differ in which of them counts. */
+static enum attn_status check_names(const struct attn_zip *zip, struct attn_error *err)
+{
+    struct attn_zip_member *sorted = attn_alloc(zip->n, sizeof *sorted, err);
+    enum attn_status status = sorted || zip->n == 0 ? ATTN_OK : ATTN_NO_MEMORY;
+
+    if (sorted && zip->n > 0) {
+        memcpy(sorted, zip->members, zip->n * sizeof *sorted);
+        qsort(sorted, zip->n, sizeof *sorted, compare_names);
+        for (size_t i = 1; i < zip->n && status == ATTN_OK; i++)
+            if (compare_names(&sorted[i - 1], &sorted[i]) == 0)
+                status = attn_error_set(err, ATTN_FORMAT, "'%s' has two members '%s'",
+                                        attn_quote_string(zip->file->path).text,
+                                        attn_quote(sorted[i].name, sorted[i].n_name).text);
+    }
+    attn_free(sorted);
+    return status;
+}
+
 enum attn_status attn_zip_read(const struct attn_file *file, const char *kind, struct attn_zip *zip,
                                struct attn_error *err)
 {
@@ -194,7 +223,7 @@ enum attn_status attn_zip_read(const struct attn_file *file, const char *kind, s
         ATTN_TRY(read_entry(zip, at, end, &n, err));
         at += n;
     }
-    return ATTN_OK;
+    return check_names(zip, err);
 }
 
 void attn_zip_release(struct attn_zip *zip)

@@ -479,7 +479,9 @@ static const struct {
     {"bert modern-bert nomic-bert nomic-bert-moe jina-bert-v2 jina-bert-v3 neo-bert eurobert "
      "gemma-embedding t5 t5encoder",
      "encoders are read from the directory of Hugging Face"},
-    {"mamba mamba2 jamba kimi-linear rwkv6 rwkv7 arwkv7 rwkv6qwen2 plamo2",
+    {"mamba mamba2 rwkv6 rwkv7 arwkv7 rwkv6qwen2",
+     "it has no attention, so there is no attention map to show"},
+    {"jamba kimi-linear plamo2",
      "its layers without attention are of another kind than those that are read"},
     {"deepseek2 deepseek32 deepseek4 minicpm3 plm glm-dsa mistral4",
      "its keys and values are narrow (MLA)"},
