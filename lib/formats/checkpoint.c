@@ -26,9 +26,11 @@ bool attn_checkpoint_is_source(const struct attn_source *source)
 /* --- nanoGPT ---------------------------------------------------------------------------------- */
 
 /* Appends the config of PICKLE, the object of the file PATH. */
-static enum attn_status write_nanogpt(const struct attn_pickle *pickle, const char *path,
+static enum attn_status write_nanogpt(const struct attn_pickle *pickle,
+                                      const struct attn_tensor_files *files,
                                       struct attn_buffer *config, struct attn_error *err)
 {
+    const char *path = attn_tensor_files_path(files, 0);
     static const char *const names[][2] = {{"n_layer", "n_layer"},
                                            {"n_head", "n_head"},
                                            {"n_embd", "n_embd"},
@@ -37,6 +39,7 @@ static enum attn_status write_nanogpt(const struct attn_pickle *pickle, const ch
     const attn_pickle_value args = attn_pickle_find(pickle, attn_pickle_root(pickle), "model_args");
     int64_t number = 1;
 
+    ATTN_TRY(attn_foreign_refuse(files, err));
     if (attn_pickle_type(pickle, args) != ATTN_PICKLE_DICT) {
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "'%s' has no 'model_args': it is no checkpoint of nanoGPT, whose sizes are "
@@ -70,7 +73,7 @@ static enum attn_status read_nanogpt(struct attn_file *file, struct attn_buffer 
     enum attn_status status;
 
     ATTN_TRY(attn_torch_take(file, files, &pickle, err));
-    status = write_nanogpt(pickle, attn_tensor_files_path(*files, 0), config, err);
+    status = write_nanogpt(pickle, *files, config, err);
     attn_pickle_free(pickle);
     return status;
 }
@@ -213,12 +216,14 @@ static enum attn_status list_tensors(const struct llama *llama, struct attn_tens
 }
 
 /* Refuses a file that is not of version 0. */
-static enum attn_status refuse_llama(const struct attn_file *file, struct attn_error *err)
+static enum attn_status refuse_llama(const struct attn_tensor_files *files, struct attn_error *err)
 {
+    const struct attn_file *file = &files->shards[0].file;
     static const char magic[] = "24ka"; /* 0x616b3432, little-endian */
     const struct attn_quote path = attn_quote_string(file->path);
 
     ATTN_TRY(attn_file_check_kind(file, false, err));
+    ATTN_TRY(attn_foreign_refuse(files, err));
     if (file->size >= 8 && memcmp(file->data, magic, strlen(magic)) == 0) {
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "'%s' is of version %d of llama2.c, expected version 0", path.text,
@@ -239,7 +244,7 @@ static enum attn_status read_llama(struct attn_tensor_files *files, struct attn_
 
     files->format = "llama2.c";
     if (!read_sizes(&llama))
-        return refuse_llama(llama.file, err);
+        return refuse_llama(files, err);
     ATTN_TRY(list_tensors(&llama, files, err));
     attn_buffer_append_format(
         config,

@@ -125,12 +125,60 @@ static const struct {
      "the repository's model-00001-of-... files and their index are read"},
     {"consolidated.safetensors.index.json", "has Mistral's own names of tensors",
      "the repository's model-00001-of-... files and their index are read"},
+    {"consolidated.00.pth", "has Meta's own names of tensors",
+     "the repository's model.safetensors, or model-00001-of-... files and their index, are read"},
     {"tf_model.h5", "is of TensorFlow", NULL},
     {"flax_model.msgpack", "is of Flax", NULL},
     {"rust_model.ot", "is of rust-bert", NULL},
     {"model.bin", "is of another program", NULL},
     {"onnx", "has ONNX models alone", NULL},
 };
+
+/* Layouts of weights that other programs read: by the first bytes of a file, or by one of its
+ * tensors, of whose name this is the end. */
+static const struct {
+    const char *bytes, *tensor; /* one of both */
+    const char *what, *hint;
+} layouts[] = {
+    {"\xc6\xd7\x34\x01", NULL, "has the layout of llm.c",
+     "dev/eval/export_hf.py of llm.c writes a folder that is read"},
+    {"lmgg", NULL, "has the layout of whisper.cpp",
+     "hf download openai/whisper-tiny, or the size that it is of, fetches a form that is read"},
+    {NULL, "decoder.token_embedding.weight", "has OpenAI's own names of Whisper",
+     "hf download openai/whisper-tiny, or the size that it is of, fetches a form that is read"},
+    {NULL, "encoder.sentence_encoder.embed_tokens.weight", "has fairseq's names of ESM",
+     "hf download facebook/esm2_t6_8M_UR50D, or the name of the file, fetches a form that is read"},
+    {NULL, "layers.0.attention.wq.weight", "has Meta's own names of Llama",
+     "of llama2.c: its export.py writes a model.bin; of Meta: fetch the repository's "
+     "model.safetensors"},
+    {NULL, "blocks.0.attn.qkv.weight", "has timm's names of a ViT",
+     "hf download facebook/dino-vits16, or the model that it is of, fetches a form that is read"},
+    {NULL, "blocks.0.attn.W_Q", "has the names of TransformerLens",
+     "give the directory that holds it and the config.json of its model"},
+};
+
+enum attn_status attn_foreign_refuse(const struct attn_tensor_files *files, struct attn_error *err)
+{
+    const struct attn_file *file = &files->shards[0].file;
+
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        const char *bytes = layouts[i].bytes, *tensor = layouts[i].tensor;
+        bool is_it =
+            bytes && file->size >= strlen(bytes) && memcmp(file->data, bytes, strlen(bytes)) == 0;
+
+        for (size_t t = 0; tensor && t < files->count; t++)
+            is_it |= files->records[t].name_size >= strlen(tensor) &&
+                     memcmp(files->records[t].name + files->records[t].name_size - strlen(tensor),
+                            tensor, strlen(tensor)) == 0;
+        if (!is_it)
+            continue;
+        attn_error_set(err, ATTN_UNSUPPORTED, "'%s' %s, expected a layout that is read",
+                       attn_quote_string(file->path).text, layouts[i].what);
+        attn_error_hint(err, "%s", layouts[i].hint);
+        return ATTN_UNSUPPORTED;
+    }
+    return ATTN_OK;
+}
 
 /* Copies to NAME the last of the names in FOLDER, by the number in it, that are BEFORE, anything
  * and END. */
@@ -212,6 +260,7 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
     if (!source->directory)
         return ATTN_OK;
     if (!attn_source_has_part(source, "config.json") &&
+        !attn_source_has_part(source, "consolidated.00.pth") &&
         (attn_tensor_files_are_in(source) || attn_foreign_find(source, file))) {
         attn_error_set(err, ATTN_FORMAT, "'config.json' is missing in '%s', which has weights",
                        attn_quote_string(folder).text);

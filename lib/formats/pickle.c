@@ -720,6 +720,10 @@ bool attn_pickle_get_tensor(const struct attn_pickle *pickle, attn_pickle_value 
 enum attn_status attn_pickle_refuse(const struct attn_pickle *pickle, attn_pickle_value value,
                                     struct attn_error *err)
 {
+    static const char *const known[][2] = {
+        {"_rebuild_tensor_v3", "tensors of float8: save them as bfloat16, t.to(torch.bfloat16)"},
+        {"GPT", "a whole model: torch.save({'model': m.state_dict(), 'model_args': "
+                "vars(m.config)}, 'ckpt.pt') where nanoGPT's model.py is"}};
     const struct value *name = value_of(pickle, value);
     size_t n_module = 0, n_name = 0;
     const char *module, *text;
@@ -728,10 +732,14 @@ enum attn_status attn_pickle_refuse(const struct attn_pickle *pickle, attn_pickl
         name = value_of(pickle, name->a);
     module = attn_pickle_text(pickle, name->a, &n_module);
     text = attn_pickle_text(pickle, name->b, &n_name);
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "'%s' asks for '%s.%s': Python would run it when it opens this file; "
-                          "attn-cli runs nothing and reads no such file",
-                          attn_quote_string(pickle->file->path).text,
-                          module ? attn_quote(module, n_module).text : "",
-                          text ? attn_quote(text, n_name).text : "");
+    attn_error_set(err, ATTN_UNSUPPORTED,
+                   "'%s' asks for '%s.%s': Python would run it when it opens this file; "
+                   "attn-cli runs nothing and reads no such file",
+                   attn_quote_string(pickle->file->path).text,
+                   module ? attn_quote(module, n_module).text : "",
+                   text ? attn_quote(text, n_name).text : "");
+    for (size_t i = 0; text && i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i][0]) == n_name && memcmp(text, known[i][0], n_name) == 0)
+            attn_error_hint(err, "%s", known[i][1]);
+    return ATTN_UNSUPPORTED;
 }

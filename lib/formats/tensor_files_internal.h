@@ -86,6 +86,10 @@ bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_
  * program, instead of a model. The hint of the error says what to do. */
 enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err);
 
+/* Fails with ATTN_UNSUPPORTED if FILES, a single file, has the layout of another program that is
+ * known. */
+enum attn_status attn_foreign_refuse(const struct attn_tensor_files *files, struct attn_error *err);
+
 size_t attn_ndarray_n_element(const struct attn_ndarray *array);
 
 /* How many elements of an array are NaN or infinite. */

@@ -170,6 +170,10 @@ static enum attn_status read_entry(struct attn_zip *zip, const unsigned char *at
                        "'%s' in '%s' is compressed or encrypted, expected members that are stored",
                        attn_quote((const char *)at + ENTRY_SIZE, n_name).text,
                        attn_quote_string(zip->file->path).text);
+        if (memmem(at + ENTRY_SIZE, n_name, "/code/__torch__", strlen("/code/__torch__")))
+            attn_error_hint(err, "TorchScript: torch.save(torch.jit.load('FILE').state_dict(), "
+                                 "'pytorch_model.bin'); of OpenAI's CLIP: hf download "
+                                 "openai/clip-vit-base-patch32");
         return ATTN_UNSUPPORTED;
     }
     member->name = (const char *)at + ENTRY_SIZE;

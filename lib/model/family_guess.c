@@ -38,6 +38,7 @@ static size_t count_known(const struct attn_family *family, const struct attn_te
 enum attn_status attn_family_guess(const struct attn_json *json, const struct attn_tensor_files *st,
                                    const struct attn_family **found, struct attn_error *err)
 {
+    const char *timm = NULL;
     /* A class that is not read may have the names of one that is. */
     const bool is_named = attn_node_find(attn_json_root(json), "architectures") != NULL;
     const struct attn_family *family;
@@ -66,6 +67,11 @@ enum attn_status attn_family_guess(const struct attn_json *json, const struct at
         attn_error_hint(err,
                         "add \"model_type\": \"%s\" to it, or another type with such tensors: %s",
                         (*found)->model_type, names);
+    else if (attn_json_get_string(json, attn_json_root(json), "architecture", &timm, NULL) ==
+                 ATTN_OK &&
+             timm)
+        attn_error_hint(err, "it is a config of timm; hf download google/vit-base-patch16-224, for "
+                             "one, fetches a ViT that is read");
     else
         attn_error_hint(err, "add the type of the model to it, as in \"model_type\": \"gpt2\"");
     return ATTN_FORMAT;
