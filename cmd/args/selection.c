@@ -17,12 +17,15 @@ enum attn_status places_check(const struct call *call, struct attn_error *err)
         "at|queries|from|to|score|baseline-keep|ablate|knockout|patch|steer|rescale";
 
     const char *given = option_text(call, "positions");
+    const size_t n = given ? strcspn(given, "=") : 0;
     char hint[ATTN_ERROR_HINT_SIZE];
+    struct attn_quote name;
 
     if (!given || option_find_given(call, uses))
         return ATTN_OK;
+    name = attn_quote(given, n);
     snprintf(hint, sizeof hint, "--knockout '%s>0' uses such a name",
-             attn_quote(given, strcspn(given, "=")).text);
+             strlen(name.text) == n ? name.text : "NAME");
     return refuse(err, hint, "`positions` gives names to places, and no option uses them");
 }
 
