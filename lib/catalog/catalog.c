@@ -75,6 +75,22 @@ static bool has_weights(const char *directory)
     return attn_tensor_files_are_in(&(struct attn_source){.directory = directory});
 }
 
+/* Returns the file that is the model in DIRECTORY, a folder of nanoGPT or llama2.c; else NULL. A
+ * model.bin alone may be of another program. */
+static const char *find_checkpoint(const char *directory)
+{
+    const struct attn_source source = {.directory = directory};
+
+    if (has_weights(directory) || attn_source_has_part(&source, "config.json"))
+        return NULL;
+    if (attn_source_has_part(&source, "ckpt.pt"))
+        return "ckpt.pt";
+    return attn_source_has_part(&source, "model.bin") &&
+                   attn_source_has_part(&source, "tokenizer.bin")
+               ? "model.bin"
+               : NULL;
+}
+
 /* Restricts the command that downloads a repository with many files to the files of this model. */
 static void narrow_fetch(struct attn_catalog_found *found)
 {
@@ -89,11 +105,25 @@ static void narrow_fetch(struct attn_catalog_found *found)
         snprintf(found->fetch + used, sizeof found->fetch - used, " --include '*%s*'", stem);
 }
 
+/* Chooses the file NAME of nanoGPT or llama2.c in DIRECTORY, where its tokenizer lies, too. */
+static enum attn_status use_checkpoint(struct attn_catalog_found *found, const char *directory,
+                                       const char *name, struct attn_error *err)
+{
+    if (!attn_path_join(directory, name, found->file))
+        return attn_error_errno(err, "open", directory, ENAMETOOLONG);
+    ATTN_TRY(use_regular_file(found, ATTN_CHECKPOINT_PART, err));
+    found->source.directory = directory;
+    return ATTN_OK;
+}
+
 /* Chooses the model in FOLDER, a directory that was found: the directory itself if it has
- * safetensors or no GGUF file, else a GGUF file, which TAG may name. */
+ * safetensors, else a GGUF file, which TAG may name, else the file of nanoGPT or llama2.c, else the
+ * directory itself. */
 static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *tag, bool has_tags,
                                   struct attn_catalog_found *found, struct attn_error *err)
 {
+    const char *checkpoint = find_checkpoint(folder->path);
+
     if (!tag && has_weights(folder->path))
         return ATTN_OK;
     ATTN_TRY(attn_gguf_folder_list(folder, has_tags ? ATTN_GGUF_FOLDER_DEEP : ATTN_GGUF_FOLDER_FLAT,
@@ -103,7 +133,7 @@ static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *t
                               "'%s' has no GGUF file, expected one with the tag '%s'",
                               attn_quote_string(folder->name).text, attn_quote_string(tag).text);
     if (folder->files.n == 0)
-        return ATTN_OK;
+        return checkpoint ? use_checkpoint(found, folder->path, checkpoint, err) : ATTN_OK;
     ATTN_TRY(has_tags ? attn_gguf_folder_choose(folder, tag, found->file, err)
                       : attn_gguf_folder_only(folder, found->file, err));
     narrow_fetch(found);
@@ -475,7 +505,9 @@ static enum attn_status look_for_model(const char *directory, bool *is_model,
     struct attn_gguf_folder folder = {.path = directory, .name = directory};
     enum attn_status status = ATTN_OK;
 
-    *is_model = attn_source_has_part(&(struct attn_source){.directory = directory}, "config.json");
+    *is_model =
+        attn_source_has_part(&(struct attn_source){.directory = directory}, "config.json") ||
+        find_checkpoint(directory);
     if (*is_model)
         return ATTN_OK;
     status = attn_gguf_folder_list(&folder, ATTN_GGUF_FOLDER_FLAT, err);

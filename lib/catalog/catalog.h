@@ -66,7 +66,8 @@ struct attn_catalog_found {
 };
 
 /* Finds the model NAME, which may be, in this order: the path of a directory (with a model as
- * Hugging Face lays it out, or one GGUF model); the path of a GGUF file of any name, or
+ * Hugging Face lays it out, one GGUF model, nanoGPT's ckpt.pt, or llama2.c's model.bin and
+ * tokenizer.bin); the path of a GGUF file of any name, or
  * of a JSON file of microgpt; "ollama:" with
  * [HOST/][NAMESPACE/]MODEL[:TAG]; "lmstudio:" with OWNER/NAME[:TAG]; a directory in one of the
  * folders; a built-in model; a model in the cache, OWNER/NAME or NAME, optionally with @REVISION (a

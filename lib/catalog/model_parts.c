@@ -78,9 +78,11 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     if (attn_source_override(source, WEIGHTS))
         single = WEIGHTS;
 
-    /* If the model is one file, the program reads no other texts than those the caller named. */
+    /* If the model is one file, the program reads no other texts than those the caller named, and
+     * in a folder the vocabulary beside a checkpoint. */
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (!(is_gguf || is_microgpt || is_checkpoint) || attn_source_override(source, texts[i]))
+        if (!(is_gguf || is_microgpt || (is_checkpoint && !source->directory)) ||
+            attn_source_override(source, texts[i]))
             ATTN_TRY(add_part(parts, source, texts[i], err));
     for (size_t i = 0; attn_model_adapter(model) && i < sizeof of_adapter / sizeof *of_adapter; i++)
         ATTN_TRY(add_part(parts, source, of_adapter[i], err));

@@ -152,16 +152,28 @@ static const struct {
 } forms[] = {{"meta.pkl", "vocab.json", convert_pickle},
              {"tokenizer.bin", "tokenizer.model", convert_scores}};
 
-/* Returns whether form I is given: the caller named it, or it lies beside a checkpoint. */
-static bool is_given(const struct attn_source *source, int i)
+/* Returns the form that the caller named; else that which lies beside a checkpoint, unless another
+ * vocabulary is named; else -1. */
+static int find_form(const struct attn_source *source)
 {
-    return attn_source_override(source, forms[i].part) ||
-           (attn_checkpoint_is_source(source) && attn_source_has_part(source, forms[i].part));
+    static const char *const others[] = {"tokenizer.json", "vocab.json", "vocab.txt"};
+    const int n = sizeof forms / sizeof *forms;
+    bool is_beside = attn_checkpoint_is_source(source);
+
+    for (int i = 0; i < n; i++)
+        if (attn_source_override(source, forms[i].part))
+            return i;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        is_beside = is_beside && !attn_source_override(source, others[i]);
+    for (int i = 0; i < n && is_beside; i++)
+        if (attn_source_has_part(source, forms[i].part))
+            return i;
+    return -1;
 }
 
 bool attn_tokenizer_small_is_given(const struct attn_source *source)
 {
-    return is_given(source, 0) || is_given(source, 1);
+    return find_form(source) >= 0;
 }
 
 enum attn_status attn_tokenizer_small_read(const struct attn_source *source, struct attn_file *file,
@@ -169,13 +181,12 @@ enum attn_status attn_tokenizer_small_read(const struct attn_source *source, str
                                            struct attn_error *err)
 {
     static const char config[] = "{\"model_type\":\"attn\",\"tokenizer\":{\"type\":\"char\"}}";
-    const bool is_letters = is_given(source, 0);
-    const char *becomes = forms[!is_letters].becomes;
+    const int i = find_form(source);
 
-    ATTN_TRY(attn_file_read_part(source, forms[!is_letters].part, file, err));
-    ATTN_TRY(forms[!is_letters].convert(file, made, err));
-    parts[0] = (struct attn_blob){becomes, made->data, made->size};
-    parts[1] = is_letters ? (struct attn_blob){"config.json", config, strlen(config)}
-                          : (struct attn_blob){"config.json", "{}", 2};
+    ATTN_TRY(attn_file_read_part(source, forms[i].part, file, err));
+    ATTN_TRY(forms[i].convert(file, made, err));
+    parts[0] = (struct attn_blob){forms[i].becomes, made->data, made->size};
+    parts[1] = i == 0 ? (struct attn_blob){"config.json", config, strlen(config)}
+                      : (struct attn_blob){"config.json", "{}", 2};
     return ATTN_OK;
 }
