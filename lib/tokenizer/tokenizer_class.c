@@ -214,6 +214,8 @@ static enum attn_status read_part(const struct attn_source *source, const char *
                                               : ATTN_OK;
 }
 
+static const char type_key[] = "model_type";
+
 enum attn_status attn_class_find(struct attn_class *found, const struct attn_source *source,
                                  struct attn_error *err)
 {
@@ -232,7 +234,7 @@ enum attn_status attn_class_find(struct attn_class *found, const struct attn_sou
                                        "auto_map",
                                        "chat_template",
                                        NULL};
-    static const char class_key[] = "tokenizer_class", type_key[] = "model_type";
+    static const char class_key[] = "tokenizer_class";
     const struct attn_node *settings;
 
     ATTN_TRY(read_part(source, config_name, kept, &found->config, err));
@@ -258,6 +260,21 @@ enum attn_status attn_class_find(struct attn_class *found, const struct attn_sou
         found->row = NULL;
         found->name = NULL;
     }
+    return ATTN_OK;
+}
+
+enum attn_status attn_class_get_lowers(const struct attn_class *found, bool *lowers,
+                                       struct attn_error *err)
+{
+    const struct attn_class_row *row = found->row;
+    const char *type = NULL;
+
+    if (!row && found->model)
+        ATTN_TRY(
+            attn_json_get_string(found->model, attn_json_root(found->model), type_key, &type, err));
+    if (!row && type)
+        row = find_row(type, strlen(type), true);
+    *lowers = row ? row->form == ATTN_CLASS_WORDS : !type;
     return ATTN_OK;
 }
 

@@ -112,6 +112,13 @@ void attn_class_release(struct attn_class *found);
 enum attn_status attn_class_check(const struct attn_class *found, const struct attn_source *source,
                                   struct attn_error *err);
 
+/* Sets *LOWERS to the default of `do_lower_case` for vocab.txt. Only BERT's classes have a rule
+ * that lowers, and a class without a row, such as PreTrainedTokenizerFast, has that of the model's
+ * type.
+ */
+enum attn_status attn_class_get_lowers(const struct attn_class *found, bool *lowers,
+                                       struct attn_error *err);
+
 /* Returns the row of the class NAME, such as "Bert", which must exist. */
 const struct attn_class_row *attn_class_row(const char *name);
 

@@ -78,10 +78,8 @@ static enum attn_status read_normalizer(const struct attn_class *found,
 {
     bool is_basic = true; /* version 4 heeds it, version 5 does not */
 
-    /* A model whose type is not one of BERT's has no rule that lowers. */
-    const bool lowers = found->row || !found->model;
-
-    *normalizer = (struct attn_bert_normalizer){true, true, lowers, lowers};
+    *normalizer = (struct attn_bert_normalizer){true, true, true, true};
+    ATTN_TRY(attn_class_get_lowers(found, &normalizer->lowers, err));
     if (found->row && found->row->traits & ATTN_CLASS_BASIC)
         ATTN_TRY(attn_class_get_bool(found, "do_basic_tokenize", &is_basic, err));
     if (found->config)
