@@ -12,18 +12,9 @@
 
 enum { DEFAULT_MOST = 20 }; /* pairs of a score */
 
-/* Memory that the command frees at its end. */
-struct taken {
-    struct attn_generation made;
-    struct attn_table *lens; /* shown above a picture of cells */
-};
-
-static void release_taken(void *own)
+static void release_made(void *made)
 {
-    struct taken *taken = own;
-
-    attn_generation_release(&taken->made);
-    attn_table_free(taken->lens);
+    attn_generation_release(made);
 }
 
 static enum attn_status work(struct question *question, struct attn_error *err);
@@ -38,8 +29,8 @@ const struct command command_attribute = {
                 "      \"The keys to the cabinet\"\n"
                 "  attn-cli attribute -m fable --target ' are' --method ig \"The keys to it\"\n",
     .ask = work,
-    .own_size = sizeof(struct taken),
-    .release = release_taken,
+    .own_size = sizeof(struct attn_generation),
+    .release = release_made,
 };
 
 /* Returns true if there are several targets: the tokens that follow the text or, if there is a
@@ -103,10 +94,10 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
     struct attn_attribute_args *how = question->how;
-    struct taken *taken = question->own;
+    struct attn_generation *made = question->own;
     struct attn_input text;
 
-    taken->made = ATTN_GENERATION_DEFAULT;
+    *made = ATTN_GENERATION_DEFAULT;
     question->reuse = is_continued(question->call) || how->method == ATTN_ATTRIBUTE_IG;
     ATTN_TRY(question_check(question, err));
     how->n_most = tables_limit(question->call, tables);
@@ -115,7 +106,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(question_begin(question, err));
     text = question->request.input;
     if (is_continued(question->call))
-        ATTN_TRY(continue_text(question, how, &taken->made, err));
+        ATTN_TRY(continue_text(question, how, made, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, how, &question->table, err));
     if (how->score.text && !tables->order.sort)
         ATTN_TRY(keep_largest(question, err));
@@ -126,11 +117,6 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         question->drawn = question->table;
         question->table = NULL;
         ATTN_TRY(attn_attribute_matrix(question->drawn, &question->table, err));
-    }
-    if (tables_have_pictures(tables) && is_of_cells(how->method)) {
-        ATTN_TRY(
-            attn_lens_over(question->host, &question->request, question->table, &taken->lens, err));
-        question->picture.lens = taken->lens;
     }
     return question_write(question, err);
 }

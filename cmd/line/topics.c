@@ -162,7 +162,7 @@ const struct topic topics[] = {
      .column = 17,
      .heading = "Pictures",
      .examples = "  attn-cli run --heads 2.6 --svg head.svg \"The cat sat because it was tired\"\n"
-                 "  attn-cli run --figure lines --heads 2.5 --svg lines.svg \"The keys to it\"\n"
+                 "  attn-cli run --figure arcs --heads 2.5 --queries -1 --svg a.svg \"The keys\"\n"
                  "  attn-cli ablate --target ' are' --heatmap \"The keys to the cabinet\"\n"},
     {.name = "options",
      .summary = "how options are written, and defaults in a file",

@@ -935,7 +935,6 @@ const QUESTIONS = isPicture ? [
 ] : [
   ['ablate', 'Which heads matter for the next word? (ablate)', true],
   ['attribute', 'Which parts add to its logit? (attribute)', true],
-  ['causes', 'What causes it? A click on a line knocks it out (causes)', true],
   ['lens', 'What does each layer expect? (lens)', false],
   ['score', 'How probable is each token? (score)', false],
 ];
@@ -956,12 +955,7 @@ function makeQuestions() {
   $('live-controls').after(place);
   $('live-question').addEventListener('change', () => { $('live-answer').hidden = !needsTarget(); });
   place.addEventListener('toggle', suggestTargets);
-  $('live-table').addEventListener('attn-choose', ({ detail }) => {
-    const { isPressed, position, key } = detail;
-    viewer.follow(detail);
-    // a line in a picture of causes
-    if (isPressed && key !== undefined) toggle(`${position}>${key}@${attnPage.atOf(detail)}`);
-  });
+  $('live-table').addEventListener('attn-choose', ({ detail }) => viewer.follow(detail));
 }
 
 // Suggests as target the most probable next word, or the one at an encoder's mask, unless the user
@@ -973,34 +967,17 @@ function suggestTargets() {
   if (value === '' || value === dataset.suggested) $('live-target').value = dataset.suggested = words[0] ?? '';
 }
 
-const LEAST_PITCH = 26, MOST_COLUMNS = 30; // px of a word in a figure of causes, and how many have them
-
-// Returns the option that makes a figure as wide as the page; wider if words would not fit.
-function widthOfCauses() {
-  const px = Math.max($('live-questions').clientWidth, LEAST_PITCH * Math.min(viewer.run.tokens.length, MOST_COLUMNS));
-  return ['style', `figure-width=${Math.floor(0.75 * px)}pt font-size=${px < 800 ? 9 : 10}`];
-}
-
-const FEW_PARTS = 12; // lines and dots of causes; a button asks for more
-
-// Returns the most probable next word but TOKEN.
-const otherThan = token => predictedAt(expected.after, positionOfNext(expected.after)).find(p => p.token !== null && p.token.trim() !== token.trim())?.token;
-
-async function askQuestion(nPart = FEW_PARTS) {
-  const question = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(known => known[0] === question);
-  const isCauses = question === 'causes', [command, ...method] = isCauses ? ['attribute', ['method', 'causes'], ['limit', String(nPart)]] : [question];
-  const what = structuredClone(asked), target = $('live-target').value, foil = $('live-foil').value || isCauses && otherThan(target);
+async function askQuestion() {
+  const command = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(known => known[0] === command);
+  const what = structuredClone(asked), target = $('live-target').value, foil = $('live-foil').value;
   const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ...needsTarget ? [['target', target]] : [],
-    ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' && !isPicture ? [['queries', String(state.q)]] : [],
-    ...method, ['html', 'page.html']];
+    ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' && !isPicture ? [['queries', String(state.q)]] : [], ['html', 'page.html']];
   say(t('computing') + ' \u2026');
-  const { ms, page } = await answerOf(command, [...options, ...isCauses ? [widthOfCauses()] : []], what, 'page');
+  const { ms, page } = await answerOf(command, options, what, 'page');
   if (keyOf(what) !== keyOf(asked)) return undefined;
   say(`${name.replace(/\?.*/, '')}: ${Math.round(ms)} ms`);
   $('live-asked').textContent = commandOf(command, options, what);
   attnQuestion.show($('live-table'), { ...page.question, figure: page.figure });
-  if (isCauses && page.question.rows.length >= nPart) $('live-table').append(button('live-more', t('More lines'), () => askQuestion(3 * nPart)));
-  if (isCauses && innerWidth <= 700) $('live-table').scrollIntoView({ block: 'start', behavior: 'instant' });
   return undefined;
 }
 

@@ -242,12 +242,11 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
                        attn_figure_name(kind));
         return attn_error_hint(err, "'attn-cli ablate', 'attn-cli lens' and others make tables");
     }
-    if (kind != ATTN_FIGURE_POINTS && !attn_figure_is_map(kind, pen->options) &&
-        !attn_site_has_keys(matrix->at.site) && matrix->n_column > MOST_COMPONENTS) {
+    if (!attn_figure_is_map(kind, pen->options) && !attn_site_has_keys(matrix->at.site) &&
+        matrix->n_column > MOST_COMPONENTS) {
         attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
                        attn_site_name(matrix->at.site), matrix->n_column, MOST_COMPONENTS);
-        return attn_error_hint(
-            err, "`figure points` shows such rows as points, `csv` and `npz` write them");
+        return attn_error_hint(err, "`csv` and `npz` write the rows");
     }
     for (size_t i = 0; has_cells && i < pen->content->grid->n; i++) {
         matrix = attn_figure_matrix(pen, i);

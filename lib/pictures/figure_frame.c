@@ -151,7 +151,7 @@ static struct attn_grid_axis measured(struct attn_figure_pen *pen, struct attn_g
         size_t size, width;
         const char *text = attn_figure_label(pen, &axis, i, &size);
 
-        if (text && is_piece(&axis, i) && pen->content->kind != ATTN_FIGURE_LINES)
+        if (text && is_piece(&axis, i))
             size = attn_figure_character_size(text, size);
         width = text ? attn_text_width(text, size) : 0;
         axis.most_columns = width > axis.most_columns ? width : axis.most_columns;

@@ -421,7 +421,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *la
     attn_figure_add_line(pen, (double[]){streams->xs[layout->at], streams->bottom},
                          (double[]){streams->xs[layout->at], streams->ys[streams->n_layer]}, 2,
                          pen->ink);
-    attn_streams_add_lens(pen, streams, layout->given->lens, layout->at, 0);
+    attn_streams_add_lens(pen, streams, layout->given->lens, layout->at);
     add_names(pen, layout);
     add_legend(pen, layout);
     return ATTN_OK;

@@ -14,11 +14,8 @@
 enum {
     LEAST_PITCH = 40, /* minimum units from one position to the next */
     MOST_PITCH = 84,
-    LEAST_BAND = 38, /* minimum height of a layer */
-    MOST_BAND = 84,
-    USUAL_HEIGHT = 560, /* height of all layers together, if LEAST_BAND allows it */
-    GAP_SIZE = 32,      /* bytes of the number of positions that a gap stands for */
-    LENS_COLUMNS = 14,  /* maximum columns of a token of a lens */
+    GAP_SIZE = 32,     /* bytes of the number of positions that a gap stands for */
+    LENS_COLUMNS = 14, /* maximum columns of a token of a lens */
 };
 
 /* Writes what stands in the gap before PLACE: the number of positions that are left out there.
@@ -57,8 +54,7 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
     const size_t n_layer = streams->n_layer;
     const double *bands = streams->bands;
     const double word = attn_figure_label_width(pen, &streams->places, pen->letters.label);
-    const double band = floor(fmin(MOST_BAND, fmax(LEAST_BAND, USUAL_HEIGHT / (double)n_layer)));
-    double height = bands ? bands[0] : 0;
+    double height = bands[0];
 
     if (!streams->xs)
         ATTN_TRY(ATTN_ALLOC(streams->xs, streams->places.n, err));
@@ -69,12 +65,12 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
     streams->left = ATTN_FIGURE_PAD + ATTN_STREAMS_LEFT;
     streams->right = place_positions(pen, streams);
     for (size_t i = 0; i < n_layer; i++)
-        height += bands ? bands[i + 1] : band;
+        height += bands[i + 1];
     streams->ys[n_layer] =
         ceil(attn_figure_add_heading(pen, streams->right + aside) + 10 + pen->letters.tick);
     streams->bottom = streams->ys[n_layer] + height;
     for (size_t i = n_layer; i-- > 0;)
-        streams->ys[i] = streams->ys[i + 1] + (bands ? bands[i + 1] : band);
+        streams->ys[i] = streams->ys[i + 1] + bands[i + 1];
     pen->shapes->height =
         ceil(streams->bottom + (streams->is_turned ? word + 8 : pen->letters.label + 12) + 10 +
              ATTN_FIGURE_PAD / 2.0);
@@ -151,7 +147,6 @@ static void add_gaps(struct attn_figure_pen *pen, const struct attn_figure_strea
 void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_streams *streams)
 {
     const double top = attn_streams_y(streams, (double)streams->n_layer);
-    const double middle = streams->bands ? 0.5 : ATTN_STREAMS_HEAD / 2;
     char mark[ATTN_STREAMS_MARK];
     struct attn_shape_text text = {.size = pen->letters.label,
                                    .color = pen->ink,
@@ -179,7 +174,7 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
                                     .color = pen->faint,
                                     .anchor = ATTN_ANCHOR_END};
     for (size_t i = 0; i < streams->n_layer; i++) {
-        text.y = attn_streams_y(streams, (double)i + middle) + 0.35 * text.size;
+        text.y = attn_streams_y(streams, (double)i + 0.5) + 0.35 * text.size;
         attn_shapes_add_number(pen->shapes, &text, i);
     }
     attn_figure_add_axis_name(pen, 0, (streams->bottom + top) / 2, "layer");
@@ -241,15 +236,8 @@ static void write_token(struct attn_figure_pen *pen, const struct attn_cell *tok
     attn_buffer_release(&text);
 }
 
-double attn_streams_lens_width(const struct attn_figure_pen *pen)
-{
-    static const char longest[] = "<|endoftext|> 100 %";
-
-    return attn_figure_string_width(pen, longest, sizeof longest - 1) * pen->letters.tick;
-}
-
 void attn_streams_add_lens(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
-                           const struct attn_table *lens, size_t place, double aside)
+                           const struct attn_table *lens, size_t place)
 {
     size_t share = 0;
 
@@ -260,11 +248,10 @@ void attn_streams_add_lens(struct attn_figure_pen *pen, struct attn_figure_strea
         const size_t height = lens_height(lens, i);
         const struct attn_cell token = attn_table_role_cell(lens, i, ATTN_ROLE_TOKEN);
         const double p = attn_table_cell(lens, i, share).real;
-        const struct attn_shape_text at = {.x = streams->xs[place] + aside,
+        const struct attn_shape_text at = {.x = streams->xs[place],
                                            .y = attn_streams_y(streams, (double)height),
                                            .color = p < 0.5 ? pen->faint : pen->ink,
-                                           .anchor =
-                                               aside > 0 ? ATTN_ANCHOR_START : ATTN_ANCHOR_MIDDLE,
+                                           .anchor = ATTN_ANCHOR_MIDDLE,
                                            .is_bold = height == streams->n_layer};
 
         if (height == 0 || token.type != ATTN_VALUE_TEXT ||

@@ -1,6 +1,6 @@
-/* figure_streams.h - the frame of figures in which positions go across and layers upwards: the
+/* figure_streams.h - the frame of a figure in which positions go across and layers upwards: the
  * stream of each position, the words of the text below, gaps for positions that are left out, and
- * text that does not hide other text. */
+ * text that does not hide other text. Its legend is that of circuits, too. */
 #ifndef ATTN_PICTURES_FIGURE_STREAMS_H
 #define ATTN_PICTURES_FIGURE_STREAMS_H
 
@@ -8,21 +8,16 @@
 
 enum {
     ATTN_STREAMS_LEGEND = 18, /* height of a line of the legend */
-    ATTN_STREAMS_MARK = 48,   /* bytes of a mark: a layer and a position, or a row */
+    ATTN_STREAMS_MARK = 48,   /* bytes of a mark: a layer and a position */
     ATTN_STREAMS_LEFT = 34,   /* width for the numbers of layers */
     ATTN_LIFE_ASIDE = 112,    /* width for the ribbons and numbers at the right of a life */
 };
 
-/* How far a head's lines end above the stream that its layer reads, as a part of a layer's
- * height. */
-#define ATTN_STREAMS_HEAD 0.56
-
-/* Initialize with `places` and `n_layer`; free with attn_streams_release. */
+/* Initialize with `places`, `n_layer` and `bands`; free with attn_streams_release. */
 struct attn_figure_streams {
     struct attn_grid_axis places;
     size_t n_layer;
-    /* [n_layer + 1] owns; the heights below the stream that layer 0 reads, and of each layer; NULL:
-     * all layers have the same height */
+    /* [n_layer + 1] owns; the heights below the stream that layer 0 reads, and of each layer */
     double *bands;
     double *xs; /* [places.n] owns; the middle of each position */
     double *ys; /* [n_layer + 1] owns; the stream that each layer reads, and the last one */
@@ -77,13 +72,10 @@ double attn_streams_add_sample(struct attn_figure_pen *pen, double x, double y, 
                                uint32_t color, double opacity);
 
 /* Adds the best token that LENS, a table of attn_lens, reads at each height of the position at
- * PLACE, with its probability: on the stream, or ASIDE right of it. Tokens below half of the
- * probability are faint, and the last one is bold. */
+ * PLACE, with its probability, on the stream. Tokens below half of the probability are faint, and
+ * the last one is bold. */
 void attn_streams_add_lens(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
-                           const struct attn_table *lens, size_t place, double aside);
-
-/* Returns the width of a long token of a lens with its probability. */
-double attn_streams_lens_width(const struct attn_figure_pen *pen);
+                           const struct attn_table *lens, size_t place);
 
 /* Returns the color of numbers above 0, or below. */
 static inline uint32_t attn_streams_color(const struct attn_figure_pen *pen, double value)

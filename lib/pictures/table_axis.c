@@ -82,15 +82,12 @@ struct attn_view_columns attn_view_columns_find(const struct attn_table *table,
 }
 
 enum attn_figure attn_view_figure(const struct attn_table_view *view,
-                                  const struct attn_column *columns, size_t n, bool is_of_items)
+                                  const struct attn_column *columns, bool is_of_items)
 {
     const unsigned first = ATTN_TABLE_COLUMN(0);
     const unsigned role =
         view->columns < first ? view->columns : (unsigned)columns[view->columns - first].role;
-    bool has_queries = false;
 
-    for (size_t i = 0; i < n; i++)
-        has_queries |= columns[i].role == ATTN_ROLE_QUERY;
     if (view->figure != ATTN_FIGURE_DEFAULT)
         return view->figure;
     if ((view->traits & ATTN_VIEW_SEQUENCE) != 0)
@@ -103,7 +100,7 @@ enum attn_figure attn_view_figure(const struct attn_table_view *view,
         return ATTN_FIGURE_PATCHES;
     if (role == ATTN_ROLE_READER)
         return ATTN_FIGURE_CIRCUIT;
-    return role == ATTN_ROLE_KEY && has_queries ? ATTN_FIGURE_CAUSES : ATTN_FIGURE_DEFAULT;
+    return ATTN_FIGURE_DEFAULT;
 }
 
 static enum attn_status check_sides(const struct attn_view_columns *of, struct attn_error *err)

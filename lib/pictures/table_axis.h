@@ -34,10 +34,10 @@ struct attn_view_columns attn_view_columns_find(const struct attn_table *table,
                                                 const struct attn_table_view *view);
 
 /* Returns the kind of figure that VIEW states, or otherwise the usual one for the roles of its
- * columns, which are those of a table with COLUMNS [n]. IS_OF_ITEMS: the table has means over
- * items, whose tokens may differ. ATTN_FIGURE_DEFAULT: a grid. */
+ * columns, which are those of a table with COLUMNS. IS_OF_ITEMS: the table has means over items,
+ * whose tokens may differ. ATTN_FIGURE_DEFAULT: a grid. */
 enum attn_figure attn_view_figure(const struct attn_table_view *view,
-                                  const struct attn_column *columns, size_t n, bool is_of_items);
+                                  const struct attn_column *columns, bool is_of_items);
 
 /* Returns an error unless COLUMN, the index of the column NAME, has numbers that can be drawn. */
 enum attn_status attn_view_columns_check(const struct attn_table *table,

@@ -648,47 +648,6 @@ static enum attn_status read_spans(const struct attn_table *table,
     return attn_buffer_check(&cells->texts.bytes, err);
 }
 
-/* Reads the positions of causes as columns: those of the lens, or without a lens all. */
-static enum attn_status read_causes(const struct attn_table *table,
-                                    const struct attn_table_picture *picture,
-                                    struct attn_table_cells *cells, struct attn_error *err)
-{
-    enum { MOST_CAUSES = 2000 };
-    const struct attn_table *lens = picture->lens;
-    const size_t n_query = attn_table_count(table, ATTN_ROLE_QUERY);
-    const size_t n_key = attn_table_count(table, ATTN_ROLE_KEY), n_row = attn_table_n_row(table);
-    const size_t n = n_query > n_key ? n_query : n_key, n_place = lens ? attn_table_n_row(lens) : n;
-    struct attn_table_axis *axis = &cells->columns;
-
-    if (n == 0 || attn_table_count(table, ATTN_ROLE_LAYER) == 0 ||
-        attn_table_find_role(table, ATTN_ROLE_KEY) == SIZE_MAX)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'`figure causes`' needs rows with a layer, a query and a key");
-    if (n_row > MOST_CAUSES) {
-        attn_error_set(err, ATTN_INVALID, "'`figure causes`' shows at most %d rows, not %zu",
-                       MOST_CAUSES, n_row);
-        return attn_error_hint(err, "`limit` chooses the largest");
-    }
-    if (picture->run)
-        ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
-    ATTN_TRY(attn_table_axis_create(axis, n_row, n_place, err));
-    for (size_t i = 0; i < n_place; i++) {
-        const size_t positions = attn_table_find_role(lens, ATTN_ROLE_POSITION);
-        const size_t at = lens ? (size_t)attn_table_cell(lens, i, positions).integer : i;
-
-        if (axis->axis.n == 0 || at > axis->positions[axis->axis.n - 1]) /* not of a later layer */
-            axis->positions[axis->axis.n++] = at;
-    }
-    axis->axis.positions = axis->positions;
-    axis->axis.texts = cells->tokens[0].n >= n ? cells->tokens : NULL;
-    axis->axis.title = cells->rows.axis.title = "";
-    cells->rows.axis.n = 1;
-    for (size_t i = 0; i < n_row; i++) /* sets the number of digits */
-        cells->matrix.most =
-            fmaxf(cells->matrix.most, fabsf(attn_table_number(table, i, cells->of.values)));
-    return ATTN_OK;
-}
-
 /* Checks the edges of a circuit, which its figure reads from the table. */
 static enum attn_status read_circuit(const struct attn_table *table,
                                      const struct attn_table_picture *picture,
@@ -981,8 +940,6 @@ static enum attn_status read_kind(const struct attn_table *table,
         return read_series(table, picture, kind == ATTN_FIGURE_CURVE, cells, err);
     if (kind == ATTN_FIGURE_STRIP)
         return read_strip(table, picture, cells, err);
-    if (kind == ATTN_FIGURE_CAUSES)
-        return read_causes(table, picture, cells, err);
     if (kind == ATTN_FIGURE_CIRCUIT)
         return read_circuit(table, picture, cells, err);
     if (kind == ATTN_FIGURE_LIFE)

@@ -80,10 +80,9 @@ struct attn_table_picture {
     const struct attn_labels *run; /* labels of the run whose tokens name the positions */
     /* labels of the run of the other text: positions whose tokens differ show both */
     const struct attn_labels *other_run;
-    /* for ATTN_FIGURE_CAUSES: a table of attn_lens, whose best tokens are drawn on top */
-    const struct attn_table *lens;
-    /* for ATTN_FIGURE_LIFE: the parts of attn_life, whose tokens are in `lens`; or NULL */
-    const struct attn_table *life;
+    /* for ATTN_FIGURE_LIFE: a table of attn_lens, whose best tokens are drawn, and the parts of
+     * attn_life; or NULL */
+    const struct attn_table *lens, *life;
     const struct attn_head_cards *cards; /* for the atlas of a page */
     size_t n_sharing; /* for ATTN_FIGURE_CIRCUIT: heads that share a key head; 0: none do */
     /* Room for words that the fields above may point to (questions/questions.h). */

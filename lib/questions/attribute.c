@@ -46,7 +46,7 @@ static const struct attn_param param_rows[] = {
                "For cells of patterns: attn_x_grad, attention times its gradient, the 20 largest "
                "or `limit`, with an estimate of what knocking each out changes; causes, the 12 "
                "largest of these with at most as many MLPs at positions whose output times its "
-               "gradient is as large, for `figure causes`",
+               "gradient is as large",
                .words = "dla|saliency|grad_x_input|ig|attnlrp|relp|relevance|relevance_norm|"
                         "attn_x_grad|causes",
                .values = methods,

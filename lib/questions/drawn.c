@@ -253,8 +253,7 @@ void attn_procedure_draw(const struct attn_procedure *procedure, const void *arg
     picture->view = choose(procedure, table);
     if (procedure->draw)
         procedure->draw(args, drawn);
-    picture->view.figure =
-        attn_view_figure(&picture->view, procedure->columns, procedure->n_column, study != NULL);
+    picture->view.figure = attn_view_figure(&picture->view, procedure->columns, study != NULL);
     picture->n_label = study && study->sum ? study->sum->n_label : 0;
     if (table)
         resolve_columns(procedure, table, &picture->view);

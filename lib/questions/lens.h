@@ -80,11 +80,4 @@ ATTN_API enum attn_status attn_lens(struct attn_host *host, const struct attn_re
                                     const struct attn_lens_args *args, struct attn_table **table,
                                     struct attn_error *err);
 
-/* For struct attn_table_picture: reads the best token of each layer at the positions in the columns
- * `query` and `key` of TABLE, and in a short text at all positions between. The caller owns *lens,
- * which is NULL if the model's answer reads several positions at once. */
-ATTN_API enum attn_status attn_lens_over(struct attn_host *host, const struct attn_request *request,
-                                         const struct attn_table *table, struct attn_table **lens,
-                                         struct attn_error *err);
-
 #endif

@@ -303,16 +303,13 @@ static enum attn_status check_question(const struct story *story, const char *co
     const bool is_text = story->request.input.text;
     struct attn_request request = story->request;
 
-    if (texts[ASK] &&
-        attn_param_find_word(is_text ? "ablate|attribute|causes|lens|score" : "ablate|lens", ask,
-                             strlen(ask)) < 0)
-        return refuse(story, "ask", ask,
-                      is_text ? "expected ablate, attribute, causes, lens or score"
-                              : "expected ablate or lens",
-                      err);
-    if (given && attn_param_find_word("ablate|attribute|causes", ask, strlen(ask)) < 0)
-        return refuse(story, members[key], given, "expected 'ask' too, ablate, attribute or causes",
-                      err);
+    if (texts[ASK] && attn_param_find_word(is_text ? "ablate|attribute|lens|score" : "ablate|lens",
+                                           ask, strlen(ask)) < 0)
+        return refuse(
+            story, "ask", ask,
+            is_text ? "expected ablate, attribute, lens or score" : "expected ablate or lens", err);
+    if (given && attn_param_find_word("ablate|attribute", ask, strlen(ask)) < 0)
+        return refuse(story, members[key], given, "expected 'ask' too, ablate or attribute", err);
     if (given && !texts[TARGET])
         return refuse(story, "foil", given, "expected 'target' too", err);
     if (!given || !is_text)

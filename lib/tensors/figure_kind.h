@@ -34,17 +34,12 @@ enum attn_figure_trait {
     X(UNDER, 17, "under", under,                                                                   \
       ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_NO_PAGE,    \
       "one query in all heads: each head is a tile under the word at which it looks most")         \
-    X(LINES, 3, "lines", lines, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                         \
-      "two columns of tokens, and lines from each query to its three strongest keys")              \
     X(ARCS, 12, "arcs", arcs, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                           \
       "the text, and arcs from one query to its keys, as wide as the weights")                     \
     X(TOKENS, 4, "tokens", tokens,                                                                 \
       ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_AS_TEXT,      \
       "the text, each token on the color of its weight in one row (`queries`), or of its "         \
       "value in a table of tokens")                                                                \
-    X(POINTS, 5, "points", points,                                                                 \
-      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_NO_PAGE,                             \
-      "the rows of a site on their first two principal components")                                \
     X(TILES, 15, "tiles", patches, ATTN_FIGURE_OF_LAYER,                                           \
       "the grid of all tiles of a picture beside a text, a cell for each position")                \
     X(WHOLE, 18, "whole", patches, ATTN_FIGURE_OF_LAYER, "the same picture as a whole")            \
@@ -56,8 +51,6 @@ enum attn_figure_trait {
       "a bar for each row of a table, with its interval or standard error")                        \
     X(CURVE, 8, "curve", plot, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS, \
       "a line over the layers or positions of a table")                                            \
-    X(CAUSES, 9, "causes", causes, ATTN_FIGURE_OF_TABLE,                                           \
-      "cells and MLPs that cause an answer (`attn-cli attribute`, `method causes`)")               \
     X(MAP, 10, "map", matrix,                                                                      \
       ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_OTHER_SCALE |                   \
       ATTN_FIGURE_NO_NUMBERS,                                                                      \
@@ -80,7 +73,7 @@ enum attn_figure {
 #define ATTN_FIGURE_ENUM(name, number, text, file, traits, words) ATTN_FIGURE_##name = (number),
     ATTN_FIGURE_MAP(ATTN_FIGURE_ENUM)
 #undef ATTN_FIGURE_ENUM
-        ATTN_N_FIGURE = 1 ATTN_FIGURE_MAP(ATTN_COUNT)
+        ATTN_N_FIGURE = 21 /* 1 + the largest number; 3, 5 and 9 are not used again */
 };
 
 #endif

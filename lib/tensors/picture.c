@@ -18,6 +18,9 @@ static const struct {
     const char *name, *hint;
 } former[] = {
     {"card", "`html` over `items` is an atlas of all heads, whose points open cards"},
+    {"causes", "'attn-cli attribute' with `method causes` and `csv` lists the cells and MLPs"},
+    {"lines", "`figure arcs` shows the keys of one query, `figure matrix` those of all"},
+    {"points", "numpy finds the components of the rows that `npz` writes: numpy.linalg.svd"},
     {"poster", "`figure map` shows where each head looks most"},
 };
 
@@ -153,6 +156,14 @@ static bool is_size(double size, double least, double most, const char *name,
     return false;
 }
 
+static bool is_used(enum attn_figure figure, struct attn_error *err)
+{
+    if (!figure || attn_figure_traits(figure) != 0)
+        return true;
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "'figure' is %d, which is no figure any more", figure);
+    return false;
+}
+
 enum attn_status attn_picture_options_read(const struct attn_picture_options *given,
                                            struct attn_picture_options *picture,
                                            struct attn_error *err)
@@ -162,7 +173,7 @@ enum attn_status attn_picture_options_read(const struct attn_picture_options *gi
 
     if (status != ATTN_OK)
         return status;
-    if (!attn_is_choice(read.figure, ATTN_N_FIGURE, "figure", err) ||
+    if (!attn_is_choice(read.figure, ATTN_N_FIGURE, "figure", err) || !is_used(read.figure, err) ||
         !attn_is_choice(read.values, ATTN_CELL_TEXT_NEVER + 1, "values", err) ||
         !attn_is_choice(read.theme, ATTN_THEME_DARK + 1, "theme", err) ||
         !attn_is_choice(read.terminal_theme, ATTN_THEME_DARK + 1, "terminal_theme", err) ||

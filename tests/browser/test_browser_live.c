@@ -2658,7 +2658,7 @@ START_TEST(an_answer_is_below_the_story)
 
     enter_on_telephone();
     file = fopen("story.json", "w");
-    fputs("{\"steps\": [{\"ask\": \"causes\", \"target\": \" are\", \"paragraph\": \"Look.\"}]}",
+    fputs("{\"steps\": [{\"ask\": \"attribute\", \"target\": \" are\", \"paragraph\": \"Look.\"}]}",
           file);
     fclose(file);
     RUN("--html", "p.html", "--live", "--story", "story.json", keys);
@@ -3059,101 +3059,6 @@ START_TEST(questions_are_answered_in_the_page)
 }
 END_TEST
 
-#define CAUSES "document.querySelectorAll('.x-plot :is(path, circle)[data-i]').length"
-
-/* A press on a line knocks its cell out, and another one lets it look again. */
-START_TEST(lines_of_causes_are_knocked_out)
-{
-    static const char press[] =
-        "document.querySelectorAll('.x-near > *')[[...document.querySelectorAll("
-        "':is(path, circle)[data-i]')].findIndex(part => part.dataset.i === [...document"
-        ".querySelectorAll('#live-table tbody tr')].find(r => r.cells[0].textContent === "
-        "'head').dataset.row)]"
-        ".dispatchEvent(new MouseEvent('click', {bubbles: true}))";
-    static const char cell[] =
-        "(c => 'knockout ' + c[3] + '>' + c[4] + '@' + c[1] + '.' + c[2])([...document"
-        ".querySelectorAll('#live-table tbody tr')].map(r => [...r.cells].map(c => "
-        "c.textContent)).find(c => c[0] === 'head'))";
-
-    char expected[1024];
-
-    enter();
-    open_page("v=matrix");
-    attn_browser_click_on(browser, "#live-questions summary");
-    attn_browser_wait(browser, ID("live-target") ".value === ' are'");
-    free(attn_browser_text(browser, ID("live-question") ".value = 'causes'"));
-    attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser, CAUSES " === 12");
-    assert_text(
-        ID("live-asked") ".textContent.includes(\"--foil ' were' --method causes --limit 12\")",
-        "true"); /* the second word */
-    attn_browser_click_on(browser, "#live-more");
-    attn_browser_wait(browser, CAUSES " === 36");
-    free(attn_browser_text(browser, press));
-    snprintf(expected, sizeof expected, ID("live-changes") ".textContent.includes(%s)", cell);
-    attn_browser_wait(browser, expected);
-    attn_browser_wait(browser, ID("live-expected") ".textContent.includes('unchanged')");
-    free(attn_browser_text(browser, "document.querySelector('.x-plot').focus()"));
-    attn_browser_key(browser, "Enter", 0); /* the line that was pressed is chosen */
-    attn_browser_wait(browser, ID("live-changes") ".textContent === ''");
-    attn_browser_key(browser, "ArrowDown", 0);
-    attn_browser_key(browser, "ArrowUp", 0);
-    attn_browser_key(browser, "Enter", 0);
-    attn_browser_wait(browser, expected);
-    leave();
-}
-END_TEST
-
-/* Asks for the causes of the next word, and waits for their picture. */
-static void ask_causes(void)
-{
-    attn_browser_click_on(browser, "#live-questions summary");
-    attn_browser_wait(browser, ID("live-target") ".value !== ''");
-    free(attn_browser_text(browser, ID("live-question") ".value = 'causes'"));
-    attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser, CAUSES " === 12");
-}
-
-/* The picture has the width of the page, and the table is below. On a telephone it comes first, and
- * is what is seen after the press. Gaps say how many words are left out. */
-START_TEST(causes_are_as_wide_as_the_page)
-{
-    static const char plot[] =
-        "(([plot, svg, rows]) => plot.width > %d && Math.abs(svg.width - plot.width) < 3 && "
-        "rows.top >= plot.bottom)(['.x-plot', '.x-plot svg', '.x-rows'].map(s => "
-        "document.querySelector('#live-table ' + s).getBoundingClientRect()))";
-    char expression[512];
-
-    enter();
-    open_page(
-        "v=matrix&text=When%20Tom%20and%20Mary%20went%20to%20the%20old%20store%20in%20the%20"
-        "village%20by%20the%20river%2C%20they%20saw%20a%20dog.%20Tom%20gave%20a%20drink%20to");
-    attn_browser_wait(browser, "attnLive.isDone()");
-    ask_causes();
-    snprintf(expression, sizeof expression, plot, 1200);
-    assert_text(expression, "true");
-    assert_text("[...document.querySelectorAll('.x-plot text')].some(t => "
-                "/^\u2026\\d+$/.test(t.textContent))",
-                "true");
-    assert_text("[...document.querySelectorAll('.x-plot text')].some(t => "
-                "/^\\d\\.\\d/.test(t.textContent))",
-                "true");
-    assert_text(ID("live-asked") ".textContent.includes('--style')", "false");
-    attn_browser_resize(browser, 390, 800);
-    attn_browser_set_touch(browser);
-    load("v=matrix&text=The%20keys%20to%20the%20cabinet");
-    ask_causes();
-    snprintf(expression, sizeof expression, plot, 340);
-    assert_text(expression, "true");
-    assert_text("document.querySelector('#live-table > .x-body + .x-bar') !== null && "
-                "(box => box.top >= -1 && box.bottom < innerHeight)(document.querySelector("
-                "'.x-plot').getBoundingClientRect())",
-                "true");
-    assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
-    leave();
-}
-END_TEST
-
 /* The first row of ablate, the model as it is asked about, has the value of the changed run. */
 START_TEST(questions_keep_changes)
 {
@@ -3402,9 +3307,8 @@ ATTN_SUITE(
     labels_have_the_bits_of_the_binary, maps_are_those_of_the_picture, another_picture_is_shown,
     a_picture_is_dropped, labels_are_typed, a_story_has_pictures,
     pictures_fit_a_telephone_and_are_named, questions_are_answered_in_the_page,
-    lines_of_causes_are_knocked_out, causes_are_as_wide_as_the_page, questions_keep_changes,
-    temperature_and_arithmetic_and_command, arithmetic_is_looked_into, nothing_is_fetched,
-    a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
+    questions_keep_changes, temperature_and_arithmetic_and_command, arithmetic_is_looked_into,
+    nothing_is_fetched, a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
     buttons_name_the_head_that_they_switch, everything_has_a_name, ribbons_add_up_to_the_answer,
     two_sentences_are_back_to_back, a_head_is_tried_in_sentences_of_the_same_form,
     hidden_tabs_ask_for_nothing, a_ribbon_is_removed_and_comes_back,

@@ -387,47 +387,6 @@ static size_t point_at_row(size_t i)
     return row;
 }
 
-START_TEST(lines_of_causes_say_their_numbers_and_show_their_heads)
-{
-    const cJSON *rows, *row;
-    cJSON *json;
-    char expected[128];
-
-    enter();
-    RUN("attribute", "-m", "fable", "--method", "causes", "--target", " are", "--foil", " is",
-        keys);
-    json = read_json("j.json");
-    rows = cJSON_GetObjectItem(json, "rows");
-    attn_browser_load(browser, "p.html", "");
-    ck_assert_double_eq(
-        attn_browser_number(
-            browser, "document.querySelectorAll('.x-plot :is(path, circle)[data-i]').length"),
-        cJSON_GetArraySize(rows));
-    for (int i = 0; i < cJSON_GetArraySize(rows); i += 3) {
-        row = cJSON_GetArrayItem(rows, (int)point_at_row((size_t)i));
-        snprintf(expected, sizeof expected, "%s%.4f",
-                 number_of(row, "attribution") < 0 ? "\u2212" : "",
-                 fabs(number_of(row, "attribution")));
-        assert_text("document.querySelector('.x-tip .is-shown + .is-shown').textContent", expected);
-        if (!cJSON_IsNumber(cJSON_GetObjectItem(row, "head")))
-            continue;
-        snprintf(expected, sizeof expected, NAME " == 'layer %.0f, head %.0f'",
-                 number_of(row, "layer"), number_of(row, "head"));
-        attn_browser_wait(browser, expected);
-        snprintf(expected, sizeof expected, HASH ".includes('k=%.0f')", number_of(row, "key"));
-        assert_text(expected, "true");
-    }
-    cJSON_Delete(json);
-    attn_browser_point(browser, 2, 2);
-    attn_browser_text(browser, "document.querySelector('.x-table').focus()");
-    attn_browser_click_on(browser, ".x-table tbody tr:nth-child(3)");
-    assert_text("[...document.querySelectorAll('.x-plot :is(path, circle)[data-i]')]"
-                ".filter(p => p.style.opacity === '').map(p => p.dataset.i).join()",
-                "2");
-    leave();
-}
-END_TEST
-
 START_TEST(an_edge_of_a_circuit_says_its_score_and_its_effect)
 {
     const cJSON *rows;
@@ -890,9 +849,7 @@ ATTN_SUITE("browser_question", map_says_every_number_and_shows_its_sign,
            rows_are_sorted_and_found, table_is_saved, surprisal_colors_the_text,
            readings_have_their_tokens, pair_says_both_texts, similar_heads_are_compared,
            a_gap_between_columns_is_no_cell, a_map_without_room_for_its_cells_is_no_error,
-           drawn_again_it_leaves_no_listener,
-           lines_of_causes_say_their_numbers_and_show_their_heads,
-           an_edge_of_a_circuit_says_its_score_and_its_effect,
+           drawn_again_it_leaves_no_listener, an_edge_of_a_circuit_says_its_score_and_its_effect,
            readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,
            text_from_outside_stays_text, dark_paper_and_telephone,
            written_words_have_the_colors_of_their_steps, examples_show_texts_and_rows,

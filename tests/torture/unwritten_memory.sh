@@ -162,12 +162,10 @@ for view in --merge-words --hide-first --renormalize; do
     same run $view "${views[@]}" -p "$text"
     same run $view -p "$text"
 done
-for figure in matrix grid lines tokens patches:1x3; do
+for figure in matrix grid arcs tokens patches:1x3; do
     draw_into "$figure" svg html
     same run --figure $figure --heads 2.5 --queries 2 --sites pattern "${drawn[@]}" -p 'The keys to'
 done
-draw_into points svg
-same run --figure points --sites resid_post --layers 3 "${drawn[@]}" -p "$text"
 draw_into derived svg
 same run --sites weighted_pattern --layers 1 "${drawn[@]}" -p "$text"
 draw_into pattern png pdf

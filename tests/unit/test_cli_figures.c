@@ -338,62 +338,6 @@ START_TEST(tokens_lie_on_the_colors_of_their_weights)
 }
 END_TEST
 
-/* How many weights of the row are larger. */
-static size_t rank_of(const struct attn_csv *csv, size_t r, size_t c)
-{
-    size_t n = 0;
-
-    for (size_t k = 0; k + 1 < csv->n_col; k++)
-        n += strtod(cell(csv, r, k), NULL) > strtod(cell(csv, r, c), NULL);
-    return n;
-}
-
-/* Fails unless the lines of PATH, which look alike, show their weights; rows are 18 high, the first
- * is at TOP. Returns how many lines there are. */
-static size_t assert_lines(const struct attn_csv *csv, const struct attn_svg *svg,
-                           const struct attn_svg_item *path, double top)
-{
-    size_t n = 0;
-
-    for (const char *at = attn_svg_value(svg, path, "d"); *at == 'M'; n++) {
-        double x, y, x2, y2, width;
-        int size;
-        size_t r, c;
-
-        if (sscanf(at, "M%lf %lfL%lf %lf%n", &x, &y, &x2, &y2, &size) != 4) {
-            ck_assert_int_eq(sscanf(at, "M%lf %lfH%lf%n", &x, &y, &x2, &size), 3);
-            y2 = y;
-        }
-        at += size;
-        r = (size_t)((y - top) / 18);
-        c = (size_t)((y2 - top) / 18);
-        width = 3 * sqrt(strtod(cell(csv, r, c), NULL));
-        ck_assert_double_eq_tol(attn_svg_number(path, "stroke-width"), width < 0.5 ? 0.5 : width,
-                                0.006);
-        ck_assert_uint_lt(rank_of(csv, r, c), 3);
-    }
-    return n;
-}
-
-START_TEST(lines_go_to_the_strongest_keys)
-{
-    const char *const args[] = {"run",      "--sites", "pattern", "--heads", "2.5",
-                                "--figure", "lines",   TEXT,      NULL};
-    struct attn_csv csv = csv_of(args);
-    struct attn_svg svg = svg_of(args);
-    const struct attn_svg_item *first = attn_svg_text(&svg, "The", 1); /* the title holds another */
-    size_t n = 0;
-
-    ck_assert_ptr_nonnull(first);
-    for (size_t i = 0; i < svg.n; i++)
-        if (strcmp(svg.items[i].name, "path") == 0)
-            n += assert_lines(&csv, &svg, &svg.items[i], attn_svg_number(first, "y") - 13.72);
-    ck_assert_uint_eq(n, 1 + 2 + 3 * (csv.n_row - 3));
-    attn_svg_release(&svg);
-    attn_csv_release(&csv);
-}
-END_TEST
-
 /* --- Arcs ------------------------------------------------------------------------------------ */
 
 /* A word in a figure of arcs: its box, and the weight of its column. */
@@ -523,9 +467,9 @@ START_TEST(arcs_go_to_their_keys_and_through_no_word)
 }
 END_TEST
 
-/* --- Causes ---------------------------------------------------------------------------------- */
+/* --- Life ------------------------------------------------------------------------------------ */
 
-enum { MOST_PLACES = 32, PART_COLUMN = 0, VALUE_COLUMN = 7, N_LAYER = 4 };
+enum { MOST_PLACES = 32, N_LAYER = 4 };
 
 /* The vertical lines of all positions, from left to right: their x, and where they end. */
 struct streams {
@@ -551,22 +495,6 @@ static struct streams find_streams(const struct attn_svg *svg)
     return streams;
 }
 
-/* The element whose mark is row I. */
-static const struct attn_svg_item *find_row(const struct attn_svg *svg, size_t i)
-{
-    char id[32];
-
-    snprintf(id, sizeof id, "%zu\n", i);
-    for (size_t k = 0; k < svg->n; k++) {
-        const char *value = attn_svg_value(svg, &svg->items[k], "data-i");
-
-        if (value && strncmp(value, id, strlen(id)) == 0)
-            return &svg->items[k];
-    }
-    ck_abort_msg("no element is row %zu", i);
-    return NULL;
-}
-
 /* Number C of row I of a table; NaN if it is empty. */
 static double number_of(const struct attn_csv *csv, size_t i, size_t c)
 {
@@ -574,183 +502,6 @@ static double number_of(const struct attn_csv *csv, size_t i, size_t c)
 
     return *text ? strtod(text, NULL) : (double)NAN;
 }
-
-/* The largest attribution of the rows of PART. */
-static double largest_of(const struct attn_csv *csv, const char *part)
-{
-    double largest = 0;
-
-    for (size_t i = 0; i + 1 < csv->n_row; i++)
-        if (strcmp(csv->cells[(i + 1) * csv->n_col], part) == 0)
-            largest = fmax(largest, fabs(number_of(csv, i, VALUE_COLUMN)));
-    return largest;
-}
-
-/* Fails unless ITEM is the line or dot of row I: where it is, how large, and its color. */
-static void assert_cause(const struct attn_csv *csv, size_t i, const struct attn_svg *svg,
-                         const struct streams *streams, size_t of_key)
-{
-    const struct attn_svg_item *item = find_row(svg, i);
-    const char *part = csv->cells[(i + 1) * csv->n_col + PART_COLUMN];
-    const double share = fabs(number_of(csv, i, VALUE_COLUMN)) / largest_of(csv, part);
-    const double band = (streams->bottom - streams->top) / N_LAYER;
-    const double bottom = streams->bottom - number_of(csv, i, 1) * band;
-    const double x = streams->x[(size_t)number_of(csv, i, 3)];
-    const bool is_dot = strcmp(part, "mlp") == 0;
-    double line[4];
-
-    ck_assert_str_eq(item->name, is_dot ? "circle" : "path");
-    ck_assert_int_eq(strncmp(attn_svg_value(svg, item, is_dot ? "fill" : "stroke"),
-                             number_of(csv, i, VALUE_COLUMN) < 0 ? "#2769b7" : "#a34d00", 7),
-                     0);
-    if (is_dot) {
-        ck_assert_double_eq_tol(attn_svg_number(item, "cx"), x, 0.01);
-        ck_assert_double_eq_tol(attn_svg_number(item, "cy"), bottom - 0.76 * band, 0.01);
-        ck_assert_double_eq_tol(attn_svg_number(item, "r"), fmax(1, 8 * sqrt(share)), 0.006);
-        return;
-    }
-    if (sscanf(attn_svg_value(svg, item, "d"), "M%lf %lfL%lf %lf", &line[0], &line[1], &line[2],
-               &line[3]) != 4) {
-        sscanf(attn_svg_value(svg, item, "d"), "M%lf %lfV%lf", &line[0], &line[1], &line[3]);
-        line[2] = line[0];
-    }
-    const double across = x - streams->x[of_key], up = -0.42 * band;
-
-    ck_assert_double_eq_tol(line[2] - line[0], across, 0.02);
-    ck_assert_double_eq_tol(line[3] - line[1], up, 0.02);
-    /* beside lines of the same places: moved across its direction */
-    ck_assert_double_eq_tol(line[2], x, 16);
-    ck_assert_double_eq_tol(line[3], bottom - 0.56 * band, 16);
-    ck_assert_double_eq_tol((line[2] - x) * across + (line[3] - bottom + 0.56 * band) * up, 0, 4);
-    ck_assert_double_eq_tol(attn_svg_number(item, "stroke-width"), fmax(0.8, 7 * share), 0.006);
-}
-
-/* Fails unless each best token of CSV, a lens, stands at its height right of the last stream, but
- * that of the embedding. */
-static void assert_lens(const struct attn_csv *csv, const struct attn_svg *svg,
-                        const struct streams *streams)
-{
-    const double band = (streams->bottom - streams->top) / N_LAYER;
-    size_t n = 0;
-
-    for (size_t i = 1; i + 1 < csv->n_row; i++) {
-        const char *token = csv->cells[(i + 1) * csv->n_col + 5];
-        const double height = number_of(csv, i, 0) +
-                              (strcmp(csv->cells[(i + 1) * csv->n_col + 1], "resid_post") == 0);
-
-        token += *token == ' ';
-        for (size_t k = 0; k < svg->n; k++)
-            n += strcmp(svg->items[k].name, "text") == 0 && svg->items[k].text &&
-                 strncmp(svg->items[k].text, token, strlen(token)) == 0 &&
-                 attn_svg_number(&svg->items[k], "x") == streams->x[streams->n - 1] + 13 &&
-                 fabs(attn_svg_number(&svg->items[k], "y") - 0.35 * 11 - streams->bottom +
-                      height * band) < 0.01;
-        ck_assert_msg(n == i, "'%s' is not at height %g", token, height);
-    }
-}
-
-START_TEST(causes_are_lines_and_dots_under_a_lens)
-{
-    static const char text[] = "When Mary and John went to the store, John gave a drink to";
-    const char *const args[] = {"attribute", "-q",     "--method", "causes", "--target",
-                                " Mary",     "--foil", " John",    text,     NULL};
-    const char *const lens[] = {"lens", "-q", "--top", "1", text, NULL};
-    struct attn_csv csv = csv_of(args), read = csv_of(lens);
-    struct attn_svg svg = svg_of(args);
-    const struct streams streams = find_streams(&svg);
-
-    ck_assert_uint_eq(streams.n, 14);
-    ck_assert_uint_eq(csv.n_row, 1 + 12 + 12); /* cells, and as many MLPs */
-    for (size_t i = 0; i + 1 < csv.n_row; i++) {
-        const double key = number_of(&csv, i, 4);
-
-        assert_cause(&csv, i, &svg, &streams, isnan(key) ? 0 : (size_t)key);
-    }
-    assert_lens(&read, &svg, &streams);
-    attn_svg_release(&svg);
-    attn_csv_release(&csv);
-    attn_csv_release(&read);
-}
-END_TEST
-
-/* The lines of the legend end within a narrow figure, too. */
-START_TEST(the_legend_of_causes_is_inside)
-{
-    static const char *const texts[] = {"The keys", "The keys to the cabinet",
-                                        "The keys to the cabinet near the door"};
-
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct attn_svg svg = svg_of((const char *const[]){"attribute", "-q", "--method", "causes",
-                                                           "--target", " are", texts[i], NULL});
-        const double right =
-            strtod(attn_svg_value(&svg, &svg.items[0], "viewBox") + strlen("0 0 "), NULL);
-        size_t n_line = 0;
-
-        for (size_t k = 0; k < svg.n; k++) {
-            const struct attn_svg_item *line = &svg.items[k];
-
-            if (!line->text ||
-                (strncmp(line->text, "line: ", 6) != 0 && strncmp(line->text, "dot: ", 5) != 0 &&
-                 strncmp(line->text, "grey words: ", 12) != 0))
-                continue;
-            n_line++;
-            ck_assert_double_lt(
-                attn_svg_number(line, "x") + 11 * 0.602 * (double)strlen(line->text), right);
-        }
-        ck_assert_uint_eq(n_line, 3);
-        attn_svg_release(&svg);
-    }
-}
-END_TEST
-
-/* Whether two rows of CSV, the stronger first, are the cells of heads FIRST and SECOND of LAYER
- * between the same positions. */
-static bool has_bundle(const struct attn_csv *csv, double layer, double first, double second)
-{
-    for (size_t i = 0; i + 1 < csv->n_row; i++)
-        for (size_t k = i + 1; k + 1 < csv->n_row; k++)
-            if (number_of(csv, i, 1) == layer && number_of(csv, i, 2) == first &&
-                number_of(csv, k, 1) == layer && number_of(csv, k, 2) == second &&
-                number_of(csv, i, 3) == number_of(csv, k, 3) &&
-                number_of(csv, i, 4) == number_of(csv, k, 4))
-                return true;
-    return false;
-}
-
-/* Lines of a layer between the same positions have one name, in which the strongest head comes
- * first. A gap says how many tokens are left out. */
-START_TEST(causes_have_names_of_bundles_and_gaps)
-{
-    enum { N_TOKEN = 36 };
-    static const char text[] =
-        "The fox was hungry. The fox was hungry. Tom and Ann went to the farm to see the chickens. "
-        "When Mary and John went to the store, John gave a drink to";
-    const char *const args[] = {"attribute", "-q",    "--method", "causes", "--target", " Mary",
-                                "--foil",    " John", "--limit",  "25",     text,       NULL};
-    struct attn_csv csv = csv_of(args);
-    struct attn_svg svg = svg_of(args);
-    size_t n_bundle = 0, n_gap = 0, n_left_out = 0;
-
-    for (size_t i = 0; i < svg.n; i++) {
-        size_t layer, head, second, n;
-
-        if (!svg.items[i].text)
-            continue;
-        if (sscanf(svg.items[i].text, "\u2026%zu", &n) == 1)
-            n_gap++, n_left_out += n;
-        if (sscanf(svg.items[i].text, "%zu.%zu %*u.%zu", &layer, &head, &second) != 3)
-            continue;
-        n_bundle++;
-        ck_assert_msg(has_bundle(&csv, (double)layer, (double)head, (double)second),
-                      "'%s' is no bundle of %s", svg.items[i].text, text);
-    }
-    ck_assert_uint_gt(n_bundle, 1);
-    ck_assert_uint_gt(n_gap, 1);
-    ck_assert_uint_eq(n_left_out, N_TOKEN - find_streams(&svg).n);
-    attn_svg_release(&svg);
-    attn_csv_release(&csv);
-}
-END_TEST
 
 /* Returns the corners of the ribbon with MARK, x and y from its upper left; NULL if there is none.
  */
@@ -936,161 +687,6 @@ START_TEST(patches_are_the_row_as_an_image)
     assert_same(&csv, colors);
     attn_svg_release(&svg);
     attn_csv_release(&csv);
-}
-END_TEST
-
-static bool is_crossed(const double one[4], const double other[4])
-{
-    return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
-}
-
-/* Reads the boxes of the dots, and of the labels of points, of SVG. Returns the number of dots. */
-static size_t find_boxes(const struct attn_svg *svg, double dots[][4], double labels[][4],
-                         size_t *n_label)
-{
-    size_t n_dot = 0;
-
-    *n_label = 0;
-    for (size_t i = 0; i < svg->n; i++) {
-        const struct attn_svg_item *item = &svg->items[i];
-        const bool is_dot = strcmp(item->name, "circle") == 0;
-        const double x = attn_svg_number(item, is_dot ? "cx" : "x"),
-                     y = attn_svg_number(item, is_dot ? "cy" : "y"), r = attn_svg_number(item, "r");
-
-        if (is_dot)
-            memcpy(dots[n_dot++], (double[]){x - r, y - r, x + r, y + r}, sizeof dots[0]);
-        else if (strcmp(item->name, "text") == 0 &&
-                 strtod(attn_svg_value(svg, item, "font-size"), NULL) == 13.5)
-            memcpy(labels[(*n_label)++],
-                   (double[]){x, y - 11, x + 0.6 * 13.5 * (double)strlen(item->text), y + 2.5},
-                   sizeof labels[0]);
-    }
-    return n_dot;
-}
-
-/* At most 40 labels stand beside points, and cover neither points nor labels. */
-START_TEST(labels_of_points_cover_nothing)
-{
-    enum { N_REPEAT = 8, WORDS = 12, MOST_LABELS = 40, MOST = WORDS * N_REPEAT };
-    static double dots[MOST][4], labels[MOST][4];
-    const char *const model[] = {"fable", "data/twelve.gguf"};
-    char text[N_REPEAT * sizeof TEXT] = "";
-    size_t n_dot, n[2];
-
-    for (int i = 0; i < N_REPEAT; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > 0 ? " " : "", TEXT);
-    for (int m = 0; m < 2; m++) {
-        struct attn_svg svg =
-            svg_of((const char *const[]){"run", "-m", model[m], "--sites", "resid_post", "--layers",
-                                         "3", "--figure", "points", text, NULL});
-
-        n_dot = find_boxes(&svg, dots, labels, &n[m]);
-        ck_assert_uint_eq(n_dot, MOST);
-        for (size_t i = 0; i < n[m]; i++) {
-            for (size_t k = 0; k < i; k++)
-                ck_assert_msg(!is_crossed(labels[i], labels[k]), "a label covers a label");
-            for (size_t k = 0; k < n_dot; k++)
-                ck_assert_msg(!is_crossed(labels[i], dots[k]), "a label covers a point");
-        }
-        attn_svg_release(&svg);
-    }
-    ck_assert_uint_gt(n[0], 8);
-    ck_assert_uint_eq(n[1], MOST_LABELS);
-}
-END_TEST
-
-/* Returns the color of dot I of SVG. */
-static const char *fill_of(const struct attn_svg *svg, size_t i)
-{
-    for (size_t k = 0; k < svg->n; k++)
-        if (strcmp(svg->items[k].name, "circle") == 0 && i-- == 0)
-            return attn_svg_value(svg, &svg->items[k], "fill");
-    return NULL;
-}
-
-START_TEST(points_of_equal_words_have_one_hue)
-{
-    struct attn_svg svg = svg_of((const char *const[]){
-        "run", "--sites", "embed", "--figure", "points", "red dog red cat and dog hats red", NULL});
-    const char *red = fill_of(&svg, 0), *dog = fill_of(&svg, 1), *other = fill_of(&svg, 3);
-
-    ck_assert_str_eq(fill_of(&svg, 2), red);
-    ck_assert_str_eq(fill_of(&svg, 5), dog);
-    ck_assert_str_eq(fill_of(&svg, 6), other);
-    ck_assert(strcmp(red, dog) != 0 && strcmp(red, other) != 0 && strcmp(dog, other) != 0);
-    attn_svg_release(&svg);
-}
-END_TEST
-
-START_TEST(points_have_their_tokens_and_axes)
-{
-    static const char *const words[] = {"Your", "journey", "starts", "with", "one", "step", "X"};
-    size_t n = 0;
-    struct attn_svg svg = svg_of((const char *const[]){"run", "-m", "models/your-journey",
-                                                       "--sites", "embed", "--figure", "points",
-                                                       "Your journey starts with one step", NULL});
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        ck_assert_ptr_nonnull(attn_svg_text(&svg, words[i], 0));
-    attn_svg_release(&svg);
-    svg = svg_of((const char *const[]){"run", "--sites", "resid_post", "--layers", "3", "--figure",
-                                       "points", TEXT, NULL});
-    for (size_t i = 0; i < svg.n; i++)
-        n += strncmp(svg.items[i].text, "component ", 10) == 0 &&
-             strstr(svg.items[i].text, " % of the variance)");
-    ck_assert_uint_eq(n, 2);
-    attn_svg_release(&svg);
-}
-END_TEST
-
-/* At most twelve lines have names such as 2.5, which cover neither lines nor each other. */
-START_TEST(names_of_causes_cover_nothing)
-{
-    enum { MOST = 12, N_PART = 64 };
-    struct attn_svg svg = svg_of((const char *const[]){
-        "attribute", "--method", "causes", "--figure", "causes", "--target", " Mary", "--foil",
-        " John", "When Mary and John went to the store, John gave a drink to", NULL});
-    double names[MOST][4], lines[MOST][5];
-    size_t n = 0, n_line = 0;
-
-    for (size_t i = 0; i < svg.n; i++) {
-        const struct attn_svg_item *item = &svg.items[i];
-        const double x = attn_svg_number(item, "x"), y = attn_svg_number(item, "y");
-
-        if (strcmp(item->name, "path") == 0 && attn_svg_value(&svg, item, "data-i")) {
-            double *line = lines[n_line];
-            char end;
-
-            ck_assert_uint_lt(n_line++, MOST);
-            end = 'L';
-            if (sscanf(attn_svg_value(&svg, item, "d"), "M%lf %lf%c%lf %lf", &line[0], &line[1],
-                       &end, &line[2], &line[3]) == 4 &&
-                end == 'V')
-                line[3] = line[2], line[2] = line[0];
-            line[4] = strtod(attn_svg_value(&svg, item, "stroke-width"), NULL) / 2;
-        }
-        if (strcmp(item->name, "text") != 0 || !isdigit((unsigned char)item->text[0]) ||
-            item->text[1] != '.')
-            continue;
-        ck_assert_uint_lt(n, MOST);
-        memcpy(names[n++], (double[]){x, y - 8, x + 0.6 * 11 * (double)strlen(item->text), y},
-               sizeof names[0]);
-    }
-    ck_assert_uint_eq(n_line, MOST);
-    ck_assert_uint_gt(n, 6);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < i; k++)
-            ck_assert_msg(!is_crossed(names[i], names[k]), "a name covers a name");
-        for (size_t k = 0; k < n_line; k++)
-            for (int part = 0; part <= N_PART; part++) {
-                const double x = lines[k][0] + (lines[k][2] - lines[k][0]) * part / N_PART;
-                const double y = lines[k][1] + (lines[k][3] - lines[k][1]) * part / N_PART;
-                const double spot[4] = {x - 0.1, y - lines[k][4], x + 0.1, y + lines[k][4]};
-
-                ck_assert_msg(!is_crossed(names[i], spot), "a name covers a line");
-            }
-    }
-    attn_svg_release(&svg);
 }
 END_TEST
 
@@ -1407,13 +1003,9 @@ ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            a_table_shows_the_numbers_of_its_csv, numbers_of_both_signs_lie_around_the_middle,
            heads_that_a_table_lacks_look_like_no_number, masked_cells_lie_where_the_mask_has_them,
            cells_have_the_side_that_is_asked_for, a_grid_shows_each_head_in_its_place,
-           tokens_lie_on_the_colors_of_their_weights, lines_go_to_the_strongest_keys,
-           arcs_go_to_their_keys_and_through_no_word, causes_are_lines_and_dots_under_a_lens,
-           the_legend_of_causes_is_inside, causes_have_names_of_bundles_and_gaps,
+           tokens_lie_on_the_colors_of_their_weights, arcs_go_to_their_keys_and_through_no_word,
            life_has_ribbons_as_high_as_parts, a_life_shows_what_an_edit_takes,
-           patches_are_the_row_as_an_image, labels_of_points_cover_nothing,
-           points_of_equal_words_have_one_hue, names_of_causes_cover_nothing,
-           names_of_curves_keep_a_distance, points_have_their_tokens_and_axes,
+           patches_are_the_row_as_an_image, names_of_curves_keep_a_distance,
            an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
            a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            small_cells_of_a_pdf_lie_on_an_image, without_the_library_it_says_what_to_install,

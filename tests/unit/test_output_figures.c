@@ -22,14 +22,12 @@ struct drawn {
 };
 
 static const struct drawn all[] = {
-    {"matrix", "pattern", "1.0", "all"},      {"matrix", "k", "0.1", "1-2"},
-    {"grid", "pattern", "all", "all"},        {"grid", "z", "0.0,1.1", "0-1"},
-    {"lines", "pattern", "1.1", "all"},       {"tokens", "pattern", "0.0", "2"},
-    {"arcs", "pattern", "1.0", "2"},          {"arcs", "attn_scores", "0.1", "1"},
-    {"patches:1x3", "pattern", "0.1", "all"}, {"points", "resid_post", "1.0", "all"},
-    {"points", "logits", "0.0", "all"},       {"points", "z", "1.0", "all"},
-    {"heads", "pattern", "all", "2"},         {"heads", "attn_scores", "1.0,1.1", "0"},
-    {"patches", "pattern", "all", "all"},     {"patches", "pattern", "1.0", "1-2"},
+    {"matrix", "pattern", "1.0", "all"},  {"matrix", "k", "0.1", "1-2"},
+    {"grid", "pattern", "all", "all"},    {"grid", "z", "0.0,1.1", "0-1"},
+    {"tokens", "pattern", "0.0", "2"},    {"arcs", "pattern", "1.0", "2"},
+    {"arcs", "attn_scores", "0.1", "1"},  {"patches:1x3", "pattern", "0.1", "all"},
+    {"heads", "pattern", "all", "2"},     {"heads", "attn_scores", "1.0,1.1", "0"},
+    {"patches", "pattern", "all", "all"}, {"patches", "pattern", "1.0", "1-2"},
     {"under", "pattern", "all", "2"},
 };
 

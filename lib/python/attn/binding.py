@@ -509,17 +509,14 @@ ATTN_FIGURE_MATRIX = 1
 ATTN_FIGURE_GRID = 2
 ATTN_FIGURE_HEADS = 13
 ATTN_FIGURE_UNDER = 17
-ATTN_FIGURE_LINES = 3
 ATTN_FIGURE_ARCS = 12
 ATTN_FIGURE_TOKENS = 4
-ATTN_FIGURE_POINTS = 5
 ATTN_FIGURE_TILES = 15
 ATTN_FIGURE_WHOLE = 18
 ATTN_FIGURE_BOTH = 19
 ATTN_FIGURE_PATCHES = 6
 ATTN_FIGURE_BARS = 7
 ATTN_FIGURE_CURVE = 8
-ATTN_FIGURE_CAUSES = 9
 ATTN_FIGURE_MAP = 10
 ATTN_FIGURE_LIFE = 11
 ATTN_FIGURE_PAIR = 14
@@ -2231,7 +2228,6 @@ attn_item_result._fields_ = [
     ("n_beside", c_size_t),
     ("metric", c_char_p),
     ("row", c_char_p),
-    ("chosen", c_char_p),
     ("value", c_double),
     ("has_right", c_bool),
     ("right", c_double),
@@ -2957,7 +2953,6 @@ FUNCTIONS = {
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_examples": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_examples_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_lens_over": (c_int, [c_void_p, POINTER(attn_request), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_life": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pair": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pair_maps": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_error)]),

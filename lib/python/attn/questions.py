@@ -175,7 +175,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
                 relevance_norm, the same with each row divided by its sum. For cells of patterns: attn_x_grad, attention
                 times its gradient, the 20 largest or `limit`, with an estimate of what knocking each out changes;
                 causes, the 12 largest of these with at most as many MLPs at positions whose output times its gradient
-                is as large, for `figure causes`
+                is as large
     baseline    for ig: auto (default) is mask for encoders of texts with a mask token, grey for pictures, else mean.
                 mask, pad: the embedding of this token at every position; mean: the mean embedding of the vocabulary;
                 grey: every pixel 0 after normalization; zero: zeros. Without learned positions all that counts then
