@@ -158,7 +158,20 @@ static enum attn_status begin(struct attn_fold *fold, const struct attn_item_res
         fold->n_kept = fold->n_more;
     fold->n_value =
         fold->n_row * fold->n_value_of_row + fold->n_kept * (fold->study->cluster ? 2 : 1);
+    atomic_store(&fold->has_first, true);
     return ATTN_OK;
+}
+
+/* Returns an error if a table of N_ROW rows and N_COLUMN columns does not match the first item. */
+static enum attn_status check_size(const struct attn_fold *fold, size_t n_row, size_t n_column,
+                                   struct attn_error *err)
+{
+    return n_column == fold->n_column && (fold->form.is_keyed || n_row == fold->n_row)
+               ? ATTN_OK
+               : attn_error_set(err, ATTN_INVALID,
+                                "its table is %zu rows of %zu columns, that of the first item %zu "
+                                "of %zu",
+                                n_row, n_column, fold->n_row, fold->n_column);
 }
 
 /* Returns an error if the rows of TABLE do not match those of the first item. */
@@ -167,13 +180,9 @@ static enum attn_status check_rows(const struct attn_fold *fold, const struct at
 {
     const size_t n_column = attn_table_n_column(table);
 
-    if (n_column == fold->n_column && fold->form.is_keyed)
+    ATTN_TRY(check_size(fold, attn_table_n_row(table), n_column, err));
+    if (fold->form.is_keyed)
         return ATTN_OK;
-    if (attn_table_n_row(table) != fold->n_row || n_column != fold->n_column)
-        return attn_error_set(err, ATTN_INVALID,
-                              "its table is %zu rows of %zu columns, that of the first item %zu of "
-                              "%zu",
-                              attn_table_n_row(table), n_column, fold->n_row, fold->n_column);
     for (size_t i = 0; i < fold->n_row * n_column; i++) {
         const size_t row = i / n_column, column = i % n_column;
         struct attn_cell cell, first;
@@ -192,22 +201,46 @@ static enum attn_status check_rows(const struct attn_fold *fold, const struct at
     return ATTN_OK;
 }
 
-enum attn_status attn_fold_check(const struct attn_fold *fold,
-                                 const struct attn_item_result *result, struct attn_error *err)
+/* Checks all of RESULT that comes before its rows. */
+static enum attn_status check_item(const struct attn_fold *fold,
+                                   const struct attn_item_result *result, struct attn_error *err)
 {
-    enum attn_status status;
-
     ATTN_TRY(attn_fold_labels_check(fold, result->item, err));
-    if (!result->rows || !fold->first)
-        return ATTN_OK;
-    if (result->chosen && fold->chosen && strcmp(result->chosen, fold->chosen) != 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "it has %s foil, unlike the first item, so its metric is another one",
-                              strcmp(result->chosen, "logit_diff") == 0 ? "a" : "no");
-    status = check_rows(fold, result->rows, err);
+    return atomic_load(&fold->has_first) && result->chosen && fold->chosen &&
+                   strcmp(result->chosen, fold->chosen) != 0
+               ? attn_error_set(
+                     err, ATTN_INVALID,
+                     "it has %s foil, unlike the first item, so its metric is another one",
+                     strcmp(result->chosen, "logit_diff") == 0 ? "a" : "no")
+               : ATTN_OK;
+}
+
+/* Adds the hint of the form to the failure STATUS. */
+static enum attn_status with_hint(enum attn_status status, const struct attn_fold *fold,
+                                  struct attn_error *err)
+{
     if (status != ATTN_OK && fold->form.hint)
         attn_error_hint(err, "%s", fold->form.hint);
     return status;
+}
+
+enum attn_status attn_fold_check_size(const struct attn_fold *fold,
+                                      const struct attn_item_result *result, size_t n_row,
+                                      size_t n_column, struct attn_error *err)
+{
+    ATTN_TRY(check_item(fold, result, err));
+    return atomic_load(&fold->has_first)
+               ? with_hint(check_size(fold, n_row, n_column, err), fold, err)
+               : ATTN_OK;
+}
+
+enum attn_status attn_fold_check(const struct attn_fold *fold,
+                                 const struct attn_item_result *result, struct attn_error *err)
+{
+    if (!result->rows || !fold->first)
+        return attn_fold_labels_check(fold, result->item, err);
+    ATTN_TRY(check_item(fold, result, err));
+    return with_hint(check_rows(fold, result->rows, err), fold, err);
 }
 
 /* Whether a procedure can have CELL in COLUMN. Counts are summed as doubles. */

@@ -79,6 +79,13 @@ enum attn_status attn_fold_check_test(const struct attn_fold *fold, const bool *
 enum attn_status attn_fold_check(const struct attn_fold *fold,
                                  const struct attn_item_result *result, struct attn_error *err);
 
+/* Like attn_fold_check, before RESULT has its table, which will have N_ROW rows of N_COLUMN
+ * columns. Items on other threads may be added meanwhile; until the first one was, every size fits.
+ */
+enum attn_status attn_fold_check_size(const struct attn_fold *fold,
+                                      const struct attn_item_result *result, size_t n_row,
+                                      size_t n_column, struct attn_error *err);
+
 /* Checks RESULT, which was read back from a file that may be forged: also whether the question can
  * give such rows and numbers. ATTN_FORMAT, without a message, if it cannot. */
 enum attn_status attn_fold_check_kept(const struct attn_fold *fold,

@@ -17,6 +17,8 @@
 #include "questions/fold.h"
 #include "questions/rows.h"
 
+#include <stdatomic.h>
+
 enum { ATTN_FOLD_MOST_LABELS = 16, ATTN_FOLD_ID_SIZE = 24 };
 
 /* How the values of a column are combined. */
@@ -86,6 +88,7 @@ struct attn_fold {
 
     const char *chosen;               /* metric of the first item; or NULL */
     struct attn_table *first;         /* owns; table of the first item */
+    _Atomic bool has_first;           /* CHOSEN and the sizes below are set, for other threads */
     struct attn_fold_column *columns; /* [n_column] owns */
     size_t n_column, n_row, n_mean, n_more;
     size_t n_value, n_value_of_row; /* numbers per unit; for one row */

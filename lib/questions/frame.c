@@ -257,6 +257,7 @@ static enum attn_status ask_item(void *user, struct attn_item_result *result,
     attn_stream_fill_request(asking->stream, result->item, &frame->request);
     frame->item = result->item;
     frame->answer = result;
+    frame->fold = attn_stream_fold(asking->stream);
     status = take_item(asking, frame, err);
     if (status == ATTN_OK)
         return ask(asking, frame, result->spaces, &result->rows, err);
@@ -545,6 +546,16 @@ enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *
         frame->answer->beside[i] = numbers[i];
     frame->answer->n_beside = n;
     return ATTN_OK;
+}
+
+enum attn_status attn_frame_expect(const struct attn_frame *frame, size_t n_row,
+                                   struct attn_error *err)
+{
+    return frame->fold
+               ? attn_error_at(attn_fold_check_size(frame->fold, frame->answer, n_row,
+                                                    attn_table_n_column(frame->rows.table), err),
+                               ATTN_STAGE_INPUT, err)
+               : ATTN_OK;
 }
 
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,

@@ -187,6 +187,7 @@ struct attn_frame {
     struct attn_stream *stream;
     const struct attn_item *item;     /* borrowed; the current item; or NULL */
     struct attn_item_result *answer;  /* borrowed; for an item: results beside its rows */
+    const struct attn_fold *fold;     /* borrowed; for an item: the table of all */
     struct attn_run *run;             /* owns; the run of the request */
     struct attn_run *other;           /* owns; a second run to compare with */
     struct attn_selection *selection; /* owns; of attn_frame_select or attn_derivative_select */
@@ -226,6 +227,11 @@ void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *
 /* Reports a copy of NUMBERS [n] beside the rows (fold.h), if the input is an item. */
 enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,
                                         struct attn_error *err);
+
+/* Returns an error if the input is an item and its table, which will have N_ROW rows, cannot be
+ * averaged with that of the first item. Call it before long computations. */
+enum attn_status attn_frame_expect(const struct attn_frame *frame, size_t n_row,
+                                   struct attn_error *err);
 
 /* Appends a row to the table: CELLS, one per column of the procedure. */
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,

@@ -710,11 +710,13 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
     if (patch->args->path) {
         ATTN_TRY(attn_patch_try_paths(patch, err));
-    } else if (patch->is_estimated) {
-        ATTN_TRY(attn_patch_find_estimates(patch, err));
-        ATTN_TRY(attn_patch_choose_checks(patch, err));
     } else {
         ATTN_TRY(attn_patch_list_parts(patch, err));
+        ATTN_TRY(attn_frame_expect(&patch->frame, FIRST_PART + patch->n_part, err));
+    }
+    if (!patch->args->path && patch->is_estimated) {
+        ATTN_TRY(attn_patch_find_estimates(patch, err));
+        ATTN_TRY(attn_patch_choose_checks(patch, err));
     }
     if (!patch->args->path && (!patch->is_estimated || patch->estimates.n_top > 0))
         ATTN_TRY(attn_patch_try(patch, err));

@@ -139,7 +139,6 @@ enum attn_status attn_patch_find_estimates(struct attn_patching *patch, struct a
     patch->source_reply = patch->estimates.sums.source;
     whole = patch->source_reply.value - patch->base_reply.value;
     ATTN_TRY(attn_patch_check_difference(patch, err));
-    ATTN_TRY(attn_patch_list_parts(patch, err));
     for (size_t i = 0; i < patch->n_part; i++)
         patch->parts[i].estimate = sum_rows(patch, &patch->parts[i]);
     if (patch->frame.item)

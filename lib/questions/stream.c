@@ -258,6 +258,11 @@ struct attn_records_form *attn_stream_records(struct attn_stream *stream)
     return &stream->records;
 }
 
+const struct attn_fold *attn_stream_fold(const struct attn_stream *stream)
+{
+    return stream->fold;
+}
+
 /* --- Items ------------------------------------------------------------------------------------ */
 
 /* Sends the progress of the items again (attn_progress_fn; USER are the notes): an item takes

@@ -21,6 +21,7 @@
 #include "stream/many.h"
 #include "stream/records_internal.h"
 
+struct attn_fold;
 struct attn_procedure;
 struct attn_procedure_call;
 struct attn_stream;
@@ -42,6 +43,9 @@ void attn_stream_keep(struct attn_stream *stream, const struct attn_error *err);
  * sent once, from any thread, and progress counts items. */
 void attn_stream_fill_request(struct attn_stream *stream, const struct attn_item *item,
                               struct attn_request *request);
+
+/* The table of all items (fold.h), to which other threads add. */
+const struct attn_fold *attn_stream_fold(const struct attn_stream *stream);
 
 /* Finds the first item that did not fail to parse, from which a procedure derives its columns; it
  * is met once. Borrowed until attn_stream_run. NULL if the first thousand items all failed. */
