@@ -326,22 +326,131 @@ static void append_number(struct attn_buffer *out, const char *text)
             attn_buffer_append_char(out, '.');
 }
 
+/* --- The shortest text of a double ------------------------------------------------------------ */
+
+/* A double of the range below as an exact integer: N / 2^shift is its absolute value times 10^power,
+ * which has 17 digits before the point. Half of the distance to its neighbours is HALF / 2. */
+struct exact {
+    uint128 n, half;
+    int shift, power;
+    bool is_even; /* its last bit is 0, so that ties are read as this double */
+};
+
+/* Sets EXACT to VALUE; false for numbers whose integers do not fit, and for powers of two, whose
+ * neighbours are not at equal distances. */
+static bool find_exact(double value, struct exact *exact)
+{
+    static const double least = 1e-15, most = 1e15;
+    int exponent;
+    const double fraction = frexp(fabs(value), &exponent);
+    const uint64_t mantissa = (uint64_t)ldexp(fraction, DBL_MANT_DIG);
+    int e10 = (int)floor((exponent - 1) * 0.30102999566398120);
+
+    if (!(fabs(value) >= least && fabs(value) < most) || fraction == 0.5)
+        return false;
+    for (;; e10++) { /* the estimate is right or one too small */
+        exact->power = 16 - e10;
+        exact->shift = DBL_MANT_DIG - exponent - exact->power;
+        exact->half = 1;
+        for (int i = 0; i < exact->power; i++)
+            exact->half *= 5;
+        exact->n = mantissa * exact->half;
+        if (exact->shift <= 0 || exact->shift > 127)
+            return false;
+        if ((uint64_t)(exact->n >> exact->shift) < UINT64_C(100000000000000000))
+            break;
+    }
+    exact->is_even = mantissa % 2 == 0;
+    return true;
+}
+
+/* Rounds EXACT to DIGITS digits, ties to even: *number times UNIT. Returns true if that is read back
+ * as the same double. */
+static bool round_exact(const struct exact *exact, uint64_t unit, uint64_t *number)
+{
+    const uint128 divisor = (uint128)unit << exact->shift, rest = exact->n % divisor;
+    const uint128 other = divisor - rest;
+    uint128 difference = rest;
+
+    *number = (uint64_t)(exact->n / divisor);
+    if (rest > other || (rest == other && *number % 2 == 1)) {
+        ++*number;
+        difference = other;
+    }
+    return 2 * difference < exact->half || (2 * difference == exact->half && exact->is_even);
+}
+
+static char *put(char *to, const char *from, int n)
+{
+    for (int i = 0; i < n; i++)
+        *to++ = from[i];
+    return to;
+}
+
+/* Writes VALUE, of the range of find_exact, as "%.*g" with the fewest digits. */
+static void write_shortest(double value, const struct exact *exact, char text[DOUBLE_TEXT_SIZE])
+{
+    enum { MOST_DIGIT = 20 };
+    static const char zeros[] = "0.0000000000000000";
+    char digits[MOST_DIGIT], *first = digits + MOST_DIGIT;
+    uint64_t unit = 1, number, shorter;
+    int e10 = 16 - exact->power, n, n_whole;
+
+    round_exact(exact, unit, &number);
+    while (unit < UINT64_C(10000000000000000) && round_exact(exact, unit * 10, &shorter)) {
+        unit *= 10;
+        number = shorter;
+    }
+    for (uint64_t all = number * unit; all >= UINT64_C(100000000000000000); all /= 10)
+        e10++; /* 9.99 became 10.0 */
+    while (number % 10 == 0)
+        number /= 10;
+    for (; number > 0; number /= 10)
+        *--first = (char)('0' + number % 10);
+    n = (int)(digits + MOST_DIGIT - first);
+    if (value < 0)
+        *text++ = '-';
+    if (e10 < -4) {
+        text = put(text, first, 1);
+        text = put(text, ".", n > 1);
+        text = put(text, first + 1, n - 1);
+        text = put(text, "e-", 2);
+        *text++ = (char)('0' - e10 / 10);
+        *text++ = (char)('0' - e10 % 10);
+        *text = '\0';
+        return;
+    }
+    n_whole = e10 < 0 ? 0 : e10 + 1 < n ? e10 + 1 : n; /* digits before the point */
+    text = put(text, zeros, e10 < 0 ? 1 - e10 : 0);
+    text = put(text, first, n_whole);
+    text = put(text, zeros + 2, e10 + 1 - n > 0 ? e10 + 1 - n : 0);
+    text = put(text, ".", e10 >= 0 && n > n_whole);
+    text = put(text, first + n_whole, n - n_whole);
+    *text = '\0';
+}
+
 /* Writes VALUE to TEXT with DIGITS significant digits. Returns true if TEXT reads back as VALUE. */
 static bool reads_back(double value, int digits, char text[DOUBLE_TEXT_SIZE])
 {
     snprintf(text, DOUBLE_TEXT_SIZE, "%.*g", digits, value);
-    return !(strtod(text, NULL) < value || strtod(text, NULL) > value);
+    return strtod(text, NULL) == value;
 }
 
-/* Tries more and more digits: if some number of digits reads back, so does any larger one. Most
- * numbers need 16 or 17 digits, most others need few, so it begins at 1 or at 16. */
+/* Numbers beyond the range of find_exact: tries more and more digits. If some number of digits reads
+ * back, so does any larger one. */
 void attn_double_append(struct attn_buffer *out, double value)
 {
     char text[DOUBLE_TEXT_SIZE];
+    struct exact exact;
     int digits;
 
     if (!isfinite(value)) {
         attn_buffer_append(out, text, write_special(value, text));
+        return;
+    }
+    if (find_exact(value, &exact)) {
+        write_shortest(value, &exact, text);
+        attn_buffer_append_string(out, text);
         return;
     }
     digits = reads_back(value, DBL_DIG, text) ? 1 : DBL_DIG + 1;
