@@ -50,20 +50,9 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(FLAG, "heads_out", NULL, struct attn_lens_args, reads_heads,
                "read what each head by itself adds to the residual stream: the K largest and K "
                "smallest logits"),
-    ATTN_PARAM(
-        TEXT, "jacobian", "FILE.npz", struct attn_lens_args, jacobian,
-        "read the output of each layer with the Jacobian lens of FILE.npz, which first carries "
-        "it to the last layer",
-        .second = offsetof(struct attn_lens_args, jacobian_array), .least = 3,
-        .traits = ATTN_PARAM_IS_FILE),
-    ATTN_PARAM(TEXT, "fit", "FILE.npz", struct attn_lens_args, fit,
-               "fit a Jacobian lens to the texts of `items`, and write it to FILE.npz"),
-    ATTN_PARAM(COUNT, "skip", "N", struct attn_lens_args, skip,
-               "of `fit`: leave out the first N positions of each text; default: 16",
-               .most = INT32_MAX, .traits = ATTN_PARAM_HAS_ZERO),
-    ATTN_PARAM(COUNT, "first", "N", struct attn_lens_args, first,
-               "of `fit`: read the first N tokens of each text; default: 128", .least = 1,
-               .most = INT32_MAX),
+    ATTN_PARAM(TEXT, "map", "DIR", struct attn_lens_args, map,
+               "multiply the output of each layer L by the matrix of DIR/L.npy or "
+               "DIR/L.safetensors before it is read: a tuned lens, a Jacobian lens"),
 };
 
 static const struct attn_param_list params = ATTN_PARAM_LIST("Lens", param_rows);
@@ -82,15 +71,7 @@ static const struct attn_param_rule rules[] = {
      .needs = "target|target_id|items",
      .message = "`foil` needs `target`, which it is compared with",
      .time = ATTN_PARAM_VALUES},
-    {.given = "fit",
-     .needs = "items",
-     .message = "`fit` takes the mean over the texts of #, which is not given",
-     .time = ATTN_PARAM_BOTH},
-    {.given = "skip|first", .needs = "fit", .time = ATTN_PARAM_GIVEN},
-    {.given = "fit",
-     .excludes = "jacobian|heads_out|queries|layers|sites|top|target|target_id|foil|foil_id",
-     .time = ATTN_PARAM_BOTH},
-    {.given = "jacobian", .excludes = "heads_out", .time = ATTN_PARAM_BOTH},
+    {.given = "map", .excludes = "heads_out", .time = ATTN_PARAM_BOTH},
 };
 
 static const struct attn_procedure *choose_procedure(const void *given);
@@ -110,21 +91,17 @@ const struct attn_question attn_question_lens = {
         "stream. They do not say that an earlier layer lacks it: that layer may hold it\n"
         "in another form, as the final norm was trained for the last layer alone.\n"
         "\n"
-        "`jacobian` reads the output of each layer with a Jacobian lens, which first\n"
-        "multiplies it by the mean derivative of the last layer's output by it. `fit`\n"
-        "makes such a lens, with D backward passes for each text. A lens is the average\n"
-        "of one corpus: name the corpus. The lens shows which tokens the output of a\n"
-        "layer makes probable after the later layers, not what the model uses.\n",
+        "`map` first multiplies the output of a layer by a matrix of a folder, which may\n"
+        "have been fitted with PyTorch: a tuned lens, or a Jacobian lens, the mean\n"
+        "derivative of the last layer's output. It is of one corpus: name the corpus.\n",
     .examples = "  attn-cli lens -m fable \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable `target` ' are' `csv` - \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable `heads_out` `top` 1 \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable `target` ' are' `items` s.txt `items_format` lines\n"
-                "  attn-cli lens -m fable `fit` J.npz `items` s.txt `items_format` lines `skip` 2\n"
-                "  attn-cli lens -m fable `jacobian` J.npz \"The keys to the cabinet\"\n",
+                "  attn-cli lens -m fable `map` maps \"The keys to the cabinet\"\n",
     .lacks = "dropout|seed",
     ATTN_QUESTION_PARAMS(parts, rules),
-    ATTN_QUESTION_ARGS(struct attn_lens_args, .size = sizeof(struct attn_lens_args), .skip = 16,
-                       .first = 128),
+    ATTN_QUESTION_ARGS(struct attn_lens_args, .size = sizeof(struct attn_lens_args)),
     .choose = choose_procedure,
 };
 
@@ -137,12 +114,12 @@ static enum attn_status choose_sites(struct attn_lens_run *lens, struct attn_err
     const struct attn_dims dims = attn_config_dims(lens->frame.config, 1);
     const bool is_sum = lens->frame.config->norm_place == ATTN_NORM_SUM;
     const struct attn_site_set allowed =
-        attn_lens_has_jacobian(lens->args) ? ATTN_SITES(attn_site_of_output(&dims))
+        lens->args->map ? ATTN_SITES(attn_site_of_output(&dims))
         : is_sum ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
                               ATTN_SITE_NORMALIZED_RESID_POST)
                  : ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST);
-    const char *reads = attn_lens_has_jacobian(lens->args)
-                            ? "a Jacobian lens reads the output of each layer"
+    const char *reads = lens->args->map
+                            ? "`map` is of the output of each layer"
                         : is_sum ? "a lens reads resid_pre, normalized_resid_mid and "
                                    "normalized_resid_post of this model"
                                  : "a lens reads resid_pre, resid_mid and resid_post";
@@ -152,7 +129,7 @@ static enum attn_status choose_sites(struct attn_lens_run *lens, struct attn_err
     if (!attn_sites_are_empty(attn_sites_without(lens->sites, allowed)))
         return attn_error_of(attn_error_set(err, ATTN_INVALID, "%s, not '%s'", reads, asked->sites),
                              "sites", err);
-    if (attn_lens_has_jacobian(lens->args))
+    if (lens->args->map)
         lens->sites = allowed;
     asked->sites = NULL;
     asked->given = NULL;
@@ -403,32 +380,29 @@ static enum attn_status read_queries(struct attn_lens_run *lens, struct attn_len
     return attn_host_check_canceled(frame->run->host, err);
 }
 
-/* Reads ROWS, the outputs of LAYER, carried to the last layer by the Jacobian lens if there is
- * one. */
+/* Reads ROWS, the outputs of LAYER, through its map if there is one. */
 static enum attn_status read_rows(struct attn_lens_run *lens, struct attn_lens_reading reading,
                                   const float *rows, struct attn_error *err)
 {
-    const struct attn_jacobian *jacobian = lens->frame.plan;
-    const size_t d = lens->frame.config->d_model;
+    const struct attn_lens_maps *maps = lens->frame.plan;
+    const size_t d = lens->frame.config->d_model, layer = attn_location_index(&reading.at);
     struct attn_error failure = {0};
     enum attn_status status;
 
-    if (!jacobian || attn_location_index(&reading.at) + 1 == lens->frame.config->n_layer)
+    if (!maps || !maps->items[layer].weight)
         return read_queries(lens, reading, rows, err);
     for (size_t i = 0; i < lens->n_query; i++)
-        attn_jacobian_apply(jacobian, attn_location_index(&reading.at), rows + i * d,
-                            lens->stream + i * d);
+        attn_lens_map_apply(maps, layer, rows + i * d, lens->stream + i * d);
     status = read_queries(lens, reading, lens->stream, &failure);
     if (status == ATTN_OK)
         return ATTN_OK;
     attn_session_reset(lens->frame.session);
-    if (status != ATTN_FORMAT || feed(lens, rows, 0, NULL) != ATTN_OK) /* not due to the lens */
+    if (status != ATTN_FORMAT || feed(lens, rows, 0, NULL) != ATTN_OK) /* not due to the map */
         return attn_error_copy(err, &failure);
     attn_error_set(err, status,
-                   "the jacobian of '%s' makes values of layer %d that are not finite, expected "
+                   "the map of '%s' makes values of layer %d that are not finite, expected "
                    "float32 numbers",
-                   attn_quote_string(lens->args->jacobian ? lens->args->jacobian : "array").text,
-                   reading.at.layer);
+                   attn_quote_string(maps->folder).text, reading.at.layer);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
@@ -589,34 +563,35 @@ static const struct attn_procedure procedure = {
     .perform = perform,
 };
 
-/* Reads the Jacobian lens, and performs CALL with it. */
+/* Reads the maps, and performs CALL with them. */
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
 {
     const struct attn_lens_args *args = call->args;
     struct attn_procedure own = procedure;
-    struct attn_jacobian jacobian = {.data = NULL};
+    struct attn_lens_maps maps = {.n = 0};
     enum attn_status status = ATTN_OK;
 
-    if (attn_lens_has_jacobian(args) && call->host && call->request) {
-        const struct attn_model *model = attn_host_model(call->host);
-        const struct attn_notes notes = attn_request_notes(call->request);
+    if (args->map && call->host && call->request) {
+        const struct attn_config *config = attn_model_config(attn_host_model(call->host));
 
         ATTN_TRY(attn_trial_check_host(call->host, err));
-        ATTN_TRY(attn_error_at(attn_jacobian_check(model, err), ATTN_STAGE_OPTIONS, err));
-        status = attn_jacobian_read(args, call->host, &notes, &jacobian, err);
-        own.plan = &jacobian;
+        if (config->is_encoder || config->stack.has_encoder || attn_config_has_cross(config))
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "`map` is for decoders, and '%s' is not one",
+                               attn_quote_string(attn_model_name(attn_host_model(call->host))).text);
+        status = attn_lens_maps_read(args->map, config, &maps, err);
+        own.plan = &maps;
     }
     if (status == ATTN_OK)
         status = attn_procedure_perform(&own, call, err);
-    attn_jacobian_release(&jacobian);
+    attn_lens_maps_release(&maps);
     return status;
 }
 
 static const struct attn_procedure *choose_procedure(const void *given)
 {
-    const struct attn_lens_args *args = given;
-
-    return args->fit ? &attn_lens_fit : &procedure;
+    (void)given;
+    return &procedure;
 }
 
 enum attn_status attn_lens(struct attn_host *host, const struct attn_request *request,

@@ -19,7 +19,6 @@
 #include "run/run.h"
 #include "tables/table.h"
 
-struct attn_ndarray;    /* formats/ndarray.h */
 struct attn_study_args; /* questions/study.h */
 
 struct attn_lens_args {
@@ -31,11 +30,8 @@ struct attn_lens_args {
     bool reads_heads; /* reads the output of each head instead of the stream: LN_f(z W_O) W_U */
     /* items to use instead of the request's input; or NULL */
     const struct attn_study_args *study;
-    const char *jacobian; /* file of a Jacobian lens, with which the stream is read; or NULL */
-    const char *fit;      /* file for the Jacobian lens that is fitted to the items; or NULL */
-    size_t skip, first;   /* of each text, for `fit`: positions that are left out, and tokens that
-                             are read; `first` 0: 128 */
-    const struct attn_ndarray *jacobian_array; /* [n_layer - 1, D, D], instead of `jacobian` */
+    const char *map; /* folder of maps, one for each layer, which the outputs of layers go through
+                        before they are read; or NULL */
     /* for a curve, at one position of one text: number of the model's most probable answers that
      * are read in each layer, after the target; 0: none */
     size_t n_answer;
@@ -62,17 +58,11 @@ struct attn_lens_args {
  * every text. An item's own `queries` or `at` is one position. With `top`, or if the first item has
  * no target, the most probable tokens are read; else all items need a target.
  *
- * A Jacobian lens (Gurnee et al. 2026) first multiplies the output h_l of layer l by J_l, the mean
- * derivative of the last layer's output by it, and so carries it to where the output layer reads.
- * Rows are the outputs of all layers then; the last is the model's own answer. With `fit` J is the
- * mean over the items of
- *
- *     1/|V| sum over t, t' in V, t' >= t of d h_last(t') / d h_l(t),   V = positions skip .. T - 2
- *
- * and is written to that file, with its matrices [n_layer - 1, D, D]. The table describes them:
- *
- *     layer, site, norm, diagonal     norm: Frobenius norm by sqrt(D), diagonal: its mean; both are
- * 1 for the identity
+ * With `map` the output h_l of layer l is first multiplied by a matrix W_l, plus a bias: those of a
+ * tuned lens (Belrose et al. 2023) or of a Jacobian lens, whose J_l is the mean derivative of the
+ * last layer's output by h_l. The folder has l.npy, float [D, D], and l.bias.npy [D] if there is a
+ * bias; or l.safetensors with `weight` and `bias`. A layer without a file is read as it is. Rows are
+ * the outputs of all layers then.
  *
  * ARGS may be NULL. The caller owns *table. Errors have a stage.
  */

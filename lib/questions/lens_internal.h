@@ -1,15 +1,10 @@
 /* lens_internal.h - the parts of the lens: lens.c reads streams, lens_table.c has the table,
- * lens_fit.c fits a Jacobian lens, lens_jacobian.c has its file. Private to lens*.c. */
+ * lens_map.c the maps that carry a layer to the last one. Private to lens*.c. */
 #ifndef ATTN_QUESTIONS_LENS_INTERNAL_H
 #define ATTN_QUESTIONS_LENS_INTERNAL_H
 
 #include "questions/frame.h"
 #include "questions/lens.h"
-
-extern const struct attn_procedure attn_lens_fit;
-
-/* Checks that MODEL is a decoder whose tokens see earlier tokens only, with two or more layers. */
-enum attn_status attn_jacobian_check(const struct attn_model *model, struct attn_error *err);
 
 /* --- The table (lens_table.c) ----------------------------------------------------------------- */
 
@@ -59,11 +54,6 @@ static inline bool attn_lens_reads_mean(const struct attn_config *config)
            attn_config_pools_wide(config);
 }
 
-static inline bool attn_lens_has_jacobian(const struct attn_lens_args *args)
-{
-    return args->jacobian || args->jacobian_array;
-}
-
 /* Returns true if it lists the most probable tokens of an item, which may have a target. */
 static inline bool attn_lens_lists_top(const struct attn_lens_run *lens)
 {
@@ -101,37 +91,27 @@ enum attn_status attn_lens_append(struct attn_lens_run *lens,
                                   const struct attn_lens_reading *reading, const double *values,
                                   struct attn_error *err);
 
-/* --- The file (lens_jacobian.c) --------------------------------------------------------------- */
+/* --- Maps (lens_map.c) ------------------------------------------------------------------------ */
 
-/* The mean derivatives of the last stream by that of each layer but the last. */
-struct attn_jacobian {
-    size_t n, d;               /* number of matrices; width of the stream */
-    const float *data;         /* [n, d, d]; rows belong to the last stream */
-    float *owned;              /* owns the data; NULL: they are in `npy` */
-    struct attn_npz *npz;      /* owns; or NULL */
-    struct attn_npy_file *npy; /* owns; or NULL */
+/* The map of the output of a layer: y = weight x + bias. */
+struct attn_layer_map {
+    float *weight; /* [d, d] owns; rows belong to y; NULL: the output is read as it is */
+    float *bias;   /* [d] owns; or NULL */
 };
 
-/* What is recorded beside the matrices. Borrowed. */
-struct attn_jacobian_facts {
-    size_t n_text, skip, first;
-    const char *corpus; /* name of the file of texts */
+struct attn_lens_maps {
+    struct attn_layer_map *items; /* [n] owns; one per layer */
+    size_t n, d;                  /* number of layers; width of the stream */
+    const char *folder;           /* borrowed */
 };
 
-/* Reads the file or takes the array of ARGS, for the model of HOST. Sends a note to NOTES if the
- * file was fitted to other weights. Errors have a stage. Release *jacobian after a failure, too. */
-enum attn_status attn_jacobian_read(const struct attn_lens_args *args, const struct attn_host *host,
-                                    const struct attn_notes *notes, struct attn_jacobian *jacobian,
-                                    struct attn_error *err);
-void attn_jacobian_release(struct attn_jacobian *jacobian); /* {0} is allowed */
+/* Reads the maps in FOLDER for a model of CONFIG. ATTN_INVALID if it has none, ATTN_FORMAT for
+ * another shape or type. Errors have a stage. Release *maps after a failure, too. */
+enum attn_status attn_lens_maps_read(const char *folder, const struct attn_config *config,
+                                     struct attn_lens_maps *maps, struct attn_error *err);
+void attn_lens_maps_release(struct attn_lens_maps *maps); /* {0} is allowed */
 
-/* Sets Y [d] to matrix I times X [d]. Sums are double, in index order. */
-void attn_jacobian_apply(const struct attn_jacobian *jacobian, size_t i, const float *x, float *y);
-
-/* Writes JACOBIAN, which was fitted to MODEL, to SINK. */
-enum attn_status attn_jacobian_write(const struct attn_jacobian *jacobian,
-                                     const struct attn_jacobian_facts *facts,
-                                     const struct attn_model *model, struct attn_sink *sink,
-                                     struct attn_error *err);
+/* Sets Y [d] to the map of layer I, which has one, of X [d]. Sums are double, in index order. */
+void attn_lens_map_apply(const struct attn_lens_maps *maps, size_t i, const float *x, float *y);
 
 #endif

@@ -144,8 +144,8 @@ void attn_lens_draw(const void *given, struct attn_drawn *drawn)
                                ? ATTN_ANSWER_LOGIT
                                : ATTN_ANSWER_PROB;
     view->asked = args->reads_heads              ? "by what each head adds alone"
-                  : attn_lens_has_jacobian(args) ? "read after each layer by a Jacobian lens"
-                                                 : "read after each layer";
+                  : args->map ? "read after each layer through a map"
+                              : "read after each layer";
     view->quantity = has_target && !has_items ? "@" : quantities[args->reads_heads][has_target];
     if (has_foil && !has_items && !has_places)
         view->values = ATTN_TABLE_COLUMN(VALUE);
