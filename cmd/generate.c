@@ -173,8 +173,6 @@ static enum attn_status write_json(const char *path, struct question *question,
     if (strcmp(path, "-") == 0)
         return write_document(question->call->out, question->host, made, err);
     ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_sink_create_file(path, &file, err), err));
-    if (question->args->tables.output.is_synced)
-        attn_sink_sync(file);
     status = write_document(file, question->host, made, err);
     if (status == ATTN_OK)
         status = at_stage(ATTN_STAGE_OUTPUT, attn_sink_commit(file, err), err);

@@ -22,7 +22,6 @@ struct init_args {
     struct text_list draws;
     uint64_t seed;
     size_t embedding_rows;
-    bool is_synced;
 };
 
 static const struct attn_param architecture_rows[] = {
@@ -59,15 +58,10 @@ static const struct attn_param weights_rows[] = {
                .least = 1, .most = INT32_MAX),
 };
 
-static const struct attn_param other_rows[] = {
-    OPTION_SYNC(struct init_args),
-};
-
 static const struct attn_param_part parts[] = {
     {OPTION_LIST("Architecture", architecture_rows), 0},
     {OPTION_LIST("Vocabulary", vocabulary_rows), 0},
     {OPTION_LIST("Weights", weights_rows), 0},
-    {OPTION_LIST("Other", other_rows), 0},
 };
 
 static enum attn_status init(struct call *call, struct attn_error *err);
@@ -145,7 +139,6 @@ static enum attn_status work(const struct init_args *args, struct attn_word_list
         .n_draw = args->draws.n,
         .seed = args->seed,
         .n_embedding_row = args->embedding_rows,
-        .is_synced = args->is_synced,
     };
     struct attn_init *made;
     enum attn_status status;

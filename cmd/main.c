@@ -78,6 +78,52 @@ static enum attn_status perform(struct call *call, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Returns true if CALL names a file for the rows or the tensors of items. */
+static bool has_output(const struct call *call)
+{
+    static const char *const names[] = {"csv", "json", "jsonl", "npy", "npz"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (option_text(call, names[i]))
+            return true;
+    return false;
+}
+
+/* Makes `batch [OPTIONS] [FILE]` the call `run [OPTIONS] --items FILE --jsonl -`: a name for it, as
+ * many programs have. Parses the options to tell FILE from their values. *ARGV receives the new
+ * arguments, which the caller frees. */
+static enum attn_status read_batch(struct call *call, char ***argv, struct attn_error *err)
+{
+    static char items[] = "--items", lines[] = "--jsonl", standard[] = "-";
+    const struct question_args *args;
+    int n = 0;
+
+    call->takes_file = true;
+    ATTN_TRY(options_open(call, err));
+    ATTN_TRY(options_parse(call, err));
+    args = call->args;
+    if (args->prompt.plain.n > 1)
+        return refuse(err, "`cat FILE... | attn-cli batch` reads them all",
+                      "'%s' is a second file, expected one", args->prompt.plain.items[1]);
+    *argv = calloc((size_t)call->argc + 4, sizeof **argv);
+    if (!*argv)
+        return attn_error_no_memory(err);
+    (*argv)[n++] = items;
+    (*argv)[n++] = args->prompt.plain.n > 0 ? (char *)(uintptr_t)args->prompt.plain.items[0] : standard;
+    if (!has_output(call)) {
+        (*argv)[n++] = lines;
+        (*argv)[n++] = standard;
+    }
+    for (int i = 0; i < call->argc; i++)
+        if (args->prompt.plain.n == 0 || call->argv[i] != args->prompt.plain.items[0])
+            (*argv)[n++] = call->argv[i];
+    options_close(call);
+    call->argv = *argv;
+    call->argc = n;
+    call->n_read = 0;
+    return ATTN_OK;
+}
+
 static enum attn_status dispatch(struct call *call, int argc, char **argv, struct attn_error *err)
 {
     const char *name = argc < 2 ? NULL : argv[1];
@@ -95,7 +141,7 @@ static enum attn_status dispatch(struct call *call, int argc, char **argv, struc
         print_version(call->out);
         return ATTN_OK;
     }
-    call->command = command_find(name);
+    call->command = command_find(strcmp(name, "batch") == 0 ? "run" : name);
     if (!call->command && topic_hint(name, hint))
         return refuse(err, hint, "unknown command '%s'", name);
     if (!call->command && name[0] == '-')
@@ -105,6 +151,8 @@ static enum attn_status dispatch(struct call *call, int argc, char **argv, struc
     ATTN_TRY(check_stack(err));
     call->argv = argv + 2;
     call->argc = argc - 2;
+    if (strcmp(name, "batch") == 0)
+        ATTN_TRY(read_batch(call, &call->made, err));
     return perform(call, err);
 }
 
@@ -144,6 +192,7 @@ static int finish(struct call *call, enum attn_status status, struct attn_error 
     }
     attn_sink_free(call->out);
     options_close(call);
+    free(call->made);
     return code;
 }
 

@@ -107,8 +107,11 @@ const struct command command_run = {
         "\n"
         "With --items many texts are run, each at one position: --at, or its own `at`, a\n"
         "number, a word or the name of its `pos.NAME`; default: the last. Predictions are\n"
-        "rows. --npz FILE holds an array for each of --sites, with a row for each item\n"
-        "that did not fail, and the arrays `id` and one for each label beside it.\n"
+        "rows of CSV, and so are the cells of --sites pattern. --jsonl FILE has a line for\n"
+        "each item, with its tokens, predictions, and the tensors of --sites. --npz FILE\n"
+        "holds an array for each of --sites, with a row for each item that did not fail,\n"
+        "and the arrays `id` and one for each label beside it; of a pattern, an array for\n"
+        "each item. `attn-cli batch FILE` is short for run --items FILE --jsonl -.\n"
         "\n"
         "An encoder, such as BERT, predicts the tokens at its masks, [MASK] or <mask>;\n"
         "--pair gives it a second text.\n"
@@ -132,6 +135,7 @@ const struct command command_run = {
                 "  attn-cli run -m fable --attention window:4 --compare -f text.txt\n"
                 "  attn-cli run -m fable --items pairs.csv --at subject --sites resid_pre \\\n"
                 "    --layers 2 --npz out.npz\n"
+                "  attn-cli run -m fable --items texts.jsonl --top 3 --jsonl -\n"
                 "  attn-cli run -m fable --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct question_args),
@@ -272,7 +276,8 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     const struct attn_request *asked = &args->prompt.asked;
     const struct output_args *output = &args->tables.output;
     struct listing listing = {.headings = "Prediction",
-                              .names = "npy|npz|layers|heads|sites|queries|at"};
+                              .names = "npy|npz|layers|heads|sites|queries|at",
+                              .has_records = true};
     struct attn_collect_args how = ATTN_COLLECT_ARGS_DEFAULT;
 
     if (output_path(output, "npz") && output_path(output, "npy"))
@@ -284,8 +289,8 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     listing.has_no_rows = how.array && asked->predict.top == 0 && asked->predict.n_next == 0;
     if (args->answer.at.text && asked->selection.queries.text)
         return refuse(err, NULL, "`at` and `queries` are given, expected one of them with `items`");
-    if (!how.array && (asked->selection.layers || asked->selection.heads))
-        return refuse(err, NULL, "`layers` and `heads` need `npz` or `npy` with `items`");
+    if (!asked->selection.sites && (asked->selection.layers || asked->selection.heads))
+        return refuse(err, NULL, "`layers` and `heads` need `sites` with `items`");
     ATTN_TRY(listing_begin(question, &listing, err));
     question->request.selection.queries.text = NULL; /* the queries of `at` */
     how.study = &question->items.args;

@@ -53,7 +53,12 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     /* with each metric the foil decides the column `right` */
     ATTN_TRY(attn_question_check(&attn_question_score, option_is_param_given, question->call, err));
     ATTN_TRY(question_begin(question, err));
+    if (how->merges_words && question->study && outputs_are_wanted(&question->args->tables.output))
+        return refuse(err, "--each FILE has the rows",
+                      "words of `items` make no table over all items");
     ATTN_TRY(attn_score(question->host, &question->request, how, &question->table, &sum, err));
+    if (how->merges_words && question->study)
+        return ATTN_OK;
     ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && has_sum(question, &sum))
         note_sum(&sum, attn_model_config(attn_host_model(question->host))->is_encoder);

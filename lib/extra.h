@@ -49,7 +49,6 @@
 #include "stream/items.h"
 #include "stream/each.h"
 #include "stream/records.h"
-#include "questions/batch.h"
 
 /* Questions, each over one input or many items. */
 #include "questions/study.h"

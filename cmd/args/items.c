@@ -49,36 +49,28 @@ enum attn_status items_open(const struct call *call, const struct items_args *ar
 void items_close(struct items *items)
 {
     attn_items_free(items->items);
-    restart_end(&items->restart);
 }
 
-enum attn_status items_ask_each(const struct items_args *args, const struct call *call,
-                                const struct attn_source *source, struct items *items,
-                                struct attn_error *err)
+/* Returns true if the weights were truncated while they were read. */
+static bool is_spoiled(void *user)
 {
-    static const struct restart_form form = {
-        .headings = "Pictures|Model|Rows|Output|Other",
-        .names =
-            "items|items-format|bootstrap|interval|cluster|contrast|fdr|max-errors|each|resume",
-        .has_command = true,
-    };
+    (void)user;
+    return interrupt_is_model_truncated();
+}
+
+void items_ask_each(const struct items_args *args, const struct call *call, struct items *items)
+{
     struct attn_each_options *each = &items->each;
 
     if (!args->asked.each.path)
-        return ATTN_OK;
+        return;
     *each = args->asked.each;
     each->size = sizeof *each;
-    ATTN_TRY(restart_begin(call, &form, &items->restart, err));
-    each->asked = items->restart.asked.data;
-    each->command = items->restart.command;
-    each->n_command = items->restart.n;
     each->path = is_standard(each->path) ? NULL : each->path;
     each->sink = call->out;
-    each->source = source;
-    each->is_spoiled = restart_is_spoiled;
+    each->is_spoiled = is_spoiled;
     each->result = &items->each_result;
     items->args.each = each;
-    return ATTN_OK;
 }
 
 bool items_take_standard(const struct items *items)

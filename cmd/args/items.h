@@ -4,7 +4,6 @@
 #define CMD_ITEMS_ARGS_H
 
 #include "cmd/args/prompt.h"
-#include "cmd/args/restart.h"
 #include "cmd/line/command.h"
 #include "cmd/line/options.h"
 
@@ -27,7 +26,6 @@ struct items {
     struct attn_study_sum sum;   /* what the library returned about the items */
     struct attn_each_options each;
     struct attn_each_result each_result;
-    struct restart restart; /* owns */
 };
 
 /* Opens the file that ARGS name, if any. If is_verbose, lists the labels. PROMPT must then be
@@ -37,10 +35,8 @@ enum attn_status items_open(const struct call *call, const struct items_args *ar
                             struct attn_error *err);
 void items_close(struct items *items);
 
-/* If ARGS ask for a line for each item, sets that up in ITEMS. SOURCE is the model, borrowed. */
-enum attn_status items_ask_each(const struct items_args *args, const struct call *call,
-                                const struct attn_source *source, struct items *items,
-                                struct attn_error *err);
+/* If ARGS ask for a line for each item, sets that up in ITEMS. */
+void items_ask_each(const struct items_args *args, const struct call *call, struct items *items);
 
 /* Returns true if the lines of items are written to standard output. */
 bool items_take_standard(const struct items *items);

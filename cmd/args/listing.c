@@ -2,6 +2,7 @@
 #include "cmd/args/listing.h"
 
 #include "cmd/line/report.h"
+#include "tensors/format_internal.h"
 
 #include <string.h>
 
@@ -12,7 +13,7 @@ static enum attn_status check_options(const struct call *call, const char *headi
     static const char known_headings[] = "Items|Model|Precision|Attention|Interventions|Other";
     static const char known_names[] = "special|special-tokens|with-prompt|max-input|source|source-"
                                       "file|continuation|chat|system|messages|"
-                                      "image-tiles|csv|json|jsonl|sync|max-errors|resume|shard";
+                                      "tower|tiles|image-tiles|csv|json|jsonl|max-errors|resume|shard";
 
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *name = walk.name;
@@ -34,7 +35,6 @@ enum attn_status listing_begin(struct question *question, const struct listing *
 {
     static const char *const formats[] = {"csv", "json", "jsonl"};
     struct question_args *args = question->call->args;
-    const bool is_synced = args->tables.output.is_synced;
     const char *found = NULL, *path = NULL;
 
     ATTN_TRY(check_options(question->call, listing->headings, listing->names, err));
@@ -46,12 +46,15 @@ enum attn_status listing_begin(struct question *question, const struct listing *
                           found, formats[i]);
         found = formats[i];
         path = output_path(&args->tables.output, found);
+        ATTN_TRY(attn_format_check_name(attn_format_find(found), found, path, false, err));
     }
     args->items.is_listed = true;
     args->items.asked.each.path = found || listing->has_no_rows ? path : "-";
     args->tables = (struct tables_args)TABLES_ARGS_DEFAULT; /* items have no table */
-    args->tables.output.is_synced = is_synced;
     ATTN_TRY(question_begin_items(question, err));
-    question->items.each.form = found && found[0] == 'j' ? ATTN_EACH_JSON_LINES : ATTN_EACH_CSV;
+    question->items.each.form = !found || found[0] != 'j' ? ATTN_EACH_CSV
+                                : listing->has_records && strcmp(found, "jsonl") == 0
+                                    ? ATTN_EACH_RECORDS
+                                    : ATTN_EACH_JSON_LINES;
     return ATTN_OK;
 }

@@ -11,6 +11,7 @@ struct listing {
     const char *headings, *names;
     /* no rows are printed without --csv, --json or --jsonl; else they are printed as CSV */
     bool has_no_rows;
+    bool has_records; /* --jsonl holds a record for each item instead of rows */
 };
 
 /* Opens the items of LISTING and the host. */

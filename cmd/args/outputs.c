@@ -24,7 +24,6 @@ static const struct attn_param shared_rows[] = {
     ATTN_PARAM(FLAG, "add", NULL, struct output_args, is_addition,
                "keep the files in DIR that an earlier run wrote and this one does not; without "
                "--add they are removed"),
-    OPTION_SYNC(struct output_args),
     OPTION_PRECISION("digits after the point in decimal formats; default: as many as bring back "
                      "the same number"),
 };
@@ -64,7 +63,6 @@ struct attn_output output_of(const struct output_args *args, const struct attn_f
         .sink = is_standard ? standard : NULL,
         .own = args->paths.own[i],
         .is_addition = args->is_addition,
-        .is_synced = args->is_synced,
     };
 }
 
@@ -257,7 +255,6 @@ enum attn_status outputs_check(const struct output_args *args, bool *is_standard
 
 /* Options in addition to those of the formats. */
 static const struct attn_param tables_rows[] = {
-    OPTION_SYNC(struct output_args),
     OPTION_PRECISION("digits after the point; default in files: as many as bring back the same "
                      "number"),
 };

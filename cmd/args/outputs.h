@@ -12,7 +12,6 @@
 struct output_args {
     struct format_paths paths;
     bool is_addition;   /* files of earlier runs are kept */
-    bool is_synced;     /* files survive a power failure */
     size_t precision;   /* SIZE_MAX: as many digits as are needed to read back the same number */
     bool has_table_csv; /* `csv` gets a table instead of tensors */
 };

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILES = 8, LARGEST = 10 /* rows of a ranked table on a terminal */ };
+enum { LARGEST = 10 }; /* rows of a ranked table on a terminal */
 
 const struct attn_param_part question_parts[] = {QUESTION_PARTS};
 
@@ -33,7 +33,8 @@ static enum attn_status end_each(struct question *question, enum attn_status sta
     }
     if (result->can_resume && question_is_noted(question))
         snprintf(question->call->last_note, sizeof question->call->last_note,
-                 "--resume continues at item %s", attn_quantity_count(result->n_item, count));
+                 "--resume continues at item %s", /* its rows are compared with those of the file */
+                 attn_quantity_count(result->n_item > 0 ? result->n_item - 1 : 0, count));
     return status;
 }
 
@@ -231,25 +232,6 @@ static enum attn_status check_each(const struct question *question, const char *
                    : ATTN_OK;
 }
 
-/* Lists the files on which results depend: those that options of the question and of attention
- * name, and those of edits. */
-static enum attn_status list_files(struct question *question, struct attn_error *err)
-{
-    const struct attn_question *row = question->call->command->question;
-    const char *files[MOST_FILES] = {attn_attention_args_file(&question->attention)};
-    size_t n = 1;
-
-    for (size_t i = 0; row && i < row->n_part; i++)
-        for (size_t k = 0; k < row->parts[i].list->n; k++) {
-            const struct attn_param *param = &row->parts[i].list->items[k];
-
-            if ((param->traits & ATTN_PARAM_IS_FILE) != 0 && n < MOST_FILES)
-                files[n++] =
-                    option_text(question->call, param->option ? param->option : param->name);
-        }
-    return attn_edit_texts_list_files(&question->edits, files, n, err);
-}
-
 enum attn_status question_begin_pair(struct question *question, struct attn_input *corrupted,
                                      const char *example, struct attn_error *err)
 {
@@ -285,16 +267,10 @@ enum attn_status question_begin_items(struct question *question, struct attn_err
     question->items.args.n_where = question->args->tables.order.n_where;
     question->unit = "items";
     question->reuse = true;
-    if (items->asked.each.path) {
+    if (items->asked.each.path)
         ATTN_TRY(check_each(question, items->asked.each.path, err));
-        ATTN_TRY(list_files(question, err));
-    }
     ATTN_TRY(question_open(question, err));
-    ATTN_TRY(
-        items_ask_each(items, question->call, &question->source.source, &question->items, err));
-    question->items.each.is_synced = question->args->tables.output.is_synced;
-    question->items.each.files = (const char *const *)question->edits.files;
-    question->items.each.n_file = question->edits.n_file;
+    items_ask_each(items, question->call, &question->items);
     question->study = &question->items.args;
     if (row)
         memcpy((char *)question->how + row->study, &question->study, sizeof question->study);

@@ -18,8 +18,7 @@
     X(tokenize)                                                                                    \
     X(init)                                                                                        \
     X(inspect)                                                                                     \
-    X(models)                                                                                      \
-    X(batch)
+    X(models)
 
 #define LAST_MAP(X)                                                                                \
     X(bench)                                                                                       \

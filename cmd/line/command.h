@@ -90,6 +90,8 @@ struct call {
     const struct command *command;
     char **argv;        /* [argc] after the command's name */
     int argc, n_read;   /* n_read: arguments that were parsed */
+    char **made;        /* owns; `argv` if it was made; or NULL */
+    bool takes_file;    /* a plain argument is a file */
     void *args;         /* [args_size] the command's struct of arguments */
     void *how;          /* the arguments of its question, which follow; or NULL */
     const char **given; /* [options_count] the text of each option's value, of a list the last,

@@ -30,12 +30,6 @@ struct command;
 /* A list that only one command has. */
 #define OPTION_LIST(title, rows) (&(const struct attn_param_list)ATTN_PARAM_LIST(title, rows))
 
-/* --sync, an option of all commands that write files. */
-#define OPTION_SYNC(type)                                                                          \
-    ATTN_PARAM(FLAG, "sync", NULL, type, is_synced,                                                \
-               "wait until the disk has each file and its name: what is written survives a "       \
-               "power failure")
-
 /* A row of the type TEXTS that fills TYPE.MEMBER, a struct text_list. */
 #define OPTION_TEXTS(word, what, type, member, ...)                                                \
     ATTN_PARAM(TEXTS, word, what, type, member, __VA_ARGS__,                                       \

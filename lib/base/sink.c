@@ -39,10 +39,8 @@ struct attn_sink {
     int descriptor;       /* -1: none, or closed */
     bool owns_descriptor; /* close it at the end */
     bool is_closed_pipe;  /* EPIPE was seen */
-    bool is_synced;       /* the commit syncs to the device */
     bool is_made;         /* for a part: attn_part_open created the file */
     bool is_renamed;      /* for a part: it has its final name */
-    bool has_synced_name; /* for a part: its names are synced to the device, too */
     char *name;           /* owns; the name of the sink in messages */
     char *target;         /* owns; for HIDDEN: final path */
     char *temporary; /* owns; for HIDDEN: path until the commit; NULL once renamed, and for parts */
@@ -390,65 +388,18 @@ static void close_descriptor(struct attn_sink *sink)
     sink->descriptor = -1;
 }
 
-void attn_sink_sync(struct attn_sink *sink)
-{
-    sink->is_synced = true;
-}
-
-/* Syncs the names in the directory PATH [length] + REST to the device. */
-static enum attn_status sync_names(const char *path, size_t length, const char *rest,
-                                   struct attn_error *err)
-{
-    struct attn_buffer buffer = {0};
-    enum attn_status status = ATTN_OK;
-    int descriptor;
-    char *name;
-
-    attn_buffer_append(&buffer, path, length);
-    attn_buffer_append_string(&buffer, rest);
-    name = attn_buffer_take(&buffer, err);
-    if (!name)
-        return ATTN_NO_MEMORY;
-    descriptor = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Some file systems cannot sync directories: EINVAL. */
-    if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL))
-        status = attn_error_errno(err, "sync directory", name, errno);
-    if (descriptor >= 0)
-        close(descriptor);
-    attn_free(name);
-    return status;
-}
-
-enum attn_status attn_sink_sync_name(const char *path, struct attn_error *err)
-{
-    const size_t length = attn_path_folder_length(path);
-
-    return sync_names(path, length, length > 0 ? "" : ".", err);
-}
-
-enum attn_status attn_sink_sync_parent(const char *directory, struct attn_error *err)
-{
-    return sync_names(directory, strlen(directory), "/..", err);
-}
-
-/* A failed sync is not repeated, because it would succeed although the system dropped the bytes. */
 enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err)
 {
     if (!attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
     attn_sink_flush(sink);
-    if (sink->is_synced && sink->temporary && !has_failed(sink) && fsync(sink->descriptor) != 0)
-        fail_write(sink, errno);
     if (sink->owns_descriptor)
         close_descriptor(sink);
     if (sink->temporary && !has_failed(sink)) {
-        if (rename(sink->temporary, sink->target) != 0) {
+        if (rename(sink->temporary, sink->target) != 0)
             fail_write(sink, errno);
-        } else {
+        else
             drop_temporary(sink);
-            if (sink->is_synced)
-                (void)attn_sink_sync_name(sink->target, &sink->err); /* keeps a failure */
-        }
     }
     return attn_sink_check(sink, err);
 }
@@ -582,15 +533,6 @@ enum attn_status attn_part_cut(struct attn_sink *part, uint64_t size, struct att
     return ATTN_OK;
 }
 
-/* Flushes appended bytes first, so that after a crash no change is present without them. */
-enum attn_status attn_part_write_at(struct attn_sink *part, uint64_t offset, const void *bytes,
-                                    size_t size, struct attn_error *err)
-{
-    ATTN_TRY(attn_part_flush(part, false, err));
-    attn_sink_write_at(part, offset, bytes, size);
-    return attn_sink_check(part, err);
-}
-
 enum attn_status attn_part_read_at(const struct attn_sink *part, uint64_t offset, void *bytes,
                                    size_t size, struct attn_error *err)
 {
@@ -608,25 +550,17 @@ enum attn_status attn_part_read_at(const struct attn_sink *part, uint64_t offset
     return ATTN_OK;
 }
 
-enum attn_status attn_part_flush(struct attn_sink *part, bool is_synced, struct attn_error *err)
+enum attn_status attn_part_flush(struct attn_sink *part, struct attn_error *err)
 {
     attn_sink_flush(part);
-    ATTN_TRY(attn_sink_check(part, err));
-    if (!is_synced || part->kind == STREAM)
-        return ATTN_OK;
-    if (fdatasync(part->descriptor) != 0)
-        return attn_error_errno(err, "write", part->name, errno);
-    if (!part->has_synced_name)
-        ATTN_TRY(attn_sink_sync_name(part->name, err));
-    part->has_synced_name = true;
-    return ATTN_OK;
+    return attn_sink_check(part, err);
 }
 
-enum attn_status attn_part_finish(struct attn_sink *part, bool is_synced, struct attn_error *err)
+enum attn_status attn_part_finish(struct attn_sink *part, struct attn_error *err)
 {
     int copy;
 
-    ATTN_TRY(attn_part_flush(part, is_synced, err));
+    ATTN_TRY(attn_part_flush(part, err));
     if (part->kind == STREAM)
         return attn_sink_commit(part, err);
     copy = dup(part->descriptor); /* some file systems report a full device only on close */
@@ -642,7 +576,7 @@ enum attn_status attn_part_commit(struct attn_sink *part, struct attn_error *err
     if (rename(part->name, part->target) != 0)
         return attn_error_errno(err, "write", part->target, errno);
     part->is_renamed = true;
-    return part->has_synced_name ? attn_sink_sync_name(part->target, err) : ATTN_OK;
+    return ATTN_OK;
 }
 
 enum attn_status attn_part_remove(const struct attn_sink *part, struct attn_error *err)

@@ -5,9 +5,6 @@
 
 #include "base/sink.h"
 
-/* Like attn_sink_sync_name, for DIRECTORY, which was just created. */
-enum attn_status attn_sink_sync_parent(const char *directory, struct attn_error *err);
-
 /* Returns true if attn_sink_write_at works: for files and memory, not for pipes. */
 bool attn_sink_is_seekable(const struct attn_sink *sink);
 
@@ -35,7 +32,7 @@ bool attn_sink_is_closed_pipe(const struct attn_sink *sink);
  *     struct attn_sink *part;
  *     attn_part_open("results.jsonl", false, &part, &err); // results.jsonl.part, locked
  *     attn_sink_write(part, line, n);
- *     attn_part_flush(part, false, &err);                  // readers see the appended bytes
+ *     attn_part_flush(part, &err);                         // readers see the appended bytes
  *     attn_part_finish(part, &err);                        // all bytes are written
  *     attn_part_commit(part, &err);                        // results.jsonl
  *     attn_sink_free(part);                                // if not committed, the .part stays
@@ -57,22 +54,18 @@ const char *attn_part_path(const struct attn_sink *part);
  * ATTN_IO if it is shorter, or if it is a stream and SIZE is not 0. */
 enum attn_status attn_part_cut(struct attn_sink *part, uint64_t size, struct attn_error *err);
 
-/* Overwrites bytes that were appended before. Not for streams. */
-enum attn_status attn_part_write_at(struct attn_sink *part, uint64_t offset, const void *bytes,
-                                    size_t size, struct attn_error *err);
-
 /* Reads SIZE existing bytes at OFFSET. Not for streams. */
 enum attn_status attn_part_read_at(const struct attn_sink *part, uint64_t offset, void *bytes,
                                    size_t size, struct attn_error *err);
 
-/* Writes out all appended bytes. IS_SYNCED: also syncs them, and the name, to the device. */
-enum attn_status attn_part_flush(struct attn_sink *part, bool is_synced, struct attn_error *err);
+/* Writes out all appended bytes. */
+enum attn_status attn_part_flush(struct attn_sink *part, struct attn_error *err);
 
 /* Flushes the part like attn_part_flush, and reports the last failure that closing could report. No
  * more bytes may be appended. */
-enum attn_status attn_part_finish(struct attn_sink *part, bool is_synced, struct attn_error *err);
+enum attn_status attn_part_finish(struct attn_sink *part, struct attn_error *err);
 
-/* Renames a finished part to its target. If it was synced, the new name is synced, too. */
+/* Renames a finished part to its target. */
 enum attn_status attn_part_commit(struct attn_sink *part, struct attn_error *err);
 
 /* Removes a part whose bytes became part of another file. */
@@ -85,13 +78,5 @@ void attn_part_discard(struct attn_sink *part);
  * follow links. */
 enum attn_status attn_sink_create_file_in(const char *directory, const char *name,
                                           struct attn_sink **sink, struct attn_error *err);
-
-/* Makes the commit sync the file and, after the rename, its name to the device, so that both
- * survive a power failure; without it the previous file or an empty one may remain. No effect on
- * targets that are written directly. */
-void attn_sink_sync(struct attn_sink *sink);
-
-/* Syncs the name of PATH, a file that was created or renamed by other means, to the device. */
-enum attn_status attn_sink_sync_name(const char *path, struct attn_error *err);
 
 #endif

@@ -107,7 +107,6 @@ struct attn_init {
     struct attn_buffer config;     /* the text of config.json */
     struct attn_buffer vocabulary; /* the text of vocab.json; empty: no vocabulary */
     struct attn_made_weights weights;
-    bool is_synced; /* as in attn_init_options */
 };
 
 /* The config that was made, parsed again. */
@@ -180,7 +179,6 @@ static enum attn_status make(const struct attn_init_options *options, struct att
 {
     enum attn_status status;
 
-    made->is_synced = options->is_synced;
     ATTN_TRY(attn_init_config_write(&made->config, options, err));
     status = read_config(made, options, written, err);
     if (status == ATTN_FORMAT && options->n_setting == 0)
@@ -296,8 +294,6 @@ static enum attn_status write_file(const struct attn_init *init, const char *dir
     file->path = path.data;
     ATTN_TRY(attn_buffer_check(&path, err));
     ATTN_TRY(attn_sink_create_file_in(directory, names[i], &file->sink, err));
-    if (init->is_synced)
-        attn_sink_sync(file->sink);
     if (i == WEIGHTS)
         ATTN_TRY(write_weights(file->sink, &init->weights, err));
     else
@@ -307,7 +303,7 @@ static enum attn_status write_file(const struct attn_init *init, const char *dir
 
 /* Writes FILES and moves them to their final places. The caller releases them, even on failure. */
 static enum attn_status write_files(const struct attn_init *init, const char *directory,
-                                    bool is_new, struct init_file files[N_FILE],
+                                    struct init_file files[N_FILE],
                                     struct attn_error *err)
 {
     for (int i = 0; i < N_FILE; i++)
@@ -317,7 +313,7 @@ static enum attn_status write_files(const struct attn_init *init, const char *di
             ATTN_TRY(attn_sink_commit(files[i].sink, err));
             files[i].is_in_place = true;
         }
-    return init->is_synced && is_new ? attn_sink_sync_parent(directory, err) : ATTN_OK;
+    return ATTN_OK;
 }
 
 enum attn_status attn_init_write(const struct attn_init *init, const char *directory,
@@ -328,7 +324,7 @@ enum attn_status attn_init_write(const struct attn_init *init, const char *direc
     enum attn_status status;
 
     ATTN_TRY(open_directory(directory, &is_new, err));
-    status = write_files(init, directory, is_new, files, err);
+    status = write_files(init, directory, files, err);
     for (int i = 0; i < N_FILE; i++) {
         attn_sink_free(files[i].sink);
         if (status != ATTN_OK && files[i].is_in_place)

@@ -90,7 +90,6 @@ struct attn_init_options {
     uint64_t seed;          /* seed of the generator before the first draw */
     size_t n_embedding_row; /* number of rows to draw, of which the first n_vocab are kept; 0:
                                n_vocab. At most 2^28 numbers are drawn and dropped */
-    bool is_synced;         /* attn_init_write waits until the files are on the storage device */
 };
 
 #define ATTN_INIT_OPTIONS_DEFAULT                                                                  \

@@ -507,6 +507,12 @@ static void release(void *state)
 
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
+/* Names the option whose results need more than rows. */
+static const char *beyond_rows(const void *args)
+{
+    return ((const struct attn_ablate_args *)args)->n_control > 0 ? "`control`" : NULL;
+}
+
 static const struct attn_procedure procedure = {
     .name = "ablate",
     .question = &attn_question_ablate,
@@ -521,7 +527,7 @@ static const struct attn_procedure procedure = {
     .items.study = offsetof(struct attn_ablate_args, study),
     .items.take_item = attn_ablate_take_item,
     .items.derive = attn_ablate_derive,
-    .items.fits = attn_ablate_fit,
+    .items.beyond_rows = beyond_rows,
     .check = check_args,
     .choose = choose,
     .prepare = prepare,

@@ -162,12 +162,11 @@ const char *attn_ablate_part_name(enum attn_ablate_by by);
 /* Whether ROW of TABLE is of a layer without attention. */
 bool attn_ablate_row_is_mixing(const struct attn_table *table, size_t row);
 
-/* `draw`, `shows`, `derive` and `fits` of the procedure. */
+/* `draw`, `shows` and `derive` of the procedure. */
 void attn_ablate_draw(const void *given, struct attn_drawn *drawn);
 uint64_t attn_ablate_shows(const void *state);
 enum attn_status attn_ablate_derive(const void *given, const struct attn_fold_means *means,
                                     struct attn_error *err);
-bool attn_ablate_fit(const void *given, size_t n_row, size_t n_more);
 
 /* Appends the row of part or set I with REPLY and its CONTROLS [n_control], changes by random
  * choices; NULL: the row of the base. */

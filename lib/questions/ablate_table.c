@@ -197,11 +197,3 @@ enum attn_status attn_ablate_derive(const void *given, const struct attn_fold_me
     }
     return ATTN_OK;
 }
-
-/* Whether an item has controls for all rows, or for each row (attn_fold_fits_fn). */
-bool attn_ablate_fit(const void *given, size_t n_row, size_t n_more)
-{
-    const size_t n = ((const struct attn_ablate_args *)given)->n_control;
-
-    return n_row > 0 && (n_more == n || n_more == (n_row - 1) * n);
-}

@@ -558,6 +558,12 @@ static void release(void *state)
         attn_parks_free(align->parks[i]);
 }
 
+/* Names the option whose results need more than rows. */
+static const char *beyond_rows(const void *args)
+{
+    return ((const struct attn_align_args *)args)->has_score ? "a score" : NULL;
+}
+
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
 static const struct attn_procedure procedure = {
@@ -570,7 +576,7 @@ static const struct attn_procedure procedure = {
     .state_size = sizeof(struct attn_align_run),
     .items.study = offsetof(struct attn_align_args, study),
     .items.derive = attn_align_derive,
-    .items.fits = attn_align_fit,
+    .items.beyond_rows = beyond_rows,
     .items.take_item = take_item,
     .check = check_args,
     .choose = choose,

@@ -84,11 +84,10 @@ enum { ATTN_ALIGN_N_COLUMN = 26, ATTN_ALIGN_N_VIEW = 4 };
 extern const struct attn_column attn_align_columns[ATTN_ALIGN_N_COLUMN];
 extern const struct attn_table_view attn_align_views[ATTN_ALIGN_N_VIEW];
 
-/* `shows`, `derive` and `fits` of the procedure. */
+/* `shows` and `derive` of the procedure. */
 uint64_t attn_align_shows(const void *state);
 enum attn_status attn_align_derive(const void *args, const struct attn_fold_means *means,
                                    struct attn_error *err);
-bool attn_align_fit(const void *args, size_t n_row, size_t n_more);
 
 /* Makes the links, and appends their rows or their scores. */
 enum attn_status attn_align_append(struct attn_align_run *align, struct attn_error *err);

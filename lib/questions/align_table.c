@@ -192,13 +192,6 @@ enum attn_status attn_align_derive(const void *args, const struct attn_fold_mean
     return ATTN_OK;
 }
 
-/* Whether each row has its numbers (attn_fold_fits_fn). */
-bool attn_align_fit(const void *args, size_t n_row, size_t n_more)
-{
-    (void)args;
-    return n_more == n_row * ATTN_ALIGN_N_MORE;
-}
-
 /* Appends ROW; its derived columns are computed from MORE. */
 static enum attn_status append_score(struct attn_align_run *align, struct attn_cell *row,
                                      const double more[ATTN_ALIGN_N_MORE], struct attn_error *err)

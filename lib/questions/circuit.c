@@ -389,12 +389,11 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
     return ATTN_OK;
 }
 
-/* Whether scores have a number for each row, and one for the difference (attn_fold_fits_fn). */
-static bool fits(const void *given, size_t n_row, size_t n_more)
+/* Names the command: its results need more than rows. */
+static const char *beyond_rows(const void *args)
 {
-    const struct attn_circuit_args *args = given;
-
-    return has_runs(args) ? attn_circuit_curve_fits(args, n_row, n_more) : n_more == n_row + 1;
+    (void)args;
+    return "a circuit";
 }
 
 static uint64_t shows(const void *state)
@@ -454,7 +453,7 @@ static const struct attn_procedure procedure = {
     .items.take_item = take_item,
     .items.pairs = pairs,
     .items.derive = derive,
-    .items.fits = fits,
+    .items.beyond_rows = beyond_rows,
     .question = &attn_question_circuit,
     .sort = "score",
     .check = check_args,

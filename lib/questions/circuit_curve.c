@@ -183,11 +183,6 @@ enum attn_status attn_circuit_check_difference(double whole, struct attn_error *
                                 whole);
 }
 
-bool attn_circuit_curve_fits(const struct attn_circuit_args *args, size_t n_row, size_t n_more)
-{
-    return n_more == FIRST_CIRCUIT + n_row * (1 + args->n_random);
-}
-
 enum attn_status attn_circuit_curve_derive(const struct attn_circuit_args *args,
                                            const struct attn_fold_means *means,
                                            struct attn_error *err)

@@ -96,8 +96,7 @@ enum attn_status attn_circuit_run_curve(struct attn_circuit_state *state, struct
  * divided by. */
 enum attn_status attn_circuit_check_difference(double whole, struct attn_error *err);
 
-/* `fits` and `derive` of a curve over items (fold.h). */
-bool attn_circuit_curve_fits(const struct attn_circuit_args *args, size_t n_row, size_t n_more);
+/* `derive` of a curve over items (fold.h). */
 enum attn_status attn_circuit_curve_derive(const struct attn_circuit_args *args,
                                            const struct attn_fold_means *means,
                                            struct attn_error *err);

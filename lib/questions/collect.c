@@ -4,12 +4,16 @@
 #include "base/elementary.h"
 #include "base/escape.h"
 #include "base/given.h"
+#include "base/number.h"
 #include "base/status_internal.h"
+#include "formats/float_text.h"
 #include "input/position.h"
 #include "questions/frame.h"
 #include "stream/items_internal.h"
-#include "stream/ledger_internal.h"
+#include "stream/each_file.h"
+#include "stream/record_arrays.h"
 #include "stream/records_internal.h"
+#include "trace/places_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -17,19 +21,54 @@
 
 ATTN_DEFAULTS(attn_collect_args, .size = sizeof(struct attn_collect_args))
 
-enum { POSITION, TOKEN, END, RANK, NEXT, SCORE, LOG_PROB, ROW_TYPE, N_COLUMN };
+enum {
+    POSITION,
+    TOKEN,
+    END,
+    RANK,
+    NEXT,
+    SCORE,
+    LOG_PROB,
+    STACK, /* attn_location_put fills it with the next two */
+    LAYER,
+    HEAD,
+    QUERY,
+    KEY,
+    QUERY_TOKEN,
+    KEY_TOKEN,
+    WEIGHT,
+    ROW_TYPE,
+    N_COLUMN
+};
 
-enum { SHOW_RANKS = 2, SHOW_SPANS = 4, SHOW_NEXT = 8, SHOW_SCORES = 16, SHOW_LOG_PROBS = 32 };
+enum {
+    SHOW_RANKS = 2,
+    SHOW_SPANS = 4,
+    SHOW_NEXT = 8,
+    SHOW_SCORES = 16,
+    SHOW_LOG_PROBS = 32,
+    SHOW_PLACES = 64,
+    SHOW_CELLS = 128
+};
 
 static const struct attn_column columns[N_COLUMN] = {
-    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
-    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_PLACES),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_PLACES),
     [END] = ATTN_COLUMN("end", INTEGER, .shown = SHOW_SPANS), /* last position of a span */
     [RANK] = ATTN_COLUMN("rank", INTEGER, .shown = SHOW_RANKS),
     [NEXT] = ATTN_COLUMN("next", TEXT, .shown = SHOW_NEXT),
     [SCORE] = ATTN_COLUMN_REAL("score", 6, NULL, SIGNED,
                                .shown = SHOW_SCORES), /* for models without probabilities */
     [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED, .shown = SHOW_LOG_PROBS),
+    /* cells of patterns, as in a run's tidy CSV */
+    [STACK] = ATTN_COLUMN_STACK("stack", .shown = SHOW_CELLS),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_CELLS),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_CELLS),
+    [QUERY] = ATTN_COLUMN_OF(QUERY, "query", INTEGER, .shown = SHOW_CELLS),
+    [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER, .shown = SHOW_CELLS),
+    [QUERY_TOKEN] = ATTN_COLUMN_OF(TOKEN, "query_token", TEXT, .shown = SHOW_CELLS),
+    [KEY_TOKEN] = ATTN_COLUMN_OF(TOKEN, "key_token", TEXT, .shown = SHOW_CELLS),
+    [WEIGHT] = ATTN_COLUMN("weight", REAL, .range = ATTN_RANGE_SHARE, .shown = SHOW_CELLS),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -40,6 +79,8 @@ struct collecting {
     struct attn_records *arrays; /* owns; or NULL */
     size_t n_row;                /* rows of the first item; 0 before that item */
     bool is_each;                /* items may have a row for each token or span */
+    bool has_records;            /* `each` gets a record for each item, without rows */
+    bool has_cells;              /* rows are the cells of patterns */
     bool is_asked;               /* predictions are requested; items may have continuations */
 };
 
@@ -63,10 +104,6 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
                                   strcmp(args->array + n - 4, ".npy") != 0)))
         return attn_error_set(err, ATTN_INVALID, "`array` is '%s', expected FILE.npz or FILE.npy",
                               attn_quote_string(args->array).text);
-    if (args->array && study->each && study->each->is_resumed)
-        return attn_error_set(err, ATTN_INVALID,
-                              "an array over all items is written in one run: `is_resumed` "
-                              "continues rows alone, and shards divide a long run");
     attn_items_shard(study->items, &shard, &n_shard);
     if (args->mean_by && n_shard > 0)
         return attn_error_set(
@@ -78,36 +115,66 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Checks that the rows of one position of the selected sites, and maps of pictures, have the same
- * shape in all items. */
+/* Returns true if lines of `each` are records, in which a text has one line. */
+static bool has_records(const struct attn_study_args *study)
+{
+    return study->each && study->each->form == ATTN_EACH_RECORDS;
+}
+
+/* Returns true if the rows of the items are cells of patterns: `sites` are given, and nothing else
+ * takes them. */
+static bool has_cells(const struct attn_collect_args *args, const struct attn_request *request)
+{
+    return request->selection.sites && !args->array && args->study->each &&
+           !has_records(args->study);
+}
+
+/* Checks that rows of cells are those of the pattern, and nothing else. */
+static enum attn_status check_cells(const struct collecting *collecting,
+                                    struct attn_site_set sites, struct attn_error *err)
+{
+    if (!attn_sites_have(sites, ATTN_SITE_PATTERN) || attn_sites_count(sites) != 1)
+        return attn_error_of(attn_error_set(err, ATTN_INVALID,
+                                            "rows hold the cells of `sites` pattern alone; lines "
+                                            "of JSON and .npz hold every tensor"),
+                             "sites", err);
+    if (attn_predict_is_asked(&collecting->predict))
+        return attn_error_set(err, ATTN_INVALID,
+                              "rows hold predictions or the cells of `sites`, and both are asked "
+                              "for; lines of JSON hold both");
+    return ATTN_OK;
+}
+
+/* Checks that the sites fit their output: in an array the rows of one position, and maps of
+ * pictures, have the same shape in all items; of sites with a column for each key an archive has
+ * a member for each item. */
 static enum attn_status check_sites(const struct collecting *collecting, struct attn_error *err)
 {
     const char *list = collecting->frame.request.selection.sites, *array = collecting->args->array;
+    const bool is_file = array && strcmp(array + strlen(array) - 4, ".npy") == 0;
     struct attn_site_set sites = {0};
     size_t n = 0;
 
-    if (!list != !array)
-        return attn_error_set(err, ATTN_INVALID, "%s",
-                              list ? "`sites` are for `array`" : "`array` needs `sites`");
-    if (!array)
+    if (array && !list)
+        return attn_error_set(err, ATTN_INVALID, "`array` needs `sites`");
+    if (!list)
         return ATTN_OK;
     ATTN_TRY(attn_error_of(attn_sites_parse(list, &sites, err), "sites", err));
-    for (int site = 0; site < ATTN_N_SITE; site++) {
-        const enum attn_site_layout layout = attn_site_layout((enum attn_site)site);
-
+    if (collecting->has_cells)
+        return check_cells(collecting, sites, err);
+    for (int site = 0; array && site < ATTN_N_SITE; site++) {
         if (!attn_sites_have(sites, site))
             continue;
         n++;
-        if (layout != ATTN_LAYOUT_VECTOR && layout != ATTN_LAYOUT_QUERY &&
-            layout != ATTN_LAYOUT_KEY && !attn_site_has_own_rows((enum attn_site)site))
+        if ((is_file || collecting->args->mean_by) && attn_record_site_has_keys(site))
             return attn_error_of(
                 attn_error_set(err, ATTN_INVALID,
                                "'%s' has a column for each key, and texts of different lengths "
-                               "make no array of it",
+                               "make no array of it; FILE.npz has a member for each item",
                                attn_site_name((enum attn_site)site)),
                 "sites", err);
     }
-    if (n > 1 && strcmp(array + strlen(array) - 4, ".npy") == 0)
+    if (n > 1 && is_file)
         return attn_error_set(err, ATTN_INVALID,
                               "`sites` are %zu, and '%s' holds one array: FILE.npz holds several",
                               n, attn_quote_string(array).text);
@@ -122,6 +189,16 @@ static bool is_each_row(const struct attn_config *config,
            (config->task == ATTN_TASK_TOKENS || config->task == ATTN_TASK_SPANS);
 }
 
+/* Sets the contents of records. */
+static void describe_records(struct collecting *collecting)
+{
+    struct attn_records_form *form = attn_stream_records(collecting->frame.stream);
+
+    form->has_predictions = attn_predict_is_asked(&collecting->predict);
+    form->has_tensors =
+        collecting->frame.request.selection.sites && !collecting->args->array;
+}
+
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct collecting *collecting = state;
@@ -134,14 +211,18 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "items have no metric here: score has it");
     ATTN_TRY(attn_host_check_model(frame->host, err));
     frame->config = attn_model_config(attn_host_model(frame->host));
-    ATTN_TRY(attn_error_at(check_sites(collecting, err), ATTN_STAGE_OPTIONS, err));
+    collecting->has_records = has_records(collecting->args->study);
+    collecting->has_cells = has_cells(collecting->args, &frame->request);
     ATTN_TRY(attn_stream_first(frame->stream, &first, err));
     collecting->is_asked =
         attn_predict_is_asked(&collecting->predict) || (first && first->n_next > 0);
-    if (!collecting->is_asked && !collecting->args->array) {
-        attn_refuse(
-            err, ATTN_STAGE_OPTIONS,
-            "nothing is asked of the items: expected `top`, `next`, or `array` and `sites`");
+    ATTN_TRY(attn_error_at(check_sites(collecting, err), ATTN_STAGE_OPTIONS, err));
+    if (collecting->has_records)
+        describe_records(collecting);
+    if (!collecting->is_asked && !collecting->args->array && !collecting->has_records &&
+        !collecting->has_cells) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS,
+                    "nothing is asked of the items: expected `top`, `next`, or `sites`");
         attn_error_hint(err, "score, heads, lens, attribute and others take items, too");
         return ATTN_INVALID;
     }
@@ -156,7 +237,10 @@ static uint64_t shows(const void *state)
     const struct attn_config *config = collecting->frame.config;
     const bool are_values = config->label_kind >= ATTN_LABELS_SCORE;
 
-    return (collecting->predict.top == 0      ? 0
+    if (collecting->has_cells)
+        return SHOW_CELLS;
+    return SHOW_PLACES |
+           (collecting->predict.top == 0      ? 0
             : config->task == ATTN_TASK_SPANS ? SHOW_RANKS | SHOW_SPANS
                                               : SHOW_RANKS) |
            (!collecting->is_asked ? 0
@@ -187,12 +271,22 @@ static enum attn_status next_item(void *user, struct attn_item **item, struct at
     return ATTN_OK;
 }
 
+/* Sets the position I of the text, or of the source, and its token. */
+static void put_token(struct attn_cell *position, struct attn_cell *token,
+                      const struct attn_labels *labels, bool is_source, size_t i)
+{
+    const char *const *tokens = is_source ? labels->source_tokens : labels->tokens;
+
+    *position = attn_cell_integer((int64_t)i);
+    *token = tokens ? attn_cell_text(tokens[i], (is_source ? labels->source_token_sizes
+                                                           : labels->token_sizes)[i])
+                    : attn_cell_missing();
+}
+
 /* Sets the position and its token in ROW. */
 static void put_position(struct attn_cell *row, const struct attn_labels *labels, size_t position)
 {
-    row[POSITION] = attn_cell_integer((int64_t)position);
-    if (labels->tokens)
-        row[TOKEN] = attn_cell_text(labels->tokens[position], labels->token_sizes[position]);
+    put_token(&row[POSITION], &row[TOKEN], labels, false, position);
 }
 
 /* Appends a row for each of the most probable tokens, labels or spans after POSITION; all if
@@ -274,6 +368,67 @@ static enum attn_status find_position(const struct collecting *collecting,
     return ATTN_OK;
 }
 
+/* Returns the number that the shortest text of WEIGHT, a float32, is as a double: rows of items have
+ * doubles, with all digits. */
+static double shortest(float weight)
+{
+    char text[ATTN_FLOAT_TEXT_SIZE];
+    double number = (double)weight;
+
+    attn_parse_double(text, attn_format_float(weight, text), &number);
+    return number;
+}
+
+/* Appends the visible cells of the selected pattern of the layer AT, WEIGHTS. */
+static enum attn_status append_layer(const struct attn_item_result *result,
+                                     struct attn_location at, const float *weights,
+                                     struct attn_cell *row, const struct attn_rows *rows,
+                                     struct attn_error *err)
+{
+    const struct attn_labels *labels = result->labels;
+    const struct attn_dims *dims = attn_selection_dims(labels->selection);
+    const bool is_source = attn_stack_is_encoder(at.stack) && dims->encoder;
+    const bool has_source_keys = is_source || attn_location_is_cross(dims, &at);
+    size_t shape[3], i = 0;
+
+    attn_selection_shape(labels->selection, &at, shape);
+    attn_location_put(&at, &row[STACK]);
+    for (at.head = 0; i < shape[0] * shape[1] * shape[2]; at.head++) {
+        if (!attn_selection_has_head(labels->selection, &at))
+            continue;
+        row[HEAD] = attn_cell_integer(at.head);
+        for (size_t query = 0, end = i + shape[1] * shape[2]; i < end; query++) {
+            if (!is_source && !attn_selection_has_query(labels->selection, at.stack, query))
+                continue;
+            put_token(&row[QUERY], &row[QUERY_TOKEN], labels, is_source, query);
+            for (size_t key = 0; key < shape[2]; key++, i++) {
+                if (!attn_capture_has_cell(result->capture, &at, i))
+                    continue;
+                put_token(&row[KEY], &row[KEY_TOKEN], labels, has_source_keys, key);
+                row[WEIGHT] = attn_cell_real(shortest(weights[i]));
+                ATTN_TRY(attn_rows_append(rows, row, err));
+            }
+        }
+    }
+    return ATTN_OK;
+}
+
+/* Appends a row for each visible cell of the selected patterns. */
+static enum attn_status append_cells(const struct attn_item_result *result, struct attn_cell *row,
+                                     const struct attn_rows *rows, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(result->labels->selection);
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+
+    while (attn_dims_next_layer(dims, &at)) {
+        const float *weights = attn_capture_tensor(result->capture, &at);
+
+        if (weights)
+            ATTN_TRY(append_layer(result, at, weights, row, rows, err));
+    }
+    return ATTN_OK;
+}
+
 /* Appends the rows of an item (attn_answer_fn). */
 static enum attn_status find(void *user, struct attn_item_result *result, struct attn_error *err)
 {
@@ -283,6 +438,12 @@ static enum attn_status find(void *user, struct attn_item_result *result, struct
     struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
     size_t position = SIZE_MAX, n_row;
 
+    if (collecting->has_records && !collecting->arrays)
+        return ATTN_OK; /* a record has no rows */
+    if (collecting->has_cells) {
+        ATTN_TRY(attn_rows_begin(&rows, "run", &result->rows, err));
+        return append_cells(result, row, &rows, err);
+    }
     if (!has_row_each(collecting, item)) {
         ATTN_TRY(find_position(collecting, item, result, &position, err));
         if (!result->predictions.are_of_whole)
@@ -319,7 +480,7 @@ static enum attn_status open_arrays(struct collecting *collecting, struct attn_e
     form.mean_by = args->mean_by;
     form.minus = args->minus;
     attn_items_shard(form.items, &shard, &n_shard);
-    attn_ledger_append_path(&path, args->array, shard, n_shard);
+    attn_each_path_append(&path, args->array, shard, n_shard);
     item.path = attn_buffer_string(&path);
     status = item.path ? attn_records_open(&item, 1, &form, false, &collecting->arrays, err)
                        : attn_error_no_memory(err);
@@ -332,7 +493,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct collecting *collecting = state;
     struct attn_frame *frame = &collecting->frame;
     const struct attn_many_options options = {.request = &frame->request,
-                                              .keeps_tensors = collecting->args->array};
+                                              .keeps_tensors =
+                                                  collecting->frame.request.selection.sites};
     const struct attn_item_calls calls = {.next = next_item, .find = find, .user = collecting};
 
     if (collecting->args->array)
@@ -340,8 +502,14 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(attn_stream_run(frame->stream, frame->host, &options, &calls, err));
     if (!collecting->arrays)
         return ATTN_OK;
-    ATTN_TRY(attn_records_finish(collecting->arrays, false, err));
+    ATTN_TRY(attn_records_finish(collecting->arrays, err));
     return attn_records_commit(collecting->arrays, err);
+}
+
+/* Names the option whose results need more than rows. */
+static const char *beyond_rows(const void *args)
+{
+    return ((const struct attn_collect_args *)args)->array ? "an array over all items" : NULL;
 }
 
 static void release(void *state)
@@ -357,6 +525,7 @@ static const struct attn_procedure procedure = {
     .items.study = offsetof(struct attn_collect_args, study),
     .makes_runs = true,
     .items.is_listed = true,
+    .items.beyond_rows = beyond_rows,
     .check = check_args,
     .prepare = prepare,
     .shows = shows,
@@ -375,7 +544,9 @@ enum attn_status attn_collect(struct attn_host *host, const struct attn_request 
     enum attn_status status;
 
     own.items.is_ragged =
-        model && request && is_each_row(attn_model_config(model), &request->predict);
+        given && request && given->study &&
+        (has_cells(given, request) ||
+         (model && is_each_row(attn_model_config(model), &request->predict)));
     status = attn_procedure_perform(&own, &call, err);
     attn_table_free(none);
     return status;

@@ -1,6 +1,6 @@
 /*
- * collect.h - runs each of many items, and writes its predictions as rows, and its tensors into one
- * array over all items.
+ * collect.h - runs each of many items, and writes its predictions as rows or records, and its
+ * tensors into records, rows of cells, or one array over all items.
  *
  *     struct attn_collect_args args = ATTN_COLLECT_ARGS_DEFAULT;
  *     args.study = &study, args.at.text = "subject", args.array = "out.npz";
@@ -15,12 +15,18 @@
  *     position, token                where tensors and predictions of the item are read
  *     rank, next, log_prob           rank 1 is the most probable token; a continuation has none
  *
+ * With `sites` and neither `array` nor predictions, each cell of a pattern that is not masked is a
+ * row: layer, head, query, key, query_token, key_token, weight. In the form ATTN_EACH_RECORDS
+ * (stream/each.h) an item is one line with ids, tokens, predictions, and the tensors of `sites`
+ * unless `array` takes them.
+ *
  * An array has a row for each item that did not fail: in an archive (.npz) each site is one, [N,
  * n], for several layers [N, L, n], and of sites with heads [N, H, n] or [N, L, H, n]; further
  * members are `id`, each label, and `layer` [L] if there are several layers. Labels are integers,
  * reals (NaN for items that lack the label), booleans or texts. A label whose name is taken becomes
- * item.NAME. A file .npy holds one site alone. Sites with a column for each key are refused: texts
- * differ in length.
+ * item.NAME. A file .npy holds one site alone. Sites with a column for each key, such as patterns,
+ * have a member for each item in an archive, 000000007/blocks.0.attn.hook_pattern for item 7, with
+ * ids, tokens, queries and heads as in the archive of a run, because texts differ in length.
  *
  * With `mean_by` each row is the mean over the items with the same value of that label, in order of
  * first occurrence; further members are the label and `n`. With `minus` there is one row without

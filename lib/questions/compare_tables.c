@@ -581,8 +581,7 @@ static enum attn_status write_tables(const struct attn_compared_run *comparison,
         tables[i] = (struct attn_output_table){made[i], names[i], precision};
     }
     if (status == ATTN_OK)
-        status = attn_output_write_tables(output, tables, n, comparison->labels, comparison->cancel,
-                                          err);
+        status = attn_output_write_tables(output, tables, n, comparison->labels, err);
     for (size_t i = 0; i < n; i++)
         attn_table_free(made[i]);
     return status;

@@ -243,39 +243,6 @@ enum attn_status attn_fold_check(const struct attn_fold *fold,
     return with_hint(check_rows(fold, result->rows, err), fold, err);
 }
 
-/* Whether a procedure can have CELL in COLUMN. Counts are summed as doubles. */
-static bool is_possible(const struct attn_column *column, const struct attn_cell *cell)
-{
-    static const int64_t most = INT64_C(1) << 53;
-
-    if (cell->type == ATTN_VALUE_BOOLEAN)
-        return cell->integer == 0 || cell->integer == 1;
-    return (column->traits & ATTN_TRAIT_COUNT) == 0 || (cell->integer >= 0 && cell->integer < most);
-}
-
-enum attn_status attn_fold_check_kept(const struct attn_fold *fold,
-                                      const struct attn_item_result *result, struct attn_error *err)
-{
-    const struct attn_table *table = result->rows;
-    const size_t n_row = attn_table_n_row(table), n_column = attn_table_n_column(table);
-
-    if (result->item->failure != ATTN_RECORD_FAILURE_NONE ||
-        (fold->form.fits ? !fold->form.fits(fold->form.args, n_row, result->n_beside)
-                         : result->n_beside > 0))
-        return ATTN_FORMAT;
-    for (size_t i = 0; i < n_row * n_column; i++) {
-        const struct attn_cell cell = attn_table_cell(table, i / n_column, i % n_column);
-
-        if (!is_possible(attn_table_column(table, i % n_column), &cell))
-            return ATTN_FORMAT;
-    }
-    ATTN_TRY(attn_error_at(attn_fold_labels_check(fold, result->item, err), ATTN_STAGE_INPUT, err));
-    return fold->first &&
-                   (check_rows(fold, table, NULL) != ATTN_OK || result->n_beside != fold->n_more)
-               ? ATTN_FORMAT
-               : ATTN_OK;
-}
-
 int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
 {
     const struct attn_item_label *label =

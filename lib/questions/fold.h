@@ -35,9 +35,6 @@ typedef enum attn_status (*attn_fold_derive_fn)(const void *args,
                                                 const struct attn_fold_means *means,
                                                 struct attn_error *err);
 
-/* Whether an item can have N_ROW rows and N_MORE numbers beside them. */
-typedef bool (*attn_fold_fits_fn)(const void *args, size_t n_row, size_t n_more);
-
 /* How the columns of a procedure are folded; the rules follow from their traits
  * (tables/column.h). */
 struct attn_fold_form {
@@ -46,8 +43,7 @@ struct attn_fold_form {
     const struct attn_column *columns;
     size_t n_column;
     attn_fold_derive_fn derive; /* fills the derived columns; or NULL */
-    attn_fold_fits_fn fits;     /* or NULL: any number of rows, and no numbers beside them */
-    const void *args;           /* passed to `derive` and `fits` */
+    const void *args;           /* passed to `derive` */
     /* rows are matched by the columns that name them, and items have different ones */
     bool is_keyed;
     /* error hint if the rows of an item differ from those of the first item; or NULL */
@@ -85,12 +81,6 @@ enum attn_status attn_fold_check(const struct attn_fold *fold,
 enum attn_status attn_fold_check_size(const struct attn_fold *fold,
                                       const struct attn_item_result *result, size_t n_row,
                                       size_t n_column, struct attn_error *err);
-
-/* Checks RESULT, which was read back from a file that may be forged: also whether the question can
- * give such rows and numbers. ATTN_FORMAT, without a message, if it cannot. */
-enum attn_status attn_fold_check_kept(const struct attn_fold *fold,
-                                      const struct attn_item_result *result,
-                                      struct attn_error *err);
 
 /* Adds RESULT. ATTN_INVALID for more than 1,000 groups, or 10,000 clusters in one. */
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_result *result,

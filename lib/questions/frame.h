@@ -44,7 +44,7 @@ enum { ATTN_SHOWN_ALONE = 1 }; /* `shown` of columns that items lack. Procedures
 /* Collects the answers about items in another way than by means. */
 struct attn_study_gather {
     /* Adds an answer. Called in the order of the items, one call at a time, on any thread; a
-     * resumed run begins with those of earlier runs, from a file that may be forged. ATTN_FORMAT
+     * resumed run begins with those of an earlier run, from a file with any content. ATTN_FORMAT
      * if the question cannot give such an answer. */
     enum attn_status (*add)(void *user, const struct attn_item_result *result,
                             struct attn_error *err);
@@ -64,12 +64,11 @@ struct attn_study_gather {
  *     with values for its arguments: `target`, `at`, ...      | study, take_item
  *     pairs of texts                                          | study, pairs, take_item
  *     arguments that follow from the first item               | ... meet_first
- *     numbers that are no means, from means and from `beside` | ... derive, fits
+ *     numbers that are no means, from means and from `beside` | ... derive, beyond_rows
  *     rows that differ: the words of a text, its heads        | ... is_keyed
  *     rows of their own, without a table of means             | study, is_listed, is_ragged
  *     one thing of all items: examples, a lens that is fitted | study, is_listed, gather
  *     short texts that are run together, by `find` or `ask`   | ... and makes_runs of the procedure
- *     records of files, without an answer                     | ... unit
  */
 struct attn_item_rules {
     /* Offset of the pointer to a study in the arguments; 0: it does not support items. The
@@ -87,9 +86,10 @@ struct attn_item_rules {
     /* returns a set of ATTN_ITEM_BIT: which texts its items may have; NULL: SINGLE */
     unsigned (*pairs)(const void *args);
     attn_fold_derive_fn derive; /* `derive` of struct attn_fold_form */
-    attn_fold_fits_fn fits;     /* `fits` of struct attn_fold_form */
+    /* Returns what of ARGS needs more of an item than its rows, so that a run of it cannot go on from
+     * the rows of an earlier one: "`control`", for a message; or NULL */
+    const char *(*beyond_rows)(const void *args);
     const char *hint;           /* `hint` of struct attn_fold_form */
-    const char *unit;           /* what an item is called in messages; NULL: "item" */
     bool is_listed;             /* items have rows, but no table of means */
     bool is_ragged;             /* items have different numbers of rows */
     bool is_keyed;              /* items have different rows; `is_keyed` of struct attn_fold_form */

@@ -726,7 +726,6 @@ static const struct attn_procedure procedure = {
     .items.take_item = take_item,
     .items.pairs = pairs,
     .items.derive = attn_heads_derive,
-    .items.fits = attn_heads_fit,
     .choose = choose,
     .shows = attn_heads_shows,
     .draw = attn_heads_draw,

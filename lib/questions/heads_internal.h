@@ -129,10 +129,9 @@ enum attn_status attn_heads_append(const struct attn_heads_run *heads, const str
 size_t attn_heads_n_beside(const struct attn_heads_run *heads);
 void attn_heads_fill_beside(const struct attn_heads_run *heads, double *more);
 
-/* `derive` and `fits` of the procedure. */
+/* `derive` of the procedure. */
 enum attn_status attn_heads_derive(const void *args, const struct attn_fold_means *means,
                                    struct attn_error *err);
-bool attn_heads_fit(const void *args, size_t n_row, size_t n_more);
 
 /* --- Readers ---------------------------------------------------------------------------------- */
 

@@ -399,10 +399,3 @@ enum attn_status attn_heads_derive(const void *args, const struct attn_fold_mean
     }
     return ATTN_OK;
 }
-
-/* Whether each row has its sums, or none has (attn_fold_fits_fn). */
-bool attn_heads_fit(const void *args, size_t n_row, size_t n_more)
-{
-    return n_more ==
-           (attn_heads_have_types(args) ? n_row * ATTN_N_MIX_NUMBER : 0) + has_whole(args);
-}

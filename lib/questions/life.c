@@ -225,8 +225,7 @@ static enum attn_status check_unused(const struct attn_request *request,
     } fields[] = {{how.study, "items"},
                   {how.reads_heads, "heads_out"},
                   {how.top > 0, "top"},
-                  {how.jacobian || how.jacobian_array, "jacobian"},
-                  {how.fit, "fit"},
+                  {how.map, "map"},
                   {request->selection.layers, "layers"},
                   {request->selection.sites, "sites"}};
 

@@ -536,13 +536,11 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
     return ATTN_OK;
 }
 
-/* Whether the first rows are those of both runs, and an estimate has a number for each other row
- * and one for their difference (attn_fold_fits_fn). */
-static bool fits(const void *given, size_t n_row, size_t n_more)
+/* Names the option whose results need more than rows. */
+static const char *beyond_rows(const void *args)
 {
-    const bool is_estimated = ((const struct attn_patch_args *)given)->method != ATTN_PATCH_EXACT;
-
-    return n_row >= FIRST_PART && n_more == (is_estimated ? n_row - FIRST_PART + 1 : 0);
+    return ((const struct attn_patch_args *)args)->method != ATTN_PATCH_EXACT ? "an estimate"
+                                                                              : NULL;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
@@ -766,7 +764,7 @@ static const struct attn_procedure procedure = {
     .question = &attn_question_patch,
     .items.pairs = pairs,
     .items.derive = derive,
-    .items.fits = fits,
+    .items.beyond_rows = beyond_rows,
     .items.hint = "texts of different lengths need `places`, or a site with a row per head",
     .check = check_args,
     .choose = choose,

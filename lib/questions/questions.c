@@ -13,7 +13,7 @@ static const struct attn_question *const questions[] = {ATTN_QUESTION_MAP(QUESTI
 #undef QUESTION_ADDRESS
 
 /* Further rows that can only be found by name. */
-static const struct attn_question *const others[] = {&attn_question_items, &attn_question_batch};
+static const struct attn_question *const others[] = {&attn_question_items};
 
 const struct attn_question *attn_question_at(size_t i)
 {

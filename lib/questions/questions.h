@@ -17,7 +17,7 @@
 #include "questions/question.h"
 
 /* Returns the arguments that question NAME accepts. Other names: "items", the arguments about
- * items that all questions share (struct attn_items_args); "batch" (struct attn_batch_args).
+ * items that all questions share (struct attn_items_args).
  * NULL for an unknown name. */
 ATTN_API const struct attn_question *attn_question_find(const char *name);
 

@@ -31,7 +31,6 @@ ATTN_QUESTION_MAP(ATTN_QUESTION_EXTERN)
 
 /* The arguments of a batch; attn_question_find finds them by name. Its parameters are about: the
  * records; their number and length; the contents of results; edges; how results are written. */
-extern const struct attn_question attn_question_batch;
 extern const struct attn_param_list attn_batch_record_params, attn_batch_limit_params,
     attn_batch_field_params, attn_batch_edge_params, attn_batch_writing_params;
 

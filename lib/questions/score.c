@@ -107,7 +107,14 @@ static const struct attn_param_part parts[] = {
 };
 
 static const struct attn_param_rule rules[] = {
-    {.given = "stride|merge_words", .excludes = "items", .time = ATTN_PARAM_BOTH},
+    {.given = "stride", .excludes = "items", .time = ATTN_PARAM_BOTH},
+    {.given = "merge_words",
+     .when = "items",
+     .needs = "each",
+     .message = "@ gives each item of `items` its own rows, which `each` FILE takes"},
+    {.given = "merge_words",
+     .when = "items",
+     .excludes = "by|regions|group_by|paired|bootstrap|cluster|fdr"},
     {.given = "limit",
      .when = "items",
      .needs = "by",
@@ -582,7 +589,10 @@ enum attn_status attn_score(struct attn_host *host, const struct attn_request *r
 {
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
     const struct attn_procedure_call call = {host, request, given, &args, table, sum};
+    struct attn_procedure own;
 
     (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
-    return attn_procedure_perform(choose_procedure(&args), &call, err);
+    own = *choose_procedure(&args);
+    own.items.is_listed = own.items.is_ragged = args.study && args.merges_words;
+    return attn_procedure_perform(&own, &call, err);
 }

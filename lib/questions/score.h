@@ -72,8 +72,8 @@ struct attn_score_args {
     /* a row per word: its first position, its text, and the sums of bits and nats over its tokens;
      * other columns are missing. The first word of the text has no sums */
     bool merges_words;
-    /* items to use instead of the request's input (without stride and merges_words); or
-     * NULL */
+    /* items to use instead of the request's input (without stride); or NULL. With merges_words they
+     * have rows of their own, which `each` of the study takes: word, text, nats, bits, tokens */
     const struct attn_study_args *study;
     enum attn_score_by by; /* for items without a target */
     /* defaults for items without a target, foil or `at`; the metric must not be kl or ce */

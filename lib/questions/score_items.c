@@ -1,5 +1,5 @@
-/* score_items.c - scores of items: their texts, regions, pairs, or targets. The texts are run as
- * those of `batch` are. */
+/* score_items.c - scores of items: their texts, words, regions, pairs, or targets. Short texts are
+ * run together. */
 #include "questions/score_internal.h"
 
 #include "base/elementary.h"
@@ -32,6 +32,8 @@ static struct attn_score_sum sum_of(const struct attn_item_result *result)
 }
 
 enum {
+    ITEM_WORD,   /* with merges_words */
+    ITEM_TEXT,   /* likewise */
     ITEM_REGION, /* with regions */
     ITEM_VALUE,  /* with a target */
     ITEM_GOOD,   /* for a pair */
@@ -47,9 +49,11 @@ enum {
     N_ITEM_COLUMN
 };
 
-enum { SHOW_REGIONS = 2, SHOW_TARGET = 4, SHOW_PAIR = 8, SHOW_TEXT = 16 };
+enum { SHOW_REGIONS = 2, SHOW_TARGET = 4, SHOW_PAIR = 8, SHOW_TEXT = 16, SHOW_WORDS = 32 };
 
 static const struct attn_column item_columns[N_ITEM_COLUMN] = {
+    [ITEM_WORD] = ATTN_COLUMN("word", INTEGER, .shown = SHOW_WORDS), /* from 0 */
+    [ITEM_TEXT] = ATTN_COLUMN_OF(TOKEN, "text", TEXT, .shown = SHOW_WORDS),
     [ITEM_REGION] = ATTN_COLUMN_WITH("region", TEXT, NAME, .shown = SHOW_REGIONS),
     [ITEM_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_TARGET),
     [ITEM_GOOD] =
@@ -70,7 +74,7 @@ static const struct attn_column item_columns[N_ITEM_COLUMN] = {
 };
 
 /* What is asked of every item. */
-enum item_question { ASK_TEXT, ASK_TARGET, ASK_PAIR, ASK_REGIONS };
+enum item_question { ASK_TEXT, ASK_TARGET, ASK_PAIR, ASK_REGIONS, ASK_WORDS };
 
 struct item_scoring {
     struct attn_frame frame;
@@ -124,7 +128,13 @@ static enum attn_status choose_question(struct item_scoring *scoring, const stru
     if (scoring->question == ASK_TARGET && args->by != ATTN_SCORE_BY_TEXT)
         return attn_error_set(err, ATTN_INVALID,
                               "`by` is of whole texts, and the items have a target");
-    if (args->by == ATTN_SCORE_BY_WORD && !scoring->tokenizer)
+    if (args->merges_words && scoring->question != ASK_TEXT)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`merge_words` is of whole texts, and the items have a target or a "
+                              "pair of texts");
+    if (args->merges_words)
+        scoring->question = ASK_WORDS;
+    if ((args->by == ATTN_SCORE_BY_WORD || args->merges_words) && !scoring->tokenizer)
         return attn_error_set(err, ATTN_INVALID,
                               "words need the text of tokens, and these tokens have none");
     return ATTN_OK;
@@ -140,7 +150,8 @@ static enum attn_status check_question(const struct item_scoring *scoring,
         return attn_error_set(err, ATTN_INVALID, "it has %s, and the first item %s",
                               is_pair ? "'good' and 'bad'" : "one text",
                               is_pair ? "one text" : "'good' and 'bad'");
-    if ((scoring->question == ASK_TEXT || is_pair) && (has_target(item) || has_foil(item)))
+    if ((scoring->question == ASK_TEXT || scoring->question == ASK_WORDS || is_pair) &&
+        (has_target(item) || has_foil(item)))
         return attn_error_set(err, ATTN_INVALID, "it has a %s, and the first item has none",
                               has_target(item) ? "target" : "foil");
     return ATTN_OK;
@@ -286,6 +297,45 @@ static enum attn_status append_regions(const struct item_scoring *scoring,
     return status;
 }
 
+/* Appends a row for each word of the text, with the sums over its tokens. A word whose first token
+ * has no score, such as the first, has no sums. */
+static enum attn_status append_words(const struct item_scoring *scoring,
+                                     const struct attn_item_result *result,
+                                     const struct attn_rows *rows, struct attn_error *err)
+{
+    const struct attn_labels *labels = result->labels;
+    enum attn_status status = ATTN_OK;
+    struct attn_buffer word = {0};
+    int64_t n_word = 0;
+    bool *begins;
+
+    ATTN_TRY(ATTN_ALLOC(begins, result->n_token, err));
+    attn_words_mark(scoring->tokenizer, labels->ids, result->n_token, begins);
+    for (size_t i = 0; status == ATTN_OK && i < result->n_token; n_word++) {
+        struct attn_cell row[N_ITEM_COLUMN] = {[ITEM_WORD] = attn_cell_integer(n_word)};
+        const size_t first = i;
+        double nats = 0;
+
+        attn_buffer_reset(&word);
+        do {
+            attn_buffer_append(&word, labels->tokens[i], labels->token_sizes[i]);
+            nats += result->surprisal[i];
+        } while (++i < result->n_token && !begins[i]);
+        row[ITEM_TEXT] = attn_cell_text(word.data ? word.data : "", word.size);
+        row[ITEM_TOKENS] = attn_cell_integer((int64_t)(i - first));
+        if (!isnan(nats)) {
+            row[ITEM_NATS] = attn_cell_real(nats);
+            row[ITEM_BITS] = attn_cell_real(nats / M_LN2);
+        }
+        status = attn_buffer_check(&word, err);
+        if (status == ATTN_OK)
+            status = attn_rows_append(rows, row, err);
+    }
+    attn_buffer_release(&word);
+    attn_free(begins);
+    return status;
+}
+
 /* Returns the number of tokens of TEXT as a target; 0 if TEXT is NULL or cannot be encoded. */
 static size_t count_tokens(const struct item_scoring *scoring, const char *text)
 {
@@ -424,6 +474,10 @@ static enum attn_status find_score(void *user, struct attn_item_result *result,
         ATTN_TRY(attn_rows_begin(&rows, attn_score_items.name, &result->rows, err));
         return append_regions(scoring, item, result, &rows, err);
     }
+    if (scoring->question == ASK_WORDS) {
+        ATTN_TRY(attn_rows_begin(&rows, attn_score_items.name, &result->rows, err));
+        return append_words(scoring, result, &rows, err);
+    }
     ATTN_TRY(scoring->question == ASK_PAIR   ? fill_pair(scoring, result, row, err)
              : scoring->question == ASK_TEXT ? fill_text(scoring, result, row, err)
              : result->item->n_next > 0      ? fill_tokens(scoring, result, row, err)
@@ -476,6 +530,7 @@ static uint64_t shows_of_items(const void *state)
 {
     static const uint64_t flags[] = {[ASK_TEXT] = SHOW_TEXT,
                                      [ASK_REGIONS] = SHOW_TEXT | SHOW_REGIONS,
+                                     [ASK_WORDS] = SHOW_TEXT | SHOW_WORDS,
                                      [ASK_TARGET] = SHOW_TARGET,
                                      [ASK_PAIR] = SHOW_PAIR};
 

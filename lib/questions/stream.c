@@ -1,5 +1,5 @@
-/* stream.c - see stream.h. Items are computed by stream/many.h; a ledger (ledger_internal.h) has
- * the files, and item_notes.h the notes. */
+/* stream.c - see stream.h. Items are computed by stream/many.h; each_file.h has the file of their
+ * rows, and item_notes.h the notes. */
 #include "questions/stream.h"
 
 #include "base/clock.h"
@@ -15,9 +15,8 @@
 #include "questions/question_internal.h"
 #include "questions/rows.h"
 #include "run/host_internal.h"
-#include "stream/batch_lines.h"
 #include "stream/items_internal.h"
-#include "stream/ledger_internal.h"
+#include "stream/each_file.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -52,13 +51,14 @@ struct attn_stream {
     struct attn_fold *fold;        /* owns */
     struct sums sums;
 
-    /* Its files: */
+    /* Its file: */
     struct attn_each_options each;
     struct attn_records_form records;
-    struct attn_ledger ledger; /* knows what has been written to the files */
+    struct attn_each_file file;
     struct attn_each_result result;
-    bool has_begun, has_ended;
-    bool is_torn;        /* an item was taken and not written, so no checkpoint is possible */
+    double begun;        /* when computing began, a clock time in seconds; 0: not yet */
+    bool has_ended;
+    bool has_dropped; /* metrics of items were left out, as the earlier ones are not known */
     double share;        /* share of the input that was computed; NaN: not known */
     double share_before; /* share of the input that earlier runs read */
     uint64_t n_all;      /* number of items of the input; 0: not known */
@@ -70,15 +70,10 @@ static bool has_answers(const struct attn_stream *stream)
     return stream->calls->ask || stream->calls->find;
 }
 
-/* Whether rows are stored, so that a resumed run can make the table of all items. */
-static bool are_kept(const struct attn_stream *stream)
+/* Whether a resumed run reads the rows of the earlier one, for the table of all items. */
+static bool needs_rows(const struct attn_stream *stream)
 {
     return !stream->procedure->items.is_listed || stream->procedure->items.gather;
-}
-
-static const char *unit_of(const struct attn_stream *stream)
-{
-    return stream->procedure->items.unit ? stream->procedure->items.unit : "item";
 }
 
 /* --- Values of an item ------------------------------------------------------------------------ */
@@ -145,45 +140,41 @@ static enum attn_record_rows_form row_form_of(const struct attn_each_options *op
     if (options->form == ATTN_EACH_TEXTS)
         return ATTN_RECORD_ROWS_TEXTS;
     return options->form == ATTN_EACH_JSON_LINES || options->form == ATTN_EACH_MATRICES ||
+                   options->form == ATTN_EACH_RECORDS ||
                    (options->form == ATTN_EACH_BY_NAME &&
                     (ends_with(options->path, ".jsonl") || ends_with(options->path, ".json")))
                ? ATTN_RECORD_ROWS_JSON
                : ATTN_RECORD_ROWS_CSV;
 }
 
-/* Checks the options of the files, and names these. */
-static enum attn_status name_files(struct attn_stream *stream, struct attn_error *err)
+/* Checks the options of the file, and names it. */
+static enum attn_status name_file(struct attn_stream *stream, struct attn_error *err)
 {
+    const struct attn_procedure *procedure = stream->procedure;
     struct attn_each_options *each = &stream->each;
-    struct attn_items *items = stream->args->items;
-    struct attn_ledger *ledger = &stream->ledger;
-    const bool has_outputs = stream->args->each->n_output > 0;
-    struct attn_records_item rows = {.format = "rows"};
-    uint64_t size;
-    const bool is_file = attn_items_are_of_file(items, &size);
+    const char *beyond;
 
     ATTN_TRY(
         attn_error_at(attn_options_read(stream->args->each, each, err), ATTN_STAGE_OPTIONS, err));
-    if (!attn_is_given(has_outputs || each->path || each->sink, "path", err) ||
-        !attn_is_choice(each->form, ATTN_EACH_MATRICES + 1, "form", err))
+    if (!attn_is_given(each->path || each->sink, "path", err) ||
+        !attn_is_choice(each->form, ATTN_EACH_RECORDS + 1, "form", err))
         return ATTN_INVALID;
-    *ledger = (struct attn_ledger){
-        .options = each,
-        .unit = unit_of(stream),
-        .field = has_outputs ? "output" : "each",
-        .skips_lines = attn_items_are_records(items),
-        .has_kept = are_kept(stream),
-        .cancel = stream->call->host ? stream->call->host->options.cancel : NULL,
-        .notes = {attn_item_notes_forward, stream->notes, NULL},
-        .journal = -1,
-    };
-    attn_items_shard(items, &ledger->shard, &ledger->n_shard);
-    if (each->form == ATTN_EACH_MATRICES)
-        rows.format = "npz";
-    rows.path = each->path;
-    rows.sink = each->sink;
-    return attn_ledger_name(ledger, has_outputs ? each->outputs : &rows,
-                            has_outputs ? each->n_output : 1, is_file ? &size : NULL, err);
+    beyond = procedure->items.beyond_rows ? procedure->items.beyond_rows(stream->call->args) : NULL;
+    if (beyond && each->is_resumed) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS,
+                    "%s needs more of each item than its rows, so that a run cannot go on from "
+                    "them: `is_resumed` is not for it",
+                    beyond);
+        attn_error_hint(err, "shards divide a long run");
+        return ATTN_INVALID;
+    }
+    stream->file = (struct attn_each_file){.options = each,
+                                           .field = "each",
+                                           .has_rows_alone =
+                                               !beyond && each->form != ATTN_EACH_MATRICES,
+                                           .on_note = attn_item_notes_forward,
+                                           .user = stream->notes};
+    return attn_each_file_name(&stream->file, stream->args->items, err);
 }
 
 /* Sets the values of the caller that serve as defaults for items. */
@@ -207,7 +198,6 @@ static enum attn_status build(struct attn_stream *stream, struct attn_error *err
                                         .columns = procedure->columns,
                                         .n_column = procedure->n_column,
                                         .derive = procedure->items.derive,
-                                        .fits = procedure->items.fits,
                                         .args = stream->call->args,
                                         .is_keyed = procedure->items.is_keyed,
                                         .hint = procedure->items.hint};
@@ -216,7 +206,7 @@ static enum attn_status build(struct attn_stream *stream, struct attn_error *err
     find_defaults(stream);
     ATTN_TRY(attn_item_notes_create(stream->call->request, &stream->notes, err));
     ATTN_TRY(attn_fold_create(&fold, stream->args, &stream->fold, err));
-    return stream->args->each ? name_files(stream, err) : ATTN_OK;
+    return stream->args->each ? name_file(stream, err) : ATTN_OK;
 }
 
 enum attn_status attn_stream_open(const struct attn_procedure *procedure,
@@ -231,13 +221,12 @@ enum attn_status attn_stream_open(const struct attn_procedure *procedure,
     made->call = call;
     made->args = args;
     made->each = ATTN_EACH_OPTIONS_DEFAULT;
-    made->ledger.journal = -1;
     made->records = ATTN_RECORDS_FORM_DEFAULT;
     made->records.columns = procedure->columns;
     made->records.n_column = procedure->n_column;
     made->records.hidden = made->hidden;
     made->records.is_ragged = procedure->items.is_ragged || procedure->items.is_keyed;
-    made->records.are_kept = are_kept(made);
+    made->records.needs_rows = needs_rows(made);
     ATTN_RETURN_MADE(build(made, err), stream, made, attn_stream_free);
 }
 
@@ -247,7 +236,7 @@ void attn_stream_free(struct attn_stream *stream)
         return;
     if (!stream->has_ended)
         attn_stream_keep(stream, NULL);
-    attn_ledger_release(&stream->ledger);
+    attn_each_file_release(&stream->file);
     attn_fold_free(stream->fold);
     attn_item_notes_free(stream->notes);
     attn_free(stream);
@@ -433,7 +422,7 @@ static void note_meant(struct attn_stream *stream, const struct attn_item *item,
         return;
     for (size_t i = 0; i < item->n_label; i++) {
         const char *name = item->labels[i].name,
-                   *meant = attn_items_meant(false, name, strlen(name));
+                   *meant = attn_items_meant(name, strlen(name));
 
         if (meant && strcmp(meant, param->name) == 0 &&
             (!item->images[0] || strcmp(name, "answer") != 0))
@@ -531,17 +520,17 @@ static enum attn_status add_answer(struct attn_stream *stream,
     return ATTN_OK;
 }
 
-/* Adds an item of an earlier run (attn_record_take_fn). */
-static enum attn_status add_kept_item(void *user, const struct attn_item_result *result,
-                                      struct attn_error *err)
+/* Adds an item of an earlier run (attn_earlier_fn). */
+static enum attn_status add_earlier(void *user, const struct attn_item_result *result,
+                                    struct attn_error *err)
 {
     struct attn_stream *stream = user;
 
     meet_item(stream, result->item);
-    if (!result->rows)
+    if (!result->rows || !needs_rows(stream))
         return ATTN_OK;
     if (!stream->procedure->items.is_listed)
-        ATTN_TRY(attn_fold_check_kept(stream->fold, result, err));
+        ATTN_TRY(attn_fold_check(stream->fold, result, err));
     return add_answer(stream, result, err);
 }
 
@@ -552,15 +541,18 @@ static enum attn_status take_answer(struct attn_stream *stream, struct attn_item
     char message[ATTN_SPACES_MESSAGE_SIZE];
     bool has_failed = result->failure != ATTN_RECORD_FAILURE_NONE;
 
-    result->n_token = 0; /* only texts are counted */
     if (!has_failed && !stream->procedure->items.is_listed)
         has_failed = attn_fold_check(stream->fold, result, &result->err) != ATTN_OK;
-    if (has_failed) /* what a reader has not refused does not fit the question */
-        result->failure = result->item->failure != ATTN_RECORD_FAILURE_NONE
-                              ? result->item->failure
-                              : ATTN_RECORD_FAILURE_NO_FIT;
+    if (has_failed && result->failure == ATTN_RECORD_FAILURE_NONE)
+        result->failure = ATTN_RECORD_FAILURE_NO_FIT; /* the item does not fit the question */
     if (has_failed)
         return ATTN_OK;
+    if (stream->result.n_before > 0) { /* the rows of earlier items have nothing beside them */
+        stream->has_dropped |= result->metric != NULL;
+        result->n_beside = 0;
+        result->beside = NULL;
+        result->metric = NULL;
+    }
     ATTN_TRY(add_answer(stream, result, err));
     if (result->spaces && attn_spaces_describe(result->spaces, message))
         attn_item_notes_once(stream->notes, ATTN_NOTE_SPACES, message);
@@ -568,32 +560,6 @@ static enum attn_status take_answer(struct attn_stream *stream, struct attn_item
 }
 
 /* --- Running ---------------------------------------------------------------------------------- */
-
-/* Opens the files. */
-static enum attn_status open_files(struct attn_stream *stream, struct attn_error *err)
-{
-    struct attn_ledger *ledger = &stream->ledger;
-    struct attn_records_form *records = &stream->records;
-
-    ledger->begun = attn_clock_seconds();
-    ledger->has_tokens = !has_answers(stream);
-    for (size_t i = 0; i < ledger->n_output; i++) {
-        const char *path = ledger->outputs[i].path;
-
-        if (!path || !attn_items_are_of_path(stream->args->items, path))
-            continue;
-        attn_error_set(err, ATTN_INVALID, "the output '%s' is the input, expected another file",
-                       attn_quote_string(path).text);
-        attn_error_of(ATTN_INVALID, attn_ledger_field(ledger, i), err);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    records->on_note = attn_item_notes_forward;
-    records->user = stream->notes;
-    records->unit = ledger->unit;
-    records->items = stream->args->items;
-    records->row_form = row_form_of(&stream->each);
-    return attn_ledger_open(ledger, records, stream->host, err);
-}
 
 /* Returns an error if more items failed than allowed. */
 static enum attn_status check_failures(const struct attn_stream *stream, struct attn_error *err)
@@ -603,26 +569,14 @@ static enum attn_status check_failures(const struct attn_stream *stream, struct 
     if (most < 0 || stream->result.n_failed <= (uint64_t)most)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "%" PRIu64 " of %" PRIu64 " %ss failed, `max_failed` allows %" PRId64,
-                   stream->result.n_failed, stream->result.n_item, unit_of(stream), most);
+                   "%" PRIu64 " of %" PRIu64 " items failed, `max_failed` allows %" PRId64,
+                   stream->result.n_failed, stream->result.n_item, most);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-struct attn_batch_progress attn_stream_progress(const struct attn_stream *stream)
+static double seconds_of(const struct attn_stream *stream)
 {
-    const struct attn_each_result *result = &stream->result;
-    struct attn_batch_progress progress = {
-        .n_record = result->n_item,
-        .n_failed = result->n_failed,
-        .n_before = result->n_before,
-        .seconds = attn_ledger_seconds(&stream->ledger),
-        .share = isnan(stream->share) ? 0 : stream->share,
-    };
-
-    if (stream->share > stream->share_before)
-        progress.seconds_left =
-            progress.seconds * (1 - stream->share) / (stream->share - stream->share_before);
-    return progress;
+    return stream->begun > 0 ? attn_clock_seconds() - stream->begun : 0;
 }
 
 /* Reports that SHARE of the input is done: answers, once there is one and their number is known. */
@@ -663,15 +617,13 @@ static enum attn_status done(void *user, const struct attn_item_result *given,
     struct attn_stream *stream = user;
     struct attn_item_result result = *given;
 
-    stream->is_torn = true;
     if (has_answers(stream))
         ATTN_TRY(take_answer(stream, &result, err));
     if (stream->calls->done)
         ATTN_TRY(stream->calls->done(stream->calls->user, &result, err));
     if (stream->args->each)
-        ATTN_TRY(attn_error_at(attn_ledger_write(&stream->ledger, &result, err), ATTN_STAGE_OUTPUT,
-                               err));
-    stream->is_torn = false;
+        ATTN_TRY(attn_error_at(attn_each_file_write(&stream->file, &result, err),
+                               ATTN_STAGE_OUTPUT, err));
     stream->result.n_item++;
     stream->result.n_failed += result.failure != ATTN_RECORD_FAILURE_NONE;
     report(stream, attn_items_share_at(stream->args->items, result.item->end));
@@ -685,20 +637,26 @@ static void on_end(void *user)
     attn_items_stop(((const struct attn_stream *)user)->args->items);
 }
 
-/* Goes on after the items of earlier runs. */
+/* Opens the file, and goes on after the items of an earlier run. */
 static enum attn_status resume(struct attn_stream *stream, struct attn_error *err)
 {
+    struct attn_each_file *file = &stream->file;
+    struct attn_records_form *records = &stream->records;
+    const char *format = stream->each.form == ATTN_EACH_MATRICES  ? "npz"
+                         : stream->each.form == ATTN_EACH_RECORDS ? "jsonl"
+                                                                  : "rows";
+
     if (!stream->args->each)
         return ATTN_OK;
-    ATTN_TRY(open_files(stream, err));
-    ATTN_TRY(attn_ledger_resume(&stream->ledger, stream->args->items, add_kept_item, stream,
-                                &stream->result, err));
-    if (stream->result.is_complete)
-        return ATTN_OK;
-    ATTN_TRY(check_failures(stream, err));
-    stream->has_begun = true;
-    stream->ledger.begun = attn_clock_seconds(); /* without the time of checking */
-    return ATTN_OK;
+    records->on_note = attn_item_notes_forward;
+    records->user = stream->notes;
+    records->unit = "item";
+    records->items = stream->args->items;
+    records->row_form = row_form_of(&stream->each);
+    ATTN_TRY(attn_each_file_open(file, format, records, stream->host, err));
+    ATTN_TRY(attn_each_file_resume(file, stream->args->items, add_earlier, stream,
+                                   &stream->result, err));
+    return check_failures(stream, err);
 }
 
 enum attn_status attn_stream_run(struct attn_stream *stream, struct attn_host *host,
@@ -722,8 +680,7 @@ enum attn_status attn_stream_run(struct attn_stream *stream, struct attn_host *h
     ATTN_TRY(attn_items_count(stream->args->items, &stream->n_all, err));
     ATTN_TRY(resume(stream, err));
     stream->first = NULL; /* it is read now */
-    if (stream->result.is_complete)
-        return ATTN_OK;
+    stream->begun = attn_clock_seconds();
     stream->share_before = attn_items_share(stream->args->items);
     report(stream, stream->share_before);
     if (has_answer) {
@@ -742,9 +699,7 @@ enum attn_status attn_stream_run(struct attn_stream *stream, struct attn_host *h
 
 const struct attn_each_result *attn_stream_result(struct attn_stream *stream)
 {
-    if (!stream->result.is_complete)
-        stream->result.seconds = 1e-3 * (double)stream->ledger.milliseconds_before +
-                                 attn_ledger_seconds(&stream->ledger);
+    stream->result.seconds = seconds_of(stream);
     return &stream->result;
 }
 
@@ -754,45 +709,59 @@ static void end(struct attn_stream *stream)
     struct attn_each_result *result = &stream->result;
 
     stream->has_ended = true;
-    if (!result->is_complete)
-        result->has_failed = result->n_failed > 0 && stream->args->max_failed < 0;
+    result->has_failed = result->n_failed > 0 && stream->args->max_failed < 0;
     if (stream->each.result)
         *stream->each.result = *attn_stream_result(stream);
 }
 
 void attn_stream_keep(struct attn_stream *stream, const struct attn_error *err)
 {
-    struct attn_ledger *ledger = &stream->ledger;
+    const struct attn_each_options *each = &stream->each;
+    bool can_resume;
 
-    if (ledger->records)
-        stream->result.is_abandoned = attn_records_is_abandoned(ledger->records);
-    if (!stream->has_begun)
-        attn_ledger_remove_empty(ledger);
-    else
-        stream->result.can_resume = attn_ledger_keep(ledger, stream->is_torn ? NULL : err);
+    if (stream->file.records)
+        stream->result.is_abandoned = attn_records_is_abandoned(stream->file.records);
+    can_resume = attn_each_file_keep(
+        &stream->file, !err || (each->is_spoiled && each->is_spoiled(each->user)));
+    stream->result.can_resume = can_resume && err && err->stage != ATTN_STAGE_OPTIONS;
     end(stream);
 }
 
-/* Completes the files. */
+/* Gives the complete file its name. */
 static enum attn_status finish(struct attn_stream *stream, struct attn_error *err)
 {
-    struct attn_ledger *ledger = &stream->ledger;
-    const struct attn_items *items = stream->args->items;
-
-    if (stream->result.is_complete) {
-        attn_ledger_remove_empty(ledger);
-    } else if (stream->args->each) {
-        ledger->input_name = attn_items_name(items);
-        ledger->input_end = ledger->done.end;
-        if (ledger->skips_lines)
-            attn_batch_lines_range(attn_items_lines(items), &ledger->input_begin,
-                                   &ledger->input_end);
-        ledger->has_failed = stream->result.n_failed > 0 && stream->args->max_failed < 0;
+    if (stream->args->each)
         ATTN_TRY(
-            attn_error_at(attn_ledger_finish(ledger, stream->host, err), ATTN_STAGE_OUTPUT, err));
-    }
+            attn_error_at(attn_each_file_finish(&stream->file, err), ATTN_STAGE_OUTPUT, err));
+    stream->result.is_complete = stream->file.is_complete;
     end(stream);
     return ATTN_OK;
+}
+
+/* Notes what a resumed run leaves out: columns of TABLE that are derived from more than rows, and the
+ * metric of the unchanged model. */
+static void note_left_out(struct attn_stream *stream, const struct attn_table *table)
+{
+    char names[ATTN_ERROR_HINT_SIZE] = "";
+    size_t used = 0;
+
+    if (stream->has_dropped)
+        attn_fixed_text_append(names, sizeof names, &used, "the metric of the last line");
+
+    for (size_t c = 0; c < attn_table_n_column(table); c++) {
+        const struct attn_column *column = attn_table_column(table, c);
+        size_t row = 0;
+
+        while (row < attn_table_n_row(table) &&
+               attn_table_cell(table, row, c).type == ATTN_VALUE_MISSING)
+            row++;
+        if (column->traits & ATTN_TRAIT_DERIVED && row == attn_table_n_row(table))
+            attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "",
+                                   column->name);
+    }
+    if (used > 0)
+        attn_note(attn_item_notes_forward, stream->notes, ATTN_NOTE_CONTINUED,
+                  "the table leaves out what the rows of the earlier run do not have: %s", names);
 }
 
 /* Sends the notes about all items. */
@@ -835,6 +804,8 @@ enum attn_status attn_stream_end(struct attn_stream *stream, struct attn_table *
         ATTN_TRY(attn_rows_set_metric(*table, sum->metric, err));
     attn_item_notes_idle(stream->notes, sum->n_item - sum->n_failed);
     attn_items_note_mark(stream->args->items, attn_item_notes_forward, stream->notes);
+    if (stream->result.n_before > 0 && *table && !stream->procedure->items.is_listed)
+        note_left_out(stream, *table);
     attn_fold_count(stream->fold, sum, &n_single);
     note_end(stream, n_single);
     sum->mean = sums->base.mean;

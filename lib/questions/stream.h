@@ -76,9 +76,8 @@ enum attn_status attn_stream_run(struct attn_stream *stream, struct attn_host *h
 enum attn_status attn_stream_next(struct attn_stream *stream, struct attn_item **given,
                                   struct attn_error *err);
 
-/* The results and the progress so far. */
+/* The results so far. */
 const struct attn_each_result *attn_stream_result(struct attn_stream *stream);
-struct attn_batch_progress attn_stream_progress(const struct attn_stream *stream);
 
 /* --- The end ---------------------------------------------------------------------------------- */
 

@@ -22,8 +22,8 @@ static const int forms[] = {ATTN_ITEMS_BY_NAME, ATTN_ITEMS_JSON_LINES, ATTN_ITEM
                    "in the texts \140[verb are]\140 is \140are\140 and its place pos.verb")
 
 static const struct attn_param listed[] = {
-    FILE_PARAM("Each item has its own rows, as CSV on standard output or in one file of `csv` or "
-               "`jsonl`; keys that mean nothing else are its labels"),
+    FILE_PARAM("Each item has its own rows, as CSV on standard output or in one file of `csv`, "
+               "`json` or `jsonl`; keys that mean nothing else are its labels"),
     FORM_PARAMS,
 };
 const struct attn_param_list attn_listing_params = ATTN_PARAM_LIST("Items", listed);
@@ -96,9 +96,6 @@ static const struct attn_param restarts[] = {
     ATTN_SHARD_PARAM(struct attn_items_args, items.shard, items.n_shard),
     ATTN_FAILED_PARAM(struct attn_items_args, study.max_failed),
     ATTN_RESUME_PARAM(struct attn_items_args, each.is_resumed),
-    ATTN_PARAM(FLAG, "sync", NULL, struct attn_items_args, each.is_synced,
-               "wait for the disk at each checkpoint and at the end",
-               .traits = ATTN_PARAM_NO_OPTION),
 };
 const struct attn_param_list attn_restart_params = ATTN_PARAM_LIST("Items", restarts);
 
@@ -107,7 +104,6 @@ static const struct attn_param_rule rules[] = {
     {.given = "items_format|group_by|paired|bootstrap|interval|cluster|contrast|fdr|max_failed|"
               "each|resume|shard|marks",
      .needs = "items"},
-    {.given = "sync", .when = "keywords", .needs = "items"},
     {.given = "interval", .needs = "bootstrap"},
     {.given = "interval:0", .message = "@ is 0, expected above 0 and less than 100"},
     {.given = "resume", .needs = "each", .message = "@ needs # FILE, the file to continue"},

@@ -71,8 +71,7 @@ struct attn_item_label {
     const char *text;
 };
 
-struct attn_store;  /* base/store.h */
-struct attn_sha256; /* kernels/sha256.h */
+struct attn_store; /* base/store.h */
 
 /* An item. Initialize with = {0}; fields that it lacks stay NULL, empty, or 0. Texts are
  * null-terminated unless their size is beside them. */
@@ -108,8 +107,6 @@ struct attn_item {
     struct attn_store *store;       /* owns all texts and arrays of numbers */
     size_t line;                    /* number of its first line in the input, from 1 */
     uint64_t begin, end;            /* offsets in the input where it begins and ends */
-    uint32_t crc;                   /* CRC-32 of its line */
-    const struct attn_sha256 *read; /* digest of the input up to its end */
     /* [ATTN_N_ITEM_PAIR, 2] all texts that it has, of which attn_item_choose selects `input` and
      * `other`; or NULL */
     struct attn_input *texts;

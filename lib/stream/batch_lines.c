@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/path.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "formats/json_writer.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 enum {
     BUFFER_SIZE = 1 << 18,
@@ -39,8 +39,7 @@ struct attn_batch_lines {
     int descriptor;
     bool is_file;           /* the input is seekable */
     struct stat info;       /* status of the file when it was opened */
-    uint64_t first;         /* offset of the shard's first line */
-    uint64_t limit;         /* lines that begin at or after this offset are not in the shard */
+    uint64_t limit;         /* no line begins at or after this offset */
     uint64_t offset;        /* offset of buffer[at] in the input */
     size_t at, filled;      /* buffer[at, filled) was read but not consumed */
     bool is_before;         /* FASTA: in the lines before the first record */
@@ -50,6 +49,16 @@ struct attn_batch_lines {
     enum field_state state; /* for CSV and FASTA: the state at the end of the scanned bytes */
     char *buffer;           /* [BUFFER_SIZE] owns */
 };
+
+bool attn_must_stop(const struct attn_stop *stop)
+{
+    return attn_is_canceled(stop->cancel) || (stop->is_unwanted && *stop->is_unwanted);
+}
+
+enum attn_status attn_report_stopped(struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+}
 
 const char *attn_batch_lines_name(const struct attn_batch_lines *lines)
 {
@@ -251,12 +260,6 @@ static void skip(struct attn_batch_lines *lines, size_t size)
 }
 
 /* Consumes SIZE bytes, and updates the digest of the bytes read. */
-static void take(struct attn_batch_lines *lines, size_t size)
-{
-    if (lines->options.read)
-        attn_sha256_update(lines->options.read, lines->buffer + lines->at, size);
-    skip(lines, size);
-}
 
 /* --- FASTA ----------------------------------------------------------------------------------- */
 
@@ -325,11 +328,10 @@ static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_ba
     if (line->text.capacity > KEPT_CAPACITY)
         attn_buffer_release(&line->text);
     attn_buffer_reset(&line->text);
-    *line = (struct attn_batch_line){
-        .text = line->text, .begin = lines->offset, .crc = (uint32_t)crc32(0, NULL, 0)};
+    *line = (struct attn_batch_line){.text = line->text, .begin = lines->offset};
     ATTN_TRY(fill(lines, err));
     if (lines->offset == 0) /* the mark is in the first line */
-        take(lines, lines->n_mark);
+        skip(lines, lines->n_mark);
     begun = lines->offset;
     while (!is_found) {
         const char *begin;
@@ -341,7 +343,6 @@ static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_ba
         size = find_end(lines, &is_found, &line->n_end) - lines->at;
         begin = lines->buffer + lines->at;
         n_after = is_found && !lines->options.is_fasta;
-        line->crc = (uint32_t)crc32(line->crc, (const Bytef *)begin, (uInt)(size + n_after));
         line->size += size;
         if (line->size > lines->options.max_line)
             line->is_too_long = true;
@@ -349,7 +350,7 @@ static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_ba
             attn_buffer_release(&line->text);
         else
             attn_buffer_append(&line->text, begin, size);
-        take(lines, size + n_after);
+        skip(lines, size + n_after);
         if (!is_found && attn_must_stop(&lines->options.stop))
             break;
     }
@@ -374,7 +375,7 @@ enum attn_status attn_batch_lines_next(struct attn_batch_lines *lines, struct at
         if (lines->offset < lines->limit)
             status = read_line(lines, line, is_over, err);
     }
-    if (status == ATTN_OK && *is_over && has_before && lines->options.n_shard < 2)
+    if (status == ATTN_OK && *is_over && has_before)
         status = attn_error_set(err, ATTN_FORMAT,
                                 "'%s' has no record of FASTA, expected a line that begins with >",
                                 attn_quote_string(attn_batch_lines_name(lines)).text);
@@ -395,116 +396,12 @@ void attn_batch_line_release(struct attn_batch_line *line)
     attn_buffer_release(&line->text);
 }
 
-/* --- Places ---------------------------------------------------------------------------------- */
-
-enum attn_status attn_batch_lines_take(struct attn_batch_lines *lines, uint64_t end,
-                                       struct attn_error *err)
-{
-    enum attn_status status = ATTN_OK;
-
-    while (status == ATTN_OK && lines->offset < end) {
-        const uint64_t left = end - lines->offset;
-
-        status = fill(lines, err);
-        if (status == ATTN_OK && attn_must_stop(&lines->options.stop))
-            status = attn_report_stopped(err);
-        if (status != ATTN_OK || lines->filled == 0)
-            break;
-        take(lines, left < lines->filled - lines->at ? (size_t)left : lines->filled - lines->at);
-    }
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
-}
-
-enum attn_status attn_batch_lines_check(const struct attn_batch_lines *lines,
-                                        const struct attn_batch_line *line, uint64_t begin,
-                                        uint64_t end, uint32_t crc, struct attn_error *err)
-{
-    if (line->begin == begin && line->end == end && line->crc == crc)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "'%s' has another line at byte %llu than the one that was read there, expected "
-                   "the same input",
-                   attn_quote_string(attn_batch_lines_name(lines)).text, (unsigned long long)begin);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-}
-
-enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, struct attn_batch_line *line,
-                                       uint64_t begin, uint64_t end, uint32_t crc,
-                                       struct attn_error *err)
-{
-    bool is_over = false;
-
-    ATTN_TRY(attn_batch_lines_take(lines, begin, err));
-    ATTN_TRY(attn_batch_lines_next(lines, line, &is_over, err));
-    if (attn_must_stop(&lines->options.stop))
-        return attn_error_at(attn_report_stopped(err), ATTN_STAGE_INPUT, err);
-    return attn_batch_lines_check(lines, line, begin, end, crc, err);
-}
-
 void attn_batch_lines_seek(struct attn_batch_lines *lines, uint64_t offset)
 {
     lines->offset = offset;
     lines->at = lines->filled = 0;
     lines->is_at_end = false;
     lines->state = lines->options.is_fasta ? FIELD_RECORD : FIELD_BEGIN;
-}
-
-/* Counts the \n before offset END. */
-static enum attn_status count(struct attn_batch_lines *lines, uint64_t end, uint64_t *n,
-                              struct attn_error *err)
-{
-    attn_batch_lines_seek(lines, 0);
-    *n = 0;
-    lines->is_before = false;
-    while (lines->offset < end) {
-        uint64_t n_end = 0;
-        bool is_found;
-        size_t size;
-
-        ATTN_TRY(fill(lines, err));
-        if (lines->offset == 0)
-            skip(lines, lines->n_mark);
-        if (attn_must_stop(&lines->options.stop)) /* an incomplete count would be wrong */
-            return attn_report_stopped(err);
-        if (lines->filled == 0)
-            return ATTN_OK;
-        size = find_end(lines, &is_found, &n_end) - lines->at + !lines->options.is_fasta;
-        *n += is_found && lines->offset + size <= end && !lines->is_before;
-        skip(lines, is_found || lines->options.is_fasta ? size : size - 1);
-    }
-    return ATTN_OK;
-}
-
-enum attn_status attn_batch_lines_count_before(struct attn_batch_lines *lines, uint64_t *n,
-                                               struct attn_error *err)
-{
-    const uint64_t offset = lines->offset;
-    enum attn_status status;
-
-    *n = 0;
-    if (lines->first == 0)
-        return ATTN_OK;
-    status = count(lines, lines->first, n, err);
-    attn_batch_lines_seek(lines, offset);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
-}
-
-enum attn_status attn_batch_lines_peek(struct attn_batch_lines *lines, const char **text,
-                                       size_t *size, struct attn_error *err)
-{
-    const uint64_t offset = lines->offset;
-    enum attn_status status;
-
-    if (lines->is_file)
-        attn_batch_lines_seek(lines, 0);
-    status = fill(lines, err);
-    *text = lines->buffer + lines->n_mark;
-    *size = lines->filled - lines->n_mark;
-    while (!lines->is_at_end && *size > 0 && (*text)[*size - 1] != '\n')
-        --*size;
-    if (lines->is_file)
-        attn_batch_lines_seek(lines, offset);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
 void attn_batch_lines_note_mark(const struct attn_batch_lines *lines, attn_note_fn on_note,
@@ -528,11 +425,9 @@ bool attn_batch_lines_is_path(const struct attn_batch_lines *lines, const char *
            other.st_dev == lines->info.st_dev && other.st_ino == lines->info.st_ino;
 }
 
-void attn_batch_lines_range(const struct attn_batch_lines *lines, uint64_t *begin, uint64_t *end)
+uint64_t attn_batch_lines_place(const struct attn_batch_lines *lines)
 {
-    *begin = lines->first;
-    if (end)
-        *end = lines->offset;
+    return lines->offset;
 }
 
 uint64_t attn_batch_lines_end(const struct attn_batch_lines *lines)
@@ -547,44 +442,6 @@ uint64_t attn_batch_lines_share(uint64_t size, uint64_t i, uint64_t n)
     return size / n * i + size % n * i / n;
 }
 
-/* Determines where the lines of the shard begin and end. */
-static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_error *err)
-{
-    const struct attn_batch_lines_options *options = &lines->options;
-    const uint64_t size = (uint64_t)lines->info.st_size;
-    bool is_found = false;
-    uint64_t from, n_end = 0;
-
-    lines->limit = lines->is_file ? size : UINT64_MAX;
-    if (options->n_shard == 0)
-        return ATTN_OK;
-    if (!lines->is_file) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'%s' is no file that can be sought, as `n_shard` needs one",
-                       attn_quote_string(attn_batch_lines_name(lines)).text);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    from = attn_batch_lines_share(size, options->shard, options->n_shard);
-    lines->limit = attn_batch_lines_share(size, options->shard + 1, options->n_shard);
-    ATTN_TRY(fill(lines, err)); /* also detects FASTA */
-    /* Finds the first line that begins at or after FROM, by searching \n from the byte before it
-     * on. */
-    attn_batch_lines_seek(lines, from > 0 ? from - 1 : 0);
-    if (from > 0 && lines->options.is_fasta)
-        lines->state = FIELD_PLAIN;
-    while (from > 0 && !is_found && lines->offset < lines->limit) {
-        size_t end;
-
-        ATTN_TRY(fill(lines, err));
-        if (lines->filled == 0 || attn_must_stop(&lines->options.stop))
-            break;
-        end = find_end(lines, &is_found, &n_end);
-        skip(lines, end - lines->at + (is_found && !lines->options.is_fasta));
-    }
-    lines->first = lines->offset;
-    return ATTN_OK;
-}
-
 static enum attn_status open_input(struct attn_batch_lines *lines, struct attn_error *err)
 {
     const char *path = lines->options.path, *name = attn_batch_lines_name(lines);
@@ -593,7 +450,8 @@ static enum attn_status open_input(struct attn_batch_lines *lines, struct attn_e
     if (lines->options.data) {
         lines->is_file = true;
         lines->info.st_size = (off_t)lines->options.n_data;
-        return cut_shard(lines, err);
+        lines->limit = lines->options.n_data;
+        return ATTN_OK;
     }
     if (path && strcmp(path, "-") != 0) {
         do {
@@ -611,7 +469,8 @@ static enum attn_status open_input(struct attn_batch_lines *lines, struct attn_e
     lines->is_file = S_ISREG(lines->info.st_mode) && lines->descriptor != STDIN_FILENO;
     if (!lines->is_file)
         lines->info.st_size = 0;
-    return cut_shard(lines, err);
+    lines->limit = lines->is_file ? (uint64_t)lines->info.st_size : UINT64_MAX;
+    return ATTN_OK;
 }
 
 bool attn_path_is_fasta(const char *path)

@@ -9,10 +9,7 @@
  *
  * A line ends with \n, which is not part of its text; the last \n may be missing. Lines of CSV end
  * with \r if the input begins without \n. A byte order mark in front of the first line is skipped.
- * The text of a line that is too long is skipped in constant memory. Shard I of N has the lines
- * that begin in the bytes [size*I/N, size*(I+1)/N) of a file: each line is in one shard, and a
- * shard only reads its part. For CSV the caller chooses the lines of a shard: where one begins is
- * only known if all before it are read, because quoted fields may contain \n.
+ * The text of a line that is too long is skipped in constant memory.
  *
  * A record of FASTA, from a > that begins a line up to the next one, is returned as a line. Its
  * text is {"id": first word, "description": rest of the line, "text": the letters} then: white
@@ -26,7 +23,11 @@
 
 #include "base/buffer.h"
 #include "base/note.h"
-#include "stream/digest.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Returns true if PATH, which may be NULL, has an ending of FASTA files: .fasta, .fa or .faa. */
 bool attn_path_is_fasta(const char *path);
@@ -35,6 +36,17 @@ bool attn_path_is_fasta(const char *path);
  * without one. ATTN_FORMAT if it is a mark of UTF-16. */
 enum attn_status attn_text_find_mark(const char *text, size_t size, const char *name,
                                      size_t *n_mark, struct attn_error *err);
+
+/* Flags that stop long operations. Borrowed; each may be NULL. */
+struct attn_stop {
+    const volatile sig_atomic_t *cancel; /* nonzero: canceled */
+    const atomic_bool *is_unwanted;      /* true: the result is not needed any more */
+};
+
+bool attn_must_stop(const struct attn_stop *stop);
+
+/* Sets and returns ATTN_CANCELED. */
+enum attn_status attn_report_stopped(struct attn_error *err);
 
 struct attn_batch_lines;
 
@@ -47,10 +59,7 @@ struct attn_batch_lines_options {
     bool may_be_fasta;
     char separator;        /* of CSV: a quoted field may contain \n; 0: not CSV */
     size_t max_line;       /* maximum bytes of a line, without \n */
-    size_t shard, n_shard; /* number of the shard, from 0, and of shards; n_shard 0: all lines */
     struct attn_stop stop; /* flags that end reading; checked before each wait */
-    /* digest that is updated with the bytes of all lines, in order; or NULL */
-    struct attn_sha256 *read;
 };
 
 /* A line with its offsets. Initialize with = {0}; end with attn_batch_line_release. */
@@ -60,7 +69,6 @@ struct attn_batch_line {
     uint64_t size;       /* bytes without the final \n */
     uint64_t n_end;      /* number of ends of lines in it, including the final one */
     uint64_t begin, end; /* offsets of this line and of the next one */
-    uint32_t crc;        /* CRC-32 of its bytes including \n */
 };
 
 void attn_batch_line_release(struct attn_batch_line *line);
@@ -77,32 +85,8 @@ enum attn_status attn_batch_lines_next(struct attn_batch_lines *lines, struct at
 /* Sets the separator for all later lines of CSV. */
 void attn_batch_lines_set_separator(struct attn_batch_lines *lines, char separator);
 
-/* Reads and consumes the bytes up to END. ATTN_CANCELED if it is stopped. */
-enum attn_status attn_batch_lines_take(struct attn_batch_lines *lines, uint64_t end,
-                                       struct attn_error *err);
-
-/* Returns ATTN_INVALID at the stage of the options if LINE is not from BEGIN to END, or its CRC is
- * not CRC. */
-enum attn_status attn_batch_lines_check(const struct attn_batch_lines *lines,
-                                        const struct attn_batch_line *line, uint64_t begin,
-                                        uint64_t end, uint32_t crc, struct attn_error *err);
-
-/* Reads all bytes up to the line from BEGIN to END, reads this line into LINE, and checks it. */
-enum attn_status attn_batch_lines_skip(struct attn_batch_lines *lines, struct attn_batch_line *line,
-                                       uint64_t begin, uint64_t end, uint32_t crc,
-                                       struct attn_error *err);
-
 /* Goes on with the line of the file that begins at OFFSET. */
 void attn_batch_lines_seek(struct attn_batch_lines *lines, uint64_t offset);
-
-/* Counts the lines before the shard by reading them. ATTN_CANCELED if it is stopped. */
-enum attn_status attn_batch_lines_count_before(struct attn_batch_lines *lines, uint64_t *n,
-                                               struct attn_error *err);
-
-/* Returns the beginning of the input, whole lines of at most 256 KiB, regardless of the shard. For
- * a pipe, call it before the first line. Borrowed until the next call. */
-enum attn_status attn_batch_lines_peek(struct attn_batch_lines *lines, const char **text,
-                                       size_t *size, struct attn_error *err);
 
 /* Returns the path, or "standard input". */
 const char *attn_batch_lines_name(const struct attn_batch_lines *lines);
@@ -117,9 +101,8 @@ bool attn_batch_lines_is_file(const struct attn_batch_lines *lines, uint64_t *si
 /* Returns true if PATH is the input. */
 bool attn_batch_lines_is_path(const struct attn_batch_lines *lines, const char *path);
 
-/* Returns the offset of the first line, and of the next line to read unless END is NULL. Only the
- * first may be asked for while another thread reads. */
-void attn_batch_lines_range(const struct attn_batch_lines *lines, uint64_t *begin, uint64_t *end);
+/* Returns the offset of the next line to read. Not while another thread reads. */
+uint64_t attn_batch_lines_place(const struct attn_batch_lines *lines);
 
 /* Returns where part I of N of SIZE bytes begins: SIZE * I / N, without overflow. */
 uint64_t attn_batch_lines_share(uint64_t size, uint64_t i, uint64_t n);

@@ -193,5 +193,5 @@ void attn_csv_reader_release(struct attn_csv_reader *csv)
         attn_free(csv->columns[i].name);
     attn_free(csv->columns);
     attn_buffer_release(&csv->text);
-    *csv = (struct attn_csv_reader){.separator = csv->separator, .names = csv->names};
+    *csv = (struct attn_csv_reader){.separator = csv->separator};
 }

@@ -26,8 +26,7 @@ struct attn_csv_column {
 /* Initialize with = {.separator = ','}; end with attn_csv_reader_release. */
 struct attn_csv_reader {
     char separator;
-    const struct attn_record_names *names; /* borrowed; the keys of records; NULL: items */
-    struct attn_csv_column *columns;       /* [n_column] owns */
+    struct attn_csv_column *columns; /* [n_column] owns */
     size_t n_column, capacity;
     struct attn_buffer text; /* all fields of a line */
 };

@@ -3,7 +3,7 @@
  * the columns of the row, error. A run that ended early can be resumed.
  *
  *     struct attn_each_options each = ATTN_EACH_OPTIONS_DEFAULT;
- *     each.path = "rows.csv", each.source = &source, each.is_resumed = true;
+ *     each.path = "rows.csv", each.is_resumed = true;
  *     study.items = items, study.each = &each;           // questions/study.h
  *
  * Numbers have all digits, so that a resumed run continues with the same doubles. In CSV a missing
@@ -13,10 +13,11 @@
  * one. JSON has all labels. A label whose name is that of a column, `id` or `error` is written as
  * item.NAME. A failed item is one line with its error.
  *
- * As for a batch (batch.h), rows are first written to FILE.part, with FILE.journal, and at
- * the end FILE.run.json is added. FILE.state has the same rows in binary form, from which a resumed
- * run computes the table of all items; studies without such a table have no such file. The file
- * name of a shard contains its number, rows-00003-of-00008.csv. Concatenated, without the headers
+ * Rows are first written to FILE.part, which gets its name when it is complete. A resumed run reads
+ * the rows that are there, also for the table of all items, computes the last of these items again,
+ * compares the bytes, and goes on; so the same options give the rows of one run, and others are
+ * refused. Results that need more than rows are left out of its table. The file name of a shard
+ * contains its number, rows-00003-of-00008.csv. Concatenated, without the headers
  * of later CSV files, the shards equal the file of a single run. Memory is constant, except that
  * lines of CSV wait until the first item succeeds, which determines the columns.
  */
@@ -24,7 +25,6 @@
 #define ATTN_STREAM_EACH_H
 
 #include "base/sink.h"
-#include "base/source.h"
 #include "stream/records.h"
 
 #include <stdbool.h>
@@ -41,7 +41,10 @@ enum attn_each_form {
     /* FILE.npz with one matrix per item, 000000007/weight.npy, except for failed items. Rows of the
      * table are its cells in C order; the first column is the row index, and the only column of
      * reals is the number */
-    ATTN_EACH_MATRICES = 4
+    ATTN_EACH_MATRICES = 4,
+    /* of attn_collect: one line of JSON per item, with labels, ids, tokens, predictions and tensors
+     * (stream/records.h) */
+    ATTN_EACH_RECORDS = 5
 };
 
 struct attn_each_result {
@@ -54,46 +57,19 @@ struct attn_each_result {
     double seconds;            /* computing time, including earlier runs; 0 if is_complete */
 };
 
-/* The progress of a run. */
-struct attn_batch_progress {
-    uint64_t n_record, n_failed; /* records or items done and failed, including earlier runs */
-    uint64_t n_before;           /* number of these that earlier runs computed */
-    double seconds;              /* time since records are being computed */
-    double share;                /* share of the input whose results are done, 0..1; 0: not known */
-    double seconds_left;         /* estimated time until the end; 0: not known, or at the end */
-};
-
 struct attn_each_options {
     size_t size;            /* size of this struct */
     const char *path;       /* path of a file or a pipe; NULL: writes to the sink */
     struct attn_sink *sink; /* borrowed; not committed */
     enum attn_each_form form;
     bool is_resumed; /* continues an incomplete file; begins a new one if it is missing */
-    bool is_synced;  /* syncs to disk at each checkpoint and at the end */
 
-    const struct attn_source *source; /* source of the host's model; required for a file */
-
-    /* The other options that affect the rows, as a JSON object on one line. A run can only be
-     * resumed with the same text. NULL: "{}"; the caller then ensures that the options are the
-     * same. */
-    const char *asked;
-    /* [n_file] files that affect the rows; their SHA-256 is added to the options */
-    const char *const *files;
-    size_t n_file;
-    const char *const *command; /* [n_command] the command line, recorded in the manifest */
-    size_t n_command;
-
-    /* Called when the run ends early. Returns true if the last results may be wrong; they then get
-     * no checkpoint. May be NULL. */
+    /* Called when the run ends early. Returns true if the last results may be wrong; those of this
+     * run are then removed. May be NULL. */
     bool (*is_spoiled)(void *user);
     void *user; /* passed to is_spoiled */
 
     struct attn_each_result *result; /* set at the end, also after a failure; or NULL */
-
-    /* [n_output] several files of other formats instead of `path` and `sink`, for a batch: the
-     * first gives journal and manifest their names */
-    const struct attn_records_item *outputs;
-    size_t n_output;
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */

@@ -151,7 +151,7 @@ bool attn_item_has(const struct attn_item *item, const char *keys)
 
     for (size_t n; *keys; keys += n + (keys[n] == '|')) {
         n = strcspn(keys, "|");
-        attn_record_find_key(NULL, keys, n, &key);
+        attn_record_find_key(keys, n, &key);
         field = (const void *)((const char *)item + key.at);
         if (key.kind == ATTN_KEY_SOURCE || key.kind == ATTN_KEY_ROWS
                 ? attn_input_is_given((const void *)field)

@@ -14,17 +14,12 @@ ATTN_DEFAULTS(attn_items_options, .size = sizeof(struct attn_items_options))
 
 struct attn_items {
     struct attn_items_options options;
-    /* borrowed; the keys of records (attn_items_open_records); NULL: items */
-    const struct attn_record_names *names;
     attn_item_make_fn make;  /* makes the inputs; or NULL */
     void *user;              /* passed to `make` */
-    bool has_numbers;        /* number_before was counted */
-    uint64_t number_before;  /* number of records before the shard */
     atomic_bool is_unwanted; /* attn_items_stop was called */
     char *path;              /* owns; NULL: standard input, or bytes in memory */
     struct attn_batch_lines *lines;
     struct attn_batch_line line;
-    struct attn_sha256 read;    /* digest of all lines that were read */
     struct attn_csv_reader csv; /* separator 0: JSON Lines */
     uint64_t from, limit;       /* items of the shard begin in this range of bytes */
     size_t n_read;              /* number of items read so far, counted in the whole input */
@@ -46,12 +41,6 @@ static const char *text_of_line(const struct attn_items *items, size_t *size)
 static bool are_texts(const struct attn_items *items)
 {
     return items->options.form == ATTN_ITEMS_LINES;
-}
-
-/* Returns true if each line of the input is a record, whose number says which line it is. */
-static bool are_lines(const struct attn_items *items)
-{
-    return items->names && !items->csv.separator;
 }
 
 /* Reads the current line, a text, into ITEM. */
@@ -102,24 +91,6 @@ static enum attn_status check_first(const struct attn_items *items, const char *
     return ATTN_FORMAT;
 }
 
-/* Reads the line TEXT, a record, into ITEM. The text of a line that is no object of JSON is its
- * first character, unless it is blank or begins like one. */
-static enum attn_status read_record(const struct attn_items *items, const char *text, size_t size,
-                                    struct attn_item *item, struct attn_error *err)
-{
-    size_t at = 0;
-
-    ATTN_TRY(attn_item_read_line(text, size, items->names, item, err));
-    ATTN_TRY(attn_item_place_labels(item, err));
-    if (item->failure != ATTN_RECORD_FAILURE_BAD_JSON)
-        return ATTN_OK;
-    while (at < size && (text[at] == ' ' || text[at] == '\t'))
-        at++;
-    item->input.text = attn_store_copy(&item->store, text + at,
-                                       at < size && !strchr("{\r", text[at]) ? 1 : 0, err);
-    return item->input.text ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
 /* Reads the current line into ITEM. If the line is malformed, the item fails. The labels of the
  * first readable item are used for all items. */
 static enum attn_status read_item(struct attn_items *items, struct attn_item *item,
@@ -132,30 +103,22 @@ static enum attn_status read_item(struct attn_items *items, struct attn_item *it
 
     if (items->line.is_too_long) {
         attn_item_fail(item, ATTN_RECORD_FAILURE_LINE_TOO_LONG, "%s %s bytes, expected at most %s",
-                       are_lines(items) ? "its line has" : "it has",
+                       "it has",
                        attn_quantity_count(items->line.size, bytes),
                        attn_quantity_count(items->options.max_line, most));
         return ATTN_OK;
     }
     if (are_texts(items))
         return read_text(items, item, err);
-    if (are_lines(items))
-        return read_record(items, text, size, item, err);
     ATTN_TRY(check_first(items, text, size, err));
     if (!items->csv.separator) {
-        ATTN_TRY(attn_item_read_line(text, size, NULL, item, err));
+        ATTN_TRY(attn_item_read_line(text, size, item, err));
     } else if (attn_csv_reader_read(&items->csv, text, size, &why) == ATTN_OK) {
         ATTN_TRY(attn_item_read_fields(&items->csv, item, err));
     } else {
         attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_CSV, "%s", why.message);
         return why.status == ATTN_NO_MEMORY ? attn_error_copy(err, &why) : ATTN_OK;
     }
-    if (items->names && item->failure != ATTN_RECORD_FAILURE_NONE) {
-        why = item->err;
-        attn_item_fail(item, item->failure, "%s", why.message);
-    }
-    if (items->names)
-        return attn_item_place_labels(item, err);
     ATTN_TRY(attn_item_finish(item, items->options.has_marks, err));
     if (items->has_labels || item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
         return ATTN_OK;
@@ -179,42 +142,27 @@ bool attn_items_have_header(const struct attn_items *items)
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-enum attn_status attn_items_count_before(struct attn_items *items, uint64_t *n,
-                                         struct attn_error *err)
-{
-    if (!items->has_numbers)
-        ATTN_TRY(attn_batch_lines_count_before(items->lines, &items->number_before, err));
-    items->has_numbers = true;
-    if (n)
-        *n = items->number_before;
-    return ATTN_OK;
-}
-
-/* Reads the next line; if blank lines do not count, the next one that is not blank. *LINE is its
- * number. */
+/* Reads the next line, which is not blank unless it is a text. *LINE is its number. */
 static enum attn_status read_line(struct attn_items *items, size_t *line, bool *is_over,
                                   struct attn_error *err)
 {
     const struct attn_stop stop = {.cancel = items->options.cancel};
-    uint64_t begin, at;
     const char *text;
     size_t size;
 
     do {
         *is_over = true;
-        attn_batch_lines_range(items->lines, &begin, &at);
-        if (at >= items->limit)
+        if (attn_batch_lines_place(items->lines) >= items->limit)
             return ATTN_OK;
         ATTN_TRY(attn_batch_lines_next(items->lines, &items->line, is_over, err));
         if (attn_must_stop(&stop))
             return attn_report_stopped(err);
-        *line = are_lines(items) ? 0 : items->line_number;
+        *line = items->line_number;
         items->line_number += items->line.n_end;
         text = text_of_line(items, &size);
         while (size > 0 && (text[size - 1] == '\r' || text[size - 1] == ' '))
             size--;
-    } while (!*is_over && size == 0 && !items->line.is_too_long && !are_texts(items) &&
-             !are_lines(items));
+    } while (!*is_over && size == 0 && !items->line.is_too_long && !are_texts(items));
     return ATTN_OK;
 }
 
@@ -222,20 +170,17 @@ static enum attn_status read_line(struct attn_items *items, size_t *line, bool *
 static enum attn_status make_item(struct attn_items *items, struct attn_item **item,
                                   struct attn_error *err)
 {
-    const size_t n = items->names ? 0 : sizeof(struct attn_input) * 2 * ATTN_N_ITEM_PAIR;
+    const size_t n = sizeof(struct attn_input) * 2 * ATTN_N_ITEM_PAIR;
     struct attn_item *made;
-    struct attn_sha256 *read;
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->number = items->n_read++;
-    made->read = read = attn_store_take(&made->store, sizeof *read, err);
     made->texts = attn_store_take(&made->store, n, err);
-    if (!read || !made->texts) {
+    if (!made->texts) {
         attn_item_free(made);
         return ATTN_NO_MEMORY;
     }
-    *read = items->read;
-    made->texts = n > 0 ? memset(made->texts, 0, n) : NULL;
+    memset(made->texts, 0, n);
     *item = made;
     return ATTN_OK;
 }
@@ -259,8 +204,6 @@ static enum attn_status take_input(struct attn_items *items, struct attn_item **
     if (items->n_read >= options->n_input || items->n_read >= items->limit)
         return ATTN_OK;
     input = &options->inputs[items->make ? 0 : items->n_read];
-    attn_sha256_update(&items->read, input->text, input->n_text);
-    attn_sha256_update(&items->read, input->ids, input->n_id * sizeof *input->ids);
     ATTN_TRY(make_item(items, &made, err));
     made->input = *input;
     if (items->make)
@@ -279,8 +222,6 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
                                   struct attn_error *err)
 {
     *item = NULL;
-    if (items->names && items->names->most > 0 && items->n_read >= items->names->most)
-        return ATTN_OK;
     if (items->options.inputs)
         return take_input(items, item, err);
     for (;;) {
@@ -290,7 +231,7 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
         bool is_over, is_of_shard;
 
         ATTN_TRY(read_line(items, &line, &is_over, err));
-        if (is_over && items->n_read == 0 && are_texts(items) && !items->names)
+        if (is_over && items->n_read == 0 && are_texts(items))
             return attn_error_set(err, ATTN_INVALID,
                                   "'%s' has no lines, expected one text per line",
                                   attn_quote_string(attn_items_name(items)).text);
@@ -298,20 +239,14 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
             return ATTN_OK;
         is_of_shard = items->line.begin >= items->from;
         if (!is_of_shard && items->has_labels) {
-            items->number_before += items->names != NULL;
-            items->n_read += items->names == NULL;
+            items->n_read++;
             continue;
         }
         ATTN_TRY(make_item(items, &made, err));
         made->line = line;
         made->begin = items->line.begin;
         made->end = items->line.end;
-        made->crc = items->line.crc;
         status = read_item(items, made, err);
-        if (status == ATTN_OK && items->names &&
-            (items->names->needs_numbers || made->id_kind == ATTN_RECORD_ID_NUMBER))
-            status = attn_items_count_before(items, NULL, err);
-        made->number += (size_t)items->number_before;
         if (status == ATTN_OK && is_of_shard) {
             *item = made;
             return ATTN_OK;
@@ -366,11 +301,6 @@ enum attn_status attn_items_next(struct attn_items *items, struct attn_item **it
     return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
-bool attn_items_are_records(const struct attn_items *items)
-{
-    return items->names;
-}
-
 /* Counts the items after the offset AT. */
 static enum attn_status count(struct attn_items *items, uint64_t at, uint64_t *n,
                               struct attn_error *err)
@@ -390,9 +320,8 @@ static enum attn_status count(struct attn_items *items, uint64_t at, uint64_t *n
 enum attn_status attn_items_count(struct attn_items *items, uint64_t *n, struct attn_error *err)
 {
     enum { MOST_COUNTED = 16 << 20 };
-    const struct attn_sha256 read = items->read;
     const size_t line_number = items->line_number;
-    uint64_t size, first, at;
+    uint64_t size, at;
     enum attn_status status;
 
     *n = 0;
@@ -403,48 +332,16 @@ enum attn_status attn_items_count(struct attn_items *items, uint64_t *n, struct 
              items->from;
     if (items->options.inputs)
         return ATTN_OK;
-    attn_batch_lines_range(items->lines, &first, &at);
-    status = attn_error_at(count(items, items->names ? first : 0, n, err), ATTN_STAGE_INPUT, err);
+    at = attn_batch_lines_place(items->lines);
+    status = attn_error_at(count(items, 0, n, err), ATTN_STAGE_INPUT, err);
     attn_batch_lines_seek(items->lines, at);
-    items->read = read;
     items->line_number = line_number;
-    if (items->names && items->names->most > 0 && *n > items->names->most)
-        *n = items->names->most;
     return status;
 }
 
 void attn_items_stop(struct attn_items *items)
 {
     items->is_unwanted = true;
-}
-
-enum attn_status attn_items_skip(struct attn_items *items, size_t n, uint64_t begin, uint64_t end,
-                                 uint32_t crc, struct attn_error *err)
-{
-    uint64_t first, at;
-
-    items->n_read = n;
-    attn_batch_lines_range(items->lines, &first, &at);
-    while (items->csv.separator && at < end) { /* counts lines and records */
-        size_t line;
-        bool is_over;
-
-        ATTN_TRY(read_line(items, &line, &is_over, err));
-        if (is_over)
-            break;
-        items->number_before += items->line.begin < items->from;
-        attn_batch_lines_range(items->lines, &first, &at);
-    }
-    if (begin == end)
-        return attn_batch_lines_take(items->lines, end, err);
-    if (items->csv.separator)
-        return attn_batch_lines_check(items->lines, &items->line, begin, end, crc, err);
-    return attn_batch_lines_skip(items->lines, &items->line, begin, end, crc, err);
-}
-
-void attn_items_digest(const struct attn_items *items, char hex[ATTN_DIGEST_HEX_SIZE])
-{
-    attn_digest_hex(&items->read, hex);
 }
 
 /* Reads the header, which names the labels of all items. */
@@ -463,47 +360,16 @@ static enum attn_status read_header(struct attn_items *items, struct attn_error 
     ATTN_TRY(attn_items_read_header(&items->csv, name, text, size, err));
     attn_batch_lines_set_separator(items->lines, items->csv.separator);
     items->has_labels = true;
-    for (size_t i = 0; i < items->csv.n_column && (!items->names || items->names->is_all); i++) {
+    for (size_t i = 0; i < items->csv.n_column; i++) {
         const struct attn_record_key *key = &items->csv.columns[i].key;
 
-        if (attn_record_key_is_label(key) || (items->names && key->kind == ATTN_KEY_PLAIN))
+        if (attn_record_key_is_label(key))
             ATTN_TRY(add_label(items, items->csv.columns[i].name, err));
     }
     return ATTN_OK;
 }
 
-/* Reads the labels of records: those of the first line of the input that is an object, regardless
- * of the shard. */
-static enum attn_status read_first_labels(struct attn_items *items, struct attn_error *err)
-{
-    struct attn_item first = {.failure = ATTN_RECORD_FAILURE_BAD_JSON};
-    enum attn_status status = ATTN_OK;
-    const char *text, *last;
-    size_t size;
-
-    ATTN_TRY(attn_batch_lines_peek(items->lines, &text, &size, err));
-    last = text + size;
-    for (const char *at = text;
-         at < last && status == ATTN_OK && first.failure == ATTN_RECORD_FAILURE_BAD_JSON;) {
-        const char *end = memchr(at, '\n', (size_t)(last - at));
-        const size_t n = (size_t)((end ? end : last) - at);
-
-        attn_item_release(&first);
-        status = attn_item_read_line(at, n, items->names, &first, err);
-        at += n + 1;
-    }
-    for (size_t i = 0; status == ATTN_OK && i < first.n_label; i++)
-        status = add_label(items, first.labels[i].name, err);
-    attn_item_release(&first);
-    return status;
-}
-
 /* --- Opening ---------------------------------------------------------------------------------- */
-
-struct attn_batch_lines *attn_items_lines(const struct attn_items *items)
-{
-    return items->lines;
-}
 
 const char *attn_items_name(const struct attn_items *items)
 {
@@ -533,10 +399,8 @@ void attn_items_shard(const struct attn_items *items, size_t *shard, size_t *n)
 
 double attn_items_share(const struct attn_items *items)
 {
-    uint64_t begin, at = 0;
+    const uint64_t at = items ? attn_batch_lines_place(items->lines) : 0;
 
-    if (items)
-        attn_batch_lines_range(items->lines, &begin, &at);
     return attn_items_share_at(items, items && items->options.inputs ? items->n_read : at);
 }
 
@@ -546,10 +410,9 @@ double attn_items_share_at(const struct attn_items *items, uint64_t at)
 
     if (!items || !attn_batch_lines_is_file(items->lines, &size))
         return (double)NAN;
-    attn_batch_lines_range(items->lines, &from, NULL);
     size = items->options.inputs ? items->options.n_input : attn_batch_lines_end(items->lines);
     size = items->limit < size ? items->limit : size;
-    from = items->from > from ? items->from : from;
+    from = items->from;
     if (at <= from)
         return 0;
     return at >= size ? 1 : (double)(at - from) / (double)(size - from);
@@ -575,7 +438,7 @@ static enum attn_status cut_shard(struct attn_items *items, struct attn_error *e
 
     if (options->inputs)
         size = options->n_input;
-    if (options->n_shard == 0 || are_lines(items))
+    if (options->n_shard == 0)
         return ATTN_OK;
     if (options->shard >= options->n_shard)
         attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less", options->shard,
@@ -604,9 +467,7 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
         .may_be_fasta = options->form == ATTN_ITEMS_BY_NAME,
         .separator = options->inputs ? '\0' : find_separator(options),
         .max_line = options->max_line > 0 ? options->max_line : ATTN_MAX_LINE,
-        .shard = options->shard,
         .stop = {options->cancel, &items->is_unwanted},
-        .read = &items->read,
     };
 
     if (is_path) {
@@ -616,29 +477,17 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
         lines.path = items->path;
     }
     items->options.max_line = lines.max_line;
-    items->csv = (struct attn_csv_reader){.separator = lines.separator, .names = items->names};
-    items->has_numbers = lines.separator; /* all records before the shard are read */
-    lines.n_shard = are_lines(items) ? options->n_shard : 0;
+    items->csv = (struct attn_csv_reader){.separator = lines.separator};
     items->line_number = 1;
     items->limit = UINT64_MAX;
-    attn_sha256_init(&items->read);
     ATTN_TRY(attn_batch_lines_open(&lines, &items->lines, err));
     if (items->csv.separator)
         ATTN_TRY(read_header(items, err));
-    else if (items->names && items->names->is_all)
-        ATTN_TRY(read_first_labels(items, err));
     return cut_shard(items, err);
 }
 
-enum attn_status attn_items_open(const struct attn_items_options *options,
-                                 struct attn_items **items, struct attn_error *err)
-{
-    return attn_items_open_records(options, NULL, items, err);
-}
-
-enum attn_status attn_items_open_records(const struct attn_items_options *given,
-                                         const struct attn_record_names *names,
-                                         struct attn_items **items, struct attn_error *err)
+enum attn_status attn_items_open(const struct attn_items_options *given, struct attn_items **items,
+                                 struct attn_error *err)
 {
     struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
     struct attn_error failure = {0};
@@ -653,7 +502,6 @@ enum attn_status attn_items_open_records(const struct attn_items_options *given,
         return ATTN_INVALID;
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
-    made->names = names;
     status = attn_error_at(open_items(made, &failure), ATTN_STAGE_INPUT, &failure);
     if (status == ATTN_OK) {
         *items = made;
@@ -704,7 +552,6 @@ enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *
     }
     forget_ahead(items);
     attn_batch_lines_seek(items->lines, 0);
-    attn_sha256_init(&items->read);
     items->n_read = items->options.inputs ? (size_t)items->from : 0;
     items->line_number = 1;
     return items->csv.separator

@@ -20,7 +20,7 @@ static enum attn_status read_names(struct attn_csv_reader *csv, const char *text
     for (size_t c = 0; c < csv->n_column; c++) {
         struct attn_csv_column *column = &csv->columns[c];
 
-        attn_record_find_key(csv->names, column->name, strlen(column->name), &column->key);
+        attn_record_find_key(column->name, strlen(column->name), &column->key);
         *has_input = *has_input || column->key.traits & ATTN_KEY_IS_INPUT;
     }
     return ATTN_OK;
@@ -47,9 +47,8 @@ static enum attn_status find_names(struct attn_csv_reader *csv, const char *text
     return read_names(csv, text, size, usual, has_input, err);
 }
 
-const char *attn_items_meant(bool is_record, const char *word, size_t size)
+const char *attn_items_meant(const char *word, size_t size)
 {
-    enum { N_OF_RECORDS = 6 };
     static const char *const names[][2] = {
         {"sentence", "text"},  {"prompt", "text"},    {"input", "text"},    {"text", "text"},
         {"ids", "ids"},        {"image", "image"},    {"clean", "clean"},   {"a", "a"},
@@ -57,7 +56,7 @@ const char *attn_items_meant(bool is_record, const char *word, size_t size)
         {"targets", "target"}, {"foil", "foil"},      {"wrong", "foil"},    {"incorrect", "foil"},
         {"foils", "foil"},     {"distractor", "foil"}};
 
-    for (size_t i = 0; i < (is_record ? N_OF_RECORDS : sizeof names / sizeof *names); i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i][0]) == size && strncasecmp(word, names[i][0], size) == 0)
             return memcmp(word, names[i][1], size) == 0 ? NULL : names[i][1];
     return NULL;
@@ -65,27 +64,26 @@ const char *attn_items_meant(bool is_record, const char *word, size_t size)
 
 /* Sets the error that the header TEXT has no inputs. The hint names the columns that probably have
  * them, and their targets. */
-static enum attn_status refuse_names(const struct attn_csv_reader *csv, const char *name,
-                                     const char *text, size_t size, struct attn_error *err)
+static enum attn_status refuse_names(const char *name, const char *text, size_t size,
+                                     struct attn_error *err)
 {
-    const char *key = csv->names && csv->names->text ? csv->names->text : "text";
     char hint[ATTN_ERROR_HINT_SIZE] = "";
     size_t n, used = 0;
 
     size -= size > 0 && text[size - 1] == '\r';
-    attn_error_set(
-        err, ATTN_FORMAT, "the first line of '%s' is '%s', expected a header with '%s', 'ids'%s",
-        attn_quote_string(name).text, attn_quote(text, size).text, attn_quote_string(key).text,
-        csv->names ? " or 'image'" : ", 'image', 'clean', 'a' or 'good'");
+    attn_error_set(err, ATTN_FORMAT,
+                   "the first line of '%s' is '%s', expected a header with 'text', 'ids', 'image', "
+                   "'clean', 'a' or 'good'",
+                   attn_quote_string(name).text, attn_quote(text, size).text);
     for (size_t at = 0; at < size; at += n + 1) {
         for (n = 0; at + n < size && !strchr(",;\t\r\"", text[at + n]);)
             n++;
-        const char *meant = attn_items_meant(csv->names, text + at, n);
+        const char *meant = attn_items_meant(text + at, n);
 
         if (meant)
             attn_fixed_text_append(
                 hint, sizeof hint, &used, "%s'%s' to '%s'", used > 0 ? ", " : "rename the column ",
-                attn_quote(text + at, n).text, strcmp(meant, "text") == 0 ? key : meant);
+                attn_quote(text + at, n).text, meant);
     }
     if (used > 0)
         attn_error_hint(err, "%s", hint);
@@ -99,7 +97,7 @@ enum attn_status attn_items_read_header(struct attn_csv_reader *csv, const char 
     bool has_input;
 
     if (find_names(csv, text, size, &has_input, &why) == ATTN_OK)
-        return has_input ? ATTN_OK : refuse_names(csv, name, text, size, err);
+        return has_input ? ATTN_OK : refuse_names(name, text, size, err);
     if (why.status == ATTN_NO_MEMORY)
         return attn_error_copy(err, &why);
     attn_error_set(err, ATTN_FORMAT, "the header of '%s': %s", attn_quote_string(name).text,

@@ -4,24 +4,9 @@
 
 #include "base/note.h"
 #include "run/run_internal.h"
-#include "stream/digest.h"
 #include "stream/items.h"
 
-struct attn_batch_lines;
-struct attn_record_names;
 struct attn_csv_reader; /* csv_reader.h */
-
-/* Opens the records of a batch, whose keys and labels are NAMES, borrowed. They differ from items:
- * blank lines count; messages do not name the line, whose number is 0; only the part of a shard is
- * read, so that the records before it are counted when the first record needs its number; a cancel
- * ends them. Rows of CSV are records, too: blank lines do not count, messages name the line, and
- * the rows before a shard are read. */
-enum attn_status attn_items_open_records(const struct attn_items_options *given,
-                                         const struct attn_record_names *names,
-                                         struct attn_items **items, struct attn_error *err);
-
-/* Whether the items are records, whose lines can be skipped (attn_items_skip). */
-bool attn_items_are_records(const struct attn_items *items);
 
 /* Sets *N to the number of items of the input by reading it, or to 0 if it is a pipe or has more
  * than 16 MiB. Call it before another thread reads items. */
@@ -35,18 +20,6 @@ void attn_items_make(struct attn_items *items, attn_item_make_fn make, void *use
 
 /* Ends reading, also when it waits for a pipe. May be called on any thread. */
 void attn_items_stop(struct attn_items *items);
-
-/* Skips N records, the last of which has the line from BEGIN to END with CRC
- * (attn_batch_lines_skip), which is not checked if BEGIN is END. */
-enum attn_status attn_items_skip(struct attn_items *items, size_t n, uint64_t begin, uint64_t end,
-                                 uint32_t crc, struct attn_error *err);
-
-/* The first returns the digest of what was read. The second counts the records before the shard,
- * once; N may be NULL. The third returns the lines, borrowed. */
-void attn_items_digest(const struct attn_items *items, char hex[ATTN_DIGEST_HEX_SIZE]);
-enum attn_status attn_items_count_before(struct attn_items *items, uint64_t *n,
-                                         struct attn_error *err);
-struct attn_batch_lines *attn_items_lines(const struct attn_items *items);
 
 /* The share of the input before the offset AT, or before input AT; as attn_items_share. */
 double attn_items_share_at(const struct attn_items *items, uint64_t at);
@@ -87,7 +60,7 @@ enum attn_status attn_items_read_header(struct attn_csv_reader *csv, const char 
 
 /* Returns the key that WORD [size], the name of a column, probably means; NULL if it is a key, or
  * no such name. */
-const char *attn_items_meant(bool is_record, const char *word, size_t size);
+const char *attn_items_meant(const char *word, size_t size);
 
 /* Returns true if ITEM has a value for one of KEYS, "queries|at". */
 bool attn_item_has(const struct attn_item *item, const char *keys);
@@ -106,8 +79,7 @@ void attn_item_name_places(struct attn_item *item, const struct attn_places *oth
 enum attn_status attn_item_finish(struct attn_item *item, bool has_marks, struct attn_error *err);
 
 /* Returns the names of the labels: those of the header; for JSON Lines, once it was read, those of
- * the first readable item of the whole input; for records those of its first lines, if all labels
- * are wanted. NULL without labels. */
+ * the first readable item of the whole input. NULL without labels. */
 const char *const *attn_items_labels(const struct attn_items *items, size_t *n);
 
 /* Returns the name for messages: the path, or "standard input". */

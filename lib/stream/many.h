@@ -35,23 +35,20 @@
 #include "run/run.h"
 #include "trace/capture.h"
 
-struct attn_edges;
 struct attn_head_mix; /* measures/head_mix.h */
 struct attn_spaces;   /* input/spaces.h */
 
 struct attn_many_options {
     size_t size; /* of this struct */
     /* The request for every item; its input, source, outputs and selection are not used. Words
-     * among its queries are found in each text. */
+     * among its queries are found in each text. Texts longer than its `max_input` fail. */
     const struct attn_request *request;
     attn_measure_set measures; /* ATTN_MEASURE_BIT of each measure to compute for every head that
                                   the request selects; 0: none */
     bool keeps_tensors;        /* captures the tensors that the request selects */
     bool has_surprisal;        /* computes the surprisal of each token, in nats */
-    size_t n_max_token;        /* longer texts fail; 0: the limit of the model */
     size_t n_window;           /* maximum number of texts in memory; 0: 1,024 */
     size_t n_window_byte;      /* maximum bytes in memory, which one text may exceed; 0: 64 MiB */
-    size_t n_edge;             /* this many largest keys of each query, for records; 0: none */
     bool has_logits; /* computes the logits after one position of each item: its `answer.at`, by
                         default the last one */
     bool has_mixes;  /* computes how each head divides its weight */
@@ -82,7 +79,6 @@ struct attn_item_result {
     /* [n_token] -ln p(token | earlier tokens), NaN for the first; for an encoder -ln p(token | all
      * others), NaN for special tokens; or NULL. */
     const double *surprisal;
-    const struct attn_edges *edges; /* the largest keys of each query, for records; or NULL */
     bool is_followed;               /* the next result is finished, and follows at once */
     const struct attn_run *run;     /* the run of the text; NULL if it failed */
     const float *logits;            /* [n_vocab] after the position of the item; or NULL */

@@ -11,7 +11,6 @@
 #include "forward/session_pack.h"
 #include "input/pixels_internal.h"
 #include "input/position.h"
-#include "measures/edges.h"
 #include "measures/head_mix.h"
 #include "model/model_internal.h"
 #include "model/vision_family.h"
@@ -83,7 +82,7 @@ static enum attn_status select_watched(const struct attn_many_task *task,
     struct attn_selection *made = NULL;
     enum attn_status status;
 
-    if (options->measures != 0 || options->n_edge > 0 || options->has_mixes)
+    if (options->measures != 0 || options->has_mixes)
         attn_sites_add(&sites, ATTN_SITE_PATTERN);
     if (options->has_mixes)
         attn_sites_add(&sites, ATTN_SITE_RESID_PRE);
@@ -240,8 +239,8 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
     task->n_layer = config->n_layer;
     task->n_head = config->n_head;
     task->n_most = config->n_ctx;
-    if (task->options.n_max_token > 0)
-        task->n_most = smaller(task->options.n_max_token, config->n_ctx);
+    if (task->request.max_input > 0)
+        task->n_most = smaller(task->request.max_input, config->n_ctx);
     task->n_longest = smaller(ATTN_MANY_MOST_ROWS, task->n_most);
     task->n_session_row =
         task->n_longest > ATTN_MANY_PACK_ROWS ? task->n_longest : ATTN_MANY_PACK_ROWS;
@@ -389,8 +388,6 @@ static size_t count_bytes(const struct attn_many_task *task, const struct attn_m
     if (task->options.has_logits)
         n_number += attn_model_config(task->host->model)->n_vocab *
                     (attn_model_config(task->host->model)->task == ATTN_TASK_SPANS ? n : 1);
-    if (task->options.n_edge > 0) /* 8 bytes per edge, and their count */
-        n_number += task->n_layer * task->n_head * n * 2 * (task->options.n_edge + 1);
     return n * BYTES_A_TOKEN + n_number * sizeof(float);
 }
 
@@ -512,9 +509,6 @@ static enum attn_status make_listeners(const struct attn_many_task *task,
                                        &item->group, err));
     if (task->options.has_mixes)
         ATTN_TRY(attn_head_mixes_create(&settings, item->watched, &item->mixing, err));
-    if (task->options.n_edge > 0)
-        ATTN_TRY(
-            attn_edges_create(item->watched, task->options.n_edge, item->pool, &item->edges, err));
     if (task->options.keeps_tensors)
         ATTN_TRY(attn_run_begin_capture(item->run, &item->capture, err));
     if (task->options.has_logits) {
@@ -584,8 +578,6 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
         attn_measure_group_add(&item->group, event);
     if (item->mixing)
         attn_head_mixes_add(item->mixing, event);
-    if (item->edges && event->at.site == ATTN_SITE_PATTERN)
-        attn_edges_add(item->edges, event);
     if (item->surprisal && event->at.site == ATTN_SITE_LOGITS &&
         !attn_model_config(item->run->model)->is_encoder) {
         struct logits logits = {item, event};
@@ -679,7 +671,6 @@ void attn_many_item_report(const struct attn_many_task *task, const struct attn_
         .predictions = item->result.predictions,
         .capture = item->capture,
         .surprisal = item->surprisal,
-        .edges = item->edges,
         .run = item->run,
         .logits = item->logits,
         .err = item->why ? *item->why : item->given->err,
@@ -751,7 +742,6 @@ enum attn_status attn_many_item_compute(const struct attn_many_task *task,
 void attn_many_item_release(struct attn_many_item *item)
 {
     attn_measure_group_release(&item->group);
-    attn_edges_free(item->edges);
     attn_head_mixes_free(item->mixing);
     attn_free(item->mixes);
     attn_capture_free(item->capture);

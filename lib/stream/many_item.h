@@ -67,7 +67,6 @@ struct attn_many_item {
     struct attn_measure_group group; /* owns; computes the measures */
     struct attn_head_mixes *mixing;  /* owns; or NULL */
     struct attn_head_mix *mixes;     /* [L, H] owns; or NULL */
-    struct attn_edges *edges;        /* owns; or NULL */
     struct attn_capture *capture;    /* owns; or NULL */
     float *measures;                 /* [n_measure, L, H] owns; or NULL */
     double *exact;                   /* [n_measure, L, H] owns; before they were rounded; or NULL */

@@ -120,6 +120,20 @@ const struct attn_array *attn_record_array(const struct attn_record_arrays *arra
     return &arrays_of(arrays)->items[i];
 }
 
+const struct attn_location *attn_record_array_at(const struct attn_record_arrays *arrays, size_t i)
+{
+    return i < arrays_of(arrays)->n_small ? NULL
+                                          : &arrays->tensors[i - arrays_of(arrays)->n_small].at;
+}
+
+bool attn_record_site_has_keys(enum attn_site site)
+{
+    const enum attn_site_layout layout = attn_site_layout(site);
+
+    return layout != ATTN_LAYOUT_VECTOR && layout != ATTN_LAYOUT_QUERY &&
+           layout != ATTN_LAYOUT_KEY && !attn_site_has_own_rows(site);
+}
+
 /* Returns the index of the first number of row R of array I in the captured tensor. */
 static size_t find_row(const struct attn_record_arrays *arrays, size_t i, size_t r)
 {

@@ -27,6 +27,13 @@ void attn_record_arrays_free(struct attn_record_arrays *arrays); /* NULL is allo
 size_t attn_record_arrays_n(const struct attn_record_arrays *arrays);
 const struct attn_array *attn_record_array(const struct attn_record_arrays *arrays, size_t i);
 
+/* Returns the place of array I, a tensor; NULL for a small one, which has its data. */
+const struct attn_location *attn_record_array_at(const struct attn_record_arrays *arrays, size_t i);
+
+/* Returns true if tensors of SITE have a column for each key, so that their shape depends on the
+ * length of the text: patterns and scores. */
+bool attn_record_site_has_keys(enum attn_site site);
+
 /* Returns row R of array I, a tensor, in C order: all numbers along the last axis. Borrowed. Sets
  * *N_ROW to the number of rows that are contiguous from there on: all remaining ones, or one. */
 const float *attn_record_array_rows(const struct attn_record_arrays *arrays, size_t i, size_t r,

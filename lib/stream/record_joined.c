@@ -2,9 +2,11 @@
  *
  * `resid_pre` is [N, n], with several layers [N, L, n]; sites with heads are [N, L, H, n], and maps
  * of a picture [N, L, H, down, across]. Rows are appended to FILE.rows.part, and copied into the
- * file when their number is known, so that only ids and labels need memory that grows with the
- * items. For means only the sums of groups are stored, in double precision, added in the order of
- * the items. */
+ * file when their number is known, so that only ids, labels and the list of members need memory that
+ * grows with the items. For means only the sums of groups are stored, in double precision, added in
+ * the order of the items. Sites with a column for each key have a member for each item, which is
+ * written at once. */
+#include "stream/record_arrays.h"
 #include "stream/records_internal.h"
 
 #include "base/escape.h"
@@ -56,6 +58,8 @@ struct group {
 struct joined_writer {
     struct attn_record_writer base;
     bool is_archive; /* the file is .npz, otherwise .npy */
+    bool has_begun;  /* the sites are known */
+    bool has_members; /* some sites have a member for each item */
     struct site_rows sites[ATTN_N_SITE];
     size_t n_site, n_number, n_row; /* numbers per row, and number of rows */
     float *row;                     /* [n_number] owns */
@@ -207,6 +211,9 @@ static enum attn_status find_sites(struct joined_writer *arrays,
 
         if (!attn_selection_has_site(selection, site))
             continue;
+        arrays->has_members |= attn_record_site_has_keys(site);
+        if (attn_record_site_has_keys(site))
+            continue;
         while (is_in_layer && !has_layers && attn_dims_next_layer(dims, &at))
             if (attn_selection_wants(selection, &at))
                 arrays->layers[arrays->n_layer++] = at;
@@ -224,6 +231,8 @@ static enum attn_status find_sites(struct joined_writer *arrays,
         arrays->n_site++;
     }
     ATTN_TRY(make_columns(arrays, err));
+    arrays->has_begun = true;
+    attn_npz_begin(&arrays->npz, ATTN_NPZ_STREAMED, arrays->base.parts[TARGET], 0);
     return ATTN_ALLOC(arrays->row, arrays->n_number, err);
 }
 
@@ -300,6 +309,83 @@ static enum attn_status add_to_group(struct joined_writer *arrays,
     return attn_buffer_check(&values->values, err);
 }
 
+/* Appends bytes to the current array. */
+static void put(struct joined_writer *arrays, const void *bytes, size_t size)
+{
+    if (arrays->is_archive) {
+        attn_npz_sum(&arrays->npz, &arrays->member, arrays->at, bytes, size);
+        attn_npz_write(&arrays->npz, &arrays->member, arrays->at, bytes, size);
+    } else {
+        attn_sink_write(arrays->base.parts[TARGET], bytes, size);
+    }
+    arrays->at += size;
+}
+
+/* Begins the array, whose name and shape are set; DTYPE is its type, with elements of SIZE
+ * bytes. */
+static enum attn_status begin_array(struct joined_writer *arrays, const char *dtype, size_t size,
+                                    struct attn_error *err)
+{
+    struct attn_array *array = &arrays->array;
+    char header[ATTN_NPY_HEADER_SIZE];
+
+    arrays->at = 0;
+    snprintf(array->dtype, sizeof array->dtype, "%s", dtype);
+    array->size = size;
+    for (int i = 0; i < array->rank; i++)
+        array->size *= array->shape[i];
+    if (arrays->is_archive)
+        return attn_npz_plan(&arrays->npz, array->name, array, &arrays->member, err);
+    attn_sink_write(arrays->base.parts[TARGET], header, attn_array_header(array, 0, header));
+    return ATTN_OK;
+}
+
+static void end_array(struct joined_writer *arrays)
+{
+    if (!arrays->is_archive)
+        return;
+    attn_npz_complete(&arrays->npz, &arrays->member);
+    attn_npz_list(&arrays->npz, &arrays->member);
+}
+
+/* Writes the arrays of RESULT with a column for each key, and those that name its rows, as members
+ * of its number. */
+static enum attn_status write_members(struct joined_writer *arrays,
+                                      const struct attn_item_result *result,
+                                      struct attn_error *err)
+{
+    struct attn_record_arrays *given;
+    enum attn_status status = ATTN_OK;
+    char name[ATTN_ZIP_NAME_SIZE];
+
+    ATTN_TRY(attn_record_arrays_create(result, &given, err));
+    for (size_t i = 0; status == ATTN_OK && i < attn_record_arrays_n(given); i++) {
+        const struct attn_location *at = attn_record_array_at(given, i);
+        struct attn_array *array = &arrays->array;
+        size_t n_row, width;
+
+        if (at && !attn_record_site_has_keys(at->site))
+            continue;
+        *array = *attn_record_array(given, i);
+        snprintf(name, sizeof name, "%09zu/%s", result->item->number, array->name);
+        arrays->at = 0;
+        status = attn_npz_plan(&arrays->npz, name, array, &arrays->member, err);
+        if (status != ATTN_OK)
+            break;
+        if (!at)
+            put(arrays, array->data, array->size);
+        width = at ? array->shape[array->rank - 1] * sizeof(float) : 0;
+        for (size_t r = 0; at && arrays->at < array->size; r += n_row) {
+            const float *rows = attn_record_array_rows(given, i, r, &n_row);
+
+            put(arrays, rows, n_row * width);
+        }
+        end_array(arrays);
+    }
+    attn_record_arrays_free(given);
+    return status == ATTN_OK ? attn_buffer_check(&arrays->npz.central, err) : status;
+}
+
 static enum attn_status add_joined(struct attn_record_writer *writer,
                                    const struct attn_item_result *result, struct attn_error *err)
 {
@@ -311,13 +397,15 @@ static enum attn_status add_joined(struct attn_record_writer *writer,
     if (mean_by && !label)
         return attn_refuse(err, ATTN_STAGE_INPUT, "it has no label '%s'",
                            attn_quote_string(mean_by).text);
-    if (!arrays->row)
+    if (!arrays->has_begun)
         ATTN_TRY(find_sites(arrays, result->labels->selection, err));
     ATTN_TRY(fill_row(arrays, result, err));
     if (label)
         return add_to_group(arrays, label, err);
     arrays->n_row++;
     append_item(arrays, item);
+    if (arrays->has_members)
+        ATTN_TRY(write_members(arrays, result, err));
     attn_sink_write(arrays->base.parts[ROWS], arrays->row, arrays->n_number * sizeof *arrays->row);
     return attn_error_at(attn_sink_check(arrays->base.parts[ROWS], err), ATTN_STAGE_OUTPUT, err);
 }
@@ -358,45 +446,6 @@ static enum attn_status make_means(struct joined_writer *arrays, struct attn_err
 }
 
 /* --- The file -------------------------------------------------------------------------------- */
-
-/* Appends bytes to the current array. */
-static void put(struct joined_writer *arrays, const void *bytes, size_t size)
-{
-    if (arrays->is_archive) {
-        attn_npz_sum(&arrays->npz, &arrays->member, arrays->at, bytes, size);
-        attn_npz_write(&arrays->npz, &arrays->member, arrays->at, bytes, size);
-    } else {
-        attn_sink_write(arrays->base.parts[TARGET], bytes, size);
-    }
-    arrays->at += size;
-}
-
-/* Begins the array, whose name and shape are set; DTYPE is its type, with elements of SIZE
- * bytes. */
-static enum attn_status begin_array(struct joined_writer *arrays, const char *dtype, size_t size,
-                                    struct attn_error *err)
-{
-    struct attn_array *array = &arrays->array;
-    char header[ATTN_NPY_HEADER_SIZE];
-
-    arrays->at = 0;
-    snprintf(array->dtype, sizeof array->dtype, "%s", dtype);
-    array->size = size;
-    for (int i = 0; i < array->rank; i++)
-        array->size *= array->shape[i];
-    if (arrays->is_archive)
-        return attn_npz_plan(&arrays->npz, array->name, array, &arrays->member, err);
-    attn_sink_write(arrays->base.parts[TARGET], header, attn_array_header(array, 0, header));
-    return ATTN_OK;
-}
-
-static void end_array(struct joined_writer *arrays)
-{
-    if (!arrays->is_archive)
-        return;
-    attn_npz_complete(&arrays->npz, &arrays->member);
-    attn_npz_list(&arrays->npz, &arrays->member);
-}
 
 /* Writes the array of one site, KEPT, whose numbers begin at index FIRST of each row. */
 static enum attn_status write_site(struct joined_writer *arrays, const struct site_rows *kept,
@@ -512,8 +561,7 @@ static enum attn_status write_arrays(struct joined_writer *arrays, struct attn_e
     struct attn_sink *target = arrays->base.parts[TARGET];
     size_t first = 0;
 
-    attn_npz_begin(&arrays->npz, ATTN_NPZ_STREAMED, target, 0);
-    ATTN_TRY(attn_part_flush(arrays->base.parts[ROWS], false, err));
+    ATTN_TRY(attn_part_flush(arrays->base.parts[ROWS], err));
     for (size_t i = 0; i < arrays->n_site; i++) {
         const struct site_rows *kept = &arrays->sites[i];
 

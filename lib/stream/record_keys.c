@@ -11,9 +11,7 @@
 #include <string.h>
 
 enum {
-    ALL = ATTN_KEY_OF_RECORDS | ATTN_KEY_OF_ITEMS,
-    RECORDS = ATTN_KEY_OF_RECORDS,
-    ITEMS = ATTN_KEY_OF_ITEMS,
+    NONE = 0,
     INPUT = ATTN_KEY_IS_INPUT,
     TEXT = ATTN_KEY_IS_TEXT,
 };
@@ -37,17 +35,16 @@ enum {
 #define AT_TEXT(pair, i, field)                                                                    \
     ((2 * ATTN_ITEM_##pair + (i)) * sizeof(struct attn_input) + offsetof(struct attn_input, field))
 #define TEXT_KEY(word, pair, i)                                                                    \
-    KEY(word, BYTES, BAD_TEXT, ITEMS | INPUT | TEXT, AT_TEXT(pair, i, text),                       \
+    KEY(word, BYTES, BAD_TEXT, INPUT | TEXT, AT_TEXT(pair, i, text),                       \
         AT_TEXT(pair, i, n_text))
 #define PAIR_KEYS(word, pair, i)                                                                   \
-    TEXT_KEY(word, pair, i), KEY(word "_ids", INTEGERS, BAD_IDS, ITEMS | INPUT | TEXT,             \
+    TEXT_KEY(word, pair, i), KEY(word "_ids", INTEGERS, BAD_IDS, INPUT | TEXT,             \
                                  AT_TEXT(pair, i, ids), AT_TEXT(pair, i, n_id))
 
 static const struct attn_record_key keys[] = {
-    /* the caller may rename this and the next key */
-    BYTES_KEY("text", ALL | INPUT, input),
-    KEY("id", ID, BAD_JSON, ALL, AT(id), AT(n_id)),
-    IDS_KEY("ids", BAD_IDS, ALL | INPUT, input),
+    BYTES_KEY("text", INPUT, input),
+    KEY("id", ID, BAD_JSON, NONE, AT(id), AT(n_id)),
+    IDS_KEY("ids", BAD_IDS, INPUT, input),
     PAIR_KEYS("clean", CLEAN_CORRUPTED, 0),
     PAIR_KEYS("corrupted", CLEAN_CORRUPTED, 1),
     PAIR_KEYS("a", A_B, 0),
@@ -57,31 +54,27 @@ static const struct attn_record_key keys[] = {
     /* in files of BLiMP */
     TEXT_KEY("sentence_good", GOOD_BAD, 0),
     TEXT_KEY("sentence_bad", GOOD_BAD, 1),
-    VALUE_KEY("image", PLAIN, RECORDS | INPUT, images[0]),
-    VALUE_KEY("image", PLAIN_LABEL, ITEMS | INPUT, images[0]),
-    VALUE_KEY("corrupted_image", PLAIN_LABEL, ITEMS | INPUT, images[1]),
-    VALUE_KEY("answer", PLAIN, RECORDS, answer_text),
-    VALUE_KEY("answer", PLAIN_LABEL, ITEMS, answer_text),
-    VALUE_KEY("messages", MESSAGES, ALL | INPUT, messages),
-    VALUE_KEY("system", PLAIN, RECORDS, system),
-    VALUE_KEY("system", PLAIN_LABEL, ITEMS, system),
-    SOURCE_KEYS("source", ALL | INPUT, source),
-    SOURCE_KEYS("corrupted_source", ITEMS, corrupted_source),
-    BYTES_KEY("baseline_text", ITEMS, baseline),
-    IDS_KEY("baseline_ids", BAD_IDS, ITEMS, baseline),
-    VALUE_KEY("neutral", PLAIN, RECORDS, neutral.text),
-    BYTES_KEY("neutral", ITEMS, neutral),
-    IDS_KEY("neutral_ids", BAD_IDS, ITEMS, neutral),
-    KEY("pair", BYTES, BAD_TEXT, ALL, AT(input.pair), AT(input.n_pair)),
-    KEY("types", INTEGERS, BAD_VALUE, ALL, AT(input.types), AT(input.n_type)),
-    KEY("key_mask", INTEGERS, BAD_VALUE, ALL, AT(input.key_mask), AT(input.n_key_mask)),
-    KEY("images", TEXTS, BAD_VALUE, ALL, AT(input.images), AT(input.n_image)),
-    KEY("next", TEXTS, BAD_VALUE, ALL, AT(next), AT(n_next)),
-    VALUE_KEY("words", WORDS, ITEMS, words),
-    VALUE_KEY("source_words", WORDS, ITEMS, source_words),
-    VALUE_KEY("from", POSITION, ITEMS, from),
-    VALUE_KEY("to", POSITION, ITEMS, to),
-    VALUE_KEY("queries", POSITION, ITEMS, queries),
+    VALUE_KEY("image", PLAIN_LABEL, INPUT, images[0]),
+    VALUE_KEY("corrupted_image", PLAIN_LABEL, INPUT, images[1]),
+    VALUE_KEY("answer", PLAIN_LABEL, NONE, answer_text),
+    VALUE_KEY("messages", MESSAGES, INPUT, messages),
+    VALUE_KEY("system", PLAIN_LABEL, NONE, system),
+    SOURCE_KEYS("source", INPUT, source),
+    SOURCE_KEYS("corrupted_source", NONE, corrupted_source),
+    BYTES_KEY("baseline_text", NONE, baseline),
+    IDS_KEY("baseline_ids", BAD_IDS, NONE, baseline),
+    BYTES_KEY("neutral", NONE, neutral),
+    IDS_KEY("neutral_ids", BAD_IDS, NONE, neutral),
+    KEY("pair", BYTES, BAD_TEXT, NONE, AT(input.pair), AT(input.n_pair)),
+    KEY("types", INTEGERS, BAD_VALUE, NONE, AT(input.types), AT(input.n_type)),
+    KEY("key_mask", INTEGERS, BAD_VALUE, NONE, AT(input.key_mask), AT(input.n_key_mask)),
+    KEY("images", TEXTS, BAD_VALUE, NONE, AT(input.images), AT(input.n_image)),
+    KEY("next", TEXTS, BAD_VALUE, NONE, AT(next), AT(n_next)),
+    VALUE_KEY("words", WORDS, NONE, words),
+    VALUE_KEY("source_words", WORDS, NONE, source_words),
+    VALUE_KEY("from", POSITION, NONE, from),
+    VALUE_KEY("to", POSITION, NONE, to),
+    VALUE_KEY("queries", POSITION, NONE, queries),
 };
 
 /* Parameters that can also be keys of an item. */
@@ -106,49 +99,6 @@ static void take_param(const struct attn_param *param, struct attn_record_key *k
     key->at = AT(answer) + param->offset;
 }
 
-static enum attn_status check_names(const struct attn_record_names *names, struct attn_error *err)
-{
-    for (size_t i = 0; i < names->n; i++) {
-        if (*names->labels[i] == '\0')
-            return attn_error_set(err, ATTN_INVALID,
-                                  "`labels` has an empty name, expected keys of a record or 'all'");
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(names->labels[k], names->labels[i]) == 0)
-                return attn_error_set(err, ATTN_INVALID, "`labels` has '%s' twice",
-                                      attn_quote_string(names->labels[i]).text);
-    }
-    return ATTN_OK;
-}
-
-enum attn_status attn_record_names_parse(const char *list, struct attn_record_names *names,
-                                         struct attn_error *err)
-{
-    names->is_all = strcmp(list, "all") == 0;
-    if (names->is_all)
-        return ATTN_OK;
-    attn_buffer_append_string(&names->list, list);
-    attn_buffer_string(&names->list);
-    ATTN_TRY(attn_buffer_check(&names->list, err));
-    for (char *at = names->list.data; at;) {
-        char *comma = strchr(at, ',');
-
-        ATTN_TRY(
-            attn_grow(&names->labels, &names->capacity, names->n + 1, sizeof *names->labels, err));
-        names->labels[names->n++] = at;
-        if (comma)
-            *comma++ = '\0';
-        at = comma;
-    }
-    return check_names(names, err);
-}
-
-void attn_record_names_release(struct attn_record_names *names)
-{
-    attn_buffer_release(&names->list);
-    attn_free(names->labels);
-    *names = (struct attn_record_names){0};
-}
-
 void attn_record_trim(const char **name, size_t *size)
 {
     while (*size > 0 && **name == ' ')
@@ -157,39 +107,25 @@ void attn_record_trim(const char **name, size_t *size)
         (*size)--;
 }
 
-bool attn_record_find_key(const struct attn_record_names *names, const char *name, size_t size,
-                          struct attn_record_key *key)
+void attn_record_find_key(const char *name, size_t size, struct attn_record_key *key)
 {
-    const char *const others[] = {names ? names->text : NULL, names ? names->id : NULL};
-    const unsigned reader = names ? ATTN_KEY_OF_RECORDS : ATTN_KEY_OF_ITEMS;
     const size_t n_prefix = sizeof place_prefix - 1;
 
-    for (size_t i = 0; i < 2; i++)
-        if (others[i] && is_name(others[i], name, size)) {
-            *key = keys[i];
-            key->name = others[i];
-            key->n_name = size;
-            return true;
-        }
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i].n_name == size && keys[i].traits & reader && (i >= 2 || !others[i]) &&
-            memcmp(keys[i].name, name, size) == 0) {
+        if (is_name(keys[i].name, name, size)) {
             *key = keys[i];
-            return true;
+            return;
         }
     *key =
         (struct attn_record_key){.kind = ATTN_KEY_LABEL, .failure = ATTN_RECORD_FAILURE_BAD_VALUE};
-    if (names)
-        return false;
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
         for (size_t k = 0; k < answers[i]->n; k++)
             if (is_name(answers[i]->items[k].name, name, size)) {
                 take_param(&answers[i]->items[k], key);
-                return true;
+                return;
             }
     if (size >= n_prefix && memcmp(name, place_prefix, n_prefix) == 0)
         key->kind = ATTN_KEY_PLACE;
-    return true;
 }
 
 bool attn_record_key_is_label(const struct attn_record_key *key)

@@ -1,8 +1,8 @@
 /*
- * record_keys_internal.h - the keys of records and items, and readers for their values, which treat
+ * record_keys_internal.h - the keys of items, and readers for their values, which treat
  * tokens of JSON and fields of CSV alike.
  *
- *     attn_record_find_key(NULL, "foil", 4, &key);
+ *     attn_record_find_key("foil", 4, &key);
  *     attn_record_set(&item, &key, &value, &err);     // item.answer.foil
  *
  * To add a key, add a row to the table in record_keys.c. Private to lib/stream.
@@ -31,17 +31,14 @@ enum attn_key_kind {
                       */
     ATTN_KEY_WORDS,  /* a list of texts without NUL: struct attn_word_texts; or a LABEL */
     ATTN_KEY_MESSAGES, /* a list, which is kept as JSON, or a text without NUL: const char * */
-    ATTN_KEY_PLAIN,    /* a text without NUL: const char *; other types are ignored */
     /* A LABEL, which is also kept if it is a text without NUL: const char *. */
     ATTN_KEY_PLAIN_LABEL,
     ATTN_KEY_LABEL /* a text, a number or a boolean: a label of the item */
 };
 
 enum attn_key_trait {
-    ATTN_KEY_OF_RECORDS = 1, /* allowed in records of a batch */
-    ATTN_KEY_OF_ITEMS = 2,   /* allowed in items */
-    ATTN_KEY_IS_INPUT = 4,   /* its value is an input, or a source, which may be the only input */
-    ATTN_KEY_IS_TEXT = 8     /* it is stored in `texts` of the item */
+    ATTN_KEY_IS_INPUT = 1, /* its value is an input, or a source, which may be the only input */
+    ATTN_KEY_IS_TEXT = 2   /* it is stored in `texts` of the item */
 };
 
 struct attn_record_key {
@@ -53,31 +50,12 @@ struct attn_record_key {
     size_t at, second; /* offsets in struct attn_item, or in its `texts` */
 };
 
-/* The keys of records. {0}: `text` and `id`, and no labels. */
-struct attn_record_names {
-    const char *text, *id;   /* other names for these two keys; or NULL */
-    bool is_all;             /* all keys without another meaning are labels */
-    struct attn_buffer list; /* owns; the names of labels, each null-terminated */
-    const char **labels;     /* [n] owns; in the order of the list */
-    size_t n, capacity;
-    bool needs_numbers; /* records with ids need their number, too */
-    uint64_t most;      /* number of records to read; 0: all */
-};
-
-/* Parses a list of labels, "condition,verb" or "all", into NAMES. ATTN_INVALID for an empty or
- * repeated name. */
-enum attn_status attn_record_names_parse(const char *list, struct attn_record_names *names,
-                                         struct attn_error *err);
-void attn_record_names_release(struct attn_record_names *names);
-
 /* Removes blanks around NAME [size]. */
 void attn_record_trim(const char **name, size_t *size);
 
-/* Finds the key NAME [size] of records with NAMES, and returns false for unknown keys. NAMES NULL:
- * of items, whose unknown keys are a PLACE or a LABEL; its `name` is NULL until the caller sets
- * it. */
-bool attn_record_find_key(const struct attn_record_names *names, const char *name, size_t size,
-                          struct attn_record_key *key);
+/* Finds the key NAME [size]. An unknown one is a PLACE or a LABEL, whose `name` is NULL until the
+ * caller sets it. */
+void attn_record_find_key(const char *name, size_t size, struct attn_record_key *key);
 
 /* Returns true if values of KEY may also be labels of an item. */
 bool attn_record_key_is_label(const struct attn_record_key *key);

@@ -1,14 +1,11 @@
 /*
- * record_npz.c - one archive of all records, with the members
- * 000000007/blocks.0.attn.hook_pattern.npy and so on; each record has the members of a run's
- * archive.
+ * record_npz.c - one archive with a matrix for each item, 000000007/weight.npy.
  *
  * A member is written at once, header first. The end of an archive lists all members by their
  * central headers. These are collected in a file, NAME.members.part, and copied after the last
  * member at the end. So memory does not grow with the number of records, and a resumed run reads
  * that file once to count the members.
  */
-#include "stream/record_arrays.h"
 #include "stream/records_internal.h"
 #include "tensors/npz_archive.h"
 
@@ -84,30 +81,9 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
     return ATTN_OK;
 }
 
-/* Passes the data of MEMBER in order to TAKE: array I of ARRAYS, or data in memory. */
-static void take_data(struct npz_writer *w, struct attn_npz_member *member,
-                      const struct attn_record_arrays *arrays, size_t i, attn_npz_part_fn take)
-{
-    const struct attn_array *array = member->array;
-    size_t n_row, size;
-
-    if (array->data) {
-        take(&w->npz, member, 0, array->data, array->size);
-        return;
-    }
-    for (size_t r = 0, at = 0; at < array->size; r += n_row, at += size) {
-        const float *rows = attn_record_array_rows(arrays, i, r, &n_row);
-
-        size = n_row * array->shape[array->rank - 1] * sizeof *rows;
-        take(&w->npz, member, at, rows, size);
-    }
-}
-
-/* Writes ARRAY of record NUMBER: array I of ARRAYS, or an array with data. */
+/* Writes ARRAY of item NUMBER. */
 static enum attn_status write_member(struct npz_writer *w, size_t number,
-                                     const struct attn_array *array,
-                                     const struct attn_record_arrays *arrays, size_t i,
-                                     struct attn_error *err)
+                                     const struct attn_array *array, struct attn_error *err)
 {
     struct attn_buffer *central = &w->npz.central;
     struct attn_npz_member member;
@@ -115,28 +91,32 @@ static enum attn_status write_member(struct npz_writer *w, size_t number,
 
     snprintf(name, sizeof name, "%09zu/%s", number, array->name);
     ATTN_TRY(attn_npz_plan(&w->npz, name, array, &member, err));
-    take_data(w, &member, arrays, i, attn_npz_sum);
-    take_data(w, &member, arrays, i, attn_npz_write);
+    attn_npz_sum(&w->npz, &member, 0, array->data, array->size);
+    attn_npz_write(&w->npz, &member, 0, array->data, array->size);
     attn_npz_complete(&w->npz, &member);
     attn_npz_list(&w->npz, &member);
     ATTN_TRY(attn_buffer_check(central, err));
     attn_sink_write(w->base.parts[MEMBERS], central->data, central->size);
     attn_buffer_reset(central);
-    return attn_sink_check(w->base.parts[ARCHIVE], err);
+    ATTN_TRY(attn_sink_check(w->base.parts[ARCHIVE], err));
+    return attn_sink_check(w->base.parts[MEMBERS], err);
 }
 
 /* Writes the rows of an item as a matrix: its cells in C order, with the index of their row in the
  * first column, and their numbers in the only column of reals. */
-static enum attn_status write_matrix(struct npz_writer *w, const struct attn_item_result *result,
-                                     struct attn_error *err)
+static enum attn_status write_npz(struct attn_record_writer *writer,
+                                  const struct attn_item_result *result, struct attn_error *err)
 {
+    struct npz_writer *w = (struct npz_writer *)writer;
     const struct attn_table *rows = result->rows;
-    const size_t n = attn_table_n_row(rows);
+    const size_t n = result->failure ? 0 : attn_table_n_row(rows);
     struct attn_array matrix = {.dtype = "<f8", .rank = 2, .size = n * sizeof(double)};
     enum attn_status status;
     size_t value = 0;
     double *data;
 
+    if (result->failure)
+        return ATTN_OK;
     while (attn_table_column(rows, value)->type != ATTN_VALUE_REAL)
         value++;
     snprintf(matrix.name, sizeof matrix.name, "%s", attn_table_column(rows, value)->name);
@@ -146,31 +126,8 @@ static enum attn_status write_matrix(struct npz_writer *w, const struct attn_ite
     for (size_t i = 0; i < n; i++)
         data[i] = attn_table_cell(rows, i, value).real;
     matrix.data = (unsigned char *)data;
-    status = write_member(w, result->item->number, &matrix, NULL, 0, err);
+    status = write_member(w, result->item->number, &matrix, err);
     attn_free(data);
-    return status;
-}
-
-static enum attn_status write_npz(struct attn_record_writer *writer,
-                                  const struct attn_item_result *result, struct attn_error *err)
-{
-    struct npz_writer *w = (struct npz_writer *)writer;
-    struct attn_record_arrays *arrays;
-    enum attn_status status = ATTN_OK;
-
-    if (result->failure)
-        return ATTN_OK;
-    if (writer->form->columns)
-        return write_matrix(w, result, err);
-    if (!result->capture)
-        return ATTN_OK;
-    ATTN_TRY(attn_record_arrays_create(result, &arrays, err));
-    for (size_t i = 0; status == ATTN_OK && i < attn_record_arrays_n(arrays); i++)
-        status =
-            write_member(w, result->item->number, attn_record_array(arrays, i), arrays, i, err);
-    if (status == ATTN_OK)
-        status = attn_sink_check(w->base.parts[MEMBERS], err);
-    attn_record_arrays_free(arrays);
     return status;
 }
 
@@ -181,7 +138,7 @@ static enum attn_status finish_npz(struct attn_record_writer *writer, struct att
     const uint64_t size = attn_sink_position(members);
     unsigned char block[1 << 16];
 
-    ATTN_TRY(attn_part_flush(members, false, err));
+    ATTN_TRY(attn_part_flush(members, err));
     for (uint64_t at = 0; at < size;) {
         const size_t n = size - at < sizeof block ? (size_t)(size - at) : sizeof block;
 

@@ -1,8 +1,6 @@
-/* record_rows.c - rows as lines. `rows` has the id, the labels, the columns of a row of an item,
- * and its error (stream/each.h). Lines of CSV are held back until the first item succeeds and
- * determines the columns. `csv` and `edges` have rows of a record, whose columns are known:
- * selected heads with their measures, continuations, or words; and the keys with the largest
- * weights of each query, in descending order; in a tie the smaller key comes first. */
+/* record_rows.c - rows as lines: the id, the labels, the columns of a row of an item, and its error
+ * (stream/each.h). Lines of CSV are held back until the first item succeeds and determines the
+ * columns. */
 #include "stream/records_internal.h"
 
 #include "base/escape.h"
@@ -10,12 +8,9 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "formats/quoting.h"
-#include "measures/analysis_internal.h"
 #include "stream/items_internal.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
-#include "tokenizer/words.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -132,26 +127,12 @@ static void append_json(const struct attn_record_rows *rows, const struct attn_i
     attn_buffer_append_char(out, '\n');
 }
 
-/* Appends CELLS [n] of COLUMNS [n], each after a comma. Texts of records are not escaped. */
-static void append_cells(const struct attn_records_form *form, const struct attn_column *columns,
-                         const struct attn_cell *cells, size_t n, struct attn_buffer *out)
-{
-    const struct attn_table_style csv = {.form = ATTN_TABLE_CSV, .precision = form->precision};
-
-    for (size_t c = 0; c < n; c++) {
-        attn_buffer_append_char(out, ',');
-        if (!form->columns && cells[c].type == ATTN_VALUE_TEXT &&
-            columns[c].notation != ATTN_NOTATION_LABEL)
-            attn_csv_text_append(out, cells[c].text, cells[c].size);
-        else
-            attn_table_append_styled(out, csv, &columns[c], &cells[c]);
-    }
-}
-
 /* Appends a line of CSV that begins with KEY: row ROW of RESULT, or its failure. */
 static void append_csv(const struct attn_record_rows *rows, const struct attn_item_result *result,
                        size_t row, const struct attn_buffer *key, struct attn_buffer *out)
 {
+    const struct attn_table_style csv = {.form = ATTN_TABLE_CSV, .precision = -1};
+
     attn_buffer_append(out, key->data, key->size);
     if (!rows->has_columns)
         attn_buffer_append_char(out, MARK_COLUMNS);
@@ -159,7 +140,8 @@ static void append_csv(const struct attn_record_rows *rows, const struct attn_it
         const struct attn_cell cell =
             attn_table_cell(result->failure ? NULL : result->rows, row, c);
 
-        append_cells(rows->form, &rows->columns[c], &cell, 1, out);
+        attn_buffer_append_char(out, ',');
+        attn_table_append_styled(out, csv, &rows->columns[c], &cell);
     }
     attn_buffer_append_char(out, ',');
     if (result->failure)
@@ -274,6 +256,8 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
         ATTN_TRY(take_labels(writer, err));
     if (!result->failure && !had_columns)
         ATTN_TRY(take_columns(rows, result->rows, err));
+    if (!result->failure && rows->n_row == 0) /* after rows of an earlier run */
+        rows->n_row = n_row;
     if (!result->failure && ((n_row != rows->n_row && !rows->form->is_ragged) ||
                              attn_table_n_column(result->rows) != rows->n))
         return attn_error_set(err, ATTN_INVALID,
@@ -316,10 +300,7 @@ static enum attn_status finish_rows(struct attn_record_writer *writer, struct at
     ATTN_TRY(take_labels(writer, err));
     if (rows->form->row_form != ATTN_RECORD_ROWS_CSV || rows->has_columns)
         return ATTN_OK;
-    ATTN_TRY(make_columns(rows, rows->form->n_column, err));
-    for (size_t place = 0; place < rows->form->n_column; place++)
-        if (!rows->form->hidden[place])
-            add_column(rows, place);
+    ATTN_TRY(attn_record_rows_show(rows, err));
     return append_header(rows, writer, err);
 }
 
@@ -332,227 +313,26 @@ const struct attn_item_sink attn_item_sink_rows = {
     .finish = finish_rows,
 };
 
-/* --- Rows of records -------------------------------------------------------------------------- */
+/* --- Resuming --------------------------------------------------------------------------------- */
 
-enum { MOST_COLUMNS = 4 + ATTN_N_MEASURE };
-
-struct table_writer {
-    struct attn_record_writer base;
-    bool is_of_edges, is_of_heads, has_next, has_words;
-    struct attn_column columns[MOST_COLUMNS]; /* [n_column] columns after the labels */
-    size_t n_column;
-};
-
-static void add_name(struct table_writer *w, const char *name, enum attn_value_type type)
+enum attn_status attn_record_rows_show(struct attn_record_rows *rows, struct attn_error *err)
 {
-    w->columns[w->n_column++] = (struct attn_column){.name = name, .type = type};
-}
-
-static enum attn_status begin_table(struct attn_record_writer *writer, struct attn_error *err)
-{
-    struct table_writer *w = (struct table_writer *)writer;
-    const struct attn_records_form *form = writer->form;
-
-    w->n_column = 0;
-    w->is_of_edges = writer->kind == &attn_item_sink_edges;
-    w->has_next = !w->is_of_edges && form->table == ATTN_RECORD_FIELD_PREDICTIONS;
-    w->has_words = !w->is_of_edges && form->table == ATTN_RECORD_FIELD_SURPRISAL;
-    w->is_of_heads = !w->has_next && !w->has_words;
-    if (w->is_of_heads && form->n_stack > 1)
-        add_name(w, "stack", ATTN_VALUE_TEXT);
-    if (w->is_of_heads) {
-        add_name(w, "layer", ATTN_VALUE_INTEGER);
-        add_name(w, "head", ATTN_VALUE_INTEGER);
-        add_name(w, w->is_of_edges ? "query" : "n_token", ATTN_VALUE_INTEGER);
-    }
-    if (w->is_of_edges) {
-        add_name(w, "key", ATTN_VALUE_INTEGER);
-        add_name(w, "weight", ATTN_VALUE_REAL);
-    } else if (w->is_of_heads) {
-        for (int m = 0; m < ATTN_N_MEASURE; m++)
-            if (form->measures & ATTN_MEASURE_BIT(m))
-                add_name(w, attn_measure_name((enum attn_measure)m), ATTN_VALUE_REAL);
-    } else if (w->has_next) {
-        if (form->has_positions)
-            add_name(w, "position", ATTN_VALUE_INTEGER);
-        add_name(w, "next", ATTN_VALUE_TEXT);
-        w->columns[w->n_column - 1].notation = ATTN_NOTATION_LABEL;
-        add_name(w, "log_prob", ATTN_VALUE_REAL);
-    } else {
-        add_name(w, "word", ATTN_VALUE_INTEGER);
-        add_name(w, "text", ATTN_VALUE_TEXT);
-        add_name(w, "bits", ATTN_VALUE_REAL);
-        add_name(w, "nats", ATTN_VALUE_REAL);
-    }
-    return attn_record_writer_is_empty(writer)
-               ? attn_record_header_append(writer, w->columns, w->n_column, false, err)
-               : ATTN_OK;
-}
-
-/* Appends a line: KEY, then CELLS of the columns from FIRST on. */
-static void append_row(struct table_writer *w, const struct attn_buffer *key, size_t first,
-                       const struct attn_cell *cells)
-{
-    attn_buffer_append(&w->base.text, key->data, key->size);
-    append_cells(w->base.form, w->columns + first, cells, w->n_column - first, &w->base.text);
-    attn_buffer_append_char(&w->base.text, '\n');
-}
-
-/* Returns a cell with the float32 VALUE; missing if it is NaN or infinite. */
-static struct attn_cell number_cell(double value)
-{
-    return isfinite(value) ? attn_cell_real((double)(float)value) : attn_cell_missing();
-}
-
-/* Appends the row of head I with its measures, or the rows of its edges. */
-static void append_head(struct table_writer *w, const struct attn_item_result *result, size_t i,
-                        struct attn_buffer *key)
-{
-    const struct attn_records_form *form = w->base.form;
-    const struct attn_selection *selection = result->labels->selection;
-    const struct attn_location at =
-        attn_head_at(attn_selection_dims(selection), ATTN_SITE_PATTERN, i);
-    const size_t n_matrix = form->n_layer * form->n_stack * form->n_head, size = key->size;
-    const struct attn_cell place[] = {attn_cell_string(attn_model_stack_name(at.stack)),
-                                      attn_cell_integer(at.layer), attn_cell_integer(at.head)};
-    const size_t n_place = form->n_stack > 1 ? 3 : 2;
-    struct attn_cell cells[MOST_COLUMNS];
-    size_t n;
-
-    append_cells(form, w->columns, place + 3 - n_place, n_place, key);
-    for (size_t query = 0; w->is_of_edges && query < result->n_token; query++) {
-        const struct attn_edge *edges = attn_edges_find(result->edges, &at, query, &n);
-
-        cells[0] = attn_cell_integer((int64_t)query);
-        for (size_t k = 0; k < n; k++) {
-            cells[1] = attn_cell_integer(edges[k].key);
-            cells[2] = attn_cell_real((double)edges[k].weight);
-            append_row(w, key, n_place, cells);
-        }
-    }
-    if (!w->is_of_edges && attn_selection_has_head(selection, &at)) {
-        cells[0] = attn_cell_integer((int64_t)result->n_token);
-        for (n = 0; n_place + 1 + n < w->n_column; n++)
-            cells[n + 1] = number_cell((double)result->measures[n * n_matrix + i]);
-        append_row(w, key, n_place, cells);
-    }
-    key->size = size;
-}
-
-static void append_continuations(struct table_writer *w, const struct attn_predictions *found,
-                                 const struct attn_buffer *key)
-{
-    for (size_t i = 0; i < found->n_next; i++) {
-        const struct attn_cell cells[] = {attn_cell_integer((int64_t)found->next[i].position),
-                                          attn_cell_string(found->next[i].text),
-                                          number_cell(found->next[i].log_probability)};
-
-        append_row(w, key, 0, cells + 3 - w->n_column);
-    }
-}
-
-/* Appends a line for each word with the sum over its tokens. The first word has no sum, because its
- * first token has no score. */
-static enum attn_status append_words(struct table_writer *w, const struct attn_item_result *result,
-                                     const struct attn_buffer *key, struct attn_error *err)
-{
-    const struct attn_labels *labels = result->labels;
-    struct attn_buffer word = {0};
-    bool *begins; /* true for each token that begins a word */
-    int64_t n_word = 0;
-
-    if (!labels->tokens || !labels->ids)
-        return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(begins, result->n_token, err));
-    attn_words_mark(w->base.form->tokenizer, labels->ids, result->n_token, begins);
-    for (size_t i = 0; i < result->n_token; n_word++) {
-        double nats = 0;
-
-        attn_buffer_reset(&word);
-        do {
-            attn_buffer_append(&word, labels->tokens[i], labels->token_sizes[i]);
-            nats += result->surprisal[i];
-        } while (++i < result->n_token && !begins[i]);
-        append_row(w, key, 0,
-                   (const struct attn_cell[]){attn_cell_integer(n_word),
-                                              attn_cell_text(word.data ? word.data : "", word.size),
-                                              number_cell(nats / M_LN2), number_cell(nats)});
-    }
-    w->base.text.has_failed |= word.has_failed;
-    attn_buffer_release(&word);
-    attn_free(begins);
-    return ATTN_OK;
-}
-
-static enum attn_status write_table(struct attn_record_writer *writer,
-                                    const struct attn_item_result *result, struct attn_error *err)
-{
-    struct table_writer *w = (struct table_writer *)writer;
-    const struct attn_records_form *form = writer->form;
-    const bool has_heads =
-        w->is_of_edges ? result->edges != NULL : w->is_of_heads && result->measures;
-    struct attn_buffer key = {0};
-    enum attn_status status;
-
-    if (result->failure)
-        return ATTN_OK;
-    attn_record_key_append(writer, &key, result);
-    for (size_t i = 0; has_heads && i < form->n_layer * form->n_stack * form->n_head; i++)
-        append_head(w, result, i, &key);
-    status = attn_buffer_check(&key, err);
-    if (status == ATTN_OK && w->has_next)
-        append_continuations(w, &result->predictions, &key);
-    else if (status == ATTN_OK && w->has_words && result->surprisal)
-        status = append_words(w, result, &key, err);
-    attn_buffer_release(&key);
-    return status;
-}
-
-#define TABLE_FORMAT(id)                                                                           \
-    const struct attn_item_sink attn_item_sink_##id = {                                            \
-        .name = #id,                                                                               \
-        .size = sizeof(struct table_writer),                                                       \
-        .is_text = true,                                                                           \
-        .begin = begin_table,                                                                      \
-        .add = write_table,                                                                        \
-    }
-TABLE_FORMAT(csv);
-TABLE_FORMAT(edges);
-
-/* --- Calls of the owner ----------------------------------------------------------------------- */
-
-void attn_record_rows_save(const struct attn_record_rows *rows, struct attn_buffer *out)
-{
-    if (rows->form->n_column == 0)
-        return;
-    for (size_t c = 0; c < rows->n; c++)
-        attn_buffer_append_format(out, "%s%zu", c > 0 ? "," : "", rows->places[c]);
-    attn_buffer_append_format(out, ";%zu;", rows->n_row);
-}
-
-enum attn_status attn_record_rows_load(struct attn_record_rows *rows, const char *text,
-                                       bool *is_good, struct attn_error *err)
-{
-    uint64_t number = 0;
-
-    *is_good = true;
-    if (rows->form->n_column == 0)
-        return ATTN_OK;
     ATTN_TRY(make_columns(rows, rows->form->n_column, err));
-    while (*is_good && *text != ';') {
-        const size_t n = strcspn(text, ",;");
-
-        *is_good = attn_parse_uint(text, n, &number) && number < rows->form->n_column &&
-                   (rows->n == 0 || number > rows->places[rows->n - 1]);
-        if (*is_good)
-            add_column(rows, (size_t)number);
-        text += n + (text[n] == ',');
-    }
-    text += *is_good;
-    *is_good = *is_good && attn_parse_uint(text, strcspn(text, ";"), &number);
-    rows->n_row = (size_t)number;
-    rows->has_columns = rows->n > 0 && !rows->form->are_kept; /* kept items set them again */
+    for (size_t place = 0; place < rows->form->n_column; place++)
+        if (!rows->form->hidden[place])
+            add_column(rows, place);
     return ATTN_OK;
+}
+
+enum attn_status attn_record_rows_continue(struct attn_record_writer *writer,
+                                           struct attn_error *err)
+{
+    struct attn_record_rows *rows = writer->rows;
+
+    ATTN_TRY(take_labels(writer, err));
+    rows->has_columns = true;
+    return rows->form->row_form == ATTN_RECORD_ROWS_CSV ? append_header(rows, writer, err)
+                                                        : ATTN_OK;
 }
 
 void attn_record_rows_release(struct attn_record_rows *rows)

@@ -574,8 +574,6 @@ enum attn_status attn_record_set(struct attn_item *item, const struct attn_recor
         return set_words(&setting, err);
     case ATTN_KEY_MESSAGES:
         return set_messages(&setting, err);
-    case ATTN_KEY_PLAIN:
-        return is_plain(&value->token) ? set_text(&setting, false, setting.at, err) : ATTN_OK;
     case ATTN_KEY_PLAIN_LABEL:
     case ATTN_KEY_LABEL:
         return set_label(&setting, err);

@@ -3,6 +3,7 @@
 #include "stream/records_internal.h"
 
 #include "base/escape.h"
+#include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -29,54 +30,11 @@ struct attn_records {
     struct attn_record_rows rows;
     bool has_noted_formula, has_noted_label; /* the note was sent */
     bool is_committed;                       /* committed; nothing can be written any more */
+    struct attn_buffer expected; /* owns; bytes of an earlier run that must be written again */
+    size_t expected_at;          /* how many of them were */
+    bool is_whole;               /* nothing may follow them */
+    const char *earlier;         /* path of the file that has them; borrowed */
 };
-
-/* --- Lists of fields ------------------------------------------------------------------------- */
-
-static const char *const field_names[] = {
-#define NAME(id, number, name) [ATTN_RECORD_FIELD_##id] = (name),
-    ATTN_RECORD_FIELD_MAP(NAME)
-#undef NAME
-};
-
-const char *attn_record_field_name(enum attn_record_field field)
-{
-    return (unsigned)field < ATTN_N_RECORD_FIELD ? field_names[field] : NULL;
-}
-
-enum attn_status attn_record_fields_parse(const char *list, attn_record_field_set *fields,
-                                          struct attn_error *err)
-{
-    attn_record_field_set found = 0;
-
-    if (!attn_is_given(list, "list", err) || !attn_is_given(fields, "fields", err))
-        return ATTN_INVALID;
-    for (const char *item = list;; item++) {
-        const size_t size = strcspn(item, ",");
-        char names[200] = "";
-        size_t used = 0;
-        int i = 0;
-
-        while (i < ATTN_N_RECORD_FIELD &&
-               (strlen(field_names[i]) != size || memcmp(field_names[i], item, size) != 0))
-            i++;
-        if (i < ATTN_N_RECORD_FIELD) {
-            found |= UINT64_C(1) << i;
-            item += size;
-            if (*item == '\0')
-                break;
-            continue;
-        }
-        for (i = 0; i < ATTN_N_RECORD_FIELD; i++)
-            attn_fixed_text_append(names, sizeof names, &used, i > 0 ? ", %s" : "%s",
-                                   field_names[i]);
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' is no field of a record, expected some of %s",
-                              attn_quote(item, size).text, names);
-    }
-    *fields = found;
-    return ATTN_OK;
-}
 
 /* --- A writer -------------------------------------------------------------------------------- */
 
@@ -92,13 +50,32 @@ static bool is_closed(const struct attn_record_writer *writer)
     return attn_sink_is_closed_pipe(sink_of(writer));
 }
 
-/* Writes the text of the record to the sink, and clears it. */
-static enum attn_status write_text(struct attn_record_writer *writer, struct attn_error *err)
+/* Sets the error that the file of the earlier run is of another one. */
+static enum attn_status report_other(const struct attn_records *records, const char *what,
+                                     struct attn_error *err)
 {
+    attn_error_set(err, ATTN_INVALID, "'%s' %s, expected the rows of this run",
+                   attn_quote_string(records->earlier).text, what);
+    attn_error_hint(err, "it is of other options, items or another model: remove it to begin anew");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Writes the text of the record to the sink, but for what an earlier run wrote, and clears it. */
+static enum attn_status write_text(struct attn_records *records, struct attn_record_writer *writer,
+                                   struct attn_error *err)
+{
+    const size_t left = records->expected.size - records->expected_at;
+    const size_t n = writer->text.size < left ? writer->text.size : left;
     struct attn_sink *sink = sink_of(writer);
 
     ATTN_TRY(attn_buffer_check(&writer->text, err));
-    attn_sink_write(sink, writer->text.data, writer->text.size);
+    if (n > 0 && memcmp(writer->text.data, records->expected.data + records->expected_at, n) != 0)
+        return report_other(records, "has other values", err);
+    if (n < writer->text.size && records->is_whole)
+        return report_other(records, "is complete and has fewer rows", err);
+    records->expected_at += n;
+    if (n < writer->text.size)
+        attn_sink_write(sink, writer->text.data + n, writer->text.size - n);
     attn_buffer_reset(&writer->text);
     return attn_sink_check(sink, err);
 }
@@ -155,6 +132,7 @@ static void free_records(struct attn_records *records, void (*free_part)(struct 
     attn_free(records->writers);
     attn_record_columns_release(&records->columns);
     attn_record_rows_release(&records->rows);
+    attn_buffer_release(&records->expected);
     attn_free(records);
 }
 
@@ -168,7 +146,8 @@ void attn_records_discard(struct attn_records *records)
     free_records(records, attn_part_discard);
 }
 
-static enum attn_status begin(struct attn_records *records, size_t n_record, struct attn_error *err)
+enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
+                                    struct attn_error *err)
 {
     for (size_t i = 0; i < records->n; i++) {
         struct attn_record_writer *writer = records->writers[i];
@@ -177,7 +156,7 @@ static enum attn_status begin(struct attn_records *records, size_t n_record, str
         if (writer->kind->begin)
             ATTN_TRY(writer->kind->begin(writer, err));
         if (writer->kind->is_text)
-            ATTN_TRY(write_text(writer, err));
+            ATTN_TRY(write_text(records, writer, err));
     }
     return ATTN_OK;
 }
@@ -211,7 +190,7 @@ static enum attn_status open_all(struct attn_records *records,
                 ATTN_TRY(check_two(items[j].path, items[i].path, err));
     for (size_t i = 0; i < records->n; i++)
         ATTN_TRY(open_writer(records, &items[i], is_resumed, &records->writers[i], err));
-    return is_resumed ? ATTN_OK : begin(records, 0, err);
+    return is_resumed ? ATTN_OK : attn_records_begin(records, 0, err);
 }
 
 enum attn_status attn_records_open(const struct attn_records_item *items, size_t n,
@@ -229,10 +208,7 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
     opened->form = known;
     opened->n = n;
     opened->rows.form = &opened->form;
-    status = attn_record_columns_set(&opened->columns, known.labels, known.n_label,
-                                     known.has_all_labels, err);
-    if (status == ATTN_OK)
-        status = open_all(opened, items, is_resumed, err);
+    status = open_all(opened, items, is_resumed, err);
     if (status == ATTN_OK)
         *records = opened;
     else
@@ -271,52 +247,59 @@ bool attn_records_part(const struct attn_records *records, size_t i, struct attn
 
     if (!found)
         return false;
-    const struct attn_item_sink *kind = place.writer->kind;
     part->target = place.is_inner ? NULL : attn_part_target(found);
     part->path = attn_part_path(found);
     part->size = attn_sink_position(found);
-    part->n_changing = kind->n_changing ? kind->n_changing(place.writer, place.i) : 0;
     return true;
 }
 
-enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
-                                    const uint64_t *sizes, size_t n_size, struct attn_error *err)
+enum attn_status attn_records_cut(struct attn_records *records, uint64_t size,
+                                  struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-    struct attn_sink *part;
     struct part_place place;
-    size_t i = 0;
+    struct attn_sink *part = find_part(records, 0, &place);
 
-    if (!attn_is_given(records, "records", err))
-        return ATTN_INVALID;
-    for (; status == ATTN_OK && (part = find_part(records, i, &place)); i++) {
-        if (sizes && i >= n_size)
-            break;
-        status = attn_part_cut(part, sizes ? sizes[i] : 0, err);
-    }
-    if (status == ATTN_OK && sizes && (i != n_size || find_part(records, i, &place)))
-        status = attn_error_set(err, ATTN_INVALID, "%zu sizes were given of other parts", n_size);
-    if (status == ATTN_OK)
-        status = begin(records, sizes ? n_record : 0, err);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    return part ? attn_part_cut(part, size, err) : ATTN_OK;
 }
 
-bool attn_records_save(const struct attn_records *records, struct attn_buffer *out)
+enum attn_status attn_records_show(struct attn_records *records,
+                                   const struct attn_record_rows **rows, struct attn_error *err)
 {
-    attn_record_rows_save(&records->rows, out);
-    return records->rows.waiting.size == 0;
+    *rows = &records->rows;
+    return attn_record_rows_show(&records->rows, err);
 }
 
-enum attn_status attn_records_restore(struct attn_records *records, const char *text, bool *is_good,
-                                      struct attn_error *err)
+enum attn_status attn_records_continue(struct attn_records *records, struct attn_buffer *header,
+                                       struct attn_error *err)
 {
-    for (size_t i = 0; i < records->n; i++)
-        records->writers[i]->n_record = 0; /* attn_records_load counts again */
-    return attn_record_rows_load(&records->rows, text, is_good, err);
+    struct attn_record_writer *writer = records->writers[0];
+
+    if (writer->kind != &attn_item_sink_rows)
+        return ATTN_OK;
+    ATTN_TRY(attn_record_rows_continue(writer, err));
+    ATTN_TRY(attn_buffer_check(&writer->text, err));
+    attn_buffer_append(header, writer->text.data, writer->text.size);
+    attn_buffer_reset(&writer->text);
+    return attn_buffer_check(header, err);
+}
+
+enum attn_status attn_records_expect(struct attn_records *records, const char *path,
+                                     uint64_t begin, bool is_whole, struct attn_error *err)
+{
+    struct attn_file file = {.descriptor = -1};
+
+    ATTN_TRY(attn_file_open_regular(path, ATTN_MAP, &file, err));
+    if (begin < file.size)
+        attn_buffer_append(&records->expected, file.data + begin, file.size - (size_t)begin);
+    attn_file_release(&file);
+    records->is_whole = is_whole;
+    records->earlier = path;
+    return attn_buffer_check(&records->expected, err);
 }
 
 /* An action that is applied to each writer. */
-typedef enum attn_status (*step_fn)(struct attn_record_writer *writer, const void *argument,
+typedef enum attn_status (*step_fn)(struct attn_records *records,
+                                    struct attn_record_writer *writer, const void *argument,
                                     struct attn_error *err);
 
 /* Applies STEP to all writers, except those whose pipe was closed by the reader. If no other writer
@@ -335,7 +318,7 @@ static enum attn_status take_step(struct attn_records *records, step_fn step, co
         enum attn_status status = ATTN_OK;
 
         if (!is_closed(records->writers[i]) || attn_records_is_abandoned(records))
-            status = step(records->writers[i], argument, &found);
+            status = step(records, records->writers[i], argument, &found);
         if (status == ATTN_OK ||
             (is_closed(records->writers[i]) && !attn_records_is_abandoned(records)))
             continue;
@@ -346,11 +329,12 @@ static enum attn_status take_step(struct attn_records *records, step_fn step, co
 }
 
 /* Writes a result (step_fn). ARGUMENT is the result. */
-static enum attn_status add_result(struct attn_record_writer *writer, const void *argument,
+static enum attn_status add_result(struct attn_records *records,
+ struct attn_record_writer *writer, const void *argument,
                                    struct attn_error *err)
 {
     ATTN_TRY(writer->kind->add(writer, argument, err));
-    return writer->kind->is_text ? write_text(writer, err) : ATTN_OK;
+    return writer->kind->is_text ? write_text(records, writer, err) : ATTN_OK;
 }
 
 enum attn_status attn_records_write(struct attn_records *records,
@@ -366,102 +350,45 @@ enum attn_status attn_records_write(struct attn_records *records,
     return status;
 }
 
-/* Adds the text of the writer to the digest of what was replayed, and clears it. */
-static enum attn_status replay_text(struct attn_record_writer *writer, struct attn_error *err)
-{
-    ATTN_TRY(attn_buffer_check(&writer->text, err));
-    if (writer->n_replayed == 0)
-        attn_sha256_init(&writer->replayed);
-    attn_sha256_update(&writer->replayed, writer->text.data, writer->text.size);
-    writer->n_replayed += writer->text.size;
-    attn_buffer_reset(&writer->text);
-    return ATTN_OK;
-}
-
-enum attn_status attn_records_load(struct attn_records *records, const struct attn_item *item,
-                                   attn_record_take_fn take, void *user,
-                                   enum attn_record_failure *failure, struct attn_error *err)
-{
-    struct attn_item_result result = {.item = item};
-    bool are_kept = false;
-
-    for (size_t i = 0; i < records->n; i++) {
-        struct attn_record_writer *writer = records->writers[i];
-
-        if (writer->kind->load)
-            ATTN_TRY(writer->kind->load(writer, &result, take, user, err));
-        are_kept = are_kept || writer->kind->load;
-    }
-    if (!are_kept)
-        return take(user, &result, err);
-    for (size_t i = 0; i < records->n; i++) {
-        struct attn_record_writer *writer = records->writers[i];
-
-        ATTN_TRY(writer->kind->add(writer, &result, err));
-        ATTN_TRY(replay_text(writer, err));
-        writer->n_record++;
-    }
-    *failure = result.failure;
-    return ATTN_OK;
-}
-
-enum attn_status attn_records_replayed(struct attn_records *records, size_t i, bool is_finished,
-                                       uint64_t *size, char hex[ATTN_DIGEST_HEX_SIZE],
-                                       struct attn_error *err)
-{
-    struct part_place place;
-    struct attn_record_writer *writer;
-
-    hex[0] = '\0';
-    if (!find_part(records, i, &place))
-        return ATTN_OK;
-    writer = place.writer;
-    if (is_finished && writer->kind->finish)
-        ATTN_TRY(writer->kind->finish(writer, err));
-    ATTN_TRY(replay_text(writer, err));
-    attn_digest_hex(&writer->replayed, hex);
-    *size = writer->n_replayed;
-    return ATTN_OK;
-}
-
-/* Flushes a writer (step_fn). ARGUMENT points to a bool: sync to the device. */
-static enum attn_status flush_writer(struct attn_record_writer *writer, const void *argument,
+/* Flushes a writer (step_fn). */
+static enum attn_status flush_writer(struct attn_records *records,
+ struct attn_record_writer *writer, const void *argument,
                                      struct attn_error *err)
 {
-    const bool *is_synced = argument;
-
+    (void)records;
+    (void)argument;
     for (size_t p = 0; p < writer->n_part; p++)
-        ATTN_TRY(attn_part_flush(writer->parts[p], *is_synced, err));
+        ATTN_TRY(attn_part_flush(writer->parts[p], err));
     if (writer->n_part > 0)
         return ATTN_OK;
     attn_sink_flush(writer->sink);
     return attn_sink_check(writer->sink, err);
 }
 
-enum attn_status attn_records_flush(struct attn_records *records, bool is_synced,
-                                    struct attn_error *err)
+enum attn_status attn_records_flush(struct attn_records *records, struct attn_error *err)
 {
-    return take_step(records, flush_writer, &is_synced, err);
+    return take_step(records, flush_writer, NULL, err);
 }
 
-static enum attn_status finish_writer(struct attn_record_writer *writer, const void *argument,
+static enum attn_status finish_writer(struct attn_records *records,
+ struct attn_record_writer *writer, const void *argument,
                                       struct attn_error *err)
 {
-    const bool *is_synced = argument;
-
     if (writer->kind->finish)
         ATTN_TRY(writer->kind->finish(writer, err));
     if (writer->kind->is_text)
-        ATTN_TRY(write_text(writer, err));
+        ATTN_TRY(write_text(records, writer, err));
     for (size_t p = 0; p < writer->n_part; p++)
-        ATTN_TRY(attn_part_finish(writer->parts[p], *is_synced, err));
-    return writer->n_part == 0 ? flush_writer(writer, argument, err) : ATTN_OK;
+        ATTN_TRY(attn_part_finish(writer->parts[p], err));
+    return writer->n_part == 0 ? flush_writer(records, writer, argument, err) : ATTN_OK;
 }
 
-enum attn_status attn_records_finish(struct attn_records *records, bool is_synced,
-                                     struct attn_error *err)
+enum attn_status attn_records_finish(struct attn_records *records, struct attn_error *err)
 {
-    return take_step(records, finish_writer, &is_synced, err);
+    ATTN_TRY(take_step(records, finish_writer, NULL, err));
+    return records->expected_at == records->expected.size
+               ? ATTN_OK
+               : report_other(records, "has more rows than the items give", err);
 }
 
 enum attn_status attn_records_commit(struct attn_records *records, struct attn_error *err)
@@ -487,28 +414,4 @@ bool attn_records_is_abandoned(const struct attn_records *records)
         if (!is_closed(records->writers[i]))
             return false;
     return true;
-}
-
-struct attn_records_form attn_records_form_of(const struct attn_many_options *options,
-                                              const struct attn_config *config)
-{
-    static const struct attn_request_predict nothing;
-    const struct attn_request_predict *predict =
-        options && options->request ? &options->request->predict : &nothing;
-    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
-
-    if (!options || !config)
-        return form;
-    form.fields = ATTN_RECORD_FIELD_BIT(IDS) | ATTN_RECORD_FIELD_BIT(MEASURES);
-    if (attn_predict_is_asked(predict))
-        form.fields |= ATTN_RECORD_FIELD_BIT(PREDICTIONS);
-    form.measures = options->measures;
-    form.n_stack = attn_config_n_part(config);
-    form.n_layer = attn_config_n_whole_layer(config);
-    form.n_head = config->n_head;
-    form.n_top = predict->top < config->n_vocab ? predict->top : config->n_vocab;
-    form.n_next = predict->n_next;
-    form.has_positions =
-        options->request && attn_number_list_is_given(&options->request->selection.queries);
-    return form;
 }

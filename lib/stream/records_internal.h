@@ -24,9 +24,6 @@
 #include "base/note.h"
 #include "base/sink_internal.h"
 #include "formats/json_writer.h"
-#include "measures/edges.h"
-#include "measures/measure.h"
-#include "stream/digest.h"
 #include "stream/items.h"
 #include "stream/many.h"
 #include "stream/records.h"
@@ -40,23 +37,9 @@ enum attn_record_rows_form {
 
 /* The contents of the outputs, equal for all records. */
 struct attn_records_form {
-    size_t size;                  /* size of this struct */
-    attn_record_field_set fields; /* fields of jsonl */
-    attn_measure_set measures;    /* set of ATTN_MEASURE_BIT */
-    size_t n_layer, n_head;       /* L and H: numbers of layers and heads */
-    /* attentions per layer: 2 for a decoder with a source (self and cross), otherwise 1 */
-    size_t n_stack;
-    size_t n_top;          /* K: number of predicted next tokens */
-    size_t n_next;         /* number of continuations for all records */
-    bool has_positions;    /* predictions are made after given positions, not after the last one */
-    bool adds_predictions; /* jsonl adds predictions if the record requests them */
-    enum attn_record_field table;           /* field of csv: MEASURES, PREDICTIONS or SURPRISAL */
-    const struct attn_tokenizer *tokenizer; /* for the words of SURPRISAL; borrowed */
-    bool has_labels;                        /* jsonl has an object of labels */
-    bool has_all_labels;                    /* the object has all labels of a record */
-    const char *const *labels; /* [n_label] columns of csv and edges after the id; borrowed */
-    size_t n_label;
-    int precision;                  /* decimals, 0..17; -1: shortest exact text */
+    size_t size;          /* size of this struct */
+    bool has_predictions; /* jsonl has predictions, and for every item that asks for some */
+    bool has_tensors;     /* jsonl has the selected tensors */
     attn_note_fn on_note;           /* or NULL */
     void *user;                     /* passed to on_note */
     const char *unit;               /* name of a record in notes; NULL: "record" */
@@ -67,17 +50,16 @@ struct attn_records_form {
     size_t n_column;
     const bool *hidden; /* [n_column] columns to leave out if every item fails; borrowed */
     bool is_ragged;     /* items have different numbers of rows */
-    bool are_kept;      /* rows are also stored so that a resumed run can read them */
+    bool needs_rows;    /* a resumed run reads the rows of the earlier one */
     enum attn_record_rows_form row_form;
     const char *mean_by, *minus; /* for joined, as in questions/collect.h; or NULL */
 };
 
 #define ATTN_RECORDS_FORM_DEFAULT                                                                  \
-    ((struct attn_records_form){.size = sizeof(struct attn_records_form),                          \
-                                .table = ATTN_RECORD_FIELD_MEASURES,                               \
-                                .precision = -1})
+    ((struct attn_records_form){.size = sizeof(struct attn_records_form)})
 
 struct attn_records;
+struct attn_record_rows; /* below */
 
 /* Opens all N outputs, or none. FORM and ITEMS are copied. With IS_RESUMED, existing parts are
  * opened unchanged, and attn_records_begin must be called before the first record. ATTN_IO if
@@ -86,50 +68,40 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
                                    const struct attn_records_form *form, bool is_resumed,
                                    struct attn_records **records, struct attn_error *err);
 
-/* Resumes after N_RECORD records, when the parts had SIZES [n_size] bytes after a flush
- * (attn_records_part): longer parts are truncated. Without sizes, all parts are emptied. ATTN_IO
- * for a part that is shorter. */
-enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
-                                    const uint64_t *sizes, size_t n_size, struct attn_error *err);
+/* --- Resuming (each_file.h) --- */
 
-/* The first appends what the sinks know of all results, and returns false if some text is held
- * back, so that there can be no checkpoint. The second restores it; *IS_GOOD is false if TEXT is
- * malformed. */
-bool attn_records_save(const struct attn_records *records, struct attn_buffer *out);
-enum attn_status attn_records_restore(struct attn_records *records, const char *text, bool *is_good,
-                                      struct attn_error *err);
+/* The first begins after N_RECORD records. The second removes what follows SIZE bytes. */
+enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
+                                    struct attn_error *err);
+enum attn_status attn_records_cut(struct attn_records *records, uint64_t size,
+                                  struct attn_error *err);
+
+/* Sets *ROWS, borrowed, to the columns that rows have. */
+enum attn_status attn_records_show(struct attn_records *records,
+                                   const struct attn_record_rows **rows, struct attn_error *err);
+
+/* Continues with rows after those of an earlier run, whose header is appended to HEADER; of formats
+ * without one, nothing. The labels of the items are known. */
+enum attn_status attn_records_continue(struct attn_records *records, struct attn_buffer *header,
+                                       struct attn_error *err);
+
+/* Expects the records that follow to be the bytes of the file PATH from BEGIN on: these are compared
+ * instead of written, and are ATTN_INVALID with the stage of options if they differ. IS_WHOLE:
+ * nothing may follow them. */
+enum attn_status attn_records_expect(struct attn_records *records, const char *path,
+                                     uint64_t begin, bool is_whole, struct attn_error *err);
 
 enum attn_status attn_records_write(struct attn_records *records,
                                     const struct attn_item_result *result, struct attn_error *err);
 
-/* Receives the result of an item of an earlier run. All arguments are borrowed. ATTN_FORMAT,
- * without a message, for a result that the item cannot have. */
-typedef enum attn_status (*attn_record_take_fn)(void *user, const struct attn_item_result *result,
-                                                struct attn_error *err);
-
-/* Passes the result of ITEM, the next one of an earlier run, to TAKE: with what was stored of it,
- * or empty. If results are stored, also formats it again for attn_records_replayed, and sets
- * *FAILURE. */
-enum attn_status attn_records_load(struct attn_records *records, const struct attn_item *item,
-                                   attn_record_take_fn take, void *user,
-                                   enum attn_record_failure *failure, struct attn_error *err);
-
-/* Sets *SIZE and HEX to the size and SHA-256 that part I gets from the results that were loaded;
- * HEX is empty without such a part. If IS_FINISHED, all results were loaded. */
-enum attn_status attn_records_replayed(struct attn_records *records, size_t i, bool is_finished,
-                                       uint64_t *size, char hex[ATTN_DIGEST_HEX_SIZE],
-                                       struct attn_error *err);
-
-/* Writes out all appended records; IS_SYNCED: also syncs them to disk. */
-enum attn_status attn_records_flush(struct attn_records *records, bool is_synced,
-                                    struct attn_error *err);
+/* Writes out all appended records. */
+enum attn_status attn_records_flush(struct attn_records *records, struct attn_error *err);
 
 /* A file that is being written. */
 struct attn_records_part {
     const char *target;  /* final name; NULL: it becomes part of another file */
     const char *path;    /* current name */
     uint64_t size;       /* bytes */
-    uint64_t n_changing; /* number of bytes at its beginning that attn_records_finish overwrites */
 };
 
 /* Describes part I, in an order that depends only on the items. Returns false if I is too large.
@@ -140,8 +112,7 @@ bool attn_records_part(const struct attn_records *records, size_t i,
 
 /* The first completes the parts: lengths in headers, the directory of an archive. The second
  * renames them. */
-enum attn_status attn_records_finish(struct attn_records *records, bool is_synced,
-                                     struct attn_error *err);
+enum attn_status attn_records_finish(struct attn_records *records, struct attn_error *err);
 enum attn_status attn_records_commit(struct attn_records *records, struct attn_error *err);
 
 /* Returns true if writing failed because all outputs are pipes without a reader. A single such pipe
@@ -152,11 +123,6 @@ bool attn_records_is_abandoned(const struct attn_records *records);
  * allowed. */
 void attn_records_free(struct attn_records *records);
 void attn_records_discard(struct attn_records *records);
-
-/* Returns the form for attn_run_many with OPTIONS and a model of CONFIG: measures, sizes and
- * predictions. jsonl has ids, measures and, if requested, predictions. */
-struct attn_records_form attn_records_form_of(const struct attn_many_options *options,
-                                              const struct attn_config *config);
 
 /* --- Sinks ----------------------------------------------------------------------------------- */
 
@@ -179,16 +145,8 @@ struct attn_item_sink {
     enum attn_status (*add)(struct attn_record_writer *writer,
                             const struct attn_item_result *result, struct attn_error *err);
 
-    /* Reads the next result that an earlier run added into RESULT, and passes it to TAKE. Call
-     * after `begin`, before the first `add`. ATTN_FORMAT for other results. Or NULL. */
-    enum attn_status (*load)(struct attn_record_writer *writer, struct attn_item_result *result,
-                             attn_record_take_fn take, void *user, struct attn_error *err);
-
     /* Completes the parts. Or NULL. */
     enum attn_status (*finish)(struct attn_record_writer *writer, struct attn_error *err);
-
-    /* Returns the number of bytes at the beginning of part I that `finish` overwrites. NULL: 0. */
-    size_t (*n_changing)(const struct attn_record_writer *writer, size_t i);
 
     void (*release)(struct attn_record_writer *writer); /* or NULL */
 };
@@ -203,8 +161,6 @@ struct attn_record_writer {
     struct attn_sink *sink;      /* sink of a text format; borrowed */
     size_t n_record;             /* number of records so far, including earlier runs */
     struct attn_buffer text;     /* text of the current record, for text formats */
-    uint64_t n_replayed;         /* number of bytes that loaded results gave again */
-    struct attn_sha256 replayed; /* their digest */
     /* Shared by all writers; borrowed: */
     bool *has_noted_formula;             /* a note about an id or a label like a formula was sent */
     bool *has_noted_label;               /* a note about a label without a column was sent */
@@ -225,11 +181,11 @@ struct attn_record_rows {
     struct attn_buffer waiting;
 };
 
-/* The first appends the columns and the number of rows as text, the second reads them; *IS_GOOD is
- * false if the text is malformed. */
-void attn_record_rows_save(const struct attn_record_rows *rows, struct attn_buffer *out);
-enum attn_status attn_record_rows_load(struct attn_record_rows *rows, const char *text,
-                                       bool *is_good, struct attn_error *err);
+/* Sets the columns that all items have, for the rows of an earlier run. The second then continues
+ * with rows, and sets the text of WRITER to the header, unless lines are JSON. */
+enum attn_status attn_record_rows_show(struct attn_record_rows *rows, struct attn_error *err);
+enum attn_status attn_record_rows_continue(struct attn_record_writer *writer,
+                                           struct attn_error *err);
 
 void attn_record_rows_release(struct attn_record_rows *rows);
 
@@ -251,16 +207,12 @@ enum attn_status attn_record_columns_set(struct attn_record_columns *columns,
                                          struct attn_error *err);
 void attn_record_columns_release(struct attn_record_columns *columns);
 
-/* X(name): attn_item_sink_NAME is defined in record_NAME.c; csv and edges in record_rows.c. */
+/* X(name): attn_item_sink_NAME is defined in record_NAME.c. */
 #define ATTN_ITEM_SINK_MAP(X)                                                                      \
     X(jsonl)                                                                                       \
-    X(csv)                                                                                         \
-    X(edges)                                                                                       \
-    X(npy)                                                                                         \
     X(npz)                                                                                         \
     X(joined)                                                                                      \
-    X(rows)                                                                                        \
-    X(state)
+    X(rows)
 
 #define ATTN_ITEM_SINK_DECLARE(name) extern const struct attn_item_sink attn_item_sink_##name;
 ATTN_ITEM_SINK_MAP(ATTN_ITEM_SINK_DECLARE)
@@ -295,11 +247,5 @@ enum attn_status attn_record_refuse_labels(const char *name, struct attn_error *
 enum attn_status attn_record_header_append(struct attn_record_writer *writer,
                                            const struct attn_column *columns, size_t n,
                                            bool has_error, struct attn_error *err);
-
-const char *attn_record_field_name(enum attn_record_field field); /* "ids" */
-
-/* Parses a list like "ids,measures" into a set. ATTN_INVALID for an unknown name. */
-enum attn_status attn_record_fields_parse(const char *list, attn_record_field_set *fields,
-                                          struct attn_error *err);
 
 #endif

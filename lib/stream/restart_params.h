@@ -19,15 +19,14 @@ enum attn_status attn_shard_read(const struct attn_param *param, void *home, con
 /* The parameter max_failed. MEMBER is an int64_t, negative by default. */
 #define ATTN_FAILED_PARAM(structure, member)                                                       \
     ATTN_PARAM(SEED, "max_failed", "N", structure, member,                                         \
-               "number of records or items that may fail; one more ends the run. Default: any "    \
+               "number of items that may fail; one more ends the run. Default: any "    \
                "number, and the exit code is 6",                                                   \
                .option = "max-errors", .most = INT64_MAX)
 
 #define ATTN_RESUME_PARAM(structure, member)                                                       \
     ATTN_PARAM(FLAG, "resume", NULL, structure, member,                                            \
-               "continue the output file of a run of the same command that ended early. Start "    \
-               "from the beginning if the file does not exist; if it is complete, only check "     \
-               "that input and outputs are unchanged. The table covers all items, also those of "  \
-               "the earlier run")
+               "go on after the rows that a run of the same command left in the output file, and " \
+               "begin if there are none. The last item that is there is computed again, and other " \
+               "rows are an error. The table covers all items, also the earlier ones")
 
 #endif

@@ -33,13 +33,10 @@ struct manifest {
 struct attn_directory {
     char *path;        /* owns */
     const char *title; /* borrowed; what the files are called in messages */
-    int descriptor;    /* owns; holds the lock; -1: the directory cannot be read */
-    struct stat info;  /* identifies the directory */
+    struct stat info; /* identifies the directory */
     struct manifest manifest;
     struct attn_file_names others; /* names of files in this directory that other outputs write */
     bool is_new;                   /* this process created the directory */
-    bool is_synced;                /* files are synced to the device */
-    bool is_locked;                /* locked, if the file system supports locks */
     bool had_manifest;             /* a manifest existed before */
     bool has_manifest;             /* this process wrote the manifest, and nothing changed since */
     bool wrote_manifest;           /* this process wrote the manifest */
@@ -250,15 +247,13 @@ static enum attn_status save(const struct attn_directory *directory, struct attn
                               attn_quote_string(directory->path).text, MANIFEST_NAME, text->size,
                               MANIFEST_MAX);
     ATTN_TRY(attn_sink_create_file_in(directory->path, MANIFEST_NAME, sink, err));
-    if (directory->is_synced)
-        attn_sink_sync(*sink);
     attn_sink_write(*sink, text->data, text->size);
     return attn_sink_commit(*sink, err);
 }
 
-/* --- Opening and locking ------------------------------------------------------------------- */
+/* --- Opening ------------------------------------------------------------------------------- */
 
-/* Creates the directory if it is missing, and sets descriptor and info. */
+/* Creates the directory if it is missing, and sets its info. */
 static enum attn_status enter(struct attn_directory *directory, struct attn_error *err)
 {
     const char *path = directory->path;
@@ -271,15 +266,7 @@ static enum attn_status enter(struct attn_directory *directory, struct attn_erro
     if (!S_ISDIR(directory->info.st_mode))
         return attn_error_set(err, ATTN_IO, "'%s' is a file, expected a directory for %s files",
                               attn_quote_string(path).text, directory->title);
-    directory->descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return ATTN_OK;
-}
-
-static void leave(struct attn_directory *directory)
-{
-    if (directory->descriptor >= 0)
-        close(directory->descriptor);
-    directory->descriptor = -1;
 }
 
 enum attn_status attn_directory_open(const char *path, const char *title,
@@ -289,14 +276,8 @@ enum attn_status attn_directory_open(const char *path, const char *title,
 
     ATTN_TRY(ATTN_ALLOC(d, 1, err));
     d->title = title;
-    d->descriptor = -1;
     d->path = attn_strndup(path, strlen(path), err);
     ATTN_RETURN_MADE(d->path ? enter(d, err) : ATTN_NO_MEMORY, directory, d, attn_directory_free);
-}
-
-void attn_directory_sync(struct attn_directory *directory)
-{
-    directory->is_synced = true;
 }
 
 int attn_directory_compare(const struct attn_directory *a, const struct attn_directory *b)
@@ -306,28 +287,7 @@ int attn_directory_compare(const struct attn_directory *a, const struct attn_dir
     return (a->info.st_ino > b->info.st_ino) - (a->info.st_ino < b->info.st_ino);
 }
 
-/* Locks the directory, waiting if WAITS. */
-static enum attn_status wait_for_lock(const struct attn_directory *directory, bool waits,
-                                      const volatile sig_atomic_t *cancel, struct attn_error *err)
-{
-    const struct timespec pause = {.tv_nsec = 10000000};
-
-    if (directory->descriptor < 0)
-        return ATTN_OK;
-    while (flock(directory->descriptor, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return ATTN_OK; /* the file system has no locks */
-        if (!waits)
-            return attn_error_set(err, ATTN_IO, "another writer is writing into '%s'",
-                                  attn_quote_string(directory->path).text);
-        if (attn_is_canceled(cancel))
-            return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
-        nanosleep(&pause, NULL);
-    }
-    return ATTN_OK;
-}
-
-/* Returns true if PATH still is the directory. Another process may have removed it. */
+/* Returns true if PATH is the directory. */
 static bool is_at(const struct attn_directory *directory, const char *path)
 {
     struct stat info;
@@ -344,16 +304,8 @@ static enum attn_status path_of(const struct attn_directory *directory, const ch
     return attn_buffer_check(path, err);
 }
 
-enum attn_status attn_directory_lock(struct attn_directory *directory, bool waits,
-                                     const volatile sig_atomic_t *cancel, struct attn_error *err)
+enum attn_status attn_directory_read(struct attn_directory *directory, struct attn_error *err)
 {
-    ATTN_TRY(wait_for_lock(directory, waits, cancel, err));
-    while (!is_at(directory, directory->path)) {
-        leave(directory);
-        ATTN_TRY(enter(directory, err));
-        ATTN_TRY(wait_for_lock(directory, waits, cancel, err));
-    }
-    directory->is_locked = true;
     ATTN_TRY(read_manifest(&directory->manifest, directory->path, err));
     directory->had_manifest = directory->manifest.n > 0;
     return ATTN_OK;
@@ -439,8 +391,6 @@ enum attn_status attn_directory_create_file(struct attn_directory *directory, co
     if (!directory->has_manifest)
         ATTN_TRY(write_manifest(directory, err));
     ATTN_TRY(attn_sink_create_file_in(directory->path, name, sink, err));
-    if (directory->is_synced)
-        attn_sink_sync(*sink);
     return ATTN_OK;
 }
 
@@ -554,8 +504,7 @@ enum attn_status attn_directory_finish(struct attn_directory *directory,
     ATTN_TRY(status);
     if (!directory->has_manifest)
         ATTN_TRY(write_manifest(directory, err));
-    return directory->is_synced && directory->is_new ? attn_sink_sync_parent(directory->path, err)
-                                                     : ATTN_OK;
+    return ATTN_OK;
 }
 
 /* --- The end ------------------------------------------------------------------------------- */
@@ -566,8 +515,7 @@ void attn_directory_free(struct attn_directory *directory)
 
     if (!directory)
         return;
-    if (directory->path && !directory->has_files &&
-        (directory->is_locked || wait_for_lock(directory, false, NULL, NULL) == ATTN_OK)) {
+    if (directory->path && !directory->has_files) {
         /* leaves the directory as it was before, or removes it if it did not exist */
         if (directory->wrote_manifest && !directory->had_manifest &&
             path_of(directory, MANIFEST_NAME, &path, NULL) == ATTN_OK)
@@ -575,7 +523,6 @@ void attn_directory_free(struct attn_directory *directory)
         if (directory->is_new)
             rmdir(directory->path); /* fails if it is not empty, as intended */
     }
-    leave(directory);
     for (size_t i = 0; i < directory->manifest.n; i++)
         free_run(directory->manifest.runs[i]);
     attn_free(directory->manifest.runs);

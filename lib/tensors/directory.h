@@ -3,7 +3,7 @@
  * missing, and removed again if it stays empty.
  *
  *     attn_directory_open("matrices", "CSV", &directory, &err);
- *     attn_directory_lock(directory, true, NULL, &err);
+ *     attn_directory_read(directory, &err);
  *     attn_directory_begin(directory, &attn_csv_format, &labels, &run, &err);
  *     attn_file_names_append(&run->files, "pattern.csv");      // every file that will be written
  *     attn_directory_create_file(directory, "pattern.csv", &sink, &err);
@@ -27,8 +27,7 @@
  * finishes removes the files that earlier runs wrote in the same format, except those that it wrote
  * itself.
  *
- * Only one run at a time can lock a directory; others wait, or fail. The lock (flock) is released
- * when the process ends in any way. File systems without locks are not locked.
+ * Runs that write into one directory at the same time do not see each other: give each its own.
  */
 #ifndef ATTN_TENSORS_DIRECTORY_H
 #define ATTN_TENSORS_DIRECTORY_H
@@ -63,17 +62,12 @@ struct attn_directory;
 enum attn_status attn_directory_open(const char *path, const char *title,
                                      struct attn_directory **directory, struct attn_error *err);
 
-/* Makes all later files be synced to the device (attn_sink_sync). */
-void attn_directory_sync(struct attn_directory *directory);
-
 /* Compares two directories; 0: they are the same. Locking several in this order avoids
  * deadlocks. */
 int attn_directory_compare(const struct attn_directory *a, const struct attn_directory *b);
 
-/* Locks the directory and reads its manifest. If it is locked by another run: if WAITS, waits until
- * *CANCEL (which may be NULL) is set; otherwise fails. */
-enum attn_status attn_directory_lock(struct attn_directory *directory, bool waits,
-                                     const volatile sig_atomic_t *cancel, struct attn_error *err);
+/* Reads the manifest of the directory. */
+enum attn_status attn_directory_read(struct attn_directory *directory, struct attn_error *err);
 
 /* Adds a run without files to the manifest. *RUN is borrowed. */
 enum attn_status attn_directory_begin(struct attn_directory *directory,

@@ -36,10 +36,7 @@ struct attn_outputs {
 enum attn_status attn_output_create_file(const struct attn_output *item, struct attn_sink **sink,
                                          struct attn_error *err)
 {
-    ATTN_TRY(attn_sink_create_file(item->path, sink, err));
-    if (item->is_synced)
-        attn_sink_sync(*sink);
-    return ATTN_OK;
+    return attn_sink_create_file(item->path, sink, err);
 }
 
 enum attn_status attn_output_write(const struct attn_output *item, attn_output_fn write, void *user,
@@ -224,30 +221,17 @@ static enum attn_status open_directory(struct attn_outputs *outputs, const struc
         outputs->directories[outputs->n_directory++] = opened;
         *directory = opened;
     }
-    if (item->is_synced)
-        attn_directory_sync(*directory);
     return ATTN_OK;
 }
 
-static int compare_directories(const void *a, const void *b)
-{
-    return attn_directory_compare(*(struct attn_directory *const *)a,
-                                  *(struct attn_directory *const *)b);
-}
-
-/* Opens and locks the directories of all outputs in a fixed order, and reserves the names of other
- * outputs in them. */
+/* Opens the directories of all outputs, and reserves the names of other outputs in them. */
 static enum attn_status open_directories(struct attn_outputs *outputs,
-                                         const struct attn_output *items,
-                                         const struct attn_writer_options *options,
-                                         struct attn_error *err)
+                                         const struct attn_output *items, struct attn_error *err)
 {
     for (size_t i = 0; i < outputs->n; i++)
         ATTN_TRY(open_directory(outputs, &items[i], &outputs->items[i].directory, err));
-    qsort(outputs->directories, outputs->n_directory, sizeof *outputs->directories,
-          compare_directories);
     for (size_t i = 0; i < outputs->n_directory; i++)
-        ATTN_TRY(attn_directory_lock(outputs->directories[i], true, options->cancel, err));
+        ATTN_TRY(attn_directory_read(outputs->directories[i], err));
     for (size_t i = 0; i < outputs->n; i++)
         for (size_t d = 0; d < outputs->n_directory; d++)
             if (items[i].path && !is_directory(&items[i]))
@@ -271,7 +255,6 @@ static enum attn_status open_output(struct attn_outputs *outputs, struct open_ou
 
     own.own = item->own;
     own.is_addition = item->is_addition;
-    own.is_synced = item->is_synced;
     output->sink = target.sink;
     status =
         attn_writer_open(item->format, &target, outputs->labels, &own, &output->writer, &found);
@@ -438,7 +421,7 @@ static enum attn_status open_all(struct attn_outputs *outputs, const struct attn
     ATTN_TRY(ATTN_ALLOC(outputs->items, n, err));
     ATTN_TRY(ATTN_ALLOC(outputs->directories, n, err));
     outputs->n = n;
-    status = open_directories(outputs, items, options, err);
+    status = open_directories(outputs, items, err);
     if (status != ATTN_OK)
         return status == ATTN_CANCELED || status == ATTN_INVALID
                    ? status
@@ -492,18 +475,15 @@ static struct attn_quote file_name(const struct attn_output *item,
     return name;
 }
 
-/* Opens and locks the directory of ITEM, for tables of the run of LABELS. */
+/* Opens the directory of ITEM, for tables of the run of LABELS. */
 static enum attn_status begin_tables(const struct attn_output *item,
                                      const struct attn_labels *labels,
-                                     const volatile sig_atomic_t *cancel,
                                      struct attn_directory **directory,
                                      struct attn_manifest_run **run, struct attn_error *err)
 {
     ATTN_TRY(attn_format_check_name(item->format, item->format->name, item->path, true, err));
     ATTN_TRY(attn_directory_open(item->path, item->format->title, directory, err));
-    if (item->is_synced)
-        attn_directory_sync(*directory);
-    ATTN_TRY(attn_directory_lock(*directory, true, cancel, err));
+    ATTN_TRY(attn_directory_read(*directory, err));
     return attn_directory_begin(*directory, item->format, labels, run, err);
 }
 
@@ -537,12 +517,11 @@ static enum attn_status write_tables(struct attn_directory *directory,
 enum attn_status attn_output_write_tables(const struct attn_output *item,
                                           const struct attn_output_table *tables, size_t n,
                                           const struct attn_labels *labels,
-                                          const volatile sig_atomic_t *cancel,
                                           struct attn_error *err)
 {
     struct attn_directory *directory = NULL;
     struct attn_manifest_run *run;
-    enum attn_status status = begin_tables(item, labels, cancel, &directory, &run, err);
+    enum attn_status status = begin_tables(item, labels, &directory, &run, err);
 
     if (status == ATTN_OK)
         status = write_tables(directory, run, item, tables, n, err);

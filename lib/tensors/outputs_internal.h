@@ -61,7 +61,6 @@ struct attn_output_table {
 enum attn_status attn_output_write_tables(const struct attn_output *item,
                                           const struct attn_output_table *tables, size_t n,
                                           const struct attn_labels *labels,
-                                          const volatile sig_atomic_t *cancel,
                                           struct attn_error *err);
 
 /* Creates the file of ITEM, which must have a path. The caller commits it. */

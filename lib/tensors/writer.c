@@ -734,14 +734,10 @@ static enum attn_status open_target(struct attn_writer *w, const struct attn_wri
     if (target->path && attn_format_is_directory(w->format, target->path)) {
         ATTN_TRY(attn_directory_open(target->path, w->format->title, &w->directory, err));
         w->owns_directory = true;
-        if (w->options.is_synced)
-            attn_directory_sync(w->directory);
-        ATTN_TRY(attn_directory_lock(w->directory, false, NULL, err));
+        ATTN_TRY(attn_directory_read(w->directory, err));
     } else if (target->path) {
         ATTN_TRY(attn_sink_create_file(target->path, &w->sink, err));
         w->owns_sink = true;
-        if (w->options.is_synced)
-            attn_sink_sync(w->sink);
     }
     if (w->directory)
         ATTN_TRY(attn_directory_begin(w->directory, w->format, &w->labels, &w->run, err));

@@ -45,7 +45,6 @@ struct attn_writer_options {
     const struct attn_picture_options *picture; /* NULL: the defaults. Borrowed */
     attn_note_fn on_note;                       /* called with notes about the output; or NULL */
     void *user;                                 /* passed to on_note */
-    bool is_synced; /* attn_writer_finish syncs the output to the device */
     const struct attn_table
         *table; /* a table that a page shows before the patterns; or NULL. Borrowed until opened */
     const struct attn_table_picture *table_picture; /* how the table is drawn */

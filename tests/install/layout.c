@@ -838,7 +838,6 @@ static const struct {
     {"    measures", offsetof(struct attn_many_options, measures)},
     {"    keeps_tensors", offsetof(struct attn_many_options, keeps_tensors)},
     {"    has_surprisal", offsetof(struct attn_many_options, has_surprisal)},
-    {"    n_max_token", offsetof(struct attn_many_options, n_max_token)},
     {"    n_window", offsetof(struct attn_many_options, n_window)},
     {"    n_window_byte", offsetof(struct attn_many_options, n_window_byte)},
     {"    n_edge", offsetof(struct attn_many_options, n_edge)},

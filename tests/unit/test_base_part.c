@@ -54,15 +54,14 @@ START_TEST(a_file_has_its_name_when_it_is_whole)
     append(part, "text");
     ck_assert_uint_eq(attn_sink_position(part), 8);
     assert_file("x.part", "");
-    ck_assert_int_eq(attn_part_flush(part, true, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_part_flush(part, NULL), ATTN_OK);
     assert_file("x.part", "new text");
-    ck_assert_int_eq(attn_part_write_at(part, 1, "EW", 2, NULL), ATTN_OK);
     append(part, "!");
     assert_file("x", "old");
-    ck_assert_int_eq(attn_part_finish(part, false, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_part_finish(part, NULL), ATTN_OK);
     ck_assert_int_eq(attn_part_commit(part, NULL), ATTN_OK);
     attn_sink_free(part);
-    assert_file("x", "nEW text!");
+    assert_file("x", "new text!");
     ck_assert_uint_eq(attn_folder_count(), 1);
     attn_folder_leave();
 }
@@ -76,7 +75,7 @@ START_TEST(what_was_not_committed_stays_and_can_be_gone_on_with)
     attn_folder_enter();
     part = open_part("x", false);
     append(part, "0123456789");
-    ck_assert_int_eq(attn_part_flush(part, false, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_part_flush(part, NULL), ATTN_OK);
     attn_sink_free(part);
     part = open_part("x", true);
     ck_assert_uint_eq(attn_sink_position(part), 10);
@@ -87,7 +86,7 @@ START_TEST(what_was_not_committed_stays_and_can_be_gone_on_with)
     ck_assert_int_eq(attn_part_cut(part, 4, NULL), ATTN_OK);
     append(part, "ab");
     ck_assert_uint_eq(attn_sink_position(part), 6);
-    ck_assert_int_eq(attn_part_finish(part, false, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_part_finish(part, NULL), ATTN_OK);
     ck_assert_int_eq(attn_part_commit(part, NULL), ATTN_OK);
     attn_sink_free(part);
     assert_file("x", "0123ab");
@@ -141,7 +140,7 @@ START_TEST(links_are_resolved_and_not_planted)
     ck_assert_str_eq(attn_part_target(part), "real");
     ck_assert_str_eq(attn_part_path(part), "real.part");
     append(part, "text");
-    ck_assert_int_eq(attn_part_finish(part, false, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_part_finish(part, NULL), ATTN_OK);
     ck_assert_int_eq(attn_part_commit(part, NULL), ATTN_OK);
     attn_sink_free(part);
     ck_assert_int_eq(lstat("link", &info), 0);
@@ -171,13 +170,13 @@ START_TEST(devices_are_written_directly)
 
     ck_assert(!attn_sink_is_seekable(part));
     append(part, "text");
-    ck_assert_int_eq(attn_part_flush(part, false, &err), ATTN_IO);
+    ck_assert_int_eq(attn_part_flush(part, &err), ATTN_IO);
     ck_assert_str_eq(err.message, "cannot write '/dev/full': No space left on device");
     attn_sink_free(part);
     part = open_part("/dev/null", true);
     ck_assert_int_eq(attn_part_cut(part, 0, NULL), ATTN_OK);
     append(part, "text");
-    ck_assert_int_eq(attn_part_finish(part, true, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_part_finish(part, NULL), ATTN_OK);
     ck_assert_int_eq(attn_part_commit(part, NULL), ATTN_OK);
     attn_sink_free(part);
 }

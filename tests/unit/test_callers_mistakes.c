@@ -201,11 +201,9 @@ START_TEST(null_is_named_by_selections_captures_and_lists)
     REFUSED(attn_selection_set_queries(selection, ATTN_STACK_ONLY, NULL, &err), "spec");
     REFUSED(attn_capture_create(NULL, NULL, &err), "selection");
     REFUSED(attn_capture_create(selection, NULL, &err), "capture");
-    REFUSED(attn_edges_create(NULL, 1, NULL, NULL, &err), "selection");
     REFUSED(attn_sites_parse(NULL, NULL, &err), "list");
     REFUSED(attn_sites_parse("z", NULL, &err), "sites");
     REFUSED(attn_measures_parse(NULL, NULL, &err), "list");
-    REFUSED(attn_record_fields_parse(NULL, NULL, &err), "list");
     REFUSED(attn_color_scale_parse(NULL, NULL, &err), "text");
     REFUSED(attn_attention_parse(NULL, NULL, &err), "text");
     REFUSED(attn_attention_parse("full", NULL, &err), "attention");
@@ -302,10 +300,9 @@ START_TEST(null_is_named_by_files_and_tables)
     REFUSED(attn_table_picture_write(table, &picture, NULL, &output, &err), "rows");
     attn_table_free(table);
     REFUSED(attn_records_open(NULL, 1, NULL, false, NULL, &err), "items");
-    REFUSED(attn_records_begin(NULL, 0, NULL, 0, &err), "records");
     REFUSED(attn_records_write(NULL, NULL, &err), "records");
-    REFUSED(attn_records_flush(NULL, false, &err), "records");
-    REFUSED(attn_records_finish(NULL, false, &err), "records");
+    REFUSED(attn_records_flush(NULL, &err), "records");
+    REFUSED(attn_records_finish(NULL, &err), "records");
     REFUSED(attn_records_commit(NULL, &err), "records");
 }
 END_TEST
@@ -355,7 +352,6 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert_ptr_null(attn_model_name(NULL));
     ck_assert(!attn_model_owns_address(NULL, &n));
     ck_assert_uint_eq(attn_session_n_position(NULL), 0);
-    ck_assert_ptr_null(attn_edges_find(NULL, NULL, 0, &n));
     ck_assert_ptr_null(attn_explainer_trace(NULL));
     ck_assert_ptr_null(attn_table_name(NULL));
     ck_assert_uint_eq(attn_table_n_row(NULL) + attn_table_n_column(NULL), 0);
@@ -366,10 +362,8 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert_uint_eq(attn_site_archive_name(ATTN_SITE_Z, INT_MIN, name), strlen(name));
     ck_assert_uint_eq(attn_attend_dims(NULL).n_head, 0);
     ck_assert_uint_eq(attn_config_dims(NULL, 4).n_head, 0);
-    ck_assert_uint_eq(attn_records_form_of(NULL, NULL).n_layer, 0);
     attn_attention_set_dims(NULL, NULL);
     attn_sink_write(NULL, "a", 1);
-    attn_edges_add(NULL, NULL);
     attn_session_reset(NULL);
 }
 END_TEST
@@ -389,7 +383,6 @@ START_TEST(null_is_freed)
     attn_model_free(NULL);
     attn_session_free(NULL);
     attn_ndarray_release(NULL);
-    attn_edges_free(NULL);
     attn_comparison_free(NULL);
     attn_explainer_free(NULL);
     attn_generation_release(NULL);
@@ -410,7 +403,6 @@ START_TEST(numbers_that_are_no_choice_have_no_name)
         ck_assert_str_eq(attn_status_text(bad), "unknown status");
         ck_assert_str_eq(attn_request_stage_text(bad), "");
         ck_assert_str_eq(attn_record_failure_code(bad), "");
-        ck_assert_ptr_null(attn_record_field_name(bad));
         ck_assert_ptr_null(attn_site_name(bad));
         ck_assert_int_eq(attn_site_layout(bad), ATTN_LAYOUT_VECTOR);
         ck_assert(!attn_site_is_in_layer(bad));
@@ -1043,16 +1035,12 @@ START_TEST(sizes_that_no_memory_holds_are_no_memory)
     struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
     struct attn_run *run = prepare(host, &request);
-    const struct attn_selection *selection = attn_run_labels(run)->selection;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_error found = {0};
     struct attn_selection *made;
-    struct attn_edges *edges;
     struct attn_session *session;
 
     ck_assert_int_eq(attn_selection_create(&dims, &made, &found), ATTN_NO_MEMORY);
-    found = (struct attn_error){0};
-    ck_assert_int_eq(attn_edges_create(selection, SIZE_MAX, NULL, &edges, &found), ATTN_NO_MEMORY);
     options.n_max = SIZE_MAX;
     REFUSED(attn_session_create(attn_host_model(host), &options, &session, &err), "positions");
     options.n_max = 4, options.n_source = SIZE_MAX;
@@ -1107,7 +1095,7 @@ START_TEST(captures_have_no_other_places)
 }
 END_TEST
 
-START_TEST(selections_and_edges_have_no_other_places)
+START_TEST(selections_have_no_other_places)
 {
     static const int others[] = {-1, -2, INT_MIN, INT_MAX, 2};
     const struct attn_dims dims = {.n_layer = 2,
@@ -1116,11 +1104,9 @@ START_TEST(selections_and_edges_have_no_other_places)
                                    .n_position = 2,
                                    .sites = ATTN_SITES(ATTN_SITE_PATTERN)};
     struct attn_selection *selection;
-    struct attn_edges *edges;
-    size_t n, shape[3];
+    size_t shape[3];
 
     ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
-    ck_assert_int_eq(attn_edges_create(selection, 1, NULL, &edges, NULL), ATTN_OK);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         ck_assert(!attn_selection_has_head(selection,
                                            &(struct attn_location){.layer = others[i], .head = 0}));
@@ -1140,12 +1126,6 @@ START_TEST(selections_and_edges_have_no_other_places)
                              &(struct attn_location){.site = ATTN_SITE_PATTERN, .layer = others[i]},
                              shape),
                          0);
-        const struct attn_location layer = {.layer = others[i]}, head = {.head = others[i]};
-
-        ck_assert_ptr_null(attn_edges_find(edges, &layer, 0, &n));
-        ck_assert_ptr_null(attn_edges_find(edges, &head, 0, &n));
-        ck_assert_ptr_null(
-            attn_edges_find(edges, &(struct attn_location){0}, (size_t)others[i], &n));
         if (others[i] != ATTN_ALL_HEADS)
             REFUSED(attn_selection_add_head(
                         selection, &(struct attn_location){.layer = 0, .head = others[i]}, &err),
@@ -1158,7 +1138,6 @@ START_TEST(selections_and_edges_have_no_other_places)
                 "queries");
     }
     REFUSED(attn_selection_add_queries(selection, ATTN_STACK_ONLY, 1, SIZE_MAX, &err), "queries");
-    attn_edges_free(edges);
     attn_selection_free(selection);
 }
 END_TEST
@@ -1442,10 +1421,10 @@ START_TEST(records_are_not_written_to_after_their_commit)
             "size");
     ck_assert_int_eq(attn_records_open(&item, 1, &form, false, &records, NULL), ATTN_OK);
     ck_assert_int_eq(attn_records_write(records, &outcome, NULL), ATTN_OK);
-    ck_assert_int_eq(attn_records_finish(records, false, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_records_finish(records, NULL), ATTN_OK);
     ck_assert_int_eq(attn_records_commit(records, NULL), ATTN_OK);
     REFUSED(attn_records_write(records, &outcome, &err), "committed");
-    REFUSED(attn_records_flush(records, false, &err), "committed");
+    REFUSED(attn_records_flush(records, &err), "committed");
     attn_records_free(records);
     attn_folder_leave();
 }
@@ -1516,7 +1495,7 @@ ATTN_SUITE("callers' mistakes", null_is_named_by_what_opens_and_runs,
            fields_that_an_operation_ignores_are_refused, arrays_that_are_lacking_are_named,
            selections_of_other_arrays_are_refused, sizes_that_no_array_has_are_refused,
            attention_on_arrays_has_no_other_choices, sizes_that_no_memory_holds_are_no_memory,
-           captures_have_no_other_places, selections_and_edges_have_no_other_places,
+           captures_have_no_other_places, selections_have_no_other_places,
            tables_have_no_other_cells, an_observer_that_fails_silently_fails_the_run,
            other_functions_that_fail_silently_fail_too, observers_that_lack_a_part_are_refused,
            a_run_is_performed_once, selections_of_other_models_are_refused,

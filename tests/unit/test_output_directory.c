@@ -24,15 +24,6 @@ static void tear_down(void)
     attn_made_up_run_release(&made);
 }
 
-static struct attn_directory *opened(void)
-{
-    struct attn_directory *directory;
-    struct attn_error err = {0};
-
-    ck_assert_int_eq(attn_directory_open("d", "CSV", &directory, &err), ATTN_OK);
-    return directory;
-}
-
 static enum attn_status write_file(struct attn_directory *directory, const char *name,
                                    struct attn_error *err)
 {
@@ -51,7 +42,7 @@ static enum attn_status write_files(const char *const *names, bool is_addition,
     enum attn_status status = attn_directory_open("d", "CSV", &directory, err);
 
     if (status == ATTN_OK)
-        status = attn_directory_lock(directory, false, NULL, err);
+        status = attn_directory_read(directory, err);
     if (status == ATTN_OK)
         status = attn_directory_begin(directory, attn_format_find("csv"), &made.run, &run, err);
     for (size_t i = 0; names[i] && status == ATTN_OK; i++)
@@ -106,89 +97,6 @@ START_TEST(what_a_run_does_not_write_goes_unless_it_adds)
 }
 END_TEST
 
-START_TEST(a_directory_has_one_writer)
-{
-    const struct attn_format *format = attn_format_find("npy");
-    const struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
-    struct attn_writer *writer, *other;
-    struct attn_error err = {0};
-
-    set_up();
-    ck_assert_int_eq(attn_writer_open(format, &(struct attn_writer_target){.path = "d"}, &made.run,
-                                      &options, &writer, &err),
-                     ATTN_OK);
-    ck_assert_int_eq(attn_writer_open(format, &(struct attn_writer_target){.path = "d"}, &made.run,
-                                      &options, &other, &err),
-                     ATTN_IO);
-    ck_assert_str_eq(err.message, "another writer is writing into 'd'");
-    attn_writer_free(writer);
-    ck_assert_int_eq(attn_writer_open(format, &(struct attn_writer_target){.path = "d"}, &made.run,
-                                      &options, &writer, NULL),
-                     ATTN_OK);
-    attn_writer_free(writer);
-    remove_files((const char *const[]){"ids.npy", "tokens.npy", NULL});
-    tear_down();
-}
-END_TEST
-
-START_TEST(a_wait_ends_with_the_flag)
-{
-    const volatile sig_atomic_t flag = 1;
-    struct attn_directory *directory, *other;
-    struct attn_error err = {0};
-
-    set_up();
-    directory = opened();
-    other = opened();
-    ck_assert_int_eq(attn_directory_compare(directory, other), 0);
-    ck_assert_int_eq(attn_directory_lock(directory, true, &flag, &err), ATTN_OK);
-    ck_assert_int_eq(attn_directory_lock(other, true, &flag, &err), ATTN_CANCELED);
-    attn_directory_free(other);
-    ck_assert_int_eq(access("d", F_OK), 0); /* it is not that of OTHER to remove */
-    attn_directory_free(directory);
-    ck_assert_int_ne(access("d", F_OK), 0);
-    tear_down();
-}
-END_TEST
-
-START_TEST(a_directory_that_was_never_locked_is_removed)
-{
-    struct attn_directory *directory, *other;
-    struct attn_error err = {0};
-
-    set_up();
-    directory = opened();
-    other = opened();
-    ck_assert_int_eq(attn_directory_lock(other, false, NULL, &err), ATTN_OK);
-    attn_directory_free(directory);
-    ck_assert_int_eq(access("d", F_OK), 0); /* another writer has it */
-    attn_directory_free(other);
-    rmdir("d");
-    attn_directory_free(opened());
-    ck_assert_int_ne(access("d", F_OK), 0);
-    tear_down();
-}
-END_TEST
-
-START_TEST(a_directory_that_vanished_meanwhile_is_made_again)
-{
-    struct attn_directory *directory, *other;
-    struct attn_error err = {0};
-
-    set_up();
-    directory = opened();
-    other = opened();
-    ck_assert_int_eq(attn_directory_lock(directory, false, NULL, &err), ATTN_OK);
-    attn_directory_free(directory);
-    ck_assert_int_ne(access("d", F_OK), 0);
-    ck_assert_int_eq(attn_directory_lock(other, false, NULL, &err), ATTN_OK);
-    ck_assert_int_eq(access("d", F_OK), 0);
-    attn_directory_free(other);
-    ck_assert_uint_eq(attn_folder_count(), 0);
-    tear_down();
-}
-END_TEST
-
 START_TEST(every_failed_allocation_leaves_a_manifest_of_all_files)
 {
     enum attn_status status = ATTN_NO_MEMORY;
@@ -212,7 +120,4 @@ START_TEST(every_failed_allocation_leaves_a_manifest_of_all_files)
 END_TEST
 
 ATTN_SUITE("output_directory", what_a_run_does_not_write_goes_unless_it_adds,
-           a_directory_has_one_writer, a_wait_ends_with_the_flag,
-           a_directory_that_was_never_locked_is_removed,
-           a_directory_that_vanished_meanwhile_is_made_again,
            every_failed_allocation_leaves_a_manifest_of_all_files)

@@ -146,26 +146,6 @@ START_TEST(records_of_fasta_are_objects)
 }
 END_TEST
 
-START_TEST(each_record_of_fasta_is_in_one_shard)
-{
-    for (size_t n_shard = 1; n_shard <= sizeof fasta; n_shard++) {
-        size_t at = 0;
-
-        for (size_t shard = 0; shard < n_shard; shard++) {
-            const struct attn_batch_lines_options options = {.data = fasta,
-                                                             .n_data = sizeof fasta - 1,
-                                                             .is_fasta = true,
-                                                             .max_line = 1000,
-                                                             .shard = shard,
-                                                             .n_shard = n_shard};
-
-            at = read_records(&options, at);
-        }
-        ck_assert_uint_eq(at, N_RECORD);
-    }
-}
-END_TEST
-
 START_TEST(records_of_fasta_go_on_in_the_next_buffer)
 {
     enum { BUFFER = 1 << 18 };
@@ -199,4 +179,4 @@ END_TEST
 
 ATTN_SUITE("proteins", logits_and_contacts_are_those_of_float64,
            contacts_are_symmetric_and_do_not_depend_on_threads, records_of_fasta_are_objects,
-           each_record_of_fasta_is_in_one_shard, records_of_fasta_go_on_in_the_next_buffer)
+           records_of_fasta_go_on_in_the_next_buffer)

@@ -1,4 +1,4 @@
-/* test_record_json.c - a line of JSON as a record: what is taken, and what each fault is called. */
+/* test_record_json.c - a line of JSON as an item: what is taken, and what each fault is called. */
 #include "attn.h"
 #include "base/buffer.h"
 #include "formats/ndarray.h"
@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct attn_record_names plain; /* the default keys, and no labels */
 static struct attn_item record;
 
-/* Reads LINE [size], with NAMES, into `record`. */
-static void read_bytes(const char *line, size_t size, const struct attn_record_names *names)
+/* Reads LINE [size] into `record`. */
+static void read_bytes(const char *line, size_t size)
 {
     struct attn_error err = {0};
     char *copy = malloc(size > 0 ? size : 1); /* what is read behind it is found by ASan */
@@ -20,7 +19,7 @@ static void read_bytes(const char *line, size_t size, const struct attn_record_n
     memcpy(copy, line, size);
     attn_item_release(&record);
     record.number = 7;
-    ck_assert_int_eq(attn_item_read_line(copy, size, names, &record, &err), ATTN_OK);
+    ck_assert_int_eq(attn_item_read_line(copy, size, &record, &err), ATTN_OK);
     ck_assert_uint_eq(record.number, 7);
     ck_assert_int_eq(record.failure == ATTN_RECORD_FAILURE_NONE, record.err.message[0] == '\0');
     free(copy);
@@ -28,7 +27,7 @@ static void read_bytes(const char *line, size_t size, const struct attn_record_n
 
 static void read_line(const char *line)
 {
-    read_bytes(line, strlen(line), &plain);
+    read_bytes(line, strlen(line));
 }
 
 static void expect_text(const char *text, size_t size)
@@ -148,18 +147,6 @@ START_TEST(keeps_the_id_as_it_is)
 }
 END_TEST
 
-START_TEST(takes_keys_of_other_names)
-{
-    static const struct attn_record_names names = {.text = "sentence", .id = "custom_id"};
-    const char *line = "{\"id\":1,\"text\":2,\"sentence\":\"s\",\"custom_id\":\"c\"}";
-
-    read_bytes(line, strlen(line), &names);
-    expect_text("s", 1);
-    ck_assert_mem_eq(record.id, "c", 1);
-    attn_item_release(&record);
-}
-END_TEST
-
 START_TEST(takes_a_source)
 {
     read_line("{\"text\":\"a\",\"source\":\"to be\"}");
@@ -198,10 +185,6 @@ START_TEST(says_what_is_wrong)
         {"{\"text\":\"a\",\"id\":1.5}", "bad_json",
          "'id' has '1.5' at byte 17, expected a string or an integer"},
         {"{\"text\":\"a\",\"id\":[1]}", "bad_json", NULL},
-        {"{}", "no_text", "it has no 'text' and no 'ids', expected one of them"},
-        {"{\"text\":null}", "no_text", NULL},
-        {"{\"text\":\"a\",\"ids\":[1]}", "no_text",
-         "it has 'text' and 'ids', expected one of them"},
         {"{\"text\":[\"a\",{}]}", "bad_text", "'text' has '[' at byte 8, expected a string"},
         {"{\"ids\":\"1\"}", "bad_ids", NULL},
         {"{\"ids\":{\"a\":[1]}}", "bad_ids", NULL},
@@ -253,7 +236,7 @@ START_TEST(refuses_depth_without_bound)
 
     memcpy(line, "{\"x\":", 5);
     memset(line + 5, '[', DEPTH);
-    read_bytes(line, 5 + DEPTH, &plain);
+    read_bytes(line, 5 + DEPTH);
     ck_assert_str_eq(attn_record_failure_code(record.failure), "bad_json");
     free(line);
     attn_item_release(&record);
@@ -269,7 +252,7 @@ START_TEST(takes_a_million_ids)
     for (int i = 1; i < N; i++)
         attn_buffer_append_format(&line, ",%d", i);
     attn_buffer_append_string(&line, "]}");
-    read_bytes(line.data, line.size, &plain);
+    read_bytes(line.data, line.size);
     ck_assert_uint_eq(record.input.n_id, N);
     ck_assert_int_eq(record.input.ids[N - 1], N - 1);
     attn_buffer_release(&line);
@@ -285,20 +268,19 @@ START_TEST(takes_or_refuses_any_bytes)
         "\"x\":{\"text\":true}}";
 
     for (size_t size = 0; size < sizeof(line); size++)
-        read_bytes(line, size, &plain);
+        read_bytes(line, size);
     for (size_t i = 0; i + 1 < sizeof(line); i++)
         for (int c = 0; c < 256; c++) {
             char changed[sizeof(line)];
 
             memcpy(changed, line, sizeof(line));
             changed[i] = (char)c;
-            read_bytes(changed, sizeof(line) - 1, &plain);
+            read_bytes(changed, sizeof(line) - 1);
         }
     attn_item_release(&record);
 }
 END_TEST
 
 ATTN_SUITE("record_json", takes_a_text_and_leaves_other_keys, takes_continuations, takes_ids,
-           takes_what_goes_with_a_text, keeps_the_id_as_it_is, takes_keys_of_other_names,
-           takes_a_source, says_what_is_wrong, goes_on_behind_a_value_that_was_wrong,
+           takes_what_goes_with_a_text, keeps_the_id_as_it_is, takes_a_source, says_what_is_wrong, goes_on_behind_a_value_that_was_wrong,
            refuses_depth_without_bound, takes_a_million_ids, takes_or_refuses_any_bytes)
