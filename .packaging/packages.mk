@@ -87,8 +87,8 @@ deb: dist ## make Debian packages in build/deb, and let lintian look at them
 	@lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs build/deb/*.changes
 	@ls build/deb/*.deb
 
-check-container: static ## build the image of that file with buildah, and run it and the job of Kubernetes: needs root
-	@tests/engines/check_container.sh $(STATIC_ARCHIVE) $(or $(PYTHON),python3)
+check-container: static ## build the image of that file with buildah, and run it: needs root
+	@tests/engines/check_container.sh $(STATIC_ARCHIVE)
 
 check-deb: ## install, use, upgrade and remove these packages in a fresh Debian 12: needs root
 	@.packaging/check_deb.sh build/deb '$(TILDE_VERSION)'

@@ -164,7 +164,7 @@ check-parallel: $(BUILD)/attn-cli ## run the recipes for GNU parallel
 check-spark: $(BUILD)/attn-cli ## run those for Spark on two workers (PYTHON names a python with pyspark, pandas, pyarrow)
 	@tests/engines/check_spark.sh $(or $(PYTHON),python3)
 
-check-engines: $(BUILD)/attn-cli ## run those for Ray, Snakemake and Parquet (PYTHON names a python with ray[data], snakemake, pyarrow)
+check-engines: $(BUILD)/attn-cli ## run those for Ray and Parquet (PYTHON names a python with ray[data], pyarrow)
 	@tests/engines/check_engines.sh $(or $(PYTHON),python3)
 
 check-browser: ## look at the page of --html in Chromium; where there is none, say so

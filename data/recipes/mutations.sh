@@ -6,7 +6,7 @@
 # Masked marginals of Meier et al. 2021: each residue is masked once, and the score of K17R is
 # ln p(R) - ln p(K) at the mask. Above 0 the model expects R there rather than K. FILE.csv, default
 # mutations.csv, has a row for each of 19 other residues of each position. OPTIONs are those of
-# `attn-cli batch` (-t 4). After an interruption the same command goes on where it stopped.
+# `attn-cli run` (-t 4). After an interruption the same command goes on where it stopped.
 set -euo pipefail
 [ $# -ge 2 ] || { echo "usage: $0 MODEL PROTEIN.fasta [FILE.csv [OPTION...]]" >&2; exit 2; }
 model=$1 protein=$2 table=${3-mutations.csv}
@@ -25,12 +25,12 @@ awk -v all="$letters" 'BEGIN {
     for (i = 1; i <= length(all); i++)
         printf "{\"id\": %d, \"text\": \"%s<mask>%s\"}\n", i, substr(all, 1, i - 1), substr(all, i + 1)
 }' >"$table.jsonl"
-attn-cli batch -m "$model" --fields predictions "${asked[@]}" -o "$table.results" --csv "$table.part" --resume "$@" "$table.jsonl"
+attn-cli run -m "$model" --items "$table.jsonl" "${asked[@]}" --csv "$table.rows" --resume "$@"
 awk -F, -v all="$letters" 'BEGIN { print "position,wild,mutant,score" }
-FNR > 1 { p[$1, $2] = $3; if ($2 == "Y") for (i = 1; i <= 20; i++) {
+FNR > 1 { p[$1, $4] = $5; if ($4 == "Y") for (i = 1; i <= 20; i++) {
     mutant = substr("ACDEFGHIKLMNPQRSTVWY", i, 1); wild = substr(all, $1, 1)
     if (($1, wild) in p && mutant != wild) printf "%d,%s,%s,%.7g\n", $1, wild, mutant, p[$1, mutant] - p[$1, wild]
-} }' "$table.part" >"$table.new"
+} }' "$table.rows" >"$table.new"
 mv "$table.new" "$table"
-rm -f "$table.part" "$table.results" "$table.jsonl" "$table.results".* "$table.part".*
+rm -f "$table.rows" "$table.jsonl"
 echo "$table: $(($(wc -l <"$table") - 1)) mutations of ${#letters} residues"

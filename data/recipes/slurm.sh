@@ -14,9 +14,9 @@ n_shard=8
 [ $# -ge 3 ] || { echo "usage: sbatch data/recipes/slurm.sh MODEL PROMPTS RESULTS" >&2; exit 2; }
 model=$1 prompts=$2 results=$3
 
-trap : TERM # the script outlives the end of its time; the tool writes its journal and leaves
-attn-cli batch -m "$model" -t "${SLURM_CPUS_PER_TASK:-1}" --shard "$SLURM_ARRAY_TASK_ID/$n_shard" \
-    -o "$results" --resume "$prompts"
+trap : TERM # the script outlives the end of its time; the tool writes its rows and leaves
+attn-cli run -m "$model" -t "${SLURM_CPUS_PER_TASK:-1}" --items "$prompts" \
+    --shard "$SLURM_ARRAY_TASK_ID/$n_shard" --jsonl "$results" --resume
 code=$?
 if [ $code -gt 128 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 3 ]; then
     scontrol requeue "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" # it waits two minutes first

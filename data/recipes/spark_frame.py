@@ -27,18 +27,12 @@ def measure(frames):
     import pandas
 
     process = subprocess.Popen(
-        ["attn-cli", "batch", "-m", model, "-t", "1", "-q", "--fields", "measures", "--measures", "entropy"],
+        ["attn-cli", "heads", "-m", model, "-t", "1", "-q", "--items", "-", "--measures", "entropy", "--each", "-"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     feeder = threading.Thread(target=feed, args=(process, frames))
     feeder.start()
-    for line in process.stdout:
-        record = json.loads(line)
-        if "error" in record:
-            continue
-        yield pandas.DataFrame([(record["id"], layer, head, value)
-                                for layer, heads in enumerate(record["measures"]["entropy"])
-                                for head, value in enumerate(heads)],
-                               columns=["id", "layer", "head", "entropy"])
+    for rows in pandas.read_csv(process.stdout, chunksize=10_000, dtype={"id": str}):
+        yield rows[rows["error"].isna()][["id", "layer", "head", "entropy"]]
     feeder.join()
     if process.wait() not in (0, 6):  # 6: some records failed
         raise RuntimeError(f"attn-cli ended with {process.returncode}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# check_engines.sh - the recipes for Ray, Snakemake and Parquet, and the atlas.
+# check_engines.sh - the recipes for Ray and Parquet.
 #
-#   check_engines.sh PYTHON      a Python with ray[data], snakemake and pyarrow; what it lacks is skipped by name
+#   check_engines.sh PYTHON      a Python with ray[data] and pyarrow; what it lacks is skipped by name
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/support/part.sh
@@ -14,7 +14,7 @@ cd "$scratch" || exit 1
 make_prompts() {
     awk 'BEGIN { for (i = 0; i < 5000; i++)
         printf "{\"id\":\"p%d\",\"text\":\"%d keys to the old cabinet near the river are here\"}\n", i, i }' >prompts.jsonl
-    attn-cli batch -m fable -q -o whole.jsonl prompts.jsonl
+    attn-cli run -m fable -q --items prompts.jsonl --jsonl whole.jsonl
 }
 
 ray_keeps_the_order() {
@@ -22,13 +22,6 @@ ray_keeps_the_order() {
     RAY_DISABLE_IMPORT_WARNING=1 "$python" "$recipes/ray_map.py" fable prompts.jsonl ray.jsonl >ray.log 2>&1 ||
         { tail -20 ray.log && return 1; }
     cmp ray.jsonl whole.jsonl
-}
-
-snakemake_joins_shards() {
-    "$python" -c 'import snakemake' 2>/dev/null || { echo "skipped: '$python' lacks snakemake" && return; }
-    "$python" -m snakemake -s "$recipes/Snakefile" -c2 --config model=fable prompts=prompts.jsonl >snake.log 2>&1 ||
-        { tail -20 snake.log && return 1; }
-    cmp results.jsonl whole.jsonl
 }
 
 # One of the 5,000 texts is null.
@@ -41,7 +34,7 @@ texts[3000] = None
 pyarrow.parquet.write_table(pyarrow.table({"id": range(5000), "prompt": texts}), "texts.parquet")
 END
     PYTHONPATH=$module LIBATTN=$library "$python" "$recipes/parquet.py" fable texts.parquet heads.parquet prompt || return
-    attn-cli batch -m fable -q -o /dev/null --measures entropy,previous --csv heads.csv prompts.jsonl
+    attn-cli heads -m fable -q --items prompts.jsonl --measures entropy,previous --each heads.csv --csv /dev/null
     "$python" - <<'END'
 import csv, numpy, pyarrow.parquet
 table = pyarrow.parquet.read_table("heads.parquet").to_pylist()
@@ -56,7 +49,7 @@ END
 }
 
 make_prompts || exit 1
-for test in ray_keeps_the_order snakemake_joins_shards parquet_has_every_head; do
+for test in ray_keeps_the_order parquet_has_every_head; do
     if $test; then pass; else fail "tests/engines/check_engines.sh $python # $test"; fi
 done
 finish check-engines

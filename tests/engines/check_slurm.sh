@@ -81,11 +81,10 @@ is_over() {
     local left
     left=$(squeue -h 2>/dev/null) && [ -z "$left" ] # a controller that does not answer has jobs, too
 }
-# Each line of the journal is a checkpoint.
-is_at_work() { grep -qs sha256 results-00003-of-00008.jsonl.journal; }
+is_at_work() { [ -s results-00003-of-00008.jsonl.part ]; }
 is_at_work_or_done() { is_at_work || [ -e results-00003-of-00008.jsonl ]; }
 
-# A task takes several times the second after which the tool writes its first checkpoint.
+# A task takes seconds.
 make_prompts() {
     local words='the keys to the old cabinet near the river are here and the cat sat on the mat because it was tired '
     awk -v words="$words" 'BEGIN { for (i = 0; i < 32000; i++)
@@ -100,7 +99,7 @@ kills_a_task_that_starts_again() {
         { echo 'task 3 was not seen at work' && return 1; }
     wait_until 60 eval "squeue -h -j ${job}_3 -o %r 2>/dev/null | grep -q BeginTime" || return
     scontrol update "JobId=${job}_3" StartTime=now
-    wait_until 120 grep -q 'continues at record' "attn-${job}_3.log" || { cat "attn-${job}_3.log" && return 1; }
+    wait_until 120 grep -q 'continues at item' "attn-${job}_3.log" || { cat "attn-${job}_3.log" && return 1; }
     wait_until 300 is_over || { squeue && return 1; }
     [ "$(restarts_of "$job")" = 1 ] || { restarts_of "$job" && return 1; }
 }
@@ -109,7 +108,7 @@ kills_a_task_that_starts_again() {
 restarts_of() { scontrol show job "${1}_3" | sed -nE 's/.* Restarts=([0-9]+).*/\1/p' | head -1; }
 
 joins_to_one_run() {
-    attn-cli batch -m fable -q -o whole.jsonl prompts.jsonl || return
+    attn-cli run -m fable -q --items prompts.jsonl --jsonl whole.jsonl || return
     cat results-*-of-00008.jsonl | cmp - whole.jsonl
 }
 

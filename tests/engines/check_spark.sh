@@ -44,7 +44,7 @@ submit() { "$home/bin/spark-submit" --master "$master" --conf spark.ui.enabled=f
 make_prompts() {
     awk 'BEGIN { for (i = 0; i < 10000; i++)
         printf "{\"id\":\"p%d\",\"text\":\"%d keys to the old cabinet near the river are here\"}\n", i, i }' >prompts.jsonl
-    attn-cli batch -m fable -q -o whole.jsonl prompts.jsonl
+    attn-cli run -m fable -q --items prompts.jsonl --jsonl whole.jsonl
 }
 
 pipes_in_order() {
@@ -58,16 +58,13 @@ a_process_that_fails_fails_the_job() {
 
 maps_a_frame() {
     submit "$recipes/spark_frame.py" fable prompts.jsonl frame.parquet || return
+    attn-cli heads -m fable -q --items prompts.jsonl --measures entropy --each heads.csv --csv /dev/null || return
     "$python" - <<'END'
-import json, pandas
+import csv, pandas
 seen = pandas.read_parquet("frame.parquet").set_index(["id", "layer", "head"]).entropy
 assert len(seen) == 10000 * 32, len(seen)
-for line in open("whole.jsonl"):
-    record = json.loads(line)
-    if record["id"] in ("p0", "p5000", "p9999"):
-        for layer, heads in enumerate(record["measures"]["entropy"]):
-            for head, value in enumerate(heads):
-                assert seen[record["id"], layer, head] == value
+for row in csv.DictReader(open("heads.csv")):
+    assert seen[row["id"], int(row["layer"]), int(row["head"])] == float(row["entropy"])
 END
 }
 
