@@ -11,9 +11,10 @@ static enum attn_status check_options(const struct call *call, const char *headi
                                       const char *names, struct attn_error *err)
 {
     static const char known_headings[] = "Items|Model|Precision|Attention|Interventions|Other";
-    static const char known_names[] = "special|special-tokens|with-prompt|max-input|source|source-"
-                                      "file|continuation|chat|system|messages|"
-                                      "tower|tiles|image-tiles|csv|json|jsonl|max-errors|resume|shard";
+    static const char known_names[] =
+        "special|special-tokens|with-prompt|max-input|source|source-"
+        "file|continuation|chat|system|messages|"
+        "tower|tiles|image-tiles|csv|json|jsonl|max-errors|resume|shard";
 
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *name = walk.name;

@@ -201,7 +201,7 @@ static enum attn_status read_record(const char *path, struct text *text, struct 
         status = attn_items_next(items, &next, err);
     if (status == ATTN_OK && (!item || next || !item->input.text))
         status = problem(err, ATTN_STAGE_INPUT,
-                         next ? "'attn-cli batch' takes a file of several proteins" : NULL,
+                         next ? "--items takes a file of several proteins" : NULL,
                          "'%s' has %s, expected one", path,
                          next                        ? "several records"
                          : item && !item->input.text ? "a record without letters"

@@ -132,7 +132,7 @@ const struct topic topics[] = {
                  "  attn-cli run -m fable --json - \"The cat sat\" | head -n 4\n"},
     {.name = "measures",
      .summary = "the numbers of a head, and their limits",
-     .text = "The measures of a head in the tables of 'attn-cli heads', `batch` and `attend\n"
+     .text = "The measures of a head in the tables of 'attn-cli heads' and `attend\n"
              "--measures`. A is the pattern, i a query, j a key; a measure is a mean over the\n"
              "rows of a head. They measure where a head looks. They do not measure what it\n"
              "copies from there, or whether the answer depends on it: 'attn-cli ablate',\n"
@@ -141,7 +141,7 @@ const struct topic topics[] = {
      .column = 17,
      .examples = "  attn-cli heads --sort entropy_norm --limit 5 \"The cat sat on the mat\"\n"
                  "  attn-cli heads --probe induction --sort induction --limit 4\n"
-                 "  printf 'A cat' | attn-cli batch --items-format lines --measures far,first -\n"},
+                 "  printf 'A cat' | attn-cli heads --items - --items-format lines --measures far,first\n"},
     {.name = "attention",
      .summary = "other kinds of attention, masks and scales",
      .text = "These options change how a run computes attention. The weights of the model stay\n"
@@ -265,8 +265,8 @@ static bool has_option(const struct command *command, const char *heading,
     return false;
 }
 
-/* Appends which commands with this heading have OPTION, " (run, batch)", or which of them lack it,
- * " (not batch)", whichever list is shorter. Appends nothing if all have it. */
+/* Appends which commands with this heading have OPTION, " (run, heads)", or which of them lack it,
+ * " (not heads)", whichever list is shorter. Appends nothing if all have it. */
 static void append_commands(const char *heading, const struct option_walk *option, char *text,
                             size_t size)
 {
@@ -343,7 +343,8 @@ static const struct {
     {"attn-format", NULL, "init --help"},
     {"chat", "tokens", "tokenize --chat on TEXT"},
     {"classifiers", NULL, NULL},
-    {"clusters", NULL, "batch --help"},
+    {"batch", NULL, "run --help"},
+    {"clusters", NULL, "run --help"},
     {"encoders", NULL, NULL},
     {"for-programs", NULL, "help --json"},
     {"gallery", NULL, "help figures"},

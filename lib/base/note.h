@@ -28,19 +28,16 @@
     X(REPEATED_ID, 17, "repeated_id")         /* two items have the same id */                     \
     X(UNPAIRED, 18, "unpaired")               /* items without a partner */                        \
     X(UNUSED_DEFAULT, 19, "unused_default")   /* every item has its own value */                   \
-    X(NOT_JSON, 20, "not_json")               /* a line of a file of records is not JSON */        \
-    X(UNSEEN_LABEL, 21, "unseen_label")       /* no record has this label */                       \
     X(OMITTED_LABEL, 22, "omitted_label")     /* a label that gets no column */                    \
     X(FORMULA, 23, "formula")                 /* a text that a spreadsheet would evaluate */       \
     X(CONTINUED, 24, "continued")             /* output of an earlier run is continued */          \
     X(COMPLETE, 25, "complete")               /* output of an earlier run was complete */          \
-    X(DAMAGED, 26, "damaged")               /* output of an earlier run was changed in between */  \
-    X(PAGE_OMITS, 27, "page_omits")         /* tensors that are too large for a page */            \
-    X(FIGURE_SIZE, 28, "figure_size")       /* labels or pixels are not of the wanted size */      \
-    X(NO_FONT, 29, "no_font")               /* characters in a figure that no font has */          \
-    X(SEVERAL_TOKENS, 30, "several_tokens") /* a target is scored by the sum over its tokens */    \
-    X(CAPTION, 31, "caption")               /* caption for a figure that contains no words */      \
-    X(PROMPT, 32, "prompt")                 /* the model usually expects a prompt before a text */ \
+    X(PAGE_OMITS, 27, "page_omits")           /* tensors that are too large for a page */          \
+    X(FIGURE_SIZE, 28, "figure_size")         /* labels or pixels are not of the wanted size */    \
+    X(NO_FONT, 29, "no_font")                 /* characters in a figure that no font has */        \
+    X(SEVERAL_TOKENS, 30, "several_tokens")   /* a target is scored by the sum over its tokens */  \
+    X(CAPTION, 31, "caption")                 /* caption for a figure that contains no words */    \
+    X(PROMPT, 32, "prompt")               /* the model usually expects a prompt before a text */   \
     X(RESIDUES, 33, "residues")           /* unknown letters of a protein, or very many of them */ \
     X(BEAMS, 34, "beams")                 /* the model is meant to be used with beam search */     \
     X(NO_DIFFERENCE, 35, "no_difference") /* effects are divided by a difference that may be 0 */  \
@@ -49,7 +46,6 @@
     X(RUNS, 38, "runs")                   /* the number of runs that a question needs */           \
     X(MEMORY, 39, "memory")               /* what is kept of each item */                          \
     X(SINK, 40, "sink")                   /* a span holds a token where weight is parked */        \
-    X(OTHER_WEIGHTS, 41, "other_weights") /* a file was made of another model's weights */         \
     X(SHORT_TEXTS, 42, "short_texts")     /* texts that are too short for a question */            \
     X(SOUND, 43, "sound")                 /* channels or parts of a sound that are not heard */    \
     X(CHAT, 44, "chat")                   /* a plain text for a model that expects a chat */       \
@@ -57,7 +53,6 @@
     X(TWICE, 46, "twice")                 /* the text has a token that the tokenizer adds, too */  \
     X(ASSUMED, 47, "assumed")             /* a setting that the files of a model lack */           \
     X(SLOW_BF16, 48, "slow_bf16")         /* a processor without instructions for bfloat16 */      \
-    X(OTHER_SHARD, 49, "other_shard")     /* another shard was computed from another input */      \
     X(TIE, 50, "tie")                     /* an order among equal values is that of the file */    \
     X(TENSOR_NAMES, 51, "tensor_names")   /* what is left out of the names of tensors */           \
     X(TRANSPARENT, 52, "transparent")     /* a picture with alpha, which no model reads */         \

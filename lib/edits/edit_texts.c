@@ -112,61 +112,8 @@ enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struc
     return ATTN_OK;
 }
 
-/* Returns the number of bytes at the beginning of VALUE that are a path. VALUE is FILE.npz,
- * FILE.npy or FILE.npy*FACTOR. */
-static size_t path_size(const char *value)
-{
-    const bool is_path = attn_path_has_ending(value, ".npy") || attn_path_has_ending(value, ".npz");
-    const char *star = is_path ? NULL : strrchr(value, '*');
-
-    return star ? (size_t)(star - value) : strlen(value);
-}
-
-/* Appends the path PATH [size] to texts->files, unless it is empty. */
-static enum attn_status append_file(struct attn_edit_texts *texts, const char *path, size_t size,
-                                    struct attn_error *err)
-{
-    if (size == 0)
-        return ATTN_OK;
-    texts->files[texts->n_file] = attn_strndup(path, size, err);
-    return texts->files[texts->n_file++] ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-/* Appends the path that the text of a patch or of a steering names: "z:2.5=clean.npz" gives
- * clean.npz. A text without a path appends nothing; reading it fails later. */
-static enum attn_status append_file_of_text(struct attn_edit_texts *texts, const char *text,
-                                            struct attn_error *err)
-{
-    const char *equals = strchr(text, '='), *path = equals ? equals + 1 : "";
-
-    return append_file(texts, path, path_size(path), err);
-}
-
-enum attn_status attn_edit_texts_list_files(struct attn_edit_texts *texts,
-                                            const char *const *others, size_t n_other,
-                                            struct attn_error *err)
-{
-    if (!attn_is_given(texts, "texts", err))
-        return ATTN_INVALID;
-    ATTN_TRY(ATTN_ALLOC(texts->files, n_other + texts->n_patch + texts->n_steer + 1, err));
-    for (size_t i = 0; i < n_other; i++)
-        if (others[i])
-            ATTN_TRY(append_file(texts, others[i], strlen(others[i]), err));
-    for (size_t i = 0; i < texts->n_patch; i++)
-        ATTN_TRY(append_file_of_text(texts, texts->patches[i], err));
-    for (size_t i = 0; i < texts->n_steer; i++)
-        ATTN_TRY(append_file_of_text(texts, texts->steers[i], err));
-    return ATTN_OK;
-}
-
 void attn_edit_texts_release(struct attn_edit_texts *texts)
 {
-    if (!texts)
-        return;
-    release_interventions(texts);
-    for (size_t i = 0; i < texts->n_file; i++)
-        attn_free(texts->files[i]);
-    attn_free(texts->files);
-    texts->files = NULL;
-    texts->n_file = 0;
+    if (texts)
+        release_interventions(texts);
 }

@@ -32,8 +32,7 @@ struct attn_edit_texts {
 
     /* The values read from these texts: owned. */
     struct attn_intervention *interventions; /* [n_intervention] */
-    char **files;                            /* [n_file] */
-    size_t n_intervention, n_file;
+    size_t n_intervention;
 };
 
 /* Reads the texts, and the files that they name, into EDITS, which borrows from TEXTS. MODEL may be
@@ -46,13 +45,7 @@ ATTN_API enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts,
                                                struct attn_request_edits *edits,
                                                struct attn_error *err);
 
-/* Lists in `files` the paths OTHERS [n_other], of which some may be NULL, and then the paths that
- * the patches and the steerings name. */
-ATTN_API enum attn_status attn_edit_texts_list_files(struct attn_edit_texts *texts,
-                                                     const char *const *others, size_t n_other,
-                                                     struct attn_error *err);
-
-/* Frees the edits and the list of files. {0} is allowed. */
+/* Frees the edits. {0} is allowed. */
 ATTN_API void attn_edit_texts_release(struct attn_edit_texts *texts);
 
 #endif

@@ -81,7 +81,6 @@ enum attn_param_trait {
     ATTN_PARAM_SHAPES_TENSORS = 16,  /* tensors depend on it; outputs record it */
     ATTN_PARAM_IS_CLOSED = 64,       /* for REAL: the value may equal `most` */
     ATTN_PARAM_TAKES_HELP = 128,     /* the value `help` on the command line lists its values */
-    ATTN_PARAM_IS_FILE = 256,        /* the path of a file on which results depend */
     ATTN_PARAM_HAS_ZERO = 512,       /* for COUNT: 0 is not the default */
     ATTN_PARAM_NOT_EXPLAINED = 1024, /* does not change the picture of an explanation */
     ATTN_PARAM_OF_SCALE = 2048, /* this and the next three: what a figure must have to show it */

@@ -120,8 +120,7 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(INPUTS, "references", "FILE", struct attn_ablate_args, references,
                "a file of texts, one per line: `with mean` takes the mean over all of them, "
                "`with resample` the rows of one",
-               .option = "reference", .second = offsetof(struct attn_ablate_args, n_reference),
-               .traits = ATTN_PARAM_IS_FILE),
+               .option = "reference", .second = offsetof(struct attn_ablate_args, n_reference)),
 };
 
 static const struct attn_param_list params = ATTN_PARAM_LIST("Ablation", param_rows);

@@ -64,8 +64,7 @@ static const struct attn_param param_rows[] = {
                "and alignment error rate; of a decoder how well each head finds the linked words"),
     ATTN_PARAM(TEXT, "gold", "FILE", struct attn_align_args, gold,
                "read gold from FILE, a line for each item: 0-0 1-2 are sure links, 1p2 or 1?2 "
-               "possible ones",
-               .traits = ATTN_PARAM_IS_FILE),
+               "possible ones"),
     ATTN_PARAM(FLAG, "one_based", NULL, struct attn_align_args, is_one_based,
                "words in gold count from 1"),
     ATTN_PARAM_KEPT(TEXT, "links", "FILE[:1]",

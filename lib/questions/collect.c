@@ -356,11 +356,16 @@ static enum attn_status find_position(const struct collecting *collecting,
                                       struct attn_error *err)
 {
     const struct attn_predictions *found = &result->predictions;
+    size_t last;
 
     if (attn_number_list_is_given(&item->queries))
         return attn_position_find(&result->run->text, "at", &item->queries, position, err);
-    *position = found->n_top > 0 ? found->top[0].position : result->n_token - 1;
-    if (found->n_top > 0 && found->top[found->n_top - 1].position != *position)
+    last = *position = result->n_token - 1;
+    if (found->n_top > 0)
+        *position = found->top[0].position, last = found->top[found->n_top - 1].position;
+    else if (found->n_next > 0)
+        *position = found->next[0].position, last = found->next[found->n_next - 1].position;
+    if (last != *position)
         return attn_error_set(err, ATTN_INVALID, "it has several %s, and no `at` names one",
                               collecting->frame.config->task == ATTN_TASK_VOCABULARY ? "masks"
                               : found->are_spans                                     ? "spans"

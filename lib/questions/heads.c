@@ -116,7 +116,7 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(ARRAY, "pattern", "FILE.npy", struct attn_heads_args, pattern,
                "compare patterns with an array P [T, T] of your own: mul, the share of the "
                "weight that lies on P, and abs, 1 minus the mean difference of a row from P",
-               .least = 2, .traits = ATTN_PARAM_IS_FILE),
+               .least = 2),
     ATTN_PARAM(LIST, "from", "POS", struct attn_heads_args, from,
                "with `to`: how much these queries look at those keys; positions or words of the "
                "text",

@@ -139,7 +139,7 @@ const struct attn_question attn_question_score = {
         "each token with a mask in its place, and special tokens have no score. Beside a\n"
         "picture the answer is scored (`continuation`), or without one the text around\n"
         "it. Mean, perplexity and number of scored tokens go to standard error.\n"
-        "\140attn-cli batch `fields surprisal`\140 has the tokens of each of many texts.\n\n"
+        "With `items`, `merge_words` and `each` write the words of each of many texts.\n\n"
         "For `items` the table has one row, or one for each group of `group_by`. Items\n"
         "with a target: the metric, whether the model is right, rank and probability of\n"
         "the target. Items with good and bad, two texts: the log probability of each,\n"

@@ -15,8 +15,8 @@
 #include "questions/question_internal.h"
 #include "questions/rows.h"
 #include "run/host_internal.h"
-#include "stream/items_internal.h"
 #include "stream/each_file.h"
+#include "stream/items_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -56,9 +56,9 @@ struct attn_stream {
     struct attn_records_form records;
     struct attn_each_file file;
     struct attn_each_result result;
-    double begun;        /* when computing began, a clock time in seconds; 0: not yet */
+    double begun; /* when computing began, a clock time in seconds; 0: not yet */
     bool has_ended;
-    bool has_dropped; /* metrics of items were left out, as the earlier ones are not known */
+    bool has_dropped;    /* metrics of items were left out, as the earlier ones are not known */
     double share;        /* share of the input that was computed; NaN: not known */
     double share_before; /* share of the input that earlier runs read */
     uint64_t n_all;      /* number of items of the input; 0: not known */
@@ -168,12 +168,12 @@ static enum attn_status name_file(struct attn_stream *stream, struct attn_error 
         attn_error_hint(err, "shards divide a long run");
         return ATTN_INVALID;
     }
-    stream->file = (struct attn_each_file){.options = each,
-                                           .field = "each",
-                                           .has_rows_alone =
-                                               !beyond && each->form != ATTN_EACH_MATRICES,
-                                           .on_note = attn_item_notes_forward,
-                                           .user = stream->notes};
+    stream->file =
+        (struct attn_each_file){.options = each,
+                                .field = "each",
+                                .has_rows_alone = !beyond && each->form != ATTN_EACH_MATRICES,
+                                .on_note = attn_item_notes_forward,
+                                .user = stream->notes};
     return attn_each_file_name(&stream->file, stream->args->items, err);
 }
 
@@ -414,18 +414,13 @@ static void meet_item(struct attn_stream *stream, const struct attn_item *item)
         attn_item_notes_id(stream->notes, item, side, is_paired);
 }
 
-/* Notes labels of ITEM that probably are values of PARAM under another name. */
-static void note_meant(struct attn_stream *stream, const struct attn_item *item,
-                       const struct attn_param *param)
+/* Notes labels of ITEM that probably are values of KEY under another name. */
+static void note_meant(struct attn_stream *stream, const struct attn_item *item, const char *key)
 {
-    if (!param->keys || attn_item_has(item, param->keys) || has_default(stream, param->keys))
-        return;
     for (size_t i = 0; i < item->n_label; i++) {
-        const char *name = item->labels[i].name,
-                   *meant = attn_items_meant(name, strlen(name));
+        const char *name = item->labels[i].name, *meant = attn_items_meant(name, strlen(name));
 
-        if (meant && strcmp(meant, param->name) == 0 &&
-            (!item->images[0] || strcmp(name, "answer") != 0))
+        if (meant && strcmp(meant, key) == 0 && (!item->images[0] || strcmp(name, "answer") != 0))
             attn_note(attn_item_notes_forward, stream->notes, ATTN_NOTE_LABELS,
                       "'%s' of the items is a label and no '%s'; rename it if that is meant",
                       attn_quote_string(name).text, meant);
@@ -450,12 +445,20 @@ static void note_labels(struct attn_stream *stream, const struct attn_item *item
     const struct attn_question *question = stream->procedure->question;
     char names[ATTN_ERROR_HINT_SIZE];
 
-    if (stream->is_labeled || item->failure != ATTN_RECORD_FAILURE_NONE)
+    if (stream->is_labeled ||
+        (item->failure != ATTN_RECORD_FAILURE_NONE && item->failure != ATTN_RECORD_FAILURE_NO_TEXT))
         return;
     stream->is_labeled = true;
+    if (item->failure != ATTN_RECORD_FAILURE_NONE)
+        note_meant(stream, item, "text");
     for (size_t p = 0; question && p < question->n_part; p++)
-        for (size_t i = 0; i < question->parts[p].list->n; i++)
-            note_meant(stream, item, &question->parts[p].list->items[i]);
+        for (size_t i = 0; i < question->parts[p].list->n; i++) {
+            const struct attn_param *param = &question->parts[p].list->items[i];
+
+            if (param->keys && !attn_item_has(item, param->keys) &&
+                !has_default(stream, param->keys))
+                note_meant(stream, item, param->name);
+        }
     if (drops_system(stream, item))
         attn_note(attn_item_notes_forward, stream->notes, ATTN_NOTE_CHAT,
                   "'system' of the items is only a label without `chat on`");
@@ -622,8 +625,8 @@ static enum attn_status done(void *user, const struct attn_item_result *given,
     if (stream->calls->done)
         ATTN_TRY(stream->calls->done(stream->calls->user, &result, err));
     if (stream->args->each)
-        ATTN_TRY(attn_error_at(attn_each_file_write(&stream->file, &result, err),
-                               ATTN_STAGE_OUTPUT, err));
+        ATTN_TRY(attn_error_at(attn_each_file_write(&stream->file, &result, err), ATTN_STAGE_OUTPUT,
+                               err));
     stream->result.n_item++;
     stream->result.n_failed += result.failure != ATTN_RECORD_FAILURE_NONE;
     report(stream, attn_items_share_at(stream->args->items, result.item->end));
@@ -654,8 +657,8 @@ static enum attn_status resume(struct attn_stream *stream, struct attn_error *er
     records->items = stream->args->items;
     records->row_form = row_form_of(&stream->each);
     ATTN_TRY(attn_each_file_open(file, format, records, stream->host, err));
-    ATTN_TRY(attn_each_file_resume(file, stream->args->items, add_earlier, stream,
-                                   &stream->result, err));
+    ATTN_TRY(attn_each_file_resume(file, stream->args->items, add_earlier, stream, &stream->result,
+                                   err));
     return check_failures(stream, err);
 }
 
@@ -721,8 +724,8 @@ void attn_stream_keep(struct attn_stream *stream, const struct attn_error *err)
 
     if (stream->file.records)
         stream->result.is_abandoned = attn_records_is_abandoned(stream->file.records);
-    can_resume = attn_each_file_keep(
-        &stream->file, !err || (each->is_spoiled && each->is_spoiled(each->user)));
+    can_resume = attn_each_file_keep(&stream->file,
+                                     !err || (each->is_spoiled && each->is_spoiled(each->user)));
     stream->result.can_resume = can_resume && err && err->stage != ATTN_STAGE_OPTIONS;
     end(stream);
 }
@@ -731,15 +734,14 @@ void attn_stream_keep(struct attn_stream *stream, const struct attn_error *err)
 static enum attn_status finish(struct attn_stream *stream, struct attn_error *err)
 {
     if (stream->args->each)
-        ATTN_TRY(
-            attn_error_at(attn_each_file_finish(&stream->file, err), ATTN_STAGE_OUTPUT, err));
+        ATTN_TRY(attn_error_at(attn_each_file_finish(&stream->file, err), ATTN_STAGE_OUTPUT, err));
     stream->result.is_complete = stream->file.is_complete;
     end(stream);
     return ATTN_OK;
 }
 
-/* Notes what a resumed run leaves out: columns of TABLE that are derived from more than rows, and the
- * metric of the unchanged model. */
+/* Notes what a resumed run leaves out: columns of TABLE that are derived from more than rows, and
+ * the metric of the unchanged model. */
 static void note_left_out(struct attn_stream *stream, const struct attn_table *table)
 {
     char names[ATTN_ERROR_HINT_SIZE] = "";

@@ -105,7 +105,7 @@ static const struct attn_param array_dropout_rows[] = {
 const struct attn_param_list attn_array_dropout_params =
     ATTN_PARAM_LIST("Input", array_dropout_rows);
 
-const char *attn_attention_args_file(const struct attn_attention_args *args)
+static const char *mask_file(const struct attn_attention_args *args)
 {
     const char *mask = args ? args->mask : NULL;
 
@@ -120,9 +120,9 @@ static void read_mask(struct attn_attention_args *args)
     if (!args->mask && !change->mask)
         return;
     change->parts |= ATTN_PART_MASK;
-    change->to.mask = !args->mask || attn_attention_args_file(args) ? ATTN_MASK_MATRIX
-                      : strcmp(args->mask, "none") == 0             ? ATTN_MASK_NONE
-                                                                    : ATTN_MASK_CAUSAL;
+    change->to.mask = !args->mask || mask_file(args)    ? ATTN_MASK_MATRIX
+                      : strcmp(args->mask, "none") == 0 ? ATTN_MASK_NONE
+                                                        : ATTN_MASK_CAUSAL;
 }
 
 enum attn_status attn_attention_args_check(struct attn_attention_args *args, struct attn_error *err)
@@ -171,7 +171,7 @@ enum attn_status attn_attention_args_open(struct attn_attention_args *args, stru
 {
     if (!attn_is_given(args, "args", err))
         return ATTN_INVALID;
-    ATTN_TRY(open_mask(attn_attention_args_file(args), &args->cells, &args->change.mask, err));
+    ATTN_TRY(open_mask(mask_file(args), &args->cells, &args->change.mask, err));
     return open_mask(args->keep, &args->kept, &args->change.keep, err);
 }
 

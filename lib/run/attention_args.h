@@ -34,9 +34,6 @@ ATTN_API enum attn_status attn_attention_args_check(struct attn_attention_args *
 ATTN_API enum attn_status attn_attention_args_open(struct attn_attention_args *args,
                                                    struct attn_error *err);
 
-/* Returns the path of the file of `mask`, or NULL. */
-ATTN_API const char *attn_attention_args_file(const struct attn_attention_args *args);
-
 ATTN_API void attn_attention_args_release(struct attn_attention_args *args); /* {0} is allowed */
 
 #endif

@@ -113,8 +113,7 @@ static enum attn_status take_earlier(struct attn_each_file *file, struct attn_ea
     bool is_over;
 
     for (;;) {
-        enum attn_status status =
-            attn_earlier_next(earlier, items, &found, &is_over, err);
+        enum attn_status status = attn_earlier_next(earlier, items, &found, &is_over, err);
 
         if (status == ATTN_OK && !is_over)
             status = take(user, &found, err);
@@ -173,8 +172,7 @@ enum attn_status attn_each_file_resume(struct attn_each_file *file, struct attn_
 /* --- Writing, and the end --------------------------------------------------------------------- */
 
 enum attn_status attn_each_file_write(struct attn_each_file *file,
-                                      const struct attn_item_result *result,
-                                      struct attn_error *err)
+                                      const struct attn_item_result *result, struct attn_error *err)
 {
     ATTN_TRY(attn_records_write(file->records, result, err));
     file->n_item++;
@@ -202,8 +200,7 @@ bool attn_each_file_keep(struct attn_each_file *file, bool is_wrong)
     else if (file->n_before > 0)
         attn_records_cut(file->records, file->n_before, NULL);
     attn_records_part(file->records, 0, &part);
-    if (file->is_file && file->has_rows_alone &&
-        (is_wrong ? file->n_before : part.size) > 0)
+    if (file->is_file && file->has_rows_alone && (is_wrong ? file->n_before : part.size) > 0)
         return true;
     for (size_t i = 0; attn_records_part(file->records, i, &part); i++)
         unlink(part.path);

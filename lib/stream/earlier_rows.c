@@ -37,11 +37,11 @@ struct attn_earlier {
     uint64_t begin; /* their offset */
     bool has_rows, has_failed;
 
-    struct attn_item *item;                 /* owns; of the last result */
-    struct attn_buffer item_id, id_before;  /* own; its id, and that of the item before */
-    uint64_t n_line;                        /* lines that were read */
-    size_t n_row_of_first;                  /* rows of the first item that did not fail */
-    bool has_begun;                         /* the header was checked */
+    struct attn_item *item;               /* owns; of the last result */
+    struct attn_buffer item_id, id_after; /* own; its id, and that of the next item */
+    uint64_t n_line;                      /* lines that were read */
+    size_t n_row_of_first;                /* rows of the first item that did not fail */
+    bool has_begun;                       /* the header was checked */
 };
 
 static bool is_csv(const struct attn_earlier *earlier)
@@ -234,9 +234,9 @@ static bool read_csv_row(struct attn_earlier *earlier)
 
     earlier->has_failed = csv->columns[csv->n_column - 1].size > 0;
     for (size_t c = 0; is_good && c < rows->n && earlier->table; c++)
-        is_good = read_field(earlier, &rows->form->columns[rows->places[c]],
-                             csv->columns[first + c].text, csv->columns[first + c].size,
-                             &earlier->cells[c]);
+        is_good =
+            read_field(earlier, &rows->form->columns[rows->places[c]], csv->columns[first + c].text,
+                       csv->columns[first + c].size, &earlier->cells[c]);
     return is_good;
 }
 
@@ -305,29 +305,38 @@ static enum attn_status gather(struct attn_earlier *earlier, struct attn_error *
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-/* Reads the next item, whose id must not be that of the item before. */
+static void append_id(const struct attn_item *item, struct attn_buffer *out)
+{
+    attn_buffer_reset(out);
+    if (item->id)
+        attn_buffer_append(out, item->id, item->n_id);
+    else
+        attn_buffer_append_format(out, "%zu", item->number);
+}
+
+/* Reads the next item, whose id must not be that of the item after it. */
 static enum attn_status read_item(struct attn_earlier *earlier, struct attn_items *items,
                                   struct attn_error *err)
 {
-    const struct attn_item *item;
+    struct attn_item *next;
 
     ATTN_TRY(attn_items_next(items, &earlier->item, err));
-    item = earlier->item;
-    if (!item)
+    if (!earlier->item)
         return refuse(earlier, "is of one item more than the input has", "the same items", err);
-    swap(&earlier->item_id, &earlier->id_before);
-    attn_buffer_reset(&earlier->item_id);
-    if (item->id)
-        attn_buffer_append(&earlier->item_id, item->id, item->n_id);
-    else
-        attn_buffer_append_format(&earlier->item_id, "%zu", item->number);
+    append_id(earlier->item, &earlier->item_id);
     ATTN_TRY(attn_buffer_check(&earlier->item_id, err));
-    if (!earlier->has_begun || are_texts(earlier) || !is_same(&earlier->item_id, &earlier->id_before))
+    ATTN_TRY(attn_items_peek(items, 0, &next, err));
+    if (!next || are_texts(earlier))
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "two items, one after the other, have the id '%s', and the rows of one cannot be "
-                   "told from those of the other",
-                   attn_quote(earlier->item_id.data, earlier->item_id.size).text);
+    append_id(next, &earlier->id_after);
+    ATTN_TRY(attn_buffer_check(&earlier->id_after, err));
+    if (!is_same(&earlier->item_id, &earlier->id_after))
+        return ATTN_OK;
+    attn_error_set(
+        err, ATTN_INVALID,
+        "two items, one after the other, have the id '%s', and the rows of one cannot be "
+        "told from those of the other",
+        attn_quote(earlier->item_id.data, earlier->item_id.size).text);
     attn_error_hint(err, "give each its own id, or none");
     return ATTN_INVALID;
 }
@@ -505,7 +514,7 @@ void attn_earlier_free(struct attn_earlier *earlier)
     attn_buffer_release(&earlier->id);
     attn_buffer_release(&earlier->texts);
     attn_buffer_release(&earlier->item_id);
-    attn_buffer_release(&earlier->id_before);
+    attn_buffer_release(&earlier->id_after);
     attn_table_free(earlier->table);
     attn_free(earlier->cells);
     attn_free(earlier);

@@ -17,7 +17,7 @@ class Arguments(TestCase):
         for meant, ask in (
                 ("sites", lambda: m.run(KEYS, site="z")), ("target", lambda: m.ablate(KEYS, targett=" are")),
                 ("group_by", lambda: m.ablate(items=[{"text": KEYS}], group="x")), ("n", lambda: m.generate(KEYS, max_new_tokens=3)),
-                ("n", lambda: m.generate(KEYS, max_tokens=3)), ("max_input", lambda: m.batch("in", "out", max_tokens=3)),
+                ("n", lambda: m.generate(KEYS, max_tokens=3)), ("top_k", lambda: m.generate(KEYS, topk=3)),
                 ("temperature", lambda: m.generate(KEYS, temp=1)), ("layers", lambda: list(m.map([KEYS], layer=1))),
                 ("measures", lambda: list(m.map([KEYS], measure="max"))), ("heads", lambda: m.run(KEYS).svg(headss="1.1")),
                 ("colormap", lambda: m.heads(KEYS).plot(colourmap="x").svg()), ("scale", lambda: attn.attend(scal="off"))):
@@ -41,8 +41,6 @@ class Arguments(TestCase):
                 ("top_k", 0, lambda x: m.generate(KEYS, temperature=1, top_k=x)),
                 ("bootstrap", 0, lambda x: m.score(items=[{"text": KEYS}], bootstrap=x)),
                 ("max_failed", 0, lambda x: m.score(items=[{"text": KEYS}], max_failed=x)),
-                ("limit", 0, lambda x: m.batch("no.jsonl", "none.jsonl", limit=x)),
-                ("precision", -1, lambda x: m.batch("no.jsonl", "none.jsonl", precision=x)),
                 ("precision", -1, lambda x: m.heads(KEYS).render("csv", precision=x)),
                 ("limit", 0, lambda x: m.heads(KEYS).sort(limit=x)), ("cell", 0, lambda x: m.run(KEYS).svg(cell=x))):
             for value in (least - 1, 2**70):
@@ -106,7 +104,6 @@ class Arguments(TestCase):
         self.assertIn("<svg", r.svg())
         self.assertEqual(dict(attn.attend(np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3)), sites=[]).cache), {})
         self.assert_raises(TypeError, "sites is empty", m.run, KEYS, sites=[], on_event=print)
-        self.assert_raises(ValueError, "sites is empty", m.batch, "no.jsonl", "none.jsonl", sites=[])
         self.assert_raises(ValueError, "sites is empty", r.svg, sites=[])
 
     def test_ids_are_the_text(self):
@@ -134,10 +131,9 @@ class Arguments(TestCase):
     def test_what_goes_with_one_text_is_given_with_it(self):
         m = model()
         for given in ({"pair": "a"}, {"key_mask": [1]}, {"types": [0]}):
-            for call in (m.map, m.batch, lambda x, **kw: m.heads(items=[{"text": KEYS}], **kw),
+            for call in (m.map, lambda x, **kw: m.heads(items=[{"text": KEYS}], **kw),
                          lambda x, **kw: m.heads(probe=True, **kw)):
-                self.assert_raises(TypeError, (*given, "goes with one text"), lambda: list(call(
-                    *([[KEYS]] if call != m.batch else ["no.jsonl", "none.jsonl"]), **given)))
+                self.assert_raises(TypeError, (*given, "goes with one text"), lambda: list(call([KEYS], **given)))
         for given in ({"source": "a"}, {"image": "a.png"}):
             self.assert_raises(TypeError, (*given, "goes with one text"), lambda: list(m.map([KEYS], **given)))
 

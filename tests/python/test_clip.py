@@ -1,13 +1,12 @@
 """CLIP: one model for texts and pictures, and labels."""
 
 import os
-import tempfile
 import unittest
 
 import numpy as np
 
 import attn
-from support import ModelCase, cli, cli_arrays, needs_cli
+from support import ModelCase, cli_arrays, needs_cli
 
 
 class Clip(ModelCase):
@@ -53,17 +52,6 @@ class Clip(ModelCase):
             self.model.map([picture], tower="both")
         logits = self.model.compare(image=self.pixels, labels=texts, attention="window:2").logits
         self.assertEqual(logits["exact_token"].tolist(), [None])  # a label is no token
-
-    @needs_cli
-    def test_a_file_of_pictures(self):
-        with tempfile.TemporaryDirectory() as folder:
-            records, ours, theirs = (os.path.join(folder, name) for name in ("records", "ours", "theirs"))
-            with open(records, "w") as file:
-                file.write('{"image": "%s"}\n' % self.pixels)
-            self.assertEqual(self.model.batch(records, ours, tower="image").n_failed, 0)
-            cli("batch", "-q", "-m", self.path, "--tower", "image", "-o", theirs, records)
-            with open(ours) as one, open(theirs) as other:
-                self.assertEqual(one.read(), other.read())
 
 
 if __name__ == "__main__":

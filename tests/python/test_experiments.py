@@ -156,19 +156,17 @@ class Tables(TestCase):
         self.assertIsInstance(frame, pandas.DataFrame)
         self.assertEqual(frame.shape, (32, len(frame.columns)))
 
-    def test_a_jacobian_lens_is_a_file_or_an_array(self):
+    def test_a_lens_reads_the_maps_of_a_folder(self):
         m, d = model(), model().d_model
-        lens = np.eye(d, dtype=np.float32) + 0.01 * np.random.default_rng(1).standard_normal((m.n_layer - 1, d, d)).astype(np.float32)
         with tempfile.TemporaryDirectory() as folder:
-            np.savez(f"{folder}/J.npz", jacobian=lens)
+            for layer in range(m.n_layer):
+                noise = np.random.default_rng(layer).standard_normal((d, d))
+                np.save(f"{folder}/{layer}.npy", (np.eye(d) + 0.01 * noise).astype(np.float32))
             for asked in (dict(text=KEYS), dict(items=[{"text": KEYS, "target": " are"}])):
-                of_file = m.lens(**asked, jacobian=f"{folder}/J.npz")
-                self.assertEqual(m.lens(**asked, jacobian=lens).to_dict(), of_file.to_dict())
-                self.assertNotEqual(m.lens(**asked).to_dict(), of_file.to_dict())
-        self.assert_raises(attn.FormatError, ("[2, 128, 128]", "[3, 128, 128]"), m.lens, KEYS, jacobian=lens[:2])
-        self.assert_raises(attn.FormatError, "not finite", m.lens, KEYS, jacobian=lens * np.float32(np.inf))
-        self.assert_raises(ValueError, "jacobian", m.lens, KEYS, jacobian=lens[0])
-        self.assert_raises(TypeError, "heads_out", m.lens, KEYS, jacobian=lens, heads_out=True)
+                self.assertNotEqual(m.lens(**asked).to_dict(), m.lens(**asked, map=folder).to_dict())
+            self.assert_raises(TypeError, "heads_out", m.lens, KEYS, map=folder, heads_out=True)
+            np.save(f"{folder}/0.npy", np.full((d, d), np.inf, np.float32))
+            self.assert_raises(attn.FormatError, "of layer 0 that are not finite", m.lens, KEYS, map=folder)
 
     def test_edits_without_effect_are_named(self):
         m = model()

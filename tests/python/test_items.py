@@ -79,7 +79,10 @@ class Items(TestCase):
             one = model().run(item["text"], sites="resid_pre", layers="1,2", queries=1, edits=edit)
             for k, layer in enumerate((1, 2)):
                 np.testing.assert_array_equal(edited[i, k], one.resid_pre[layer][0])
-        self.assert_raises(attn.InvalidError, "a column for each key", model().run, items=ITEMS, sites="pattern")
+        patterns = model().run(items=ITEMS, sites="pattern", layers=2)  # of another size for each
+        for i, item in enumerate(ITEMS):
+            one = model().run(item["text"], sites="pattern", layers=2)
+            np.testing.assert_array_equal(patterns[f"{i:09d}/blocks.2.attn.hook_pattern"], one.pattern[2])
         self.assert_raises(TypeError, "queries are given", model().run, items=ITEMS, queries=0)
 
     def test_continued_items_and_regions(self):
@@ -218,11 +221,13 @@ class Items(TestCase):
             rows = read("all.csv").splitlines()[1:21:5]
             self.assertEqual([row.split(",")[0] for row in rows], ["k1", "k2", "k3", "k4"])
             problem = self.assert_raises(attn.Error, "1 of 5 items failed", ask, "cut.csv", max_failed=0)
-            self.assertRegex(problem.hint, "^item 'bad': .* barks it.*; resume continues at item 5$")
+            self.assertRegex(problem.hint, "^item 'bad': .* barks it.*; resume continues at item 4$")
             again = ask("cut.csv", resume=True)
             self.assertEqual((str(again), read("cut.csv")), (str(t), read("all.csv")))
             self.assertTrue(ask("cut.csv", resume=True).info["is_complete"])
-            self.assert_raises(attn.InvalidError, "other options", ask, "cut.csv", resume=True, foil=" was")
+            good = dict(items=ITEMS, by="mlp", each=os.path.join(folder, "good.csv"))
+            model().ablate(**good)
+            self.assert_raises(attn.InvalidError, "has other values", model().ablate, **good, with_="mean", resume=True)
             for i in range(2):
                 ask("part.csv", shard=(i, 2))
             parts = [read(f"part-0000{i}-of-00002.csv") for i in range(2)]

@@ -25,12 +25,12 @@ CALLS = {
     "align": ((KEYS,), {"source": KEY, "method": "argmax"}, PAIRS), "generate": ((KEYS, 1), {}, ITEMS), "run": ((KEYS,), {}, ITEMS),
     "sinks": ((LONG,), {}, [{"text": LONG, "number": "plural"}, {"text": LONG, "number": "singular"}]),
     "spans": ((KEYS,), {"positions": {"a": 1}}, [{**item, "pos.a": 1} for item in ITEMS]),
-    "batch": (("in.jsonl", "out.jsonl"), {}, None), "attend": ((np.ones((2, 2)),) * 3, {}, None),
+    "attend": ((np.ones((2, 2)),) * 3, {}, None),
 }
 
 # Options with another name, for all commands that have them.
 NAMES = {"max-errors": "max_failed", "from": "from_", "with": "with_", "set": "sets", "reference": "references", "label": "labels",
-         "label-image": "label_images", "tokens": "n", "progress": "on_progress", "target-id": "target", "foil-id": "foil",
+         "label-image": "label_images", "tokens": "n", "target-id": "target", "foil-id": "foil",
          "baseline-ids": "baseline_text", "neutral-ids": "neutral", "source-ids": "source", "corrupted-source-ids": "corrupted_source",
          "source-file": "source", "corrupted-source-file": "corrupted_source",
          "continuation": "answer", "diff --with": "with_model"}
@@ -40,7 +40,7 @@ ELSEWHERE = {
     "the text or the array itself": "sentence file raw ids embeds clean-ids corrupted-ids a-ids b-ids x",
     "attn.open": "model config vocab weights adapter mmproj load compute threads",
     "with_model, a model that was opened with the adapter": "diff --with-adapter",
-    "Table.render, Result.render": "csv tidy npy npz safetensors json jsonl latex markdown precision png svg pdf html add sync id",
+    "Table.render, Result.render": "csv tidy npy npz safetensors json jsonl latex markdown precision png svg pdf html add id",
     "Table.plot, Result.render": "column figure colormap color-scale values cell dpi font-size font figure-width title theme "
                                  "merge-words hide hide-first renormalize live live-limit story live-words",
     "their settings": "style stats",

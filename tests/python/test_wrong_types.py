@@ -37,7 +37,7 @@ VALUES = (
 # Methods of a model with arguments that are right; each argument in turn becomes wrong.
 CALLS = [
     ("tokenize", (KEYS,), {}), ("decode", ([1, 2],), {}), ("run", (KEYS,), {}), ("run", (KEYS,), {**ARE, "sites": "pattern_grad"}),
-    ("map", ([KEYS],), {}), ("map", ([{"text": KEYS}],), {"measures": "entropy"}), ("batch", ("in.jsonl", "out.jsonl"), {}),
+    ("map", ([KEYS],), {}), ("map", ([{"text": KEYS}],), {"measures": "entropy"}),
     ("heads", (KEYS,), {}), ("heads", (), {"probe": 4}), ("heads", (KEYS,), {**ARE, "effect": True}), ("ablate", (KEYS,), ARE),
     ("ablate", (KEYS,), {**ARE, "with_": "mean", "references": [KEY]}), ("patch", (KEYS, KEY), ARE),
     ("patch", (KEYS, KEY), {**ARE, "site": "z", "estimate": "atp"}), ("patch", (KEYS, KEY), {**ARE, "site": "z", "control": 1}),
@@ -51,7 +51,7 @@ ITEM = {"text": KEYS, "target": " are", "foil": " is", "label": "a"}
 ITEMS = {"patch": {"clean": KEYS, "corrupted": KEY, **ARE}, "diff": {"a": KEYS, "b": KEY}, "align": {"source": KEY, "text": KEYS}}
 OF_A_RUN = (*(name for name in inspect.signature(Request).parameters if name not in ("text", "host", "given", "asked")), *OF_LISTS)
 PICTURE = ("figure", "colormap", "color_scale", "cell", "title", "theme", "dpi", "font", "font_size", "figure_width", "width", "values",
-           "hide_first", "renormalize", "merge_words", "precision", "sync", "heads", "layers", "queries", "live", "story")
+           "hide_first", "renormalize", "merge_words", "precision", "heads", "layers", "queries", "live", "story")
 
 # What a message may name instead: a part of the argument. Else it says what does not go together.
 ALSO = {"items": ("item 0", "item 1"), **dict.fromkeys(("clean", "a", "b", "texts"), ("text is", "text has", "text holds")),
@@ -75,7 +75,7 @@ def each_argument(function, arguments, keywords, *names):
 
 def calls_of_a_model(m):
     for name, arguments, keywords in CALLS:
-        more = () if name in ("tokenize", "decode") else OF_A_RUN if name in ("run", "map", "batch") else (*OF_A_RUN, *OPTIONS)
+        more = () if name in ("tokenize", "decode") else OF_A_RUN if name in ("run", "map") else (*OF_A_RUN, *OPTIONS)
         for argument, call in each_argument(getattr(m, name), arguments, keywords, *more):
             yield f"{name}({argument})", call
     for name in ("heads", "ablate", "lens", "score", "attribute", "generate", *ITEMS):

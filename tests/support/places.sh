@@ -197,12 +197,10 @@ every_output_of_a_run() {
     run run -m "$model" --items items.jsonl --sites z --queries -1 --npz a.npz
     grep -aoE '(stack|layer)\.npy' a.npz | sort -u | tr '\n' ' ' >seen
     [ "$(cat seen)" = "layer.npy stack.npy " ] || fault "$question: members $(cat seen)"
-    question="batch"
-    run batch -m "$model" items.jsonl --csv a.csv --edges e.csv --measures entropy -o b.jsonl
-    for format in a e; do
-        csv_places $format.csv | sort -u >places
-        counts "0 $((n_decoder * n_head)) $((n_decoder * n_head))"
-    done
+    question="run --items --csv"
+    run run -m "$model" --items items.jsonl --sites pattern --csv a.csv
+    csv_places a.csv | sort -u >places
+    counts "0 $((n_decoder * n_head)) $((n_decoder * n_head))"
 }
 
 # Asks everything of the model.

@@ -780,7 +780,6 @@ START_TEST(texts_are_read_and_their_files_are_listed)
     static const char *const patches[] = {"z:2.5=a.npz", "no file"};
     static const char *const steers[] = {"resid_pre:2=v.npy*1.5", "resid_pre:2=a*b.npy"};
     static const char *const rescales[] = {"z:2.5=0.5"};
-    static const char *const others[] = {NULL, "mask.npy"};
     struct attn_edit_texts texts = {.ablate = "0.3,mean:mlp_out:2",
                                     .knockouts = knockouts,
                                     .n_knockout = 2,
@@ -806,12 +805,6 @@ START_TEST(texts_are_read_and_their_files_are_listed)
 
     texts.patches = patches, texts.n_patch = 2;
     texts.steers = steers, texts.n_steer = 2;
-    ck_assert_int_eq(attn_edit_texts_list_files(&texts, others, 2, &err), ATTN_OK);
-    ck_assert_uint_eq(texts.n_file, 4);
-    ck_assert_str_eq(texts.files[0], "mask.npy");
-    ck_assert_str_eq(texts.files[1], "a.npz");
-    ck_assert_str_eq(texts.files[2], "v.npy");
-    ck_assert_str_eq(texts.files[3], "a*b.npy");
     ck_assert_int_eq(attn_edit_texts_read(&texts, NULL, &edits, &err), ATTN_IO);
     ck_assert_int_eq(err.stage, ATTN_STAGE_INPUT);
     attn_edit_texts_release(&texts);

@@ -6,7 +6,7 @@
     r.pattern[2, 2], r.tokens, r.z[2]             # layer, head
     m.run("Life is short", edits=[attn.zero("z", head="3.6")]).logits
     for r in m.map(texts, sites=["pattern"], heads="2.*"): ...
-    m.batch("prompts.jsonl", "results.jsonl", resume=True)
+    m.run(items="prompts.jsonl", top=3, each="rows.csv", resume=True)
     attn.attend(q, k, v, attention="window:64").pattern
     m.heads("Life is short").sort("induction", 3).to_pandas()
     m.ablate(items=[{"text": "The keys", "target": " are"}]).plot()
@@ -20,7 +20,6 @@ from __future__ import annotations
 import os as _os
 
 from .arrays import attend
-from .batch import Batch, Progress
 from .errors import (CanceledError, ClosedError, Error, FileError, FormatError, InvalidError, Note,
                      NoteWarning, OutOfMemoryError, UnsupportedError)
 from .events import Event
@@ -36,7 +35,7 @@ from .table import Grid, Table
 __version__: str = _lib.attn_version().decode()
 
 __all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "mask", "Model", "Result", "Site", "Cache",
-           "Attention", "Batch", "Predictions", "Progress", "Table", "Grid", "Picture", "Event", "Edit", "Tokens", "PairTokens",
+           "Attention", "Predictions", "Table", "Grid", "Picture", "Event", "Edit", "Tokens", "PairTokens",
            "Generation", "Comparison", "Error", "InvalidError", "FormatError", "UnsupportedError", "FileError", "OutOfMemoryError", "CanceledError",
            "ClosedError", "Note", "NoteWarning"]
 

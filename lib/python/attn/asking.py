@@ -44,11 +44,6 @@ def of_request(row: c.attn_question) -> list[str]:
     return [name for name, param, _ in parameters(row) if param.home == c.ATTN_PARAM_OF_REQUEST]
 
 
-def files(row: c.attn_question) -> list[str]:
-    """Those that may be the path of a file on which results depend."""
-    return [name for name, param, _ in parameters(row) if param.traits & c.ATTN_PARAM_IS_FILE]
-
-
 def _is_given(param: c.attn_param | None, value) -> bool:
     if value is None or value is False or param is None and isinstance(value, int) and value == 0:
         return False

@@ -39,13 +39,10 @@ ATTN_NOTE_LABELS = 16
 ATTN_NOTE_REPEATED_ID = 17
 ATTN_NOTE_UNPAIRED = 18
 ATTN_NOTE_UNUSED_DEFAULT = 19
-ATTN_NOTE_NOT_JSON = 20
-ATTN_NOTE_UNSEEN_LABEL = 21
 ATTN_NOTE_OMITTED_LABEL = 22
 ATTN_NOTE_FORMULA = 23
 ATTN_NOTE_CONTINUED = 24
 ATTN_NOTE_COMPLETE = 25
-ATTN_NOTE_DAMAGED = 26
 ATTN_NOTE_PAGE_OMITS = 27
 ATTN_NOTE_FIGURE_SIZE = 28
 ATTN_NOTE_NO_FONT = 29
@@ -60,7 +57,6 @@ ATTN_NOTE_TIME = 37
 ATTN_NOTE_RUNS = 38
 ATTN_NOTE_MEMORY = 39
 ATTN_NOTE_SINK = 40
-ATTN_NOTE_OTHER_WEIGHTS = 41
 ATTN_NOTE_SHORT_TEXTS = 42
 ATTN_NOTE_SOUND = 43
 ATTN_NOTE_CHAT = 44
@@ -68,7 +64,6 @@ ATTN_NOTE_MARK = 45
 ATTN_NOTE_TWICE = 46
 ATTN_NOTE_ASSUMED = 47
 ATTN_NOTE_SLOW_BF16 = 48
-ATTN_NOTE_OTHER_SHARD = 49
 ATTN_NOTE_TIE = 50
 ATTN_NOTE_TENSOR_NAMES = 51
 ATTN_NOTE_TRANSPARENT = 52
@@ -413,7 +408,6 @@ ATTN_PARAM_NO_KEYWORD = 8
 ATTN_PARAM_SHAPES_TENSORS = 16
 ATTN_PARAM_IS_CLOSED = 64
 ATTN_PARAM_TAKES_HELP = 128
-ATTN_PARAM_IS_FILE = 256
 ATTN_PARAM_HAS_ZERO = 512
 ATTN_PARAM_NOT_EXPLAINED = 1024
 ATTN_PARAM_OF_SCALE = 2048
@@ -616,19 +610,12 @@ ATTN_ITEMS_TSV = 3
 ATTN_ITEMS_LINES = 4
 ATTN_ITEMS_FASTA = 5
 ATTN_MAX_LINE = 16777216
-ATTN_RECORD_FIELD_IDS = 0
-ATTN_RECORD_FIELD_TOKENS = 1
-ATTN_RECORD_FIELD_OFFSETS = 2
-ATTN_RECORD_FIELD_MEASURES = 3
-ATTN_RECORD_FIELD_SURPRISAL = 4
-ATTN_RECORD_FIELD_PREDICTIONS = 5
-ATTN_RECORD_FIELD_TENSORS = 6
-ATTN_N_RECORD_FIELD = 7
 ATTN_EACH_BY_NAME = 0
 ATTN_EACH_CSV = 1
 ATTN_EACH_JSON_LINES = 2
 ATTN_EACH_TEXTS = 3
 ATTN_EACH_MATRICES = 4
+ATTN_EACH_RECORDS = 5
 ATTN_DIFFERENCE_TV = 0
 ATTN_DIFFERENCE_TV_MOST = 1
 ATTN_DIFFERENCE_KL = 2
@@ -1088,19 +1075,7 @@ class attn_each_result(Structure):
     pass
 
 
-class attn_batch_progress(Structure):
-    pass
-
-
 class attn_each_options(Structure):
-    pass
-
-
-class attn_batch_options(Structure):
-    pass
-
-
-class attn_batch_args(Structure):
     pass
 
 
@@ -1978,9 +1953,7 @@ attn_edit_texts._fields_ = [
     ("n_steer", c_size_t),
     ("n_rescale", c_size_t),
     ("interventions", POINTER(attn_intervention)),
-    ("files", POINTER(c_char_p)),
     ("n_intervention", c_size_t),
-    ("n_file", c_size_t),
 ]
 attn_table_order._fields_ = [
     ("size", c_size_t),
@@ -2177,8 +2150,6 @@ attn_item._fields_ = [
     ("line", c_size_t),
     ("begin", c_uint64),
     ("end", c_uint64),
-    ("crc", c_uint32),
-    ("read", c_void_p),
     ("texts", POINTER(attn_input)),
     ("images", c_char_p * 2),
     ("answer_text", c_char_p),
@@ -2195,10 +2166,8 @@ attn_many_options._fields_ = [
     ("measures", c_uint64),
     ("keeps_tensors", c_bool),
     ("has_surprisal", c_bool),
-    ("n_max_token", c_size_t),
     ("n_window", c_size_t),
     ("n_window_byte", c_size_t),
-    ("n_edge", c_size_t),
     ("has_logits", c_bool),
     ("has_mixes", c_bool),
     ("is_serial", c_bool),
@@ -2218,7 +2187,6 @@ attn_item_result._fields_ = [
     ("predictions", attn_predictions),
     ("capture", c_void_p),
     ("surprisal", POINTER(c_double)),
-    ("edges", c_void_p),
     ("is_followed", c_bool),
     ("run", c_void_p),
     ("logits", POINTER(c_float)),
@@ -2275,53 +2243,15 @@ attn_each_result._fields_ = [
     ("is_abandoned", c_bool),
     ("seconds", c_double),
 ]
-attn_batch_progress._fields_ = [
-    ("n_record", c_uint64),
-    ("n_failed", c_uint64),
-    ("n_before", c_uint64),
-    ("seconds", c_double),
-    ("share", c_double),
-    ("seconds_left", c_double),
-]
 attn_each_options._fields_ = [
     ("size", c_size_t),
     ("path", c_char_p),
     ("sink", c_void_p),
     ("form", c_int),
     ("is_resumed", c_bool),
-    ("is_synced", c_bool),
-    ("source", POINTER(attn_source)),
-    ("asked", c_char_p),
-    ("files", POINTER(c_char_p)),
-    ("n_file", c_size_t),
-    ("command", POINTER(c_char_p)),
-    ("n_command", c_size_t),
     ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
     ("user", c_void_p),
     ("result", POINTER(attn_each_result)),
-    ("outputs", POINTER(attn_records_item)),
-    ("n_output", c_size_t),
-]
-attn_batch_options._fields_ = [
-    ("size", c_size_t),
-    ("items", attn_items_options),
-    ("text_key", c_char_p),
-    ("id_key", c_char_p),
-    ("max_record", c_uint64),
-    ("max_failed", c_int64),
-    ("outputs", POINTER(attn_records_item)),
-    ("n_output", c_size_t),
-    ("fields", c_uint64),
-    ("precision", c_int),
-    ("each", attn_each_options),
-    ("on_note", attn_note_fn),
-    ("on_progress", CFUNCTYPE(None, c_void_p, POINTER(attn_batch_progress))),
-    ("user", c_void_p),
-    ("labels", c_char_p),
-]
-attn_batch_args._fields_ = [
-    ("options", attn_batch_options),
-    ("many", attn_many_options),
 ]
 attn_study_sum._fields_ = [
     ("size", c_size_t),
@@ -2538,11 +2468,7 @@ attn_lens_args._fields_ = [
     ("answer", attn_answer_args),
     ("reads_heads", c_bool),
     ("study", POINTER(attn_study_args)),
-    ("jacobian", c_char_p),
-    ("fit", c_char_p),
-    ("skip", c_size_t),
-    ("first", c_size_t),
-    ("jacobian_array", POINTER(attn_ndarray)),
+    ("map", c_char_p),
     ("n_answer", c_size_t),
 ]
 attn_patch_args._fields_ = [
@@ -2884,7 +2810,6 @@ FUNCTIONS = {
     "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
     "attn_intervention_init": (POINTER(attn_intervention), [POINTER(attn_intervention), c_size_t]),
     "attn_edit_texts_read": (c_int, [POINTER(attn_edit_texts), c_void_p, POINTER(attn_request_edits), POINTER(attn_error)]),
-    "attn_edit_texts_list_files": (c_int, [POINTER(attn_edit_texts), POINTER(c_char_p), c_size_t, POINTER(attn_error)]),
     "attn_edit_texts_release": (None, [POINTER(attn_edit_texts)]),
     "attn_sound_read": (c_int, [c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
     "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
@@ -2926,10 +2851,6 @@ FUNCTIONS = {
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
     "attn_each_options_init": (POINTER(attn_each_options), [POINTER(attn_each_options), c_size_t]),
-    "attn_batch_options_init": (POINTER(attn_batch_options), [POINTER(attn_batch_options), c_size_t]),
-    "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_batch_run": (c_int, [c_void_p, c_void_p, POINTER(attn_many_options), POINTER(attn_each_result), POINTER(attn_error)]),
-    "attn_batch_free": (None, [c_void_p]),
     "attn_study_sum_init": (POINTER(attn_study_sum), [POINTER(attn_study_sum), c_size_t]),
     "attn_study_args_init": (POINTER(attn_study_args), [POINTER(attn_study_args), c_size_t]),
     "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
@@ -2970,7 +2891,6 @@ FUNCTIONS = {
     "attn_heads": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_heads_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attention_args_check": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
     "attn_attention_args_open": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
-    "attn_attention_args_file": (c_char_p, [POINTER(attn_attention_args)]),
     "attn_attention_args_release": (None, [POINTER(attn_attention_args)]),
     "attn_param_rules_check": (c_int, [POINTER(attn_param_rules), c_int, attn_param_given_fn, c_void_p, POINTER(attn_error)]),
     "attn_question_check": (c_int, [POINTER(attn_question), attn_param_given_fn, c_void_p, POINTER(attn_error)]),

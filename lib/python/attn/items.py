@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from . import binding as c
-from .asking import ROWS, check, files, parameters
-from .batch import as_asked, continued, files_of, shard_of
+from .asking import check, parameters
 from .errors import Error, Note
 from .library import call, default, lib, path_bytes, warn
 from .params import fill, inputs_of
-from .values import PARTS, listed
+from .values import PARTS, listed, whole
 
 ROW = lib.attn_question_find(b"items").contents
 _PARAMS = {name: (param, at) for name, param, at in parameters(ROW)}
@@ -52,18 +51,10 @@ class Study:
             options.path, options.form = b"items", c.ATTN_ITEMS_JSON_LINES
             options.data, options.n_data = data, len(data)
         if each.path:
-            each.source = POINTER(c.attn_source)(host.found[0].source)
             each.result = POINTER(c.attn_each_result)(self.done)
             self.args.each = POINTER(c.attn_each_options)(each)
         call("attn_items_open", byref(options), byref(self.items))
         self.args.items = self.items
-
-    def ask(self, question: str, given: dict) -> None:
-        """Says what QUESTION with the arguments GIVEN is asked: a file is continued by the same alone."""
-        if self.args.each:
-            self.asked.each.asked = as_asked(dict(given, question=question))
-            row = ROWS.get(question.removeprefix("attn_"))
-            self.asked.each.files, self.asked.each.n_file = files_of(given, files(row) if row else ())
 
     def info(self) -> dict[str, Any]:
         """What was found beside the table."""
@@ -82,12 +73,21 @@ class Study:
 
     def failure(self, problem: Error, notes: list[Note]) -> Error:
         """PROBLEM, which ended it, with why the first item failed, and where it can go on."""
-        found = continued(problem, self.done.can_resume, f"item {self.done.n_item}")
-        hints = [_first_failure(notes), found.hint]
+        where = f"resume continues at item {max(self.done.n_item - 1, 0)}" if self.done.can_resume else ""
+        hints = [_first_failure(notes), problem.hint or where]
         return type(problem)(problem.message, problem.stage, "; ".join(hint for hint in hints if hint))
 
     def __del__(self):
         lib.attn_items_free(getattr(self, "items", None))
+
+
+def shard_of(shard) -> tuple[int, int]:
+    if not isinstance(shard, (tuple, list)) or len(shard) != 2:
+        raise TypeError(f"shard is {shard!r}, expected (i, n) with 0 <= i < n")
+    i, n = (whole(part, "shard") for part in shard)
+    if i >= n:
+        raise ValueError(f"shard is {shard!r}, expected (i, n) with 0 <= i < n")
+    return i, n
 
 
 def _first_failure(notes: list[Note]) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 
-def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[str, Any], has_table: bool = False) -> list[dict]:
+def _rows(model: Model, name: str, args, options: dict[str, Any], has_table: bool = False) -> list[dict]:
     """Asks the question NAME for the items of OPTIONS, with ARGS. Returns the rows that no file of `each` gets."""
     host, sink, table = model._use_for_many(), c_void_p(), c_void_p()
     results = [byref(table)] if has_table else []
@@ -31,7 +31,6 @@ def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[st
         study.each = default(c.attn_each_options)
         study.each.sink, study.each.form = sink, c.ATTN_EACH_JSON_LINES
         study.args.each = POINTER(c.attn_each_options)(study.each)
-    study.ask(name, {**given, **options})
     args.study = POINTER(c.attn_study_args)(study.args)
     try:
         interruptible(lambda: call(name, host.pointer, byref(request.struct), byref(args), *results), host.cancel)
@@ -53,23 +52,22 @@ def run_items(model: Model, sites=None, at=None, mean_by: str | None = None, min
     args.at.text = None if at is None else terminated(str(at), "at")
     args.mean_by = None if mean_by is None else terminated(mean_by, "mean_by")
     args.minus = None if minus is None else terminated(minus, "minus")
-    given = {"sites": sites, "at": at, "mean_by": mean_by, "minus": minus}
     with tempfile.TemporaryDirectory() as folder:
         if not sites:
-            return {"rows": _rows(model, "attn_collect", args, {**options, "sites": None}, given)}
+            return {"rows": _rows(model, "attn_collect", args, {**options, "sites": None})}
         path = os.path.join(folder, "array.npz")
         shard = options.pop("shard", None)
         if shard is not None:
             raise TypeError("a shard is a part of a file, and arrays come back in memory")
         args.array = path.encode()
-        rows = _rows(model, "attn_collect", args, {**options, "sites": sites}, given)
+        rows = _rows(model, "attn_collect", args, {**options, "sites": sites})
         with np.load(path) as arrays:
             return {**arrays, "rows": rows}
 
 
-def align_items(model: Model, args, options: dict[str, Any], given: dict[str, Any]) -> list[dict]:
-    return _rows(model, "attn_align", args, options, given, has_table=True)
+def align_items(model: Model, args, options: dict[str, Any]) -> list[dict]:
+    return _rows(model, "attn_align", args, options, has_table=True)
 
 
-def generate_items(model: Model, args, options: dict[str, Any], given: dict[str, Any]) -> Any:
-    return _rows(model, "attn_generate_items", args, options, given)
+def generate_items(model: Model, args, options: dict[str, Any]) -> Any:
+    return _rows(model, "attn_generate_items", args, options)

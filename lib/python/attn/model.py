@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple, overload
 import numpy as np
 
 from . import binding as c
-from . import batch, library, listing, many, procedures, questions
+from . import library, listing, many, procedures, questions
 from .errors import ClosedError
 from .events import Event, Listener
 from .functions import edits_of
@@ -292,7 +292,7 @@ class Model(questions.Questions):
                     `source`, `types` and `key_mask` likewise; other keys come back as result.labels, `id` as
                     result.id; read as it is needed, some hundreds ahead
         tower       of a model with two, as CLIP is, the one that they are for: "text" or "image"
-        measures    numbers of every head, as `attn-cli batch` finds them: "entropy,induction", "all":
+        measures    numbers of every head, as `attn-cli heads` finds them: "entropy,induction", "all":
                     result.measures["entropy"] float32 [layers, heads]
         on_error    what a text that cannot be run does: "raise", or "keep": its result has `error` and no tensors
         sites, layers, heads, queries, ablate, attention, top, ...
@@ -304,8 +304,6 @@ class Model(questions.Questions):
         if sites is None and measures is None:
             sites = self._default_sites(options)
         return many.run_many(self, host, texts, sites=sites, measures=measures, on_error=on_error, **options)
-
-    batch = batch.run_batch
 
     def _draw(self, given: dict, format: str, path, sites, options: dict) -> bytes | None:
         """Runs once more and writes."""
@@ -473,7 +471,6 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
         refuse_empty(sites)
         given["sites"] = sites
     precision = whole(options.pop("precision", -1), "precision", -1, 17)
-    is_synced = flag(options.pop("sync", False), "sync")
     request = kind(host=host, **given)
     _name_answer(request, given)
     live = _Live(host, given, format, options, request)
@@ -481,7 +478,7 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
     picture.live = live.struct
     request.struct.outputs.picture = POINTER(c.attn_picture_options)(picture)
     if options:
-        raise unexpected(next(iter(options)), *PICTURE_KEYWORDS, "heads", "layers", "queries", "precision", "sync")
+        raise unexpected(next(iter(options)), *PICTURE_KEYWORDS, "heads", "layers", "queries", "precision")
     request.struct.outputs.precision = precision
 
     def write(output):
@@ -495,4 +492,4 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
             raise
         lib.attn_result_release(byref(result))
 
-    return written(format, path, is_synced, write)
+    return written(format, path, write)

@@ -44,7 +44,7 @@ def sink_bytes(sink) -> bytes:
     return string_at(address or 0, size.value)
 
 
-def written(format: str, path, is_synced: bool, write: Callable[[c.attn_output], Any]) -> bytes | None:
+def written(format: str, path, write: Callable[[c.attn_output], Any]) -> bytes | None:
     """What WRITE puts into an output of FORMAT: in a file, or without a path in memory and returned."""
     output, sink = c.attn_output(), c_void_p()
     output.format = lib.attn_format_find(terminated(format, "format"))
@@ -55,7 +55,7 @@ def written(format: str, path, is_synced: bool, write: Callable[[c.attn_output],
             call("attn_sink_create_memory", byref(sink))
             output.sink = sink
         else:
-            output.path, output.is_synced = path_bytes(path, "path"), is_synced
+            output.path = path_bytes(path, "path")
         write(output)
         return sink_bytes(sink) if path is None else None
     finally:

@@ -49,7 +49,7 @@ class _Question:
         """GIVEN are the variables of the method, which are its arguments. USED says what is used of a selection."""
         refuse_unused(options, *used)
         places = ("items", "items_format", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each", "resume",
-                  "sync", "sort", "limit", "where", "columns")
+                  "sort", "limit", "where", "columns")
         self.given = {name: value for name, value in {**given, **options}.items()
                       if name not in ("self", "options", *places)}
         self.sort, self.limit = _order_of(given.get("sort"), given.get("limit", 0))  # of the table
@@ -86,7 +86,6 @@ class _Question:
         asked = c.attn_question_call(name.encode(), self.host.pointer, POINTER(c.attn_request)(self.request.struct),
                                       cast(byref(args), c_void_p))
         if study:
-            study.ask(f"attn_{name}", self.given)
             c_size_t.from_buffer(args, asking.ROWS[name].study).value = addressof(study.args)
 
         def compute():
@@ -144,9 +143,8 @@ def ask(name: str, model: Model, text, given: dict) -> Any:
         asking.check(row, {**given, **options})
         if _order_of(given["sort"], given["limit"]) != (None, 0):
             raise TypeError(f"{'sort' if given['sort'] is not None else 'limit'} needs score=True: each item has its own links")
-        named = {key: value for key, value in given.items() if key not in ("self", "text", "options", "sort", "limit", "where", "columns")}
         keep: list = []
-        return align_items(model, asking.arguments(row, given, keep), options, named)
+        return align_items(model, asking.arguments(row, given, keep), options)
     if name == "attribute" and (whole(given["generated"], "generated") or given["continuation"] is not None):
         asking.check(row, {**given, **options})
         text, n_target = _continued(model, text, given["generated"], given["continuation"], options)
@@ -393,8 +391,7 @@ def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top
     if has_items:
         if on_token is not None:
             raise TypeError("on_token goes with one text")
-        named = {name: given[name] for name in ("n", "temperature", "top_k", "top_p", "min_p", "seed", "stop")}
-        return generate_items(self, args, options, named)
+        return generate_items(self, args, options)
     problems: list[BaseException] = []
 
     @c.attn_token_fn

@@ -60,7 +60,7 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume, sync
+                max_failed, resume
     """
     return ask("ablate", self, text, locals())
 
@@ -118,7 +118,7 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume, sync
+                max_failed, resume
     """
     return ask("align", self, text, locals())
 
@@ -194,7 +194,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume, sync
+                max_failed, resume
     """
     return ask("attribute", self, text, locals())
 
@@ -250,7 +250,7 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume, sync
+                max_failed, resume
     """
     return ask("circuit", self, clean, locals())
 
@@ -277,7 +277,7 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_image=None, with_
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume, sync
+                max_failed, resume
     """
     return ask("diff", self, a, locals())
 
@@ -313,7 +313,7 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume, sync
+                max_failed, resume
     """
     return ask("examples", self, text, locals())
 
@@ -423,14 +423,14 @@ def heads(self: Model, text=None, *, heads=None, site: str = "pattern", probe: b
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume, sync
+                max_failed, resume
     """
     return ask("heads", self, text, locals())
 
 
 def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers=None, top: int = 0, sites=None,
-         heads_out: bool = False, jacobian=None, fit=None, skip: int | None = None, first: int = 0,
-         sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
+         heads_out: bool = False, map=None, sort: str | None = None, limit: int = 0, where: dict | None = None,
+         columns=None, **options) -> Table:
     """What each layer already knows of the next token.
 
     Reads the residual stream of each layer with the model's own final norm and output matrix (the logit lens), and
@@ -442,10 +442,9 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
     The numbers say from which layer on an answer can be read off the residual stream. They do not say that an earlier
     layer lacks it: that layer may hold it in another form, as the final norm was trained for the last layer alone.
 
-    `jacobian` reads the output of each layer with a Jacobian lens, which first multiplies it by the mean derivative of
-    the last layer's output by it. `fit` makes such a lens, with D backward passes for each text. A lens is the average
-    of one corpus: name the corpus. The lens shows which tokens the output of a layer makes probable after the later
-    layers, not what the model uses.
+    `map` first multiplies the output of a layer by a matrix of a folder, which may have been fitted with PyTorch: a
+    tuned lens, or a Jacobian lens, the mean derivative of the last layer's output. It is of one corpus: name the
+    corpus.
 
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
@@ -455,18 +454,15 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
     top         print the K most probable tokens, or labels of a picture, of each reading; default: 3
     sites       read these sites too: resid_mid, resid_post; default: resid_pre of each layer and resid_post of the last
     heads_out   read what each head by itself adds to the residual stream: the K largest and K smallest logits
-    jacobian    read the output of each layer with the Jacobian lens of FILE.npz, which first carries it to the last
-                layer
-    fit         fit a Jacobian lens to the texts of `items`, and write it to FILE.npz
-    skip        of `fit`: leave out the first N positions of each text; default: 16
-    first       of `fit`: read the first N tokens of each text; default: 128
+    map         multiply the output of each layer L by the matrix of DIR/L.npy or DIR/L.safetensors before it is read: a
+                tuned lens, a Jacobian lens
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume, sync
+                max_failed, resume
     """
     return ask("lens", self, text, locals())
 
@@ -534,7 +530,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume, sync
+                max_failed, resume
     """
     return ask("patch", self, clean, locals())
 
@@ -548,7 +544,7 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
     among all tokens, and the most probable token in its place. The first token has no score. An encoder such as BERT
     reads each token with a mask in its place, and special tokens have no score. Beside a picture the answer is scored
     (`continuation`), or without one the text around it. Mean, perplexity and number of scored tokens go to standard
-    error. `attn-cli batch `fields surprisal`` has the tokens of each of many texts.
+    error. With `items`, `merge_words` and `each` write the words of each of many texts.
 
     For `items` the table has one row, or one for each group of `group_by`. Items with a target: the metric, whether the
     model is right, rank and probability of the target. Items with good and bad, two texts: the log probability of each,
@@ -581,7 +577,7 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume, sync
+                max_failed, resume
     """
     return ask("score", self, text, locals())
 
@@ -620,7 +616,7 @@ def sinks(self: Model, text=None, *, by: str = "head", threshold: float = 0, sor
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume, sync
+                max_failed, resume
     """
     return ask("sinks", self, text, locals())
 
@@ -676,7 +672,7 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
     columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
-                max_failed, resume, sync
+                max_failed, resume
     """
     return ask("spans", self, text, locals())
 

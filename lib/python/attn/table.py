@@ -260,7 +260,7 @@ class Table:
                                                   byref(output)))
 
         use = self._use_labels
-        return written(format, path, False, functools.partial(use, write) if use else write)
+        return written(format, path, functools.partial(use, write) if use else write)
 
     def _n_groups(self) -> int:
         return len(set(zip(*(self._cells[name] for name in self.columns[:self._n_group]))))

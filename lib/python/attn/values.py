@@ -96,10 +96,10 @@ def array_of(value, what: str) -> np.ndarray:
 
 def with_points(value, names: dict, what: str) -> tuple[int, int]:
     """A choice, and the number N of points in "ig:N", "eap-ig:N" or "eap-ig:N:riemann", else 0."""
-    method, _, rest = str(value).partition(":")
+    method, colon, rest = str(value).partition(":")
     points, _, end = rest.partition(":") if rest[:1].isdecimal() else ("", "", rest)
     word = f"{method}:{end}" if end else method
-    if word not in names or points and (not method.endswith("ig") or not points.isdecimal() or int(points) == 0):
+    if word not in names or colon and not rest or points and (not method.endswith("ig") or not points.isdecimal() or int(points) == 0):
         raise ValueError(f"{what} is {value!r}, expected {', '.join(map(repr, names))}, 'ig:N'")
     return names[word], int(points or 0)
 
