@@ -116,8 +116,7 @@ static void push_look(struct run_json *to)
     patterns.theme = given->theme;
     if (to->page->has_question)
         figure = backdrop && backdrop->is_in_text ? "tokens" : "matrix";
-    else if (given->figure == ATTN_FIGURE_DEFAULT ||
-             (attn_figure_traits(given->figure) & ATTN_FIGURE_OVER_IMAGE))
+    else if (given->figure == ATTN_FIGURE_DEFAULT || given->figure == ATTN_FIGURE_PATCHES)
         figure = backdrop && to->page->heads.n == 1 ? "tokens" : NULL;
     attn_json_text(push_key(to, "colormap"),
                    picture->colormap ? attn_colormap_name(picture->colormap) : NULL);

@@ -750,8 +750,7 @@ static const struct attn_backdrop *find_picture(const struct attn_page *w)
 static enum attn_status open_page(struct attn_writer *writer, struct attn_error *err)
 {
     struct attn_page *w = (struct attn_page *)writer;
-    const enum attn_figure figure = writer->options.picture->figure;
-    const unsigned traits = attn_figure_traits(figure);
+    const struct attn_picture_options *picture = writer->options.picture;
     const struct attn_site_set sites = attn_selection_sites(writer->labels.selection);
 
     if (writer->options.table) {
@@ -760,12 +759,12 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
                                          err));
         w->has_question = true;
     } else if (attn_sites_are_equal(sites, ATTN_SITES(ATTN_SITE_CONTACTS)) ||
-               (traits & ATTN_FIGURE_NO_PAGE) ||
-               ((traits & ATTN_FIGURE_OVER_IMAGE) &&
-                (writer->options.picture->n_patch_row > 0 || !writer->labels.backdrop))) {
+               (attn_figure_traits(picture->figure) & ATTN_FIGURE_NO_PAGE) ||
+               (picture->figure == ATTN_FIGURE_PATCHES &&
+                (picture->n_patch_row > 0 || picture->patches || !writer->labels.backdrop))) {
         if (is_comparison(w))
             return attn_error_set(err, ATTN_INVALID, "a page of a comparison shows no '%s'",
-                                  attn_figure_name(figure));
+                                  attn_figure_name(picture->figure));
         ATTN_TRY(attn_sink_create_memory(&w->svg, err));
         return attn_writer_create_sink(attn_format_find("svg"), w->svg, &writer->labels,
                                        &writer->options, &w->figure, err);

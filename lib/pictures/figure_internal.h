@@ -123,7 +123,7 @@ static inline double attn_figure_least_letters(const struct attn_figure_pen *pen
 static inline bool attn_figure_is_map(enum attn_figure kind,
                                       const struct attn_picture_options *options)
 {
-    return (attn_figure_traits(kind) & ATTN_FIGURE_OVER_IMAGE) != 0 && options->n_patch_row == 0;
+    return kind == ATTN_FIGURE_PATCHES && options->n_patch_row == 0;
 }
 
 /* Whether KIND draws a table alone. A page embeds such a figure as it is; a terminal cannot show

@@ -322,17 +322,17 @@ static bool has_tiles(const struct figure_writer *w)
 static enum attn_site choose_layer(struct figure_writer *w)
 {
     const struct attn_selection *selection = w->base.labels.selection;
-    const enum attn_figure figure = w->content.picture->figure;
+    const enum attn_patches cells = w->content.picture->patches;
     const bool has_whole = attn_selection_has_site(selection, ATTN_SITE_PICTURE_MAP);
     const bool has_grid = attn_selection_has_site(selection, ATTN_SITE_PICTURE_MAP_TILES);
 
-    w->layer = figure == ATTN_FIGURE_WHOLE   ? ATTN_MAP_WHOLE
-               : figure == ATTN_FIGURE_TILES ? ATTN_MAP_TILES
-               : figure == ATTN_FIGURE_BOTH  ? ATTN_MAP_BOTH
+    w->layer = cells == ATTN_PATCHES_WHOLE   ? ATTN_MAP_WHOLE
+               : cells == ATTN_PATCHES_TILES ? ATTN_MAP_TILES
+               : cells == ATTN_PATCHES_BOTH  ? ATTN_MAP_BOTH
                : !has_grid                   ? ATTN_MAP_WHOLE
                : has_whole                   ? ATTN_MAP_BOTH
                                              : ATTN_MAP_TILES;
-    w->is_usual = w->layer == ATTN_MAP_BOTH && figure != ATTN_FIGURE_BOTH;
+    w->is_usual = w->layer == ATTN_MAP_BOTH && cells != ATTN_PATCHES_BOTH;
     return w->layer == ATTN_MAP_TILES ? ATTN_SITE_PICTURE_MAP_TILES : ATTN_SITE_PICTURE_MAP;
 }
 
@@ -346,17 +346,15 @@ static enum attn_status find_backdrops(struct figure_writer *w, struct attn_site
     const enum attn_figure figure = picture->figure;
     const struct attn_backdrop *own = labels->backdrop ? labels->backdrop : labels->seen;
     const bool is_in_text = own && own->is_in_text;
-    const bool is_of_cells =
-        figure == ATTN_FIGURE_TILES || figure == ATTN_FIGURE_WHOLE || figure == ATTN_FIGURE_BOTH;
+    const char *cells = attn_patches_name(picture->patches);
     enum attn_site site;
 
     *sites = attn_levels_sites(&w->base);
-    if (is_of_cells && !(is_in_text && has_tiles(w)))
+    if (picture->patches && !(is_in_text && has_tiles(w)))
         return attn_error_set(err, ATTN_INVALID,
-                              "'`figure %s`' chooses between the tiles and the whole of a picture "
-                              "beside a text, and %s",
-                              attn_figure_name(figure),
-                              is_in_text ? "this one has no tiles" : "none was given");
+                              "'`figure patches%s`' chooses between the tiles and the whole of a "
+                              "picture beside a text, and %s",
+                              cells, is_in_text ? "this one has no tiles" : "none was given");
     if (own && !is_in_text && shows_pooling(w))
         *sites = ATTN_SITES(ATTN_SITE_POOL_PATTERN);
     if (!is_in_text)
@@ -366,8 +364,8 @@ static enum attn_status find_backdrops(struct figure_writer *w, struct attn_site
         return !attn_figure_is_map(figure, picture)
                    ? ATTN_OK
                    : attn_error_set(err, ATTN_INVALID,
-                                    "'`figure %s`' draws '%s', and `sites` lacks it",
-                                    attn_figure_name(figure), attn_site_name(site));
+                                    "'`figure patches%s`' draws '%s', and `sites` lacks it", cells,
+                                    attn_site_name(site));
     if (!figure ? !attn_sites_are_empty(picture->sites) && !attn_sites_have(*sites, site)
                 : !attn_figure_is_map(figure, picture))
         return ATTN_OK;

@@ -146,10 +146,10 @@ static enum attn_status check(const struct attn_table_drawing *drawing,
         return attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws no table, expected %s",
                               attn_figure_name(kind),
                               attn_figure_names(ATTN_FIGURE_OF_TABLE, " or ").text);
-    if (is_map && drawing->options->n_patch_row > 0)
+    if (is_map && (drawing->options->n_patch_row > 0 || drawing->options->patches))
         return attn_error_set(err, ATTN_INVALID,
-                              "'`figure patches`' of a table is over its picture, and takes no "
-                              "rows and columns");
+                              "'`figure patches`' of a table is over its picture, expected nothing "
+                              "after it");
     if (format && drawing->of.n_label > 0)
         return attn_table_refuse_groups("a heat map", err);
     if (format && needs_shapes(kind))

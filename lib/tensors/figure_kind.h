@@ -12,10 +12,8 @@ enum attn_figure_trait {
     ATTN_FIGURE_NO_OTHER_SCALE = 8,
     ATTN_FIGURE_NO_NUMBERS = 16,
     ATTN_FIGURE_NO_CELLS = 32,
-    ATTN_FIGURE_AS_TEXT = 64,     /* the terminal draws it for a run */
-    ATTN_FIGURE_NO_PAGE = 128,    /* a page contains its SVG */
-    ATTN_FIGURE_OVER_IMAGE = 512, /* over the picture of the run, without which no page draws it */
-    ATTN_FIGURE_OF_LAYER = ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_PAGE | ATTN_FIGURE_OVER_IMAGE
+    ATTN_FIGURE_AS_TEXT = 64, /* the terminal draws it for a run */
+    ATTN_FIGURE_NO_PAGE = 128 /* a page contains its SVG */
 };
 
 /* The kinds of figures: X(NAME, number, name, file, traits, words of the help, with fields in
@@ -40,12 +38,10 @@ enum attn_figure_trait {
       ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_AS_TEXT,      \
       "the text, each token on the color of its weight in one row (`queries`), or of its "         \
       "value in a table of tokens")                                                                \
-    X(TILES, 15, "tiles", patches, ATTN_FIGURE_OF_LAYER,                                           \
-      "the grid of all tiles of a picture beside a text, a cell for each position")                \
-    X(WHOLE, 18, "whole", patches, ATTN_FIGURE_OF_LAYER, "the same picture as a whole")            \
-    X(BOTH, 19, "both", patches, ATTN_FIGURE_OF_LAYER, "tiles and whole in one map, added")        \
-    X(PATCHES, 6, "patches", patches, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OVER_IMAGE,                 \
+    X(PATCHES, 6, "patches", patches, ATTN_FIGURE_OF_RUN,                                          \
       "heads over the picture of `image`, a cell for each patch; the default for `image`. "        \
+      "Beside a text patches:tiles shows the grid of all tiles, patches:whole the picture as a "   \
+      "whole, patches:both both in one map, added. "                                               \
       "patches:RxC lays out keys as an image of R rows and C columns")                             \
     X(BARS, 7, "bars", plot, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS,   \
       "a bar for each row of a table, with its interval or standard error")                        \
@@ -73,7 +69,15 @@ enum attn_figure {
 #define ATTN_FIGURE_ENUM(name, number, text, file, traits, words) ATTN_FIGURE_##name = (number),
     ATTN_FIGURE_MAP(ATTN_FIGURE_ENUM)
 #undef ATTN_FIGURE_ENUM
-        ATTN_N_FIGURE = 21 /* 1 + the largest number; 3, 5 and 9 are not used again */
+        ATTN_N_FIGURE = 21 /* 1 + the largest number; 3, 5, 9, 15, 18 and 19 are not used again */
+};
+
+/* The cells of a picture beside a text that a map over it shows: patches:tiles. */
+enum attn_patches {
+    ATTN_PATCHES_USUAL = 0, /* those with more weight, or both */
+    ATTN_PATCHES_TILES = 1,
+    ATTN_PATCHES_WHOLE = 2,
+    ATTN_PATCHES_BOTH = 3 /* in one map, added */
 };
 
 #endif

@@ -17,11 +17,14 @@ ATTN_DEFAULTS(attn_picture_options, .size = sizeof(struct attn_picture_options))
 static const struct {
     const char *name, *hint;
 } former[] = {
+    {"both", "`figure patches:both`"},
     {"card", "`html` over `items` is an atlas of all heads, whose points open cards"},
     {"causes", "'attn-cli attribute' with `method causes` and `csv` lists the cells and MLPs"},
     {"lines", "`figure arcs` shows the keys of one query, `figure matrix` those of all"},
     {"points", "numpy finds the components of the rows that `npz` writes: numpy.linalg.svd"},
     {"poster", "`figure map` shows where each head looks most"},
+    {"tiles", "`figure patches:tiles`"},
+    {"whole", "`figure patches:whole`"},
 };
 
 /* The names, in the order in which messages list them. */
@@ -65,18 +68,35 @@ struct attn_figure_names attn_figure_names(enum attn_figure_trait trait, const c
     return names;
 }
 
-/* Parses "RxC". */
+static const char *const patches[] = {"", ":tiles", ":whole", ":both"}; /* by enum attn_patches */
+
+enum { N_PATCHES = sizeof patches / sizeof *patches };
+
+const char *attn_patches_name(enum attn_patches cells)
+{
+    return patches[cells];
+}
+
+/* Parses "tiles", "whole", "both" or "RxC". */
 static bool read_patches(const char *text, struct attn_picture_options *options)
 {
     const char *x = strchr(text, 'x');
     int64_t n_row, n_column;
 
+    for (size_t i = 1; i < N_PATCHES; i++)
+        if (strcmp(text, patches[i] + 1) == 0) {
+            options->figure = ATTN_FIGURE_PATCHES;
+            options->n_patch_row = options->n_patch_column = 0;
+            options->patches = (enum attn_patches)i;
+            return true;
+        }
     if (!x || !attn_parse_int(text, (size_t)(x - text), 1, MOST_PATCHES, &n_row) ||
         !attn_parse_int(x + 1, strlen(x + 1), 1, MOST_PATCHES, &n_column))
         return false;
     options->figure = ATTN_FIGURE_PATCHES;
     options->n_patch_row = (size_t)n_row;
     options->n_patch_column = (size_t)n_column;
+    options->patches = ATTN_PATCHES_USUAL;
     return true;
 }
 
@@ -85,12 +105,13 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
 {
     if (!attn_is_given(text, "text", err) || !attn_is_given(options, "options", err))
         return ATTN_INVALID;
-    static const char patches[] = "patches:", strip[] = "strip:";
+    static const char over[] = "patches:", strip[] = "strip:";
 
     for (size_t i = 0; i < N_FIGURE; i++)
         if (strcmp(text, figures[i].name) == 0) {
             options->figure = figures[i].figure;
             options->n_patch_row = options->n_patch_column = 0;
+            options->patches = ATTN_PATCHES_USUAL;
             options->chosen = NULL;
             return ATTN_OK;
         }
@@ -99,8 +120,7 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
         options->chosen = text + sizeof strip - 1;
         return ATTN_OK;
     }
-    if (strncmp(text, patches, sizeof patches - 1) == 0 &&
-        read_patches(text + sizeof patches - 1, options))
+    if (strncmp(text, over, sizeof over - 1) == 0 && read_patches(text + sizeof over - 1, options))
         return ATTN_OK;
     for (size_t i = 0; i < sizeof former / sizeof *former; i++)
         if (strcmp(text, former[i].name) == 0) {
@@ -108,8 +128,8 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
             return attn_error_hint(err, "since 0.4.0: %s", former[i].hint);
         }
     return attn_error_set(err, ATTN_INVALID,
-                          "'%s' is no figure, expected %s, over an image, or patches:RxC with R "
-                          "rows of C patches, or of a table %s",
+                          "'%s' is no figure, expected %s, over an image, or "
+                          "patches:tiles|whole|both|RxC with R rows of C patches, or of a table %s",
                           attn_quote_string(text).text,
                           attn_figure_names(ATTN_FIGURE_OF_RUN, ", ").text,
                           attn_figure_names(ATTN_FIGURE_OF_TABLE, " or ").text);
@@ -174,6 +194,7 @@ enum attn_status attn_picture_options_read(const struct attn_picture_options *gi
     if (status != ATTN_OK)
         return status;
     if (!attn_is_choice(read.figure, ATTN_N_FIGURE, "figure", err) || !is_used(read.figure, err) ||
+        !attn_is_choice(read.patches, N_PATCHES, "patches", err) ||
         !attn_is_choice(read.values, ATTN_CELL_TEXT_NEVER + 1, "values", err) ||
         !attn_is_choice(read.theme, ATTN_THEME_DARK + 1, "theme", err) ||
         !attn_is_choice(read.terminal_theme, ATTN_THEME_DARK + 1, "terminal_theme", err) ||

@@ -89,6 +89,8 @@ struct attn_picture_options {
     /* for a strip: the name of the row that has the hue; NULL: that with the largest median.
      * Borrowed */
     const char *chosen;
+
+    enum attn_patches patches; /* for patches over a picture beside a text */
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */

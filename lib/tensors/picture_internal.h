@@ -15,6 +15,8 @@ void attn_picture_name_fields(const struct attn_picture_options *options, struct
 
 const char *attn_figure_name(enum attn_figure figure); /* "grid"; "" for the default */
 
+const char *attn_patches_name(enum attn_patches cells); /* ":tiles"; "" for the usual ones */
+
 /* Returns the set of enum attn_figure_trait of FIGURE. */
 static inline unsigned attn_figure_traits(enum attn_figure figure)
 {

@@ -99,8 +99,9 @@ static enum attn_status read_length(const struct attn_param *param, void *home, 
 
 #define FIGURE_NAME(name, number, text, file, traits, words) text ", "
 #define FIGURE_REST                                                                                \
-    "or patches:RxC, which `attn-cli help figures` explains. Default: matrix for one head, grid "  \
-    "for several and for tables, patches for pictures, tokens for numbers by token"
+    "or patches:tiles|whole|both|RxC, which `attn-cli help figures` explains. Default: matrix "    \
+    "for "                                                                                         \
+    "one head, grid for several and for tables, patches for pictures, tokens for numbers by token"
 
 static const struct attn_param picture_rows[] = {
     ATTN_PARAM(OWN, "figure", "KIND", PICTURE, figure,

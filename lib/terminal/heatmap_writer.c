@@ -37,8 +37,9 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
     const enum attn_figure figure =
         picture->figure == ATTN_FIGURE_DEFAULT ? ATTN_FIGURE_MATRIX : picture->figure;
     const bool is_tokens = figure == ATTN_FIGURE_TOKENS;
-    const bool is_open = picture->figure == ATTN_FIGURE_DEFAULT ||
-                         (picture->figure == ATTN_FIGURE_PATCHES && picture->n_patch_row == 0);
+    const bool is_open =
+        picture->figure == ATTN_FIGURE_DEFAULT ||
+        (picture->figure == ATTN_FIGURE_PATCHES && picture->n_patch_row == 0 && !picture->patches);
 
     ATTN_TRY(attn_heatmap_init(&w->map, writer, true, err));
     writer->is_in_order = true;

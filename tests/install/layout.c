@@ -705,6 +705,7 @@ static const struct {
     {"    on_note", offsetof(struct attn_picture_options, on_note)},
     {"    user", offsetof(struct attn_picture_options, user)},
     {"    chosen", offsetof(struct attn_picture_options, chosen)},
+    {"    patches", offsetof(struct attn_picture_options, patches)},
     {"attn_output", sizeof(struct attn_output)},
     {"    format", offsetof(struct attn_output, format)},
     {"    path", offsetof(struct attn_output, path)},

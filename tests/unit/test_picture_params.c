@@ -44,6 +44,12 @@ START_TEST(texts_set_the_options)
     set("picture", "figure", "patches:2x3", "");
     ck_assert_int_eq(picture.figure, ATTN_FIGURE_PATCHES);
     ck_assert(picture.n_patch_row == 2 && picture.n_patch_column == 3);
+    set("picture", "figure", "patches:both", "");
+    ck_assert_int_eq(picture.figure, ATTN_FIGURE_PATCHES);
+    ck_assert_int_eq(picture.patches, ATTN_PATCHES_BOTH);
+    ck_assert(picture.n_patch_row == 0 && picture.n_patch_column == 0);
+    set("picture", "figure", "patches:1x2", "");
+    ck_assert_int_eq(picture.patches, ATTN_PATCHES_USUAL);
     set("picture", "colormap", "magma", "");
     ck_assert_ptr_eq(picture.colormap, attn_colormap_find("magma"));
     set("picture", "color_scale", "log:row", "");
