@@ -358,11 +358,6 @@ static enum attn_status add_adapter(const char *folder, struct model_source *fou
         if (snprintf(found->adapter[i], MODEL_PATH_SIZE, "%s/%s", folder, names[i]) >=
             MODEL_PATH_SIZE)
             return refuse(err, NULL, "the path of `adapter` is too long");
-        if (access(found->adapter[i], F_OK) != 0)
-            return problem(err, ATTN_STAGE_MODEL,
-                           "--adapter takes a folder with adapter_config.json and "
-                           "adapter_model.safetensors, as peft saves them",
-                           "'%s' is missing", attn_quote_string(found->adapter[i]).text);
         add_override(found, names[i], found->adapter[i]);
     }
     return ATTN_OK;

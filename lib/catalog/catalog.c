@@ -169,7 +169,7 @@ static const char *find_part(const char *path)
     if (is_gguf)
         return ATTN_GGUF_PART;
     return attn_path_has_ending(path, ".pt") || attn_path_has_ending(path, ".pth") ||
-                   attn_path_has_ending(path, ".bin")
+                   attn_path_has_ending(path, ".ckpt") || attn_path_has_ending(path, ".bin")
                ? ATTN_CHECKPOINT_PART
                : NULL;
 }
@@ -353,7 +353,7 @@ static enum attn_status report_root(const struct attn_catalog *catalog, const ch
 static enum attn_status find_bare(const struct attn_catalog *catalog, const char *name,
                                   struct attn_catalog_found *found, struct attn_error *err)
 {
-    static const char *const endings[] = {".gguf", ".pt", ".pth", ".bin"};
+    static const char *const endings[] = {".gguf", ".pt", ".pth", ".ckpt", ".bin"};
     struct attn_hub_name hub;
     struct stat info;
     bool is_name;

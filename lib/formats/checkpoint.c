@@ -40,6 +40,18 @@ static enum attn_status write_nanogpt(const struct attn_pickle *pickle,
     int64_t number = 1;
 
     ATTN_TRY(attn_foreign_refuse(files, err));
+    if (attn_pickle_find(pickle, attn_pickle_root(pickle), "pytorch-lightning_version") !=
+        ATTN_PICKLE_NONE) {
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "'%s' is a checkpoint of Lightning, expected a layout that is read",
+                       attn_quote_string(path).text);
+        attn_error_hint(err,
+                        "torch.save({k.removeprefix('model.'): v for k, v in torch.load('%s')"
+                        "['state_dict'].items()}, 'pytorch_model.bin') beside the model's "
+                        "config.json; 'model' is what its LightningModule calls it",
+                        attn_quote_string(path).text);
+        return ATTN_UNSUPPORTED;
+    }
     if (attn_pickle_type(pickle, args) != ATTN_PICKLE_DICT) {
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "'%s' has no 'model_args': it is no checkpoint of nanoGPT, whose sizes are "

@@ -134,18 +134,22 @@ static const struct {
     {"onnx", "has ONNX models alone", NULL},
 };
 
-/* Layouts of weights that other programs read: by the first bytes of a file, or by one of its
- * tensors, of whose name this is the end. */
+#define FETCH_WHISPER                                                                              \
+    "hf download openai/whisper-tiny, or the size that it is of, fetches a form that is read"
+
+/* Layouts of weights that other programs read: by the first bytes of a file (of CTranslate2, after
+ * a version and a size), or by one of its tensors, of whose name this is the end. */
 static const struct {
     const char *bytes, *tensor; /* one of both */
     const char *what, *hint;
 } layouts[] = {
     {"\xc6\xd7\x34\x01", NULL, "has the layout of llm.c",
      "dev/eval/export_hf.py of llm.c writes a folder that is read"},
-    {"lmgg", NULL, "has the layout of whisper.cpp",
-     "hf download openai/whisper-tiny, or the size that it is of, fetches a form that is read"},
-    {NULL, "decoder.token_embedding.weight", "has OpenAI's own names of Whisper",
-     "hf download openai/whisper-tiny, or the size that it is of, fetches a form that is read"},
+    {"lmgg", NULL, "has the layout of whisper.cpp", FETCH_WHISPER},
+    {"WhisperSpec", NULL, "has the layout of CTranslate2, for faster-whisper", FETCH_WHISPER},
+    {"Transformer", NULL, "has the layout of CTranslate2",
+     "the repository that it was converted from has a form that is read"},
+    {NULL, "decoder.token_embedding.weight", "has OpenAI's own names of Whisper", FETCH_WHISPER},
     {NULL, "encoder.sentence_encoder.embed_tokens.weight", "has fairseq's names of ESM",
      "hf download facebook/esm2_t6_8M_UR50D, or the name of the file, fetches a form that is read"},
     {NULL, "layers.0.attention.wq.weight", "has Meta's own names of Llama",
@@ -157,16 +161,18 @@ static const struct {
      "give the directory that holds it and the config.json of its model"},
 };
 
-enum attn_status attn_foreign_refuse(const struct attn_tensor_files *files, struct attn_error *err)
+/* As attn_foreign_refuse, for FILE. FILES are its tensors; NULL: it was not read. */
+static enum attn_status refuse_layout(const struct attn_file *file,
+                                      const struct attn_tensor_files *files, struct attn_error *err)
 {
-    const struct attn_file *file = &files->shards[0].file;
-
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         const char *bytes = layouts[i].bytes, *tensor = layouts[i].tensor;
-        bool is_it =
-            bytes && file->size >= strlen(bytes) && memcmp(file->data, bytes, strlen(bytes)) == 0;
+        bool is_it = false;
 
-        for (size_t t = 0; tensor && t < files->count; t++)
+        for (size_t start = 0; bytes && start <= 6; start += 6)
+            is_it |= file->size >= start + strlen(bytes) &&
+                     memcmp(file->data + start, bytes, strlen(bytes)) == 0;
+        for (size_t t = 0; tensor && files && t < files->count; t++)
             is_it |= files->records[t].name_size >= strlen(tensor) &&
                      memcmp(files->records[t].name + files->records[t].name_size - strlen(tensor),
                             tensor, strlen(tensor)) == 0;
@@ -178,6 +184,25 @@ enum attn_status attn_foreign_refuse(const struct attn_tensor_files *files, stru
         return ATTN_UNSUPPORTED;
     }
     return ATTN_OK;
+}
+
+enum attn_status attn_foreign_refuse(const struct attn_tensor_files *files, struct attn_error *err)
+{
+    return refuse_layout(&files->shards[0].file, files, err);
+}
+
+/* Refuses the file NAME of FOLDER by its bytes, if they are known. */
+static enum attn_status refuse_bytes(const char *folder, const char *name, struct attn_error *err)
+{
+    char path[ATTN_PATH_SIZE];
+    struct attn_file file = {0};
+    enum attn_status status = ATTN_OK;
+
+    if (attn_path_join(folder, name, path) &&
+        attn_file_open_regular(path, ATTN_MAP, &file, NULL) == ATTN_OK)
+        status = refuse_layout(&file, NULL, err);
+    attn_file_release(&file);
+    return status;
 }
 
 /* Copies to NAME the last of the names in FOLDER, by the number in it, that are BEFORE, anything
@@ -231,6 +256,7 @@ static enum attn_status check_others(const struct attn_source *source, struct at
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (!attn_source_has_part(source, others[i].name))
             continue;
+        ATTN_TRY(refuse_bytes(source->directory, others[i].name, err));
         attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' %s, expected model.safetensors",
                        others[i].name, folder.text, others[i].what);
         if (others[i].hint)
@@ -240,6 +266,28 @@ static enum attn_status check_others(const struct attn_source *source, struct at
     return ATTN_OK;
 }
 
+enum attn_status attn_foreign_refuse_adapter(const char *path, struct attn_error *err)
+{
+    const struct attn_quote quote = attn_quote_string(path);
+    const struct attn_source source = {.directory = path};
+
+    if (!attn_path_is_folder(path)) {
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "'%s' is a file, expected the folder of an adapter as peft saves it",
+                       quote.text);
+        attn_error_hint(err, attn_path_has_ending(path, ".gguf") ? ATTN_FOREIGN_MERGE_GGUF
+                                                                 : ATTN_FOREIGN_ADAPTER);
+        return ATTN_UNSUPPORTED;
+    }
+    if (!attn_source_has_part(&source, "adapters.safetensors") ||
+        attn_source_has_part(&source, "adapter_model.safetensors"))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_UNSUPPORTED, "'%s' holds an adapter of MLX, which is not read",
+                   quote.text);
+    attn_error_hint(err, "mlx_lm.fuse merges it with its model into a directory that is read");
+    return ATTN_UNSUPPORTED;
+}
+
 enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err)
 {
     const char *folder = source->directory;
@@ -247,6 +295,8 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
     char file[ATTN_FOREIGN_NAME_SIZE];
 
     if (attn_source_has_part(source, ADAPTER)) {
+        if (attn_path_is_folder(folder))
+            ATTN_TRY(attn_foreign_refuse_adapter(folder, err));
         /* The folder holds an adapter of PEFT: changes to the weights of another model. */
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "'%s' holds an adapter (" ADAPTER "), expected a whole model, which "

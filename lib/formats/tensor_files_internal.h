@@ -90,6 +90,23 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
  * known. */
 enum attn_status attn_foreign_refuse(const struct attn_tensor_files *files, struct attn_error *err);
 
+/* Hints about adapters. */
+#define ATTN_FOREIGN_ADAPTER                                                                       \
+    "`adapter` takes a folder with adapter_config.json and adapter_model.safetensors, as peft "    \
+    "saves them"
+#define ATTN_FOREIGN_MERGE_GGUF                                                                    \
+    "llama-export-lora of llama.cpp merges it with its model into a GGUF file that is read"
+
+/* The arrays of the control vector in the file %s. */
+#define ATTN_FOREIGN_DIRECTIONS                                                                    \
+    "python3 -c \"import gguf, numpy; [numpy.save(t.name, t.data) for t in "                       \
+    "gguf.GGUFReader('%s').tensors]\"; then `steer` resid_post:1=direction.1.npy, and so for the " \
+    "other layers"
+
+/* Fails with ATTN_UNSUPPORTED if PATH is a file, or has the adapter of another program than
+ * peft. */
+enum attn_status attn_foreign_refuse_adapter(const char *path, struct attn_error *err);
+
 size_t attn_ndarray_n_element(const struct attn_ndarray *array);
 
 /* How many elements of an array are NaN or infinite. */

@@ -5,10 +5,12 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
+#include "formats/tensor_files_internal.h"
 #include "kernels/kernels.h"
 #include "model/elements.h"
 #include "model/tensor_names.h"
@@ -18,6 +20,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Names of modules begin so in files of peft, which wraps the model twice. */
 #define WRAPPED "base_model.model."
@@ -517,6 +520,27 @@ static enum attn_status read_changes(struct attn_adapter *adapter, const struct 
                           attn_quote_string(attn_tensor_files_path(adapter->files, 0)).text);
 }
 
+/* Refuses files that are missing, with what is there instead if it is known. */
+static enum attn_status check_files(const char *config, const char *weights, struct attn_error *err)
+{
+    const char *missing = access(config, F_OK) != 0    ? config
+                          : access(weights, F_OK) != 0 ? weights
+                                                       : NULL;
+    const char *slash = strrchr(config, '/');
+    char folder[ATTN_PATH_SIZE];
+
+    if (!missing)
+        return ATTN_OK;
+    if (slash && (size_t)(slash - config) < sizeof folder) {
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - config), config);
+        if (access(folder, F_OK) == 0)
+            ATTN_TRY(attn_foreign_refuse_adapter(folder, err));
+    }
+    attn_error_set(err, ATTN_IO, "'%s' is missing", attn_quote_string(missing).text);
+    attn_error_hint(err, ATTN_FOREIGN_ADAPTER);
+    return ATTN_IO;
+}
+
 enum attn_status attn_adapter_open(const struct attn_source *source, enum attn_load load,
                                    struct attn_adapter **adapter, struct attn_error *err)
 {
@@ -530,6 +554,7 @@ enum attn_status attn_adapter_open(const struct attn_source *source, enum attn_l
     *adapter = NULL;
     if (!config || !weights)
         return ATTN_OK;
+    ATTN_TRY(check_files(config, weights, err));
     ATTN_TRY(attn_json_read_part(source, ATTN_ADAPTER_CONFIG, NULL, &json, err));
     settings.json = json;
     status = read_settings(&settings);

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/float_text.h"
+#include "formats/tensor_files_internal.h"
 #include "model/gguf_keys.h"
 #include "model/gguf_layers.h"
 #include "model/gguf_projector.h"
@@ -492,6 +493,7 @@ static const struct {
      "its mixture of experts is of another kind than those that are read"},
     {"dream llada llada-moe rnd1", "it fills in masked words, and has no order of reading"},
     {"clip wavtokenizer-dec eagle3 dflash", "it is no language model"},
+    {"controlvector", "it is a control vector of llama.cpp"},
 };
 
 static enum attn_status refuse_architecture(const struct attn_gguf_writing *w, const char *name,
@@ -506,7 +508,9 @@ static enum attn_status refuse_architecture(const struct attn_gguf_writing *w, c
     attn_error_set(w->err, ATTN_UNSUPPORTED,
                    "'general.architecture' in '%s' is '%s', which is not read%s%s", w->path,
                    quote.text, reason ? ": " : "", reason ? reason : "");
-    if (!reason)
+    if (attn_text_has_word("controlvector", name, size))
+        attn_error_hint(w->err, ATTN_FOREIGN_DIRECTIONS, w->path);
+    else if (!reason)
         attn_error_hint(w->err, "architectures that are read: %s", known);
     return ATTN_UNSUPPORTED;
 }
@@ -527,9 +531,12 @@ static enum attn_status check_type(const struct attn_gguf_writing *w)
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (attn_text_has_word(types[i][0], name, size))
             meaning = types[i][1];
-    return attn_error_set(w->err, ATTN_UNSUPPORTED,
-                          "'general.type' in '%s' is '%s'%s, expected the model's own file",
-                          w->path, attn_quote(name, size).text, meaning);
+    attn_error_set(w->err, ATTN_UNSUPPORTED,
+                   "'general.type' in '%s' is '%s'%s, expected the model's own file", w->path,
+                   attn_quote(name, size).text, meaning);
+    if (meaning == types[0][1])
+        attn_error_hint(w->err, ATTN_FOREIGN_MERGE_GGUF);
+    return ATTN_UNSUPPORTED;
 }
 
 static enum attn_status find_architecture(struct attn_gguf_writing *w)
