@@ -19,8 +19,8 @@ cd "$(dirname "$0")/.." || exit 1
 [ -d /dev/fd/ ] || { echo 'the tests need /proc, which is not mounted here' >&2 && exit 1; }
 
 # What takes longest, before anything was measured here.
-longest='torture/system_calls torture/batch torture/memory torture/unwritten_memory install/all
-    unit/test_model_damaged cli/tests/cli/experiments torture/sync unit/test_cli_figures unit/test_gemm_linear'
+longest='torture/system_calls torture/memory torture/unwritten_memory install/all
+    unit/test_model_damaged cli/tests/cli/experiments unit/test_cli_figures unit/test_gemm_linear'
 
 list_items() { # PART
     local file

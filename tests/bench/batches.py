@@ -1,4 +1,4 @@
-"""batches.py - many short texts: sentences a second of attn-cli batch beside one process each and
+"""batches.py - many short texts: sentences a second of attn-cli heads --items beside one process each and
 transformers.
 
 A line is a model and the lengths of its texts; all run in turn, and the ratio is our sentences a
@@ -40,13 +40,15 @@ class Batches:
         return time.perf_counter() - begun
 
     def batch(self, model, texts, threads):
-        """Sentences a second of attn-cli batch: the time of one sentence is taken for that of
+        """Sentences a second of attn-cli heads --items: the time of one sentence is taken for that of
         opening."""
-        command = [self.args.tool, "batch", "-m", model, "-t", str(threads), self.records]
+        command = [self.args.tool, "heads", "-m", model, "-t", str(threads), "--items", self.records, "--each", "-"]
         with open(self.records, "w", encoding="ascii") as file:
             file.writelines(json.dumps({"ids": ids}) + "\n" for ids in texts)
         # The first start after a peer has filled the caches takes longer than those that follow.
-        opening = min(self.seconds(*command, "--limit", "1") for _ in range(3))
+        with open(self.ids, "w", encoding="ascii") as file:
+            file.write(json.dumps({"ids": texts[0]}) + "\n")
+        opening = min(self.seconds(*command[:-3], self.ids, *command[-2:]) for _ in range(3))
         return (len(texts) - 1) / max(self.seconds(*command) - opening, 1e-9)
 
     def processes(self, model, texts):
@@ -63,9 +65,9 @@ class Batches:
         n_vocab, n_batch, n_process, n_peer = counts
         texts = make_texts(lengths, n_batch, n_vocab)
         threads = self.args.threads
-        yield f"attn-cli batch -t {threads}", self.batch(model, texts, threads)
+        yield f"attn-cli heads --items -t {threads}", self.batch(model, texts, threads)
         if threads > 1:
-            yield "attn-cli batch -t 1", self.batch(model, texts, 1)
+            yield "attn-cli heads --items -t 1", self.batch(model, texts, 1)
         yield (f"attn-cli heads, xargs -P {threads}",
                self.processes(model, texts[:n_process]))
         for worker in workers:

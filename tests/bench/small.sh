@@ -51,7 +51,7 @@ beside() { # NAME LINE OPTION...
 beside prefill '^prefill, 6 tokens ' --parts prefill,feed,gradients,decode --lengths 6
 beside write '^write, npy' --parts write,files --only numpy
 beside process '^6 tokens, --npy ' --parts process --only numpy,ONNX
-beside batch 'tokens +attn-cli batch' --parts batch --only transformers
+beside batch 'tokens +attn-cli heads --items' --parts batch --only transformers
 beside bert-base '^prefill, 6 tokens ' --family bert-base --parts prefill,feed --lengths 6
 try studies.py '^attn-cli ablate --items' "$python" $here/studies.py "$cli" "$model" 1 1
 try estimates.py 'the same to' "$python" $here/estimates.py "$cli" "$model" 6 1

@@ -32,8 +32,6 @@ skipped=(
     "refuses_what_is_deep_or_long: $soon"
     "a_long_run_takes_what_the_manual_says: $of_qemu"
     "the_pages_of_packed_weights_are_given_back: $of_qemu"
-    "tests/cli/batch/files.test:input_that_grows: $soon"
-    "tests/cli/batch/records.test:too_many_failures: $soon"
     "tests/cli/run/model.test:built_in_models_need_no_file: it copies the tool, here a script that runs qemu"
 )
 

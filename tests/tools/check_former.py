@@ -21,7 +21,6 @@ BASES = {
     "run": [TEXT], "heads": [TEXT], "lens": [TEXT], "score": [TEXT], "tokenize": [TEXT], "generate": [TEXT, "-n", "3"],
     "ablate": ["--target", " are", TEXT], "attribute": ["--target", " are", TEXT], "inspect": ["fable"], "models": [],
     "patch": ["--clean", "The keys to", "--corrupted", "The key to", "--target", " are"], "diff": [TEXT, "The key to the cabinet"],
-    "batch": ["in.jsonl"],
 }
 VALUES = {
     "ablate": "2.5", "ablate-mean": "2.5", "ablate-pattern": "1.2", "attention": "window:2", "colormap": "magma", "color-scale": "log",

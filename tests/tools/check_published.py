@@ -80,7 +80,7 @@ def compare_decoder(path, name):
         tokenizer.backend_tokenizer.pre_tokenizer = Sequence([Digits(individual_digits=True), ByteLevel(add_prefix_space=False)])
     texts = hard_texts()
     items = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-    found = [json.loads(line).get("ids") for line in run("batch", "-m", path, "--fields", "ids", text=items.encode()).splitlines()]
+    found = [json.loads(line).get("ids") for line in run("batch", "-m", path, text=items.encode()).splitlines()]
     other = [text for text, ids in zip(texts, found) if ids != tokenizer(text)["input_ids"]]
     check(not other, f"{name}: ids of {len(texts)} texts, {len(other)} differ {other[:3]!r}")
     model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=file, dtype=torch.float32, attn_implementation="eager").eval()

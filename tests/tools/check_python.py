@@ -5,7 +5,7 @@
 
 numpy loads every NPY and NPZ without pickles, pandas both forms of CSV, Python's json (strictly: no
 NaN, no duplicate keys) and jq the JSON, unzip tests the archives; and all say the same numbers.
-Strings that break programs come back from CSV as they were. What `batch` writes is read by numpy,
+Strings that break programs come back from CSV as they were. What `run --items` writes is read by numpy,
 pandas, Python's json and, where it is installed, DuckDB, and all say the same numbers. Then the manual is followed: its console
 blocks are run for the files they leave, its python blocks too.
 """
@@ -287,56 +287,41 @@ def check_naughty(folder):
 
 # --- Records of many texts ----------------------------------------------------------------------
 
-def batch_of(folder, texts):
-    """Runs `batch` over texts with every output; returns the lines of JSON."""
+def check_items(folder):
+    """JSON Lines, CSV and the archive of many texts say the same, to the bit."""
     folder.mkdir()
-    records = [{"id": "r%d,\"x\"" % i, "text": text} for i, text in enumerate(texts)]
-    (folder / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    command = ["attn-cli", "batch", "-q", "-m", str(TINY), "-o", "out.jsonl", "--csv", "out.csv",
-               "--npy", "arrays", "--edges", "edges.csv", "--npz", "out.npz", "--top", "3",
-               "--sites", "pattern,z", "in.jsonl"]
-    code = subprocess.run(command, cwd=folder, check=False).returncode
-    assert code == 6, code  # some of the texts have failed
+    texts = ["keys are", "", "The \N{LINE SEPARATOR} keys", "is \x85 is", "The keys The keys are"]
+    (folder / "in.jsonl").write_text("".join(json.dumps({"id": "r%d,\"x\"" % i, "text": text}) + "\n" for i, text in enumerate(texts)))
+    asked = ["attn-cli", "run", "-q", "-m", str(TINY), "--items", "in.jsonl", "--sites", "pattern"]
+    for output in (["--jsonl", "out.jsonl"], ["--csv", "out.csv"], ["--npz", "out.npz"]):
+        code = subprocess.run([*asked, *output], cwd=folder, check=False).returncode
+        assert code == 6, code  # some of the texts have failed
     lines = (folder / "out.jsonl").read_text("utf-8").splitlines()
     assert len(lines) == len(texts), "splitlines cuts a line of JSON"
-    return [json.loads(line, parse_constant=refuse_constant,
-                       object_pairs_hook=no_duplicates) for line in lines]
-
-
-def check_batch(folder):
-    """JSON Lines, CSV, arrays, edges and the archive say the same, to the bit."""
-    texts = ["keys are", "", "The \N{LINE SEPARATOR} keys", "is \x85 is", "The keys The keys are"]
-    records = batch_of(folder, texts)
-    arrays = {path.stem: np.load(path) for path in (folder / "arrays").iterdir()}
-    table = pd.read_csv(folder / "out.csv", dtype={"id": str}).set_index(["id", "layer", "head"])
-    edges = pd.read_csv(folder / "edges.csv").set_index(["id", "layer", "head", "query"])
+    records = [json.loads(line, parse_constant=refuse_constant, object_pairs_hook=no_duplicates) for line in lines]
+    table = pd.read_csv(folder / "out.csv", dtype={"id": str}).set_index("id")
     archive = np.load(folder / "out.npz")
     for i, record in enumerate(records):
         has_failed = "error" in record
-        assert (arrays["n_token"][i] == 0) == has_failed
         assert any(name.startswith("%09d/" % i) for name in archive.files) != has_failed
         if has_failed:
-            assert np.isnan(arrays["entropy"][i]).all() and (arrays["top_id"][i] == -1).all()
-            assert record["id"] not in table.index
+            assert isinstance(table.loc[record["id"]]["error"], str)
             continue
-        for name, rows in record["measures"].items():
-            wanted = np.array(rows, dtype=np.float32)
-            same(wanted, arrays[name][i], f"{name} of record {i}")
-            column = table.loc[record["id"]][name].to_numpy(dtype=np.float32)
-            same(wanted.reshape(-1), column, f"{name} of record {i} in CSV")
-        top = record["predictions"]["top"]
-        assert [t["id"] for t in top] == arrays["top_id"][i].tolist()
         assert list(archive["%09d/ids" % i]) == record["ids"]
-        pattern = archive["%09d/blocks.1.attn.hook_pattern" % i]
-        for query in range(record["n_token"]):
-            found = edges.loc[[(record["id"], 1, 0, query)]]
-            largest = np.sort(pattern[0, query, :query + 1])[::-1][:3]
-            same(largest, found["weight"].to_numpy(dtype=np.float32), f"edges of record {i}")
-    check_duckdb(folder, arrays["entropy"])
-    print(f"check-python: {len(records)} records of a batch are the same in every output")
+        for name, rows in record["tensors"].items():
+            if name == "source_ids":
+                continue
+            wanted = np.array([[[0 if x is None else x for x in row] for row in head] for head in rows], dtype=np.float32)
+            same(wanted, archive[f"{i:09d}/{name}"], f"{name} of record {i}")
+            layer = int(name.split(".")[1])
+            cells = table.loc[[record["id"]]].query(f"layer == {layer}")
+            found = wanted[cells["head"].astype(int), cells["query"].astype(int), cells["key"].astype(int)]
+            same(found, cells["weight"].to_numpy(dtype=np.float32), f"{name} of record {i} in CSV")
+    check_duckdb(folder, len(texts), table)
+    print(f"check-python: {len(records)} texts are the same in every output")
 
 
-def check_duckdb(folder, entropy):
+def check_duckdb(folder, n, table):
     """The manual's line to Parquet, where DuckDB is installed."""
     try:
         import duckdb
@@ -345,13 +330,10 @@ def check_duckdb(folder, entropy):
         return
     parquet = folder / "out.parquet"
     duckdb.sql(f"copy (from '{folder}/out.csv') to '{parquet}' (compression zstd)")
-    means = duckdb.sql(f"select avg(entropy) from '{parquet}' group by layer, head "
-                       "order by layer, head").fetchnumpy()
-    wanted = np.nanmean(entropy.astype(np.float64), axis=0).reshape(-1)
-    assert np.allclose(next(iter(means.values())), wanted, rtol=1e-6)
-    lines = duckdb.sql(f"select count(*) from '{folder}/out.jsonl'").fetchall()
-    assert lines == [(entropy.shape[0],)]
-    print("check-python: DuckDB reads CSV and JSON Lines of a batch, and makes Parquet of them")
+    mean, = duckdb.sql(f"select avg(weight) from '{parquet}'").fetchall()[0]
+    assert np.isclose(mean, table["weight"].mean(), rtol=1e-6)
+    assert duckdb.sql(f"select count(*) from '{folder}/out.jsonl'").fetchall() == [(n,)]
+    print("check-python: DuckDB reads CSV and JSON Lines of many texts, and makes Parquet of them")
 
 
 # --- GGUF -------------------------------------------------------------------------------------
@@ -415,7 +397,7 @@ def main(path):
     for name, arguments in RUNS.items():
         check_run(name, arguments, folder / name)
     check_naughty(folder / "naughty")
-    check_batch(folder / "batch")
+    check_items(folder / "items")
     check_quantized(folder / "quantized")
     check_manual(folder / "readme")
 

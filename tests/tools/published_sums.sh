@@ -18,7 +18,7 @@ keep() { # ARGUMENT...
     exit 1
 }
 for name in smollm2 gemma3; do
-    keep batch -m "$models/$name.gguf" --items-format lines --fields ids <(grep . "$texts") >"$name.ids.jsonl"
+    keep batch -m "$models/$name.gguf" --items-format lines <(grep . "$texts") >"$name.ids.jsonl"
     keep run -m "$models/$name.gguf" "The old man walked to the house near the river." --sites pattern,z,logits --npz "$name.npz"
     keep score -m "$models/$name.gguf" --ids "$ids" --csv "$name.surprisal.csv"
 done

@@ -66,9 +66,8 @@ RUN_OUTPUTS = ["", "--full", "--csv a", "--npy a", "--npz a.npz", "--json a.json
                "--tidy a.csv", "--html a.html", "--svg a.svg", "--svg a/", "--heatmap"]
 RUN_MANY = ["--sites resid_pre,z --npz a.npz", "--sites pattern --npy a.npy --layers 0 --heads 0", "--top 2",
             "--top 2 --csv -", "--sites z --queries -1 --mean-by n --npz a.npz", "--sites logits --npz a.npz --shard 2/2"]
-BATCHES = ["", "--csv o.csv -o o.jsonl", "--npz o.npz --sites z -o o.jsonl", "--npy o.npy --sites z --queries 0 -o o.jsonl",
-           "--fields ids,tokens,measures,surprisal,predictions", "--csv o.csv --measures entropy --by-layer", "-t 1 --csv o.csv",
-           "-o o.jsonl; attn-cli batch --resume MODEL i.jsonl -o o.jsonl", "--shard 1/2 -o o.jsonl"]
+BATCHES = ["", "--jsonl o.jsonl", "--sites z --queries 0", "--sites pattern --csv o.csv", "--top 2 -t 1",
+           "--jsonl o.jsonl; attn-cli batch --resume MODEL i.jsonl --jsonl o.jsonl", "--shard 1/2 --jsonl o.jsonl"]
 
 
 def generated():

@@ -41,8 +41,8 @@ judge() { # STATUS
         strange_files "$scratch/good" "$seen" /nonexistent whole
         cmp -s "$scratch/good.out" "$scratch/out" || echo 'status 0 with other standard output'
         ;;
-    # What batch goes on with stays there.
-    *) is_empty "$seen" || strange_files "$scratch/good" "$seen" /nonexistent | grep -v '\.part$\|\.journal$' ;;
+    # What a run of items goes on with stays there.
+    *) is_empty "$seen" || strange_files "$scratch/good" "$seen" /nonexistent | grep -v '\.part$' ;;
     esac
 }
 
@@ -96,7 +96,7 @@ sweep lens 'The keys to the cabinet'
 sweep patch "${change[@]}"
 sweep score 'The keys to the cabinet'
 sweep batch -q --items-format lines "$scratch/texts"
-sweep batch -q -t 2 --items-format lines -o "$seen/all.jsonl" --csv "$seen/all.csv" "$scratch/texts"
+sweep run -q -t 2 --items-format lines --items "$scratch/texts" --jsonl "$seen/all.jsonl" --sites pattern
 
 # Libraries that draw are asked for; a machine may lack them.
 if "$cli" run --png "$scratch/x.png" The >"$scratch/out" 2>&1; then

@@ -11,7 +11,6 @@ declare -A exempt=(
     [threads]='the bits are the same with any number'
     [algorithm]='the same numbers by another way'
     [load]='the same weights by another way'
-    [sync]='only a power failure shows it'
     [color]='a user may always set it'
     [quiet]='leaves out notes, and there may be none'
     [verbose]='adds notes about work, and there may be none'
@@ -188,7 +187,7 @@ bases=(
     "run|--items|IN/items.jsonl|--sites|z|--npz|a.npz" "generate|-n|3|--items|IN/items.jsonl"
     "attend|--q|IN/q.npy|--k|IN/k.npy|--v|IN/v.npy|--mask|IN/mask.npy" "attend|--svg|a.svg|--q|IN/q.npy|--k|IN/k.npy|--v|IN/v.npy"
     "tokenize|$text" "tokenize|--format|ids|$text" "init|made|--vocab-from|to be or not|--set|d_model=8|--set|n_head=2" "inspect|fable" "models"
-    "models|--json|a.json" "batch|IN/texts.jsonl" "batch|IN/texts.jsonl|--csv|a.csv" "batch|IN/texts.jsonl|--output|a.jsonl"
+    "models|--json|a.json" "run|--items|IN/texts.jsonl|--jsonl|-"
     "sinks|The keys to the cabinet near the old doors of the hall are rusty" "spans|--positions|doc=1-3|--positions|rule=4|$text" "examples|--heads|2.5|--measures|entropy|--top|1|--items|IN/items.jsonl|--bins|2"
     "heads|$text" "heads|--svg|a.svg|$text" "heads|--items|IN/items.jsonl"
     "ablate|--target| are|$text" "ablate|--target| are|--svg|a.svg|$text" "ablate|--items|IN/items.jsonl"
@@ -234,7 +233,8 @@ prepare() {
     printf 'keys %.0s' {1..300} >"$in/long.txt"
     printf '{"tokenizer": {"drop": "s"}}' >"$in/drop.json"
     printf '{"clean": "The %s to", "corrupted": "The %s to", "target": " are", "number": "%s"}\n' keys key pl dogs dog pl boy boys sg >"$in/pairs.jsonl"
-    "$cli" lens --fit "$in/J.npz" --skip 0 --items "$in/items.jsonl"
+    mkdir "$in/maps"
+    { printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (128, 128), }"; head -c 65536 /dev/zero; } >"$in/maps/1.npy"
     printf 'from,to\ninput,0.mlp\n0.mlp,logits\n' >"$in/edges.csv"
 }
 
@@ -248,7 +248,6 @@ run_in() { # SEEN ARGUMENT...
 # Takes the times out of what run_in left in SEEN.
 remove_times() { # SEEN
     sed -i -E '/^seconds /d; s/ in [0-9.]+ m?s\b//' "$1/.out" "$1/.err"
-    rm -f "$1"/*.run.json # how long a batch took
 }
 
 declare -A is_needed # rows of `known`
@@ -315,7 +314,7 @@ list_options() { # COMMAND
 }
 
 prepare >"$scratch/out" 2>&1 || fail "prepare: $(head -c 200 "$scratch/out")"
-for command in run attend tokenize init inspect models batch heads ablate attribute diff generate lens patch circuit score sinks spans examples completion help; do
+for command in run attend tokenize init inspect models heads ablate attribute diff generate lens patch circuit score sinks spans examples completion help; do
     list_options $command >"$scratch/$command.options"
     twice=$(cut -d' ' -f1 "$scratch/$command.options" | sort | uniq -d)
     [ -s "$scratch/$command.options" ] && [ -z "$twice" ] && pass || fail "$command has twice: $twice"

@@ -66,7 +66,7 @@ interrupt_often $n $n_kill
 # alone: its own /proc, which the tool does not need, can be mounted only where / is a mount point, so in no chroot.
 end_as_process_1() { # SIGNAL STATUS
     local answer child
-    coproc env --default-signal unshare --pid --fork "$cli" batch --items-format lines -q --fields ids # HUP may be ignored: nohup
+    coproc env --default-signal unshare --pid --fork "$cli" batch --items-format lines -q # HUP may be ignored: nohup
     echo once >&"${COPROC[1]}"
     IFS= read -r -t 60 -u "${COPROC[0]}" answer
     child=$(cat "/proc/$COPROC_PID/task/$COPROC_PID/children")

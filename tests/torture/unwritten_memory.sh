@@ -201,10 +201,10 @@ same generate -n 8 --seed 3 --temperature 0.8 --top-p 0.9 -p "$text"
 same generate -n 4 --sites "$all" "${tensors[@]}" -p "$text"
 same inspect fable
 same inspect --json fable
-same batch -q --items-format lines --fields ids,tokens,offsets,measures,surprisal,predictions,tensors --sites pattern,z \
-    --top 3 -o "$seen/out.jsonl" "$scratch/lines"
-same batch -q --items-format lines --csv "$seen/out.csv" --npy "$seen/npy" --npz "$seen/out.npz" \
-    --edges "$seen/edges.csv" -o "$seen/out.jsonl" "$scratch/lines"
+same batch -q --items-format lines --sites pattern,z --top 3 --jsonl "$seen/out.jsonl" "$scratch/lines"
+same run -q --items-format lines --items "$scratch/lines" --sites pattern --npz "$seen/out.npz"
+same run -q --items-format lines --items "$scratch/lines" --sites pattern --csv "$seen/out.csv"
+same score -q --items-format lines --items "$scratch/lines" --merge-words --each "$seen/out.csv"
 same tokenize "$text"
 same init "$seen/model" --vocab-from 'to be or not' --set d_model=8 --set n_head=2 --draw embed=randn@7
 finish
