@@ -222,6 +222,7 @@ struct attn_forward {
     float *sinks;       /* [n, H] weights of the sinks */
     uint16_t *rounded;  /* [rows, inputs of the widest map], for products in bfloat16 */
     bool norm_has_mean; /* the norm in `vectors` subtracts the mean */
+    float norm_eps;     /* its epsilon */
     float *vectors; /* [2, widest row of a norm or of positions]: weight and bias of a norm, or a
                        row of positions */
     struct attn_rotary *rotaries; /* [n_rotary]: one for each different rope of the layers */

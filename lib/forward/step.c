@@ -263,6 +263,7 @@ void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weig
     const size_t n = weights->w.n;
 
     f->norm_has_mean = attn_config_norms_mean(&f->model->config) != weights->is_other;
+    f->norm_eps = weights->eps > 0 ? weights->eps : f->model->config.norm_eps;
     kernels->convert(weights->w.data, weights->w.dtype, n, f->vectors);
     for (size_t i = 0; i < n && attn_norm_adds_one(f->model->config.norm); i++)
         f->vectors[i] += 1;
@@ -275,12 +276,10 @@ void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weig
 static void normalize(const struct attn_forward *f, const float *x, const float *w, const float *b,
                       size_t n, float *y)
 {
-    const float eps = f->model->config.norm_eps;
-
     if (f->norm_has_mean)
-        f->engine.kernels->layer_norm(x, w, b, n, eps, y);
+        f->engine.kernels->layer_norm(x, w, b, n, f->norm_eps, y);
     else
-        f->engine.kernels->rms_norm(x, w, n, eps, y);
+        f->engine.kernels->rms_norm(x, w, n, f->norm_eps, y);
 }
 
 void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float *y)

@@ -155,12 +155,8 @@ void attn_norm_row_back(const struct attn_backward *b, const float *w, const flo
                         const float *dy, float *dx)
 {
     const struct attn_forward *f = b->f;
-    const struct attn_config *config = &b->model->config;
-    const struct attn_norm_back norm = {.x = x,
-                                        .w = w,
-                                        .n = n,
-                                        .eps = config->norm_eps,
-                                        .is_constant = b->rule != ATTN_BACKWARD_PLAIN};
+    const struct attn_norm_back norm = {
+        .x = x, .w = w, .n = n, .eps = f->norm_eps, .is_constant = b->rule != ATTN_BACKWARD_PLAIN};
 
     if (f->norm_has_mean)
         f->engine.kernels->layer_norm_back(&norm, dy, dx);

@@ -368,11 +368,16 @@ static void add_heads(struct difference_list *list)
 /* Adds which maps of a block have a bias, unless all have one. */
 static void add_biases(struct difference_list *list)
 {
+    static const char *const apart[] = {"", "q", "k", "q and k", "v", "q and v", "k and v"};
     const struct attn_config *config = list->config;
+    const int i_apart =
+        config->has_query_bias + 2 * config->has_key_bias + 4 * config->has_value_bias;
+    const bool is_apart = !config->has_qkv_bias && i_apart > 0 && i_apart < 7;
     const struct {
         bool is_there, has_bias;
         const char *name;
-    } maps[] = {{config->has_projections, config->has_qkv_bias, "q, k and v"},
+    } maps[] = {{config->has_projections, config->has_qkv_bias || i_apart > 0,
+                 is_apart ? apart[i_apart] : "q, k and v"},
                 {config->has_out_proj, config->has_out_bias, "the output projection"},
                 {config->d_mlp > 0, config->has_mlp_bias || config->has_expert_bias, "the MLP"}};
     const char *with[3];
@@ -383,9 +388,11 @@ static void add_biases(struct difference_list *list)
         if (maps[i].is_there && maps[i].has_bias)
             with[n++] = maps[i].name;
     }
-    if (n == n_map)
+    if (n == n_map && !is_apart)
         return;
-    if (n == 0)
+    if (n == 3)
+        add(list, true, "biases", "of %s, %s and %s alone", with[0], with[1], with[2]);
+    else if (n == 0)
         add(list, true, "biases", "none in the maps of a block");
     else if (n == 1)
         add(list, true, "biases", "of %s alone", with[0]);
@@ -467,11 +474,12 @@ static void add_output(struct difference_list *list)
         "reads norm(%s(x W + b)), and predicts tokens at their own positions", config->head_act_fn);
     add(list, config->output == ATTN_OUTPUT_NONE, "output", "none: no logits");
     if (config->pooling != ATTN_POOLING_NONE && config->image.patch_height > 0)
-        add(list, true, "output", "a classifier of %zu labels, which reads [CLS]%s",
-            config->n_vocab,
-            config->pooling == ATTN_POOLING_FIRST_TWO        ? " and [DIST]: the mean of two"
-            : config->pooling == ATTN_POOLING_FIRST_AND_MEAN ? " beside the mean of the patches"
-                                                             : "");
+        add(list, true, "output", "a classifier of %zu labels, which reads %s", config->n_vocab,
+            config->pooling == ATTN_POOLING_FIRST_TWO ? "[CLS] and [DIST]: the mean of two"
+            : config->pooling == ATTN_POOLING_FIRST_AND_MEAN
+                ? "[CLS] beside the mean of the patches"
+            : config->pooling == ATTN_POOLING_MEAN ? "the mean of the patches"
+                                                   : "[CLS]");
     else if (config->output == ATTN_OUTPUT_OWN)
         add(list, true, "output", "a matrix of its own, not the embedding");
     else if (config->output == ATTN_OUTPUT_STREAM)

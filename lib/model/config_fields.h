@@ -65,7 +65,9 @@ struct attn_config {
     bool has_gated_mlp;           /* mlp_post = act(x W_gate) * (x W_in), else act(x W_in) */
     bool has_projections;         /* false: q = k = v = the block's input */
     bool has_qkv_bias;
-    bool has_key_bias;    /* of DINOv3, which switches the bias of k apart from those of q and v */
+    bool has_query_bias; /* of DINOv3, which switches the biases of q, k and v apart */
+    bool has_key_bias;
+    bool has_value_bias;
     bool has_out_proj;    /* W_O; without it, the heads are concatenated */
     bool has_out_bias;    /* b_O */
     bool has_mlp_bias;    /* b_in and b_out; for a gated MLP also b_gate */

@@ -488,13 +488,43 @@ static enum attn_status find_section(const struct attn_json *json, enum attn_tow
     return ATTN_OK;
 }
 
+/* Whether the config of JSON is of SigLIP's classifier of pictures, which has one tower. */
+static bool is_siglip_classifier(const struct attn_json *json)
+{
+    const struct attn_node *list = attn_node_find(attn_json_root(json), "architectures");
+    const struct attn_node *item = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
+    const char *name = item ? attn_node_string(item) : NULL;
+
+    return name && strcmp(name, "SiglipForImageClassification") == 0;
+}
+
+/* Lets CONFIG, that of SigLIP's tower, classify the mean of its rows instead of what its head
+ * pools. */
+static enum attn_status read_siglip_classifier(const struct attn_json *json,
+                                               struct attn_config *config,
+                                               struct attn_config_layers *layers,
+                                               struct attn_error *err)
+{
+    config->has_pool_head = false;
+    config->d_projected = 0;
+    config->output = ATTN_OUTPUT_OWN;
+    config->has_output_bias = true;
+    config->task = ATTN_TASK_SEQUENCE;
+    config->pooling = config->image.pooling = ATTN_POOLING_MEAN;
+    ATTN_TRY(attn_config_read_labels(json, config, layers, err));
+    ATTN_TRY(attn_config_read_kind(json, config, err));
+    return attn_config_check(json, config, err);
+}
+
 /* Reads the config of TOWER, whose keys are in a separate object; only the width of the projection
  * is a key of the model. */
 static enum attn_status read_of_two(struct attn_json *json, const struct attn_family *family,
                                     enum attn_tower asked, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
-    const enum attn_tower tower = asked == ATTN_TOWER_TEXT ? asked : ATTN_TOWER_IMAGE;
+    const bool is_classifier = is_siglip_classifier(json);
+    const enum attn_tower tower =
+        asked == ATTN_TOWER_TEXT && !is_classifier ? asked : ATTN_TOWER_IMAGE;
     const struct attn_node *section = NULL;
     const struct attn_family *its = attn_family_find(family->towers[tower]);
     size_t d_projected = family->form.defaults.d_projected;
@@ -509,6 +539,8 @@ static enum attn_status read_of_two(struct attn_json *json, const struct attn_fa
     attn_json_enter(json, section);
     status = read_tower(json, its, config, layers, err);
     attn_json_enter(json, NULL);
+    if (status == ATTN_OK && is_classifier)
+        return read_siglip_classifier(json, config, layers, err);
     if (d_projected > 0)
         config->d_projected = d_projected;
     config->has_two_towers = true;

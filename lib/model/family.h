@@ -54,6 +54,8 @@ struct attn_tensor_files;
       has_attention && config->has_projections) /* instead of a later joined tensor */             \
     X(QKV_BIAS, QKV, BIAS, has_attention && config->has_qkv_bias)                                  \
     X(KEY_BIAS, QKV, BIAS, has_attention && config->has_key_bias && !shares_keys)                  \
+    X(OWN_QUERY_BIAS, QKV, BIAS, has_attention && config->has_query_bias)                          \
+    X(OWN_VALUE_BIAS, QKV, BIAS, has_attention && config->has_value_bias)                          \
     X(QK_NORM, NONE, PART, has_attention && config->qk_norm != ATTN_QK_NORM_NONE)                  \
     X(KEY_NORM, NONE, PART, has_attention && !shares_keys)                                         \
     X(OUT_PROJ, W_O, PART, has_attention && config->has_out_proj)                                  \
@@ -170,15 +172,16 @@ enum attn_weight_kind {
  * for the number of a pair of layers, of which the first (<) or the second (>) has the tensor; a
  * name /name never gets the prefix. Shapes are letters: V D H G E F as in trace/site.h, B d_embed,
  * T n_type, J = 2F, M d_projected, P n_ctx plus the positions before the first, U d_value, b
- * n_bucket, p the places, v n_conv, m n_mel, S d_model or d_source, X d_source, N n_source, y and z
- * the shapes of the norms of q and k, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W. For
- * pictures: C n_channel, h patch_height, w patch_width, R n_register, I the patches of a picture,
- * and 1 for [CLS], k the patches of a cell side by side, o d_feature. For classifiers: Y the
- * labels, L the width that their matrix reads. For mixtures: n n_expert, f d_expert, j = 2f, & what
- * experts read, s d_shared_expert, t = 2s. c is the heads of all layers, e is E / 2, and 1 is one.
- * For layers without attention: q the rows of mixer_in, a the channels of the convolution, d its
- * taps, g Hm, v dv, l Hm*dv, u 2*Hm, p q + l and i p + g, which are others than those above; and r
- * is 2*H*U. x is the width of the inputs of layers, ! those of all, % the tokens that have some. */
+ * n_bucket, p the places, v n_conv, = D / n_conv_group, m n_mel, S d_model or d_source, X d_source,
+ * N n_source, y and z the shapes of the norms of q and k, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q
+ * + K + W. For pictures: C n_channel, h patch_height, w patch_width, R n_register, I the patches of
+ * a picture, and 1 for [CLS], k the patches of a cell side by side, o d_feature. For classifiers: Y
+ * the labels, L the width that their matrix reads. For mixtures: n n_expert, f d_expert, j = 2f, &
+ * what experts read, s d_shared_expert, t = 2s. c is the heads of all layers, e is E / 2, and 1 is
+ * one. For layers without attention: q the rows of mixer_in, a the channels of the convolution, d
+ * its taps, g Hm, v dv, l Hm*dv, u 2*Hm, p q + l and i p + g, which are others than those above;
+ * and r is 2*H*U. x is the width of the inputs of layers, ! those of all, % the tokens that have
+ * some. */
 struct attn_weight_rule {
     /* Without the prefix; alternative spellings, of older files, follow after |. */
     const char *name;

@@ -117,15 +117,25 @@ static void put_sizes(const struct attn_gguf_writing *w, size_t n_vocab)
     }
 }
 
+/* Whether the file is a Gemma 3 of Ollama with its tower inside, which lacks the epsilon of norms
+ * and bases of frequencies: they are those of the family. */
+static bool is_of_ollama(const struct attn_gguf_writing *w)
+{
+    return strcmp(w->family->model_type, "gemma3_text") == 0 &&
+           attn_gguf_has_key(w, "vision.block_count");
+}
+
 /* Writes the epsilon of norms. The key depends on whether the norms subtract the mean. */
 static void put_eps(struct attn_gguf_writing *w)
 {
     const enum attn_norm norm = w->family->form.defaults.norm;
     const bool is_rms = norm == ATTN_NORM_RMSNORM || norm == ATTN_NORM_RMSNORM_PLUS_ONE;
     const char *key = is_rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
-    const double eps = attn_gguf_key_real(w, key, 0, 1, 0);
+    const double usual = is_of_ollama(w) ? 1e-6 : 0;
+    const double eps = attn_gguf_key_real(w, key, 0, 1, usual);
 
-    attn_gguf_require(w, key);
+    if (!is_of_ollama(w))
+        attn_gguf_require(w, key);
     if (w->family->form.eps_key)
         attn_gguf_put_real(w, w->family->form.eps_key, eps);
 }
@@ -331,8 +341,8 @@ static void put_rope(struct attn_gguf_writing *w)
 
     if (!form->rope.theta)
         return;
-    theta =
-        attn_gguf_key_real(w, "rope.global.freq_base", 1, max_number, 10000); /* Ollama's name */
+    theta = is_of_ollama(w) ? form->rope.default_theta : 10000;
+    theta = attn_gguf_key_real(w, "rope.global.freq_base", 1, max_number, theta); /* of Ollama */
     theta = attn_gguf_key_real(w, "rope.freq_base", 1, max_number, theta);
     attn_gguf_put_real(w, form->rope.theta, theta);
     local = windows->theta ? windows->default_theta : theta;

@@ -13,9 +13,10 @@ struct attn_place_config {
     size_t farthest; /* for these buckets */
     bool has_c2p;    /* queries times places of keys */
     bool has_p2c;    /* keys times places of queries */
-    bool has_own_maps; /* places have maps of their own, not those of queries and keys */
-    bool has_norm;     /* the table is normalized */
-    size_t n_conv;     /* width of the convolution beside layer 0; 0: none */
+    bool has_own_maps;   /* places have maps of their own, not those of queries and keys */
+    bool has_norm;       /* the table is normalized */
+    size_t n_conv;       /* width of the convolution beside layer 0; 0: none */
+    size_t n_conv_group; /* a component reads those of its group alone; divides d_model */
     const char *conv_act_fn;
 };
 

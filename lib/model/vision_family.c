@@ -180,10 +180,10 @@ static enum attn_status read_deep(const struct attn_vision_reading *reading)
     size_t n_layer = 27, n = 0;
     int64_t layer;
 
-    ATTN_TRY(attn_json_get_size(
-        reading->json, reading->vision,
-        attn_node_find(reading->vision, "depth") ? "depth" : "num_hidden_layers", 1, ATTN_MAX_LAYER,
-        &n_layer, reading->err));
+    ATTN_TRY(
+        attn_json_get_size(reading->json, reading->vision,
+                           attn_node_find(reading->vision, "depth") ? "depth" : "num_hidden_layers",
+                           1, ATTN_MAX_LAYER, &n_layer, reading->err));
     for (; !list && n < sizeof usual / sizeof *usual; n++)
         ATTN_TRY(add_deep(reading, usual[n], n, n_layer));
     if (list && !attn_node_is_array(list))

@@ -169,6 +169,7 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'b', config->stack.n_bucket},
         {'p', config->places.n},
         {'v', config->places.n_conv},
+        {'=', config->d_model / (config->places.n_conv > 0 ? config->places.n_conv_group : 1)},
         {'m', config->stack.n_mel},
         {'3', 3},
         {'J', 2 * own.d_mlp},
@@ -708,6 +709,36 @@ static enum attn_status make_frames(const struct binder *binder,
     return ATTN_OK;
 }
 
+/* Stores the convolution TENSOR [D, D / groups, taps] as a map of all components: those of other
+ * groups have weights of 0. */
+static enum attn_status make_groups(const struct binder *binder, const struct attn_tensor *tensor)
+{
+    const size_t n_group = binder->config->places.n_conv_group, n_row = tensor->shape[0];
+    const size_t n = tensor->shape[1] * tensor->shape[2];
+    struct attn_weights *weights = binder->weights;
+    struct attn_tensor whole = *tensor;
+    float *values;
+
+    ATTN_TRY(attn_grow(&weights->changed, &weights->changed_capacity, weights->n_changed + 1,
+                       sizeof *weights->changed, binder->err));
+    values = attn_alloc(n_row, attn_size_mul(n_group * n, sizeof *values), binder->err);
+    if (!values)
+        return ATTN_NO_MEMORY;
+    weights->changed[weights->n_changed++] = values;
+    for (size_t row = 0; row < n_row; row++) {
+        const struct attn_vector from = vector_of(tensor, row * n, n);
+
+        attn_kernels_find(ATTN_ISA_BEST)
+            ->convert(from.data, from.dtype, n,
+                      values + (row * n_group + row / (n_row / n_group)) * n);
+    }
+    whole.data = values;
+    whole.dtype = ATTN_DTYPE_F32;
+    whole.shape[1] *= n_group;
+    weights->conv.weight = matrix_of(&whole, ATTN_WEIGHT_OUT_IN);
+    return ATTN_OK;
+}
+
 /* Whether RULE does not apply because BINDER's GGUF file uses the other form: one tensor for
  * several maps, or one tensor for each map. */
 static bool is_of_other_form(const struct binder *binder, const struct attn_weight_rule *rule)
@@ -916,6 +947,9 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     if (part == ATTN_PART_OUTPUT_FOUND && entry.tensor.data != binder->weights->embed.data)
         binder->config->output = ATTN_OUTPUT_OWN;
     note_found(part, binder->config);
+    if (part == ATTN_PART_CONVOLUTION && entry.tensor.rank == 3 &&
+        binder->config->places.n_conv_group > 1)
+        return make_groups(binder, &entry.tensor);
     if (part == ATTN_PART_EXPERTS || part == ATTN_PART_EXPERTS_FOUND ||
         part == ATTN_PART_EXPERTS_TURNED || part == ATTN_PART_EXPERT_BIASES)
         store_experts(binder, rule, &entry.tensor);
@@ -1324,9 +1358,13 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     weights->ln_final.is_other = config->has_final_rms && attn_config_norms_mean(config);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         weights->blocks[layer].mlp_norm.is_other = !attn_config_norms_mean(config);
-    for (size_t layer = 0; layer < config->n_layer && attn_config_turns_nothing(config); layer++)
-        weights->blocks[layer].q_norm.is_other = weights->blocks[layer].k_norm.is_other =
-            attn_config_norms_mean(config);
+    /* InternVL's norms of q and k are RMSNorms of this epsilon, whatever the others are. */
+    for (size_t layer = 0; layer < config->n_layer && attn_config_turns_nothing(config); layer++) {
+        struct attn_block_weights *block = &weights->blocks[layer];
+
+        block->q_norm.is_other = block->k_norm.is_other = attn_config_norms_mean(config);
+        block->q_norm.eps = block->k_norm.eps = 1e-6F;
+    }
     read_vectors(weights, config, family->is_gguf);
     if (family->is_gguf)
         interleave_heads(weights, config,
@@ -1751,13 +1789,16 @@ bool attn_weights_can_change(const struct attn_weight_spec *spec)
                           rule->offset >= offsetof(struct attn_block_weights, mixer) &&
                           rule->offset < offsetof(struct attn_block_weights, mixer) +
                                              sizeof(struct attn_mixer_weights),
+               is_of_groups = rule->part == ATTN_PART_CONVOLUTION && spec->rank == 3 &&
+                              spec->shape[1] < spec->shape[0],
                is_row_norm =
                    !is_in_layer(rule) && (rule->offset == offsetof(struct attn_weights, ln_row.w) ||
                                           rule->offset == offsetof(struct attn_weights, ln_row.b));
 
     return !strchr(rule->name, '@') && rule->part != ATTN_PART_EXPERTS &&
            rule->part != ATTN_PART_EXPERTS_FOUND && rule->part != ATTN_PART_EXPERTS_TURNED &&
-           rule->part != ATTN_PART_EXPERT_BIASES && !is_sink && !is_mixer && !is_row_norm;
+           rule->part != ATTN_PART_EXPERT_BIASES && !is_sink && !is_mixer && !is_of_groups &&
+           !is_row_norm;
 }
 
 /* Adds CHANGE, float32, to the map W, whose new elements are TO. A row of TO, and what is read at

@@ -22,6 +22,7 @@ struct attn_norm_weights {
     struct attn_vector w, b; /* [D]; for q and k [E], or [H*E] and [G*E]; for mlp_post [F] */
     bool is_other; /* a LayerNorm where the config's norms are not, or an RMSNorm where they are
                       LayerNorms */
+    float eps;     /* 0: that of the config */
 };
 
 /* The vectors of a layer without attention. attn_weights_bind makes floats of them, and the taps

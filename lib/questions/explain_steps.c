@@ -460,10 +460,13 @@ static void say_projection(struct explaining *e, char letter)
     const bool is_normed =
         config->norm != ATTN_NORM_NONE && !is_bare && !is_of_source &&
         (config->norm_place == ATTN_NORM_PRE || config->norm_place == ATTN_NORM_AROUND);
+    const bool has_bias = config->has_qkv_bias || (letter == 'Q'   ? config->has_query_bias
+                                                   : letter == 'K' ? config->has_key_bias
+                                                                   : config->has_value_bias);
 
     say(e, is_normed ? "norm(%s)" : "%s", letter == 'Q' ? "x" : is_of_source ? "s_j" : "x_j");
     if (config->has_projections)
-        say(e, config->has_qkv_bias ? " W_%c + b_%c" : " W_%c", letter, letter);
+        say(e, has_bias ? " W_%c + b_%c" : " W_%c", letter, letter);
 }
 
 /* Adds the origin of x in the first layer. */

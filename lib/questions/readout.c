@@ -27,7 +27,8 @@ double attn_readout_scale(const struct attn_config *config, const struct attn_no
         mean += x[i] / (double)n;
     for (size_t i = 0; i < n; i++)
         squares += (x[i] - mean) * (x[i] - mean);
-    return attn_readout_scale_of(config, squares, n);
+    return norm->eps > 0 ? sqrt(squares / (double)n + (double)norm->eps)
+                         : attn_readout_scale_of(config, squares, n);
 }
 
 void attn_readout_factors(const struct attn_config *config, const struct attn_norm_weights *norm,

@@ -229,6 +229,8 @@ def main(model, folder, *changes):
     folder.mkdir(exist_ok=True)
     if "inside" in changes:
         keys |= {key.replace("clip.vision", f"{architecture}.vision"): own[key] for key in own if re.search("length|count|_size|epsilon", key)}
+        for key in ("attention.layer_norm_rms_epsilon", "rope.freq_base", "rope.freq_base_swa"):  # Ollama's converter writes none
+            del keys[f"{architecture}.{key}"]
         keys[f"{architecture}.mm.tokens_per_image"] = config["mm_tokens_per_image"]
         rename = lambda name: re.sub("|".join(OLLAMA).replace(".", r"\."), lambda found: OLLAMA[found[0]], name)
         write(folder / "model.gguf", keys, text + [(rename(name), *rest) for name, *rest in tower])

@@ -163,7 +163,7 @@ def random_more(family, rng):
         more = {"relative_attention": rng.random() < 0.8, "position_biased_input": rng.random() < 0.4, "position_buckets": buckets,
                 "max_relative_positions": rng.choice((-1, 7, 40)), "pos_att_type": rng.choice((["c2p", "p2c"], ["p2c"], "c2p", "c2p|p2c", None)),
                 "share_att_key": rng.random() < 0.5, "norm_rel_ebd": rng.choice(("none", "layer_norm")), "legacy": rng.random() < 0.5,
-                "conv_kernel_size": rng.choice((0, 0, 3, 5)), "conv_act": rng.choice(("tanh", "gelu")), "type_vocab_size": rng.choice((0, 2)),
+                "conv_kernel_size": rng.choice((0, 0, 3, 5)), "conv_groups": rng.choice((1, 1, 2)), "conv_act": rng.choice(("tanh", "gelu")), "type_vocab_size": rng.choice((0, 2)),
                 "layer_norm_eps": rng.choice((1e-7, 1e-3)), "pooler_hidden_act": rng.choice(("gelu", "tanh"))}
         if more["legacy"] and rng.random() < 0.3:
             more |= {"embedding_size": sizes["hidden_size"] + rng.choice((-3, 5))}
@@ -192,8 +192,7 @@ def random_more_picture(family, rng):
     if family == "siglip_vision_model":
         return (transformers.SiglipVisionConfig(**sizes, vision_use_head=rng.random() < 0.8), "SiglipVisionModel",
                 (sizes["num_channels"], 4 * patch, 4 * patch))
-    has_bias = rng.random() < 0.6
-    more = {"num_register_tokens": rng.choice((0, 2)), "query_bias": has_bias, "value_bias": has_bias, "key_bias": rng.random() < 0.4,
+    more = {"num_register_tokens": rng.choice((0, 2)), **{f"{name}_bias": rng.random() < 0.5 for name in ("query", "key", "value")},
             "proj_bias": rng.random() < 0.6, "mlp_bias": rng.random() < 0.6, "use_gated_mlp": rng.random() < 0.4,
             "rope_theta": rng.choice((100.0, 30.0)), "layerscale_value": rng.choice((0.5, 1.0))}
     return (transformers.DINOv3ViTConfig(**sizes | more), "DINOv3ViTModel",

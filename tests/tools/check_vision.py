@@ -87,7 +87,8 @@ def internvl(r):
     config = transformers.InternVLConfig(
         vision_config={"hidden_size": 24, "intermediate_size": r.choice([20, 40]), "num_hidden_layers": depth, "num_attention_heads": heads,
                        "image_size": side, "patch_size": patch, "attention_bias": r.random() < .5, "use_mean_pooling": r.random() < .7,
-                       "norm_type": "layer_norm", "hidden_act": r.choice(["gelu", "silu"]), "use_qk_norm": r.random() < .5},
+                       "norm_type": "layer_norm", "hidden_act": r.choice(["gelu", "silu"]), "use_qk_norm": r.random() < .5,
+                       "layer_norm_eps": r.choice([1e-6, 1e-2])},
         text_config=decoder(r, transformers.LlamaConfig, transformers.Qwen2Config), image_token_id=CELL, downsample_ratio=1 / merge)
     if config.vision_config.use_mean_pooling and r.random() < .5:
         config.vision_config.norm_type = "rms_norm"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Makes tests/fixtures/names-*: random models by names of tensors other than those of published decoders.
 
-    venv/bin/python tests/tools/make_name_fixtures.py
+    venv/bin/python tests/tools/make_name_fixtures.py [NAME...]
 
 The text parts of models of pictures, as transformers writes them now and did before; families by the names
-that transformers 5 has in memory; and what torch.compile, DataParallel, checkpoints of activations and
-Lightning put in front. Logits are those of transformers in float64; those of Cohere get their scale, which
+that transformers 5 has in memory; what torch.compile, DataParallel, checkpoints of activations and
+Lightning put in front; and rare keys of a config. Logits are those of transformers in float64; those of Cohere get their scale, which
 the class for pictures leaves out.
 """
 import contextlib, json, os, shutil, sys
@@ -77,6 +77,11 @@ ROWS = {
                                              "enable_moe_block": True, "num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 4,
                                              "hidden_size_per_layer_input": 168, "vocab_size_per_layer_input": 40}),
     "phimoe": ("Phimoe", {**TEXT, **MIXTURE}, True),
+    "deberta-groups": ("DebertaV2", {**TEXT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False, "position_buckets": 4,
+                                     "max_relative_positions": 12, "norm_rel_ebd": "none|Layer_Norm", "conv_kernel_size": 3, "conv_act": "gelu", "conv_groups": 2}),
+    "dinov3-biases": ("DINOv3ViT", {**VIT, "query_bias": False, "key_bias": True, "value_bias": True, "num_register_tokens": 1}),
+    "siglip-class": ("Siglip", dict(text_config=dict(num_hidden_layers=1, vocab_size=40, hidden_size=16, intermediate_size=20, num_attention_heads=2, bos_token_id=1, eos_token_id=2),
+                                    vision_config=VIT, id2label={0: "cat", 1: "dog", 2: "bird"})),
     "nemotron-h": ("NemotronH", NANO),
     "nemotron-h-joined": ("NemotronH", {**NANO, "moe_latent_size": None, "mlp_bias": True, "norm_topk_prob": False}, True),
 }
@@ -86,14 +91,15 @@ def run(model, pixels):
     wide = torch.tensor(pixels[None]) if pixels is not None else torch.tensor([IDS])
     other = {"interpolate_pos_encoding": True} if pixels is not None and pixels.shape[1] > 8 else {}
     with torch.no_grad(), peers.exact(model) if "NemotronH" in type(model).__name__ else contextlib.nullcontext():
-        return (model(pixel_values=wide.to(model.dtype), **other) if pixels is not None else model(input_ids=wide)).logits[0].double().numpy()
+        out = model(pixel_values=wide.to(model.dtype), **other) if pixels is not None else model(input_ids=wide)
+        return (out.logits if hasattr(out, "logits") else out.last_hidden_state)[0].double().numpy()
 
 
 def make(name, stem, settings, in_memory=False, rename=None, change=None):
-    ending = "ForImageClassification" if stem in ("ViT", "Dinov2") else "ForConditionalGeneration" if "vision_config" in settings else "ForCausalLM"
+    ending = "ForImageClassification" if stem in ("ViT", "Dinov2", "Siglip") else "Model" if stem == "DINOv3ViT" else "ForMaskedLM" if stem == "DebertaV2" else "ForConditionalGeneration" if "vision_config" in settings else "ForCausalLM"
     folder, arrays = OUT / f"names-{name}", {}
     sides = (12, 16) if name == "vit-larger" else (8, 8)
-    pixels = np.random.default_rng(1).standard_normal((3, *sides)).astype(np.float32) if "Image" in ending else None
+    pixels = np.random.default_rng(1).standard_normal((3, *sides)).astype(np.float32) if "Image" in ending or ending == "Model" else None
     stem, config_stem = stem.split(":") if ":" in stem else (stem, stem)
     config = getattr(T, config_stem + "Config")(**settings)
     if name == "mistral-both-ways":
@@ -121,7 +127,8 @@ def make(name, stem, settings, in_memory=False, rename=None, change=None):
     logits = single if stem == "Phimoe" else run(model.double(), pixels)  # its router needs float32
     factor = 0.25 if stem == "Cohere2Vision" else 1
     bound = factor * (4 * float(np.abs(single - logits).max()) + 2e-6 * largest(logits))
-    add(arrays, 0, IDS, {"logits": np.atleast_2d(factor * logits)}, [0, 0, 0, bound, 0])
+    site, place = ("ln_final.hook_normalized", 2) if ending == "Model" else ("logits", 3)
+    add(arrays, 0, IDS, {site: np.atleast_2d(factor * logits)}, [bound * (i == place) for i in range(5)])
     if pixels is not None:
         del arrays["0/ids"]
         arrays["0/pixels"] = pixels
@@ -134,5 +141,5 @@ def make(name, stem, settings, in_memory=False, rename=None, change=None):
         print("tests/cli/run/tensor_names.test:", torch.softmax(torch.tensor(run(changed.double(), None)[2]), 0).max())
 
 
-for row in ROWS:
+for row in sys.argv[1:] or ROWS:
     make(row, *ROWS[row])

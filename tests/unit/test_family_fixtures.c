@@ -116,6 +116,9 @@ static const char *const renamed[] = {"gemma3",
                                       "gemma4-experts",
                                       "granitemoe",
                                       "phimoe",
+                                      "deberta-groups",
+                                      "dinov3-biases",
+                                      "siglip-class",
                                       "nemotron-h",
                                       "nemotron-h-joined"};
 

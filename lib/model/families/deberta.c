@@ -32,7 +32,7 @@ static const struct attn_weight_rule deberta_rules[] = {
     MODEL_NORM("embeddings.LayerNorm", ATTN_PART_EMBED_NORM, ln_embed),
     TABLE("encoder.rel_embeddings.weight", "pD", ATTN_PART_PLACES, places),
     MODEL_NORM("encoder.LayerNorm", ATTN_PART_PLACE_NORM, ln_place),
-    MATRIX("encoder.conv.conv.weight", "DDv", ATTN_PART_CONVOLUTION, conv),
+    MATRIX("encoder.conv.conv.weight", "D=v", ATTN_PART_CONVOLUTION, conv),
     VECTOR("encoder.conv.conv.bias", "D", ATTN_PART_CONVOLUTION, MODEL(conv.bias)),
     MODEL_NORM("encoder.conv.LayerNorm", ATTN_PART_CONVOLUTION_NORM, ln_conv),
     QKV_MAPS(SELF "query_proj", SELF "key_proj", SELF "value_proj"),
@@ -170,17 +170,19 @@ static enum attn_status read_convolution(const struct attn_json *json, struct at
     enum { MOST = 255 };
     const struct attn_node *root = attn_json_root(json);
     const char *name = "tanh";
-    size_t n_group = 1, *width = &config->places.n_conv;
+    size_t *n_group = &config->places.n_conv_group, *width = &config->places.n_conv;
 
     ATTN_TRY(attn_json_get_size(json, root, "conv_kernel_size", 0, MOST, width, err));
     if (*width == 0)
         return ATTN_OK;
+    *n_group = 1;
     ATTN_TRY(attn_json_get_string(json, root, "conv_act", &name, err));
     ATTN_TRY(attn_config_set_activation(json, &config->places.conv_act_fn, "conv_act", name, err));
-    ATTN_TRY(attn_json_get_size(json, root, "conv_groups", 1, ATTN_MAX_WIDTH, &n_group, err));
-    if (n_group != 1)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "conv_groups",
-                                "is %zu, this version reads 1", n_group);
+    ATTN_TRY(attn_json_get_size(json, root, "conv_groups", 1, ATTN_MAX_WIDTH, n_group, err));
+    if (config->d_model % *n_group != 0)
+        return attn_json_refuse(json, err, ATTN_FORMAT, "conv_groups",
+                                "is %zu, expected a divisor of 'hidden_size', %zu", *n_group,
+                                config->d_model);
     if (*width % 2 == 0)
         return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "conv_kernel_size",
                                 "is %zu, expected an odd number", *width);

@@ -134,9 +134,9 @@ static const struct attn_weight_rule dinov3_rules[] = {
     VECTOR("embeddings.patch_embeddings.bias", "D", ATTN_PART_EMBEDDING, MODEL(patches.bias)),
     VECTOR("embeddings.register_tokens", "1RD", ATTN_PART_REGISTERS, MODEL(registers)),
     NORM_OF_BOTH("norm1", ATTN_PART_NORM, ln1),
-    MAP_OF_BOTH("attention.q_proj", "QD", ATTN_PART_PROJECTIONS, "Q", ATTN_PART_QKV_BIAS, q),
+    MAP_OF_BOTH("attention.q_proj", "QD", ATTN_PART_PROJECTIONS, "Q", ATTN_PART_OWN_QUERY_BIAS, q),
     MAP_OF_BOTH("attention.k_proj", "KD", ATTN_PART_PROJECTIONS, "K", ATTN_PART_KEY_BIAS, k),
-    MAP_OF_BOTH("attention.v_proj", "WD", ATTN_PART_PROJECTIONS, "W", ATTN_PART_QKV_BIAS, v),
+    MAP_OF_BOTH("attention.v_proj", "WD", ATTN_PART_PROJECTIONS, "W", ATTN_PART_OWN_VALUE_BIAS, v),
     MAP_OF_BOTH("attention.o_proj", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
     VECTOR(BOTH("layer_scale1.lambda1"), "D", ATTN_PART_LAYER_SCALE, NORM_W(attn_scale)),
     NORM_OF_BOTH("norm2", ATTN_PART_MLP_NORM, ln2),
@@ -186,6 +186,7 @@ static const struct attn_weight_rule siglip_rules[] = {
     VECTOR("head.mlp.fc1.bias", "F", ATTN_PART_POOL_HEAD, MODEL(pool.mlp_in.bias)),
     MATRIX("head.mlp.fc2.weight", "DF", ATTN_PART_POOL_HEAD, pool.mlp_out),
     VECTOR("head.mlp.fc2.bias", "D", ATTN_PART_POOL_HEAD, MODEL(pool.mlp_out.bias)),
+    CLASSES("/classifier", ATTN_PART_CLASS),
 };
 
 static const struct attn_weight_rule smolvlm_rules[] = {
@@ -440,17 +441,11 @@ static enum attn_status read_dinov3(ATTN_CONFIG_ARGS)
 {
     const struct attn_node *root = attn_json_root(json);
     double theta = 100;
-    bool has_value_bias = true;
 
     ATTN_TRY(read_image(json, &config->image, err));
     ATTN_TRY(attn_json_get_size(json, root, "num_register_tokens", 0, ATTN_MAX_WIDTH,
                                 &config->image.n_register, err));
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
-    ATTN_TRY(attn_json_get_bool(json, root, "value_bias", &has_value_bias, err));
-    if (has_value_bias != config->has_qkv_bias)
-        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "value_bias",
-                                "is %s, expected the same as query_bias",
-                                has_value_bias ? "true" : "false");
     if (config->d_head % 4 != 0)
         return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "num_attention_heads",
                                 "makes heads of width %zu, expected a multiple of 4",
@@ -470,16 +465,17 @@ static enum attn_status read_dinov3(ATTN_CONFIG_ARGS)
 
 const struct attn_family attn_family_dinov3_vit = {
     FAMILY("dinov3_vit", "DINOv3ViT", NULL, dinov3_rules), .read_config = read_dinov3,
-    .form = {KEYS_OF_BERT, .names = &vit_names,
-             ATTN_SWITCHES(ATTN_QKV_BIAS("query_bias"), ATTN_FLAG("key_bias", has_key_bias),
-                           ATTN_FLAG("proj_bias", has_out_bias), ATTN_MLP_BIAS("mlp_bias"),
-                           ATTN_FLAG("use_gated_mlp", has_gated_mlp)),
-             .defaults = {ATTN_BLOCK, .is_encoder = true, .norm = ATTN_NORM_LAYERNORM,
-                          .positions = ATTN_POSITIONS_ROTARY, .has_qkv_bias = true,
-                          .has_out_bias = true, .has_mlp_bias = true, .has_layer_scale = true,
-                          .d_model = 384, .d_mlp = 1536, .n_layer = 12, .n_head = 6,
-                          .act_fn = "gelu", .norm_eps = 1e-5F, .n_ctx = SIZE_MAX,
-                          .image = {IMAGE_OF(16)}}}};
+    .form = {
+        KEYS_OF_BERT, .names = &vit_names,
+        ATTN_SWITCHES(ATTN_FLAG("query_bias", has_query_bias), ATTN_FLAG("key_bias", has_key_bias),
+                      ATTN_FLAG("value_bias", has_value_bias), ATTN_FLAG("proj_bias", has_out_bias),
+                      ATTN_MLP_BIAS("mlp_bias"), ATTN_FLAG("use_gated_mlp", has_gated_mlp)),
+        .defaults = {ATTN_BLOCK, .is_encoder = true, .norm = ATTN_NORM_LAYERNORM,
+                     .positions = ATTN_POSITIONS_ROTARY, .has_query_bias = true,
+                     .has_value_bias = true, .has_out_bias = true, .has_mlp_bias = true,
+                     .has_layer_scale = true, .d_model = 384, .d_mlp = 1536, .n_layer = 12,
+                     .n_head = 6, .act_fn = "gelu", .norm_eps = 1e-5F, .n_ctx = SIZE_MAX,
+                     .image = {IMAGE_OF(16)}}}};
 
 /* --- CLIP's tower for pictures ---------------------------------------------------------------- */
 
@@ -597,8 +593,8 @@ const struct attn_family attn_family_onevision_vision = {
 static const struct attn_config_extra not_of_internvl[] = {
     {"use_absolute_position_embeddings", ATTN_WISH_FALSE}, {.key = NULL}};
 
-/* Reads whether q and k are normalized, always by RMSNorm with this epsilon, over all heads. A
- * layer that normalizes them is one of rotary positions that turns nothing. */
+/* Reads whether q and k are normalized, always by RMSNorm with an epsilon of 1e-6, over all heads.
+ * A layer that normalizes them is one of rotary positions that turns nothing. */
 static enum attn_status read_qk_norm(const struct attn_json *json, struct attn_config *config,
                                      struct attn_error *err)
 {
@@ -609,11 +605,7 @@ static enum attn_status read_qk_norm(const struct attn_json *json, struct attn_c
         return ATTN_OK;
     config->qk_norm = ATTN_QK_NORM_ALL_HEADS;
     config->positions = ATTN_POSITIONS_ROTARY;
-    return config->norm_eps == 1e-6F
-               ? ATTN_OK
-               : attn_json_refuse(json, err, ATTN_UNSUPPORTED, "layer_norm_eps",
-                                  "is %.6g, expected 1e-06 with 'use_qk_norm'",
-                                  (double)config->norm_eps);
+    return ATTN_OK;
 }
 
 static enum attn_status read_internvl(ATTN_CONFIG_ARGS)
