@@ -504,8 +504,8 @@ START_TEST(what_is_not_read_is_refused_by_name)
         const char *message;
     } rows[] = {
         {"mamba", NULL,
-         "'general.architecture' in 'made/model.gguf' is 'mamba', which is not read: its layers "
-         "without attention are of another kind than those that are read"},
+         "'general.architecture' in 'made/model.gguf' is 'mamba', which is not read: it has no "
+         "attention, so there is no attention map to show"},
         {"qwen35moe", NULL,
          "'general.architecture' in 'made/model.gguf' is 'qwen35moe', which is not read: its "
          "mixture "
