@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -94,10 +95,14 @@ enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
         if (!attn_json_uint(&token, &id) || id > INT32_MAX) {
             const char *mark = token.type == ATTN_JSON_STRING ? "\"" : "";
 
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' in '%s' has id %s%s%s, expected an integer from 0 to %d",
-                                  attn_quote(key, size).text, attn_quote_string(reader->name).text,
-                                  mark, attn_quote(token.text, token.size).text, mark, INT32_MAX);
+            attn_error_set(err, ATTN_FORMAT,
+                           "'%s' in '%s' has id %s%s%s, expected an integer from 0 to %d",
+                           attn_quote(key, size).text, attn_quote_string(reader->name).text, mark,
+                           attn_quote(token.text, token.size).text, mark, INT32_MAX);
+            if (vocabulary->n == 0 && *mark && size == 7 && memcmp(key, "version", size) == 0)
+                attn_error_hint(err, "it has the form of tokenizer.json, and is read so if its "
+                                     "name ends in tokenizer.json");
+            return ATTN_FORMAT;
         }
         add_entry(vocabulary, size, (int32_t)id);
     }

@@ -25,6 +25,12 @@ class Arguments(TestCase):
         with self.assertRaisesRegex(TypeError, "^unexpected keyword argument 'zzzz'$"):
             m.run(KEYS, zzzz=1)
 
+    def test_lists_of_messages_are_files(self):
+        m, talk = model(), [{"role": "user", "content": KEYS}]
+        self.assert_raises(TypeError, "messages is list, expected the path of a file: json.dump(", lambda: m.run(messages=talk))
+        self.assert_raises(TypeError, "text is a list of messages, expected a text: json.dump it", lambda: m.run(talk))
+        self.assert_raises(TypeError, "text is a list of texts, expected one; Model.map takes many", lambda: m.run([KEYS, KEY]))
+
     def test_numbers_are_whole_and_in_range(self):
         m = model()
         for name, least, call in (

@@ -199,6 +199,8 @@ def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
         where.ids, where.n_id = cast(ids.ctypes.data, POINTER(c_int32)), len(ids)
     elif array.dtype.kind in "US":
         raise TypeError(f"{what} is a list of texts, expected one; Model.map takes many")
+    elif isinstance(value, (list, tuple)) and value and all(isinstance(item, dict) for item in value):
+        raise TypeError(f"{what} is a list of messages, expected a text: json.dump it, and give messages='talk.json', the path of the file")
     else:
         raise TypeError(f"{what} is {type(value).__name__} of {array.dtype} {list(array.shape)}, expected a text, "
                         "token ids [n] or embeddings [n, d_model] of floats")
