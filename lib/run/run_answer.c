@@ -89,6 +89,10 @@ enum attn_status attn_run_find_answer(const struct attn_run *run,
         attn_note(run->request.on_note, run->request.user, ATTN_NOTE_SEVERAL_TOKENS,
                   "'%s' is %zu tokens: the label is that of its first, position %zu",
                   attn_number_list_quote(&args->at).text, answer->n_piece, answer->position);
+    if (attn_chat_is_wanted(&run->request.chat) && args->target && args->target[0] == ' ')
+        attn_note(run->request.on_note, run->request.user, ATTN_NOTE_SPACES,
+                  "target '%s' begins with a space: the answer in a conversation rarely does",
+                  attn_quote_string(args->target).text);
     return ATTN_OK;
 }
 
