@@ -109,7 +109,8 @@ static enum attn_status read_batch(struct call *call, char ***argv, struct attn_
     if (!*argv)
         return attn_error_no_memory(err);
     (*argv)[n++] = items;
-    (*argv)[n++] = args->prompt.plain.n > 0 ? (char *)(uintptr_t)args->prompt.plain.items[0] : standard;
+    (*argv)[n++] =
+        args->prompt.plain.n > 0 ? (char *)(uintptr_t)args->prompt.plain.items[0] : standard;
     if (!has_output(call)) {
         (*argv)[n++] = lines;
         (*argv)[n++] = standard;

@@ -200,12 +200,12 @@ static enum attn_status read_record(const char *path, struct text *text, struct 
     if (status == ATTN_OK)
         status = attn_items_next(items, &next, err);
     if (status == ATTN_OK && (!item || next || !item->input.text))
-        status = problem(err, ATTN_STAGE_INPUT,
-                         next ? "--items takes a file of several proteins" : NULL,
-                         "'%s' has %s, expected one", path,
-                         next                        ? "several records"
-                         : item && !item->input.text ? "a record without letters"
-                                                     : "no record");
+        status =
+            problem(err, ATTN_STAGE_INPUT, next ? "--items takes a file of several proteins" : NULL,
+                    "'%s' has %s, expected one", path,
+                    next                        ? "several records"
+                    : item && !item->input.text ? "a record without letters"
+                                                : "no record");
     else if (status == ATTN_OK) {
         text->size = item->input.n_text;
         text->data = text->owned = malloc(text->size);

@@ -461,8 +461,8 @@ static void note_name(const struct call *call, const char *name, const char *tex
     char file[OPTION_LABEL_SIZE] = "file", way[HINT_SIZE] = "";
     struct stat found;
 
-    if (!text || (!name && call->takes_file) || stat(text, &found) != 0 || !S_ISREG(found.st_mode) ||
-        strncmp(text, "/dev/", 5) == 0 || text_ends_in(text, ".npz"))
+    if (!text || (!name && call->takes_file) || stat(text, &found) != 0 ||
+        !S_ISREG(found.st_mode) || strncmp(text, "/dev/", 5) == 0 || text_ends_in(text, ".npz"))
         return;
     if (!is_main)
         snprintf(file, sizeof file, "%s-file", name);

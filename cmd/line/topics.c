@@ -139,9 +139,10 @@ const struct topic topics[] = {
              "`patch` and `attribute` do.\n",
      .make_row = make_measure,
      .column = 17,
-     .examples = "  attn-cli heads --sort entropy_norm --limit 5 \"The cat sat on the mat\"\n"
-                 "  attn-cli heads --probe induction --sort induction --limit 4\n"
-                 "  printf 'A cat' | attn-cli heads --items - --items-format lines --measures far,first\n"},
+     .examples =
+         "  attn-cli heads --sort entropy_norm --limit 5 \"The cat sat on the mat\"\n"
+         "  attn-cli heads --probe induction --sort induction --limit 4\n"
+         "  printf 'A cat' | attn-cli heads --items - --items-format lines --measures far,first\n"},
     {.name = "attention",
      .summary = "other kinds of attention, masks and scales",
      .text = "These options change how a run computes attention. The weights of the model stay\n"

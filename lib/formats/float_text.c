@@ -328,8 +328,9 @@ static void append_number(struct attn_buffer *out, const char *text)
 
 /* --- The shortest text of a double ------------------------------------------------------------ */
 
-/* A double of the range below as an exact integer: N / 2^shift is its absolute value times 10^power,
- * which has 17 digits before the point. Half of the distance to its neighbours is HALF / 2. */
+/* A double of the range below as an exact integer: N / 2^shift is its absolute value times
+ * 10^power, which has 17 digits before the point. Half of the distance to its neighbours is HALF
+ * / 2. */
 struct exact {
     uint128 n, half;
     int shift, power;
@@ -364,8 +365,8 @@ static bool find_exact(double value, struct exact *exact)
     return true;
 }
 
-/* Rounds EXACT to DIGITS digits, ties to even: *number times UNIT. Returns true if that is read back
- * as the same double. */
+/* Rounds EXACT to DIGITS digits, ties to even: *number times UNIT. Returns true if that is read
+ * back as the same double. */
 static bool round_exact(const struct exact *exact, uint64_t unit, uint64_t *number)
 {
     const uint128 divisor = (uint128)unit << exact->shift, rest = exact->n % divisor;
@@ -436,8 +437,8 @@ static bool reads_back(double value, int digits, char text[DOUBLE_TEXT_SIZE])
     return strtod(text, NULL) == value;
 }
 
-/* Numbers beyond the range of find_exact: tries more and more digits. If some number of digits reads
- * back, so does any larger one. */
+/* Numbers beyond the range of find_exact: tries more and more digits. If some number of digits
+ * reads back, so does any larger one. */
 void attn_double_append(struct attn_buffer *out, double value)
 {
     char text[DOUBLE_TEXT_SIZE];

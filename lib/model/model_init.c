@@ -303,8 +303,7 @@ static enum attn_status write_file(const struct attn_init *init, const char *dir
 
 /* Writes FILES and moves them to their final places. The caller releases them, even on failure. */
 static enum attn_status write_files(const struct attn_init *init, const char *directory,
-                                    struct init_file files[N_FILE],
-                                    struct attn_error *err)
+                                    struct init_file files[N_FILE], struct attn_error *err)
 {
     for (int i = 0; i < N_FILE; i++)
         ATTN_TRY(write_file(init, directory, i, &files[i], err));

@@ -9,8 +9,8 @@
 #include "formats/float_text.h"
 #include "input/position.h"
 #include "questions/frame.h"
-#include "stream/items_internal.h"
 #include "stream/each_file.h"
+#include "stream/items_internal.h"
 #include "stream/record_arrays.h"
 #include "stream/records_internal.h"
 #include "trace/places_internal.h"
@@ -130,8 +130,8 @@ static bool has_cells(const struct attn_collect_args *args, const struct attn_re
 }
 
 /* Checks that rows of cells are those of the pattern, and nothing else. */
-static enum attn_status check_cells(const struct collecting *collecting,
-                                    struct attn_site_set sites, struct attn_error *err)
+static enum attn_status check_cells(const struct collecting *collecting, struct attn_site_set sites,
+                                    struct attn_error *err)
 {
     if (!attn_sites_have(sites, ATTN_SITE_PATTERN) || attn_sites_count(sites) != 1)
         return attn_error_of(attn_error_set(err, ATTN_INVALID,
@@ -195,8 +195,7 @@ static void describe_records(struct collecting *collecting)
     struct attn_records_form *form = attn_stream_records(collecting->frame.stream);
 
     form->has_predictions = attn_predict_is_asked(&collecting->predict);
-    form->has_tensors =
-        collecting->frame.request.selection.sites && !collecting->args->array;
+    form->has_tensors = collecting->frame.request.selection.sites && !collecting->args->array;
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)
@@ -373,8 +372,8 @@ static enum attn_status find_position(const struct collecting *collecting,
     return ATTN_OK;
 }
 
-/* Returns the number that the shortest text of WEIGHT, a float32, is as a double: rows of items have
- * doubles, with all digits. */
+/* Returns the number that the shortest text of WEIGHT, a float32, is as a double: rows of items
+ * have doubles, with all digits. */
 static double shortest(float weight)
 {
     char text[ATTN_FLOAT_TEXT_SIZE];
@@ -385,10 +384,9 @@ static double shortest(float weight)
 }
 
 /* Appends the visible cells of the selected pattern of the layer AT, WEIGHTS. */
-static enum attn_status append_layer(const struct attn_item_result *result,
-                                     struct attn_location at, const float *weights,
-                                     struct attn_cell *row, const struct attn_rows *rows,
-                                     struct attn_error *err)
+static enum attn_status append_layer(const struct attn_item_result *result, struct attn_location at,
+                                     const float *weights, struct attn_cell *row,
+                                     const struct attn_rows *rows, struct attn_error *err)
 {
     const struct attn_labels *labels = result->labels;
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
@@ -497,9 +495,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct collecting *collecting = state;
     struct attn_frame *frame = &collecting->frame;
-    const struct attn_many_options options = {.request = &frame->request,
-                                              .keeps_tensors =
-                                                  collecting->frame.request.selection.sites};
+    const struct attn_many_options options = {
+        .request = &frame->request, .keeps_tensors = collecting->frame.request.selection.sites};
     const struct attn_item_calls calls = {.next = next_item, .find = find, .user = collecting};
 
     if (collecting->args->array)
@@ -548,10 +545,9 @@ enum attn_status attn_collect(struct attn_host *host, const struct attn_request 
     struct attn_procedure own = procedure;
     enum attn_status status;
 
-    own.items.is_ragged =
-        given && request && given->study &&
-        (has_cells(given, request) ||
-         (model && is_each_row(attn_model_config(model), &request->predict)));
+    own.items.is_ragged = given && request && given->study &&
+                          (has_cells(given, request) ||
+                           (model && is_each_row(attn_model_config(model), &request->predict)));
     status = attn_procedure_perform(&own, &call, err);
     attn_table_free(none);
     return status;

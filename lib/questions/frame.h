@@ -86,13 +86,13 @@ struct attn_item_rules {
     /* returns a set of ATTN_ITEM_BIT: which texts its items may have; NULL: SINGLE */
     unsigned (*pairs)(const void *args);
     attn_fold_derive_fn derive; /* `derive` of struct attn_fold_form */
-    /* Returns what of ARGS needs more of an item than its rows, so that a run of it cannot go on from
-     * the rows of an earlier one: "`control`", for a message; or NULL */
+    /* Returns what of ARGS needs more of an item than its rows, so that a run of it cannot go on
+     * from the rows of an earlier one: "`control`", for a message; or NULL */
     const char *(*beyond_rows)(const void *args);
-    const char *hint;           /* `hint` of struct attn_fold_form */
-    bool is_listed;             /* items have rows, but no table of means */
-    bool is_ragged;             /* items have different numbers of rows */
-    bool is_keyed;              /* items have different rows; `is_keyed` of struct attn_fold_form */
+    const char *hint; /* `hint` of struct attn_fold_form */
+    bool is_listed;   /* items have rows, but no table of means */
+    bool is_ragged;   /* items have different numbers of rows */
+    bool is_keyed;    /* items have different rows; `is_keyed` of struct attn_fold_form */
     /* makes the table of items, instead of means; set in a copy of the procedure; or NULL */
     const struct attn_study_gather *gather;
 };

@@ -115,14 +115,13 @@ static enum attn_status choose_sites(struct attn_lens_run *lens, struct attn_err
     const bool is_sum = lens->frame.config->norm_place == ATTN_NORM_SUM;
     const struct attn_site_set allowed =
         lens->args->map ? ATTN_SITES(attn_site_of_output(&dims))
-        : is_sum ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
-                              ATTN_SITE_NORMALIZED_RESID_POST)
+        : is_sum        ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
+                                     ATTN_SITE_NORMALIZED_RESID_POST)
                  : ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST);
-    const char *reads = lens->args->map
-                            ? "`map` is of the output of each layer"
-                        : is_sum ? "a lens reads resid_pre, normalized_resid_mid and "
-                                   "normalized_resid_post of this model"
-                                 : "a lens reads resid_pre, resid_mid and resid_post";
+    const char *reads = lens->args->map ? "`map` is of the output of each layer"
+                        : is_sum        ? "a lens reads resid_pre, normalized_resid_mid and "
+                                          "normalized_resid_post of this model"
+                                        : "a lens reads resid_pre, resid_mid and resid_post";
 
     if (asked->sites && attn_sites_parse(asked->sites, &lens->sites, err) != ATTN_OK)
         return attn_error_in(ATTN_INVALID, "sites", err);
@@ -576,9 +575,9 @@ static enum attn_status perform(const struct attn_procedure_call *call, struct a
 
         ATTN_TRY(attn_trial_check_host(call->host, err));
         if (config->is_encoder || config->stack.has_encoder || attn_config_has_cross(config))
-            return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                               "`map` is for decoders, and '%s' is not one",
-                               attn_quote_string(attn_model_name(attn_host_model(call->host))).text);
+            return attn_refuse(
+                err, ATTN_STAGE_OPTIONS, "`map` is for decoders, and '%s' is not one",
+                attn_quote_string(attn_model_name(attn_host_model(call->host))).text);
         status = attn_lens_maps_read(args->map, config, &maps, err);
         own.plan = &maps;
     }

@@ -61,8 +61,8 @@ struct attn_lens_args {
  * With `map` the output h_l of layer l is first multiplied by a matrix W_l, plus a bias: those of a
  * tuned lens (Belrose et al. 2023) or of a Jacobian lens, whose J_l is the mean derivative of the
  * last layer's output by h_l. The folder has l.npy, float [D, D], and l.bias.npy [D] if there is a
- * bias; or l.safetensors with `weight` and `bias`. A layer without a file is read as it is. Rows are
- * the outputs of all layers then.
+ * bias; or l.safetensors with `weight` and `bias`. A layer without a file is read as it is. Rows
+ * are the outputs of all layers then.
  *
  * ARGS may be NULL. The caller owns *table. Errors have a stage.
  */

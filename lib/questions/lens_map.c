@@ -68,8 +68,7 @@ static enum attn_status read_tensor(const struct attn_tensor_files *files, const
     ATTN_TRY(check_shape(path, name, entry.tensor.rank, entry.tensor.shape, wanted, d, err));
     if (entry.tensor.dtype != ATTN_DTYPE_F32 && entry.tensor.dtype != ATTN_DTYPE_F16 &&
         entry.tensor.dtype != ATTN_DTYPE_BF16)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'%s': %s has another type than F32, F16 and BF16",
+        return attn_error_set(err, ATTN_FORMAT, "'%s': %s has another type than F32, F16 and BF16",
                               attn_quote_string(path).text, name);
     *out = attn_alloc_uninitialized(n, sizeof **out, err);
     if (!*out)
@@ -135,9 +134,10 @@ enum attn_status attn_lens_maps_read(const char *folder, const struct attn_confi
     }
     if (!is_empty)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "'%s' has no map of a layer, expected L.npy or L.safetensors for layers 0 to %zu",
-                   attn_quote_string(folder).text, maps->n - 1);
+    attn_error_set(
+        err, ATTN_INVALID,
+        "'%s' has no map of a layer, expected L.npy or L.safetensors for layers 0 to %zu",
+        attn_quote_string(folder).text, maps->n - 1);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 

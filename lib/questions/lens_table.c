@@ -143,9 +143,9 @@ void attn_lens_draw(const void *given, struct attn_drawn *drawn)
                            : args->reads_heads || has_places /* with a target: of a life */
                                ? ATTN_ANSWER_LOGIT
                                : ATTN_ANSWER_PROB;
-    view->asked = args->reads_heads              ? "by what each head adds alone"
-                  : args->map ? "read after each layer through a map"
-                              : "read after each layer";
+    view->asked = args->reads_heads ? "by what each head adds alone"
+                  : args->map       ? "read after each layer through a map"
+                                    : "read after each layer";
     view->quantity = has_target && !has_items ? "@" : quantities[args->reads_heads][has_target];
     if (has_foil && !has_items && !has_places)
         view->values = ATTN_TABLE_COLUMN(VALUE);

@@ -104,9 +104,9 @@ struct attn_item {
     struct attn_error err;            /* why it failed */
 
     /* Set by the reader: */
-    struct attn_store *store;       /* owns all texts and arrays of numbers */
-    size_t line;                    /* number of its first line in the input, from 1 */
-    uint64_t begin, end;            /* offsets in the input where it begins and ends */
+    struct attn_store *store; /* owns all texts and arrays of numbers */
+    size_t line;              /* number of its first line in the input, from 1 */
+    uint64_t begin, end;      /* offsets in the input where it begins and ends */
     /* [ATTN_N_ITEM_PAIR, 2] all texts that it has, of which attn_item_choose selects `input` and
      * `other`; or NULL */
     struct attn_input *texts;

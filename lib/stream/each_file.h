@@ -46,8 +46,8 @@ struct attn_each_file {
  * unchanged if N_SHARD is 0 or PATH is a stream. */
 void attn_each_path_append(struct attn_buffer *out, const char *path, size_t shard, size_t n_shard);
 
-/* Sets the path for the shard of ITEMS. ATTN_INVALID if a stream is to be resumed, or if the file is
- * that of ITEMS. */
+/* Sets the path for the shard of ITEMS. ATTN_INVALID if a stream is to be resumed, or if the file
+ * is that of ITEMS. */
 enum attn_status attn_each_file_name(struct attn_each_file *file, const struct attn_items *items,
                                      struct attn_error *err);
 
@@ -62,8 +62,9 @@ enum attn_status attn_each_file_open(struct attn_each_file *file, const char *fo
 typedef enum attn_status (*attn_earlier_fn)(void *user, const struct attn_item_result *result,
                                             struct attn_error *err);
 
-/* If the options say so, passes the items of an earlier run, but for the last, to TAKE, and sets the
- * counts of RESULT. ATTN_INVALID, with the stage of options, if the rows are not those of ITEMS. */
+/* If the options say so, passes the items of an earlier run, but for the last, to TAKE, and sets
+ * the counts of RESULT. ATTN_INVALID, with the stage of options, if the rows are not those of
+ * ITEMS. */
 enum attn_status attn_each_file_resume(struct attn_each_file *file, struct attn_items *items,
                                        attn_earlier_fn take, void *user,
                                        struct attn_each_result *result, struct attn_error *err);

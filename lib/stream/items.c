@@ -103,8 +103,7 @@ static enum attn_status read_item(struct attn_items *items, struct attn_item *it
 
     if (items->line.is_too_long) {
         attn_item_fail(item, ATTN_RECORD_FAILURE_LINE_TOO_LONG, "%s %s bytes, expected at most %s",
-                       "it has",
-                       attn_quantity_count(items->line.size, bytes),
+                       "it has", attn_quantity_count(items->line.size, bytes),
                        attn_quantity_count(items->options.max_line, most));
         return ATTN_OK;
     }

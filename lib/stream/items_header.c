@@ -81,9 +81,9 @@ static enum attn_status refuse_names(const char *name, const char *text, size_t 
         const char *meant = attn_items_meant(text + at, n);
 
         if (meant)
-            attn_fixed_text_append(
-                hint, sizeof hint, &used, "%s'%s' to '%s'", used > 0 ? ", " : "rename the column ",
-                attn_quote(text + at, n).text, meant);
+            attn_fixed_text_append(hint, sizeof hint, &used, "%s'%s' to '%s'",
+                                   used > 0 ? ", " : "rename the column ",
+                                   attn_quote(text + at, n).text, meant);
     }
     if (used > 0)
         attn_error_hint(err, "%s", hint);

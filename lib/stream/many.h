@@ -79,9 +79,9 @@ struct attn_item_result {
     /* [n_token] -ln p(token | earlier tokens), NaN for the first; for an encoder -ln p(token | all
      * others), NaN for special tokens; or NULL. */
     const double *surprisal;
-    bool is_followed;               /* the next result is finished, and follows at once */
-    const struct attn_run *run;     /* the run of the text; NULL if it failed */
-    const float *logits;            /* [n_vocab] after the position of the item; or NULL */
+    bool is_followed;           /* the next result is finished, and follows at once */
+    const struct attn_run *run; /* the run of the text; NULL if it failed */
+    const float *logits;        /* [n_vocab] after the position of the item; or NULL */
     /* The answer of a question; attn_run_many leaves it empty. */
     size_t position;         /* the position of the text that is read */
     struct attn_table *rows; /* the rows of the item, as for a single text; or NULL */

@@ -2,10 +2,10 @@
  *
  * `resid_pre` is [N, n], with several layers [N, L, n]; sites with heads are [N, L, H, n], and maps
  * of a picture [N, L, H, down, across]. Rows are appended to FILE.rows.part, and copied into the
- * file when their number is known, so that only ids, labels and the list of members need memory that
- * grows with the items. For means only the sums of groups are stored, in double precision, added in
- * the order of the items. Sites with a column for each key have a member for each item, which is
- * written at once. */
+ * file when their number is known, so that only ids, labels and the list of members need memory
+ * that grows with the items. For means only the sums of groups are stored, in double precision,
+ * added in the order of the items. Sites with a column for each key have a member for each item,
+ * which is written at once. */
 #include "stream/record_arrays.h"
 #include "stream/records_internal.h"
 
@@ -57,8 +57,8 @@ struct group {
 
 struct joined_writer {
     struct attn_record_writer base;
-    bool is_archive; /* the file is .npz, otherwise .npy */
-    bool has_begun;  /* the sites are known */
+    bool is_archive;  /* the file is .npz, otherwise .npy */
+    bool has_begun;   /* the sites are known */
     bool has_members; /* some sites have a member for each item */
     struct site_rows sites[ATTN_N_SITE];
     size_t n_site, n_number, n_row; /* numbers per row, and number of rows */
@@ -351,8 +351,7 @@ static void end_array(struct joined_writer *arrays)
 /* Writes the arrays of RESULT with a column for each key, and those that name its rows, as members
  * of its number. */
 static enum attn_status write_members(struct joined_writer *arrays,
-                                      const struct attn_item_result *result,
-                                      struct attn_error *err)
+                                      const struct attn_item_result *result, struct attn_error *err)
 {
     struct attn_record_arrays *given;
     enum attn_status status = ATTN_OK;

@@ -1,5 +1,5 @@
-/* record_jsonl.c - one line of JSON per item, with the keys in a fixed order: id, labels, n_token, ids,
- * tokens, predictions, tensors; or id, labels, error. */
+/* record_jsonl.c - one line of JSON per item, with the keys in a fixed order: id, labels, n_token,
+ * ids, tokens, predictions, tensors; or id, labels, error. */
 #include "formats/json_writer.h"
 #include "stream/record_arrays.h"
 #include "stream/records_internal.h"

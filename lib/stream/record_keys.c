@@ -35,10 +35,9 @@ enum {
 #define AT_TEXT(pair, i, field)                                                                    \
     ((2 * ATTN_ITEM_##pair + (i)) * sizeof(struct attn_input) + offsetof(struct attn_input, field))
 #define TEXT_KEY(word, pair, i)                                                                    \
-    KEY(word, BYTES, BAD_TEXT, INPUT | TEXT, AT_TEXT(pair, i, text),                       \
-        AT_TEXT(pair, i, n_text))
+    KEY(word, BYTES, BAD_TEXT, INPUT | TEXT, AT_TEXT(pair, i, text), AT_TEXT(pair, i, n_text))
 #define PAIR_KEYS(word, pair, i)                                                                   \
-    TEXT_KEY(word, pair, i), KEY(word "_ids", INTEGERS, BAD_IDS, INPUT | TEXT,             \
+    TEXT_KEY(word, pair, i), KEY(word "_ids", INTEGERS, BAD_IDS, INPUT | TEXT,                     \
                                  AT_TEXT(pair, i, ids), AT_TEXT(pair, i, n_id))
 
 static const struct attn_record_key keys[] = {

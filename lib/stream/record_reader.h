@@ -7,8 +7,8 @@
  *     attn_item_release(&item);
  *
  * record_keys.c has all keys, which items.h explains. JSON is parsed strictly
- * (formats/json_reader.h): no repeated keys, no lone surrogates, at most 64 levels. Null is the same
- * as a missing key.
+ * (formats/json_reader.h): no repeated keys, no lone surrogates, at most 64 levels. Null is the
+ * same as a missing key.
  */
 #ifndef ATTN_STREAM_RECORD_READER_H
 #define ATTN_STREAM_RECORD_READER_H
@@ -18,8 +18,8 @@
 #include "stream/record_keys_internal.h"
 
 /* Reads LINE [size] into ITEM, which has no values yet; the caller checks that it has an input. For
- * a malformed line the item is marked as failed, and ATTN_OK is returned. ATTN_NO_MEMORY is the only
- * error. A line without keys has no labels. */
+ * a malformed line the item is marked as failed, and ATTN_OK is returned. ATTN_NO_MEMORY is the
+ * only error. A line without keys has no labels. */
 enum attn_status attn_item_read_line(const char *line, size_t size, struct attn_item *item,
                                      struct attn_error *err);
 

@@ -283,8 +283,8 @@ enum attn_status attn_records_continue(struct attn_records *records, struct attn
     return attn_buffer_check(header, err);
 }
 
-enum attn_status attn_records_expect(struct attn_records *records, const char *path,
-                                     uint64_t begin, bool is_whole, struct attn_error *err)
+enum attn_status attn_records_expect(struct attn_records *records, const char *path, uint64_t begin,
+                                     bool is_whole, struct attn_error *err)
 {
     struct attn_file file = {.descriptor = -1};
 
@@ -298,9 +298,8 @@ enum attn_status attn_records_expect(struct attn_records *records, const char *p
 }
 
 /* An action that is applied to each writer. */
-typedef enum attn_status (*step_fn)(struct attn_records *records,
-                                    struct attn_record_writer *writer, const void *argument,
-                                    struct attn_error *err);
+typedef enum attn_status (*step_fn)(struct attn_records *records, struct attn_record_writer *writer,
+                                    const void *argument, struct attn_error *err);
 
 /* Applies STEP to all writers, except those whose pipe was closed by the reader. If no other writer
  * is left, that is a failure. */
@@ -329,9 +328,8 @@ static enum attn_status take_step(struct attn_records *records, step_fn step, co
 }
 
 /* Writes a result (step_fn). ARGUMENT is the result. */
-static enum attn_status add_result(struct attn_records *records,
- struct attn_record_writer *writer, const void *argument,
-                                   struct attn_error *err)
+static enum attn_status add_result(struct attn_records *records, struct attn_record_writer *writer,
+                                   const void *argument, struct attn_error *err)
 {
     ATTN_TRY(writer->kind->add(writer, argument, err));
     return writer->kind->is_text ? write_text(records, writer, err) : ATTN_OK;
@@ -352,7 +350,7 @@ enum attn_status attn_records_write(struct attn_records *records,
 
 /* Flushes a writer (step_fn). */
 static enum attn_status flush_writer(struct attn_records *records,
- struct attn_record_writer *writer, const void *argument,
+                                     struct attn_record_writer *writer, const void *argument,
                                      struct attn_error *err)
 {
     (void)records;
@@ -371,7 +369,7 @@ enum attn_status attn_records_flush(struct attn_records *records, struct attn_er
 }
 
 static enum attn_status finish_writer(struct attn_records *records,
- struct attn_record_writer *writer, const void *argument,
+                                      struct attn_record_writer *writer, const void *argument,
                                       struct attn_error *err)
 {
     if (writer->kind->finish)

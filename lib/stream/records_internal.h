@@ -40,9 +40,9 @@ struct attn_records_form {
     size_t size;          /* size of this struct */
     bool has_predictions; /* jsonl has predictions, and for every item that asks for some */
     bool has_tensors;     /* jsonl has the selected tensors */
-    attn_note_fn on_note;           /* or NULL */
-    void *user;                     /* passed to on_note */
-    const char *unit;               /* name of a record in notes; NULL: "record" */
+    attn_note_fn on_note; /* or NULL */
+    void *user;           /* passed to on_note */
+    const char *unit;     /* name of a record in notes; NULL: "record" */
     const struct attn_items *items; /* for rows and joined: provide the labels; borrowed */
     /* For rows of items: [n_column] columns with unique names per type and notation, of which all
      * tables of items have the same subset; borrowed, or NULL */
@@ -85,11 +85,11 @@ enum attn_status attn_records_show(struct attn_records *records,
 enum attn_status attn_records_continue(struct attn_records *records, struct attn_buffer *header,
                                        struct attn_error *err);
 
-/* Expects the records that follow to be the bytes of the file PATH from BEGIN on: these are compared
- * instead of written, and are ATTN_INVALID with the stage of options if they differ. IS_WHOLE:
- * nothing may follow them. */
-enum attn_status attn_records_expect(struct attn_records *records, const char *path,
-                                     uint64_t begin, bool is_whole, struct attn_error *err);
+/* Expects the records that follow to be the bytes of the file PATH from BEGIN on: these are
+ * compared instead of written, and are ATTN_INVALID with the stage of options if they differ.
+ * IS_WHOLE: nothing may follow them. */
+enum attn_status attn_records_expect(struct attn_records *records, const char *path, uint64_t begin,
+                                     bool is_whole, struct attn_error *err);
 
 enum attn_status attn_records_write(struct attn_records *records,
                                     const struct attn_item_result *result, struct attn_error *err);
@@ -99,9 +99,9 @@ enum attn_status attn_records_flush(struct attn_records *records, struct attn_er
 
 /* A file that is being written. */
 struct attn_records_part {
-    const char *target;  /* final name; NULL: it becomes part of another file */
-    const char *path;    /* current name */
-    uint64_t size;       /* bytes */
+    const char *target; /* final name; NULL: it becomes part of another file */
+    const char *path;   /* current name */
+    uint64_t size;      /* bytes */
 };
 
 /* Describes part I, in an order that depends only on the items. Returns false if I is too large.
@@ -157,10 +157,10 @@ struct attn_record_writer {
     const struct attn_records_form *form; /* borrowed from the records */
     struct attn_sink **parts;             /* [n_part] owns the array and the sinks */
     size_t n_part, capacity;
-    size_t n_inner;              /* number of the last parts that become part of another file */
-    struct attn_sink *sink;      /* sink of a text format; borrowed */
-    size_t n_record;             /* number of records so far, including earlier runs */
-    struct attn_buffer text;     /* text of the current record, for text formats */
+    size_t n_inner;          /* number of the last parts that become part of another file */
+    struct attn_sink *sink;  /* sink of a text format; borrowed */
+    size_t n_record;         /* number of records so far, including earlier runs */
+    struct attn_buffer text; /* text of the current record, for text formats */
     /* Shared by all writers; borrowed: */
     bool *has_noted_formula;             /* a note about an id or a label like a formula was sent */
     bool *has_noted_label;               /* a note about a label without a column was sent */

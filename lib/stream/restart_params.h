@@ -19,14 +19,15 @@ enum attn_status attn_shard_read(const struct attn_param *param, void *home, con
 /* The parameter max_failed. MEMBER is an int64_t, negative by default. */
 #define ATTN_FAILED_PARAM(structure, member)                                                       \
     ATTN_PARAM(SEED, "max_failed", "N", structure, member,                                         \
-               "number of items that may fail; one more ends the run. Default: any "    \
+               "number of items that may fail; one more ends the run. Default: any "               \
                "number, and the exit code is 6",                                                   \
                .option = "max-errors", .most = INT64_MAX)
 
 #define ATTN_RESUME_PARAM(structure, member)                                                       \
-    ATTN_PARAM(FLAG, "resume", NULL, structure, member,                                            \
-               "go on after the rows that a run of the same command left in the output file, and " \
-               "begin if there are none. The last item that is there is computed again, and other " \
-               "rows are an error. The table covers all items, also the earlier ones")
+    ATTN_PARAM(                                                                                    \
+        FLAG, "resume", NULL, structure, member,                                                   \
+        "go on after the rows that a run of the same command left in the output file, and "        \
+        "begin if there are none. The last item that is there is computed again, and other "       \
+        "rows are an error. The table covers all items, also the earlier ones")
 
 #endif

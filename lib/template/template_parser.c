@@ -117,6 +117,22 @@ static node *read_name(struct parser *parser, enum attn_node_kind kind)
     return made;
 }
 
+/* A name of a filter or test, which may have dots. */
+static node *read_dotted_name(struct parser *parser, enum attn_node_kind kind)
+{
+    node *made = read_name(parser, kind);
+
+    while (skip_op(parser, '.')) {
+        const struct attn_value more = read_name(parser, ATTN_NODE_NAME)->value;
+
+        if (!attn_machine_is_alive(parser->machine))
+            break;
+        made->value = attn_value_operate(parser->machine, '+', made->value, attn_value_word("."));
+        made->value = attn_value_operate(parser->machine, '+', made->value, more);
+    }
+    return made;
+}
+
 /* Appends ITEM to a list whose last link is at *TAIL. */
 static void link_node(struct parser *parser, node ***tail, node *item)
 {
@@ -345,11 +361,9 @@ static node *parse_postfix(struct parser *parser, node *left)
 /* NAME or NAME(arguments), after '|' */
 static node *parse_filter(struct parser *parser, node *left)
 {
-    node *made = read_name(parser, ATTN_NODE_FILTER);
+    node *made = read_dotted_name(parser, ATTN_NODE_FILTER);
     node *list = is_op(parser, '(') ? parse_arguments(parser) : NULL;
 
-    if (is_op(parser, '.'))
-        attn_machine_fail(parser->machine, "a filter with '.' in its name is not supported");
     if (!attn_machine_is_alive(parser->machine))
         return left;
     if (!made->is_soft && !attn_template_has_filter(made->value))
@@ -363,7 +377,7 @@ static node *parse_filter(struct parser *parser, node *left)
 static node *parse_test(struct parser *parser, node *left)
 {
     const bool is_not = skip_word(parser, "not");
-    node *made = read_name(parser, ATTN_NODE_TEST), *list = NULL;
+    node *made = read_dotted_name(parser, ATTN_NODE_TEST), *list = NULL;
 
     if (is_op(parser, '('))
         list = parse_arguments(parser);
@@ -490,33 +504,55 @@ static node *parse_compare(struct parser *parser)
     return made;
 }
 
-static node *parse_not(struct parser *parser)
+/* Whether a constant is true, which jinja2 computes before it looks for filters: what "true or"
+ * hides may be unknown. */
+enum truth { IS_FALSE = 0, IS_TRUE = 1, UNKNOWN };
+
+static node *parse_not(struct parser *parser, enum truth *truth)
 {
     node *made;
 
-    if (!skip_word(parser, "not"))
-        return parse_compare(parser);
-    made = attn_machine_enter(parser->machine) ? parse_not(parser) : NULL;
+    if (!skip_word(parser, "not")) {
+        made = parse_compare(parser);
+        *truth = made->kind == ATTN_NODE_CONSTANT ? (enum truth)attn_value_is_true(made->value)
+                                                  : UNKNOWN;
+        return made;
+    }
+    made = attn_machine_enter(parser->machine) ? parse_not(parser, truth) : NULL;
     parser->machine->depth--;
+    *truth = *truth == UNKNOWN ? UNKNOWN : (enum truth) !*truth;
     return make(parser, ATTN_NODE_NOT, made, NULL);
 }
 
-static node *parse_and(struct parser *parser)
+/* Parses operands between WORD, of which the first that DECIDES hides the others. */
+static node *parse_operands(struct parser *parser, const char *word, enum truth decides,
+                            node *(*parse)(struct parser *parser, enum truth *truth),
+                            enum truth *truth)
 {
-    node *left = parse_not(parser);
+    const enum attn_node_kind kind = decides == IS_TRUE ? ATTN_NODE_OR : ATTN_NODE_AND;
+    const bool was_soft = parser->is_soft;
+    node *left = parse(parser, truth);
+    enum truth more = UNKNOWN;
 
-    while (skip_word(parser, "and"))
-        left = make(parser, ATTN_NODE_AND, left, parse_not(parser));
+    while (skip_word(parser, word)) {
+        parser->is_soft = was_soft || *truth == decides;
+        left = make(parser, kind, left, parse(parser, &more));
+        *truth = *truth == decides || *truth == UNKNOWN ? *truth : more;
+    }
+    parser->is_soft = was_soft;
     return left;
+}
+
+static node *parse_and(struct parser *parser, enum truth *truth)
+{
+    return parse_operands(parser, "and", IS_FALSE, parse_not, truth);
 }
 
 static node *parse_or(struct parser *parser)
 {
-    node *left = parse_and(parser);
+    enum truth truth = UNKNOWN;
 
-    while (skip_word(parser, "or"))
-        left = make(parser, ATTN_NODE_OR, left, parse_and(parser));
-    return left;
+    return parse_operands(parser, "or", IS_TRUE, parse_and, &truth);
 }
 
 /* Whether an `if` follows before the expression ends, so that its parts are soft. */
@@ -636,6 +672,18 @@ static void parse_if(struct parser *parser, node *made)
     parser->is_soft = was_soft;
 }
 
+/* Parses the filters of a block, which have its scope. HAS_FIRST: one stands without '|'. */
+static node *parse_block_filters(struct parser *parser, bool has_first)
+{
+    const bool was_soft = parser->is_soft;
+    node *made = make(parser, ATTN_NODE_EMPTY, NULL, NULL);
+
+    parser->is_soft = false;
+    made = parse_filters(parser, has_first ? parse_filter(parser, made) : made);
+    parser->is_soft = was_soft;
+    return made;
+}
+
 static void parse_set(struct parser *parser, node *made)
 {
     made->left = parse_tuple(parser, TARGET_TUPLE);
@@ -650,7 +698,7 @@ static void parse_set(struct parser *parser, node *made)
         return;
     }
     if (is_op(parser, '|'))
-        made->third = parse_filters(parser, make(parser, ATTN_NODE_EMPTY, NULL, NULL));
+        made->third = parse_block_filters(parser, false);
     made->op = 'b';
     made->body = parse_body(parser, "endset");
     next(parser);
@@ -659,8 +707,10 @@ static void parse_set(struct parser *parser, node *made)
 /* Parses (a, b=1) of a macro or call block. */
 static node *parse_parameters(struct parser *parser)
 {
+    const bool was_soft = parser->is_soft;
     node *list = NULL, **tail = &list;
 
+    parser->is_soft = false;
     expect_op(parser, '(');
     while (attn_machine_is_alive(parser->machine) && !is_op(parser, ')')) {
         node *parameter;
@@ -676,6 +726,7 @@ static node *parse_parameters(struct parser *parser)
         link_node(parser, &tail, parameter);
     }
     expect_op(parser, ')');
+    parser->is_soft = was_soft;
     return list;
 }
 
@@ -765,8 +816,7 @@ static node *parse_statement(struct parser *parser)
         parse_call_block(parser, made);
         break;
     case ATTN_NODE_FILTER_BLOCK:
-        made->left =
-            parse_filters(parser, parse_filter(parser, make(parser, ATTN_NODE_EMPTY, NULL, NULL)));
+        made->left = parse_block_filters(parser, true);
         made->body = parse_body(parser, "endfilter");
         next(parser);
         break;

@@ -33,7 +33,7 @@ struct manifest {
 struct attn_directory {
     char *path;        /* owns */
     const char *title; /* borrowed; what the files are called in messages */
-    struct stat info; /* identifies the directory */
+    struct stat info;  /* identifies the directory */
     struct manifest manifest;
     struct attn_file_names others; /* names of files in this directory that other outputs write */
     bool is_new;                   /* this process created the directory */

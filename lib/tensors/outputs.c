@@ -516,8 +516,7 @@ static enum attn_status write_tables(struct attn_directory *directory,
 
 enum attn_status attn_output_write_tables(const struct attn_output *item,
                                           const struct attn_output_table *tables, size_t n,
-                                          const struct attn_labels *labels,
-                                          struct attn_error *err)
+                                          const struct attn_labels *labels, struct attn_error *err)
 {
     struct attn_directory *directory = NULL;
     struct attn_manifest_run *run;

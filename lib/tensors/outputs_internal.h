@@ -60,8 +60,7 @@ struct attn_output_table {
  * may be NULL) is set. LABELS are those of the run. */
 enum attn_status attn_output_write_tables(const struct attn_output *item,
                                           const struct attn_output_table *tables, size_t n,
-                                          const struct attn_labels *labels,
-                                          struct attn_error *err);
+                                          const struct attn_labels *labels, struct attn_error *err);
 
 /* Creates the file of ITEM, which must have a path. The caller commits it. */
 enum attn_status attn_output_create_file(const struct attn_output *item, struct attn_sink **sink,

@@ -428,7 +428,8 @@ START_TEST(refuses_neighbours_of_one_id)
 }
 END_TEST
 
-/* A file that was cut at any byte, as a killed process leaves it, is continued to the same bytes. */
+/* A file that was cut at any byte, as a killed process leaves it, is continued to the same bytes.
+ */
 static void expect_cuts(const char *path, const char *whole)
 {
     struct asked asked = asked_for(path);
@@ -653,7 +654,6 @@ START_TEST(a_study_goes_on)
 END_TEST
 
 ATTN_SUITE("each", writes_every_value, writes_to_a_sink, goes_on_where_it_ended,
-           refuses_what_is_other, refuses_neighbours_of_one_id,
-           goes_on_after_a_cut_at_any_byte, survives_any_other_byte, shards_together_are_the_whole,
-           notes_labels_without_a_column, writes_no_item, survives_every_failed_allocation,
-           a_study_goes_on)
+           refuses_what_is_other, refuses_neighbours_of_one_id, goes_on_after_a_cut_at_any_byte,
+           survives_any_other_byte, shards_together_are_the_whole, notes_labels_without_a_column,
+           writes_no_item, survives_every_failed_allocation, a_study_goes_on)

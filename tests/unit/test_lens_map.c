@@ -1,5 +1,6 @@
 /*
- * test_lens_map.c - maps of a lens: the identity, which is the logit lens, and memory that runs out.
+ * test_lens_map.c - maps of a lens: the identity, which is the logit lens, and memory that runs
+ * out.
  */
 #include "base/sink.h"
 #include "extra.h"

@@ -282,5 +282,6 @@ START_TEST(takes_or_refuses_any_bytes)
 END_TEST
 
 ATTN_SUITE("record_json", takes_a_text_and_leaves_other_keys, takes_continuations, takes_ids,
-           takes_what_goes_with_a_text, keeps_the_id_as_it_is, takes_a_source, says_what_is_wrong, goes_on_behind_a_value_that_was_wrong,
-           refuses_depth_without_bound, takes_a_million_ids, takes_or_refuses_any_bytes)
+           takes_what_goes_with_a_text, keeps_the_id_as_it_is, takes_a_source, says_what_is_wrong,
+           goes_on_behind_a_value_that_was_wrong, refuses_depth_without_bound, takes_a_million_ids,
+           takes_or_refuses_any_bytes)
