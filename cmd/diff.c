@@ -93,9 +93,6 @@ static enum attn_status check(const struct question *question, struct attn_error
         return refuse(err, NULL,
                       "`heads` and `queries` choose the row of `figure pair`, or the head of "
                       "`figure matrix`");
-    if (is_of_maps(question) && question->args->tables.picture.is_heatmap)
-        return refuse(err, "--svg FILE or --png FILE draws them beside each other",
-                      "`heatmap` shows one matrix, and one head of diff has three");
     if (is_one && unused)
         return refuse(err, NULL, "`%s` has no effect on `figure %s` of one head", unused,
                       is_pair ? "pair" : "matrix");

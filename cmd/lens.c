@@ -17,9 +17,8 @@ static bool draws_curve(const struct question *question)
     const struct attn_lens_args *how = question->how;
     const enum attn_figure figure = tables->picture.options.figure;
 
-    return tables_have_pictures(tables) && !tables->picture.is_heatmap && !tables->column &&
-           !tables_are_chosen(tables) && !question->study && !how->answer.foil &&
-           !how->answer.foil_id &&
+    return tables_have_pictures(tables) && !tables->column && !tables_are_chosen(tables) &&
+           !question->study && !how->answer.foil && !how->answer.foil_id &&
            (figure == ATTN_FIGURE_CURVE ||
             (figure == ATTN_FIGURE_DEFAULT && (how->answer.target || how->answer.target_id)));
 }

@@ -279,8 +279,6 @@ size_t tables_limit_or(const struct call *call, const struct tables_args *args, 
 }
 
 static const struct attn_param column_rows[] = {
-    ATTN_PARAM(FLAG, "heatmap", NULL, struct tables_args, picture.is_heatmap,
-               "print that column as a heat map instead of text"),
     ATTN_PARAM(TEXT, "column", "NAME", struct tables_args, column,
                "the column to draw; default: the main number of the command, such as change of "
                "`attn-cli ablate` or effect of `attn-cli patch`",
@@ -301,7 +299,7 @@ bool tables_have_pictures(const struct tables_args *args)
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
         if (walk.output.format->is_picture)
             return true;
-    return args->picture.is_heatmap;
+    return false;
 }
 
 enum attn_status tables_check(const struct call *call, const struct tables_args *args,
@@ -311,11 +309,7 @@ enum attn_status tables_check(const struct call *call, const struct tables_args 
     bool is_standard_used;
 
     ATTN_TRY(effects_check(call, &args->output, &args->picture, ATTN_MEDIUM_TABLE, figure, err));
-    for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
-        if (args->picture.is_heatmap && !walk.output.path)
-            return refuse(err, NULL, "`heatmap` and `%s` both write to standard output",
-                          walk.output.format->name);
-    ATTN_TRY(picture_find(&args->picture, args->picture.is_heatmap, &picture, err));
+    ATTN_TRY(picture_find(&args->picture, false, &picture, err));
     ATTN_TRY(outputs_check(&args->output, &is_standard_used, err));
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);) {
         if (walk.output.path && walk.output.format->is_directory) /* holds one table here */
@@ -363,11 +357,10 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
                              const struct attn_table_picture *picture, const struct tables_run *run,
                              struct attn_sink *out, struct attn_error *err)
 {
-    const struct attn_output heatmap = {.format = attn_format_find("heatmap"), .sink = out};
     struct attn_table_picture drawn = *picture;
     struct attn_picture_options options;
 
-    ATTN_TRY(picture_find(&args->picture, args->picture.is_heatmap, &options, err));
+    ATTN_TRY(picture_find(&args->picture, false, &options, err));
     options.on_note = run->on_note;
     if (args->order.sort || args->order.n_most > 0)
         drawn.view.traits |= ATTN_VIEW_ORDERED;
@@ -386,9 +379,7 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
             ATTN_TRY(attn_run_table_page(run->host, &request, err));
         } else if (walk.output.format->is_picture)
             ATTN_TRY(attn_table_picture_write(table, &drawn, &options, &walk.output, err));
-    return args->picture.is_heatmap
-               ? attn_table_picture_write(table, &drawn, &options, &heatmap, err)
-               : ATTN_OK;
+    return ATTN_OK;
 }
 
 enum { KEPT_SIZE = 128 }; /* size of the name of a column */
@@ -415,7 +406,7 @@ static enum attn_status write_table(const struct tables_args *args, struct attn_
         if (!walk.output.format->is_picture)
             ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
                               write_tables(&walk.output, style, picture, &table, 1, err), err));
-    if (outputs_are_wanted(&args->output) || args->picture.is_heatmap)
+    if (outputs_are_wanted(&args->output))
         return ATTN_OK;
     style.width = terminal_room(args->picture.options.width);
     style.n_largest = terminal_room(0) > 0 ? n_largest : 0; /* files and pipes have all rows */

@@ -19,8 +19,7 @@ struct picture_args {
     int color;                           /* enum color_wish */
 };
 
-/* The options of struct picture_args in addition to those of its `options`: of pictures of tensors,
- * and of those of tables, too. */
+/* The options of struct picture_args in addition to those of its `options`. */
 extern const struct attn_param_list heatmap_options, color_options, full_options;
 
 /* All options of pictures of tensors. */

@@ -218,7 +218,7 @@ static enum attn_status check_each(const struct question *question, const char *
 {
     const struct tables_args *tables = &question->args->tables;
     const bool is_standard = strcmp(path, "-") == 0;
-    bool is_used = is_standard && tables->picture.is_heatmap;
+    bool is_used = false;
 
     for (struct output_walk walk = {.args = &tables->output, .standard = question->call->out};
          output_next(&walk);) {

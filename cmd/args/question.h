@@ -67,8 +67,7 @@ extern const struct question_args question_args_default;
 #define QUESTION_PICTURE_OPTIONS                                                                   \
     QUESTION_PART(option_picture_formats, tables.output.paths),                                    \
         QUESTION_PART(table_column_options, tables),                                               \
-        QUESTION_PART(attn_picture_params, tables.picture.options),                                \
-        QUESTION_PART(color_options, tables.picture)
+        QUESTION_PART(attn_picture_params, tables.picture.options)
 
 /* The lists after those of the input, of the question itself and of pictures. */
 #define QUESTION_OPTIONS                                                                           \

@@ -10,6 +10,9 @@
 
 #define SINCE "since 0.4.0: "
 
+/* Commands that print tables. */
+#define TABLES "heads|sinks|lens|spans|align|examples|ablate|patch|circuit|attribute|score|diff"
+
 /* An option of version 0.3.0, or of other programs. */
 static const struct {
     const char *names;       /* "input|items"; for one letter, the option -o */
@@ -60,7 +63,10 @@ static const struct {
     {"output-hidden-states", NULL, NULL, "--sites 'resid_*'"},
     {"names-filter|hook|hooks|cache", NULL, NULL, "--sites LIST"},
     {"query|tokens|positions", "run", "LIST", "--queries LIST"},
+    {"heatmap", TABLES, NULL, SINCE "--svg FILE, --png FILE or --html FILE draws the table"},
+    {"color", TABLES, NULL, SINCE "tables have no colors; --style theme=dark for pictures"},
     {"plot|show|view|visualize|draw", NULL, NULL, "--heatmap, --svg FILE, --html FILE"},
+    {"plot|show|view|visualize|draw", NULL, NULL, "--svg FILE, --html FILE"},
     {"serve|interactive|browser|ui", NULL, NULL, "--live --html FILE"},
     {"model-path|model-name|model-id|pretrained|hf-repo|checkpoint", NULL, "MODEL", "-m MODEL"},
     {"gpu|cuda|n-gpu-layers|device-map", NULL, NULL, "it runs on the CPU; --threads N"},

@@ -157,14 +157,14 @@ const struct topic topics[] = {
     {.name = "figures",
      .summary = "pictures of patterns and tables",
      .text = "--svg, --png and --pdf draw a figure into a file, --html writes a page for a\n"
-             "browser, --heatmap prints a figure in the terminal. PNG and PDF need cairo and\n"
+             "browser, --heatmap of a run prints it in the terminal. PNG and PDF need cairo and\n"
              "pango. --figure chooses what a figure shows:\n",
      .make_row = make_figure,
      .column = 17,
      .heading = "Pictures",
      .examples = "  attn-cli run --heads 2.6 --svg head.svg \"The cat sat because it was tired\"\n"
                  "  attn-cli run --figure arcs --heads 2.5 --queries -1 --svg a.svg \"The keys\"\n"
-                 "  attn-cli ablate --target ' are' --heatmap \"The keys to the cabinet\"\n"},
+                 "  attn-cli ablate --target ' are' --svg a.svg \"The keys to the cabinet\"\n"},
     {.name = "options",
      .summary = "how options are written, and defaults in a file",
      .text =

@@ -30,8 +30,9 @@ corrupted="When John and Mary went to the store, Mary gave a drink to"
 target=" Mary" foil=" John"
 echo
 compare
-for how in "" "--estimate ig --verify 0"; do
+for how in "--sort effect --columns layer,head,effect" \
+    "--estimate ig --verify 0 --sort estimate --columns layer,head,estimate"; do
     echo
-    attn-cli patch -q --heatmap --color never --style width=60 --site z --clean "$clean" \
+    attn-cli patch -q --limit 5 --site z --clean "$clean" \
         --corrupted "$corrupted" --target "$target" --foil "$foil" $how
 done

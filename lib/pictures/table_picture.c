@@ -56,7 +56,7 @@ enum attn_status attn_table_picture_check(const struct attn_output *output, stru
     if (!attn_is_given(output, "output", err) || !attn_is_given(output->format, "format", err))
         return ATTN_INVALID;
     format = output->format;
-    if (!format->tensors || (!format->tensors->draw && !format->tensors->draw_grid))
+    if (!format->tensors || !format->tensors->draw)
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` draws no table", format->name);
     if (output->path && attn_format_is_directory(format, output->path))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is a directory, a table is one picture",
@@ -104,9 +104,9 @@ static const struct attn_backdrop *find_backdrop(struct attn_table_drawing *draw
 }
 
 /* Decides what is drawn: the figure that the user chose, otherwise the usual one. Tokens that are
- * patches of a picture are a map over it, unless another figure is chosen. A heat map (IS_TEXT)
- * draws no plots and maps, a page no maps of groups. */
-static void decide(struct attn_table_drawing *drawing, bool is_text)
+ * patches of a picture are a map over it, unless another figure is chosen. A page draws no maps of
+ * groups. */
+static void decide(struct attn_table_drawing *drawing)
 {
     struct attn_table_picture *of = &drawing->of;
     struct attn_table_view *view = &of->view;
@@ -122,8 +122,7 @@ static void decide(struct attn_table_drawing *drawing, bool is_text)
         view->figure = ATTN_FIGURE_PATCHES;
         view->rows = ATTN_ROLE_PART;
     }
-    if (kind == ATTN_FIGURE_DEFAULT && !(is_text && needs_shapes(view->figure)) &&
-        (is_over || view->figure != ATTN_FIGURE_PATCHES))
+    if (kind == ATTN_FIGURE_DEFAULT && (is_over || view->figure != ATTN_FIGURE_PATCHES))
         kind = view->figure;
     if (has_parts(of) || kind == ATTN_FIGURE_DEFAULT || kind == ATTN_FIGURE_GRID ||
         (kind == ATTN_FIGURE_PATCHES && is_over && drawing->is_page && of->n_label > 0))
@@ -134,9 +133,8 @@ static void decide(struct attn_table_drawing *drawing, bool is_text)
         of->n_label = 0; /* all groups share rows and columns */
 }
 
-/* Returns ATTN_INVALID if DRAWING cannot be drawn, or as a heat map, FORMAT (otherwise NULL). */
-static enum attn_status check(const struct attn_table_drawing *drawing,
-                              const struct attn_format *format, struct attn_error *err)
+/* Returns ATTN_INVALID if DRAWING cannot be drawn. */
+static enum attn_status check(const struct attn_table_drawing *drawing, struct attn_error *err)
 {
     const enum attn_figure kind = drawing->kind;
     const bool is_map = kind == ATTN_FIGURE_PATCHES && drawing->is_over;
@@ -150,23 +148,16 @@ static enum attn_status check(const struct attn_table_drawing *drawing,
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure patches`' of a table is over its picture, expected nothing "
                               "after it");
-    if (format && drawing->of.n_label > 0)
-        return attn_table_refuse_groups("a heat map", err);
-    if (format && needs_shapes(kind))
-        return attn_error_set(err, ATTN_INVALID, "'`%s`' draws no '`figure %s`'", format->name,
-                              attn_figure_name(kind));
     return ATTN_OK;
 }
 
-/* Decides what DRAWING shows, and lays out its numbers: as a heat map, FORMAT, or if this is NULL
- * for shapes. */
-static enum attn_status lay_out(struct attn_table_drawing *drawing,
-                                const struct attn_format *format, struct attn_error *err)
+/* Decides what DRAWING shows, and lays out its numbers. */
+static enum attn_status lay_out(struct attn_table_drawing *drawing, struct attn_error *err)
 {
     struct attn_grid *grid = &drawing->cells.grid;
 
-    decide(drawing, format != NULL);
-    ATTN_TRY(check(drawing, format, err));
+    decide(drawing);
+    ATTN_TRY(check(drawing, err));
     ATTN_TRY(attn_table_cells_read(drawing->table, &drawing->of, drawing->kind, drawing->options,
                                    &drawing->cells, err));
     if (drawing->kind == ATTN_FIGURE_PATCHES) {
@@ -212,7 +203,7 @@ enum attn_status attn_table_drawing_create(struct attn_table_drawing *drawing,
     drawing->picture = picture;
     drawing->options = options;
     drawing->is_page = true;
-    status = lay_out(drawing, NULL, err);
+    status = lay_out(drawing, err);
     if (status == ATTN_OK && (drawing->is_figure || picture->n_label == 0))
         status = add_shapes(drawing, true, drawing->is_figure, err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
@@ -243,12 +234,10 @@ static enum attn_status draw(struct file *file, struct attn_error *err)
         return ATTN_INVALID;
     drawing->is_page = format->tensors->draw_table && !has_parts(drawing->picture);
     if (drawing->is_page) {
-        decide(drawing, false);
-        return check(drawing, NULL, err);
+        decide(drawing);
+        return check(drawing, err);
     }
-    ATTN_TRY(lay_out(drawing, format->tensors->draw_grid ? format : NULL, err));
-    if (format->tensors->draw_grid) /* the format writes the numbers without a figure */
-        return ATTN_OK;
+    ATTN_TRY(lay_out(drawing, err));
     ATTN_TRY(add_shapes(drawing, is_in_points, true, err));
     attn_figure_note_size(&drawing->shapes, options, !is_in_points, options->on_note,
                           options->user);
@@ -266,8 +255,6 @@ static enum attn_status write_picture(void *user, struct attn_sink *sink, struct
 
     if (drawing->is_page)
         return ops->draw_table(drawing->table, drawing->picture, drawing->options, sink, err);
-    if (ops->draw_grid)
-        return ops->draw_grid(&drawing->cells.grid, drawing->options, sink, err);
     return ops->draw(&drawing->shapes, sink, &n_unknown, err);
 }
 

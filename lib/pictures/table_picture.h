@@ -26,8 +26,8 @@
 #include "tables/table_writer.h"
 #include "tensors/outputs.h"
 
-/* Checks that OUTPUT is one file of png, svg, pdf, html, or heatmap as text, and that the needed
- * libraries can be loaded. Errors have a stage. */
+/* Checks that OUTPUT is one file of png, svg, pdf or html, and that the needed libraries can be
+ * loaded. Errors have a stage. */
 ATTN_API enum attn_status attn_table_picture_check(const struct attn_output *output,
                                                    struct attn_error *err);
 

@@ -46,21 +46,24 @@ static const struct attn_param selection[] = {
 
 const struct attn_param_list attn_selection_params = ATTN_PARAM_LIST("Selection", selection);
 
+/* What shows maps over a picture: all but the first screen. */
+#define MAPS ~(unsigned)ATTN_MEDIUM_SCREEN
+
 static const struct attn_param maps[] = {
     ROW(TEXT, "neutral", "TEXT", maps.neutral,
         "of a picture beside a text: take away the maps of this question at its last position, "
         "as in 'Write a general description of the image.'",
-        .traits = SHAPES),
+        .traits = SHAPES, .media = MAPS),
     ROW(CHOICE, "neutral_by", "HOW", maps.neutral_by,
         "how `neutral` is taken away: difference, or ratio (default: difference)",
-        .words = "difference|ratio", .traits = SHAPES),
+        .words = "difference|ratio", .traits = SHAPES, .media = MAPS),
 };
 
 static const struct attn_param sinks[] = {
     ROW(REAL, "drop_sinks", "X", maps.drop_sinks,
         "leave out the cells of a picture on which the stream into a layer has a peak of X times "
         "its root mean square: heads look there when nothing else fits; try 20",
-        .traits = SHAPES),
+        .traits = SHAPES, .media = MAPS),
 };
 
 const struct attn_param_list attn_map_params = ATTN_PARAM_LIST("Selection", maps);

@@ -146,11 +146,6 @@ struct attn_writer_ops {
                                    const struct attn_table_picture *drawn,
                                    const struct attn_picture_options *picture,
                                    struct attn_sink *sink, struct attn_error *err);
-
-    /* Writes the numbers of a table as text, in the rows and columns of GRID; or NULL. */
-    enum attn_status (*draw_grid)(const struct attn_grid *grid,
-                                  const struct attn_picture_options *picture,
-                                  struct attn_sink *sink, struct attn_error *err);
 };
 
 /* The formats, one line each, in the order of their options. */

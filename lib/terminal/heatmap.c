@@ -1,8 +1,6 @@
-/* heatmap.c - see heatmap_internal.h: a matrix of a run or a table as a sheet of numbers, texts or
- * half blocks. */
+/* heatmap.c - see heatmap_internal.h: a matrix of a run as a sheet of numbers or half blocks. */
 #include "terminal/heatmap_internal.h"
 
-#include "base/escape.h"
 #include "tables/text_table.h"
 #include "tensors/picture_internal.h"
 #include "trace/trace_internal.h"
@@ -12,13 +10,11 @@
 
 enum {
     MARGIN = 20,        /* maximum columns of row labels, including the gap after them */
-    MOST_TEXT = 14,     /* columns of a text in a cell */
     USUAL_LABEL = 9,    /* minimum columns of labels */
     POSITION_WIDTH = 3, /* minimum columns of a position */
     PERCENT_WIDTH = 3,  /* columns of a cell in percent */
     SIGNED_WIDTH = 4,   /* columns of a cell with a signed percentage */
     NUMBER_WIDTH = 6,   /* columns of a cell that is not a percentage */
-    LEAST_WIDTH = 2,    /* minimum columns of a cell of a table */
     TICK_STEP = 10,     /* columns between the positions above half blocks */
     MOST_KEY_LINES = 4
 };
@@ -31,10 +27,9 @@ struct layout {
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis rows, columns;
     struct attn_heatmap_colors colors;
-    size_t position_width; /* columns of right-aligned positions (of row labels, for a table) */
+    size_t position_width; /* columns of right-aligned positions */
     size_t label_width;    /* columns of left-aligned row texts after them; or 0 */
     size_t rows_per_line;  /* 2 for half blocks, otherwise 1 */
-    bool has_numbers;
 };
 
 size_t attn_heatmap_most_columns(const struct attn_writer *writer)
@@ -45,11 +40,10 @@ size_t attn_heatmap_most_columns(const struct attn_writer *writer)
 /* Returns true if the numbers of the matrix are shown in percent. */
 static bool is_share(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    return map->table ? map->table->is_share
-                      : attn_grid_of_run(map->writer, map->tokens, matrix, 1).is_share;
+    return attn_grid_of_run(map->writer, map->tokens, matrix, 1).is_share;
 }
 
-/* Returns the width of a cell that shows a number of a run. */
+/* Returns the width of a cell that shows a number. */
 static size_t number_width(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     size_t n_digit = 1;
@@ -73,7 +67,7 @@ bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
         return false;
     return values == ATTN_CELL_TEXT_ALWAYS ||
            (number_width(map, matrix) + 1) * matrix->n_column +
-                   (!map->table && map->writer->labels.texts ? MARGIN + 2 : MARGIN) <=
+                   (map->writer->labels.texts ? MARGIN + 2 : MARGIN) <=
                map->width;
 }
 
@@ -81,44 +75,14 @@ bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
 static void append_number(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                           double value)
 {
-    char number[ATTN_FIXED_TEXT_SIZE];
-
     if (is_share(map, matrix) && fabs(value) > 99)
         attn_buffer_append_string(&map->label, value > 0 ? "++" : "--");
     else if (is_share(map, matrix) && lround(100 * value) == 0)
         attn_buffer_append_char(&map->label, '.');
     else if (is_share(map, matrix))
         attn_buffer_append_format(&map->label, "%ld", lround(100 * value));
-    else if (map->table)
-        attn_buffer_append(&map->label, number, attn_grid_number(map->table, (float)value, number));
     else
         attn_buffer_append_format(&map->label, fabs(value) < 1000 ? "%.1f" : "%.0e", value);
-}
-
-/* Writes the text of a cell into the map's label: a number, a token ("The", or "The(13)" without
- * colors), or a mark. Returns its width. */
-static size_t make_cell_label(struct attn_heatmap *map, const struct layout *layout,
-                              struct attn_heatmap_cell cell, size_t i)
-{
-    const char *text;
-    size_t n;
-
-    map->label.size = 0;
-    attn_heatmap_append_mark(map, cell.kind);
-    if (cell.kind != ATTN_CELL_VALUE || !layout->has_numbers)
-        return map->label.size;
-    if (!map->table || !map->table->cells) {
-        append_number(map, layout->matrix, (double)cell.value);
-        return map->label.size;
-    }
-    text = attn_grid_cell_text(map->table, i, &n);
-    attn_text_append_cut(&map->label, text, n, MOST_TEXT, attn_heatmap_ellipsis(map));
-    if (map->line.depth == ATTN_DEPTH_NONE) {
-        attn_buffer_append_char(&map->label, '(');
-        append_number(map, layout->matrix, (double)cell.value);
-        attn_buffer_append_char(&map->label, ')');
-    }
-    return attn_heatmap_end_label(map, 0);
 }
 
 static size_t make_label(struct attn_heatmap *map, const void *of, size_t column)
@@ -128,13 +92,13 @@ static size_t make_label(struct attn_heatmap *map, const void *of, size_t column
     return attn_heatmap_make_label(map, &layout->columns, column * layout->matrix->k, false);
 }
 
-/* Prints the row label: position and token, or a table's label. Also computes the color ranges of
- * the rows on this line. */
+/* Prints the row label: position and token. Also computes the color ranges of the rows on this
+ * line. */
 static size_t put_edge(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at)
 {
     const struct layout *layout = of;
     const size_t i = at.row * layout->rows_per_line * layout->matrix->k;
-    size_t used = attn_heatmap_make_label(map, &layout->rows, i, map->table != NULL);
+    size_t used = attn_heatmap_make_label(map, &layout->rows, i, false);
 
     for (size_t k = 0, row = at.row * layout->rows_per_line; k < layout->rows_per_line; k++)
         if (row + k < layout->matrix->n_cell_row)
@@ -151,16 +115,19 @@ static size_t put_edge(struct attn_heatmap *map, const void *of, struct attn_she
     return used;
 }
 
+/* Prints a cell with its number or mark. */
 static size_t put_number(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at)
 {
     const struct layout *layout = of;
-    const size_t width = attn_sheet_cell_width(&layout->sheet, at.column);
+    const size_t width = layout->sheet.cell_width;
     const struct attn_heatmap_cell cell =
         attn_heatmap_cell(&layout->colors, map->ranges[0], layout->matrix, at.row, at.column);
-    const size_t used =
-        make_cell_label(map, layout, cell, at.row * layout->matrix->n_column + at.column);
 
-    attn_heatmap_put_cell(map, &layout->colors, cell, used, width);
+    map->label.size = 0;
+    attn_heatmap_append_mark(map, cell.kind);
+    if (cell.kind == ATTN_CELL_VALUE)
+        append_number(map, layout->matrix, (double)cell.value);
+    attn_heatmap_put_cell(map, &layout->colors, cell, map->label.size, width);
     return width;
 }
 
@@ -176,24 +143,7 @@ static size_t put_halves(struct attn_heatmap *map, const void *of, struct attn_s
     return 1;
 }
 
-/* Returns the width that column C of a table needs for its cells and its label. */
-static size_t measure_column(struct attn_heatmap *map, const struct layout *layout, size_t c)
-{
-    const struct attn_level_matrix *matrix = layout->matrix;
-    size_t width = make_label(map, layout, c);
-
-    for (size_t r = 0; layout->has_numbers && r < matrix->n_cell_row; r++) {
-        const struct attn_heatmap_cell cell =
-            attn_heatmap_cell(&layout->colors, layout->colors.range, matrix, r, c);
-        const size_t n = make_cell_label(map, layout, cell, r * matrix->n_column + c);
-
-        width = n > width ? n : width;
-    }
-    return width;
-}
-
-/* Computes the widths of row labels: for a table the largest that occurs, for a run the largest of
- * any of its matrices, so that they align. */
+/* Computes the widths of row labels: the largest of any matrix of the run, so that they align. */
 static void measure_rows(struct attn_heatmap *map, struct layout *layout)
 {
     const struct attn_token_texts none = {0};
@@ -201,13 +151,13 @@ static void measure_rows(struct attn_heatmap *map, struct layout *layout)
         attn_heatmap_axis(layout->rows.texts ? layout->rows.texts : &none);
     const size_t n_corner = strlen(layout->rows.title);
 
-    layout->position_width = map->table ? n_corner : POSITION_WIDTH;
+    layout->position_width = POSITION_WIDTH;
     for (size_t r = 0; r < layout->rows.n; r++) {
-        const size_t n = attn_heatmap_make_label(map, &layout->rows, r, map->table != NULL);
+        const size_t n = attn_heatmap_make_label(map, &layout->rows, r, false);
 
         layout->position_width = n > layout->position_width ? n : layout->position_width;
     }
-    for (size_t i = 0; !map->table && i < all.n; i++) {
+    for (size_t i = 0; i < all.n; i++) {
         size_t width;
 
         map->label.size = 0;
@@ -240,8 +190,7 @@ static size_t find_border(const struct attn_grid_axis *axis)
 static void lay_out(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                     bool is_halves, struct layout *layout)
 {
-    const struct attn_grid grid =
-        map->table ? *map->table : attn_grid_of_run(map->writer, map->tokens, matrix, 1);
+    const struct attn_grid grid = attn_grid_of_run(map->writer, map->tokens, matrix, 1);
     const size_t n = matrix->n_cell_column;
     struct attn_sheet *sheet = &layout->sheet;
 
@@ -249,24 +198,17 @@ static void lay_out(struct attn_heatmap *map, const struct attn_level_matrix *ma
                               .rows = attn_grid_rows(&grid, matrix),
                               .columns = attn_grid_columns(&grid, matrix),
                               .colors = attn_heatmap_colors(map, matrix),
-                              .rows_per_line = is_halves ? 2 : 1,
-                              .has_numbers = map->picture->values != ATTN_CELL_TEXT_NEVER};
-    if (!map->table) { /* only rows show tokens; columns show positions */
-        layout->rows.title = attn_writer_row_name(map->writer, matrix->at.site);
-        layout->rows.is_named = layout->columns.is_named = false;
-    }
+                              .rows_per_line = is_halves ? 2 : 1};
+    /* only rows show tokens; columns show positions */
+    layout->rows.title = attn_writer_row_name(map->writer, matrix->at.site);
+    layout->rows.is_named = layout->columns.is_named = false;
     measure_rows(map, layout);
     *sheet = (struct attn_sheet){.of = layout,
                                  .n_row = (matrix->n_cell_row + is_halves) / layout->rows_per_line,
-                                 .last = n,
+                                 .n_column = n,
                                  .left = layout->position_width + 1,
-                                 .cell_width = is_halves    ? 1
-                                               : map->table ? LEAST_WIDTH
-                                                            : number_width(map, matrix),
+                                 .cell_width = is_halves ? 1 : number_width(map, matrix),
                                  .n = n,
-                                 .first_apart =
-                                     layout->columns.n_main > 0 ? layout->columns.n_main : SIZE_MAX,
-                                 .apart_width = LEAST_WIDTH,
                                  .n_beside = 1,
                                  .corner = layout->rows.title,
                                  .label_step = is_halves ? TICK_STEP : 1,
@@ -277,15 +219,7 @@ static void lay_out(struct attn_heatmap *map, const struct attn_level_matrix *ma
     sheet->corner_at =
         layout->label_width > 0 ? sheet->left : layout->position_width - strlen(layout->rows.title);
     sheet->left += layout->label_width > 0 ? layout->label_width + 1 : 0;
-    for (size_t c = 0; map->table && c < n; c++) {
-        const size_t width = measure_column(map, layout, c);
-        size_t *most = c < sheet->first_apart ? &sheet->cell_width : &sheet->apart_width;
-
-        *most = width > *most ? width : *most;
-    }
-    map->label.size = 0;
     sheet->pitch = sheet->cell_width + !is_halves;
-    sheet->apart_pitch = sheet->apart_width + 1;
     sheet->border = is_halves ? 0 : find_border(&layout->columns);
     sheet->border_row = is_halves ? 0 : find_border(&layout->rows);
     sheet->most_label_end = is_halves ? sheet->left + n : SIZE_MAX;
@@ -349,77 +283,4 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
     if (attn_heatmap_has_numbers(map, matrix) || colors.scale.span == ATTN_SPAN_ROW)
         return attn_heatmap_draw_ticks(map, &colors, err);
     return attn_heatmap_end_legend(map, &colors, err);
-}
-
-/* Draws the lines above a table: title, subtitle and texts, as figures do. */
-static enum attn_status draw_heading(struct attn_heatmap *map, struct attn_error *err)
-{
-    const struct attn_grid *table = map->table;
-    const char *title = map->picture->title;
-    const bool has_numbers = map->picture->values != ATTN_CELL_TEXT_NEVER &&
-                             (!table->cells || map->line.depth == ATTN_DEPTH_NONE);
-
-    if (title)
-        attn_escape_append(&map->label, title, strlen(title));
-    else
-        attn_grid_append_title(table, &map->label);
-    ATTN_TRY(attn_heatmap_end_text(map, 1, err));
-    attn_grid_append_subtitle(table, false, &map->label);
-    if (table->is_share && has_numbers)
-        attn_buffer_append_string(&map->label, "in percent; ");
-    if (table->texts[0].text)
-        attn_grid_append_sentence(table, 0, &map->label);
-    else if (map->label.size > 0)
-        map->label.size -= strlen("; ");
-    ATTN_TRY(attn_heatmap_end_text(map, 1, err));
-    if (table->texts[1].text)
-        attn_grid_append_sentence(table, 1, &map->label);
-    return attn_heatmap_end_text(map, 1, err);
-}
-
-/* Draws the table. Columns whose headings are numbers are listed first: "position: 0 The 1
- * keys". */
-static enum attn_status draw_table(struct attn_heatmap *map, struct attn_error *err)
-{
-    const struct attn_level_matrix *matrix = &map->table->matrices[0];
-    const struct attn_grid_axis *columns = map->table->columns;
-    const size_t n = matrix->n_cell_column;
-    struct layout layout;
-
-    ATTN_TRY(draw_heading(map, err));
-    lay_out(map, matrix, false, &layout);
-    if (columns->texts && !columns->is_named)
-        ATTN_TRY(attn_heatmap_draw_items(map, columns, columns->title, SIZE_MAX, err));
-    for (size_t c = 0, end; c < n; c = end) {
-        for (end = c + 1; end < n; end++) /* as many columns as fit, but at least one */
-            if (attn_sheet_column(&layout.sheet, c, end) +
-                    attn_sheet_cell_width(&layout.sheet, end) >
-                map->width)
-                break;
-        if (c > 0)
-            ATTN_TRY(attn_heatmap_end_line(map, err));
-        layout.sheet.first = c;
-        layout.sheet.last = end;
-        ATTN_TRY(attn_sheet_draw(map, &layout.sheet, err));
-    }
-    layout.colors.range = attn_level_range(matrix, &layout.colors.scale, 0);
-    if (layout.colors.scale.span == ATTN_SPAN_MATRIX) /* a scale per matrix is shown by its ticks */
-        layout.colors.scale.span = ATTN_SPAN_UNIT;
-    ATTN_TRY(attn_heatmap_draw_ticks(map, &layout.colors, err));
-    return attn_buffer_check(&map->label, err);
-}
-
-enum attn_status attn_heatmap_draw_table(const struct attn_grid *table,
-                                         const struct attn_picture_options *picture,
-                                         struct attn_sink *sink, struct attn_error *err)
-{
-    struct attn_heatmap map = {.table = table,
-                               .picture = picture,
-                               .sink = sink,
-                               .line.depth = picture->depth,
-                               .width = attn_heatmap_width(picture)};
-    const enum attn_status status = draw_table(&map, err);
-
-    attn_heatmap_release(&map);
-    return status;
 }

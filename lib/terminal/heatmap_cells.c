@@ -20,8 +20,7 @@ struct attn_heatmap_colors attn_heatmap_colors(const struct attn_heatmap *map,
     struct attn_heatmap_colors colors = {.theme = attn_picture_terminal_theme(map->picture)};
     const bool is_light = colors.theme == ATTN_THEME_LIGHT;
 
-    colors.scale = map->table ? map->table->scale
-                              : attn_grid_of_run(map->writer, map->tokens, matrix, 1).scale;
+    colors.scale = attn_grid_of_run(map->writer, map->tokens, matrix, 1).scale;
     colors.map = attn_picture_colormap(map->picture, &colors.scale, is_light ? "blues" : "viridis");
     colors.range = attn_color_range(&colors.scale, (double)matrix->least, (double)matrix->most);
     if (is_light && map->line.depth != ATTN_DEPTH_NONE) /* 0 is close to the background color */

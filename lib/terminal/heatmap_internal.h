@@ -32,8 +32,7 @@
 
 /* Initialize with = {0}; end with attn_heatmap_release. */
 struct attn_heatmap {
-    const struct attn_writer *writer; /* borrowed; NULL when a table is drawn, see `table` */
-    const struct attn_grid *table;    /* borrowed */
+    const struct attn_writer *writer; /* borrowed */
     const struct attn_picture_options *picture;
     struct attn_sink *sink;            /* borrowed */
     struct attn_token_texts tokens[2]; /* tokens of the text, and of the source */
@@ -175,16 +174,13 @@ struct attn_sheet_spot {
  * and so on. */
 struct attn_sheet {
     const void *of; /* borrowed; first argument of the functions below */
-    size_t n_row;
-    size_t first, last; /* the columns to draw: first <= column < last */
+    size_t n_row, n_column;
 
     size_t left;              /* columns of text taken by row labels and the gap after them */
     size_t pitch, cell_width; /* columns from one cell to the next, and of a cell */
     size_t n;                 /* cells per line */
     /* group size: a blank follows every so many cells (heads that share keys); 0: no groups */
     size_t n_together;
-    size_t first_apart;              /* the columns from this one on are separated by two blanks */
-    size_t apart_pitch, apart_width; /* their pitch and width; unused if first_apart is SIZE_MAX */
     /* first column and first row of the second text, after two blanks or an empty line; 0: one
      * text */
     size_t border, border_row;
@@ -213,12 +209,6 @@ struct attn_sheet {
     size_t (*count_lines)(const void *of, size_t row, size_t first);
 };
 
-/* Returns the columns of text of the cell in COLUMN. */
-static inline size_t attn_sheet_cell_width(const struct attn_sheet *sheet, size_t column)
-{
-    return column < sheet->first_apart ? sheet->cell_width : sheet->apart_width;
-}
-
 /* Returns the text column of cell COLUMN on a line that begins with cell FIRST. */
 size_t attn_sheet_column(const struct attn_sheet *sheet, size_t first, size_t column);
 
@@ -230,9 +220,6 @@ bool attn_sheet_fit(struct attn_sheet *sheet, size_t most, size_t cell_width, si
 /* Returns the lines of the whole sheet, without the labels above. */
 size_t attn_sheet_n_line(const struct attn_sheet *sheet);
 
-/* A make_label for columns without names: writes the column number. */
-size_t attn_sheet_make_number(struct attn_heatmap *map, const void *of, size_t column);
-
 enum attn_status attn_sheet_draw(struct attn_heatmap *map, const struct attn_sheet *sheet,
                                  struct attn_error *err);
 
@@ -241,7 +228,7 @@ enum attn_status attn_sheet_draw(struct attn_heatmap *map, const struct attn_she
 struct attn_sheet attn_sheet_of_heads(const void *of, size_t n_layer, size_t n_head,
                                       size_t most_columns);
 
-/* --- A matrix, or a table (heatmap.c) --------------------------------------------------------- */
+/* --- A matrix (heatmap.c) --------------------------------------------------------------------- */
 
 /* Maximum number of columns that attn_heatmap_draw draws; larger matrices are pooled. */
 size_t attn_heatmap_most_columns(const struct attn_writer *writer);
@@ -262,39 +249,6 @@ bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
 enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
                                      const struct attn_level_matrix *matrix,
                                      struct attn_error *err);
-
-/* clang-format off */
-/* The numbers of a table, or the texts of its cells, each on its color, columns in as many blocks
- * as the width needs; title, ticks and separated columns are as in the figure of the table:
- *
- *     change of logit(are) without each head
- *     fable; The keys to the cabinet
- *     layer      0     1     2
- *         0   -0.1  -2.5   0.3
- *     colors:  -2  -1  0  1  2  linear */
-/* clang-format on */
-enum attn_status attn_heatmap_draw_table(const struct attn_grid *table,
-                                         const struct attn_picture_options *picture,
-                                         struct attn_sink *sink, struct attn_error *err);
-
-/* --- Patches (heatmap_patches.c) -------------------------------------------------------------- */
-
-/* Returns true if every matrix of LEVELS has one column per patch of the picture, or is a map of
- * the picture in the text, and the picture fits the width. */
-bool attn_heatmap_shows_patches(const struct attn_heatmap *map, const struct attn_levels *levels);
-
-/* Returns true if the cells of MATRIX are wide enough for percentages. */
-bool attn_heatmap_has_percent(const struct attn_heatmap *map,
-                              const struct attn_level_matrix *matrix);
-
-/* Draws ROW of MATRIX, which must not be pooled, over the picture, with its legend; of a map of the
- * picture in the text, all rows. The second function draws its name, too. */
-enum attn_status attn_heatmap_draw_cells(struct attn_heatmap *map,
-                                         const struct attn_level_matrix *matrix, size_t row,
-                                         struct attn_error *err);
-enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
-                                           const struct attn_level_matrix *matrix, size_t row,
-                                           struct attn_error *err);
 
 /* --- Thumbnails (heatmap_thumbnails.c) -------------------------------------------------------- */
 
@@ -343,14 +297,6 @@ enum attn_status attn_thumbnails_draw(const struct attn_thumbnails *thumbnails,
                                       struct attn_error *err);
 
 void attn_thumbnails_release(struct attn_thumbnails *thumbnails);
-
-/* --- A picture in a text (heatmap_shares.c) --------------------------------------------------- */
-
-/* Appends the shares of the head AT, "  question 24.3  answer 0.0  other 20.8", in percent. */
-void attn_heatmap_append_shares(struct attn_heatmap *map, const struct attn_location *at);
-
-/* Draws the shares of each layer, the means of its heads, one layer a line. */
-enum attn_status attn_heatmap_draw_shares(struct attn_heatmap *map, struct attn_error *err);
 
 /* --- A map of heads (heatmap_heads.c) --------------------------------------------------------- */
 

@@ -11,7 +11,6 @@ enum {
     USUAL_WIDTH = 80,
     LEAST_WIDTH = 24, /* minimum width; lines wrap in a narrower terminal */
     MOST_LABEL = 14,  /* maximum columns of a label */
-    MOST_NAME = 18,   /* maximum columns of a label of a table: "decoder embedding" */
     N_MORE = 5,       /* columns of " ..." */
 };
 
@@ -135,8 +134,7 @@ size_t attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_grid
     size_t size;
     const char *text = attn_grid_text(axis, i, &size);
 
-    attn_text_append_label(&map->label, text, size, map->table ? MOST_NAME : MOST_LABEL,
-                           attn_heatmap_ellipsis(map));
+    attn_text_append_label(&map->label, text, size, MOST_LABEL, attn_heatmap_ellipsis(map));
     return attn_heatmap_end_label(map, begin);
 }
 

@@ -1,5 +1,5 @@
-/* heatmap_sheet.c - see heatmap_internal.h: the layout of a sheet, for matrices, tables, patches,
- * thumbnails and the map of heads. */
+/* heatmap_sheet.c - see heatmap_internal.h: the layout of a sheet, for matrices, thumbnails and the
+ * map of heads. */
 #include "terminal/heatmap_internal.h"
 
 #include "trace/trace_internal.h"
@@ -10,11 +10,9 @@ enum { LEAST_GAP = 2, MOST_GAP = 4 }; /* columns between two rows that stand sid
 
 size_t attn_sheet_column(const struct attn_sheet *sheet, size_t first, size_t column)
 {
-    const size_t n = column - first, apart = sheet->first_apart;
-    const size_t n_apart = column < apart ? 0 : apart > first ? column - apart : n;
+    const size_t n = column - first;
 
-    return sheet->left + (n - n_apart) * sheet->pitch + n_apart * sheet->apart_pitch +
-           (column >= apart && apart >= first && apart > 0 ? 2 : 0) +
+    return sheet->left + n * sheet->pitch +
            (column >= sheet->border && sheet->border > first ? 2 : 0) +
            (sheet->n_together > 0 ? n / sheet->n_together : 0);
 }
@@ -22,7 +20,7 @@ size_t attn_sheet_column(const struct attn_sheet *sheet, size_t first, size_t co
 bool attn_sheet_fit(struct attn_sheet *sheet, size_t most, size_t cell_width, size_t pitch,
                     size_t n_beside)
 {
-    const size_t gap = pitch - cell_width, n_column = sheet->last - sheet->first;
+    const size_t gap = pitch - cell_width, n_column = sheet->n_column;
     const size_t room = most + gap > sheet->left ? most + gap - sheet->left : 0;
     size_t needed, spare;
 
@@ -73,7 +71,7 @@ size_t attn_sheet_n_line(const struct attn_sheet *sheet)
     size_t n = sheet->border_row > 0;
 
     for (size_t row = 0; row < n_down(sheet); row++)
-        for (size_t first = sheet->first; first < sheet->last; first += sheet->n)
+        for (size_t first = 0; first < sheet->n_column; first += sheet->n)
             n += count_lines(sheet, row, first);
     return n;
 }
@@ -83,8 +81,7 @@ size_t attn_sheet_n_line(const struct attn_sheet *sheet)
 static enum attn_status draw_labels(struct attn_heatmap *map, const struct attn_sheet *sheet,
                                     struct attn_error *err)
 {
-    const size_t first = sheet->first;
-    const size_t last = sheet->last - first < sheet->n ? sheet->last : first + sheet->n;
+    const size_t last = sheet->n_column < sheet->n ? sheet->n_column : sheet->n;
 
     for (size_t i = 0, at = 0; i < sheet->n_beside; i++) {
         const size_t left = i * (sheet->width + sheet->gap);
@@ -92,15 +89,15 @@ static enum attn_status draw_labels(struct attn_heatmap *map, const struct attn_
         attn_color_line_blanks(&map->line, left + sheet->corner_at - at);
         attn_color_line_string(&map->line, sheet->corner);
         at = left + sheet->corner_at + strlen(sheet->corner);
-        for (size_t c = first; c < last; c += sheet->label_step) {
+        for (size_t c = 0; c < last; c += sheet->label_step) {
             const size_t used = sheet->make_label(map, sheet->of, c);
-            const size_t width = attn_sheet_cell_width(sheet, c);
-            size_t column = left + attn_sheet_column(sheet, first, c);
+            const size_t width = sheet->cell_width;
+            size_t column = left + attn_sheet_column(sheet, 0, c);
 
             if (sheet->is_right && used < width)
                 column += width - used;
             column += used == 1 ? sheet->label_indent : 0;
-            if (at + (c > first) > column || (c > first && column + used > sheet->most_label_end)) {
+            if (at + (c > 0) > column || (c > 0 && column + used > sheet->most_label_end)) {
                 map->label.size = 0;
                 continue;
             }
@@ -142,7 +139,7 @@ static size_t put_row(struct attn_heatmap *map, const struct attn_sheet *sheet, 
                   : line == 0 ? put_layer(map, sheet->layers ? sheet->layers[row] : row, first)
                               : 0;
 
-    for (size_t c = first; c < first + sheet->n && c < sheet->last; c++) {
+    for (size_t c = first; c < first + sheet->n && c < sheet->n_column; c++) {
         const size_t column = attn_sheet_column(sheet, first, c);
 
         attn_color_line_blanks(&map->line, used < column ? column - used : 0);
@@ -162,7 +159,7 @@ enum attn_status attn_sheet_draw(struct attn_heatmap *map, const struct attn_she
     for (size_t row = 0; row < n_down(sheet); row++) {
         if (row > 0 && row == sheet->border_row)
             ATTN_TRY(attn_heatmap_end_line(map, err));
-        for (size_t first = sheet->first; first < sheet->last; first += sheet->n)
+        for (size_t first = 0; first < sheet->n_column; first += sheet->n)
             for (size_t line = 0, n = count_lines(sheet, row, first); line < n; line++) {
                 for (size_t i = row, at = 0; i < sheet->n_row; i += n_down(sheet)) {
                     const size_t left = i / n_down(sheet) * (sheet->width + sheet->gap);
@@ -176,7 +173,8 @@ enum attn_status attn_sheet_draw(struct attn_heatmap *map, const struct attn_she
     return ATTN_OK;
 }
 
-size_t attn_sheet_make_number(struct attn_heatmap *map, const void *of, size_t column)
+/* A make_label for columns without names: writes the column number. */
+static size_t make_number(struct attn_heatmap *map, const void *of, size_t column)
 {
     (void)of;
     attn_buffer_append_format(&map->label, "%zu", column);
@@ -188,12 +186,11 @@ struct attn_sheet attn_sheet_of_heads(const void *of, size_t n_layer, size_t n_h
 {
     return (struct attn_sheet){.of = of,
                                .n_row = n_layer,
-                               .last = n_head,
+                               .n_column = n_head,
                                .left = n_layer > 100 ? sizeof "layer 100" : sizeof "layer 1",
-                               .first_apart = SIZE_MAX,
                                .corner_at = strlen("  "),
                                .corner = "head",
                                .label_step = 1,
                                .most_label_end = most_columns,
-                               .make_label = attn_sheet_make_number};
+                               .make_label = make_number};
 }

@@ -1,5 +1,5 @@
-/* heatmap_writer.c - the format of heat maps as text: matrices, thumbnails (--figure grid), the
- * text colored by one row (--figure tokens), or patches over a picture. */
+/* heatmap_writer.c - the format of heat maps as text: matrices, thumbnails (--figure grid), or the
+ * text colored by one row (--figure tokens). */
 #include "terminal/heatmap_internal.h"
 
 #include "base/escape.h"
@@ -15,7 +15,7 @@ struct heatmap_writer {
     struct attn_writer base;
     struct attn_heatmap map;
     struct attn_levels *levels;                     /* owns */
-    enum attn_figure figure;                        /* matrix, grid, tokens or patches */
+    enum attn_figure figure;                        /* matrix, grid or tokens */
     struct attn_thumbnails thumbnails[ATTN_N_SITE]; /* for `grid`, one per site */
     bool has_printed;                               /* print an empty line before the next matrix */
 };
@@ -37,18 +37,11 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
     const enum attn_figure figure =
         picture->figure == ATTN_FIGURE_DEFAULT ? ATTN_FIGURE_MATRIX : picture->figure;
     const bool is_tokens = figure == ATTN_FIGURE_TOKENS;
-    const bool is_open =
-        picture->figure == ATTN_FIGURE_DEFAULT ||
-        (picture->figure == ATTN_FIGURE_PATCHES && picture->n_patch_row == 0 && !picture->patches);
 
     ATTN_TRY(attn_heatmap_init(&w->map, writer, true, err));
     writer->is_in_order = true;
     w->figure = figure;
     ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));
-    if (is_open && attn_heatmap_shows_patches(&w->map, w->levels)) {
-        w->figure = ATTN_FIGURE_PATCHES;
-        return ATTN_OK;
-    }
     if (!(attn_figure_traits(figure) & ATTN_FIGURE_AS_TEXT)) {
         attn_error_set(err, ATTN_INVALID, "'`figure %s`' is not drawn as text, expected %s",
                        attn_figure_name(figure),
@@ -126,24 +119,6 @@ static enum attn_status draw_title(struct heatmap_writer *w, struct attn_error *
     return attn_heatmap_end_line(&w->map, err);
 }
 
-/* Draws one map of patches for each selected query. */
-static enum attn_status draw_patches(struct heatmap_writer *w, size_t i, struct attn_error *err)
-{
-    const struct attn_grid grid =
-        attn_grid_of_run(&w->base, w->map.tokens, &w->levels->items[i], 1);
-
-    if (i == 0)
-        ATTN_TRY(draw_title(w, err));
-    for (size_t row = 0; row < (w->base.labels.backdrop ? attn_grid_n_mapped(&grid) : 1); row++) {
-        if (w->has_printed)
-            attn_sink_write(w->base.sink, "\n", 1);
-        w->has_printed = true;
-        ATTN_TRY(attn_heatmap_draw_patches(&w->map, &w->levels->items[i], row, err));
-    }
-    attn_levels_drop(w->levels, i);
-    return ATTN_OK;
-}
-
 static enum attn_status draw_matrix(struct heatmap_writer *w, size_t i, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = &w->levels->items[i];
@@ -176,8 +151,6 @@ static enum attn_status event_heatmap(struct attn_writer *writer,
 
     ATTN_TRY(attn_levels_take(w->levels, event, place, &whole, err));
     attn_thumbnails_take(&w->thumbnails[event->at.site], event, place);
-    if (w->figure == ATTN_FIGURE_PATCHES)
-        return whole != SIZE_MAX ? draw_patches(w, whole, err) : ATTN_OK;
     return w->figure != ATTN_FIGURE_GRID && whole != SIZE_MAX ? draw_matrix(w, whole, err)
                                                               : ATTN_OK;
 }
@@ -230,6 +203,5 @@ const struct attn_format attn_heatmap_format = {
             .event = event_heatmap,
             .finish = finish_heatmap,
             .release = release_heatmap,
-            .draw_grid = attn_heatmap_draw_table,
         },
 };

@@ -5,9 +5,7 @@
  * at tokens other than the first token, the previous one and the token itself; with a source, the
  * one that looks most at a token within the source. For a model of one or two heads all heads are
  * drawn with numbers instead. At most 60 lines, unless the terminal is narrow or the model has more
- * layers. With a picture in the text, maps over it take the place of patterns, the head is the
- * first that `heads localize` ranks, and a table of the shares of each layer that of context
- * vectors.
+ * layers. Of a picture in a text only the words are printed: figures and pages show heads over it.
  *
  * The head is chosen when the run is over. Until then all patterns are kept, pooled to the width of
  * a line, and the part of each head's context vectors that the table would show.
@@ -21,7 +19,6 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "input/picture_prompt.h"
-#include "measures/head_pictures.h"
 #include "tables/text_table.h"
 #include "tensors/picture_internal.h"
 #include "tensors/writer.h"
@@ -50,8 +47,7 @@ struct screen_writer {
     struct attn_panel_table table;
     struct attn_levels *levels; /* owns; the patterns */
     struct attn_thumbnails thumbnails;
-    struct attn_head_map heads;          /* drawn if thumbnails do not fit */
-    struct attn_picture_options picture; /* of maps: all have the same colors */
+    struct attn_head_map heads; /* drawn if thumbnails do not fit */
     struct attn_measure_group measures;
     struct attn_text_limits limits;
     struct attn_text_panels *vectors; /* [n_layer] owns; the context vectors (z) */
@@ -60,34 +56,20 @@ struct screen_writer {
     size_t n_token_line;
     bool has_gap;   /* an empty line precedes the last line */
     bool has_cross; /* some matrices have the keys of the source */
-    bool has_maps;  /* the matrices are maps over a picture in the text */
+    bool has_words; /* there is a picture in the text, and no matrix */
 };
 
-/* The matrix that is drawn, and why: its weight on KEY from the last token, or its measure `far`;
- * of a map its share of the picture, and the number of heads that are ranked, of which it is the
- * first.
- */
+/* The matrix that is drawn, and why: its weight on KEY from the last token, or its measure
+ * `far`. */
 struct chosen {
     const struct attn_level_matrix *matrix;
     double far;
-    size_t n_ranked;
     size_t key; /* 0: none */
 };
 
-/* Returns the number of matrices of a head: a map for each of several images, or one. */
-static size_t n_of_head(const struct screen_writer *w)
-{
-    return attn_levels_n_image(w->levels->items, w->levels->n);
-}
-
-static size_t n_head_of(const struct screen_writer *w)
-{
-    return w->levels->n / n_of_head(w);
-}
-
 static bool has_all_heads(const struct screen_writer *w)
 {
-    return n_head_of(w) <= MOST_HEADS;
+    return w->levels->n <= MOST_HEADS;
 }
 
 static bool is_cross(const struct screen_writer *w, const struct attn_level_matrix *matrix)
@@ -119,25 +101,7 @@ static double find_sink(const struct screen_writer *w, const struct attn_locatio
 
 static bool has_vectors(const struct screen_writer *w)
 {
-    return !w->has_maps && attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
-}
-
-/* Draws MATRIX, the first of its head; below it, the maps over further images, with their names. */
-static enum attn_status draw_matrix(struct screen_writer *w, const struct attn_level_matrix *matrix,
-                                    struct attn_error *err)
-{
-    const size_t n = n_of_head(w);
-
-    if (!w->has_maps)
-        return attn_heatmap_draw(&w->map, matrix, err);
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0) {
-            attn_matrix_name_append(&w->base, &matrix->at, matrix[i].image, &w->map.label);
-            ATTN_TRY(attn_heatmap_end_text(&w->map, 1, err));
-        }
-        ATTN_TRY(attn_heatmap_draw_cells(&w->map, &matrix[i], 0, err));
-    }
-    return ATTN_OK;
+    return attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
 }
 
 /* --- Words ------------------------------------------------------------------------------------ */
@@ -219,13 +183,7 @@ static void append_reason(struct screen_writer *w, const struct chosen *chosen, 
     const struct attn_labels *labels = &w->base.labels;
     const bool is_of_source = is_cross(w, chosen->matrix);
 
-    if (w->has_maps && chosen->n_ranked > 0)
-        attn_fixed_text_append(note, size, used, "(rank 1 of %zu localization head%s: picture %.2f",
-                               chosen->n_ranked, chosen->n_ranked > 1 ? "s" : "", chosen->far);
-    else if (w->has_maps)
-        attn_fixed_text_append(note, size, used, "(no localization head; the largest picture %.2f",
-                               chosen->far);
-    else if (chosen->key > 0 && !labels->mask && labels->n_back == 0)
+    if (chosen->key > 0 && !labels->mask && labels->n_back == 0)
         attn_fixed_text_append(note, size, used, "(last token looks hardest: %.2f on %zu",
                                chosen->far, chosen->key);
     else if (chosen->key > 0)
@@ -263,12 +221,7 @@ static enum attn_status end_name(struct screen_writer *w, const struct chosen *c
                                size > 0 ? "; " : "(", find_sink(w, &matrix->at),
                                find_sink(w, &all));
     attn_fixed_text_append(note, sizeof note, &size, size > 0 ? ")" : "");
-    if (w->has_maps)
-        attn_matrix_name_append(&w->base, &matrix->at, matrix->image, &map->label);
-    else
-        attn_heatmap_append_title(map, matrix);
-    attn_buffer_append_string(
-        &map->label, w->has_maps && attn_heatmap_has_percent(map, matrix) ? ", in percent" : "");
+    attn_heatmap_append_title(map, matrix);
     if (*note && attn_text_width(map->label.data, map->label.size) + 1 + strlen(note) > map->width)
         ATTN_TRY(attn_heatmap_end_text(map, 1, err));
     else
@@ -291,7 +244,7 @@ static enum attn_status end_next(struct screen_writer *w, const struct attn_leve
 
     next.layer = (next.layer + (n_head == 1)) % n_layer;
     next.head = (next.head + step) % n_head;
-    if (n_head_of(w) > 1)
+    if (w->levels->n > 1)
         attn_buffer_append_format(&w->map.label, "`heads %s`: %s%s", attn_location_name(&next).text,
                                   has_all_heads(w) ? "one head"
                                   : has_stack      ? "another"
@@ -299,20 +252,18 @@ static enum attn_status end_next(struct screen_writer *w, const struct attn_leve
                                   gap);
     attn_buffer_append_format(&w->map.label, "`html FILE`: all, in a browser%s`csv DIR`: numbers",
                               gap);
-    if (w->has_maps && !w->base.labels.seen->neutral)
-        attn_buffer_append_format(
-            &w->map.label, "%s`neutral TEXT`: where this question looks more than TEXT", gap);
     attn_picture_name_fields(w->base.options.picture, &w->map.label);
     return attn_heatmap_end_text(&w->map, 2, err);
 }
 
-/* Draws the shares of all layers below an empty line. */
-static enum attn_status draw_shares(struct screen_writer *w, struct attn_error *err)
+/* Prints what to call next for a picture in a text. */
+static enum attn_status end_next_of_picture(struct screen_writer *w, struct attn_error *err)
 {
-    if (!w->map.is_counting)
-        attn_sink_write(w->base.sink, "\n", 1);
-    w->map.n_line++;
-    return attn_heatmap_draw_shares(&w->map, err);
+    attn_buffer_append_string(&w->map.label,
+                              "`png FILE`: where the heads look   `html FILE`: all, in a browser   "
+                              "`csv DIR`: numbers");
+    attn_picture_name_fields(w->base.options.picture, &w->map.label);
+    return attn_heatmap_end_text(&w->map, 2, err);
 }
 
 /* --- Opening --------------------------------------------------------------------------------- */
@@ -324,8 +275,7 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
     size_t most = 0;
 
     w->map.most_number_rows = has_numbers ? MOST_ROWS : 0;
-    if (!w->has_maps)
-        attn_levels_limit(w->levels, 2 * most_lines, attn_heatmap_most_columns(&w->base));
+    attn_levels_limit(w->levels, 2 * most_lines, attn_heatmap_most_columns(&w->base));
     for (size_t i = 0; i < w->levels->n; i++) {
         const struct attn_level_matrix *m = &w->levels->items[i];
         size_t n;
@@ -335,7 +285,7 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
             (i > 0 && m->at.stack == m[-1].at.stack && m->at.layer == m[-1].at.layer))
             continue;
         attn_heatmap_begin_count(&w->map);
-        draw_matrix(w, m, NULL);
+        attn_heatmap_draw(&w->map, m, NULL);
         n = attn_heatmap_end_count(&w->map);
         most = n > most ? n : most;
     }
@@ -346,18 +296,15 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
 static size_t fixed_lines(struct screen_writer *w, size_t n_head)
 {
     enum { N_ABOVE_VECTORS = 3, N_ABOVE_HEADS = 1 }; /* each includes an empty line */
-    const struct attn_level_matrix *last = &w->levels->items[w->levels->n - n_of_head(w)];
+    const struct attn_level_matrix *last = &w->levels->items[w->levels->n - 1];
     size_t n_name;
 
     while (!may_be_drawn(w, last))
         last--;
     attn_heatmap_begin_count(&w->map);
-    end_name(w, &(struct chosen){last, 0.5, 10, w->base.options.mixes ? w->base.n_position : 0},
-             NULL);
+    end_name(w, &(struct chosen){last, 0.5, w->base.options.mixes ? w->base.n_position : 0}, NULL);
     n_name = w->map.n_line;
     end_model(w, NULL);
-    if (w->has_maps)
-        draw_shares(w, NULL);
     if (w->base.options.picture->name_fields)
         end_next(w, last, NULL);
     return attn_heatmap_end_count(&w->map) + w->base.options.has_predictions +
@@ -395,7 +342,7 @@ static void share(struct screen_writer *w, size_t n_head, size_t left)
 /* Plans all sizes: thumbnails first, then the matrix, tokens, and context vectors. */
 static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
 {
-    const size_t n_head = has_all_heads(w) ? n_head_of(w) : 1, n_position = w->base.n_position;
+    const size_t n_head = has_all_heads(w) ? w->levels->n : 1, n_position = w->base.n_position;
     const size_t fixed = fixed_lines(w, n_head);
     const size_t least = fixed + (w->map.tokens[0].n > 0) +
                          matrix_lines(w, false, LEAST_HALF_LINES) +
@@ -418,23 +365,6 @@ static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Creates w->levels for maps over a picture in the text, if there is one and the maps fit. */
-static enum attn_status find_maps(struct screen_writer *w, struct attn_error *err)
-{
-    if (!w->base.labels.seen ||
-        !attn_selection_has_site(w->base.labels.selection, ATTN_SITE_PICTURE_MAP))
-        return ATTN_OK;
-    ATTN_TRY(attn_levels_create(&w->base, ATTN_SITES(ATTN_SITE_PICTURE_MAP), &w->levels, err));
-    w->has_maps = attn_heatmap_shows_patches(&w->map, w->levels);
-    if (w->has_maps) {
-        w->site = ATTN_SITE_PICTURE_MAP;
-        return ATTN_OK;
-    }
-    attn_levels_free(w->levels);
-    w->levels = NULL;
-    return ATTN_OK;
-}
-
 static enum attn_status open_screen(struct attn_writer *writer, struct attn_error *err)
 {
     struct screen_writer *w = (struct screen_writer *)writer;
@@ -443,12 +373,13 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     const struct attn_site_set sites = attn_levels_sites(writer);
 
     ATTN_TRY(attn_heatmap_init(&w->map, writer, true, err));
+    w->has_words = writer->labels.seen != NULL;
+    if (w->has_words)
+        return ATTN_OK;
     w->site =
         attn_sites_have(sites, ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
     w->table.map = &w->map;
-    ATTN_TRY(find_maps(w, err));
-    if (!w->levels)
-        ATTN_TRY(attn_levels_create(writer, ATTN_SITES(w->site), &w->levels, err));
+    ATTN_TRY(attn_levels_create(writer, ATTN_SITES(w->site), &w->levels, err));
     if (w->levels->n == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the first screen draws patterns, and none is selected");
@@ -470,6 +401,8 @@ static enum attn_status event_screen(struct attn_writer *writer,
     struct screen_writer *w = (struct screen_writer *)writer;
     size_t whole; /* lines of the thumbnails if all heads are drawn */
 
+    if (w->has_words)
+        return ATTN_OK;
     if (event->at.site == ATTN_SITE_Z) {
         const struct attn_text_panel shape = attn_text_panel_of(event, place, &w->limits);
 
@@ -529,7 +462,7 @@ static enum attn_status predictions_screen(struct attn_writer *writer,
 static struct chosen choose_look(const struct screen_writer *w)
 {
     struct attn_head_mixes *mixes = w->base.options.mixes ? w->base.options.mixes[0] : NULL;
-    struct chosen chosen = {NULL, 0, 0, 0};
+    struct chosen chosen = {NULL, 0, 0};
 
     for (size_t i = 0; mixes && !w->has_cross && i < w->levels->n; i++) {
         const struct attn_level_matrix *m = &w->levels->items[i];
@@ -568,51 +501,6 @@ static struct chosen choose(const struct screen_writer *w)
     return chosen;
 }
 
-/* Chooses the head of the map that is ranked first, or else has the largest share of the picture.
- */
-static enum attn_status choose_map(const struct screen_writer *w, struct chosen *chosen,
-                                   struct attn_error *err)
-{
-    const struct attn_picture_maps *maps = *w->base.labels.maps;
-    const size_t n = n_head_of(w);
-    struct attn_location *ats;
-    enum attn_status status;
-    size_t best;
-
-    ATTN_TRY(ATTN_ALLOC(ats, n, err));
-    for (size_t i = 0; i < n; i++)
-        ats[i] = w->levels->items[i * n_of_head(w)].at;
-    status = attn_head_pictures_choose(maps, ats, n, &best, &chosen->n_ranked, err);
-    if (status == ATTN_OK) {
-        chosen->matrix = &w->levels->items[best * n_of_head(w)];
-        chosen->far =
-            attn_picture_maps_share(maps, &ats[best], ATTN_PICTURE_MEAN, ATTN_SHARE_PICTURE);
-    }
-    attn_free(ats);
-    return status;
-}
-
-/* Gives all maps the same colors, which end at the largest number, unless the user chose. */
-static void join_colors(struct screen_writer *w)
-{
-    struct attn_color_scale *scale = &w->picture.color_scale;
-
-    w->picture = *w->map.picture;
-    if (scale->span != ATTN_SPAN_DEFAULT)
-        return;
-    scale->span = ATTN_SPAN_FIXED;
-    scale->high = attn_grid_least_end(w->base.labels.seen);
-    for (size_t i = 0; i < w->levels->n; i++) {
-        const struct attn_level_matrix *m = &w->levels->items[i];
-
-        if (m->least <= m->most)
-            scale->high = fmax(scale->high, fmax(fabs((double)m->least), fabs((double)m->most)));
-    }
-    scale->high = ceil(1000 * scale->high) / 1000; /* the legend has three decimals */
-    scale->low = w->base.labels.seen->neutral && !w->base.labels.seen->is_ratio ? -scale->high : 0;
-    w->map.picture = w->base.options.picture = &w->picture;
-}
-
 /* Draws one head: its pattern, and its context vectors if they are selected. */
 static enum attn_status draw_head(struct screen_writer *w, const struct chosen *chosen,
                                   struct attn_error *err)
@@ -625,8 +513,8 @@ static enum attn_status draw_head(struct screen_writer *w, const struct chosen *
 
     attn_sink_write(w->base.sink, "\n", 1);
     ATTN_TRY(end_name(w, chosen, err));
-    ATTN_TRY(draw_matrix(w, matrix, err));
-    if (!panel || w->has_maps)
+    ATTN_TRY(attn_heatmap_draw(&w->map, matrix, err));
+    if (!panel)
         return ATTN_OK;
     attn_sink_write(w->base.sink, "\n", 1);
     attn_matrix_name_append(&w->base, &z, 0, &w->map.label);
@@ -646,33 +534,38 @@ static enum attn_status draw_all_heads(struct screen_writer *w, struct attn_erro
                         : attn_thumbnails_draw(&w->thumbnails, err);
 }
 
-static enum attn_status finish_screen(struct attn_writer *writer, struct attn_error *err)
+/* Prints the model, the tokens in at most MOST_LINES lines, and the predictions. */
+static enum attn_status draw_words(struct screen_writer *w, size_t most_lines,
+                                   struct attn_error *err)
 {
-    struct screen_writer *w = (struct screen_writer *)writer;
     const struct attn_grid_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
-    struct chosen chosen = {NULL, 0, 0, 0};
 
-    if (w->has_maps) {
-        ATTN_TRY(choose_map(w, &chosen, err));
-        join_colors(w);
-    } else {
-        chosen = choose(w);
-    }
-    assert(chosen.matrix);
     ATTN_TRY(end_model(w, err));
     if (tokens.n > 0)
-        ATTN_TRY(attn_heatmap_draw_items(&w->map, &tokens, "", w->n_token_line, err));
+        ATTN_TRY(attn_heatmap_draw_items(&w->map, &tokens, "", most_lines, err));
     if (w->next.size > 0) {
         attn_buffer_append(&w->map.label, w->next.data, w->next.size);
         ATTN_TRY(attn_heatmap_end_line(&w->map, err));
     }
-    for (size_t i = 0; has_all_heads(w) && i < w->levels->n; i += n_of_head(w))
-        ATTN_TRY(
-            draw_head(w, &(struct chosen){&w->levels->items[i], chosen.far, 0, chosen.key}, err));
+    return ATTN_OK;
+}
+
+static enum attn_status finish_screen(struct attn_writer *writer, struct attn_error *err)
+{
+    struct screen_writer *w = (struct screen_writer *)writer;
+    struct chosen chosen;
+
+    if (w->has_words) {
+        ATTN_TRY(draw_words(w, MOST_TOKEN_LINES, err));
+        return writer->options.picture->name_fields ? end_next_of_picture(w, err) : ATTN_OK;
+    }
+    chosen = choose(w);
+    assert(chosen.matrix);
+    ATTN_TRY(draw_words(w, w->n_token_line, err));
+    for (size_t i = 0; has_all_heads(w) && i < w->levels->n; i++)
+        ATTN_TRY(draw_head(w, &(struct chosen){&w->levels->items[i], chosen.far, chosen.key}, err));
     if (!has_all_heads(w))
         ATTN_TRY(draw_head(w, &chosen, err));
-    if (w->has_maps)
-        ATTN_TRY(draw_shares(w, err));
     ATTN_TRY(draw_all_heads(w, err));
     if (writer->options.picture->name_fields) {
         if (w->has_gap)

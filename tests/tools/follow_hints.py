@@ -226,7 +226,7 @@ def ways(options, args, message, hint):
     if len(names) > 1:
         bases.append([arg for arg in base if all(arg in one for one in bases[1:])])
     if re.search(r"\bfiles?\b|figure", hint):
-        bases.append([*without(options, command, base, "--heatmap"), "--svg=seen.svg"])
+        bases.append([*base, "--svg=seen.svg"])
     if re.search("text|takes no argument|card|--image is not", message):  # instead of the texts
         bases.append(without_texts(options, command, base))
     lines = []

@@ -193,7 +193,7 @@ bases=(
     "ablate|--target| are|$text" "ablate|--target| are|--svg|a.svg|$text" "ablate|--items|IN/items.jsonl"
     "attribute|--target| are|$text" "attribute|--target| are|--svg|a.svg|$text" "attribute|--items|IN/items.jsonl"
     "attribute|--target| are|--method|ig:4|$text" "attribute|--target| are|--method|attn_x_grad|$text"
-    "attribute|--target| are|--method|saliency|--svg|a.svg|$text" "attribute|--target| are|--heatmap|--color|always|$text"
+    "attribute|--target| are|--method|saliency|--svg|a.svg|$text"
     "diff|$text|The key to the cabinet" "diff|--svg|a.svg|$text|The key to the cabinet"
     "generate|-n|20|--temperature|2|$text" "generate|-n|3|--npz|a.npz|$text"
     "lens|$text" "lens|--target| are|--svg|a.svg|$text" "lens|--items|IN/items.jsonl"
