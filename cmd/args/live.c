@@ -178,6 +178,7 @@ static enum attn_status open_kinds(struct question *question, struct live *live,
 static enum attn_status open_effects(struct question *question, struct live *live,
                                      struct attn_error *err)
 {
+    struct attn_request request = question->request;
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
@@ -186,7 +187,8 @@ static enum attn_status open_effects(struct question *question, struct live *liv
         option_find_given(question->call, "source|image") || attn_live_of(live->files)->n_file == 0)
         return ATTN_OK;
     args.answer.metric = ATTN_ANSWER_KL;
-    return attn_ablate(question->host, &question->request, &args, &live->effects, &sum, err);
+    request.on_note = NULL; /* the run of the page sends the same notes */
+    return attn_ablate(question->host, &request, &args, &live->effects, &sum, err);
 }
 
 enum attn_status live_open(struct question *question, struct live *live, struct attn_error *err)
