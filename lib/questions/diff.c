@@ -23,7 +23,10 @@
 
 ATTN_DEFAULTS(attn_diff_sum, .size = sizeof(struct attn_diff_sum))
 
-enum { STACK, LAYER, HEAD, ROWS, TV_MEAN, TV_MAX, AT, JS, ROW_TYPE, N_COLUMN };
+enum { STACK, LAYER, HEAD, ROWS, TV_MEAN, TV_MAX, AT, JS, RECALL, ROW_TYPE, N_COLUMN };
+
+enum { N_RECALLED = 5 };  /* keys that RECALL counts */
+enum { SHOW_RECALL = 2 }; /* both runs have another attention */
 
 static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
@@ -40,12 +43,14 @@ static const struct attn_column columns[N_COLUMN] = {
             .range = ATTN_RANGE_POSITIVE,
             .shown = ATTN_SHOWN_ALONE},
     [JS] = ATTN_COLUMN_QUANTITY("js", 6, "nats", POSITIVE, "Jensen-Shannon divergence"),
+    [RECALL] = ATTN_COLUMN_QUANTITY("recall", 6, NULL, SHARE,
+                                    "mean recall of the 5 largest weights", .shown = SHOW_RECALL),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 struct head_sum {
     size_t n_row, at;
-    double tv, tv_max, js;
+    double tv, tv_max, js, recall;
 };
 
 /* The alignment of both texts: common prefix and suffix, and the tokens between them. */
@@ -314,6 +319,38 @@ static double share(double a, double m)
     return a > 0 ? a * attn_log(a / m) : 0;
 }
 
+/* Sets TOP to the parts of ROW [n] with the largest weights above 0, and returns their number. Of
+ * equal ones the earlier part is meant. */
+static size_t find_top(const double *row, size_t n, size_t top[N_RECALLED])
+{
+    size_t n_top = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t k;
+
+        if (!(row[i] > 0) || (n_top == N_RECALLED && row[i] <= row[top[n_top - 1]]))
+            continue;
+        n_top += n_top < N_RECALLED;
+        for (k = n_top - 1; k > 0 && row[top[k - 1]] < row[i]; k--)
+            top[k] = top[k - 1];
+        top[k] = i;
+    }
+    return n_top;
+}
+
+/* Returns the share of the largest parts of the first row that are among those of the second. */
+static double find_recall(const struct diff *diff, size_t n_part)
+{
+    size_t tops[2][N_RECALLED], n_found = 0;
+    const size_t n = find_top(diff->parts[0], n_part, tops[0]),
+                 n_other = find_top(diff->parts[1], n_part, tops[1]);
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n_other; k++)
+            n_found += tops[0][i] == tops[1][k];
+    return n > 0 ? (double)n_found / (double)n : 1;
+}
+
 static void add_row(struct diff *diff, size_t n_part, struct head_sum *sum, size_t query)
 {
     double tv = 0, js = 0;
@@ -330,6 +367,7 @@ static void add_row(struct diff *diff, size_t n_part, struct head_sum *sum, size
     }
     sum->tv += tv;
     sum->js += js;
+    sum->recall += find_recall(diff, n_part);
 }
 
 /* Compares rows of one head of the second run (attn_trace_fn). */
@@ -462,6 +500,17 @@ static void draw(const void *given, struct attn_drawn *drawn)
     attn_drawn_name_pair(drawn, "A", "B", b);
 }
 
+static uint64_t shows(const void *state)
+{
+    const struct diff *diff = state;
+    const struct attn_attention_change *a = diff->frame.request.attention.change,
+                                       *b = diff->other.attention.change;
+
+    return (a ? a->parts : 0) != (b ? b->parts : 0) || (a && b && memcmp(a, b, sizeof *a) != 0)
+               ? SHOW_RECALL
+               : 0;
+}
+
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct diff *diff = state;
@@ -482,6 +531,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
             row[TV_MAX] = attn_cell_real(sum->tv_max);
             row[AT] = attn_cell_integer((int64_t)sum->at);
             row[JS] = attn_cell_real(sum->js / (double)sum->n_row);
+            row[RECALL] = attn_cell_real(sum->recall / (double)sum->n_row);
         }
         ATTN_TRY(attn_frame_append(&diff->frame, row, err));
     }
@@ -523,6 +573,7 @@ static const struct attn_procedure procedure = {
     .choose = choose,
     .prepare = prepare,
     .draw = draw,
+    .shows = shows,
     .ask = ask,
 };
 

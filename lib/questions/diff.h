@@ -13,6 +13,8 @@
  *     layer, head, rows      number of compared rows of the pattern
  *     tv, tv_max, at         total variation 1/2 sum |a - b| of a row: mean, largest, its query
  *     js                     mean Jensen-Shannon divergence of a row, in nats, not smoothed
+ *     recall                 of two kinds of attention: mean share of the 5 keys with the largest
+ *                            weights of the first that are among the 5 of the second
  *
  * In a causal model a row cannot depend on later tokens. So rows are compared from the first token
  * that differs, and the rows before it must be bit-identical. If the texts differ in length, the
