@@ -76,7 +76,6 @@ static const struct attn_param_part parts[] = {
     {OPTION_LIST("Input", label_rows), offsetof(struct attend_args, labels)},
     QUESTION_PART(attn_attention_params, attention),
     QUESTION_PART(attn_dropout_params, attention),
-    {&comparison_options, 0},
     QUESTION_PART(attn_array_selection_params, prompt.asked),
     {OPTION_LIST("Measures", measures_rows), 0},
     QUESTION_PART(attn_table_order_params, tables.order),
@@ -95,7 +94,7 @@ const struct command command_attend = {
     .name = "attend",
     .summary = "attention of arrays (.npy), without a model",
     .usage = "[OPTIONS] --q FILE --k FILE --v FILE",
-    .ways = "--compare, --explain, --measures all",
+    .ways = "--explain, --measures all",
     .description =
         "Computes softmax(q k^T / sqrt(E)) v of arrays that numpy wrote, and shows the\n"
         "weights and the context vectors, as text or in the files that options name. The\n"
@@ -244,8 +243,7 @@ static void release_arrays(void *own)
 static enum attn_status check_measures(const char *list, const struct call *call,
                                        attn_measure_set *measures, struct attn_error *err)
 {
-    static const char others[] =
-        "sites|compare|explain|heatmap|hide|hide-first|renormalize|merge-words";
+    static const char others[] = "sites|explain|heatmap|hide|hide-first|renormalize|merge-words";
     struct option_walk walk = {.command = call->command};
 
     ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_measures_parse(list, measures, err), err));
@@ -296,12 +294,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (listed)
         question->tensors.shown = ATTN_MEDIUM_TABLE;
     ATTN_TRY(request_check(question, err));
-    if (!listed && !asked->is_compared && tables_are_chosen(&asked->tables))
-        return refuse(err, NULL,
-                      "`sort`, `limit`, `where` and `columns` need `measures` or `compare`");
+    if (!listed && tables_are_chosen(&asked->tables))
+        return refuse(err, NULL, "`sort`, `limit`, `where` and `columns` need `measures`");
     if (listed)
         ATTN_TRY(check_measures(listed, question->call, &measures, err));
-    if (!asked->is_compared && !measures)
+    if (!measures)
         ATTN_TRY(outputs_check_tables(&asked->tables.output, "`measures` makes tables", err));
     ATTN_TRY(model_host_open(NULL, &none, &asked->running, false, &question->host, err));
     ATTN_TRY(read_arrays(&args->arrays, arrays, &question->request.input, err));

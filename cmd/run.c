@@ -42,13 +42,11 @@ static const struct attn_param_part parts[] = {
     QUESTION_PART(attn_attention_params, attention),
     QUESTION_PART(attn_key_mask_params, prompt.asked),
     QUESTION_PART(attn_dropout_params, attention),
-    {&comparison_options, 0},
     QUESTION_PART(attn_selection_params, prompt.asked),
     QUESTION_PART(attn_map_params, prompt.asked),
     QUESTION_PART(attn_sink_params, prompt.asked),
     QUESTION_PART(attn_view_params, tables.picture.options),
     OUTPUT_OPTIONS(offsetof(struct question_args, tables.output)),
-    QUESTION_PART(attn_comparison_order_params, tables.order),
     {&explain_options, 0},
     {&live_options, 0},
     PICTURE_OPTIONS(offsetof(struct question_args, tables.picture)),
@@ -96,14 +94,14 @@ const struct command command_run = {
     .name = "run",
     .summary = "the attention of a model on a text",
     .usage = "[OPTIONS] TEXT",
-    .ways = "--compare, --explain, --live, --items FILE",
+    .ways = "--explain, --live, --items FILE",
     .description =
         "Runs a model over TEXT and shows the attention patterns and context vectors of\n"
         "its heads, as text on standard output. The options of 'Output' write them into\n"
         "files instead, one or several; '-' as FILE is standard output. --top, --next and\n"
         "--target print predictions instead, and --csv FILE.csv writes them if no tensors\n"
-        "are chosen; --explain prints the arithmetic of one row, --compare a comparison\n"
-        "with exact attention. Only what the output needs is computed.\n"
+        "are chosen; --explain prints the arithmetic of one row. Only what the output\n"
+        "needs is computed.\n"
         "\n"
         "With --items many texts are run, each at one position: --at, or its own `at`, a\n"
         "number, a word or the name of its `pos.NAME`; default: the last. Predictions are\n"
@@ -132,7 +130,7 @@ const struct command command_run = {
                 "  attn-cli run -m fable --grad --target ' are' --foil ' is' \"The keys\"\n"
                 "  attn-cli run -m fable --sites 'pattern,resid_*' --npz all.npz -f text.txt\n"
                 "  attn-cli run -m fable --heads 2.2 --queries -1 --explain \"The keys are\"\n"
-                "  attn-cli run -m fable --attention window:4 --compare -f text.txt\n"
+                "  attn-cli run -m fable --attention window:4 -f text.txt\n"
                 "  attn-cli run -m fable --items pairs.csv --at subject --sites resid_pre \\\n"
                 "    --layers 2 --npz out.npz\n"
                 "  attn-cli run -m fable --items texts.jsonl --top 3 --jsonl -\n"
@@ -313,8 +311,6 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         return refuse(err, NULL, "`%s` needs `items`", only_of_items);
     ATTN_TRY(outputs_check_text(question->call, output, &args->prompt, err));
     ATTN_TRY(prompt_check(question->call, &args->prompt, question->example, err));
-    if (!args->is_compared && tables_are_chosen(&args->tables))
-        return refuse(err, NULL, "`sort` and `limit` need `compare`");
     if (args->model.tower == ATTN_TOWER_IMAGE && !args->prompt.asked.input.image)
         return refuse(err, NULL, "`tower` image reads a picture, and no `image` is given");
     ATTN_TRY(check_gradient(args, err));
@@ -327,7 +323,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         question->tensors.look.sites = ATTN_SITES(ATTN_SITE_PATTERN);
     if (question->tensors.is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));
-    if (!is_predicting(args) && !args->is_compared)
+    if (!is_predicting(args))
         ATTN_TRY(outputs_check_tables(output, "`top`, `next` and `target` make tables", err));
     ATTN_TRY(live_check(question, err));
     /* a live page of a text measures heads on texts that the model writes */
@@ -341,7 +337,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (answer_is_given(&args->answer))
         request->selection.gradients_of = &answer;
     ATTN_TRY(request_fill(question, err));
-    if (!args->is_compared && !args->is_explained)
+    if (!args->is_explained)
         attn_request_fill_page(question->host, request);
     ATTN_TRY(live_open(question, question->own, err));
     ATTN_TRY(request_serve(question, err));

@@ -52,8 +52,6 @@
 
 /* Questions, each over one input or many items. */
 #include "questions/study.h"
-#include "measures/difference.h"
-#include "questions/compare.h"
 #include "questions/ablate.h"
 #include "questions/align.h"
 #include "questions/attribute.h"

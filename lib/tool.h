@@ -38,7 +38,6 @@
 #include "model/model_internal.h"
 #include "params/param_internal.h"
 #include "predict/answer_internal.h"
-#include "questions/compare_internal.h"
 #include "questions/explain_internal.h"
 #include "questions/questions_internal.h"
 #include "run/host_internal.h"

@@ -16,7 +16,7 @@ static unsigned medium_of(const struct attn_format *format, unsigned shown)
 
     if (medium == ATTN_MEDIUM_VIEWER && is_table)
         return ATTN_MEDIUM_FIGURE;
-    if (medium == ATTN_MEDIUM_ROWS && (is_table || (shown & ATTN_MEDIUM_COMPARISON) != 0))
+    if (medium == ATTN_MEDIUM_ROWS && is_table)
         return ATTN_MEDIUM_DECIMAL;
     if (format->has_tables && format->has_predictions && (shown & ATTN_MEDIUM_CONTINUATION) != 0)
         return ATTN_MEDIUM_CONTINUATION;

@@ -40,7 +40,7 @@ struct question_args {
     struct attn_edit_texts edits;
     struct attn_places places;
     struct tables_args tables;
-    bool is_explained, is_compared; /* --explain and --compare (request.h) */
+    bool is_explained; /* --explain (request.h) */
     struct running_args running;
 };
 

@@ -12,17 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_RECALLED = 5 }; /* K of the recall that a comparison reports */
-
-static const struct attn_param comparison_rows[] = {
-    ATTN_PARAM(FLAG, "compare", NULL, struct question_args, is_compared,
-               "instead of tensors, show how far this attention is from exact attention, for each "
-               "head, and what both cost; --csv, --json and --jsonl write it as tables. A "
-               "distance between numbers does not say how much a task loses"),
-};
-
-const struct attn_param_list comparison_options = ATTN_PARAM_LIST("Attention", comparison_rows);
-
 static const struct attn_param explain_rows[] = {
     ATTN_PARAM(FLAG, "explain", NULL, struct question_args, is_explained,
                "show the arithmetic of one row, step by step. The selection must leave one head "
@@ -33,43 +22,6 @@ static const struct attn_param explain_rows[] = {
 const struct attn_param_list explain_options = ATTN_PARAM_LIST("Output", explain_rows);
 
 /* --- Checks ----------------------------------------------------------------------------------- */
-
-/* Returns true if a comparison can be written in FORMAT. */
-static bool is_possible(const struct attn_format *format)
-{
-    return format->has_tables || format->draws_differences;
-}
-
-/* Refuses options that cannot be combined with a comparison. */
-static enum attn_status check_comparison(const struct question *question, struct attn_error *err)
-{
-    const char *beside = question->args->is_explained ? "explain" : NULL;
-    struct option_walk walk = {.command = question->call->command};
-    char formats[128];
-
-    while (!beside && option_next(&walk)) {
-        const char *name = question->call->given[walk.n - 1] ? walk.name : NULL;
-        const struct attn_format *format = name ? attn_format_find(name) : NULL;
-
-        if (name && ((walk.param->traits & ATTN_PARAM_NOT_COMPARED) != 0 ||
-                     (format && !is_possible(format))))
-            beside = name;
-    }
-    for (struct output_walk out = {.args = &question->args->tables.output}; output_next(&out);)
-        if (tables_are_chosen(&question->args->tables) &&
-            strcmp(out.output.format->name, "json") == 0)
-            return refuse(
-                err, NULL,
-                "`json` holds the whole comparison in the order of its heads; `sort`, "
-                "`limit`, `where` and `columns` go with text, `csv`, `jsonl`, `latex` and "
-                "`markdown`");
-    if (!beside)
-        return ATTN_OK;
-    attn_format_list(is_possible, "or", formats, sizeof formats);
-    return refuse(err, NULL,
-                  "`compare` and `%s` do not go together: a comparison is written as text, %s",
-                  beside, formats);
-}
 
 /* Returns true if the first screen would show all that the options ask for. */
 static bool may_have_first_screen(const struct question *question)
@@ -87,8 +39,6 @@ static enum attn_status check_effects(const struct question *question, struct at
     const struct question_args *args = question->args;
     unsigned shown = question->tensors.shown;
 
-    if (args->is_compared)
-        shown |= ATTN_MEDIUM_COMPARISON;
     if (args->is_explained)
         shown |= ATTN_MEDIUM_EXPLANATION;
     if (shown == 0)
@@ -103,7 +53,7 @@ static bool has_colors(const struct question *question)
     const struct question_args *args = question->args;
 
     return args->tables.picture.is_heatmap ||
-           (question->tensors.shown == 0 && !args->is_compared && !args->is_explained &&
+           (question->tensors.shown == 0 && !args->is_explained &&
             !outputs_are_wanted(&args->tables.output));
 }
 
@@ -122,19 +72,12 @@ enum attn_status request_check(struct question *question, struct attn_error *err
     if (args->is_explained && question->tensors.is_standard_used)
         return refuse(err, "write the data into a file",
                       "`explain` prints on standard output, which holds data");
-    if (args->is_compared)
-        ATTN_TRY(check_comparison(question, err));
     return attn_attention_args_check(&question->attention, err);
 }
 
 static bool has_tensors(const struct attn_format *format)
 {
     return format->tensors;
-}
-
-static bool draws_differences(const struct attn_format *format)
-{
-    return format->tensors && format->draws_differences;
 }
 
 /* Moves the outputs that draw an explanation to the end of OUTPUTS [*n]. Returns the number of
@@ -156,20 +99,17 @@ static size_t take_figures(struct attn_output *outputs, size_t *n)
     return n_output - *n;
 }
 
-/* Lists the outputs that show tensors, or with a comparison those that draw it. If nothing else is
- * shown, adds text. */
+/* Lists the outputs that show tensors. If nothing else is shown, adds text. */
 static enum attn_status list_outputs(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
     const char *text = args->tables.picture.is_heatmap ? "heatmap" : NULL;
     struct attn_request *request = &question->request;
 
-    ATTN_TRY(outputs_list(&args->tables.output, args->is_compared ? draws_differences : has_tensors,
-                          question->call->out, &question->tensors.outputs, &request->outputs.n,
-                          err));
-    if (request->outputs.n == 0 && !args->is_compared && !args->is_explained &&
-        request->predict.top == 0 && request->predict.n_next == 0 &&
-        request->predict.n_label == 0 &&
+    ATTN_TRY(outputs_list(&args->tables.output, has_tensors, question->call->out,
+                          &question->tensors.outputs, &request->outputs.n, err));
+    if (request->outputs.n == 0 && !args->is_explained && request->predict.top == 0 &&
+        request->predict.n_next == 0 && request->predict.n_label == 0 &&
         (!request->predict.more ||
          request->predict.more->n_ids + request->predict.more->n_image == 0) &&
         !request->predict.answer)
@@ -226,67 +166,6 @@ enum attn_status request_fill(struct question *question, struct attn_error *err)
         request->on_part = question_on_part;
     request->user = question;
     return ATTN_OK;
-}
-
-/* --- A comparison ----------------------------------------------------------------------------- */
-
-/* Writes the document and directories of tables, and the table of heads to other outputs. */
-static enum attn_status write_comparison(const struct attn_compared_run *comparison,
-                                         const struct question_args *request, struct attn_sink *out,
-                                         struct attn_error *err)
-{
-    struct output_args args = request->tables.output;
-    const struct attn_table_picture picture = {.model = comparison->labels->model};
-    struct attn_table *heads = NULL;
-    enum attn_status status;
-
-    if (!outputs_are_wanted(&args))
-        return attn_comparison_print(comparison, out, err);
-    for (struct output_walk walk = {.args = &args, .standard = out}; output_next(&walk);) {
-        const struct attn_format *format = walk.output.format;
-
-        if (!format->has_tables || !format->tensors)
-            continue;
-        if (format->is_directory &&
-            !(walk.output.path && attn_format_is_directory(format, walk.output.path)))
-            args.has_table_csv = true;
-        else
-            ATTN_TRY(attn_comparison_write(comparison, &walk.output, (int)args.precision, err));
-    }
-    ATTN_TRY(attn_compared_tabulate(comparison, ATTN_COMPARISON_HEADS, &heads, err));
-    status = outputs_write_tables(&args, &heads, 1, &picture, out, err);
-    attn_table_free(heads);
-    return status;
-}
-
-static enum attn_status compare(struct question *question, struct attn_error *err)
-{
-    const struct question_args *args = question->args;
-    const struct attn_labels *labels = attn_run_labels(question->tensors.run);
-    struct attn_compared_run comparison = {
-        .labels = labels,
-        .n = attn_selection_dims(labels->selection)->n_position,
-        .attention = attn_run_attention(question->tensors.run),
-        .n_recalled = N_RECALLED,
-        .cancel = interrupt_flag(),
-        .style = {.precision = -1,
-                  .width = terminal_room(args->tables.picture.options.width),
-                  .elsewhere = "--csv DIR"},
-        .order = args->tables.order};
-    struct attn_comparison *found = NULL;
-    enum attn_status status;
-
-    attn_host_tokenizer(question->host, &comparison.tokenizer, NULL);
-    interrupt_catch();
-    status = attn_compare(question->tensors.run, N_RECALLED, &found, err);
-    stopwatch_note(&question->tensors.watch, &args->running, "compared");
-    comparison.found = found;
-    /* a heat map is drawn instead of the text */
-    if (status == ATTN_OK && found &&
-        !(args->tables.picture.is_heatmap && !outputs_are_wanted(&args->tables.output)))
-        status = write_comparison(&comparison, args, question->call->out, err);
-    attn_comparison_free(found);
-    return status;
 }
 
 /* --- A run ------------------------------------------------------------------------------------ */
@@ -473,12 +352,10 @@ enum attn_status request_serve(struct question *question, struct attn_error *err
 {
     ATTN_TRY(interrupt_check(err));
     ask_for_next(question);
-    question->request.is_once = !question->args->is_compared;
+    question->request.is_once = true;
     ATTN_TRY(attn_run_prepare(question->host, &question->request, &question->tensors.run, err));
     choose_first_screen(question);
     stopwatch_note(&question->tensors.watch, &question->args->running, "opened");
     ATTN_TRY(interrupt_check(err));
-    if (question->args->is_compared)
-        return compare(question, err);
     return question->args->is_explained ? explain(question, err) : perform(question, NULL, err);
 }

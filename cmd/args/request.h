@@ -15,8 +15,7 @@
 
 #include "cmd/args/question.h"
 
-/* --compare and --explain. */
-extern const struct attn_param_list comparison_options, explain_options;
+extern const struct attn_param_list explain_options; /* --explain */
 
 /* Checks the common options. */
 enum attn_status request_check(struct question *question, struct attn_error *err);
@@ -24,8 +23,7 @@ enum attn_status request_check(struct question *question, struct attn_error *err
 /* Sets the common options in the request. */
 enum attn_status request_fill(struct question *question, struct attn_error *err);
 
-/* Prepares and performs the request or the comparison, and prints what is not written by
- * outputs. */
+/* Prepares and performs the request, and prints what is not written by outputs. */
 enum attn_status request_serve(struct question *question, struct attn_error *err);
 
 #endif

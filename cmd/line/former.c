@@ -39,6 +39,7 @@ static const struct {
     {"layer", "align", "SPEC", SINCE "--layers SPEC"},
     {"rows", "align", NULL, SINCE "--shifted for the row of the token before; both in two runs"},
     {"unit", "align", NULL, SINCE "--by token|word"},
+    {"compare", NULL, "KIND", SINCE "attn-cli diff --with-attention KIND"},
     {"sync", NULL, NULL, SINCE "--resume goes on with the rows that are there"},
     {"jacobian|fit|skip|first", "lens", NULL, SINCE "--map DIR reads what other programs fitted"},
     /* of `batch`, which is `run --items` now */
@@ -115,7 +116,7 @@ static bool fits(const struct command *command, const char *form)
     struct option_walk walk;
     size_t size;
 
-    if (strncmp(form, "attn-cli ", strlen("attn-cli ")) == 0)
+    if (strstr(form, "attn-cli "))
         return true;
     for (const char *at = form; (at = strstr(at, "--")) != NULL; at += size + 2) {
         size = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");

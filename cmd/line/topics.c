@@ -148,10 +148,10 @@ const struct topic topics[] = {
      .text = "These options change how a run computes attention. The weights of the model stay\n"
              "as they are, so a change shows what this model loses with it, not what a model\n"
              "that was trained with it would do. 'attn-cli run --attention help' lists the\n"
-             "kinds. --compare prints for each head how far its pattern is from exact\n"
-             "attention, and what both cost.\n",
+             "kinds. 'attn-cli diff --with-attention KIND' says for each head how far its\n"
+             "pattern is from that of the model.\n",
      .heading = "Attention",
-     .examples = "  attn-cli run --attention window:2 --compare \"The keys to the cabinet\"\n"
+     .examples = "  attn-cli diff --with-attention window:2 \"The keys to the cabinet\"\n"
                  "  attn-cli run --attention scale=off --heads 2.5 \"The keys to the cabinet\"\n"
                  "  attn-cli run --attention dropout=0.1:1 --top 1 \"The keys to the cabinet\"\n"},
     {.name = "figures",

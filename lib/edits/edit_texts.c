@@ -11,7 +11,7 @@
 
 #define ROW(type, name, argument, field, ...)                                                      \
     ATTN_PARAM(type, name, argument, struct attn_edit_texts, field, __VA_ARGS__,                   \
-               .traits = ATTN_PARAM_SHAPES_TENSORS | ATTN_PARAM_NOT_COMPARED)
+               .traits = ATTN_PARAM_SHAPES_TENSORS)
 #define NUMBER_OF(field) .second = offsetof(struct attn_edit_texts, field)
 
 static const struct attn_param rows[] = {

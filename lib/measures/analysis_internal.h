@@ -2,7 +2,6 @@
 #ifndef ATTN_MEASURES_ANALYSIS_INTERNAL_H
 #define ATTN_MEASURES_ANALYSIS_INTERNAL_H
 
-#include "measures/difference.h"
 #include "measures/measure.h"
 #include "measures/metric.h"
 
@@ -67,19 +66,5 @@ bool attn_measure_is_count(enum attn_measure measure);
 const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *which);
 
 int attn_measures_count(attn_measure_set set); /* the number of measures in SET */
-
-/* A key of a row of exact attention or of the same row of another one, and its weights in both. */
-struct attn_compared_key {
-    size_t key;
-    float exact, other; /* 0 in a row that lacks the key */
-    bool is_lost;       /* the other row lacks it */
-};
-
-/* Reads the next key of EXACT or OTHER, in ascending order. Returns false after the last one. */
-bool attn_difference_next(struct attn_row *exact, struct attn_row *other,
-                          struct attn_compared_key *found);
-
-/* Returns KL(p || q) in nats of two distributions, given as logits EXACT and OTHER [n]. */
-double attn_logits_kl(const float *exact, const float *other, size_t n);
 
 #endif

@@ -86,7 +86,7 @@ void attn_measure_group_add(const struct attn_measure_group *group,
     if (!group->pool)
         attn_measurements_add(group->items, group->n, event);
     for (size_t i = 0; group->pool && i < group->n; i++)
-        attn_measurement_add(group->items[i], event, NULL);
+        attn_measurement_add(group->items[i], event);
 }
 
 void attn_measure_group_release(struct attn_measure_group *group)

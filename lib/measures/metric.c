@@ -199,7 +199,7 @@ static void add(const struct attn_metric *metric, double *sums, const double *te
 /* The rows of an event whose terms tasks compute. */
 struct rows {
     struct attn_measurement *measurement;
-    const struct attn_trace_event *event, *exact; /* exact: the rows of exact attention, or NULL */
+    const struct attn_trace_event *event;
 };
 
 /* Returns the places for the rows of EVENT; NULL if the encoder has them and the places are those
@@ -229,31 +229,26 @@ static void find_terms(void *context, size_t task, int worker)
 {
     const struct rows *rows = context;
     const struct attn_trace_event *event = rows->event;
-    const size_t skipped = rows->exact ? rows->exact->row0 - event->row0 : 0;
     const struct attn_metric *metric = rows->measurement->metric;
     double *terms = rows->measurement->terms + task * metric->n_term;
     struct attn_metric_row row = row_of(rows->measurement, event);
 
     (void)worker;
-    row.query = event->row0 + skipped + task + event->ahead;
-    row.cells = attn_event_row(event, skipped + task);
-    if (rows->exact)
-        row.exact = attn_event_row(rows->exact, task);
+    row.query = event->row0 + task + event->ahead;
+    row.cells = attn_event_row(event, task);
     memset(terms, 0, metric->n_term * sizeof *terms);
     rows->measurement->is_counted[task] = metric->row(&row, terms);
 }
 
 void attn_measurement_add(struct attn_measurement *measurement,
-                          const struct attn_trace_event *event,
-                          const struct attn_trace_event *exact)
+                          const struct attn_trace_event *event)
 {
     const struct attn_metric *metric = measurement->metric;
-    const size_t n_row = exact ? exact->n_row : event->n_row;
-    struct rows rows = {measurement, event, exact};
+    struct rows rows = {measurement, event};
     double *sums = sums_of(measurement, &event->at, event->at.head);
 
-    attn_pool_run(measurement->pool, n_row, find_terms, &rows);
-    for (size_t i = 0; i < n_row; i++)
+    attn_pool_run(measurement->pool, event->n_row, find_terms, &rows);
+    for (size_t i = 0; i < event->n_row; i++)
         if (measurement->is_counted[i])
             add(metric, sums, measurement->terms + i * metric->n_term);
 }

@@ -27,7 +27,7 @@
  * values of a head, a layer or a whole run. A measurement collects these sums:
  *
  *     attn_measurement_create(metric, &settings, selection, pool, &measurement, &err);
- *     attn_measurement_add(measurement, event, NULL);              // for each event
+ *     attn_measurement_add(measurement, event);                    // for each event
  *     attn_measurement_find(measurement, &at, values);             // of a head
  */
 #ifndef ATTN_MEASURES_METRIC_H
@@ -38,7 +38,6 @@
 
 /* Facts about a run that measures need, besides its rows. */
 struct attn_metric_settings {
-    size_t n_recalled;  /* K of `recall`, 1..ATTN_MOST_RECALLED */
     const int32_t *ids; /* ids of all positions; NULL: unknown, so that measures that need them have
                            no rows. Borrowed */
     const char *const *tokens; /* [n_token] the text of each token; NULL: unknown, so that measures
@@ -85,7 +84,6 @@ struct attn_metric_row {
     size_t query;          /* position of the query among the keys */
     bool is_cross;         /* the keys are rows of a source, not positions of the text */
     struct attn_row cells; /* the unmasked cells of a matrix; all components of a vector */
-    struct attn_row exact; /* when attentions are compared: the same row of exact attention */
 };
 
 /* Most terms and most values of a measure, for the arrays of callers. */
@@ -111,10 +109,9 @@ struct attn_metric {
     void (*finish)(const double *sums, double *values);
 };
 
-/* The list of measures. Measure NAME is attn_metric_NAME; `difference` is in difference.c, the
- * others in head_metrics.c. */
+/* The list of measures. Measure NAME is attn_metric_NAME, in head_metrics.c. */
 #define ATTN_METRIC_MAP(X)                                                                         \
-    X(difference)                                                                                  \
+                                                                                                   \
     X(entropy)                                                                                     \
     X(max)                                                                                         \
     X(distance)                                                                                    \
@@ -151,14 +148,11 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
                                          struct attn_error *err);
 void attn_measurement_free(struct attn_measurement *measurement); /* NULL is allowed */
 
-/* Adds the rows of EVENT in their order; the metric must read its site. `difference` also needs
- * EXACT, an event with some of the same rows of the same head in exact attention; for other metrics
- * it is NULL. */
+/* Adds the rows of EVENT in their order; the metric must read its site. */
 void attn_measurement_add(struct attn_measurement *measurement,
-                          const struct attn_trace_event *event,
-                          const struct attn_trace_event *exact);
+                          const struct attn_trace_event *event);
 
-/* Adds the rows of EVENT to each of ITEMS [n], none of which may be `difference`. Does it on the
+/* Adds the rows of EVENT to each of ITEMS [n]. Does it on the
  * calling thread, faster than one by one. */
 void attn_measurements_add(struct attn_measurement *const *items, size_t n,
                            const struct attn_trace_event *event);

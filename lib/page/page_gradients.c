@@ -37,7 +37,7 @@ enum attn_status attn_page_gradients_init(struct attn_page_gradients *gradients,
     size_t n_row = 0, n_column = 0; /* size of the largest head */
     size_t n_thumb = 0;             /* cells of the thumbnails of all heads */
 
-    if (picture->is_difference || picture->live || writer->labels.axes)
+    if (picture->live || writer->labels.axes)
         return ATTN_OK;
     for (size_t i = 0; i < heads->n; i++) {
         const struct attn_page_head *head = &heads->items[i];

@@ -54,15 +54,14 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
     item->n_thumb_row = (item->n_row + item->k - 1) / item->k;
     item->n_thumb_col = (item->n_column + item->k - 1) / item->k;
     item->n_plane = item->k > 1 ? ATTN_PAGE_N_PLANE : 1;
-    item->n_thumb = writer->options.picture->is_difference ? 2 * item->n_plane + 1 : item->n_plane;
     if (!attn_checked_mul(extent.n_row, extent.n_col, &n_cell) ||
         !attn_checked_add(heads->n_cell, n_cell, &heads->n_cell))
         heads->n_cell = SIZE_MAX;
     heads->n_whole = ++heads->n;
-    item->thumb = attn_alloc(item->n_thumb * item->n_thumb_row, item->n_thumb_col, err);
+    item->thumb = attn_alloc(item->n_plane * item->n_thumb_row, item->n_thumb_col, err);
     if (!item->thumb)
         return ATTN_NO_MEMORY;
-    item->pools = attn_alloc(2 * item->n_plane, item->n_thumb_col * sizeof *item->pools, err);
+    item->pools = attn_alloc(item->n_plane, item->n_thumb_col * sizeof *item->pools, err);
     return item->pools ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
@@ -110,7 +109,7 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
 {
     const struct attn_labels *labels = &writer->labels;
     attn_measure_set measures = 0;
-    struct attn_metric_settings settings = {.n_recalled = 1, .ids = labels->ids};
+    struct attn_metric_settings settings = {.ids = labels->ids};
     const struct attn_selection *selection = labels->selection;
     const struct attn_live *live = writer->options.picture->live;
     const struct attn_dims *dims = attn_selection_dims(selection);
@@ -321,19 +320,16 @@ static void pool_row(const struct pooled_row *to, size_t row, size_t n_row, stru
                 sqrtf(fminf(to->cells[i].sum / (float)to->cells[i].n_row, 1)), 254);
 }
 
-void attn_page_head_pool(struct attn_page_head *head, size_t set, size_t row,
+void attn_page_head_pool(struct attn_page_head *head, size_t row,
                          const struct attn_trace_event *event, size_t r)
 {
     const size_t n = head->n_thumb_col, size = head->n_thumb_row * n;
     const struct attn_row weights = attn_event_row(event, r);
 
-    for (size_t plane = 0; plane < head->n_plane; plane++) {
-        const size_t i = set * head->n_plane + plane;
-
-        pool_row(&(struct pooled_row){head->k, plane, n, head->pools + i * n,
-                                      head->thumb + i * size + row / head->k * n},
+    for (size_t plane = 0; plane < head->n_plane; plane++)
+        pool_row(&(struct pooled_row){head->k, plane, n, head->pools + plane * n,
+                                      head->thumb + plane * size + row / head->k * n},
                  row, head->n_row, weights);
-    }
     if (head->step > 0)
         pool_row(&(struct pooled_row){head->step, 0, head->n_pooled_col, head->line,
                                       head->pooled + row / head->step * head->n_pooled_col},
@@ -354,27 +350,6 @@ void attn_page_head_take_row(struct attn_page_head *head, size_t row, const floa
         attn_buffer_append_format(&head->not_finite, "%s%zu,%zu,%zu",
                                   head->not_finite.size > 0 ? "," : "", row, c, n);
         c += n - 1;
-    }
-}
-
-/* Cells of the difference keep the value farthest from 0. */
-void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const float *chosen,
-                               const float *exact)
-{
-    const size_t size = head->n_thumb_row * head->n_thumb_col;
-    unsigned char *begin = head->thumb + row / head->k * head->n_thumb_col;
-    unsigned char *difference = begin + 2 * head->n_plane * size;
-
-    for (size_t c = 0; c < head->n_column; c++) {
-        const float a = isfinite(chosen[c]) ? chosen[c] : 0, b = isfinite(exact[c]) ? exact[c] : 0;
-        const float root = sqrtf(fminf(fabsf(a - b), 1));
-        const int level = 128 + (int)lrintf(a < b ? -127 * root : 127 * root);
-        unsigned char *there = &difference[c / head->k];
-
-        if (!isfinite(chosen[c]) && !isfinite(exact[c]))
-            continue;
-        if (*there == 0 || abs(level - 128) > abs(*there - 128))
-            *there = (unsigned char)level;
     }
 }
 

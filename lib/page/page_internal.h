@@ -24,8 +24,7 @@
  * A level encodes a weight in a byte: 0 is masked, otherwise 1 + round(254 sqrt(w)). A thumbnail
  * has levels for at most 32 x 32 cells, each pooled from k x k cells: the mean over its rows of the
  * largest weight of a row, as in a terminal. If k is above 1, a head has two thumbnails: unchanged,
- * and without the first key. In a comparison there are thumbnails of the chosen and of the exact
- * attention, and one of the pooled difference farthest from 0: 128 + 127 sqrt(d).
+ * and without the first key.
  */
 
 /* X(ID, words, unit): measures of a head, in the order in which the page lists them. */
@@ -58,11 +57,9 @@ struct attn_page_head {
     size_t n_row, n_column;
     size_t k;                        /* k x k cells are pooled */
     size_t n_thumb_row, n_thumb_col; /* size of a thumbnail */
-    size_t n_plane;                  /* thumbnails per set: 1 or ATTN_PAGE_N_PLANE */
-    size_t n_thumb;                  /* number of all thumbnails, including the difference */
-    unsigned char *thumb;            /* [n_thumb * rows * columns] owns; levels of the thumbnails */
-    /* [2, n_plane, n_thumb_col] owns; the current row of the thumbnails of chosen and exact
-     * attention */
+    size_t n_plane;                  /* thumbnails: 1 or ATTN_PAGE_N_PLANE */
+    unsigned char *thumb;            /* [n_plane * rows * columns] owns; levels of the thumbnails */
+    /* [n_plane, n_thumb_col] owns; the current row of the thumbnails */
     struct attn_mean_cell *pools;
     /* Of a page that pools some heads: */
     struct attn_sink *block; /* owns; the block of the whole rows; NULL: not kept */
@@ -125,15 +122,11 @@ struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
 void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights,
                              size_t n_weight);
 
-/* Adds row R of EVENT, ROW of HEAD, to the thumbnails of SET: 0, or 1 for the exact attention of a
- * comparison. In the first of them a row with a single key, whose weight is 1, is left out of cells
- * with later rows; the second leaves out the first key. */
-void attn_page_head_pool(struct attn_page_head *head, size_t set, size_t row,
+/* Adds row R of EVENT, ROW of HEAD, to the thumbnails. In the first of them a row with a single
+ * key, whose weight is 1, is left out of cells with later rows; the second leaves out the first
+ * key. */
+void attn_page_head_pool(struct attn_page_head *head, size_t row,
                          const struct attn_trace_event *event, size_t r);
-
-/* Adds the difference CHOSEN - EXACT of ROW to its thumbnail. */
-void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const float *chosen,
-                               const float *exact);
 
 /* Gives the heads without a type that of MIXES (writer options). Call after the last event. */
 void attn_page_heads_type(struct attn_page_heads *heads, struct attn_head_mixes *const *mixes);
@@ -339,11 +332,9 @@ struct attn_page {
     int n_byte;                        /* bytes of a cell in the data blocks, 1 or 2 */
 
     /* One row [columns of the widest head], owned. NaN: masked; infinity: not finite. */
-    float *row, *exact_row;
+    float *row;
     struct attn_buffer low; /* low bytes of the current head */
-    /* high and low bytes of the exact attention of the current head */
-    struct attn_buffer exact_high, exact_low;
-    size_t n_row; /* rows of the current head so far */
+    size_t n_row;           /* rows of the current head so far */
 
     /* Cells [n_kept] of the current head, and of the best head so far, which is shown first.
      * Owned. */
@@ -426,9 +417,6 @@ enum attn_status attn_page_push_tokens(struct attn_json_writer *json, const stru
 
 /* The run as one JSON object in a hidden element: sizes, tokens, options, heads with their
  * measures, colors, predictions. Printable forms of texts have separate keys. */
-
-/* Suffix of the id of a block with exact attention. */
-#define ATTN_PAGE_EXACT "-exact"
 
 /* Appends PREDICTIONS as JSON, for attn_page_run_write. */
 void attn_page_append_predictions(struct attn_buffer *out,

@@ -319,8 +319,6 @@ static void push_heads(struct run_json *to)
     json = push_key(to, "sets");
     attn_json_begin(json, '[');
     attn_json_text(json, "");
-    if (page->base.options.picture->is_difference)
-        attn_json_text(json, ATTN_PAGE_EXACT);
     attn_json_end(json);
     attn_json_begin(push_key(to, "set_names"), '[');
     attn_json_text(json, "chosen");

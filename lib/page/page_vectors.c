@@ -51,7 +51,6 @@ enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
     vectors->query = attn_site_of_scores(dims, ATTN_LAYOUT_QUERY);
     vectors->key = attn_site_of_scores(dims, ATTN_LAYOUT_KEY);
     if (writer->labels.axes || attn_sites_have(dims->sites, ATTN_SITE_SINK) ||
-        writer->options.picture->is_difference ||
         writer->options.picture->live) /* the reader may type another text */
         return ATTN_OK;
     for (struct attn_selection_walk walk = {0}; attn_selection_next(selection, &walk);)

@@ -38,15 +38,10 @@ enum {
 
 /* --- Before the data ------------------------------------------------------------------------- */
 
-static bool is_comparison(const struct attn_page *w)
-{
-    return w->base.options.picture->is_difference;
-}
-
 /* Returns the number of cells of all blocks, at most SIZE_MAX. */
 static size_t count_cells(const struct attn_page *w)
 {
-    const size_t n_set = is_comparison(w) ? 2 : 1 + w->gradients.n;
+    const size_t n_set = 1 + w->gradients.n;
 
     return w->heads.n_cell <= SIZE_MAX / n_set ? n_set * w->heads.n_cell : SIZE_MAX;
 }
@@ -54,18 +49,12 @@ static size_t count_cells(const struct attn_page *w)
 static enum attn_status check_selection(struct attn_page *w, struct attn_error *err)
 {
     const size_t n = count_cells(w), widest = attn_page_heads_largest(&w->heads);
-    const bool is_plain = !is_comparison(w) && w->gradients.n == 0 && !w->has_question &&
-                          !w->base.options.picture->live;
+    const bool is_plain = w->gradients.n == 0 && !w->has_question && !w->base.options.picture->live;
     char n_cell[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
 
     if (w->heads.n == 0 || w->heads.items[0].n_row == 0) {
         attn_error_set(err, ATTN_INVALID, "a page needs the pattern, which is not selected");
         return attn_error_hint(err, "add it to `sites`");
-    }
-    if (is_comparison(w) && attn_view_is_wanted(w->base.options.picture)) {
-        attn_error_set(err, ATTN_INVALID,
-                       "a page shows both patterns of a comparison as they are, without a view");
-        return attn_error_hint(err, "the page itself leaves the first token out, and divides rows");
     }
     if (is_plain && n > ATTN_PAGE_WHOLE_CELLS && w->heads.n > 1 && widest <= ATTN_PAGE_MOST_CELLS)
         return attn_page_heads_pool(&w->heads, err);
@@ -93,9 +82,7 @@ static void append_what(const struct attn_page *w, struct attn_buffer *out)
         attn_page_head_append_name(out, &w->heads.items[0], labels);
         attn_buffer_append_string(out, ": ");
     }
-    attn_buffer_append_string(out, is_comparison(w)     ? "pattern, chosen and exact"
-                                   : w->gradients.n > 0 ? "pattern and its gradient"
-                                                        : "pattern");
+    attn_buffer_append_string(out, w->gradients.n > 0 ? "pattern and its gradient" : "pattern");
 }
 
 /* Returns true if the title is derived from the text. */
@@ -141,10 +128,9 @@ static enum attn_status find_room(struct attn_page *w, struct attn_error *err)
             w->n_kept = (size_t)ATTN_PAGE_MOST_ROWS * ATTN_PAGE_MOST_ROWS;
     }
     w->row = attn_alloc_uninitialized(widest, sizeof *w->row, err);
-    w->exact_row = attn_alloc_uninitialized(widest, sizeof *w->exact_row, err);
     w->cells = attn_alloc(w->n_kept, sizeof *w->cells, err);
     w->best = attn_alloc(w->n_kept, sizeof *w->best, err);
-    return w->row && w->exact_row && w->cells && w->best ? ATTN_OK : ATTN_NO_MEMORY;
+    return w->row && w->cells && w->best ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* --- The document ---------------------------------------------------------------------------- */
@@ -555,21 +541,12 @@ static enum attn_status end_head(struct attn_page *w, struct attn_page_head *hea
                                  struct attn_error *err)
 {
     const size_t i = (size_t)(head - w->heads.items);
-    const bool has_failed =
-        w->low.has_failed || w->exact_high.has_failed || w->exact_low.has_failed;
-    char id[ATTN_PAGE_ID_SIZE + sizeof ATTN_PAGE_EXACT];
+    const bool has_failed = w->low.has_failed;
 
     move_bytes(w, &w->low);
     attn_page_data_end(w->data);
     if (head->pooled)
         ATTN_TRY(keep_block(w, head, err));
-    if (is_comparison(w)) { /* exact attention is written after the chosen one is complete */
-        snprintf(id, sizeof id, "%s" ATTN_PAGE_EXACT, head->id);
-        attn_page_data_begin(w->data, id);
-        move_bytes(w, &w->exact_high);
-        move_bytes(w, &w->exact_low);
-        attn_page_data_end(w->data);
-    }
     attn_page_heads_end(&w->heads, head);
     attn_page_heads_choose(&w->heads);
     if (i == 0 || is_better(w, head, &w->heads.items[w->start])) {
@@ -582,9 +559,8 @@ static enum attn_status end_head(struct attn_page *w, struct attn_page_head *hea
     return has_failed ? attn_error_no_memory(err) : ATTN_OK;
 }
 
-/* Adds an event and, in a comparison, the event EXACT with the same rows. */
+/* Adds rows of a pattern. */
 static enum attn_status take_event(struct attn_page *w, const struct attn_trace_event *event,
-                                   const struct attn_trace_event *exact,
                                    const struct attn_place *place, struct attn_error *err)
 {
     struct attn_page_head *head = attn_page_heads_take(&w->heads, event, place);
@@ -596,19 +572,10 @@ static enum attn_status take_event(struct attn_page *w, const struct attn_trace_
         if (w->n_row == 0)
             ATTN_TRY(begin_block(w, head, err));
         attn_page_head_take_row(head, w->n_row, w->row, n_seen);
-        attn_page_head_pool(head, 0, w->n_row, event, r);
+        attn_page_head_pool(head, w->n_row, event, r);
         put_levels(w, w->row, n, n_seen, attn_page_data_reserve(w->data, n), &w->low);
         if (has_table(head))
             memcpy(w->cells + w->n_row * n, w->row, n * sizeof *w->row);
-        if (exact) {
-            unsigned char *high = (unsigned char *)attn_buffer_reserve(&w->exact_high, n);
-
-            attn_page_read_row(exact, r, w->exact_row, n);
-            attn_page_head_pool(head, 1, w->n_row, exact, r);
-            attn_page_head_take_exact(head, w->n_row, w->row, w->exact_row);
-            put_levels(w, w->exact_row, n, n, high, &w->exact_low);
-            w->exact_high.size += high ? n : 0;
-        }
         if (++w->n_row == head->n_row)
             ATTN_TRY(end_head(w, head, err));
         if (w->data)
@@ -625,16 +592,9 @@ static enum attn_status event_page(struct attn_writer *writer, const struct attn
     if (w->figure)
         return attn_writer_event(w->figure, event, err);
     if (event->at.site == ATTN_SITE_PATTERN)
-        return take_event(w, event, NULL, place, err);
+        return take_event(w, event, place, err);
     return attn_site_is_of_metric(event->at.site) ? attn_page_gradients_take(w, event, place, err)
                                                   : attn_page_vectors_take(w, event, place, err);
-}
-
-static enum attn_status pair_page(struct attn_writer *writer, const struct attn_trace_event *chosen,
-                                  const struct attn_trace_event *exact,
-                                  const struct attn_place *place, struct attn_error *err)
-{
-    return take_event((struct attn_page *)writer, chosen, exact, place, err);
 }
 
 static enum attn_status predictions_page(struct attn_writer *writer,
@@ -762,9 +722,6 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
                (attn_figure_traits(picture->figure) & ATTN_FIGURE_NO_PAGE) ||
                (picture->figure == ATTN_FIGURE_PATCHES &&
                 (picture->n_patch_row > 0 || picture->patches || !writer->labels.backdrop))) {
-        if (is_comparison(w))
-            return attn_error_set(err, ATTN_INVALID, "a page of a comparison shows no '%s'",
-                                  attn_figure_name(picture->figure));
         ATTN_TRY(attn_sink_create_memory(&w->svg, err));
         return attn_writer_create_sink(attn_format_find("svg"), w->svg, &writer->labels,
                                        &writer->options, &w->figure, err);
@@ -837,7 +794,7 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     attn_page_data_begin(w->data, "thumbs-data");
     for (size_t i = 0; i < w->heads.n; i++) {
         const struct attn_page_head *head = &w->heads.items[i];
-        const size_t n = head->n_thumb * head->n_thumb_row * head->n_thumb_col;
+        const size_t n = head->n_plane * head->n_thumb_row * head->n_thumb_col;
         unsigned char *out = attn_page_data_reserve(w->data, n);
 
         if (out)
@@ -881,11 +838,8 @@ static void release_page(struct attn_writer *writer)
     attn_buffer_release(&w->text);
     attn_buffer_release(&w->predictions);
     attn_buffer_release(&w->low);
-    attn_buffer_release(&w->exact_high);
-    attn_buffer_release(&w->exact_low);
     attn_free(w->vectors.row);
     attn_free(w->row);
-    attn_free(w->exact_row);
     attn_free(w->cells);
     attn_free(w->best);
 }
@@ -902,14 +856,12 @@ const struct attn_format attn_html_format = {
     .has_predictions = true,
     .shows_types = true,
     .is_picture = true,
-    .draws_differences = true,
     .joins_stacks = true,
     .tensors =
         &(const struct attn_writer_ops){
             .size = sizeof(struct attn_page),
             .open = open_page,
             .event = event_page,
-            .pair = pair_page,
             .finish = finish_page,
             .predictions = predictions_page,
             .draw = draw_figure,

@@ -7,7 +7,6 @@ enum attn_medium {
     ATTN_MEDIUM_TABLE = 1 << 0,        /* a table as text */
     ATTN_MEDIUM_TENSORS = 1 << 1,      /* tensors as text */
     ATTN_MEDIUM_SCREEN = 1 << 2,       /* the first screen */
-    ATTN_MEDIUM_COMPARISON = 1 << 3,   /* attention beside exact attention */
     ATTN_MEDIUM_EXPLANATION = 1 << 4,  /* the arithmetic of a row */
     ATTN_MEDIUM_PREDICTIONS = 1 << 5,  /* next tokens and labels */
     ATTN_MEDIUM_CONTINUATION = 1 << 6, /* tokens that were generated, as text or as one document */

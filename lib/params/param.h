@@ -75,7 +75,6 @@ enum attn_param_home {
 
 enum attn_param_trait {
     ATTN_PARAM_SHAPES_GRADIENTS = 1, /* gradients depend on this parameter */
-    ATTN_PARAM_NOT_COMPARED = 2,     /* cannot be combined with a comparison */
     ATTN_PARAM_NO_OPTION = 4,        /* only available to programs */
     ATTN_PARAM_NO_KEYWORD = 8,       /* only available on the command line */
     ATTN_PARAM_SHAPES_TENSORS = 16,  /* tensors depend on it; outputs record it */

@@ -241,12 +241,12 @@ enum attn_status attn_figure_draw_under(struct attn_figure_pen *pen, struct attn
     struct under_figure figure = {0};
     enum attn_status status;
 
-    if (!grid->is_share || pen->options->is_difference) {
+    if (!grid->is_share) {
         attn_error_set(err, ATTN_INVALID,
                        "'%s' has no shares of a row here, and '`figure under`' "
                        "shows the largest",
                        grid->name);
-        return attn_error_hint(err, "`sites pattern` without `compare` has them");
+        return attn_error_hint(err, "`sites pattern` has them");
     }
     ATTN_TRY(attn_flow_open(pen, 0, SIZE_MAX, &figure.flow, err));
     attn_buffer_append_string(&pen->subtitle, "heads under their strongest keys; ");

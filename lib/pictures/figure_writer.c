@@ -486,8 +486,7 @@ static const struct attn_writer_ops pdf_ops =
     {                                                                                              \
         .name = (format_name), .argument = "PATH", .help = (help_text),                            \
         .table_help = (help_of_tables), .medium = ATTN_MEDIUM_##kind, .title = (format_title),     \
-        .is_picture = true, .draws_differences = true, .takes_directory = true,                    \
-        .suffix = "." format_name, .tensors = &(ops)                                               \
+        .is_picture = true, .takes_directory = true, .suffix = "." format_name, .tensors = &(ops)  \
     }
 
 #define SVG_HELP "the same figure as SVG, in which text can be searched"

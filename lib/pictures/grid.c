@@ -48,8 +48,7 @@ struct attn_grid attn_grid_of_run(const struct attn_writer *run,
         .name = attn_site_name(site),
         .model = run->labels.model,
         .scale = attn_color_scale_of(picture->color_scale, range,
-                                     picture->is_difference ||
-                                         (seen && seen->neutral && !seen->is_ratio)),
+                                     seen && seen->neutral && !seen->is_ratio),
         /* contacts are probabilities; papers do not show them in percent */
         .is_share =
             range == ATTN_RANGE_SHARE && site != ATTN_SITE_CONTACTS && !(seen && seen->is_ratio),
@@ -134,9 +133,8 @@ struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
 bool attn_grid_is_lone(const struct attn_grid *grid)
 {
     const enum attn_site site = grid->matrices[0].at.site;
-    bool is_lone = grid->run && attn_site_has_keys(site) &&
-                   attn_site_range(site) == ATTN_RANGE_SHARE &&
-                   !grid->run->options.picture->is_difference;
+    bool is_lone =
+        grid->run && attn_site_has_keys(site) && attn_site_range(site) == ATTN_RANGE_SHARE;
 
     for (size_t i = 0; is_lone && i < grid->n; i++)
         is_lone = grid->matrices[i].n_row == 1 && grid->matrices[i].n_column == 1 &&
@@ -344,8 +342,6 @@ void attn_grid_append_title(const struct attn_grid *grid, struct attn_buffer *ou
         attn_buffer_append_format(out, ".%zu", grid->matrices[0].image);
     if (grid->backdrop && !grid->backdrop->is_in_text)
         append_query(grid, out);
-    if (grid->run->options.picture->is_difference)
-        attn_buffer_append_string(out, ", chosen minus exact");
 }
 
 /* Appends the options that define the answer of the gradients: "target are, foil is; ". */
@@ -428,7 +424,7 @@ const char *attn_grid_quantity(const struct attn_grid *grid, bool is_percent, bo
         return "ratio of weights";
     if (site != ATTN_SITE_PATTERN && !is_map)
         return is_printed ? words_of(site) : grid->name;
-    if (grid->run->options.picture->is_difference || (is_map && grid->backdrop->neutral))
+    if (is_map && grid->backdrop->neutral)
         return is_percent ? "difference of weights, %" : "difference of weights";
     return is_percent ? "weight, %" : "weight";
 }

@@ -5,11 +5,9 @@
 static const struct attn_param targets[] = {
     ATTN_PARAM(TEXT, "target", "TEXT", struct attn_answer_args, target,
                "the next token that the question is about, usually with its space: ' are'",
-               .keys = "target|target_id",
-               .traits = ATTN_PARAM_SHAPES_GRADIENTS | ATTN_PARAM_NOT_COMPARED),
+               .keys = "target|target_id", .traits = ATTN_PARAM_SHAPES_GRADIENTS),
     ATTN_PARAM(ID, "target_id", "ID", struct attn_answer_args, target_id, "the same by its id",
-               .keys = "target|target_id",
-               .traits = ATTN_PARAM_SHAPES_GRADIENTS | ATTN_PARAM_NOT_COMPARED),
+               .keys = "target|target_id", .traits = ATTN_PARAM_SHAPES_GRADIENTS),
 };
 const struct attn_param_list attn_target_params = ATTN_PARAM_LIST("Answer", targets);
 

@@ -12,7 +12,7 @@
     ATTN_PARAM(type, name, argument, struct attn_request, field, __VA_ARGS__,                      \
                .home = ATTN_PARAM_OF_REQUEST)
 
-enum { SHAPES = ATTN_PARAM_SHAPES_TENSORS, NOT_COMPARED = ATTN_PARAM_NOT_COMPARED };
+enum { SHAPES = ATTN_PARAM_SHAPES_TENSORS };
 
 /* The outputs whose content a selection changes: all except those named. */
 #define BUT_ANSWERS .media = ~(unsigned)ATTN_MEDIA_ANSWERS
@@ -35,13 +35,13 @@ static const struct attn_param selection[] = {
     ROW(LIST, "sites", "LIST", selection.sites,
         "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z; of a "
         "picture beside a text also picture_map*",
-        .traits = SHAPES | NOT_COMPARED | ATTN_PARAM_NOT_EXPLAINED, BUT_EXPLANATIONS),
+        .traits = SHAPES | ATTN_PARAM_NOT_EXPLAINED, BUT_EXPLANATIONS),
     ROW(LIST, "tiles", "LIST", selection.tiles,
         "of a picture beside a text: the tiles whose sites of the tower (tower:pattern) are kept "
         "(default: 0), and that edits of the tower change (default: all), row by row from 0; -1 is "
         "the whole picture",
         .second = offsetof(struct attn_request, selection.tiles.n),
-        .traits = NOT_COMPARED | ATTN_PARAM_NOT_EXPLAINED),
+        .traits = ATTN_PARAM_NOT_EXPLAINED),
 };
 
 const struct attn_param_list attn_selection_params = ATTN_PARAM_LIST("Selection", selection);
@@ -78,7 +78,7 @@ static const struct attn_param array_selection[] = {
     ROW(LIST, "sites", "LIST", selection.sites,
         "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
         "pattern_lowrank, z; default pattern,z",
-        .traits = SHAPES | NOT_COMPARED | ATTN_PARAM_NOT_EXPLAINED, BUT_EXPLANATIONS),
+        .traits = SHAPES | ATTN_PARAM_NOT_EXPLAINED, BUT_EXPLANATIONS),
 };
 
 const struct attn_param_list attn_array_selection_params =
@@ -89,12 +89,12 @@ static const struct attn_param prediction[] = {
         "print the K most probable next tokens: probability, id, token. With `queries`, print them "
         "after each of these positions; the first column is the position. An encoder predicts the "
         "tokens at its masks, or at `queries`; a classifier predicts labels or spans",
-        .least = 1, .most = INT32_MAX, .traits = NOT_COMPARED),
+        .least = 1, .most = INT32_MAX),
     ROW(TEXTS, "next", "TEXT", predict.next,
         "print the natural log-probability that TEXT comes next. With `queries`, print it after "
         "each of these positions; the first column is the position. For an encoder, that it "
         "stands at the mask. May be given several times",
-        .second = offsetof(struct attn_request, predict.n_next), .traits = NOT_COMPARED),
+        .second = offsetof(struct attn_request, predict.n_next)),
 };
 
 const struct attn_param_list attn_prediction_params = ATTN_PARAM_LIST("Prediction", prediction);
@@ -111,7 +111,7 @@ const struct attn_param_list attn_gradient_params = ATTN_PARAM_LIST("Answer", gr
 static const struct attn_param spans[] = {
     ATTN_PARAM(COUNT, "max_span", "N", struct attn_request_labels, max_span,
                "most tokens of a span that `top` prints (default: 15)", .least = 1,
-               .most = INT32_MAX, .traits = ATTN_PARAM_NOT_COMPARED),
+               .most = INT32_MAX),
 };
 
 const struct attn_param_list attn_span_params = ATTN_PARAM_LIST("Prediction", spans);

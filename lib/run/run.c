@@ -170,9 +170,8 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
 
     if (!run->model)
         return (struct attn_metric_settings){
-            .n_recalled = 1, .tokens = keys->items, .token_sizes = keys->sizes, .n_token = keys->n};
+            .tokens = keys->items, .token_sizes = keys->sizes, .n_token = keys->n};
     return (struct attn_metric_settings){
-        .n_recalled = 1,
         .ids = run->text.ids,
         .tokens = run->text.tokens.bytes,
         .token_sizes = run->text.tokens.sizes,
@@ -1024,8 +1023,7 @@ static enum attn_status perform_arrays(const struct attn_run *run, const struct 
 
 struct attn_metric_settings attn_run_source_settings(const struct attn_run *run)
 {
-    return (struct attn_metric_settings){.n_recalled = 1,
-                                         .ids = run->source.ids,
+    return (struct attn_metric_settings){.ids = run->source.ids,
                                          .tokens = run->source.tokens.bytes,
                                          .token_sizes = run->source.tokens.sizes,
                                          .n_token = run->source.n,

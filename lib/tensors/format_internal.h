@@ -30,9 +30,7 @@ struct attn_format {
     /* a path is a directory for many files; or, unless needs_directory, a file for one matrix if it
      * ends with the suffix */
     bool is_directory;
-    bool is_picture; /* shows numbers as colors, and does not contain the numbers */
-    /* A picture that can show numbers of both signs, which --compare produces. */
-    bool draws_differences;
+    bool is_picture;      /* shows numbers as colors, and does not contain the numbers */
     bool takes_directory; /* a path may be a directory for many files, or end with '/' */
     const char *suffix;   /* suffix of the names of its files: ".csv" */
     bool needs_directory; /* cannot be written to a sink such as standard output */

@@ -291,9 +291,9 @@ static enum attn_status check_view(const struct attn_output *items, size_t n,
 
 /* --- Writing ------------------------------------------------------------------------------- */
 
-/* What is passed to each writer: an event; two events, if EXACT is set; or predictions. */
+/* What is passed to each writer: an event, or predictions. */
 struct delivery {
-    const struct attn_trace_event *event, *exact;
+    const struct attn_trace_event *event;
     const struct attn_predictions *predictions;
 };
 
@@ -302,10 +302,7 @@ static enum attn_status take(struct attn_writer *writer, struct delivery deliver
 {
     if (delivery.predictions)
         return attn_writer_predictions(writer, delivery.predictions, err);
-    if (attn_writer_takes_pairs(writer) != (delivery.exact != NULL))
-        return ATTN_OK;
-    return delivery.exact ? attn_writer_pair(writer, delivery.event, delivery.exact, err)
-                          : attn_writer_event(writer, delivery.event, err);
+    return attn_writer_event(writer, delivery.event, err);
 }
 
 /* Passes DELIVERY to each remaining writer, until one fails. */
@@ -342,13 +339,6 @@ enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *e
 
     return outputs->view ? attn_view_event(outputs->view, event, err)
                          : write_event(outputs, event, err);
-}
-
-enum attn_status attn_outputs_pair(struct attn_outputs *outputs,
-                                   const struct attn_trace_event *chosen,
-                                   const struct attn_trace_event *exact, struct attn_error *err)
-{
-    return each_writer(outputs, (struct delivery){.event = chosen, .exact = exact}, err);
 }
 
 enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
@@ -462,68 +452,4 @@ void attn_outputs_free(struct attn_outputs *outputs)
     attn_free(outputs->directories);
     attn_free(outputs->items);
     attn_free(outputs);
-}
-
-/* --- Tables -------------------------------------------------------------------------------- */
-
-static struct attn_quote file_name(const struct attn_output *item,
-                                   const struct attn_output_table *table)
-{
-    struct attn_quote name;
-
-    snprintf(name.text, sizeof name.text, "%s%s", table->name, item->format->suffix);
-    return name;
-}
-
-/* Opens the directory of ITEM, for tables of the run of LABELS. */
-static enum attn_status begin_tables(const struct attn_output *item,
-                                     const struct attn_labels *labels,
-                                     struct attn_directory **directory,
-                                     struct attn_manifest_run **run, struct attn_error *err)
-{
-    ATTN_TRY(attn_format_check_name(item->format, item->format->name, item->path, true, err));
-    ATTN_TRY(attn_directory_open(item->path, item->format->title, directory, err));
-    ATTN_TRY(attn_directory_read(*directory, err));
-    return attn_directory_begin(*directory, item->format, labels, run, err);
-}
-
-static enum attn_status write_tables(struct attn_directory *directory,
-                                     struct attn_manifest_run *run, const struct attn_output *item,
-                                     const struct attn_output_table *tables, size_t n,
-                                     struct attn_error *err)
-{
-    struct attn_table_style style = {.form = item->format->table_form, .has_row_types = true};
-
-    for (size_t i = 0; i < n; i++)
-        attn_file_names_append(&run->files, file_name(item, &tables[i]).text);
-    ATTN_TRY(attn_buffer_check(&run->files.text, err));
-    for (size_t i = 0; i < n; i++) {
-        struct attn_sink *sink;
-        enum attn_status status;
-
-        ATTN_TRY(
-            attn_directory_create_file(directory, file_name(item, &tables[i]).text, &sink, err));
-        style.precision = tables[i].precision;
-        status = attn_table_write_styled(tables[i].table, &style, sink, err);
-        if (status == ATTN_OK)
-            status = attn_directory_commit_file(directory, sink, err);
-        else
-            attn_sink_free(sink);
-        ATTN_TRY(status);
-    }
-    return attn_directory_finish(directory, run, item->is_addition, err);
-}
-
-enum attn_status attn_output_write_tables(const struct attn_output *item,
-                                          const struct attn_output_table *tables, size_t n,
-                                          const struct attn_labels *labels, struct attn_error *err)
-{
-    struct attn_directory *directory = NULL;
-    struct attn_manifest_run *run;
-    enum attn_status status = begin_tables(item, labels, &directory, &run, err);
-
-    if (status == ATTN_OK)
-        status = write_tables(directory, run, item, tables, n, err);
-    attn_directory_free(directory);
-    return status == ATTN_CANCELED ? status : attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

@@ -29,12 +29,6 @@ enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
 enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err);
 
-/* For formats that show both kinds of attention: passes rows of the CHOSEN and of the EXACT pattern
- * of a head. These formats receive no differences. */
-enum attn_status attn_outputs_pair(struct attn_outputs *outputs,
-                                   const struct attn_trace_event *chosen,
-                                   const struct attn_trace_event *exact, struct attn_error *err);
-
 /* Passes the predictions. Call once, after the last event and before attn_outputs_finish. */
 enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
                                           const struct attn_predictions *predictions,
@@ -47,20 +41,6 @@ enum attn_status attn_outputs_finish(struct attn_outputs *outputs, struct attn_e
 bool attn_outputs_is_abandoned(const struct attn_outputs *outputs);
 
 void attn_outputs_free(struct attn_outputs *outputs); /* NULL is allowed */
-
-/* A table to write into a directory. */
-struct attn_output_table {
-    const struct attn_table *table;
-    const char *name; /* file name without the extension: "compare" */
-    int precision;    /* as in attn_table_write */
-};
-
-/* Writes N TABLES into the directory of ITEM, one file each, with a manifest. Replaces tables of
- * earlier runs in the same format. If another writer uses the directory, waits until *CANCEL (which
- * may be NULL) is set. LABELS are those of the run. */
-enum attn_status attn_output_write_tables(const struct attn_output *item,
-                                          const struct attn_output_table *tables, size_t n,
-                                          const struct attn_labels *labels, struct attn_error *err);
 
 /* Creates the file of ITEM, which must have a path. The caller commits it. */
 enum attn_status attn_output_create_file(const struct attn_output *item, struct attn_sink **sink,

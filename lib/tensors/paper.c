@@ -5,7 +5,7 @@
 const struct attn_format attn_latex_format = {
     .name = "latex",
     .argument = "FILE",
-    .help = "write the tables of predictions and comparisons as LaTeX, for booktabs and siunitx",
+    .help = "write the tables of predictions as LaTeX, for booktabs and siunitx",
     .table_help =
         "write it as LaTeX, for the packages booktabs and siunitx, with a caption. Standard "
         "errors stand in parentheses; standard deviations beside them are left out",

@@ -23,14 +23,13 @@ static const struct attn_param view_rows[] = {
                "leave out keys: first, which often takes most of a row; sinks, all keys where "
                "heads park weight, as `attn-cli sinks` with `by park` lists them, and the first "
                "and last of a source",
-               .words = "none|first|sinks", .traits = SHAPES,
-               .media = PATTERNS & ~(unsigned)ATTN_MEDIUM_COMPARISON),
+               .words = "none|first|sinks", .traits = SHAPES, .media = PATTERNS),
     ATTN_PARAM(FLAG, "hide_first", NULL, PICTURE, hides_first, "the same as `hide first`",
-               .traits = SHAPES, .media = PATTERNS & ~(unsigned)ATTN_MEDIUM_COMPARISON),
+               .traits = SHAPES, .media = PATTERNS),
     ATTN_PARAM(FLAG, "renormalize", NULL, PICTURE, renormalizes,
                "divide each row of a pattern by the sum of the weights that are left in it; scores "
                "and gradients, which may be negative, stay as they are",
-               .traits = SHAPES | ATTN_PARAM_NOT_COMPARED, .media = PATTERNS),
+               .traits = SHAPES, .media = PATTERNS),
 };
 const struct attn_param_list attn_view_params = ATTN_PARAM_LIST("View", view_rows);
 
@@ -156,7 +155,7 @@ static const struct attn_param picture_rows[] = {
                "has COLUMNS or 80, a table as many as it needs",
                .least = 1, .most = 100000, .of = "style",
                .media = ATTN_MEDIUM_TABLE | ATTN_MEDIUM_PAPER | ATTN_MEDIUM_SCREEN |
-                        ATTN_MEDIUM_COMPARISON | ATTN_MEDIUM_HEATMAP),
+                        ATTN_MEDIUM_HEATMAP),
     ATTN_PARAM(CHOICE, "theme", NULL, PICTURE, theme,
                "background (auto: light in files, the terminal's)", .words = "auto|light|dark",
                .of = "style", .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),

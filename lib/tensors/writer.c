@@ -577,9 +577,9 @@ static bool has_good_keys(const struct attn_trace_event *event)
     return true;
 }
 
-/* Passes an event to the format. EXACT is set for one of a pair, otherwise NULL. */
+/* Passes an event to the format. */
 static enum attn_status emit_event(struct attn_writer *writer, const struct attn_trace_event *event,
-                                   const struct attn_trace_event *exact, struct attn_error *err)
+                                   struct attn_error *err)
 {
     struct attn_place place;
     size_t *rows_left;
@@ -606,9 +606,7 @@ static enum attn_status emit_event(struct attn_writer *writer, const struct attn
     *rows_left -= event->n_row;
     writer->n_row_left -= event->n_row;
     place.is_last = *rows_left == 0;
-    if (exact)
-        ATTN_TRY(writer->ops->pair(writer, event, exact, &place, err));
-    else if (writer->queue)
+    if (writer->queue)
         ATTN_TRY(queue_event(writer->queue, event, &place, err));
     else
         ATTN_TRY(writer->ops->event(writer, event, &place, err));
@@ -706,8 +704,7 @@ static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *e
     const bool has_both =
         !is_encoder &&
         !attn_sites_are_empty(attn_selection_sites_of(selection, ATTN_STACK_ENCODER));
-    const bool is_joined =
-        has_both && w->format->joins_stacks && !w->options.picture->is_difference;
+    const bool is_joined = has_both && w->format->joins_stacks;
 
     if (!attn_selection_dims(selection)->encoder || w->format->holds_stacks || is_joined)
         return ATTN_OK;
@@ -811,11 +808,6 @@ enum attn_status attn_writer_create_sink(const struct attn_format *format, struc
                             writer, err);
 }
 
-bool attn_writer_takes_pairs(const struct attn_writer *writer)
-{
-    return writer->ops->pair && writer->options.picture->is_difference;
-}
-
 /* Makes EVENT the matrix of one image, with the number of the image as its sequence, if it is the
  * part of a column that one of several images has. Other events stay as they are, and are refused
  * later. */
@@ -846,18 +838,7 @@ enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn
     if (writer->stack && !attn_stacks_go_together(event->at.stack, writer->shown))
         return ATTN_OK; /* of the stack that is not shown */
     split_image(writer, &shown);
-    return keep_failure(writer, emit_event(writer, &shown, NULL, err), err);
-}
-
-enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
-                                  const struct attn_trace_event *exact, struct attn_error *err)
-{
-    struct attn_trace_event shown = *chosen, other = *exact;
-
-    ATTN_TRY(repeat_failure(writer, err));
-    split_image(writer, &shown);
-    split_image(writer, &other);
-    return keep_failure(writer, emit_event(writer, &shown, &other, err), err);
+    return keep_failure(writer, emit_event(writer, &shown, err), err);
 }
 
 enum attn_status attn_writer_predictions(struct attn_writer *writer,

@@ -70,13 +70,6 @@ enum attn_status attn_writer_create_sink(const struct attn_format *format, struc
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
                                    struct attn_error *err);
 
-/* Returns true if, in a comparison, the writer expects attn_writer_pair instead of events. */
-bool attn_writer_takes_pairs(const struct attn_writer *writer);
-
-/* Writes rows of CHOSEN attention, and the same rows of EXACT attention, instead of an event. */
-enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
-                                  const struct attn_trace_event *exact, struct attn_error *err);
-
 /* Completes and commits the output. ATTN_INVALID if selected rows are missing. After a failure, the
  * target (in a directory, each incomplete file) is as before. */
 enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err);
@@ -122,11 +115,6 @@ struct attn_writer_ops {
     enum attn_status (*open)(struct attn_writer *writer, struct attn_error *err);
     enum attn_status (*event)(struct attn_writer *writer, const struct attn_trace_event *event,
                               const struct attn_place *place, struct attn_error *err);
-    /* Writes rows of chosen and of exact attention, in order. NULL: the format receives their
-     * difference. */
-    enum attn_status (*pair)(struct attn_writer *writer, const struct attn_trace_event *chosen,
-                             const struct attn_trace_event *exact, const struct attn_place *place,
-                             struct attn_error *err);
     /* Called after all events, before the output is committed; or NULL. */
     enum attn_status (*finish)(struct attn_writer *writer, struct attn_error *err);
     /* Writes the predictions, after all events; NULL unless the format has_predictions. */

@@ -13,7 +13,6 @@ enum {
     USUAL_LABEL = 9,    /* minimum columns of labels */
     POSITION_WIDTH = 3, /* minimum columns of a position */
     PERCENT_WIDTH = 3,  /* columns of a cell in percent */
-    SIGNED_WIDTH = 4,   /* columns of a cell with a signed percentage */
     NUMBER_WIDTH = 6,   /* columns of a cell that is not a percentage */
     TICK_STEP = 10,     /* columns between the positions above half blocks */
     MOST_KEY_LINES = 4
@@ -47,9 +46,7 @@ static bool is_share(const struct attn_heatmap *map, const struct attn_level_mat
 static size_t number_width(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     size_t n_digit = 1;
-    const size_t width = !is_share(map, matrix)        ? NUMBER_WIDTH
-                         : map->picture->is_difference ? SIGNED_WIDTH
-                                                       : PERCENT_WIDTH;
+    const size_t width = !is_share(map, matrix) ? NUMBER_WIDTH : PERCENT_WIDTH;
 
     for (size_t n = matrix->n_column; n >= 10; n /= 10)
         n_digit++;
@@ -228,8 +225,6 @@ static void lay_out(struct attn_heatmap *map, const struct attn_level_matrix *ma
 void attn_heatmap_append_title(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     attn_matrix_name_append(map->writer, &matrix->at, matrix->image, &map->label);
-    if (map->picture->is_difference)
-        attn_buffer_append_string(&map->label, ", chosen minus exact");
     if (attn_heatmap_has_numbers(map, matrix) && is_share(map, matrix))
         attn_buffer_append_string(&map->label, ", in percent");
 }

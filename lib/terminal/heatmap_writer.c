@@ -195,7 +195,6 @@ const struct attn_format attn_heatmap_format = {
     .medium = ATTN_MEDIUM_HEATMAP,
     .title = "heat map",
     .is_picture = true,
-    .draws_differences = true,
     .tensors =
         &(const struct attn_writer_ops){
             .size = sizeof(struct heatmap_writer),

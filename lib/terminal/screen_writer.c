@@ -369,7 +369,7 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
 {
     struct screen_writer *w = (struct screen_writer *)writer;
     const struct attn_selection *selection = writer->labels.selection;
-    const struct attn_metric_settings settings = {.n_recalled = 1, .ids = writer->labels.ids};
+    const struct attn_metric_settings settings = {.ids = writer->labels.ids};
     const struct attn_site_set sites = attn_levels_sites(writer);
 
     ATTN_TRY(attn_heatmap_init(&w->map, writer, true, err));
@@ -412,7 +412,7 @@ static enum attn_status event_screen(struct attn_writer *writer,
     /* the last measure, far or sink, reads all keys, and so runs on all threads */
     if (event->at.site == ATTN_SITE_PATTERN) {
         attn_measurements_add(w->measures.items, w->measures.n - 1, event);
-        attn_measurement_add(w->measures.items[w->measures.n - 1], event, NULL);
+        attn_measurement_add(w->measures.items[w->measures.n - 1], event);
     }
     attn_thumbnails_take(&w->thumbnails, event, place);
     return attn_levels_take(w->levels, event, place, &whole, err);

@@ -871,53 +871,6 @@ START_TEST(predictions_stand_beside_their_position)
 }
 END_TEST
 
-START_TEST(both_attentions_of_a_comparison_are_shown)
-{
-    struct grid grid;
-    int rgb[3];
-
-    enter();
-    run_without_json(FABLE("--compare", "--attention", "window:2", "--heads", "2.5,3.0", life));
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&w=both&q=6&k=0");
-    assert_text("document.querySelectorAll('.matrix').length", "3");
-    assert_text(READOUT, "query 6 first \u2192 key 0 Life masked, exact 0.0121, chosen masked, "
-                         "difference \u22120.0121");
-    attn_browser_point(browser, 2, 2);
-    attn_browser_key(browser, "ArrowUp", 0); /* all three follow */
-    assert_text("document.querySelectorAll('.matrix .row:not([hidden])').length", "3");
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&w=difference&q=6&k=5");
-    grid = find_grid();
-    read_cell(&grid, 2, 0, rgb); /* from 0.60 to masked: blue */
-    ck_assert(rgb[2] > rgb[0] + 60);
-    read_cell(&grid, 2, 2, rgb); /* from 0.32 to more: orange */
-    ck_assert(rgb[0] > rgb[2] + 60);
-    read_cell(&grid, 0, 0, rgb); /* 1 in both */
-    ck_assert(abs(rgb[0] - rgb[2]) < 6 && rgb[0] > 220);
-    attn_browser_key(browser, "w", 0);
-    assert_text(HASH ".includes('w=both')", "true");
-    leave();
-}
-END_TEST
-
-START_TEST(a_comparison_opens_on_its_largest_difference)
-{
-    enter();
-    run_without_json(FABLE("--compare", "--attention", "window:2", life));
-    attn_browser_load(browser, "p.html", "");
-    assert_text("document.getElementById('which').value", "difference");
-    assert_text(
-        "document.getElementById('measure').value + document.getElementById('sort').checked",
-        "differencetrue");
-    assert_text("document.querySelector('.thumb').getAttribute('aria-selected')", "true");
-    assert_text("[...document.querySelectorAll('.thumb .value:nth-of-type(1)')].map(v => "
-                "Number(v.textContent)).every((v, i, all) => i == 0 || v <= all[i - 1])",
-                "true");
-    attn_browser_load(browser, "p.html", "v=matrix&w=chosen");
-    assert_text("document.getElementById('which').value", "chosen");
-    leave();
-}
-END_TEST
-
 /* --- Gradients ------------------------------------------------------------------------------- */
 
 /* A run with gradients of the difference of two logits. */
@@ -1083,26 +1036,6 @@ START_TEST(gradients_between_words)
         assert_value(sums[i], 0.006);
     }
     cJSON_Delete(json);
-    leave();
-}
-END_TEST
-
-START_TEST(matrices_side_by_side_are_of_one_size)
-{
-    enter();
-    run_without_json(FABLE("--compare", "--attention", "window:2", life));
-    attn_browser_resize(browser, 1440, 900);
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&w=both");
-    assert_text("new Set([...document.querySelectorAll('.matrix')].map(m => "
-                "m.getBoundingClientRect().top)).size",
-                "1");
-    assert_text("new Set([...document.querySelectorAll('.matrix')].map(m => "
-                "m.dataset.cells.split(' ')[3])).size",
-                "1");
-    assert_text("[...document.querySelectorAll('.matrix')].every(m => "
-                "m.getBoundingClientRect().bottom <= 900)",
-                "true");
-    assert_text("document.querySelectorAll('#legend .ramp').length", "2");
     leave();
 }
 END_TEST
@@ -1554,8 +1487,7 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_weights,
            address_brings_a_view_back_and_its_garbage_is_left_out,
            tokens_have_the_colors_of_a_row_or_a_column, lines_are_the_strongest_keys,
            long_texts_have_fewer_labels_and_digits_and_no_lines, cross_attention_has_two_texts,
-           predictions_stand_beside_their_position, both_attentions_of_a_comparison_are_shown,
-           first_key_that_is_not_in_the_file_stays_hatched, words_stand_in_the_place_of_tokens,
+           predictions_stand_beside_their_position, first_key_that_is_not_in_the_file_stays_hatched, words_stand_in_the_place_of_tokens,
            what_is_not_finite_is_told, views_are_kept, text_stays_text, naughty_strings_stay_text,
            dark_light_and_paper, fits_a_telephone, shows_a_picture_and_a_table_without_a_script,
            has_names_for_everything_and_few_tab_stops,
@@ -1564,7 +1496,6 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_weights,
            words_are_merged_on_the_page, words_of_pieces_are_merged, no_token_is_on_two_lines,
            the_second_text_begins_a_line, cross_attention_is_named, two_stacks_are_named,
            maps_of_the_encoder_have_rows_of_the_source,
-           a_comparison_opens_on_its_largest_difference, matrices_side_by_side_are_of_one_size,
            can_be_touched_and_printed, all_heads_are_printed, no_label_is_cut, text_is_the_title,
            room_is_used, names_of_sorted_heads_have_room,
            every_position_says_what_is_expected_there, labels_belong_to_the_whole_text,

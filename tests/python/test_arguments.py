@@ -43,7 +43,6 @@ class Arguments(TestCase):
                 ("top", 0, lambda x: m.lens(KEYS, top=x)), ("stride", 0, lambda x: m.score(KEYS, stride=x)),
                 ("limit", 0, lambda x: m.attribute(KEYS, **ARE, method="attn_x_grad", limit=x)),
                 ("limit", 0, lambda x: m.similarity(KEYS, limit=x)), ("n", 1, lambda x: m.generate(KEYS, x)),
-                ("recalled", 1, lambda x: m.compare(KEYS, attention="window:2", recalled=x)),
                 ("top_k", 0, lambda x: m.generate(KEYS, temperature=1, top_k=x)),
                 ("bootstrap", 0, lambda x: m.score(items=[{"text": KEYS}], bootstrap=x)),
                 ("max_failed", 0, lambda x: m.score(items=[{"text": KEYS}], max_failed=x)),
@@ -69,7 +68,7 @@ class Arguments(TestCase):
         m, two = model(), (KEYS, KEY)
         for words, call in (
                 ("there is no text, expected one of a text, image, probe, items", lambda: m.heads()),
-                ("there is no text", lambda: m.similarity()), ("there is no text", lambda: m.compare(attention="window:2")),
+                ("there is no text", lambda: m.similarity()),
                 ("a text and items are given", lambda: m.lens(KEYS, items=[KEY])),
                 ("a text and a probe are given", lambda: m.heads(KEYS, probe=True)),
                 ("item 1 is int, expected a text or a dict", lambda: m.heads(items=[KEYS, 1])),

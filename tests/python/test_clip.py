@@ -50,8 +50,6 @@ class Clip(ModelCase):
             list(self.model.map(["a cat"], tower="image"))
         with self.assertRaisesRegex(ValueError, "expected 'text', 'image'"):
             self.model.map([picture], tower="both")
-        logits = self.model.compare(image=self.pixels, labels=texts, attention="window:2").logits
-        self.assertEqual(logits["exact_token"].tolist(), [None])  # a label is no token
 
 
 if __name__ == "__main__":

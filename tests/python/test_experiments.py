@@ -135,17 +135,11 @@ class Tables(TestCase):
         self.assertAlmostEqual(t["nats"][0], sum(one) / 2, 4)
         self.assert_same(m.lens(items=two)["prob"], m.lens(items=[{"text": text, "at": -1} for text in two], top=3)["prob"])
 
-    def test_compare(self):
-        heads, costs, logits = model().compare(KEYS, attention="window:2", recalled=2)
-        self.assertEqual((len(costs), len(logits)), (4, 5))
-        run = model().run(KEYS, sites="pattern")
-        window = model().run(KEYS, sites="pattern", attention="window:2")
-        local = [row for row in heads if (row["layer"], row["head"], row["error"]) == (0, 3, "local")]
-        apart = np.abs(run.pattern[0, 3] - window.pattern[0, 3]).sum(1) / 2
-        self.assertAlmostEqual(local[0]["tv"], float(apart.mean()), places=5)
-        self.assert_raises(attn.InvalidError, "exact", model().compare, KEYS, attention="full")
-        self.assert_raises(attn.InvalidError, "", model().compare, KEYS, attention="nope")
-        self.assert_raises(attn.InvalidError, "without edits", model().compare, KEYS, attention="window:2", ablate="1.1")
+    def test_kinds_of_attention(self):
+        found = model().diff(KEYS, with_attention="window:2")
+        self.assertEqual(found["recall"].shape, (32,))
+        self.assertTrue(((found["recall"] > 0) & (found["recall"] <= 1)).all())
+        self.assertNotIn("recall", model().diff(KEYS, KEY).columns)
 
     def test_pandas(self):
         try:

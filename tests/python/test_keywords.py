@@ -46,11 +46,9 @@ ELSEWHERE = {
     "their settings": "style stats",
     "the terminal": "heatmap width color full quiet verbose help",
     "Model.similarity": "pairs",
-    "Model.compare": "compare",
     "Result.measures of Model.map": "attend --measures",
     "Model.map": "run --tower",
-    "Table.sort, where and select of what Model.compare gives": "run --sort run --limit attend --sort attend --limit attend --where "
-                                                                "attend --columns",
+    "Table.sort, where and select of what attend gives": "attend --sort attend --limit attend --where attend --columns",
     "Model.run of what was generated": "generate --layers generate --heads generate --queries generate --sites",
     "arrays and files, and no model": "align --times align --links",
     "the rows of soft=True": "align --matrix",

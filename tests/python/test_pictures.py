@@ -99,7 +99,6 @@ class Pictures(TestCase):
         self.assert_same(many["entropy"], self.model.heads(image=picture)["entropy"])
         pairs = self.model.similarity(image=image)
         self.assertEqual(len(pairs), 15)
-        self.assertEqual(len(self.model.compare(image=image, attention="window:2").logits), 1)
         table = self.model.attribute(image=picture, target="LABEL_1", method="ig", baseline_image=self.path("values.npy"))
         self.assertEqual((table["token"][0], table["attribution"][0]), ("[CLS]", 0))
         self.assertAlmostEqual(table["attribution"][-2], table["attribution"][-1], 3)
@@ -163,12 +162,6 @@ class Pictures(TestCase):
                              cli_table("patch", *options, *answer, "--corrupted-image", other, "--clean", "What?", "--target", " the", "--site", "z"))
             self.assertEqual(len(model.generate("What?", 2, image=picture, image_tiles=False).ids), 2)
 
-    def test_compare_beside_a_text(self):
-        with attn.Model(self.path("planted")) as model:
-            found = model.compare("What is it?", image=self.path("planted/picture_0.png"), attention="window:4")
-            self.assertEqual((len(found.heads), len(found.logits)), (24, 33))
-
-    @needs_cli
     def test_arrays_of_the_tower(self):
         names = "pixel_values,image_features,picture_map,tower:pattern,tower:q,tower:resid_pre"
         theirs = cli_arrays("-q", "-m", self.path("smolvlm"), "--image", self.path("smolvlm/picture_0.png"), "--sites", names,

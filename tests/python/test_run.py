@@ -271,7 +271,7 @@ class Changes(TestCase):
         self.assert_raises(attn.InvalidError, "'z'", m.run, TEXT, target=" are", grad=True, sites="z", **given)
         self.assert_raises(TypeError, ("edits", "Model.run"), m.run, items=[{"text": TEXT}], **given)
         for ask in (lambda: list(m.map([TEXT], **given)), lambda: m.ablate(TEXT, target=" are", **given),
-                    lambda: m.generate(TEXT, **given), lambda: m.compare(TEXT, attention="window:3", **given)):
+                    lambda: m.generate(TEXT, **given)):
             self.assert_raises(TypeError, ("edits", "Model.run"), ask)
 
     def test_edits_that_cannot_be(self):

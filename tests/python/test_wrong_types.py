@@ -44,7 +44,7 @@ CALLS = [
     ("lens", (KEYS,), {}), ("lens", (KEYS,), ARE), ("attribute", (KEYS,), ARE), ("attribute", (KEYS,), {**ARE, "method": "ig:2"}),
     ("attribute", (KEYS,), {**ARE, "by": "token"}), ("attribute", (KEYS,), {"generated": 1, "method": "saliency"}),
     ("score", (KEYS,), {}), ("diff", (KEYS, KEY), {}), ("diff", (KEYS,), {"with_attention": "window:2"}), ("diff", (KEYS,), {"with_model": model()}),
-    ("similarity", (KEYS,), {}), ("compare", (KEYS,), {"attention": "window:2"}), ("generate", (KEYS, 2), {}),
+    ("similarity", (KEYS,), {}), ("generate", (KEYS, 2), {}),
     ("generate", (KEYS, 2), {"temperature": 1}), ("align", (KEYS,), {"source": KEY, "method": "argmax"}),
 ]
 ITEM = {"text": KEYS, "target": " are", "foil": " is", "label": "a"}

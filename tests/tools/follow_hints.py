@@ -38,7 +38,7 @@ VALUES = {"--csv": "seen.csv", "--npy": "seen/", "--npz": "seen.npz", "--json": 
           "--markdown": "seen.md", "--safetensors": "s.safetensors", "--heads": "0.0", "--queries": "-1", "--layers": "0",
           "--sites": "pattern", "--limit": "3", "--sort": "-value", "--target": " are", "--next": " are", "--label": "0", "--top": "1",
           "--fields": "measures,tensors", "--threads": "1", "--source": "The cat", "-o": "o.jsonl", "--output": "o.jsonl", "-n": "3",
-          "--ids": "1,2,3", "--types": "0,0,0", "--items": "items.jsonl", "--each": "each.jsonl", "--compare": "window:2", "--window": "4",
+          "--ids": "1,2,3", "--types": "0,0,0", "--items": "items.jsonl", "--each": "each.jsonl", "--window": "4",
           "--attention": "window:2", "--set": "0.0"}
 WORDS = {"TEXT": "The keys to the cabinet", "TOKEN": " are", "FILE": "a.file", "LIST": "0", "N": "3", "DIR": "folder", "HEADS": "0.0",
          "SITE": "z", "SPEC": "0", "MODEL": "fable", "KEY=VALUE": "d_model=8", "W": "4", "MEASURE": "entropy", "dropout=P": "dropout=0.1", "dropout=P[:SEED]": "dropout=0.1", "L.H": "0.0"}

@@ -61,7 +61,7 @@ MANY = ["", "--each e.csv", "--each e.jsonl", "--csv -", "--json -", "--latex -"
         "--group-by n --html a.html", "--each e.csv --shard 1/2", "-t 2 --each e.jsonl --csv t.csv", "--limit 1",
         "--each e.csv; attn-cli QUESTION --resume --each e.csv"]
 RUNS = ["", "--sites '*'", "--heads 0.0 --sites pattern,z", "--top 3", "--layers 0 --sites resid_pre,resid_post",
-        "--ablate 0.0 --sites logits", "--attention window:2 --compare", "--grad --metric ce --sites 'pattern*,z*'"]
+        "--ablate 0.0 --sites logits", "--attention window:2", "--grad --metric ce --sites 'pattern*,z*'"]
 RUN_OUTPUTS = ["", "--full", "--csv a", "--npy a", "--npz a.npz", "--json a.json", "--safetensors a.safetensors",
                "--tidy a.csv", "--html a.html", "--svg a.svg", "--svg a/", "--heatmap"]
 RUN_MANY = ["--sites resid_pre,z --npz a.npz", "--sites pattern --npy a.npy --layers 0 --heads 0", "--top 2",

@@ -183,7 +183,7 @@ value_by_kind() { # OPTION ARGUMENT
 # Command lines, each complete, in a folder with the files that `prepare` makes.
 bases=(
     "run|--color|always|$text" "run|--svg|a.svg|$text" "run|--target| are|$text" "run|--heatmap|--color|always|$text" "run|--npz|a.npz|$text"
-    "run|--compare|--attention|window:3|$text" "run|--explain|--heads|2.3|$text" "run|--csv|folder|$text"
+    "diff|--with-attention|window:3|$text" "run|--explain|--heads|2.3|$text" "run|--csv|folder|$text"
     "run|--items|IN/items.jsonl|--sites|z|--npz|a.npz" "generate|-n|3|--items|IN/items.jsonl"
     "attend|--q|IN/q.npy|--k|IN/k.npy|--v|IN/v.npy|--mask|IN/mask.npy" "attend|--svg|a.svg|--q|IN/q.npy|--k|IN/k.npy|--v|IN/v.npy"
     "tokenize|$text" "tokenize|--format|ids|$text" "init|made|--vocab-from|to be or not|--set|d_model=8|--set|n_head=2" "inspect|fable" "models"

@@ -127,8 +127,7 @@ for kind in "${kinds[@]}"; do
     same attend "${q[@]}" --attention $kind --mask causal --sites '*' "${tensors[@]}"
     is_full || continue
     [ $kind != full ] || continue # nothing to compare it with
-    same attend "${q[@]}" --attention $kind --compare --jsonl "$seen/compare.jsonl"
-    same run --attention $kind --compare --jsonl "$seen/compare.jsonl" -p "$text"
+    same diff --with-attention $kind --jsonl "$seen/diff.jsonl" "$text"
 done
 for kind in linear linear:relu linear:exp:raw lowrank:3; do
     mask=(--mask causal)

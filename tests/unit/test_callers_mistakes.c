@@ -236,9 +236,6 @@ START_TEST(null_is_named_by_experiments)
     REFUSED(attn_score(host, &request, NULL, &table, NULL, &err), "sum");
     REFUSED(attn_similarity(host, NULL, 0, &table, &err), "request");
     REFUSED(attn_heads(host, NULL, NULL, &table, &err), "request");
-    REFUSED(attn_compare(NULL, 1, NULL, &err), "run");
-    REFUSED(attn_comparison_tabulate(NULL, ATTN_COMPARISON_HEADS, NULL, NULL, &table, &err),
-            "comparison");
     REFUSED(attn_question_ask(NULL, NULL, NULL, &err), "asked");
     REFUSED(attn_question_ask(&(struct attn_question_call){0}, NULL, NULL, &err), "question");
     REFUSED(
@@ -383,7 +380,6 @@ START_TEST(null_is_freed)
     attn_model_free(NULL);
     attn_session_free(NULL);
     attn_ndarray_release(NULL);
-    attn_comparison_free(NULL);
     attn_explainer_free(NULL);
     attn_generation_release(NULL);
     attn_table_free(NULL);

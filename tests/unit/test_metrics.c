@@ -58,7 +58,7 @@ static void measure(const char *name, const struct matrix *m, bool is_sparse,
                     const struct attn_dims *dims, bool has_text, double *values)
 {
     size_t sizes[N];
-    struct attn_metric_settings settings = {.n_recalled = 1};
+    struct attn_metric_settings settings = {.ids = NULL};
     struct attn_selection *selection;
     struct attn_measurement *measurement;
     struct attn_error err = {0};
@@ -97,7 +97,7 @@ static void measure(const char *name, const struct matrix *m, bool is_sparse,
             event.keys = keys;
             event.n_kept = &n;
         }
-        attn_measurement_add(measurement, &event, NULL);
+        attn_measurement_add(measurement, &event);
     }
     attn_measurement_find(measurement, &(const struct attn_location){.layer = 0}, values);
     attn_measurement_free(measurement);
@@ -343,7 +343,7 @@ static struct attn_metric metric_of(size_t n_value)
 START_TEST(a_measure_may_have_as_many_values_as_readers_have_room_for)
 {
     const struct attn_metric metric = metric_of(ATTN_METRIC_MOST);
-    const struct attn_metric_settings settings = {.n_recalled = 1};
+    const struct attn_metric_settings settings = {.ids = NULL};
     struct attn_error err = {0};
     struct attn_selection *selection;
     struct attn_measurement *measurement;
@@ -364,7 +364,7 @@ END_TEST
 START_TEST(a_measure_of_more_values_is_not_begun)
 {
     const struct attn_metric metric = metric_of(ATTN_METRIC_MOST + 1);
-    const struct attn_metric_settings settings = {.n_recalled = 1};
+    const struct attn_metric_settings settings = {.ids = NULL};
     struct attn_selection *selection;
     struct attn_measurement *measurement;
     int status;

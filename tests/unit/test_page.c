@@ -209,43 +209,6 @@ START_TEST(blocks_hold_batches_of_arrays)
 }
 END_TEST
 
-/* Of a run that is compared: exact attention is that of a run of its own, chosen attention in layer
- * 0 too. */
-START_TEST(blocks_hold_both_of_a_comparison)
-{
-    const char text[] = "The keys to the cabinet are on the table";
-    char id[32], path[64];
-    unsigned char *thumbs;
-    struct attn_page page;
-    size_t size;
-
-    enter();
-    run((const char *[]){"run", "-m", "@models/fable", "--compare", "--attention", "window:3",
-                         "--html", "p.html", text, NULL});
-    page = attn_page_read(attn_file_text("p.html"));
-    ck_assert_uint_eq(attn_page_count(&page, "<script"), 2 * 32 + 5);
-    run((const char *[]){"run", "-m", "@models/fable", "--csv", "csv", text, NULL});
-    for (int i = 0; i < 32; i++) {
-        snprintf(id, sizeof id, "L%dH%d-exact", i / 8, i % 8);
-        snprintf(path, sizeof path, "csv/L%02dH%02d.pattern.csv", i / 8, i % 8);
-        assert_is_csv(&page, id, path);
-    }
-    run((const char *[]){"run", "-m", "@models/fable", "--attention", "window:3", "--csv", "csv",
-                         text, NULL});
-    for (int i = 0; i < 8; i++) {
-        snprintf(id, sizeof id, "L0H%d", i);
-        snprintf(path, sizeof path, "csv/L00H%02d.pattern.csv", i);
-        assert_is_csv(&page, id, path);
-    }
-    thumbs = attn_page_block(&page, "thumbs-data", &size);
-    ck_assert_uint_eq(size, (size_t)32 * 3 * 9 * 9); /* chosen, exact, their difference */
-    ck_assert_uint_eq(thumbs[2 * 81], 128);          /* the first token has only itself */
-    ck_assert_uint_eq(thumbs[2 * 81 + 1], 0);
-    free(thumbs);
-    leave(&page);
-}
-END_TEST
-
 /* What a row's levels make of thumbnails, by hand. */
 static int level_of(double weight)
 {
@@ -456,6 +419,6 @@ END_TEST
 ATTN_SUITE("page", blocks_hold_the_weights_of_a_run,
            blocks_hold_chosen_heads_and_queries_of_a_window, blocks_of_many_cells_have_a_byte_each,
            blocks_hold_cross_attention, blocks_hold_batches_of_arrays,
-           blocks_hold_both_of_a_comparison, thumbnails_hold_mean_row_maxima,
+           thumbnails_hold_mean_row_maxima,
            no_text_leaves_its_element, blocks_and_feeds_give_the_same_page,
            weights_outside_0_to_1_and_not_finite_are_told, failures_leave_no_file)

@@ -23,7 +23,7 @@ from .arrays import attend
 from .errors import (CanceledError, ClosedError, Error, FileError, FormatError, InvalidError, Note,
                      NoteWarning, OutOfMemoryError, UnsupportedError)
 from .events import Event
-from .procedures import Comparison, Generation
+from .procedures import Generation
 from .library import lib as _lib
 from .model import Model, PairTokens, Tokens
 from .pictures import Picture
@@ -36,7 +36,7 @@ __version__: str = _lib.attn_version().decode()
 
 __all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "mask", "Model", "Result", "Site", "Cache",
            "Attention", "Predictions", "Table", "Grid", "Picture", "Event", "Edit", "Tokens", "PairTokens",
-           "Generation", "Comparison", "Error", "InvalidError", "FormatError", "UnsupportedError", "FileError", "OutOfMemoryError", "CanceledError",
+           "Generation", "Error", "InvalidError", "FormatError", "UnsupportedError", "FileError", "OutOfMemoryError", "CanceledError",
            "ClosedError", "Note", "NoteWarning"]
 
 

@@ -355,7 +355,6 @@ ATTN_WEIGHT_ARRAY_MAX_RANK = 3
 ATTN_MEDIUM_TABLE = 1
 ATTN_MEDIUM_TENSORS = 2
 ATTN_MEDIUM_SCREEN = 4
-ATTN_MEDIUM_COMPARISON = 8
 ATTN_MEDIUM_EXPLANATION = 16
 ATTN_MEDIUM_PREDICTIONS = 32
 ATTN_MEDIUM_CONTINUATION = 64
@@ -402,7 +401,6 @@ ATTN_PARAM_OF_ARGS = 0
 ATTN_PARAM_OF_REQUEST = 1
 ATTN_PARAM_OF_CALLER = 2
 ATTN_PARAM_SHAPES_GRADIENTS = 1
-ATTN_PARAM_NOT_COMPARED = 2
 ATTN_PARAM_NO_OPTION = 4
 ATTN_PARAM_NO_KEYWORD = 8
 ATTN_PARAM_SHAPES_TENSORS = 16
@@ -615,21 +613,6 @@ ATTN_EACH_JSON_LINES = 2
 ATTN_EACH_TEXTS = 3
 ATTN_EACH_MATRICES = 4
 ATTN_EACH_RECORDS = 5
-ATTN_DIFFERENCE_TV = 0
-ATTN_DIFFERENCE_TV_MOST = 1
-ATTN_DIFFERENCE_KL = 2
-ATTN_DIFFERENCE_KL_BACK = 3
-ATTN_DIFFERENCE_RECALL = 4
-ATTN_DIFFERENCE_MASS_LOST = 5
-ATTN_DIFFERENCE_Z_ERROR = 6
-ATTN_DIFFERENCE_Z_COSINE = 7
-ATTN_DIFFERENCE_ROWS = 8
-ATTN_DIFFERENCE_ROWS_KL_INFINITE = 9
-ATTN_N_DIFFERENCE = 10
-ATTN_MOST_RECALLED = 64
-ATTN_COMPARISON_HEADS = 0
-ATTN_COMPARISON_COSTS = 1
-ATTN_COMPARISON_LOGITS = 2
 ATTN_ABLATE_BY_HEAD = 0
 ATTN_ABLATE_BY_ATTN = 1
 ATTN_ABLATE_BY_MLP = 2
@@ -1087,26 +1070,6 @@ class attn_study_args(Structure):
 
 
 class attn_items_args(Structure):
-    pass
-
-
-class attn_difference(Structure):
-    pass
-
-
-class attn_attention_cost(Structure):
-    pass
-
-
-class attn_compared_row(Structure):
-    pass
-
-
-class attn_compared_logits(Structure):
-    pass
-
-
-class attn_comparison(Structure):
     pass
 
 
@@ -2011,7 +1974,6 @@ attn_picture_options._fields_ = [
     ("cell", c_size_t),
     ("title", c_char_p),
     ("theme", c_int),
-    ("is_difference", c_bool),
     ("is_full", c_bool),
     ("hides", c_int),
     ("width", c_size_t),
@@ -2291,38 +2253,6 @@ attn_items_args._fields_ = [
     ("items", attn_items_options),
     ("study", attn_study_args),
     ("each", attn_each_options),
-]
-attn_difference._fields_ = [
-    ("values", c_double * 10),
-]
-attn_attention_cost._fields_ = [
-    ("n_pair", c_uint64),
-    ("n_byte", c_uint64),
-    ("seconds", c_double),
-]
-attn_compared_row._fields_ = [
-    ("at", attn_location),
-    ("n", c_size_t),
-    ("local", attn_difference),
-    ("propagated", attn_difference),
-    ("exact", attn_attention_cost),
-    ("chosen", attn_attention_cost),
-]
-attn_compared_logits._fields_ = [
-    ("position", c_size_t),
-    ("kl", c_double),
-    ("exact_first", c_int32),
-    ("chosen_first", c_int32),
-]
-attn_comparison._fields_ = [
-    ("heads", POINTER(attn_compared_row)),
-    ("n_head", c_size_t),
-    ("layers", POINTER(attn_compared_row)),
-    ("n_layer", c_size_t),
-    ("all", POINTER(attn_compared_row)),
-    ("has_propagated", c_bool),
-    ("logits", POINTER(attn_compared_logits)),
-    ("n_logits", c_size_t),
 ]
 attn_ablate_set._fields_ = [
     ("heads", attn_head_list),
@@ -2853,9 +2783,6 @@ FUNCTIONS = {
     "attn_each_options_init": (POINTER(attn_each_options), [POINTER(attn_each_options), c_size_t]),
     "attn_study_sum_init": (POINTER(attn_study_sum), [POINTER(attn_study_sum), c_size_t]),
     "attn_study_args_init": (POINTER(attn_study_args), [POINTER(attn_study_args), c_size_t]),
-    "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
-    "attn_comparison_tabulate": (c_int, [POINTER(attn_comparison), c_int, POINTER(attn_labels), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_comparison_free": (None, [POINTER(attn_comparison)]),
     "attn_ablate_sum_init": (POINTER(attn_ablate_sum), [POINTER(attn_ablate_sum), c_size_t]),
     "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
     "attn_align": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_align_args), POINTER(c_void_p), POINTER(attn_error)]),

@@ -312,7 +312,6 @@ class Model(questions.Questions):
     # --- Questions about heads ---
 
     similarity = procedures.similarity
-    compare = procedures.compare
     generate = procedures.generate
 
 

@@ -317,47 +317,6 @@ def similarity(self: Model, text=None, *, sort: str | None = None, limit: int = 
     return interruptible(compute, host.cancel)
 
 
-class Comparison(NamedTuple):
-    """What Model.compare found.
-
-    heads   one row per head: its difference from exact attention, alone (local) and carried through the model (propagated)
-    costs   one row per layer: pairs, bytes and seconds of both
-    logits  one row per position: kl in nats, the most probable next token of both
-    """
-
-    heads: Table
-    costs: Table
-    logits: Table
-
-
-def compare(self: Model, text=None, *, attention: str, recalled: int = 5, **options) -> Comparison:
-    """How far a kind of attention, as "window:64", is from exact attention on a text, and what both cost.
-
-    recalled    K of the column recall: the share of the K largest weights of a row that are kept
-    """
-    _need_text(text, options)
-    request, host, run = Request(text, attention=attention, **options), self._use(), c_void_p()
-    n_recalled = whole(recalled, "recalled", 1)
-    request.check_stacks(host)
-
-    def compute():
-        found, table, tables, tokenizer = POINTER(c.attn_comparison)(), c_void_p(), [], c_void_p()
-        if text is not None:  # else what is predicted are labels; and there may be no tokenizer
-            lib.attn_host_tokenizer(host.pointer, byref(tokenizer), byref(c.attn_error()))
-        call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
-        try:
-            call("attn_compare", run, n_recalled, byref(found))
-            for part in (c.ATTN_COMPARISON_HEADS, c.ATTN_COMPARISON_COSTS, c.ATTN_COMPARISON_LOGITS):
-                call("attn_comparison_tabulate", found, part, lib.attn_run_labels(run), tokenizer, byref(table))
-                tables.append(table_of(table))
-            return Comparison(*tables)
-        finally:
-            lib.attn_comparison_free(found)
-            lib.attn_run_free(run)
-
-    return interruptible(compute, host.cancel)
-
-
 class Generation(NamedTuple):
     """What Model.generate made. text: str, None without a tokenizer; ids int64 [n] and log_probabilities float64 [n],
     natural, of the tokens that were made; prompt_ids int64; end: "length", "context", "end_of_text" or "stop"."""
