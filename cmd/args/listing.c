@@ -2,7 +2,7 @@
 #include "cmd/args/listing.h"
 
 #include "cmd/line/report.h"
-#include "tensors/format_internal.h"
+#include "tool.h"
 
 #include <string.h>
 

@@ -88,9 +88,3 @@ enum attn_status attn_npz_read(const struct attn_npz *npz, size_t i, struct attn
     memcpy(file.path + n_path + 1 + n_name, ".npy", 4);
     return attn_npy_take(&file, ATTN_NPY_NUMBERS, npy, err);
 }
-
-const void *attn_npz_bytes(const struct attn_npz *npz, size_t i, size_t *size)
-{
-    *size = npz->zip.members[i].size;
-    return npz->file.data + npz->zip.members[i].begin;
-}

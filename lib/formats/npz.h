@@ -35,8 +35,4 @@ const char *attn_npz_name(const struct attn_npz *npz, size_t i);
 enum attn_status attn_npz_read(const struct attn_npz *npz, size_t i, struct attn_npy_file **npy,
                                struct attn_error *err);
 
-/* Returns the SIZE bytes of member I, with its header, borrowed: for types that attn_npz_read
- * refuses. */
-const void *attn_npz_bytes(const struct attn_npz *npz, size_t i, size_t *size);
-
 #endif

@@ -60,7 +60,6 @@ static struct attn_study_args study;
 static struct attn_batch *batch;
 static struct attn_sink *sink;
 static struct attn_output output;
-static struct attn_comparison *found;
 static struct attn_head_cards *cards;
 static struct attn_generation made;
 static struct attn_ndarray pattern;
