@@ -168,13 +168,6 @@ static const struct attn_column attention_columns[] = {
 
 static enum attn_status find_attention(struct filling *to)
 {
-    static const char *const ropes[] = {
-#define ROPE_WORD(id, number, word) [ATTN_ROPE_##id] = (word),
-        ATTN_ROPE_MAP(ROPE_WORD)
-#undef ROPE_WORD
-    };
-    static const char *const mixers[] = {
-        [ATTN_MIXER_CONV] = "conv", [ATTN_MIXER_DELTA] = "delta", [ATTN_MIXER_MAMBA2] = "mamba2"};
     const struct attn_config *config = attn_model_config(to->given.model);
 
     for (size_t layer = 0; layer < config->n_layer; layer++) {
@@ -182,24 +175,17 @@ static enum attn_status find_attention(struct filling *to)
         const bool is_cross = config->is_cross[layer];
         const bool is_causal = a->mask == ATTN_MASK_CAUSAL && !is_cross;
         const bool is_mixer = attn_config_is_mixer(config, layer);
-        const bool is_beside = attn_config_mixes_beside(config);
         const bool is_mlp = config->is_mlp && config->is_mlp[layer];
-        const bool is_mixture = is_mlp && attn_config_has_experts(config, layer);
         const bool has_rope = !is_mixer && !is_mlp && config->positions == ATTN_POSITIONS_ROTARY &&
                               config->rope[layer].d_rotary > 0;
         const struct attn_rope *rope = &config->rope[layer];
         ATTN_TRY(append(
-            to,
-            attn_cell_string(is_beside    ? "attention+mamba2"
-                             : is_mixer   ? mixers[config->mixer->kind]
-                             : is_mixture ? "experts"
-                             : is_mlp     ? "mlp"
-                                          : attn_attention_kind_name(a->kind)),
+            to, attn_cell_string(attn_inspection_layer_kind(config, layer)),
             attn_cell_boolean(is_cross), attn_cell_string(is_causal ? "causal" : "none"),
             attn_cell_boolean(a->is_scaled), attn_cell_real(a->eps), attn_cell_real(a->factor),
             a->kind == ATTN_ATTENTION_WINDOW ? count_cell(a->window) : attn_cell_missing(),
             a->score_cap > 0 ? attn_cell_real(a->score_cap) : attn_cell_missing(),
-            has_rope ? attn_cell_string(ropes[rope->type]) : attn_cell_missing(),
+            has_rope ? attn_cell_string(attn_inspection_rope_type(rope)) : attn_cell_missing(),
             has_rope ? attn_cell_real(rope->theta) : attn_cell_missing(),
             has_rope && rope->factor > 0 ? attn_cell_real(rope->factor) : attn_cell_missing(),
             has_rope ? count_cell(rope->d_rotary) : attn_cell_missing(),
@@ -275,7 +261,7 @@ static enum attn_status find_layers(struct filling *to)
     return attn_layers_append(attn_model_config(to->given.model), to->table, to->err);
 }
 
-static const struct attn_column differences_columns[] = {{TEXT("part")}, {TEXT("difference")}};
+static const struct attn_column differences_columns[] = {{TEXT("name")}, {TEXT("value")}};
 
 static enum attn_status find_differences(struct filling *to)
 {
@@ -493,7 +479,7 @@ static enum attn_status find_precision(struct filling *to)
 }
 
 static const struct attn_column metadata_columns[] = {
-    {TEXT("key")}, {TEXT("type")}, {COUNT("n")}, {TEXT("value")}, {FLAG("is_known")}};
+    {TEXT("key")}, {TEXT("type")}, {COUNT("n")}, {TEXT("value")}};
 
 static enum attn_status find_metadata(struct filling *to)
 {

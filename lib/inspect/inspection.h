@@ -30,14 +30,14 @@
  * otherwise no rows: tower, model_type, n_layer, n_head, d_model, n_ctx, parameters. attention: a
  * row per layer, kind, is_cross, mask, is_scaled, eps, factor, and columns that only some models
  * fill: window, score_cap, rope_type, rope_theta, rope_factor, d_rotary. layers: the same in words,
- * a row per run of equal layers: part, difference. differences: how the model
- * differs from GPT-2: part, difference. parameters: the elements of each part, total. adapter: a
+ * a row per run of equal layers: part, difference. differences: the fields that differ from a
+ * GPT-2 of the same sizes: name, value. parameters: the elements of each part, total. adapter: a
  * row per tensor that an adapter changes: name, shape, rank and scale (missing if the tensor is
  * replaced), norm_ratio (the norm of the change, divided by that of the tensor). tensors:
  * name, dtype, shape, file, offset, bytes. types: a row per dtype, most values first: dtype,
  * n_tensor, n_value, bytes, share of all values. precision: mixture (its name in GGUF, missing if
  * the tensors do not agree), bits_per_weight. metadata: the pairs of a GGUF file: key, type, n
- * (items of an array), value (missing for long arrays), is_known. conversion: part, difference: how
+ * (items of an array), value (missing for long arrays). conversion: part, difference: how
  * a GGUF file differs from Hugging Face's. tokenizer: kind (word, char, bpe), n_vocab, unicode (the
  * version of its letters, numbers and scripts), chat_template (the file or key that has it).
  * special: id and token of each special token. prompts: of a model of sentences: name, text,

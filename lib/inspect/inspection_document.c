@@ -76,8 +76,10 @@ static const struct attn_document_column tower_columns[] = {
     {.name = "d_model"},
     {.name = "n_ctx", .heading = "positions"},
     {.name = "parameters", .style = ATTN_NUMBER_QUANTITY, .width = 10}};
-static const struct attn_document_column difference_columns[] = {
-    {.name = "part", .width = SETTING_WIDTH}, {.name = "difference"}};
+static const struct attn_document_column part_columns[] = {{.name = "part", .width = SETTING_WIDTH},
+                                                           {.name = "difference"}};
+static const struct attn_document_column field_columns[] = {
+    {.name = "name", .width = SETTING_WIDTH}, {.name = "value"}};
 static const struct attn_document_column adapter_columns[] = {
     {.name = "name", .limit = 60},
     {.name = "shape"},
@@ -122,15 +124,14 @@ static const struct {
     VIEW(CONFIG, config, "Config", JSON(MEMBERS), SETTINGS),
     VIEW(TOWERS, towers, NULL, JSON(LINES), COLUMNS(tower_columns), HEADED),
     VIEW(ATTENTION, attention, NULL, JSON(LINES)),
-    VIEW(LAYERS, layers, NULL, COLUMNS(difference_columns)),
-    VIEW(DIFFERENCES, differences, "Unlike GPT-2", JSON(LINES), COLUMNS(difference_columns)),
+    VIEW(LAYERS, layers, NULL, COLUMNS(part_columns)),
+    VIEW(DIFFERENCES, differences, "Unlike GPT-2", JSON(LINES), COLUMNS(field_columns)),
     VIEW(PARAMETERS, parameters, "Parameters", JSON(OBJECT), AMOUNTS(NULL)),
     VIEW(ADAPTER, adapter, "Changed by the adapter", JSON(LINES), COLUMNS(adapter_columns), HEADED),
     VIEW(TENSORS, tensors, NULL, JSON(LINES), COLUMNS(tensor_columns), HEADED),
     VIEW(TYPES, types, NULL, JSON(LINES)),
     VIEW(METADATA, metadata, NULL, JSON(LINES)),
-    VIEW(CONVERSION, conversion, "Unlike Hugging Face's files", JSON(LINES),
-         COLUMNS(difference_columns)),
+    VIEW(CONVERSION, conversion, "Unlike Hugging Face's files", JSON(LINES), COLUMNS(part_columns)),
     VIEW(TOKENIZER, tokenizer, NULL, JSON(MEMBERS)),
     VIEW(SPECIAL, special, NULL, JSON(ROWS), .is_joined = true),
     VIEW(PROMPTS, prompts, NULL, JSON(LINES)),
@@ -229,8 +230,7 @@ static void add_metadata(struct attn_document *document, const struct attn_shown
                                    (int)type.size, type.text);
             else
                 add_value(document, &value);
-            attn_document_text(document, "%s\n",
-                               NUMBER(METADATA, i, "is_known") ? "" : "  (not known)");
+            attn_document_text(document, "\n");
         }
     }
     add(document, shown, ATTN_INSPECTED_METADATA);

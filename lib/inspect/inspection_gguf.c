@@ -4,7 +4,6 @@
 
 #include "base/buffer.h"
 #include "base/dtype_internal.h"
-#include "base/fixed_text.h"
 #include "model/gguf_config.h"
 #include "tables/table_internal.h"
 
@@ -89,52 +88,6 @@ const char *attn_gguf_mixture(const struct attn_gguf *gguf)
     return NULL;
 }
 
-/* The keys that gguf_config.c reads, after the architecture's name and a dot, separated by blanks.
- * `vocab_size` equals the number of rows of the embedding. */
-static const char architecture_keys[] =
-    "attention.causal attention.clamp_kqv attention.head_count attention.head_count_kv "
-    "attention.key_length attention.key_length_swa attention.layer_norm_epsilon "
-    "attention.layer_norm_rms_epsilon attention.max_alibi_bias attention.recurrent_layers "
-    "attention.scale attention.shared_kv_layers attention.sliding_window "
-    "attention.sliding_window_pattern attention.temperature_length attention.temperature_scale "
-    "attention.value_length attention.value_length_swa attn_logit_softcapping block_count "
-    "context_length embedding_length embedding_length_per_layer_input embedding_scale "
-    "expert_count expert_feed_forward_length expert_gating_func expert_group_count "
-    "expert_shared_feed_forward_length expert_used_count expert_weights_norm "
-    "expert_weights_scale feed_forward_length final_logit_softcapping full_attention_interval "
-    "leading_dense_block_count logit_scale nextn_predict_layers residual_scale "
-    "rope.dimension_count rope.dimension_count_swa rope.dimension_sections rope.freq_base "
-    "rope.freq_base_swa rope.global.freq_base rope.local.freq_base rope.scale_linear "
-    "rope.scaling.attn_factor rope.scaling.factor rope.scaling.finetuned "
-    "rope.scaling.original_context_length rope.scaling.type rope.scaling.yarn_attn_factor "
-    "rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow rope.scaling.yarn_ext_factor "
-    "rope.scaling.yarn_log_multiplier shortconv.l_cache ssm.conv_kernel ssm.group_count "
-    "ssm.inner_size ssm.state_size ssm.time_step_rank use_parallel_residual vocab_size";
-
-/* The keys that tokenizer_gguf.c reads, after "tokenizer.", and those of tokens that end texts. */
-static const char tokenizer_keys[] =
-    "ggml.add_bos_token ggml.add_eos_token ggml.add_space_prefix ggml.bos_token_id "
-    "ggml.eom_token_id ggml.eos_token_id ggml.eot_token_id ggml.merges ggml.model ggml.pre "
-    "ggml.scores ggml.token_type ggml.tokens huggingface.json ggml.unknown_token_id";
-
-static bool is_known(const struct attn_gguf *gguf, const char *key)
-{
-    static const char tokenizer[] = "tokenizer.";
-    const char *architecture = NULL;
-    size_t size = 0;
-
-    if (strncmp(key, "general.", 8) == 0 || strncmp(key, "split.", 6) == 0)
-        return true;
-    if (strncmp(key, tokenizer, strlen(tokenizer)) == 0)
-        return attn_text_has_word(tokenizer_keys, key + strlen(tokenizer),
-                                  strlen(key) - strlen(tokenizer));
-    return attn_gguf_get_text(gguf, "general.architecture", &architecture, &size, NULL) ==
-               ATTN_OK &&
-           architecture && strncmp(key, architecture, size) == 0 && strlen(key) > size &&
-           key[size] == '.' &&
-           attn_text_has_word(architecture_keys, key + size + 1, strlen(key) - size - 1);
-}
-
 /* Appends the next item of PAIR as text. Returns false after the last item. */
 static bool write_item(struct attn_gguf_pair *pair, struct attn_buffer *text)
 {
@@ -197,8 +150,7 @@ enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct 
             pair.is_array ? attn_cell_integer(pair.n > INT64_MAX ? INT64_MAX : (int64_t)pair.n)
                           : attn_cell_missing(),
             is_long ? attn_cell_missing()
-                    : attn_cell_text(value.data ? value.data : "", value.size),
-            attn_cell_boolean(is_known(gguf, pair.key))};
+                    : attn_cell_text(value.data ? value.data : "", value.size)};
 
         if (status == ATTN_OK)
             status = attn_table_append(table, row, N(row), err);

@@ -13,13 +13,19 @@
 #include "model/family.h"
 #include "tables/table.h"
 
-/* Appends a row of two texts to TABLE for each difference of CONFIG from GPT-2, in the order of the
- * equations: the part of the model ("norms"), and the difference. */
+/* Appends a row of two texts to TABLE for each field of CONFIG that differs from that of a GPT-2 of
+ * its sizes: the name, and the value as a config is shown. */
 enum attn_status attn_differences_append(const struct attn_config *config, struct attn_table *table,
                                          struct attn_error *err);
 
 /* Returns the bytes of the state that layers without attention keep for a text. */
 size_t attn_inspection_state_size(const struct attn_config *config);
+
+/* Returns what LAYER mixes tokens with, a static word: "full", "window", "delta", "mlp", ... */
+const char *attn_inspection_layer_kind(const struct attn_config *config, size_t layer);
+
+/* Returns the static word of the scaling of ROPE. */
+const char *attn_inspection_rope_type(const struct attn_rope *rope);
 
 /* Appends a row of two texts for each run of equal layers: "attention 0-4", and its attention. */
 enum attn_status attn_layers_append(const struct attn_config *config, struct attn_table *table,
@@ -30,8 +36,7 @@ enum attn_status attn_layers_append(const struct attn_config *config, struct att
  * have the type in its name, or the type that replaces it if rows are not whole blocks. */
 const char *attn_gguf_mixture(const struct attn_gguf *gguf);
 
-/* Appends a row for each pair: key, type, n, value (missing for long arrays), and is_known: it is
- * read, or describes the file. */
+/* Appends a row for each pair: key, type, n, value (missing for long arrays). */
 enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct attn_table *table,
                                            struct attn_error *err);
 

@@ -456,8 +456,7 @@ static enum attn_status read_internvl(const struct attn_vision_reading *reading)
                  .cell = "<image>",                                                                \
                  .after = FAKE,                                                                    \
                  .tile = FAKE,                                                                     \
-                 .chat = {begin "User:<image>", "<end_of_utterance>\nAssistant:"}},                \
-        .connector = "a linear map of the patches of a cell"
+                 .chat = {begin "User:<image>", "<end_of_utterance>\nAssistant:"}}
 
 #define OF_GEMMA(token, form)                                                                      \
     .usual = {.image_id = (token), .side = 224, .patch = 16, .merge = 1, .cells = (form)},         \
@@ -476,7 +475,7 @@ static enum attn_status read_internvl(const struct attn_vision_reading *reading)
                  .between = "<|vision_end|><|vision_start|>",                                      \
                  .chat = {system "<|im_start|>user\n" QWEN_MARK,                                   \
                           "<|im_end|>\n<|im_start|>assistant\n"}},                                 \
-        .has_grid_positions = true, .connector = "an MLP over the normalized patches of a cell"
+        .has_grid_positions = true
 
 #define OF_LLAMA "llama", "USER: ", " ASSISTANT:"
 #define OF_QWEN2 "qwen2", "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"
@@ -500,8 +499,7 @@ static enum attn_status read_internvl(const struct attn_vision_reading *reading)
              .bare = "<image>",                                                                    \
              .between = "\n",                                                                      \
              .cell = "<image>",                                                                    \
-             .chat = {before "<image>\n", after}},                                                 \
-    .connector = "an MLP over each patch"
+             .chat = {before "<image>\n", after}}
 
 /* An InternVL whose decoder is of type DECODER. */
 #define INTERNVL(decoder)                                                                          \
@@ -515,18 +513,17 @@ static enum attn_status read_internvl(const struct attn_vision_reading *reading)
                   .cell_eps = 1e-5F},                                                              \
         .bare_patch = 14, .image_key = "image_token_id", .read = read_internvl,                    \
         PROCESSORS("GotOcr2ImageProcessor"),                                                       \
-        .text = {.placeholder = "<IMG_CONTEXT>",                                                   \
-                 .bare = "<IMG_CONTEXT>",                                                          \
-                 .between = "\n",                                                                  \
-                 .before = "<img>",                                                                \
-                 .cell = "<IMG_CONTEXT>",                                                          \
-                 .after = "</img>",                                                                \
-                 .chat = {"<|im_start|>user\n<IMG_CONTEXT>\n",                                     \
-                          "<|im_end|>\n<|im_start|>assistant\n"}},                                 \
-        .connector = "an MLP over the normalized patches of a cell"
+        .text = {                                                                                  \
+            .placeholder = "<IMG_CONTEXT>",                                                        \
+            .bare = "<IMG_CONTEXT>",                                                               \
+            .between = "\n",                                                                       \
+            .before = "<img>",                                                                     \
+            .cell = "<IMG_CONTEXT>",                                                               \
+            .after = "</img>",                                                                     \
+            .chat = {"<|im_start|>user\n<IMG_CONTEXT>\n", "<|im_end|>\n<|im_start|>assistant\n"}}
 
 /* A model with Pixtral's tower: FORM of its cells of MERGE x MERGE patches of SIZE pixels. */
-#define PIXTRAL(type, ties, tower, form, side, size, what)                                         \
+#define PIXTRAL(type, ties, tower, form, side, size)                                               \
     PART(type, "mistral", false, false, ties, tower),                                              \
         .tower_type = "pixtral",                                                                   \
         .usual = {.image_id = 10, .patch = (size), .merge = (side), .cells = (form)},              \
@@ -537,8 +534,7 @@ static enum attn_status read_internvl(const struct attn_vision_reading *reading)
                  .cell = "[IMG]",                                                                  \
                  .row_end = "[IMG_BREAK]",                                                         \
                  .after = "[IMG_END]",                                                             \
-                 .chat = {"<s>[INST][IMG]", "[/INST]"}},                                           \
-        .connector = what
+                 .chat = {"<s>[INST][IMG]", "[/INST]"}}
 
 static const struct attn_vision_family families[] = {
     {PART("gemma3", "gemma3_text", false, false, ATTN_TIES, attn_family_gemma3_vision),
@@ -551,8 +547,7 @@ static const struct attn_vision_family families[] = {
               .after = "<end_of_image>\n\n",
               .chat = {"<bos><start_of_turn>user\n<start_of_image>",
                        "<end_of_turn>\n<start_of_turn>model\n"}},
-     .opens_cells = true, .drops_logits_cap = true,
-     .connector = "a linear map of the normalized mean of the patches of a cell"},
+     .opens_cells = true, .drops_logits_cap = true},
     {PART("paligemma", "gemma", false, true, ATTN_TIES, attn_family_paligemma_vision),
      .name = "PaliGemma", OF_GEMMA(256000, ATTN_CELLS_JOINED), .bare_patch = 14,
      .read = read_paligemma, PROCESSORS("SiglipImageProcessor"),
@@ -563,7 +558,7 @@ static const struct attn_vision_family families[] = {
               .chat = {"<image>", ""},
               .end = "\n",
               .is_plain = true},
-     .needs_picture = true, .first_position = 1, .connector = "a linear map of each patch"},
+     .needs_picture = true, .first_position = 1},
     {SMOLVLM("smolvlm", "<|im_start|>"), .name = "SmolVLM"},
     {SMOLVLM("idefics3", "<|begin_of_text|>"), .name = "Idefics3"},
     {QWEN("qwen2_vl", attn_family_qwen2_vl_vision, 14, QWEN_SYSTEM), .name = "Qwen2-VL"},
@@ -582,11 +577,9 @@ static const struct attn_vision_family families[] = {
      PROCESSORS("LlavaOnevisionImageProcessor"),
      OF_LLAVA("<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"),
      .is_square_among_others = true},
-    {PIXTRAL("llava", ATTN_TIES_AS_TEXT, attn_family_pixtral_vision, ATTN_CELLS_JOINED, 1, 16,
-             "an MLP over each patch"),
+    {PIXTRAL("llava", ATTN_TIES_AS_TEXT, attn_family_pixtral_vision, ATTN_CELLS_JOINED, 1, 16),
      .name = "Pixtral"},
-    {PIXTRAL("mistral3", ATTN_TIES, attn_family_mistral3_vision, ATTN_CELLS_MERGED, 2, 16,
-             "an MLP over the merged patches of a cell"),
+    {PIXTRAL("mistral3", ATTN_TIES, attn_family_mistral3_vision, ATTN_CELLS_MERGED, 2, 16),
      .name = "Mistral 3"},
     {INTERNVL("qwen2")},
 };

@@ -60,7 +60,6 @@ struct attn_vision_family {
     bool opens_cells;        /* the cells of a picture see each other; `part.sees_prompt`: so do all
                                 positions of the prompt, also across windows */
     bool drops_logits_cap;   /* beside a tower, logits are not capped */
-    const char *connector;   /* what makes the row of a cell, for people */
 };
 
 /* Reads the sizes of LIST of JSON into VISION->grids, each in tiles of SIDE pixels. */

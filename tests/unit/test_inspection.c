@@ -118,9 +118,10 @@ START_TEST(tells_windows_and_positions_by_layer)
         "\"rope_type\": \"default\", \"rope_theta\": 10000, \"rope_factor\": null, "
         "\"d_rotary\": 12, \"rope_pairs\": \"half\"}\n");
     expect(&subject, ATTN_INSPECTED_LAYERS, ATTN_TABLE_TABBED,
-           "attention 0\twindow:5, causal, scores * 0.288675\n"
-           "attention 1\tfull, causal, scores * 0.288675\n"
-           "attention 2\twindow:5, causal, scores * 0.288675\n");
+           "attention 0\twindow:5, causal, scores * 0.288675, rope_theta 10000\n"
+           "attention 1\tfull, causal, scores * 0.288675, rope_theta 1000000, rope_type linear, "
+           "rope_factor 2\n"
+           "attention 2\twindow:5, causal, scores * 0.288675, rope_theta 10000\n");
     close_subject(&subject);
 }
 END_TEST
@@ -289,19 +290,19 @@ START_TEST(metadata_of_every_type_are_shown)
     subject.inspection.weights = attn_gguf_files(gguf);
     subject.inspection.gguf = gguf;
     expect(&subject, ATTN_INSPECTED_METADATA, ATTN_TABLE_CSV,
-           "key,type,n,value,is_known\n"
-           "a.bool,bool,,true,0\n"
-           "a.empty,string,,,0\n"
-           "a.f64,f64,,0.1,0\n"
-           "a.i64,i64,,\\x2d5,0\n"
-           "a.list,i32,16,\"0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0\",0\n"
-           "a.long,i32,17,,0\n"
-           "a.none,i32,0,,0\n"
-           "a.texts,string,2,\"x, y\\xff\\n\",0\n"
-           "general.architecture,string,,llama,1\n"
-           "llama.block_count,u32,,7,1\n"
-           "llama.block_counts,u32,,7,0\n"
-           "qwen2.block_count,u32,,7,0\n");
+           "key,type,n,value\n"
+           "a.bool,bool,,true\n"
+           "a.empty,string,,\n"
+           "a.f64,f64,,0.1\n"
+           "a.i64,i64,,\\x2d5\n"
+           "a.list,i32,16,\"0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0\"\n"
+           "a.long,i32,17,\n"
+           "a.none,i32,0,\n"
+           "a.texts,string,2,\"x, y\\xff\\n\"\n"
+           "general.architecture,string,,llama\n"
+           "llama.block_count,u32,,7\n"
+           "llama.block_counts,u32,,7\n"
+           "qwen2.block_count,u32,,7\n");
     expect(&subject, ATTN_INSPECTED_PRECISION, ATTN_TABLE_TABBED, "\t32.0000\n");
     attn_gguf_free(gguf);
     attn_buffer_release(&bytes);
