@@ -52,7 +52,7 @@ static enum attn_status begin_measures(struct attn_heads_run *heads, void **read
     const struct attn_run *run = heads->frame.run;
     const struct attn_metric_settings settings = attn_run_metric_settings(run);
     const struct attn_sequence *source = &run->source;
-    const struct attn_metric_settings of_source = {                                                   .ids = source->ids,
+    const struct attn_metric_settings of_source = {.ids = source->ids,
                                                    .tokens = source->tokens.bytes,
                                                    .token_sizes = source->tokens.sizes,
                                                    .n_token = source->n,

@@ -2663,8 +2663,7 @@ START_TEST(an_answer_is_below_the_story)
     fclose(file);
     RUN("--html", "p.html", "--live", "--story", "story.json", keys);
     load("");
-    attn_browser_wait(
-        browser, "document.querySelectorAll('#stage-ask tbody tr').length > 12");
+    attn_browser_wait(browser, "document.querySelectorAll('#stage-ask tbody tr').length > 12");
     assert_text("(([story, ask]) => story.bottom <= innerHeight && story.bottom <= ask.top)("
                 "['story', 'ask'].map(id => document.getElementById('stage-' + id)"
                 ".getBoundingClientRect()))",

@@ -419,6 +419,6 @@ END_TEST
 ATTN_SUITE("page", blocks_hold_the_weights_of_a_run,
            blocks_hold_chosen_heads_and_queries_of_a_window, blocks_of_many_cells_have_a_byte_each,
            blocks_hold_cross_attention, blocks_hold_batches_of_arrays,
-           thumbnails_hold_mean_row_maxima,
-           no_text_leaves_its_element, blocks_and_feeds_give_the_same_page,
-           weights_outside_0_to_1_and_not_finite_are_told, failures_leave_no_file)
+           thumbnails_hold_mean_row_maxima, no_text_leaves_its_element,
+           blocks_and_feeds_give_the_same_page, weights_outside_0_to_1_and_not_finite_are_told,
+           failures_leave_no_file)
