@@ -392,6 +392,7 @@ static enum attn_status append_layer(const struct attn_item_result *result, stru
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
     const bool is_source = attn_stack_is_encoder(at.stack) && dims->encoder;
     const bool has_source_keys = is_source || attn_location_is_cross(dims, &at);
+    enum attn_status status = ATTN_OK;
     size_t shape[3], i = 0;
 
     attn_selection_shape(labels->selection, &at, shape);
@@ -405,15 +406,15 @@ static enum attn_status append_layer(const struct attn_item_result *result, stru
                 continue;
             put_token(&row[QUERY], &row[QUERY_TOKEN], labels, is_source, query);
             for (size_t key = 0; key < shape[2]; key++, i++) {
-                if (!attn_capture_has_cell(result->capture, &at, i))
+                if (status != ATTN_OK || !attn_capture_has_cell(result->capture, &at, i))
                     continue;
                 put_token(&row[KEY], &row[KEY_TOKEN], labels, has_source_keys, key);
                 row[WEIGHT] = attn_cell_real(shortest(weights[i]));
-                ATTN_TRY(attn_rows_append(rows, row, err));
+                status = attn_rows_append(rows, row, err);
             }
         }
     }
-    return ATTN_OK;
+    return status;
 }
 
 /* Appends a row for each visible cell of the selected patterns. */

@@ -13,20 +13,27 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns an error unless the array NAME of PATH, SHAPE [rank], is [D] or [D, D]. */
-static enum attn_status check_shape(const char *path, const char *name, int rank,
-                                    const size_t *shape, int wanted, size_t d,
+/* What an array of the file `path` should be: [D] or [D, D], by its rank. */
+struct wanted {
+    const char *path, *name;
+    int rank;
+    size_t d;
+};
+
+/* Returns an error unless SHAPE [rank] is what is WANTED. */
+static enum attn_status check_shape(const struct wanted *wanted, int rank, const size_t *shape,
                                     struct attn_error *err)
 {
     char found[ATTN_SHAPE_TEXT_SIZE];
+    const size_t d = wanted->d;
 
-    if (rank == wanted && shape[0] == d && (rank == 1 || shape[1] == d))
+    if (rank == wanted->rank && shape[0] == d && (rank == 1 || shape[1] == d))
         return ATTN_OK;
     return attn_error_set(err, ATTN_FORMAT,
-                          wanted == 1 ? "'%s': %s is %s, expected [%zu]"
-                                      : "'%s': %s is %s, expected [D, D] with D = %zu",
-                          attn_quote_string(path).text, name, attn_shape_text(rank, shape, found),
-                          d);
+                          wanted->rank == 1 ? "'%s': %s is %s, expected [%zu]"
+                                            : "'%s': %s is %s, expected [D, D] with D = %zu",
+                          attn_quote_string(wanted->path).text, wanted->name,
+                          attn_shape_text(rank, shape, found), d);
 }
 
 /* Copies VALUES [n] to *OUT, which the map owns. */
@@ -49,27 +56,28 @@ static enum attn_status read_npy(const char *path, int wanted, size_t d, float *
     if (access(path, F_OK) != 0)
         return ATTN_OK;
     ATTN_TRY(attn_ndarray_read(path, wanted, wanted, wanted == 1 ? "[D]" : "[D, D]", &array, err));
-    status = check_shape(path, "the array", array.rank, array.shape, wanted, d, err);
+    status =
+        check_shape(&(struct wanted){path, "the array", wanted, d}, array.rank, array.shape, err);
     if (status == ATTN_OK)
         status = keep(array.data, wanted == 1 ? d : d * d, out, err);
     attn_ndarray_release(&array);
     return status;
 }
 
-static enum attn_status read_tensor(const struct attn_tensor_files *files, const char *path,
-                                    const char *name, int wanted, size_t d, float **out,
+static enum attn_status read_tensor(const struct attn_tensor_files *files,
+                                    const struct wanted *wanted, float **out,
                                     struct attn_error *err)
 {
     struct attn_tensor_entry entry;
-    size_t n = wanted == 1 ? d : d * d;
+    const size_t n = wanted->rank == 1 ? wanted->d : wanted->d * wanted->d;
 
-    if (!attn_tensor_files_find(files, name, &entry))
+    if (!attn_tensor_files_find(files, wanted->name, &entry))
         return ATTN_OK;
-    ATTN_TRY(check_shape(path, name, entry.tensor.rank, entry.tensor.shape, wanted, d, err));
+    ATTN_TRY(check_shape(wanted, entry.tensor.rank, entry.tensor.shape, err));
     if (entry.tensor.dtype != ATTN_DTYPE_F32 && entry.tensor.dtype != ATTN_DTYPE_F16 &&
         entry.tensor.dtype != ATTN_DTYPE_BF16)
         return attn_error_set(err, ATTN_FORMAT, "'%s': %s has another type than F32, F16 and BF16",
-                              attn_quote_string(path).text, name);
+                              attn_quote_string(wanted->path).text, wanted->name);
     *out = attn_alloc_uninitialized(n, sizeof **out, err);
     if (!*out)
         return ATTN_NO_MEMORY;
@@ -86,9 +94,9 @@ static enum attn_status read_safetensors(const char *path, size_t d, struct attn
     if (access(path, F_OK) != 0)
         return ATTN_OK;
     ATTN_TRY(attn_safetensors_open_file(path, ATTN_READ, &files, err));
-    status = read_tensor(files, path, "weight", 2, d, &map->weight, err);
+    status = read_tensor(files, &(struct wanted){path, "weight", 2, d}, &map->weight, err);
     if (status == ATTN_OK)
-        status = read_tensor(files, path, "bias", 1, d, &map->bias, err);
+        status = read_tensor(files, &(struct wanted){path, "bias", 1, d}, &map->bias, err);
     if (status == ATTN_OK && !map->weight)
         status = attn_error_set(err, ATTN_FORMAT, "'%s' has no tensor 'weight', expected [D, D]",
                                 attn_quote_string(path).text);

@@ -104,21 +104,28 @@ static void find_earlier(struct attn_each_file *file, const char **path)
     *path = file->is_complete ? file->path.data : part.size > 0 ? part.path : NULL;
 }
 
+/* Who gets the items of an earlier run. */
+struct taker {
+    struct attn_items *items;
+    attn_earlier_fn take;
+    void *user;
+    struct attn_each_result *result;
+};
+
 /* Passes on the items whose rows are whole. */
 static enum attn_status take_earlier(struct attn_each_file *file, struct attn_earlier *earlier,
-                                     struct attn_items *items, attn_earlier_fn take, void *user,
-                                     struct attn_each_result *result, struct attn_error *err)
+                                     const struct taker *taker, struct attn_error *err)
 {
     struct attn_item_result found;
     bool is_over;
 
     for (;;) {
-        enum attn_status status = attn_earlier_next(earlier, items, &found, &is_over, err);
+        enum attn_status status = attn_earlier_next(earlier, taker->items, &found, &is_over, err);
 
         if (status == ATTN_OK && !is_over)
-            status = take(user, &found, err);
+            status = taker->take(taker->user, &found, err);
         if (status == ATTN_OK && !is_over) {
-            result->n_failed += found.failure != ATTN_RECORD_FAILURE_NONE;
+            taker->result->n_failed += found.failure != ATTN_RECORD_FAILURE_NONE;
             file->n_item++;
         }
         attn_earlier_release(earlier);
@@ -129,14 +136,13 @@ static enum attn_status take_earlier(struct attn_each_file *file, struct attn_ea
 
 /* Continues the file at PATH. */
 static enum attn_status go_on(struct attn_each_file *file, const char *path,
-                              struct attn_items *items, attn_earlier_fn take, void *user,
-                              struct attn_each_result *result, struct attn_error *err)
+                              const struct taker *taker, struct attn_error *err)
 {
     struct attn_earlier *earlier;
     enum attn_status status;
 
     ATTN_TRY(attn_earlier_open(path, file->records, &earlier, err));
-    status = take_earlier(file, earlier, items, take, user, result, err);
+    status = take_earlier(file, earlier, taker, err);
     if (status == ATTN_OK)
         status = attn_records_expect(file->records, path, attn_earlier_end(earlier),
                                      file->is_complete, err);
@@ -155,7 +161,7 @@ enum attn_status attn_each_file_resume(struct attn_each_file *file, struct attn_
         return ATTN_OK;
     find_earlier(file, &path);
     if (path)
-        ATTN_TRY(attn_error_at(go_on(file, path, items, take, user, result, err),
+        ATTN_TRY(attn_error_at(go_on(file, path, &(struct taker){items, take, user, result}, err),
                                ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_records_begin(file->records, (size_t)file->n_item, err));
     result->n_item = result->n_before = file->n_item;

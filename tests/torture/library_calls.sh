@@ -74,7 +74,7 @@ command=(run -m models/tiny-gpt2 --top 3 -t 2 -p 'The keys are' "${everything[@]
 fail_allocations 500 "${steps[@]}"
 for form in nanogpt nanogpt-old-stream; do
     checkpoint=tests/fixtures/torch-$form
-    command=(run -m "$checkpoint/ckpt.pt" --vocab "$checkpoint/meta.pkl" -t 1 -p 'abc! Be' "${everything[@]}")
+    command=(run -q -m "$checkpoint/ckpt.pt" --vocab "$checkpoint/meta.pkl" -t 1 -p 'abc! Be' "${everything[@]}")
     fail_allocations 400 "${steps[@]}"
 done
 command=("${attending[@]}" "${everything[@]}")
