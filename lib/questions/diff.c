@@ -500,15 +500,29 @@ static void draw(const void *given, struct attn_drawn *drawn)
     attn_drawn_name_pair(drawn, "A", "B", b);
 }
 
+/* Returns true if A and B change the attention of a model in different ways. */
+static bool are_unlike(const struct attn_attention_change *a, const struct attn_attention_change *b)
+{
+    const struct attn_attention *x = &a->to, *y = &b->to;
+
+    return a->parts != b->parts || x->kind != y->kind || x->window != y->window ||
+           x->stride != y->stride || x->count != y->count || x->seed != y->seed ||
+           x->feature != y->feature || x->is_raw != y->is_raw || x->mask != y->mask ||
+           x->masking != y->masking || x->similarity != y->similarity ||
+           x->algorithm != y->algorithm || x->is_scaled != y->is_scaled || x->eps != y->eps ||
+           x->dropout != y->dropout || x->dropout_seed != y->dropout_seed || a->mask != b->mask;
+}
+
 static uint64_t shows(const void *state)
 {
+    static const struct attn_attention_change none = {0};
     const struct diff *diff = state;
     const struct attn_attention_change *a = diff->frame.request.attention.change,
                                        *b = diff->other.attention.change;
 
-    return (a ? a->parts : 0) != (b ? b->parts : 0) || (a && b && memcmp(a, b, sizeof *a) != 0)
-               ? SHOW_RECALL
-               : 0;
+    a = a && a->parts ? a : &none;
+    b = b && b->parts ? b : &none;
+    return are_unlike(a, b) ? SHOW_RECALL : 0;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
