@@ -14,7 +14,7 @@ renew() {
 }
 
 run() { # COMMAND...
-    timeout "$patience" "$@" "$cli" run "${model[@]}" -p 'abc' -t 2 "${everything[@]}" >"$scratch/out" 2>"$scratch/err"
+    timeout "$patience" "$@" "$cli" run -q "${model[@]}" -p 'abc' -t 2 "${everything[@]}" >"$scratch/out" 2>"$scratch/err"
 }
 
 cut_off() { : >"$weights"; }
@@ -48,7 +48,7 @@ for from in models/tiny-gpt2 tests/fixtures/torch-nanogpt; do
     renew
     rm -f "$scratch/text"
     mkfifo "$scratch/text"
-    "$cli" run "${model[@]}" -f "$scratch/text" "${everything[@]}" 2>"$scratch/err" &
+    "$cli" run -q "${model[@]}" -f "$scratch/text" "${everything[@]}" 2>"$scratch/err" &
     exec 3>"$scratch/text"
     replace
     printf abc >&3
