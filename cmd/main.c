@@ -78,17 +78,6 @@ static enum attn_status perform(struct call *call, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Returns true if CALL names a file for the rows or the tensors of items. */
-static bool has_output(const struct call *call)
-{
-    static const char *const names[] = {"csv", "json", "jsonl", "npy", "npz"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (option_text(call, names[i]))
-            return true;
-    return false;
-}
-
 /* Makes `batch [OPTIONS] [FILE]` the call `run [OPTIONS] --items FILE --jsonl -`: a name for it, as
  * many programs have. Parses the options to tell FILE from their values. *ARGV receives the new
  * arguments, which the caller frees. */
@@ -111,7 +100,7 @@ static enum attn_status read_batch(struct call *call, char ***argv, struct attn_
     (*argv)[n++] = items;
     (*argv)[n++] =
         args->prompt.plain.n > 0 ? (char *)(uintptr_t)args->prompt.plain.items[0] : standard;
-    if (!has_output(call)) {
+    if (!outputs_are_wanted(&args->tables.output)) {
         (*argv)[n++] = lines;
         (*argv)[n++] = standard;
     }

@@ -3,7 +3,7 @@
  * when it is complete; and how a run goes on after the rows of an earlier one. Private to the
  * library.
  *
- *     struct attn_each_file file = {.options = &each, .unit = "item"};
+ *     struct attn_each_file file = {.options = &each, .field = "each", .has_rows_alone = true};
  *     attn_each_file_name(&file, items, &err);
  *     attn_each_file_open(&file, "rows", &form, host, &err);
  *     attn_each_file_resume(&file, items, take, user, &result, &err);
