@@ -37,6 +37,7 @@ static const struct {
      SINCE "numpy.allclose compares the arrays of two .npz files"},
     {"per", "score", NULL, SINCE "--by text|token|word"},
     {"layer", "align", "SPEC", SINCE "--layers SPEC"},
+    {"site", "heads", NULL, SINCE "attn-cli run --sites mixing|mixing_norm has the numbers"},
     {"rows", "align", NULL, SINCE "--shifted for the row of the token before; both in two runs"},
     {"unit", "align", NULL, SINCE "--by token|word"},
     {"compare", NULL, "KIND", SINCE "attn-cli diff --with-attention KIND"},

@@ -23,8 +23,7 @@ static const struct attn_param rows[] = {
     ROW(TEXTS, "knockout", "QUERIES>KEYS[@HEADS]", knockouts,
         "keep these queries from looking at these keys, in all heads or in HEADS: 'it>cat@2.*'. "
         "Queries and keys are positions or words of the text; in cross-attention layers keys are "
-        "in the source, and in layers without attention cells of mixing become 0, which leaves "
-        "their convolution and state as they are. May be given several times",
+        "in the source. May be given several times",
         NUMBER_OF(n_knockout)),
     ROW(TEXTS, "patch", "SITE:LAYER[.HEAD][@POS]=FILE.npz", patches,
         "replace a tensor by the one of another run, from its archive: the whole tensor, one head "

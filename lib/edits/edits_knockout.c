@@ -7,10 +7,7 @@
  * encoder, queries and keys are. The encoder's heads must be named: "encoder:2.*". A knockout that
  * changes nothing is named in a note.
  *
- * In a layer without attention the cells of mixing become 0, or those of the band of a convolution
- * (forward/mixer.c): z of the query has no part of v of the key, and nothing makes up for it. The
- * state is not changed, and v of the positions behind the key comes out of a convolution, which has
- * read the key.
+ * Layers that mix tokens without attention have no scores: a knockout of their heads is refused.
  */
 #include "edits/edits_internal.h"
 
@@ -68,6 +65,25 @@ static enum attn_status read_heads(const struct knockouts *knockouts, struct kno
     return attn_edit_select_heads(&item->given->heads, stack, knockouts->all, &item->heads, err);
 }
 
+/* Refuses HEADS that mix tokens of a layer of DIMS without attention. */
+static enum attn_status check_heads(const struct attn_selection *heads,
+                                    const struct attn_dims *dims, struct attn_error *err)
+{
+    struct attn_location at = {.site = ATTN_SITE_MIXER_Z, .layer = ATTN_NO_LAYER};
+
+    while (dims->mixer && attn_dims_next_layer(dims, &at)) {
+        if (attn_location_is_lacking(dims, &at) || attn_selection_count_heads(heads, &at) == 0)
+            continue;
+        attn_error_set(err, ATTN_INVALID,
+                       "layer %d mixes tokens without attention, and a knockout cannot be used "
+                       "there",
+                       at.layer);
+        return attn_error_hint(err, "'QUERIES>KEYS@L.h' names heads of attention; `ablate L.h` "
+                                    "switches off heads of mixing");
+    }
+    return ATTN_OK;
+}
+
 /* Finds the positions and heads that ITEM's knockout names. */
 static enum attn_status read_knockout(const struct knockouts *knockouts, struct knockout *item,
                                       struct attn_error *err)
@@ -78,6 +94,7 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
     ATTN_TRY(read_heads(knockouts, item, err));
     if (!item->heads)
         return ATTN_OK;
+    ATTN_TRY(check_heads(item->heads, scope->dims, err));
     item->keys = attn_alloc(knockouts->scope->dims->n_position, 1, err);
     /* + 1, because there may be no source. */
     item->source_keys = attn_alloc(knockouts->scope->dims->n_source + 1, 1, err);
@@ -102,24 +119,6 @@ static void drop_hidden(const struct knockouts *knockouts, struct score_row *row
         if (mask[knockouts->kept[i]] != 0)
             knockouts->kept[n++] = knockouts->kept[i];
     row->n_kept = mask ? n : row->n_kept;
-}
-
-/* Whether AT is mixing, or the band of a convolution. */
-static bool is_mixing(const struct attn_location *at)
-{
-    return at->site == ATTN_SITE_MIXING || at->site == ATTN_SITE_MIXING_BAND;
-}
-
-/* Lists the keys that ROW, of mixing, has: those up to the query, or the last ones. */
-static void list_mixed(const struct knockouts *knockouts, struct score_row *row)
-{
-    const size_t n_tap = knockouts->scope->dims->mixer->n_tap;
-    const size_t first =
-        row->at.site == ATTN_SITE_MIXING || row->query < n_tap ? 0 : row->query - n_tap + 1;
-
-    row->n_kept = row->query + 1 - first;
-    for (size_t i = 0; i < row->n_kept; i++)
-        knockouts->kept[i] = (int32_t)(first + i);
 }
 
 /* Lists in knockouts->kept the keys that ROW can look at. A mask that is applied after the softmax
@@ -207,21 +206,13 @@ static enum attn_status add_edit(struct knockouts *knockouts, const struct score
 {
     struct attn_edit_list *list = knockouts->list;
     const size_t number = list->n;
-    struct attn_edit placed = *edit;
 
-    if (row->at.site == ATTN_SITE_MIXING_BAND) { /* columns are distances from the query */
-        const size_t n_tap = knockouts->scope->dims->mixer->n_tap;
-        const size_t end = row->query + 1 - edit->col0;
-
-        placed.col0 = edit->col1 <= row->query ? row->query + 1 - edit->col1 : 0;
-        placed.col1 = end < n_tap ? end : n_tap;
-    }
     for (size_t i = 0; i < knockouts->n; i++) {
         const size_t part = knockouts->first_part + i;
 
         if (names_row(knockouts, i, row) &&
             can_see_one(knockouts, row, keys_of(knockouts, i, row), edit->col0, edit->col1))
-            ATTN_TRY(list->n == number ? attn_edits_append(list, &placed, part, err)
+            ATTN_TRY(list->n == number ? attn_edits_append(list, edit, part, err)
                                        : attn_edits_link(list, number, part, err));
     }
     return ATTN_OK;
@@ -247,7 +238,7 @@ static enum attn_status edit_row(struct knockouts *knockouts, const struct score
         edit.row1 = row->query + 1;
         edit.col0 = first;
         edit.col1 = end;
-        edit.op = is_mixing(&row->at) ? ATTN_EDIT_ZERO : ATTN_EDIT_MASK;
+        edit.op = ATTN_EDIT_MASK;
         if (can_see_one(knockouts, row, knockouts->cut, first, end))
             ATTN_TRY(add_edit(knockouts, row, &edit, err));
     }
@@ -259,16 +250,12 @@ static enum attn_status knock_out(struct knockouts *knockouts, struct score_row 
 {
     size_t n_lost;
 
-    if (is_mixing(&row->at)) {
-        list_mixed(knockouts, row);
-    } else {
-        list_kept(knockouts, row);
-        drop_hidden(knockouts, row);
-    }
+    list_kept(knockouts, row);
+    drop_hidden(knockouts, row);
     n_lost = find_cut(knockouts, row);
     if (n_lost == 0)
         return ATTN_OK;
-    if (n_lost == row->n_kept && !is_mixing(&row->at))
+    if (n_lost == row->n_kept)
         return attn_error_set(err, ATTN_INVALID,
                               "the knockout leaves query %zu of head %s no key to look at",
                               row->query, attn_location_name(&row->at).text);
@@ -290,7 +277,7 @@ static bool is_of_all_heads(const struct knockouts *knockouts, const struct attn
 {
     const size_t n_head = attn_site_n_head(at->site, knockouts->scope->dims);
 
-    if (!is_mixing(at) && knockouts->attention[attn_location_index(at)].kind != ATTN_ATTENTION_FULL)
+    if (knockouts->attention[attn_location_index(at)].kind != ATTN_ATTENTION_FULL)
         return false;
     for (size_t i = 0; i < knockouts->n; i++) {
         const struct knockout *item = &knockouts->items[i];
@@ -312,9 +299,7 @@ static enum attn_status edit_layer(struct knockouts *knockouts, const struct att
         const bool is_of_all = is_of_all_heads(knockouts, at, query);
         struct score_row row = {.at = *at,
                                 .query = query,
-                                .n_key = attn_site_has_keys(at->site)
-                                             ? attn_location_n_key(dims, at)
-                                             : dims->n_position,
+                                .n_key = attn_location_n_key(dims, at),
                                 .is_cross = attn_location_is_cross(dims, at),
                                 .is_of_all = is_of_all};
 
@@ -325,26 +310,13 @@ static enum attn_status edit_layer(struct knockouts *knockouts, const struct att
     return ATTN_OK;
 }
 
-/* Edits the layers that have SITE. */
-static enum attn_status edit_site(struct knockouts *knockouts, enum attn_site site,
-                                  struct attn_error *err)
-{
-    const struct attn_dims *dims = knockouts->scope->dims;
-    struct attn_location at = {.site = site, .layer = ATTN_NO_LAYER};
-
-    while ((site == ATTN_SITE_ATTN_SCORES || attn_sites_have(dims->sites, site)) &&
-           attn_dims_next_layer(dims, &at))
-        if (!attn_location_is_lacking(dims, &at))
-            ATTN_TRY(edit_layer(knockouts, &at, err));
-    return ATTN_OK;
-}
-
 static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
 {
     const size_t n_position = knockouts->scope->dims->n_position,
                  n_source = knockouts->scope->dims->n_source;
     const size_t n_key = n_position > n_source ? n_position : n_source;
-    const enum attn_site sites[] = {ATTN_SITE_ATTN_SCORES, ATTN_SITE_MIXING, ATTN_SITE_MIXING_BAND};
+    const struct attn_dims *dims = knockouts->scope->dims;
+    struct attn_location at = {.site = ATTN_SITE_ATTN_SCORES, .layer = ATTN_NO_LAYER};
 
     knockouts->items = attn_alloc(knockouts->n, sizeof *knockouts->items, err);
     knockouts->cut = attn_alloc(n_key, 1, err);
@@ -356,8 +328,9 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
         ATTN_TRY(
             attn_error_in(read_knockout(knockouts, &knockouts->items[i], err), "knockouts", err));
     }
-    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        ATTN_TRY(edit_site(knockouts, sites[i], err));
+    while (attn_dims_next_layer(dims, &at))
+        if (!attn_location_is_lacking(dims, &at))
+            ATTN_TRY(edit_layer(knockouts, &at, err));
     return ATTN_OK;
 }
 

@@ -212,12 +212,10 @@ struct attn_forward {
         float *in, *u, *q, *k, *v, *z, *gate, *decay, *beta;
         const float *out;
         /* [layers of this kind, or 1 if nothing is fed later]: [attn_mixer_n_state]; and what
-         * mixing needs of each position, if it is watched or edited. */
+         * mixing needs of each position, if it is watched. */
         float *state, *past;
-        float *cells;     /* [n, n_position] mixing of a head */
-        float *unedited;  /* [n, n_position] the same before its edits */
-        bool is_editable; /* an edit may change mixing */
-        float *rests;     /* [n_worker, dk] */
+        float *cells; /* [n, n_position] mixing of a head */
+        float *rests; /* [n_worker, dk] */
     } mixer;
     float *sinks;       /* [n, H] weights of the sinks */
     uint16_t *rounded;  /* [rows, inputs of the widest map], for products in bfloat16 */
@@ -343,8 +341,7 @@ struct attn_step_place attn_plan_end(const struct attn_forward *f);
 /* Allocates all buffers of F from ARENA, which only measures at first (base/memory.h). */
 void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena);
 
-/* Returns the numbers that mixing needs of each position of a layer; 0: it is neither watched nor
- * edited. */
+/* Returns the numbers that mixing needs of each position of a layer; 0: it is not watched. */
 size_t attn_mixer_n_past(const struct attn_forward *f);
 
 /* Returns the multiply-adds of a feed of N_ROW positions. */

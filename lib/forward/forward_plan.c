@@ -174,8 +174,7 @@ static void plan_experts(struct attn_forward *f, struct attn_arena *arena)
 size_t attn_mixer_n_past(const struct attn_forward *f)
 {
     const struct attn_mixer_dims *c = f->dims.mixer;
-    const size_t n_value = f->mixer.is_editable ? c->d_value : 0;
-    bool is_watched = f->mixer.is_editable;
+    bool is_watched = false;
 
     for (size_t layer = 0; layer < f->dims.n_layer && f->trace; layer++)
         for (enum attn_site site = ATTN_SITE_MIXING; site <= ATTN_SITE_MIXING_NORM; site++)
@@ -183,8 +182,7 @@ size_t attn_mixer_n_past(const struct attn_forward *f)
                 is_watched || attn_selection_wants_block(f->trace->selection, site, (int)layer);
     if (!is_watched)
         return 0;
-    return c->n_head *
-           (c->kind == ATTN_MIXER_CONV ? 2 * c->d_key + n_value : c->d_key + 3 + n_value);
+    return c->n_head * (c->kind == ATTN_MIXER_CONV ? 2 * c->d_key : c->d_key + 3);
 }
 
 static void plan_mixer(struct attn_forward *f, struct attn_arena *arena)
@@ -213,8 +211,6 @@ static void plan_mixer(struct attn_forward *f, struct attn_arena *arena)
     f->mixer.state = take_floats(arena, n_slot, attn_mixer_n_state(c));
     f->mixer.past = take_floats(arena, attn_size_mul(n_slot, f->dims.n_position), n_past);
     f->mixer.cells = take_floats(arena, n_past > 0 ? n : 0, max_size(f->dims.n_position, c->n_tap));
-    f->mixer.unedited =
-        take_floats(arena, f->mixer.is_editable ? n : 0, max_size(f->dims.n_position, c->n_tap));
     f->mixer.rests = take_floats(arena, n_past > 0 ? (size_t)f->n_worker : 0, c->d_key);
 }
 

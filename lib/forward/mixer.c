@@ -35,9 +35,6 @@
  * their weights are put in order before they are used, and the rows of the last map are not moved:
  * its input is put in the file's order, in which it is summed.
  *
- * An edit of mixing, or of the band of a convolution, leaves the state as it is: z of the rows that
- * it changes is the sum of the new cells times v. mixing_norm is of the cells before edits.
- *
  * The state of a layer is the last K - 1 inputs of its convolution, and S. Rows are computed one
  * after the other, whether they are fed at once or in parts, so both give the same bits.
  */
@@ -61,10 +58,9 @@ struct mixing {
     size_t first, row0, n_row; /* its rows in the feed; the position of the first */
     float *taps;               /* [K - 1, channels] in the state */
     float *s;                  /* [Hm, dk, dv] in the state */
-    float *past; /* [n_position][n_past] of this layer, if mixing is watched or edited */
+    float *past;               /* [n_position][n_past] of this layer, if mixing is watched */
     size_t n_past;
-    size_t head;    /* the head or channel of mixing that is computed */
-    bool is_edited; /* all its rows are computed, not the watched ones alone */
+    size_t head; /* the head or channel of mixing that is computed */
 };
 
 /* The sum over a [n] * b [n], in one order. */
@@ -331,8 +327,10 @@ static void run_norm(const struct attn_config *config, const float *w, size_t n,
         x[i] = (float)((double)x[i] * sum * (double)w[i]);
 }
 
-void attn_mixer_gate_row(const struct attn_config *config, const struct attn_kernels *kernels,
-                         const struct attn_vector *norm, float *z, float *gate)
+/* Makes GATE [Hm*dv] of one row the input of the output map, except for the order of heads in the
+ * weights: z times the activated gate, and NORM of z before, or of the product. Changes Z, too. */
+static void gate_row(const struct attn_config *config, const struct attn_kernels *kernels,
+                     const struct attn_vector *norm, float *z, float *gate)
 {
     const struct attn_mixer_dims *c = config->mixer;
     const size_t d = c->n_head * c->d_value;
@@ -362,16 +360,16 @@ static void run_gated_norm(void *context, size_t task, int worker)
     for (size_t row = task * ROWS_PER_TASK; row < end_of(mixing, task); row++) {
         float *z = f->mixer.z + row * d, *gate = f->mixer.gate + row * d;
 
-        attn_mixer_gate_row(&f->model->config, f->engine.kernels, &mixing->w->norm, z, gate);
+        gate_row(&f->model->config, f->engine.kernels, &mixing->w->norm, z, gate);
         if (f->model->config.tiles_heads)
             tile_heads(f, gate, c->d_value, z);
     }
 }
 
-/* --- Watched and edited mixing ---------------------------------------------------------------- */
+/* --- Watched mixing --------------------------------------------------------------------------- */
 
 /* Keeps what mixing of these and later rows needs: for a convolution k and k * v; else k, beta, the
- * decay and the length of v, by head; then v, if mixing may be edited. */
+ * decay and the length of v, by head. */
 static void keep_past(const struct mixing *mixing)
 {
     const struct attn_mixer_rows *rows = &mixing->f->mixer;
@@ -395,9 +393,6 @@ static void keep_past(const struct mixing *mixing)
                 *to++ = rows->decay[at];
                 *to++ = sqrtf(dot(v, v, dv));
             }
-            if (rows->is_editable)
-                memcpy(to, v, dv * sizeof *to);
-            to += rows->is_editable ? dv : 0;
         }
     }
 }
@@ -424,7 +419,7 @@ static void fill_delta(const struct mixing *mixing, size_t task, int worker, boo
         float *cells = f->mixer.cells + t * n_key;
 
         memset(cells, 0, n_key * sizeof *cells);
-        if (!mixing->is_edited && !attn_forward_watches_row(f, mixing->row0 + t))
+        if (!attn_forward_watches_row(f, mixing->row0 + t))
             continue;
         memcpy(r, f->mixer.q + query_at(mixing, mixing->first + t, mixing->head), dk * sizeof *r);
         for (size_t j = mixing->row0 + t + 1; j-- > 0;) {
@@ -490,60 +485,6 @@ static void fill_band_norms(const struct mixing *mixing)
         }
 }
 
-/* Computes z of the rows whose cells were edited: the sum of these times v. */
-static void run_edited_rows(void *context, size_t task, int worker)
-{
-    const struct mixing *mixing = context;
-    const struct attn_mixer_rows *rows = &mixing->f->mixer;
-    const bool is_band = mixing->dims->kind == ATTN_MIXER_CONV;
-    const size_t n_col = is_band ? mixing->dims->n_tap : mixing->row0 + mixing->n_row;
-    const size_t n_head = is_band ? mixing->f->dims.d_model : mixing->dims->n_head;
-    const size_t dv = is_band ? 1 : mixing->dims->d_value;
-    const size_t at_v = is_band ? 2 * n_head + mixing->head : mixing->dims->d_key + 3;
-    const float *bias = mixing->w->conv_bias.data;
-
-    (void)worker;
-    for (size_t t = task * ROWS_PER_TASK; t < end_of(mixing, task); t++) {
-        const size_t row = (mixing->first + t) * n_head + mixing->head, last = mixing->row0 + t;
-        const float *cells = rows->cells + t * n_col;
-        float *z = rows->z + row * dv;
-
-        if (memcmp(cells, rows->unedited + t * n_col, n_col * sizeof *cells) == 0)
-            continue;
-        for (size_t i = 0; i < dv; i++)
-            z[i] = is_band && bias ? rows->q[row] * bias[mixing->head] : 0;
-        for (size_t j = 0; j <= last && j < n_col; j++) {
-            const float *v = past_of(mixing, is_band ? last - j : j) + at_v;
-
-            for (size_t i = 0; i < dv; i++)
-                z[i] += cells[j] * v[i];
-        }
-    }
-}
-
-/* Whether an edit of PART changes the head AT. */
-static bool is_edited(const struct attn_feed_part *part, const struct attn_location *at)
-{
-    for (size_t i = 0; i < part->n_edit; i++) {
-        const struct attn_edit *edit = &part->edits[i];
-
-        if ((edit->at.head == ATTN_ALL_HEADS || edit->at.head == at->head) &&
-            attn_edits_touch(edit, 1, at))
-            return true;
-    }
-    return false;
-}
-
-/* Whether edits of PART change the cells of SITE in the current layer. */
-static bool edits_cells(const struct attn_forward *f, const struct attn_feed_part *part,
-                        enum attn_site site)
-{
-    const struct attn_location at =
-        attn_location_of_block(&f->dims, site, f->feed.layer, ATTN_ALL_HEADS);
-
-    return part->n_edit > 0 && attn_edits_touch(part->edits, part->n_edit, &at);
-}
-
 /* Computes the cells of SITE for the head at hand. */
 static void fill_cells(struct mixing *mixing, enum attn_site site)
 {
@@ -555,31 +496,14 @@ static void fill_cells(struct mixing *mixing, enum attn_site site)
         share_rows(mixing, site == ATTN_SITE_MIXING ? fill_mixing : fill_norms);
 }
 
-/* Applies the edits of EVENT, the cells of the head at hand, and computes z of its rows. */
-static void edit_cells(struct attn_forward *f, const struct attn_trace_event *event,
-                       struct mixing *mixing)
-{
-    const struct attn_edit_target target = {.at = event->at,
-                                            .row0 = event->row0,
-                                            .n_row = event->n_row,
-                                            .n_col = event->n_col,
-                                            .ld = event->ld,
-                                            .data = f->mixer.cells,
-                                            .n_uncounted = f->parts[event->sequence].n_uncounted};
-
-    memcpy(f->mixer.unedited, f->mixer.cells, event->n_row * event->ld * sizeof(float));
-    attn_visit_edit(f, event->sequence, &target);
-    share_rows(mixing, run_edited_rows);
-}
-
-/* Edits and emits SITE, a matrix of each head that is edited or watched. */
+/* Emits SITE, a matrix of each head that is watched. */
 static void visit_cells(struct attn_forward *f, size_t sequence, enum attn_site site,
                         struct mixing *mixing)
 {
-    const bool is_band = site == ATTN_SITE_MIXING_BAND, is_watched = attn_forward_watches(f, site);
+    const bool is_band = site == ATTN_SITE_MIXING_BAND;
     const size_t n_col = is_band ? mixing->dims->n_tap : mixing->row0 + mixing->n_row;
 
-    if (!is_watched && !edits_cells(f, &f->parts[sequence], site))
+    if (!attn_forward_watches(f, site))
         return;
     for (int head = 0; head < (int)attn_site_n_head(site, &f->dims); head++) {
         const struct attn_location at = attn_location_of_block(&f->dims, site, f->feed.layer, head);
@@ -592,29 +516,21 @@ static void visit_cells(struct attn_forward *f, size_t sequence, enum attn_site 
                                                .data = f->mixer.cells,
                                                .is_causal = !is_band};
 
-        const bool is_shown =
-            is_watched && attn_selection_has_tensor_head(f->trace->selection, &at);
-
-        mixing->is_edited = is_edited(&f->parts[sequence], &at);
-        if ((!is_shown && !mixing->is_edited) || attn_forward_is_stopped(f))
+        if (!attn_selection_has_tensor_head(f->trace->selection, &at) || attn_forward_is_stopped(f))
             continue;
         mixing->head = (size_t)head;
         fill_cells(mixing, site);
-        if (mixing->is_edited)
-            edit_cells(f, &event, mixing);
-        if (is_shown)
-            attn_visit_emit(f, &event);
+        attn_visit_emit(f, &event);
     }
 }
 
-/* Keeps what mixing of one sequence needs, and edits and emits it. Z was computed. */
+/* Keeps what mixing of one sequence needs, and emits it. */
 static void visit_mixing(struct attn_forward *f, size_t sequence, struct mixing *mixing)
 {
     bool is_needed = false;
 
     for (enum attn_site site = ATTN_SITE_MIXING; site <= ATTN_SITE_MIXING_NORM; site++)
-        is_needed =
-            is_needed || attn_forward_watches(f, site) || edits_cells(f, &f->parts[sequence], site);
+        is_needed = is_needed || attn_forward_watches(f, site);
     if (!is_needed)
         return;
     keep_past(mixing);

@@ -220,17 +220,6 @@ static bool needs_projection(const struct attn_forward *f)
            (is_read && attn_sites_have(sites, ATTN_SITE_LOGITS));
 }
 
-/* Whether one of EDITS [n] is of mixing, or of the band of a convolution. */
-static bool edits_mixing(const struct attn_edit *edits, size_t n)
-{
-    size_t i = 0;
-
-    while (i < n && edits[i].at.site != ATTN_SITE_MIXING &&
-           edits[i].at.site != ATTN_SITE_MIXING_BAND)
-        i++;
-    return i < n;
-}
-
 /* Returns the forward pass of SESSION, without buffers and the gemm engine. */
 static struct attn_forward forward_of(const struct attn_session *session,
                                       const struct attn_model *model,
@@ -262,9 +251,6 @@ static struct attn_forward forward_of(const struct attn_session *session,
             attn_activation_find(config->mixer_act_fn ? config->mixer_act_fn : config->act_fn),
         .head_activation =
             attn_activation_find(config->head_act_fn ? config->head_act_fn : config->act_fn),
-        /* runs that are fed together bring their edits with them */
-        .mixer.is_editable = config->mixer && (options->n_sequence > 1 ||
-                                               edits_mixing(options->edits, options->n_edit)),
         .weight_buffer = {.st = is_staged ? model->st : NULL},
         .feed = {.layer = ATTN_NO_LAYER},
         .embeddings_name = options->embeddings_name,

@@ -80,11 +80,6 @@ void attn_solu_row(const struct attn_forward *f, const float *x, size_t n, float
  * f->mixer.out, for the rows in f->normed (mixer.c). */
 void attn_mixer_step(struct attn_forward *f, const struct attn_block_weights *w);
 
-/* Makes GATE [Hm*dv] of one row the input of the output map, except for the order of heads in the
- * weights: z times the activated gate, and NORM of z before, or of the product. Changes Z, too. */
-void attn_mixer_gate_row(const struct attn_config *config, const struct attn_kernels *kernels,
-                         const struct attn_vector *norm, float *z, float *gate);
-
 /* Makes the inputs that all layers have for the tokens of the feed, from the embeddings in resid.
  * Does nothing if layers have none (layer_inputs.c). */
 void attn_layer_inputs_make(struct attn_forward *f);

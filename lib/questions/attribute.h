@@ -13,13 +13,10 @@
  * of these parts too. Norms after attention and MLP, and lengths, have frozen scales, too. Rows:
  *
  *     part, layer, head, logit      the target's logit, minus that of a foil
- *     kind               where layers mix tokens without attention: attention or mixing
  *
  *     embed, pos         embedding of the token; of the position, with [CLS] and registers
  *     head               z W_O of one head, with the share of the bias of its values
- *                        of mixing: the same of mixer_z with its gate and norm
  *     attn_bias          b_O, and the bias of a norm after attention
- *     mixer, mixer_bias  the output of a short convolution; the bias of a layer without attention
  *     mlp                the output of the MLP, with its biases and the norm after it
  *     per_layer_input    what Gemma 4 makes of the input that a layer has for the token
  *     norm_bias          the bias of the final norm

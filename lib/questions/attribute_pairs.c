@@ -90,7 +90,6 @@ static const char *find_obstacle(const struct attn_config *config)
 {
     return !config->has_residual       ? "has no residual stream"
            : config->places.n_conv > 0 ? "has a convolution beside its first layer"
-           : config->mixer             ? "has layers without attention"
            : config->has_attn_gate     ? "has layers with gates"
            : config->layer_dims        ? "has layers of unequal sizes"
            : config->qk_norm == ATTN_QK_NORM_ALL_HEADS && attn_config_norms_mean(config)

@@ -6,9 +6,8 @@
  * (of the target minus the foil), times the norm's weight, divided by its scale, and centered if
  * the norm subtracts the mean. A norm after attention maps u to another direction in the same way.
  *
- * What attention, or a layer without attention, writes is the output map of z, or of mixer_z. A
- * gate and a norm before this map are kept as in the run, so a head's part is the map of its
- * components.
+ * What attention writes is the output map of z. A gate before this map is kept as in the run, so a
+ * head's part is the map of its components.
  *
  * Gemma 4 multiplies its stream by a number at the end of each layer: u before that end is u times
  * it.
@@ -40,16 +39,15 @@
 
 enum { DEFAULT_MOST = 20 };
 
-enum { PART, STACK, LAYER, HEAD, KIND, KEY, TOKEN, VALUE, ROW_TYPE, N_COLUMN };
+enum { PART, STACK, LAYER, HEAD, KEY, TOKEN, VALUE, ROW_TYPE, N_COLUMN };
 
-enum { SHOW_PARTS = 2, SHOW_TOKENS = 4, SHOW_KINDS = 8 };
+enum { SHOW_PARTS = 2, SHOW_TOKENS = 4 };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("sum model", .shown = SHOW_PARTS),
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
-    [KIND] = ATTN_COLUMN_WITH("kind", TEXT, NAME, .shown = SHOW_KINDS),
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER, .shown = SHOW_TOKENS),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_TOKENS),
     [VALUE] =
@@ -57,14 +55,14 @@ static const struct attn_column columns[N_COLUMN] = {
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
-/* Attention in a layer, or what mixes tokens without attention there, or beside it. */
+/* Attention in a layer. */
 struct branch {
     struct attn_location at;
-    bool is_mixing, is_conv;
-    size_t n_head, width; /* H and Ev, or Hm and dv; a convolution is one head */
+    size_t n_head, width; /* H and Ev */
     double factor;        /* of the output; 0: no factor */
     const struct attn_linear *out;
-    const float *read; /* [H, n, width] what the output map reads: z with its gate and norm */
+    const float
+        *read; /* [H, n, width] what the output map reads: z with its gate; NULL: no attention */
 };
 
 struct logit_split {
@@ -82,9 +80,9 @@ struct logit_split {
     /* [n, D] u before the scales of the current layer's attention; and before the norm that follows
      * the attention, which comes before the scales */
     double *after_norm, *before_norm;
-    size_t n_z;                   /* the largest H*Ev or Hm*dv */
+    size_t n_z;                   /* the largest H*Ev */
     double *along;                /* [H, n, Ev] W_O u of the current branch */
-    float *read, *rows;           /* [n_z, n], [2, n_z] for branches */
+    float *read;                  /* [n_z, n] for branches */
     double *row;                  /* [D] scratch */
     double sum, size;             /* size: sum of the absolute values of the terms of `sum` */
     struct attn_found_cell *keys; /* [n_key] keys that heads read from, for by_token */
@@ -117,8 +115,8 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     struct attn_site_set sites = ATTN_SITES(
         ATTN_SITE_EMBED, ATTN_SITE_RESID_PRE, ATTN_SITE_Z, ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT,
         ATTN_SITE_LAYER_OUT, ATTN_SITE_RESID_POST, ATTN_SITE_LN_FINAL);
-    const struct attn_site_set gated = attn_sites_common(
-        ATTN_SITES(ATTN_SITE_GATE, ATTN_SITE_MIXER_Z, ATTN_SITE_MIXER_GATE), dims_of(split)->sites);
+    const struct attn_site_set gated =
+        attn_sites_common(ATTN_SITES(ATTN_SITE_GATE), dims_of(split)->sites);
     const struct attn_site_set patterns =
         by_token ? pattern_sites(split) : (struct attn_site_set){0};
     float *logits = attn_frame_alloc(frame, frame->config->n_vocab, sizeof *logits);
@@ -265,9 +263,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct logit_split *split = state;
     struct attn_frame *frame = &split->frame;
-    const struct attn_mixer_dims *mixer = frame->config->mixer;
-    const size_t d = frame->config->d_model, n_z = frame->config->n_head * frame->config->d_value,
-                 n_mixing = mixer ? mixer->n_head * mixer->d_value : 0;
+    const size_t d = frame->config->d_model;
     struct attn_answer_args answer;
     enum attn_status status;
 
@@ -294,15 +290,14 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     split->after_norm = attn_frame_alloc(frame, split->n * d, sizeof(double));
     split->before_norm = attn_frame_alloc(frame, split->n * d, sizeof(double));
     split->row = attn_frame_alloc(frame, d, sizeof(double));
-    split->n_z = n_z > n_mixing ? n_z : n_mixing;
+    split->n_z = frame->config->n_head * frame->config->d_value;
     split->along = attn_frame_alloc(frame, split->n * split->n_z, sizeof(double));
     split->read = attn_frame_alloc(frame, split->n * split->n_z, sizeof(float));
-    split->rows = attn_frame_alloc(frame, 2 * split->n_z, sizeof(float));
     ATTN_TRY(attn_frame_memory(frame, err));
     if (frame->config->has_output_map)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "logits of this model are not split: a map is before its output matrix");
-    if (split->args->by == ATTN_ATTRIBUTE_BY_TOKEN && (mixer || frame->config->has_attn_gate))
+    if (split->args->by == ATTN_ATTRIBUTE_BY_TOKEN && frame->config->has_attn_gate)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`by token` does not split layers %s yet, which '%s' has",
                            attn_config_unread_layers(frame->config),
@@ -493,31 +488,6 @@ static const float *read_heads(struct logit_split *split, const struct branch *b
     return split->read;
 }
 
-/* Returns mixer_z of the layer of BRANCH, by head, with its gate and its norm. */
-static const float *read_mixing(struct logit_split *split, const struct branch *branch)
-{
-    const struct attn_block_weights *w = attn_block_at(split->weights, &branch->at);
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const float *z = kept(split, ATTN_SITE_MIXER_Z, &branch->at),
-                *gate = kept(split, ATTN_SITE_MIXER_GATE, &branch->at);
-    const size_t width = branch->width, n = branch->n_head * width;
-
-    for (size_t i = 0; i < split->n; i++) {
-        float *own = split->rows, *gated = split->rows + split->n_z;
-
-        memcpy(own, z + i * n, n * sizeof *own);
-        if (gate) {
-            memcpy(gated, gate + i * n, n * sizeof *gated);
-            attn_mixer_gate_row(split->frame.config, kernels, &w->mixer.norm, own, gated);
-            own = gated;
-        }
-        for (size_t head = 0; head < branch->n_head; head++)
-            memcpy(split->read + (head * split->n + i) * width, own + head * width,
-                   width * sizeof *own);
-    }
-    return split->read;
-}
-
 /* Returns the attention of the layer of AT; without heads if it has none. */
 static struct branch find_attention(struct logit_split *split, const struct attn_location *at)
 {
@@ -535,26 +505,6 @@ static struct branch find_attention(struct logit_split *split, const struct attn
     return branch;
 }
 
-/* Returns what mixes tokens without attention in the layer of AT; without heads if nothing does. */
-static struct branch find_mixing(struct logit_split *split, const struct attn_location *at)
-{
-    const struct attn_config *config = split->frame.config;
-    const struct attn_block_weights *w = attn_block_at(split->weights, at);
-    const double own = config->factors.mixer_out;
-    struct branch branch = {.at = *at,
-                            .is_mixing = true,
-                            .factor = own > 0 ? own : config->residual_scale,
-                            .out = w->mixer_out.weight.data ? &w->mixer_out : &w->out};
-
-    if (kept(split, ATTN_SITE_MIXER_Z, at)) {
-        branch.is_conv = config->mixer->kind == ATTN_MIXER_CONV;
-        branch.n_head = config->mixer->n_head;
-        branch.width = config->mixer->d_value;
-        branch.read = read_mixing(split, &branch);
-    }
-    return branch;
-}
-
 /* Adds what HEAD writes in row I, before a norm, to Y [D]. */
 static void add_head(const struct logit_split *split, const struct branch *branch, size_t head,
                      size_t i, double *y)
@@ -562,26 +512,7 @@ static void add_head(const struct logit_split *split, const struct branch *branc
     const struct attn_config *config = split->frame.config;
     const float *read = branch->read + (head * split->n + i) * branch->width;
 
-    if (branch->is_mixing)
-        attn_matrix_add_rows(&branch->out->weight,
-                             attn_mixer_head_in_file(config, head) * branch->width, branch->width,
-                             read, y);
-    else
-        attn_readout_add_head(config, &branch->out->weight, head, read, y);
-}
-
-/* Sets ALONG [width] to how much each component of what HEAD reads adds along U [D]. */
-static void find_along(const struct logit_split *split, const struct branch *branch, size_t head,
-                       const double *u, double *along)
-{
-    const struct attn_config *config = split->frame.config;
-
-    if (branch->is_mixing)
-        attn_matrix_along(&branch->out->weight,
-                          attn_mixer_head_in_file(config, head) * branch->width, branch->width, u,
-                          along);
-    else
-        attn_readout_along(config, &branch->out->weight, head, u, along);
+    attn_readout_add_head(config, &branch->out->weight, head, read, y);
 }
 
 /* Computes row I of split->after_norm and of split->before_norm for BRANCH. */
@@ -630,21 +561,20 @@ static void find_branch_direction(struct logit_split *split, const struct branch
             for (size_t k = 0; is_scaled && k < width; k++)
                 along[k] = along[k - width] * (split->scale[i - 1] / split->scale[i]);
             if (!is_scaled)
-                find_along(split, branch, head, split->before_norm + i * d, along);
+                attn_readout_along(split->frame.config, &branch->out->weight, head,
+                                   split->before_norm + i * d, along);
         }
     }
 }
 
 /* --- Parts ------------------------------------------------------------------------------------ */
 
-/* Appends a part AT, NULL: one outside the layers; of KIND, or NULL. */
-static enum attn_status append_kind(struct logit_split *split, const char *part, const char *kind,
-                                    const struct attn_location *at, double logit,
-                                    struct attn_error *err)
+/* Appends a part AT, NULL: one outside the layers. */
+static enum attn_status append(struct logit_split *split, const char *part,
+                               const struct attn_location *at, double logit, struct attn_error *err)
 {
-    struct attn_cell row[N_COLUMN] = {[PART] = attn_cell_string(part),
-                                      [KIND] = attn_cell_string(kind),
-                                      [VALUE] = attn_cell_real(logit)};
+    struct attn_cell row[N_COLUMN] = {
+        [PART] = attn_cell_string(part), [VALUE] = attn_cell_real(logit)};
 
     if (at)
         attn_location_put(at, &row[STACK]);
@@ -654,36 +584,28 @@ static enum attn_status append_kind(struct logit_split *split, const char *part,
     return attn_frame_append(&split->frame, row, err);
 }
 
-static enum attn_status append(struct logit_split *split, const char *part,
-                               const struct attn_location *at, double logit, struct attn_error *err)
-{
-    return append_kind(split, part, NULL, at, logit, err);
-}
-
 /* Appends the heads of BRANCH, and its biases. */
 static enum attn_status append_branch(struct logit_split *split, const struct branch *branch,
                                       struct attn_error *err)
 {
     const struct attn_block_weights *w = attn_block_at(split->weights, &branch->at);
-    const char *kind = branch->is_mixing ? "mixing" : "attention";
     const size_t n = split->n * branch->width;
     struct attn_location one = branch->at;
 
-    if (branch->n_head == 0)
+    if (!branch->read)
         return ATTN_OK;
     find_branch_direction(split, branch);
     for (size_t head = 0; head < branch->n_head; head++) {
-        one.head = branch->is_conv ? ATTN_ALL_HEADS : (int)head;
-        ATTN_TRY(append_kind(split, branch->is_conv ? "mixer" : "head", kind, &one,
-                             project(split, split->along + head * n, branch->read + head * n, n),
-                             err));
+        one.head = (int)head;
+        ATTN_TRY(append(split, "head", &one,
+                        project(split, split->along + head * n, branch->read + head * n, n), err));
     }
     if (!branch->out->bias.data && !w->ln1_post.b.data)
         return ATTN_OK;
-    return append_kind(split, branch->is_mixing ? "mixer_bias" : "attn_bias", kind, &branch->at,
-                       bias_along(split, &branch->out->bias, split->before_norm) +
-                           bias_along(split, &w->ln1_post.b, split->after_norm),
-                       err);
+    return append(split, "attn_bias", &branch->at,
+                  bias_along(split, &branch->out->bias, split->before_norm) +
+                      bias_along(split, &w->ln1_post.b, split->after_norm),
+                  err);
 }
 
 /* Appends what edits of the stream, or of the sum of the heads, added in the layer of AT: the
@@ -691,9 +613,8 @@ static enum attn_status append_branch(struct logit_split *split, const struct br
 static enum attn_status append_edit(struct logit_split *split, const struct attn_location *at,
                                     const float *after, double written, struct attn_error *err)
 {
-    const struct attn_site_set sites =
-        ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST,
-                   ATTN_SITE_ATTN_OUT, ATTN_SITE_MIXER_OUT);
+    const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID,
+                                                  ATTN_SITE_RESID_POST, ATTN_SITE_ATTN_OUT);
     const size_t d = split->n * split->frame.config->d_model;
 
     if (!has_edit(split, sites, at))
@@ -719,8 +640,6 @@ static enum attn_status append_layer(struct logit_split *split, const struct att
 
     enter_layer(split, attn_location_index(at));
     branch = find_attention(split, at);
-    ATTN_TRY(append_branch(split, &branch, err));
-    branch = find_mixing(split, at);
     ATTN_TRY(append_branch(split, &branch, err));
     if (mlp)
         ATTN_TRY(append(split, "mlp", &of_mlp, project(split, split->direction, mlp, d), err));
@@ -864,7 +783,7 @@ int attn_found_cell_compare(const void *a, const void *b)
 static const struct attn_table_view views[] = {
     {ATTN_VIEW_OF(LAYER, KEY, VALUE), .detail = ATTN_ROLE_HEAD, .texts = ATTN_ROLE_TOKEN},
     {ATTN_VIEW_OF(LAYER, HEAD, VALUE), .asked = "written by each part of the model",
-     .parts = "attn_bias mixer mixer_bias mlp per_layer_input embed pos norm_bias output_bias",
+     .parts = "attn_bias mlp per_layer_input embed pos norm_bias output_bias",
      .inputs = "embed pos"},
 };
 
@@ -889,9 +808,7 @@ static uint64_t shows(const void *state)
     const struct attn_frame *frame = &((const struct logit_split *)state)->frame;
     const struct attn_attribute_args *args = frame->args;
 
-    return args->by == ATTN_ATTRIBUTE_BY_TOKEN ? SHOW_TOKENS
-           : frame->config->mixer              ? SHOW_PARTS | SHOW_KINDS
-                                               : SHOW_PARTS;
+    return args->by == ATTN_ATTRIBUTE_BY_TOKEN ? SHOW_TOKENS : SHOW_PARTS;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)

@@ -92,7 +92,8 @@ static enum attn_status choose_host(struct asking *asking, const struct attn_inp
 static enum attn_status check_layers(const struct attn_procedure *procedure,
                                      const struct attn_model *model, struct attn_error *err)
 {
-    static const char answered[] = "heads generate score lens", mixing[] = "ablate attribute patch";
+    static const char answered[] = "heads generate score lens", mixing[] = "ablate patch",
+                      gates[] = "ablate attribute patch";
     const struct attn_config *config = model ? attn_model_config(model) : NULL;
     const char *name = procedure->question ? procedure->question->name : procedure->name;
     const bool is_unequal =
@@ -101,11 +102,15 @@ static enum attn_status check_layers(const struct attn_procedure *procedure,
     if (!config || !attn_config_unread_layers(config) || !procedure->question ||
         (is_unequal && procedure->reads_unequal_layers) ||
         attn_text_has_word(answered, name, strlen(name)) ||
-        (!config->layer_dims && attn_text_has_word(mixing, name, strlen(name))))
+        (!config->layer_dims &&
+         attn_text_has_word(config->mixer ? mixing : gates, name, strlen(name))))
         return ATTN_OK;
-    return attn_refuse(
-        err, ATTN_STAGE_OPTIONS, "'%s' does not answer about layers %s yet, which '%s' has", name,
-        attn_config_unread_layers(config), attn_quote_string(attn_model_name(model)).text);
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' does not answer about layers %s yet, which '%s' has",
+                name, attn_config_unread_layers(config),
+                attn_quote_string(attn_model_name(model)).text);
+    return config->mixer && strcmp(name, "attribute") == 0
+               ? attn_error_hint(err, "`attn-cli ablate` switches off each head")
+               : ATTN_INVALID;
 }
 
 /* Lets PROCEDURE change the request of FRAME before its run is prepared. */

@@ -46,12 +46,6 @@ static enum attn_status read_measures(const struct attn_param *param, void *home
 static const struct attn_param param_rows[] = {
     ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
                "the heads: 2.5,3.* or L5H1; default: all", .home = ATTN_PARAM_OF_REQUEST),
-    ATTN_PARAM(CHOICE, "site", NULL, struct attn_heads_args, site,
-               "pattern (default), or of the layers that mix tokens without attention mixing or "
-               "mixing_norm: each row of absolute values, divided by its sum, is measured like a "
-               "row of weights. These are shares of what the row adds up, not of attention; "
-               "negative is the share of mixing below 0. A convolution has mixing_norm, as head 0",
-               .words = "pattern|mixing|mixing_norm"),
     ATTN_PARAM(
         OWN, "probe", "KIND[:LEN[:N[:SEED]]]", struct attn_heads_args, has_probe,
         "instead of a text, take LEN random tokens. induction:LEN:REPEATS:SEED repeats all: the "
@@ -186,8 +180,6 @@ static const struct attn_param_rule rules[] = {
     {.given = "keep", .needs = "localize"},
     {.given = "measures|from|to|pattern|effect|threshold|by:layer", .excludes = "localize"},
     {.given = "threshold|shares|by:layer|localize", .excludes = "renormalize"},
-    {.given = "site:mixing|site:mixing_norm",
-     .excludes = "effect|pairs|by:layer|localize|tower|renormalize|from_weights|composition|svd"},
     {.given = "from_weights|composition|svd",
      .excludes = "probe|sinks|measures|corrupted|pattern|from|to|renormalize|effect|pairs|by:layer|"
                  "localize|tower|threshold|shares|items|target|target_id|foil|foil_id|at|metric|"
@@ -351,9 +343,7 @@ static enum attn_status watch_rows(struct attn_heads_run *heads, struct attn_wat
     const bool has_parks = heads->parks[0] != NULL;
 
     heads->of_view = on_event;
-    watch->on_event = heads->args->renormalizes ? on_viewed
-                      : heads->mixing           ? attn_heads_mixing_event
-                                                : on_event;
+    watch->on_event = heads->args->renormalizes ? on_viewed : on_event;
     watch->user = heads;
     watch->parks = heads->needs_parks && !has_parks ? heads->parks : NULL;
     watch->on_parks = on_parks;
@@ -373,7 +363,6 @@ static enum attn_status read_text(struct attn_heads_run *heads, struct attn_erro
                                .is_silent = attn_heads_have_ablation(heads->args)};
 
     heads->needs_parks = heads->args->renormalizes;
-    ATTN_TRY(attn_heads_mixing_begin(heads, err));
     for (size_t i = 0; i < ATTN_N_HEAD_READER; i++)
         if (readers[i]->begin)
             ATTN_TRY(readers[i]->begin(heads, &heads->readings[i], err));
@@ -507,12 +496,6 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`measures` of an answer need one text or items, and a row per head");
     ATTN_TRY(attn_head_effects_check(args, err));
-    if (!attn_is_choice(args->site, ATTN_HEADS_SITE_MIXING_NORM + 1, "site", err))
-        return ATTN_INVALID;
-    if (args->site != ATTN_HEADS_SITE_PATTERN && (args->cards || args->effects != 0))
-        return attn_error_set(err, ATTN_INVALID, "%s are of heads of attention, not of `site %s`",
-                              args->cards ? "cards" : "`measures` of an answer",
-                              args->site == ATTN_HEADS_SITE_MIXING ? "mixing" : "mixing_norm");
     if (args->has_probe && args->cards)
         return attn_error_set(err, ATTN_INVALID, "cards are about texts, not about a probe");
     if (args->renormalizes && args->cards)
@@ -525,27 +508,6 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`threshold` is %g, expected above 0 and at most 1", args->threshold);
     return ATTN_OK;
-}
-
-/* Refuses a choice of layers without a head that has the site. */
-static enum attn_status refuse_layers(const struct attn_heads_run *heads, struct attn_error *err)
-{
-    const struct attn_mixer_dims *mixer = heads->frame.config->mixer;
-
-    if (heads->site == ATTN_SITE_PATTERN) {
-        attn_refuse(err, ATTN_STAGE_OPTIONS, "no chosen layer has attention");
-        return mixer ? attn_error_hint(err, "`site %s` measures how they mix tokens",
-                                       mixer->kind == ATTN_MIXER_CONV ? "mixing_norm" : "mixing")
-                     : ATTN_INVALID;
-    }
-    if (mixer && mixer->kind == ATTN_MIXER_CONV && heads->site == ATTN_SITE_MIXING) {
-        attn_refuse(err, ATTN_STAGE_OPTIONS,
-                    "the layers without attention of '%s' are convolutions, which have no matrix "
-                    "of mixing",
-                    attn_quote_string(attn_model_name(attn_host_model(heads->frame.host))).text);
-        return attn_error_hint(err, "`site mixing_norm` has the lengths over all channels");
-    }
-    return attn_refuse(err, ATTN_STAGE_OPTIONS, "no chosen layer mixes tokens without attention");
 }
 
 /* Lists the heads that have rows, those of the encoder first. */
@@ -567,16 +529,18 @@ static enum attn_status list_heads(struct attn_heads_run *heads, struct attn_err
     ATTN_TRY(
         attn_error_at(attn_error_in(attn_select_heads(&list, &dims, &selection, err), "heads", err),
                       ATTN_STAGE_OPTIONS, err));
-    if (attn_sites_have(dims.sites, heads->site))
-        status = attn_selection_set_sites(selection, ATTN_SITES(heads->site), err);
+    if (attn_sites_have(dims.sites, ATTN_SITE_PATTERN))
+        status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN), err);
     if (status == ATTN_OK)
-        status = attn_parts_list(selection, ATTN_ALL_OF(ONLY, heads->site), 0, &heads->parts, err);
+        status =
+            attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, &heads->parts, err);
     attn_selection_free(selection);
-    for (size_t i = 0; i < heads->parts.n; i++) /* readers get their rows as those of a pattern */
-        heads->parts.items[i].at.site = ATTN_SITE_PATTERN;
     if (status != ATTN_OK || heads->parts.n > 0)
         return status;
-    return refuse_layers(heads, err);
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "no chosen layer has attention");
+    return heads->frame.config->mixer
+               ? attn_error_hint(err, "site 'mixing' of `attn-cli run` shows how they mix tokens")
+               : ATTN_INVALID;
 }
 
 /* PROMPT has a picture beside its text, or is NULL: items have what the first one has. */
@@ -643,16 +607,13 @@ static enum attn_status choose(void *state, struct attn_error *err)
         frame->config->vision.family && attn_heads_have_picture(&frame->request.input);
 
     heads->args = args;
-    heads->site = args->site == ATTN_HEADS_SITE_MIXING        ? ATTN_SITE_MIXING
-                  : args->site == ATTN_HEADS_SITE_MIXING_NORM ? ATTN_SITE_MIXING_NORM
-                                                              : ATTN_SITE_PATTERN;
     ATTN_TRY(check_picture(args, frame, has_prompt, err));
     ATTN_TRY(attn_probes_check_causal(frame->host, args, err));
     heads->shown =
         find_shown(args, frame->config, has_prompt && !frame->item ? &frame->request : NULL);
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites =
-        frame->request.maps.drop_sinks > 0 ? "pattern,resid_pre" : attn_site_name(heads->site);
+        frame->request.maps.drop_sinks > 0 ? "pattern,resid_pre" : "pattern";
     heads->drop_sinks = frame->request.maps.drop_sinks;
     frame->request.maps.drop_sinks = 0;
     frame->request.selection.heads = chosen;
@@ -707,7 +668,6 @@ static void release(void *state)
         if (heads->readings[i] && attn_head_readers[i]->release)
             attn_head_readers[i]->release(heads->readings[i]);
     attn_view_free(heads->view);
-    attn_heads_mixing_free(heads->mixing);
     for (int i = 0; i < 2; i++)
         attn_parks_free(heads->parks[i]);
 }
@@ -755,10 +715,9 @@ static bool is_packed(const struct attn_heads_args *args, const struct attn_host
 {
     const struct attn_model *model = attn_host_model(host);
 
-    return args->study && args->site == ATTN_HEADS_SITE_PATTERN && !attn_heads_have_answer(args) &&
-           !args->pattern && !args->cards && !args->renormalizes && !args->is_needle &&
-           args->n_near == 0 && model && !model->encoder &&
-           !attn_model_config(model)->vision.family;
+    return args->study && !attn_heads_have_answer(args) && !args->pattern && !args->cards &&
+           !args->renormalizes && !args->is_needle && args->n_near == 0 && model &&
+           !model->encoder && !attn_model_config(model)->vision.family;
 }
 
 /* Performs CALL, whose arguments are ARGS. PROBES receives the probes. */

@@ -21,7 +21,6 @@
  *     next                                                on the token after
  *     separator, n_separator                              on [SEP] and </s>
  *     sink                                                on the head's sink, where heads have one
- *     negative       with site mixing: mean share of the sum of |mixing| that is below 0
  *     type           what the head does with the weight that it does not park
  *                    (measures/head_kind.h); missing for fewer than 30 tokens
  *     most, share    the class with the largest part of this weight, and the part
@@ -84,14 +83,6 @@ enum attn_heads_composition {
     ATTN_HEADS_COMPOSITION_V = 3
 };
 
-/* What is measured: the pattern; or, of layers without attention, |mixing| or mixing_norm, each row
- * divided by its sum. */
-enum attn_heads_site {
-    ATTN_HEADS_SITE_PATTERN = 0,
-    ATTN_HEADS_SITE_MIXING = 1,
-    ATTN_HEADS_SITE_MIXING_NORM = 2
-};
-
 enum attn_heads_by { ATTN_HEADS_BY_HEAD = 0, ATTN_HEADS_BY_LAYER = 1 };
 
 /* Ids drawn without replacement, without special tokens, and repeated. */
@@ -146,7 +137,6 @@ struct attn_heads_args {
      * NULL: direction, singular, share, gap, side, place, id, token, value */
     const char *svd;
     size_t n_direction, n_top; /* of svd: directions, and tokens on each side; 0: 5 */
-    enum attn_heads_site site;
 };
 
 #define ATTN_HEADS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("heads", attn_heads_args)

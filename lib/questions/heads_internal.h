@@ -1,8 +1,7 @@
 /* heads_internal.h - the parts of `heads`. heads.c is the question, heads_table.c has the columns
  * and the rows, heads_probe.c the probes. Everything that is measured of a head is a reader: those
- * in heads_readers.c, heads_contexts.c, word_pairs.c, heads_pictures.c and head_effects.c.
- * heads_mixing.c gives them rows of layers without attention. Private to these files and to
- * head_measures.c. */
+ * in heads_readers.c, heads_contexts.c, word_pairs.c, heads_pictures.c and head_effects.c. Private
+ * to these files and to head_measures.c. */
 #ifndef ATTN_QUESTIONS_HEADS_INTERNAL_H
 #define ATTN_QUESTIONS_HEADS_INTERNAL_H
 
@@ -23,8 +22,7 @@ enum {
 #define OF_MEASURE(id, ...) ATTN_HEAD_OF_##id,
     ATTN_MEASURE_MAP(OF_MEASURE)
 #undef OF_MEASURE
-        ATTN_HEAD_NEGATIVE, /* with site mixing */
-    ATTN_HEAD_TYPE,
+        ATTN_HEAD_TYPE,
     ATTN_HEAD_MUL, /* with a given pattern */
     ATTN_HEAD_ABS,
     ATTN_HEAD_SINK_MASS, /* with n_near */
@@ -81,26 +79,8 @@ struct attn_heads_run {
     struct attn_parks *parks[2];        /* own; if they are left out; or NULL */
     struct attn_view *view;             /* owns; leaves them out of all measures; or NULL */
     struct attn_labels labels;          /* of the view */
-    attn_trace_fn of_view;              /* gets its events, or those of mixing */
-    enum attn_site site;                /* whose rows are measured */
-    struct attn_heads_mixing *mixing;   /* owns; of the text; NULL: the site is the pattern */
+    attn_trace_fn of_view;              /* gets its events */
 };
-
-/* --- Layers without attention (heads_mixing.c) ------------------------------------------------ */
-
-/* Prepares the text of HEADS, if the site is not the pattern. */
-enum attn_status attn_heads_mixing_begin(struct attn_heads_run *heads, struct attn_error *err);
-void attn_heads_mixing_free(struct attn_heads_mixing *mixing); /* NULL is allowed */
-
-/* Returns the selection whose pattern readers get. */
-const struct attn_selection *attn_heads_selection(const struct attn_heads_run *heads);
-
-/* Gives the rows of an event to of_view, as those of a pattern (attn_trace_fn). */
-enum attn_status attn_heads_mixing_event(void *user, const struct attn_trace_event *event,
-                                         struct attn_error *err);
-
-/* Returns the mean share of the rows of head I that is below 0; NaN: all its rows are 0. */
-double attn_heads_negative(const struct attn_heads_run *heads, size_t i);
 
 /* --- Arguments (heads_table.c) ---------------------------------------------------------------- */
 

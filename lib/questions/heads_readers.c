@@ -28,10 +28,7 @@ static enum attn_status choose_measures(struct attn_heads_run *heads, struct att
     if (!attn_heads_have_types(heads->args))
         return ATTN_OK;
     if (!frame->stream)
-        frame->request.selection.sites = heads->site == ATTN_SITE_MIXING ? "mixing,resid_pre"
-                                         : heads->site == ATTN_SITE_MIXING_NORM
-                                             ? "mixing_norm,resid_pre"
-                                             : "pattern,resid_pre";
+        frame->request.selection.sites = "pattern,resid_pre";
     heads->mixes = attn_frame_alloc(frame, heads->parts.n, sizeof *heads->mixes);
     return attn_frame_memory(frame, err);
 }
@@ -61,7 +58,7 @@ static enum attn_status begin_measures(struct attn_heads_run *heads, void **read
 
     ATTN_TRY(attn_frame_memory(&heads->frame, err));
     *reading = stacks;
-    ATTN_TRY(begin_stack(heads, &settings, attn_heads_selection(heads), &stacks[0], err));
+    ATTN_TRY(begin_stack(heads, &settings, run->selection, &stacks[0], err));
     if (!heads->encoder)
         return ATTN_OK;
     ATTN_TRY(attn_selection_copy_stack(run->selection, ATTN_STACK_ENCODER, &stacks[1].own, err));
@@ -91,7 +88,6 @@ static void find_measures(const struct attn_heads_run *heads, void *reading, siz
         if ((heads->shown & ATTN_MEASURE_BIT(m)) != 0)
             found[attn_head_column_of[m]] =
                 attn_measure_group_find(&stack->group, (enum attn_measure)m, at);
-    found[ATTN_HEAD_NEGATIVE] = attn_heads_negative(heads, i);
     if (stack->mixes)
         attn_head_mixes_find(stack->mixes, at, &heads->mixes[i]);
 }

@@ -28,7 +28,6 @@ enum {
 #define SHOW_SHARES (UINT64_C(1) << 63)
 #define SHOW_SINKS (UINT64_C(1) << 62)
 #define SHOW_NEEDLE (UINT64_C(1) << 61)
-#define SHOW_NEGATIVE (UINT64_C(1) << 60)
 
 /* Entropies and distances are unbounded; shares are 0 to 1. */
 #define MEASURE_RANGE(id, is_count)                                                                \
@@ -66,8 +65,6 @@ const struct attn_column attn_head_columns[ATTN_N_HEAD_COLUMN] = {
     [ATTN_HEAD_LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [ATTN_HEAD_HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEAD),
     [ATTN_HEAD_KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER, .shown = SHOW_HEAD),
-    [ATTN_HEAD_NEGATIVE] =
-        ATTN_COLUMN_RATE("negative", 4, "share below 0", 0, .shown = SHOW_NEGATIVE),
     [ATTN_HEAD_TYPE] = ATTN_COLUMN_WITH("type", TEXT, DERIVED, .shown = SHOW_TYPE),
     [ATTN_HEAD_MOST] = ATTN_COLUMN_WITH("most", TEXT, DERIVED, .shown = SHOW_TYPE),
     [ATTN_HEAD_SHARE] =
@@ -251,7 +248,6 @@ uint64_t attn_heads_shows(const void *state)
            (attn_heads_have_types(args) && args->has_shares ? SHOW_SHARES : 0) |
            (args->pattern ? SHOW_PATTERN : 0) | (args->n_near > 0 ? SHOW_SINKS : 0) |
            (args->is_needle ? SHOW_NEEDLE : 0) |
-           (args->site == ATTN_HEADS_SITE_MIXING ? SHOW_NEGATIVE : 0) |
            (!heads->has_pairs                      ? 0
             : !(args->effects & ATTN_HEADS_WEIGHT) ? SHOW_WEIGHT | SHOW_PERCENTILE
                                                    : SHOW_WEIGHT) |
@@ -301,14 +297,10 @@ static enum attn_status append_head(const struct attn_heads_run *heads,
     const struct attn_config *config =
         at.stack == ATTN_STACK_ENCODER ? heads->encoder : heads->frame.config;
     const double *found = heads->found + index * ATTN_N_HEAD_COLUMN;
-    const bool is_mixing = heads->args->site != ATTN_HEADS_SITE_PATTERN;
-    const size_t n_head = is_mixing ? config->mixer->n_head : config->n_head;
-    const size_t n_kv_head =
-        is_mixing ? config->mixer->n_key_head
-                  : attn_config_layer_dims(config, attn_location_index(&at)).n_kv_head;
+    const size_t n_kv_head = attn_config_layer_dims(config, attn_location_index(&at)).n_kv_head;
     struct attn_cell row[ATTN_N_HEAD_COLUMN] = {
         [ATTN_HEAD_HEAD] = attn_cell_integer(at.head),
-        [ATTN_HEAD_KV_HEAD] = attn_cell_integer(at.head / (int)(n_head / n_kv_head)),
+        [ATTN_HEAD_KV_HEAD] = attn_cell_integer(at.head / (int)(config->n_head / n_kv_head)),
     };
 
     attn_location_put(&at, &row[ATTN_HEAD_STACK]);

@@ -106,15 +106,11 @@ static const struct attn_column columns[N_COLUMN] = {
 static const int methods[] = {ATTN_PATCH_ATP, ATTN_PATCH_RELP, ATTN_PATCH_IG};
 
 static const struct attn_param param_rows[] = {
-    ATTN_PARAM(
-        TEXT, "site", "SITE", struct attn_patch_args, site,
-        "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
-        "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head; in "
-        "layers without attention mixer_out, or mixing, mixer_z, mixer_v, decay or beta of one "
-        "head "
-        "(the state of later positions changes with the last three); with "
-        "`estimate` also mlp_post, one neuron at all positions, of which the 20 largest "
-        "or `limit` are printed"),
+    ATTN_PARAM(TEXT, "site", "SITE", struct attn_patch_args, site,
+               "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
+               "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head; with "
+               "`estimate` also mlp_post, one neuron at all positions, of which the 20 largest "
+               "or `limit` are printed"),
     ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
                "copy only these positions of a head, numbers or words of the clean text; for "
                "k and v, in layers that attend to the source, of the source",
@@ -332,8 +328,7 @@ static enum attn_status read_site(const char *given, bool is_estimated, enum att
 {
     static const char list[] = "resid_pre, resid_mid, resid_post, attn_out, mlp_out, q, k, v, z";
     static const char after[] = ", where norms come after the sums normalized_resid_mid or "
-                                "normalized_resid_post, or in layers without attention mixer_out, "
-                                "mixing, mixer_z, mixer_v, decay or beta";
+                                "normalized_resid_post";
     static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE,
                                            ATTN_SITE_RESID_MID,
                                            ATTN_SITE_RESID_POST,
@@ -346,12 +341,6 @@ static enum attn_status read_site(const char *given, bool is_estimated, enum att
                                            ATTN_SITE_PATTERN,
                                            ATTN_SITE_NORMALIZED_RESID_MID,
                                            ATTN_SITE_NORMALIZED_RESID_POST,
-                                           ATTN_SITE_MIXING,
-                                           ATTN_SITE_MIXER_OUT,
-                                           ATTN_SITE_MIXER_Z,
-                                           ATTN_SITE_MIXER_V,
-                                           ATTN_SITE_DECAY,
-                                           ATTN_SITE_BETA,
                                            ATTN_SITE_MLP_POST};
     const size_t n = sizeof sites / sizeof *sites - (is_estimated ? 0 : 1);
     const char *name = given ? given : "resid_pre";
@@ -368,6 +357,8 @@ static enum attn_status read_site(const char *given, bool is_estimated, enum att
     attn_error_set(err, ATTN_INVALID, "'%s' cannot be patched, expected one of %s%s%s",
                    attn_quote_string(name).text, list,
                    is_estimated ? ", pattern or mlp_post" : " or pattern", after);
+    if (attn_text_has_word("mixing mixer_out mixer_z mixer_v decay beta", name, strlen(name)))
+        attn_error_hint(err, "`attn-cli ablate` switches off heads of mixing");
     if (strchr(name, ','))
         attn_error_hint(err, "one site here: `site %s`", attn_quote(name, strcspn(name, ",")).text);
     return ATTN_INVALID;
@@ -413,7 +404,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
     struct attn_patching *patch = state;
     const struct attn_item *item = patch->frame.item;
     struct attn_request *request = &patch->frame.request;
-    const struct attn_dims dims = attn_config_dims(patch->frame.config, 1);
 
     patch->args = patch->frame.args;
     patch->is_estimated = patch->args->method != ATTN_PATCH_EXACT;
@@ -426,8 +416,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     patch->queries = request->selection.queries;
     ATTN_TRY(attn_error_of(read_site(patch->args->site, patch->is_estimated, &patch->site, err),
                            "site", err));
-    patch->is_by_head = attn_site_layout(patch->site) != ATTN_LAYOUT_VECTOR ||
-                        attn_site_n_mixing_head(patch->site, &dims) > 0;
+    patch->is_by_head = attn_site_layout(patch->site) != ATTN_LAYOUT_VECTOR;
     patch->is_by_row = patch->is_by_head ? patch->is_estimated && patch->args->is_by_position
                                          : patch->site != ATTN_SITE_MLP_POST;
     ATTN_TRY(check_site(patch, err));

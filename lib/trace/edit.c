@@ -4,6 +4,7 @@
 
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "trace/blocks_internal.h"
 
 #include <assert.h>
@@ -62,14 +63,18 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
     const size_t n_col =
         attn_site_has_keys(edit->at.site) ? n_key : attn_site_width(edit->at.site, &own);
 
+    const bool is_mixing = attn_sites_have(
+        ATTN_SITES(ATTN_SITE_MIXING, ATTN_SITE_MIXING_BAND, ATTN_SITE_MIXING_NORM), edit->at.site);
+
     if (!attn_sites_have(dims->sites, edit->at.site))
         return attn_error_set(err, ATTN_INVALID, "the model has no site '%s' to edit", name);
     ATTN_TRY(check_layer(edit, dims, err));
-    if (attn_sites_have(ATTN_SITES(ATTN_SITE_SINK, ATTN_SITE_EXPERT_INDICES, ATTN_SITE_MIXING_NORM),
-                        edit->at.site))
-        return attn_error_set(err, ATTN_INVALID,
-                              "an edit of '%s' would change nothing: no tensor is made of it",
-                              name);
+    if (attn_sites_have(ATTN_SITES(ATTN_SITE_SINK, ATTN_SITE_EXPERT_INDICES), edit->at.site) ||
+        is_mixing) {
+        attn_error_set(err, ATTN_INVALID,
+                       "an edit of '%s' would change nothing: no tensor is made of it", name);
+        return is_mixing ? attn_error_hint(err, "'mixer_z' is edited in its place") : ATTN_INVALID;
+    }
     if (edit->at.site == ATTN_SITE_C2P || edit->at.site == ATTN_SITE_P2C)
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' is not read, expected one of 'attn_scores', which "
@@ -109,9 +114,6 @@ static enum attn_status check_op(const struct attn_edit *edit, struct attn_error
                               "an edit of '%s' needs data for given rows and columns", name);
     if (edit->op == ATTN_EDIT_FUNCTION && !attn_is_given(edit->function, "function", err))
         return ATTN_INVALID;
-    if (edit->op == ATTN_EDIT_FUNCTION &&
-        attn_sites_have(ATTN_SITES(ATTN_SITE_MIXING, ATTN_SITE_MIXING_BAND), edit->at.site))
-        return attn_error_set(err, ATTN_INVALID, "functions do not edit '%s' yet", name);
     if (edit->op == ATTN_EDIT_FUNCTION && (edit->col0 != 0 || edit->col1 != SIZE_MAX))
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' by a function names columns, expected all", name);
@@ -411,7 +413,7 @@ size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_boo
 
             if (!is_of(edit, target, is_of_model))
                 continue;
-            if (edit->op == ATTN_EDIT_FUNCTION) {
+            if (edit->op == ATTN_EDIT_FUNCTION && calls) {
                 with_data = answered(
                     edit, calls->answers[i * calls->dims->n_head + (size_t)target->at.head],
                     calls->row0, calls->n_key);

@@ -1190,7 +1190,6 @@ static const struct {
     {"    svd", offsetof(struct attn_heads_args, svd)},
     {"    n_direction", offsetof(struct attn_heads_args, n_direction)},
     {"    n_top", offsetof(struct attn_heads_args, n_top)},
-    {"    site", offsetof(struct attn_heads_args, site)},
     {"attn_attention_args", sizeof(struct attn_attention_args)},
     {"    kind", offsetof(struct attn_attention_args, kind)},
     {"    mask", offsetof(struct attn_attention_args, mask)},

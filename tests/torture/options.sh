@@ -125,7 +125,6 @@ value_of() { # COMMAND NAME ARGUMENT
     *.probe) value=induction:5 ;;
     *.sinks) value=2:3 ;;
     heads.composition) value=k ;;
-    heads.site) value=mixing ;;
     heads.svd) value=0.0:qk ;;
     *.regions) value=verb ;;
     *.rescale) value=z:2.5=0.5 ;;

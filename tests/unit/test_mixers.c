@@ -1,7 +1,7 @@
 /*
  * test_mixers.c - layers that mix tokens without attention: a text at once and in parts has the
- * same bits, on any threads and instructions, in a pack and after a rewind, with edits of mixing,
- * too; and mixing times the values is the output. The bits of Gemma 4, whose layers have unequal
+ * same bits, on any threads and instructions, in a pack and after a rewind; and
+ * mixing times the values is the output. The bits of Gemma 4, whose layers have unequal
  * sizes and share keys, too.
  */
 #include "tests/support/near.h"
@@ -42,20 +42,15 @@ static struct attn_model *open_model(const char *directory)
     return model;
 }
 
-static void record_with(const struct attn_model *model, const struct attn_session_options *options,
-                        size_t step, struct attn_recording *recording)
+static void record_in_steps(const struct attn_model *model, size_t step,
+                            struct attn_recording *recording)
 {
     struct attn_error err = {0};
 
     attn_recording_init(recording, attn_model_config(model), N);
-    ck_assert_msg(attn_recording_run(recording, model, options, ids, step, &err) == ATTN_OK, "%s",
-                  err.message);
-}
-
-static void record_in_steps(const struct attn_model *model, size_t step,
-                            struct attn_recording *recording)
-{
-    record_with(model, &ATTN_SESSION_OPTIONS_DEFAULT, step, recording);
+    ck_assert_msg(attn_recording_run(recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, step,
+                                     &err) == ATTN_OK,
+                  "%s", err.message);
 }
 
 static void record_whole(struct attn_recording *recording, const void *model,
@@ -109,8 +104,7 @@ static const float *logits_of(struct attn_session *session)
     return logits;
 }
 
-static struct attn_session *start_with(const struct attn_model *model, size_t n_sequence,
-                                       const struct attn_edit *edits, size_t n_edit)
+static struct attn_session *start(const struct attn_model *model, size_t n_sequence)
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_session *session;
@@ -120,16 +114,9 @@ static struct attn_session *start_with(const struct attn_model *model, size_t n_
     options.has_logits = true;
     options.n_sequence = n_sequence;
     options.cache = n_sequence > 1 ? ATTN_CACHE_ONE_LAYER : ATTN_CACHE_ALL_LAYERS;
-    options.edits = edits;
-    options.n_edit = n_edit;
     ck_assert_msg(attn_session_create(model, &options, &session, &err) == ATTN_OK, "%s",
                   err.message);
     return session;
-}
-
-static struct attn_session *start(const struct attn_model *model, size_t n_sequence)
-{
-    return start_with(model, n_sequence, NULL, 0);
 }
 
 START_TEST(a_rewind_forgets_what_came_later)
@@ -186,14 +173,12 @@ END_TEST
 
 /* Fails unless the sum over j of MIXING[i, j] * v_j is z_i, for the N_HEAD heads of a layer.
  * HAS_EDITS: mixing_norm is of other cells. */
-static void check_rows(const struct attn_recording *recording, int layer, size_t n_head,
-                       bool has_edits)
+static void check_rows(const struct attn_recording *recording, int layer, size_t n_head)
 {
     const struct attn_recorded *v = attn_recording_find(recording, ATTN_SITE_MIXER_V, layer);
     const struct attn_recorded *z = attn_recording_find(recording, ATTN_SITE_MIXER_Z, layer);
     const float *mixing = attn_recording_find(recording, ATTN_SITE_MIXING, layer)->data;
-    const float *norms =
-        has_edits ? NULL : attn_recording_find(recording, ATTN_SITE_MIXING_NORM, layer)->data;
+    const float *norms = attn_recording_find(recording, ATTN_SITE_MIXING_NORM, layer)->data;
     const size_t width = v->shape[1], dv = width / n_head;
     double largest = 0;
 
@@ -204,7 +189,7 @@ static void check_rows(const struct attn_recording *recording, int layer, size_t
             const float *row = mixing + (h * N + i) * N;
 
             for (size_t j = i + 1; j < N; j++)
-                ck_assert(row[j] == 0 && (has_edits || norms[(h * N + i) * N + j] == 0));
+                ck_assert(row[j] == 0 && norms[(h * N + i) * N + j] == 0);
             for (size_t c = h * dv; c < (h + 1) * dv; c++) {
                 double sum = 0;
 
@@ -212,7 +197,7 @@ static void check_rows(const struct attn_recording *recording, int layer, size_t
                     sum += (double)row[j] * (double)v->data[j * width + c];
                 ck_assert_double_le(fabs(sum - (double)z->data[i * width + c]), 1e-5 * largest);
             }
-            for (size_t j = 0; j <= i && !has_edits; j++) {
+            for (size_t j = 0; j <= i; j++) {
                 double length = 0;
 
                 for (size_t c = h * dv; c < (h + 1) * dv; c++)
@@ -225,7 +210,7 @@ static void check_rows(const struct attn_recording *recording, int layer, size_t
 }
 
 /* The same for a convolution, whose MIXING has a band for each channel. */
-static void check_bands(const struct attn_recording *recording, int layer, bool has_edits)
+static void check_bands(const struct attn_recording *recording, int layer)
 {
     const struct attn_recorded *v = attn_recording_find(recording, ATTN_SITE_MIXER_V, layer);
     const struct attn_recorded *z = attn_recording_find(recording, ATTN_SITE_MIXER_Z, layer);
@@ -252,22 +237,22 @@ static void check_bands(const struct attn_recording *recording, int layer, bool 
             }
             ck_assert_double_le(fabs(sum - (double)z->data[i * d + c]), 1e-5 * largest);
         }
-        for (size_t j = 0; j < N && !has_edits; j++)
+        for (size_t j = 0; j < N; j++)
             ck_assert_double_le(fabs(sqrt(lengths[j]) - (double)norms[i * N + j]), 1e-5 * largest);
     }
 }
 
 /* Checks all layers without attention. */
 static void check_layers(const struct attn_recording *recording,
-                         const struct attn_mixer_dims *mixer, bool has_edits)
+                         const struct attn_mixer_dims *mixer)
 {
     for (int layer = 0; layer < (int)recording->dims.n_layer; layer++) {
         if (!mixer || (mixer->is_in && !mixer->is_in[layer]))
             continue;
         if (mixer->kind == ATTN_MIXER_CONV)
-            check_bands(recording, layer, has_edits);
+            check_bands(recording, layer);
         else
-            check_rows(recording, layer, mixer->n_head, has_edits);
+            check_rows(recording, layer, mixer->n_head);
     }
 }
 
@@ -278,96 +263,8 @@ START_TEST(mixing_times_the_values_is_the_output)
         struct attn_recording recording;
 
         record_in_steps(model, 4, &recording);
-        check_layers(&recording, attn_model_config(model)->mixer, false);
+        check_layers(&recording, attn_model_config(model)->mixer);
         attn_recording_release(&recording);
-        attn_model_free(model);
-    }
-}
-END_TEST
-
-enum { N_EDIT = 2, EMPTY_ROW = 6 };
-
-/* Makes EDITS: no row from 4 on has column 1, and one has none. */
-static void make_edits(const struct attn_mixer_dims *mixer, struct attn_edit edits[N_EDIT])
-{
-    for (int i = 0; i < N_EDIT; i++) {
-        edits[i] = ATTN_EDIT_DEFAULT;
-        edits[i].at.site =
-            mixer->kind == ATTN_MIXER_CONV ? ATTN_SITE_MIXING_BAND : ATTN_SITE_MIXING;
-        edits[i].at.layer = ATTN_ALL_LAYERS;
-        edits[i].at.head = ATTN_ALL_HEADS;
-    }
-    edits[0].row0 = 4;
-    edits[0].col0 = 1;
-    edits[0].col1 = 2;
-    edits[1].row0 = EMPTY_ROW;
-    edits[1].row1 = EMPTY_ROW + 1;
-}
-
-START_TEST(edits_of_mixing_make_z_of_their_rows)
-{
-    for (int i = 0; i < N_DIRECTORY; i++) {
-        struct attn_model *model = open_model(directories[i]);
-        const struct attn_mixer_dims *mixer = attn_model_config(model)->mixer;
-        struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-        struct attn_edit edits[N_EDIT];
-        struct attn_recording whole, parts;
-
-        if (mixer) {
-            make_edits(mixer, edits);
-            options.edits = edits;
-            options.n_edit = N_EDIT;
-            record_with(model, &options, N, &whole);
-            check_layers(&whole, mixer, true);
-            for (int layer = 0; layer < (int)whole.dims.n_layer; layer++) {
-                const struct attn_recorded *z =
-                    attn_recording_find(&whole, ATTN_SITE_MIXER_Z, layer);
-
-                for (size_t c = 0; c < z->shape[1] && (!mixer->is_in || mixer->is_in[layer]); c++)
-                    ck_assert(z->data[EMPTY_ROW * z->shape[1] + c] == 0);
-            }
-            record_with(model, &options, 3, &parts);
-            attn_assert_same_recording(directories[i], &parts, &whole);
-            attn_recording_release(&parts);
-            attn_recording_release(&whole);
-            attn_assert_same_however_run(record_whole, model, model, &options);
-        }
-        attn_model_free(model);
-    }
-}
-END_TEST
-
-START_TEST(texts_of_a_pack_have_edits_of_their_own)
-{
-    for (int i = 0; i < N_DIRECTORY; i++) {
-        struct attn_model *model = open_model(directories[i]);
-        const struct attn_mixer_dims *mixer = attn_model_config(model)->mixer;
-        const size_t n_vocab = attn_model_config(model)->n_vocab;
-        float *logits = malloc(2 * n_vocab * sizeof *logits);
-        struct attn_edit edits[N_EDIT];
-        struct attn_error err = {0};
-
-        ck_assert(logits != NULL);
-        if (mixer) {
-            make_edits(mixer, edits);
-            const struct attn_session_sequence sequences[] = {
-                {.ids = ids, .n = N, .edits = edits, .n_edit = 1},
-                {.ids = ids, .n = N, .edits = edits, .n_edit = N_EDIT}};
-            struct attn_session *pack = start(model, 2);
-
-            ck_assert_msg(attn_session_feed_many(pack, sequences, 2, &err) == ATTN_OK, "%s",
-                          err.message);
-            ck_assert(attn_session_logits_last(pack, logits, &err) == ATTN_OK);
-            for (size_t k = 0; k < 2; k++) {
-                struct attn_session *one = start_with(model, 1, edits, sequences[k].n_edit);
-
-                ck_assert(attn_session_feed(one, ids, N, &err) == ATTN_OK);
-                attn_assert_same_bits("pack", logits + k * n_vocab, logits_of(one), n_vocab);
-                attn_session_free(one);
-            }
-            attn_session_free(pack);
-        }
-        free(logits);
         attn_model_free(model);
     }
 }
@@ -402,5 +299,4 @@ END_TEST
 
 ATTN_SUITE("mixers", feeds_of_any_size_give_the_same_bits, threads_and_instructions_change_no_bit,
            a_rewind_forgets_what_came_later, texts_of_a_pack_do_not_mix,
-           mixing_times_the_values_is_the_output, edits_of_mixing_make_z_of_their_rows,
-           texts_of_a_pack_have_edits_of_their_own, a_token_alone_mixes_itself)
+           mixing_times_the_values_is_the_output, a_token_alone_mixes_itself)

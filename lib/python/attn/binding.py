@@ -687,9 +687,6 @@ ATTN_HEADS_COMPOSITION_NONE = 0
 ATTN_HEADS_COMPOSITION_Q = 1
 ATTN_HEADS_COMPOSITION_K = 2
 ATTN_HEADS_COMPOSITION_V = 3
-ATTN_HEADS_SITE_PATTERN = 0
-ATTN_HEADS_SITE_MIXING = 1
-ATTN_HEADS_SITE_MIXING_NORM = 2
 ATTN_HEADS_BY_HEAD = 0
 ATTN_HEADS_BY_LAYER = 1
 ATTN_PARAM_GIVEN = 0
@@ -2517,7 +2514,6 @@ attn_heads_args._fields_ = [
     ("svd", c_char_p),
     ("n_direction", c_size_t),
     ("n_top", c_size_t),
-    ("site", c_int),
 ]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),

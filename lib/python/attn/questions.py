@@ -318,7 +318,7 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
     return ask("examples", self, text, locals())
 
 
-def heads(self: Model, text=None, *, heads=None, site: str = "pattern", probe: bool | int | str = False, sinks=None,
+def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, sinks=None,
           from_weights: bool = False, composition: str = "none", svd=None, directions: int = 0, top: int = 0,
           repeats: int = 0, seed: int = 0, runs: int = 0, measures=None, corrupted=None, pattern=None, from_=None,
           to=None, renormalize: bool = False, effect: bool = False, by: str = "head", localize: bool = False,
@@ -353,10 +353,6 @@ def heads(self: Model, text=None, *, heads=None, site: str = "pattern", probe: b
     text.
 
     heads       the heads: 2.5,3.* or L5H1; default: all
-    site        pattern (default), or of the layers that mix tokens without attention mixing or mixing_norm: each row of
-                absolute values, divided by its sum, is measured like a row of weights. These are shares of what the row
-                adds up, not of attention; negative is the share of mixing below 0. A convolution has mixing_norm, as
-                head 0 (pattern, mixing, mixing_norm)
     probe       instead of a text, take LEN random tokens. induction:LEN:REPEATS:SEED repeats all: the heads that find
                 what followed the first time are induction heads; default: min(50, half the context, all tokens):2:0.
                 needle:LEN:DEPTH:SEED repeats 8 at the end, those from DEPTH on, 0 to 1: the heads that find the next
@@ -498,10 +494,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
     site        what is copied from the other run: resid_pre (default), resid_mid, resid_post, attn_out or mlp_out at
-                one position, or q, k, v, z or pattern of one head; in layers without attention mixer_out, or mixing,
-                mixer_z, mixer_v, decay or beta of one head (the state of later positions changes with the last three);
-                with `estimate` also mlp_post, one neuron at all positions, of which the 20 largest or `limit` are
-                printed
+                one position, or q, k, v, z or pattern of one head; with `estimate` also mlp_post, one neuron at all
+                positions, of which the 20 largest or `limit` are printed
     queries     copy only these positions of a head, numbers or words of the clean text; for k and v, in layers that
                 attend to the source, of the source
     direction   restore (default): copy from the clean run into the corrupted one; noise: the other way round (restore,
