@@ -198,6 +198,34 @@ static void describe_records(struct collecting *collecting)
     form->has_tensors = collecting->frame.request.selection.sites && !collecting->args->array;
 }
 
+/* Checks that something is asked of the items. Records hold their ids and tokens at least, which no
+ * option of a run changes. */
+static enum attn_status check_asked(const struct collecting *collecting, struct attn_error *err)
+{
+    const struct attn_request *request = &collecting->frame.request;
+    const char *idle = collecting->args->at.text                                   ? "`at`"
+                       : request->edits.n > 0 || request->edits.n_intervention > 0 ? "an edit"
+                       : request->attention.layers ||
+                               (request->attention.change && request->attention.change->parts)
+                           ? "`attention`"
+                       : attn_host_model(collecting->frame.host)->compute != ATTN_COMPUTE_F32
+                           ? "`compute`"
+                           : NULL;
+
+    if (collecting->is_asked || collecting->args->array || request->selection.sites ||
+        (collecting->has_records && !idle))
+        return ATTN_OK;
+    if (collecting->has_records)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "records hold ids and tokens here, which %s does not change: expected "
+                           "`top`, `next`, or `sites`",
+                           idle);
+    attn_refuse(err, ATTN_STAGE_OPTIONS,
+                "nothing is asked of the items: expected `top`, `next`, or `sites`");
+    attn_error_hint(err, "score, heads, lens, attribute and others take items, too");
+    return ATTN_INVALID;
+}
+
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct collecting *collecting = state;
@@ -218,13 +246,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_error_at(check_sites(collecting, err), ATTN_STAGE_OPTIONS, err));
     if (collecting->has_records)
         describe_records(collecting);
-    if (!collecting->is_asked && !collecting->args->array && !collecting->has_records &&
-        !collecting->has_cells) {
-        attn_refuse(err, ATTN_STAGE_OPTIONS,
-                    "nothing is asked of the items: expected `top`, `next`, or `sites`");
-        attn_error_hint(err, "score, heads, lens, attribute and others take items, too");
-        return ATTN_INVALID;
-    }
+    ATTN_TRY(check_asked(collecting, err));
     collecting->is_each =
         is_each_row(frame->config, &collecting->predict) && !collecting->args->array;
     return ATTN_OK;

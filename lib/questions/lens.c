@@ -516,7 +516,7 @@ static void meet_first(void *args, const struct attn_item *first,
     char names[ATTN_QUOTE_SIZE];
 
     if (own->target || own->target_id || own->foil || own->foil_id || all->target ||
-        all->target_id || given->top > 0)
+        all->target_id || all->foil || all->foil_id || given->top > 0)
         return;
     given->top = DEFAULT_TOP;
     if (first->n_label > 0)

@@ -40,11 +40,11 @@ shown=(
 
 # What changes nothing beside one line, and why it may: "COMMAND OPTION BASE" with * as in a path.
 known=(
-    'lens compute *--svg*'   # rounding is less than a step of the colors
     'run values *--heatmap*' # there is room for all digits
     'attribute figure *--method|saliency*' # it is the default
     'heads shares *--svg*'                 # a map shows them without it, other figures one column
     '* theme *--heatmap*'                  # a screen is dark unless it says something else
+    'run theme *--color*'                  # as there
 )
 
 # Sets `value` to one for an option of a command. Names decide, then what the help calls the value.
@@ -78,8 +78,6 @@ value_of() { # COMMAND NAME ARGUMENT
     diff.fdr) value=tv ;;
     heads.fdr) value=entropy ;;
     lens.fdr) value=value ;;
-    lens.fit) value=fit.npz ;;
-    lens.jacobian) value=$in/J.npz ;;
     patch.path) value=2.5:logits ;;
     circuit.random) value=3 ;;
     circuit.verify) value=2 ;;
@@ -186,7 +184,7 @@ bases=(
     "run|--items|IN/items.jsonl|--sites|z|--npz|a.npz" "generate|-n|3|--items|IN/items.jsonl"
     "attend|--q|IN/q.npy|--k|IN/k.npy|--v|IN/v.npy|--mask|IN/mask.npy" "attend|--svg|a.svg|--q|IN/q.npy|--k|IN/k.npy|--v|IN/v.npy"
     "tokenize|$text" "tokenize|--format|ids|$text" "init|made|--vocab-from|to be or not|--set|d_model=8|--set|n_head=2" "inspect|fable" "models"
-    "models|--json|a.json" "run|--items|IN/texts.jsonl|--jsonl|-"
+    "models|--json|a.json" "run|--items|IN/texts.jsonl|--jsonl|-" "run|--items|IN/texts.jsonl|--top|2|--jsonl|-"
     "sinks|The keys to the cabinet near the old doors of the hall are rusty" "spans|--positions|doc=1-3|--positions|rule=4|$text" "examples|--heads|2.5|--measures|entropy|--top|1|--items|IN/items.jsonl|--bins|2"
     "heads|$text" "heads|--svg|a.svg|$text" "heads|--items|IN/items.jsonl"
     "ablate|--target| are|$text" "ablate|--target| are|--svg|a.svg|$text" "ablate|--items|IN/items.jsonl"
@@ -196,7 +194,7 @@ bases=(
     "diff|$text|The key to the cabinet" "diff|--svg|a.svg|$text|The key to the cabinet"
     "generate|-n|20|--temperature|2|$text" "generate|-n|3|--npz|a.npz|$text"
     "lens|$text" "lens|--target| are|--svg|a.svg|$text" "lens|--items|IN/items.jsonl"
-    "lens|--fit|fit.npz|--skip|0|--items|IN/texts.jsonl"
+    "lens|--map|IN/maps|--items|IN/texts.jsonl"
     "patch|--clean|The keys to|--corrupted|The key to|--target| are" "patch|--clean|The keys to|--corrupted|The key to|--target| are|--svg|a.svg"
     "patch|--items|IN/pairs.jsonl" "patch|--estimate|atp|--site|z|--clean|The keys to|--corrupted|The key to|--target| are"
     "circuit|--clean|The keys to|--corrupted|The key to|--target| are"
