@@ -14,9 +14,10 @@ shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The items of a probe: two lines each, the prompt with the right and with the wrong word.
+# The items of a probe: a prompt with the right and the wrong word.
 for probe in agreement coreference indirect_object sense induction brackets; do
-    awk -F '\t' 'NR > 1 { print $1 $2; print $1 $3 }' "$probes/$probe.tsv" >"$work/$probe"
+    awk -F '\t' 'NR > 1 { gsub(/"/, "\\\""); printf "{\"text\":\"%s\",\"target\":\"%s\",\"foil\":\"%s\"}\n", $1, $2, $3 }' \
+        "$probes/$probe.tsv" >"$work/$probe"
 done
 cp "$probes/unseen.txt" "$work/text"
 awk 'BEGIN { x = 43
@@ -26,23 +27,21 @@ awk 'BEGIN { x = 43
         print "{\"ids\": [" substr(ids ids, 2) "]}"
     } }' >"$work/random"
 
-# batch SET FILE OPTION...: the records of FILE without the heads of SET.
-batch() {
-    local set=$1 file=$2
-    shift 2
+# ask COMMAND SET FILE OPTION...: what COMMAND says of the items of FILE without the heads of SET.
+ask() {
+    local command=$1 set=$2 file=$3
+    shift 3
     [[ $set == none ]] || set -- "$@" --ablate "$set"
-    attn-cli batch -q -m "$model" "$@" "$work/$file"
+    attn-cli "$command" -q -m "$model" --items "$work/$file" "$@"
 }
 
-# The share, in percent, of items whose first line ends in the less surprising word.
+# The share, in percent, of items in which the right word is less surprising than the wrong one.
 right() {
-    batch "$1" "$2" --items-format lines --fields surprisal |
-        sed 's/.*[,[]\([^],]*\)\]}$/\1/' |
-        awk 'NR % 2 { right = $1; next } { n++; good += right < $1 } END { printf "%.1f", 100 * good / n }'
+    ask score "$1" "$2" --csv - --columns right | awk 'NR == 2 { printf "%.1f", 100 * $1 }'
 }
 
 random_ids() {
-    batch "$1" random --top 1 --queries 50-98 --fields ids,predictions |
+    ask run "$1" random --top 1 --queries 50-98 --jsonl - |
         awk '{ match($0, /"ids":\[[^]]*/); n = split(substr($0, RSTART + 7, RLENGTH - 7), ids, ",")
                for (rest = $0; match(rest, /"position": ?[0-9]+, ?"id": ?[0-9]+/);) {
                    split(substr(rest, RSTART, RLENGTH), word, /[^0-9]+/)
@@ -53,9 +52,8 @@ random_ids() {
 }
 
 loss() {
-    batch "$1" text --items-format lines --fields surprisal |
-        sed 's/.*\[null,*\(.*\)\]}$/\1/' | tr , '\n' |
-        awk 'NF { n++; nats += $1 } END { printf "%.3f", nats / n }'
+    ask score "$1" text --items-format lines --each - |
+        awk -F , 'NR > 1 { nats += $2; n += $4 } END { printf "%.3f", nats / n }'
 }
 
 echo '| without | agreement | coreference | indirect_object | sense | induction | brackets | random ids | loss on text |'
