@@ -287,9 +287,10 @@ START_TEST(checkpoints_have_the_bits_of_the_binary)
                          "p.html", "--live", "abc! Be", NULL});
     load("v=grid");
     assert_text(TOKENS, "abc! Be");
-    SAME_AS(((const char *[]){"run", "-m", "nanogpt/ckpt.pt", "--vocab", "nanogpt/meta.pkl",
+    /* quietly: the note on the age of the file names it, and here it has another name */
+    SAME_AS(((const char *[]){"run", "-q", "-m", "nanogpt/ckpt.pt", "--vocab", "nanogpt/meta.pkl",
                               "--sites", "*", "--tidy", "-", "abc", NULL}),
-            "run", "-m", "ckpt.pt", "--sites", "*", "--tidy", "-", "abc");
+            "run", "-q", "-m", "ckpt.pt", "--sites", "*", "--tidy", "-", "abc");
     choose_model(llama2c, files[1], 2);
     SAME_AS(((const char *[]){"heads", "-m", "llama2c/model.bin", "--vocab",
                               "llama2c/tokenizer.bin", "--csv", "-", "the cat sat", NULL}),
