@@ -122,7 +122,7 @@ OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/ask
     $(filter-out %_wasm.c,$(wildcard lib/template/*.c)), \
     $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
-    $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*/*.c lib/*/*/*.c))
+    $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c))
 EMBEDDED := lib/base/unicode_tables.S lib/tables/colormap_tables.S lib/page/page_files.S \
     lib/tokenizer/unicode/unicode_tables.S
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \

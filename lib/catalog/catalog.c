@@ -8,6 +8,7 @@
 #include "base/given.h"
 #include "base/status_internal.h"
 #include "formats/checkpoint.h"
+#include "formats/foreign.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "formats/microgpt.h"
@@ -697,7 +698,7 @@ static void copy_failure(struct model_row *row, char words[WORDS_SIZE])
 static void find_problem(struct model_row *row)
 {
     const struct attn_source *source = &row->found.source;
-    char words[WORDS_SIZE], pickle[ATTN_FOREIGN_NAME_SIZE];
+    char words[WORDS_SIZE], pickle[ATTN_OPENER_NAME_SIZE];
 
     if (row->found.file[0] != '\0' || row->found.origin > ATTN_ORIGIN_CACHED)
         copy_failure(row, words);

@@ -4,7 +4,6 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "formats/checkpoint.h"
 #include "formats/gguf.h"
 #include "model/model_internal.h"
 
@@ -71,22 +70,20 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     const struct attn_tensor_files *weights = attn_model_files(model);
     const int n = attn_tensor_files_n_shard(weights);
     const bool is_gguf = attn_model_gguf(model) != NULL;
-    const bool is_microgpt = attn_microgpt_is_source(source);
-    const bool is_checkpoint = attn_checkpoint_is_source(source);
-    const char *single = is_gguf ? ATTN_GGUF_PART : is_checkpoint ? ATTN_CHECKPOINT_PART : NULL;
+    const struct attn_opener *opener = attn_opener_of(source);
+    const char *single = is_gguf ? ATTN_GGUF_PART : opener ? opener->part : NULL;
 
     if (attn_source_override(source, WEIGHTS))
         single = WEIGHTS;
 
     /* If the model is one file, the program reads no other texts than those the caller named, and
-     * in a folder the vocabulary beside a checkpoint. */
+     * in a folder the vocabulary beside it. */
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (!(is_gguf || is_microgpt || (is_checkpoint && !source->directory)) ||
-            attn_source_override(source, texts[i]))
+        if (!(is_gguf || (opener && !source->directory)) || attn_source_override(source, texts[i]))
             ATTN_TRY(add_part(parts, source, texts[i], err));
     for (size_t i = 0; attn_model_adapter(model) && i < sizeof of_adapter / sizeof *of_adapter; i++)
         ATTN_TRY(add_part(parts, source, of_adapter[i], err));
-    if (is_microgpt)
+    if (model->opened.weights)
         return ATTN_OK;
     if (model->tower && model->tower->gguf)
         ATTN_TRY(add(parts, ATTN_MMPROJ_PART, attn_tensor_files_path(model->tower->st, 0), NULL,

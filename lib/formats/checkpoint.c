@@ -3,9 +3,10 @@
 
 #include "base/dtype_internal.h"
 #include "base/escape.h"
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "formats/foreign.h"
+#include "formats/gguf.h"
 #include "formats/pickle.h"
 #include "formats/tensor_files_internal.h"
 #include "formats/torch.h"
@@ -15,22 +16,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool attn_checkpoint_is_source(const struct attn_source *source)
+static bool is_model(const struct attn_source *source)
 {
-    return attn_source_override(source, ATTN_CHECKPOINT_PART) ||
-           attn_source_blob(source, ATTN_CHECKPOINT_PART) ||
-           (attn_source_has_part(source, ATTN_CHECKPOINT_PART) &&
-            !attn_source_has_part(source, "config.json"));
+    return !attn_gguf_is_source(source) && (attn_source_override(source, ATTN_CHECKPOINT_PART) ||
+                                            attn_source_blob(source, ATTN_CHECKPOINT_PART) ||
+                                            (attn_source_has_part(source, ATTN_CHECKPOINT_PART) &&
+                                             !attn_source_has_part(source, "config.json")));
 }
 
 /* --- nanoGPT ---------------------------------------------------------------------------------- */
 
-/* Appends the config of PICKLE, the object of the file PATH. */
-static enum attn_status write_nanogpt(const struct attn_pickle *pickle,
-                                      const struct attn_tensor_files *files,
-                                      struct attn_buffer *config, struct attn_error *err)
+/* Appends the config of PICKLE, the object of the file. */
+static enum attn_status write_nanogpt(const struct attn_pickle *pickle, struct attn_opened *opened,
+                                      struct attn_error *err)
 {
-    const char *path = attn_tensor_files_path(files, 0);
+    struct attn_buffer *config = &opened->config;
+    const char *path = attn_tensor_files_path(opened->files, 0);
     static const char *const names[][2] = {{"n_layer", "n_layer"},
                                            {"n_head", "n_head"},
                                            {"n_embd", "n_embd"},
@@ -39,7 +40,7 @@ static enum attn_status write_nanogpt(const struct attn_pickle *pickle,
     const attn_pickle_value args = attn_pickle_find(pickle, attn_pickle_root(pickle), "model_args");
     int64_t number = 1;
 
-    ATTN_TRY(attn_foreign_refuse(files, err));
+    ATTN_TRY(attn_foreign_refuse(opened->files, err));
     if (attn_pickle_find(pickle, attn_pickle_root(pickle), "pytorch-lightning_version") !=
         ATTN_PICKLE_NONE) {
         attn_error_set(err, ATTN_UNSUPPORTED,
@@ -72,20 +73,23 @@ static enum attn_status write_nanogpt(const struct attn_pickle *pickle,
     /* Before there was this choice, which is older than the exact GELU, GELU was that of tanh. */
     if (attn_pickle_find(pickle, args, "bias") == ATTN_PICKLE_NONE)
         attn_buffer_append_string(config, ",\"activation_function\":\"gelu_new\"");
+    else
+        opened->note = "is read with the exact GELU; nanoGPT before 17 May 2023 used that of tanh, "
+                       "and files do not say which";
     number = 1; /* before there was a choice, every map had a bias */
     attn_pickle_int(pickle, attn_pickle_find(pickle, args, "bias"), &number);
     attn_buffer_append_format(config, ",\"bias\":%s}", number != 0 ? "true" : "false");
     return attn_buffer_check(config, err);
 }
 
-static enum attn_status read_nanogpt(struct attn_file *file, struct attn_buffer *config,
-                                     struct attn_tensor_files **files, struct attn_error *err)
+static enum attn_status read_nanogpt(struct attn_file *file, struct attn_opened *opened,
+                                     struct attn_error *err)
 {
     struct attn_pickle *pickle;
     enum attn_status status;
 
-    ATTN_TRY(attn_torch_take(file, files, &pickle, err));
-    status = write_nanogpt(pickle, *files, config, err);
+    ATTN_TRY(attn_torch_take(file, &opened->files, &pickle, err));
+    status = write_nanogpt(pickle, opened, err);
     attn_pickle_free(pickle);
     return status;
 }
@@ -270,22 +274,28 @@ static enum attn_status read_llama(struct attn_tensor_files *files, struct attn_
     return attn_buffer_check(config, err);
 }
 
-enum attn_status attn_checkpoint_read(const struct attn_source *source, enum attn_load load,
-                                      struct attn_buffer *config, struct attn_tensor_files **files,
-                                      bool *has_gguf_names, struct attn_error *err)
+static enum attn_status read(const struct attn_source *source, enum attn_load load,
+                             struct attn_opened *opened, struct attn_error *err)
 {
-    struct attn_tensor_files *made;
     struct attn_file file = {0};
 
     ATTN_TRY(attn_file_open_part(source, ATTN_CHECKPOINT_PART, load, &file, err));
-    *has_gguf_names = !attn_torch_is_file(&file);
-    if (!*has_gguf_names)
-        return read_nanogpt(&file, config, files, err);
-    made = attn_tensor_files_create(1, err);
-    if (!made) {
+    opened->has_gguf_names = !attn_torch_is_file(&file);
+    if (!opened->has_gguf_names)
+        return read_nanogpt(&file, opened, err);
+    opened->files = attn_tensor_files_create(1, err);
+    if (!opened->files) {
         attn_file_release(&file);
         return ATTN_NO_MEMORY;
     }
-    made->shards[0].file = file;
-    ATTN_RETURN_MADE(read_llama(made, config, err), files, made, attn_tensor_files_free);
+    opened->files->shards[0].file = file;
+    return read_llama(opened->files, &opened->config, err);
 }
+
+const struct attn_opener attn_opener_checkpoint = {
+    .part = ATTN_CHECKPOINT_PART,
+    .kind = "checkpoint",
+    .is_model = is_model,
+    .read = read,
+    .vocabulary_hint = "`vocab` meta.pkl, or llama2.c's tokenizer.bin, or GPT-2's vocab.json "
+                       "with its merges.txt beside it; `ids` needs none"};

@@ -13,24 +13,12 @@
 #ifndef ATTN_FORMATS_CHECKPOINT_H
 #define ATTN_FORMATS_CHECKPOINT_H
 
-#include "base/buffer.h"
-#include "base/source.h"
-#include "base/status.h"
-#include "formats/tensor_files.h"
+#include "formats/opener.h"
 
-#include <stdbool.h>
-
-/* The part of a source that is such a file. */
+/* The part of a source that is such a file: an override, a blob or, as in a live page, the file of
+ * this name in a directory without a config. */
 #define ATTN_CHECKPOINT_PART "checkpoint"
 
-/* Whether SOURCE has it as an override or as a blob; or, as in a live page, as the file of this
- * name in a directory without a config. */
-bool attn_checkpoint_is_source(const struct attn_source *source);
-
-/* Opens the file of SOURCE, and appends its config to CONFIG. *has_gguf_names: the tensors are
- * named, and q and k lie, as in GGUF. The caller frees *files and releases CONFIG. */
-enum attn_status attn_checkpoint_read(const struct attn_source *source, enum attn_load load,
-                                      struct attn_buffer *config, struct attn_tensor_files **files,
-                                      bool *has_gguf_names, struct attn_error *err);
+extern const struct attn_opener attn_opener_checkpoint;
 
 #endif

@@ -1,5 +1,5 @@
-/* foreign.c - see tensor_files_internal.h. */
-#include "formats/tensor_files_internal.h"
+/* foreign.c - see foreign.h. */
+#include "formats/foreign.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"
@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/status_internal.h"
 #include "formats/json.h"
+#include "formats/tensor_files_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,25 +36,14 @@ static bool is_pickle(const char *name)
     return false;
 }
 
-bool attn_tensor_files_are_in(const struct attn_source *source)
-{
-    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
-                                        "pytorch_model.bin", "pytorch_model.bin.index.json"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (attn_source_has_part(source, names[i]))
-            return true;
-    return false;
-}
-
-bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE])
+bool attn_foreign_find(const struct attn_source *source, char name[ATTN_OPENER_NAME_SIZE])
 {
     struct attn_path_names names = {0};
     size_t n = 0;
 
     if (source->directory && attn_path_list(source->directory, &names, NULL) == ATTN_OK)
         for (size_t i = 0; i < names.n; i++)
-            if (is_pickle(names.names[i]) && strlen(names.names[i]) < ATTN_FOREIGN_NAME_SIZE &&
+            if (is_pickle(names.names[i]) && strlen(names.names[i]) < ATTN_OPENER_NAME_SIZE &&
                 n++ == 0)
                 memcpy(name, names.names[i], strlen(names.names[i]) + 1);
     attn_path_names_release(&names);
@@ -208,7 +198,7 @@ static enum attn_status refuse_bytes(const char *folder, const char *name, struc
 /* Copies to NAME the last of the names in FOLDER, by the number in it, that are BEFORE, anything
  * and END. */
 static bool find_between(const char *folder, const char *before, const char *end,
-                         char name[ATTN_FOREIGN_NAME_SIZE])
+                         char name[ATTN_OPENER_NAME_SIZE])
 {
     struct attn_path_names names = {0};
     unsigned long most = 0;
@@ -219,7 +209,7 @@ static bool find_between(const char *folder, const char *before, const char *end
             const char *own = names.names[i], *rest = own + strlen(before);
             const size_t size = strlen(own), n = strlen(before) + strlen(end);
 
-            if (size <= n || size >= ATTN_FOREIGN_NAME_SIZE ||
+            if (size <= n || size >= ATTN_OPENER_NAME_SIZE ||
                 strncmp(own, before, strlen(before)) != 0 ||
                 strcmp(own + size - strlen(end), end) != 0 ||
                 (is_found && strtoul(rest, NULL, 10) < most))
@@ -236,7 +226,7 @@ static bool find_between(const char *folder, const char *before, const char *end
 static enum attn_status check_others(const struct attn_source *source, struct attn_error *err)
 {
     const struct attn_quote folder = attn_quote_string(source->directory);
-    char name[ATTN_FOREIGN_NAME_SIZE], path[ATTN_PATH_SIZE];
+    char name[ATTN_OPENER_NAME_SIZE], path[ATTN_PATH_SIZE];
 
     if (!attn_source_has_part(source, "config.json") &&
         find_between(source->directory, "checkpoint-", "", name) &&
@@ -292,7 +282,7 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
 {
     const char *folder = source->directory;
     struct attn_buffer command = {0};
-    char file[ATTN_FOREIGN_NAME_SIZE];
+    char file[ATTN_OPENER_NAME_SIZE];
 
     if (attn_source_has_part(source, ADAPTER)) {
         if (attn_path_is_folder(folder))

@@ -1,12 +1,9 @@
 /* microgpt.c - see microgpt.h. */
 #include "formats/microgpt.h"
 
-#include "base/buffer.h"
 #include "base/dtype_internal.h"
 #include "base/escape.h"
-#include "base/file.h"
 #include "base/memory.h"
-#include "base/sink.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "formats/json.h"
@@ -17,17 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { USUAL_N_HEAD = 4, NAME_SIZE = 48, N_BLOB = 3 };
+enum { USUAL_N_HEAD = 4, NAME_SIZE = 48 };
 
 #define BOS "<BOS>"
-
-struct attn_microgpt {
-    struct attn_source parts; /* borrows from blobs */
-    struct attn_blob blobs[N_BLOB];
-    struct attn_buffer config, vocab;
-    struct attn_sink *weights; /* owns */
-    bool lacks_heads;
-};
 
 /* The matrices. A shape is written in the letters of sizes_of; `#` is the number of a layer. All
  * but the tables of rows are transposed, those of q, k and v for each head. */
@@ -57,7 +46,8 @@ struct reading {
     const struct attn_source *source;
     struct attn_json *json, *config; /* owned; config: the override, or NULL */
     const struct attn_node *weights; /* the object of matrices */
-    const char *path;                /* of the file */
+    struct attn_quote quote;         /* the path of the file */
+    const char *path;                /* points into `quote` */
     size_t n_layer, n_head, d_model, d_mlp, n_ctx, n_vocab;
     bool is_tied; /* there is no lm_head */
     const char *act_fn;
@@ -67,7 +57,7 @@ struct reading {
     struct attn_error *err;
 };
 
-bool attn_microgpt_is_source(const struct attn_source *source)
+static bool is_model(const struct attn_source *source)
 {
     return attn_source_override(source, ATTN_MICROGPT_PART) ||
            attn_source_blob(source, ATTN_MICROGPT_PART);
@@ -433,80 +423,62 @@ static enum attn_status make_config(const struct reading *r, bool has_letters, s
     return attn_buffer_check(config, r->err);
 }
 
-static void add_part(struct attn_microgpt *made, const char *name, const void *data, size_t size)
+static enum attn_status make_parts(struct reading *r, struct attn_opened *made)
 {
-    made->blobs[made->parts.n_blob++] = (struct attn_blob){name, data, size};
-}
-
-static enum attn_status make_parts(struct reading *r, struct attn_microgpt *made)
-{
-    size_t bos_id, size;
+    size_t bos_id, size = 0;
+    const void *weights;
+    bool lacks_heads = false;
 
     ATTN_TRY(find_sizes(r));
-    ATTN_TRY(read_settings(r, &made->lacks_heads));
+    ATTN_TRY(read_settings(r, &lacks_heads));
     ATTN_TRY(read_matrices(r));
     ATTN_TRY(make_vocab(r, &made->vocab, &bos_id));
     ATTN_TRY(make_config(r, made->vocab.size > 0, bos_id, &made->config));
     ATTN_TRY(attn_sink_create_memory(&made->weights, r->err));
     ATTN_TRY(attn_safetensors_write(made->weights, r->tensors, r->n_matrix, r->err));
     ATTN_TRY(attn_sink_commit(made->weights, r->err));
-    add_part(made, "config.json", made->config.data, made->config.size);
+    attn_opened_add(made, "config.json", made->config.data, made->config.size);
     if (made->vocab.size > 0)
-        add_part(made, "vocab.json", made->vocab.data, made->vocab.size);
-    add_part(made, "model.safetensors", attn_sink_bytes(made->weights, &size), 0);
-    made->blobs[made->parts.n_blob - 1].size = size;
-    made->parts.blobs = made->blobs;
+        attn_opened_add(made, "vocab.json", made->vocab.data, made->vocab.size);
+    weights = attn_sink_bytes(made->weights, &size);
+    attn_opened_add(made, "model.safetensors", weights, size);
     made->parts.name = r->source->name;
+    made->note = lacks_heads ? "has no 'n_head': 4 heads are assumed" : NULL;
     return ATTN_OK;
 }
 
-static enum attn_status read_files(struct reading *r, struct attn_microgpt *made)
+static enum attn_status read_files(struct reading *r, struct attn_opened *made)
 {
     static const char config[] = "config.json";
-    struct attn_quote path;
 
     ATTN_TRY(attn_json_read_part(r->source, ATTN_MICROGPT_PART, NULL, &r->json, r->err));
     if (attn_source_override(r->source, config))
         ATTN_TRY(attn_json_read_part(r->source, config, NULL, &r->config, r->err));
-    path = attn_quote_string(attn_json_name(r->json));
-    r->path = path.text;
+    r->quote = attn_quote_string(attn_json_name(r->json));
+    r->path = r->quote.text;
     return make_parts(r, made);
 }
 
-enum attn_status attn_microgpt_read(const struct attn_source *source, struct attn_microgpt **made,
-                                    struct attn_error *err)
+static enum attn_status read(const struct attn_source *source, enum attn_load load,
+                             struct attn_opened *opened, struct attn_error *err)
 {
     struct reading r = {.source = source, .err = err};
-    struct attn_microgpt *microgpt;
-    enum attn_status status;
+    const enum attn_status status = read_files(&r, opened);
 
-    ATTN_TRY(ATTN_ALLOC(microgpt, 1, err));
-    status = read_files(&r, microgpt);
+    (void)load;
     for (size_t i = 0; i < r.n_matrix; i++)
         attn_free(r.matrices[i].data);
     attn_free(r.matrices);
     attn_free(r.tensors);
     attn_json_free(r.json);
     attn_json_free(r.config);
-    ATTN_RETURN_MADE(status, made, microgpt, attn_microgpt_free);
+    return status;
 }
 
-const struct attn_source *attn_microgpt_parts(const struct attn_microgpt *microgpt)
-{
-    return &microgpt->parts;
-}
-
-bool attn_microgpt_lacks_heads(const struct attn_microgpt *microgpt)
-{
-    return microgpt->lacks_heads;
-}
-
-void attn_microgpt_free(struct attn_microgpt *microgpt)
-{
-    if (!microgpt)
-        return;
-    attn_buffer_release(&microgpt->config);
-    attn_buffer_release(&microgpt->vocab);
-    attn_sink_free(microgpt->weights);
-    attn_free(microgpt);
-}
+const struct attn_opener attn_opener_microgpt = {
+    .part = ATTN_MICROGPT_PART,
+    .kind = "microgpt",
+    .takes_config = true,
+    .is_model = is_model,
+    .read = read,
+    .no_vocabulary = "has no letters, expected them in 'uchars' or 'chars'"};

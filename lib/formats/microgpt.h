@@ -14,30 +14,14 @@
 #ifndef ATTN_FORMATS_MICROGPT_H
 #define ATTN_FORMATS_MICROGPT_H
 
-#include "base/source.h"
-#include "base/status.h"
+#include "formats/opener.h"
 
-#include <stdbool.h>
-
-/* The part of a source that is such a file. */
+/* The part of a source that is such a file: an override or a blob, as no directory has this name.
+ */
 #define ATTN_MICROGPT_PART "microgpt.json"
 
-/* Whether SOURCE has it as an override or as a blob. A directory has no file of this name. */
-bool attn_microgpt_is_source(const struct attn_source *source);
-
-struct attn_microgpt;
-
-/* Reads the file of SOURCE. n_head and act_fn of an override of config.json replace those of the
- * file. ATTN_UNSUPPORTED for matrices and activations that the model does not have. */
-enum attn_status attn_microgpt_read(const struct attn_source *source, struct attn_microgpt **made,
-                                    struct attn_error *err);
-
-/* Returns the parts, borrowed. */
-const struct attn_source *attn_microgpt_parts(const struct attn_microgpt *microgpt);
-
-/* Whether the number of heads is assumed, because the files lack it. */
-bool attn_microgpt_lacks_heads(const struct attn_microgpt *microgpt);
-
-void attn_microgpt_free(struct attn_microgpt *microgpt); /* NULL is allowed */
+/* n_head and act_fn of an override of config.json replace those of the file. ATTN_UNSUPPORTED for
+ * matrices and activations that the model does not have. */
+extern const struct attn_opener attn_opener_microgpt;
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * safetensors.c - opens one file or several shards as one directory of tensors sorted by name.
- * Reads files of PyTorch (torch.h) in the same places, and recognizes them by their first bytes.
+ * Files of PyTorch are in the same places; another reader, if it is linked, recognizes them by
+ * their first bytes (opener.h).
  *
  * If there is an index, the directory is first made from its weight_map. Then each shard is opened
  * once and fills in the tensors that the map places in it. Other tensors of a shard are ignored,
@@ -15,7 +16,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/json.h"
-#include "formats/torch.h"
+#include "formats/opener.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +32,15 @@ static const struct form {
              {"pytorch_model.bin", "pytorch_model.bin.index.json", ".bin", "PyTorch"}};
 
 enum { N_FORM = sizeof forms / sizeof *forms };
+
+bool attn_tensor_files_are_in(const struct attn_source *source)
+{
+    for (size_t i = 0; i < N_FORM; i++)
+        if (attn_source_has_part(source, forms[i].single) ||
+            attn_source_has_part(source, forms[i].index))
+            return true;
+    return false;
+}
 
 enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tensor_files **out,
                                        struct attn_error *err)
@@ -58,8 +68,11 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tenso
 static enum attn_status take_any(struct attn_file *file, const struct form *form,
                                  struct attn_tensor_files **out, struct attn_error *err)
 {
-    return form != &forms[0] || attn_torch_is_file(file) ? attn_torch_take(file, out, NULL, err)
-                                                         : attn_safetensors_take(file, out, err);
+    const struct attn_opener *opener = attn_opener_of_tensors();
+
+    return opener && (form != &forms[0] || opener->is_tensors(file))
+               ? opener->take(file, out, err)
+               : attn_safetensors_take(file, out, err);
 }
 
 enum attn_status attn_safetensors_open_file(const char *path, enum attn_load load,
@@ -285,7 +298,8 @@ enum attn_status attn_safetensors_open(const struct attn_source *source, enum at
                                        struct attn_tensor_files **out, struct attn_error *err)
 {
     const struct form *form = &forms[0];
-    char name[ATTN_FOREIGN_NAME_SIZE] = SINGLE_FILE;
+    const struct attn_opener *opener = attn_opener_of_tensors();
+    char name[ATTN_OPENER_NAME_SIZE] = SINGLE_FILE;
     const bool is_absent = !attn_tensor_files_are_in(source);
     struct attn_file file = {0};
     enum attn_status status;
@@ -297,10 +311,10 @@ enum attn_status attn_safetensors_open(const struct attn_source *source, enum at
     }
     if (!is_absent)
         snprintf(name, sizeof name, "%s", form->single);
-    else if (attn_foreign_find(source, name))
+    else if (opener && opener->find(source, name))
         form = &forms[N_FORM - 1];
-    else
-        ATTN_TRY(attn_foreign_check(source, err));
+    else if (opener)
+        ATTN_TRY(opener->refuse(source, err));
     status = attn_file_open_part(source, name, load, &file, err);
     if (status == ATTN_OK)
         return take_any(&file, form, out, err);

@@ -65,47 +65,16 @@ enum attn_status attn_safetensors_read_header(const struct attn_file *file, char
 enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tensor_files **out,
                                        struct attn_error *err);
 
-/*
- * Models in formats of other programs: recognizes the files that a directory has instead of
- * weights that are read.
- *
- *     if (!attn_source_has_part(source, "model.safetensors"))
- *         status = attn_foreign_check(source, err);
- */
-
-enum { ATTN_FOREIGN_NAME_SIZE = 256 };
-
 /* Whether SOURCE has a file of weights under one of its usual names, or an index of such files. */
 bool attn_tensor_files_are_in(const struct attn_source *source);
 
-/* Finds the only .pt or .pth file in the directory of SOURCE and copies its name to NAME. False:
- * there is none, or several. */
-bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE]);
-
-/* Fails with ATTN_UNSUPPORTED if the directory of SOURCE has a PEFT adapter, or files of another
- * program, instead of a model. The hint of the error says what to do. */
-enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err);
-
-/* Fails with ATTN_UNSUPPORTED if FILES, a single file, has the layout of another program that is
- * known. */
-enum attn_status attn_foreign_refuse(const struct attn_tensor_files *files, struct attn_error *err);
-
-/* Hints about adapters. */
-#define ATTN_FOREIGN_ADAPTER                                                                       \
-    "`adapter` takes a folder with adapter_config.json and adapter_model.safetensors, as peft "    \
-    "saves them"
+/* Hints about an adapter, and about the arrays of the control vector, in the file %s. */
 #define ATTN_FOREIGN_MERGE_GGUF                                                                    \
     "llama-export-lora of llama.cpp merges it with its model into a GGUF file that is read"
-
-/* The arrays of the control vector in the file %s. */
 #define ATTN_FOREIGN_DIRECTIONS                                                                    \
     "python3 -c \"import gguf, numpy; [numpy.save(t.name, t.data) for t in "                       \
     "gguf.GGUFReader('%s').tensors]\"; then `steer` resid_post:1=direction.1.npy, and so for the " \
     "other layers"
-
-/* Fails with ATTN_UNSUPPORTED if PATH is a file, or has the adapter of another program than
- * peft. */
-enum attn_status attn_foreign_refuse_adapter(const char *path, struct attn_error *err);
 
 size_t attn_ndarray_n_element(const struct attn_ndarray *array);
 

@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
+#include "formats/foreign.h"
+#include "formats/opener.h"
 #include "formats/tensor_files_internal.h"
 #include "formats/zip.h"
 
@@ -635,3 +637,14 @@ enum attn_status attn_torch_take(struct attn_file *file, struct attn_tensor_file
         *pickle = r.pickle;
     ATTN_RETURN_MADE(status, out, files, attn_tensor_files_free);
 }
+
+static enum attn_status take(struct attn_file *file, struct attn_tensor_files **out,
+                             struct attn_error *err)
+{
+    return attn_torch_take(file, out, NULL, err);
+}
+
+const struct attn_opener attn_opener_torch = {.is_tensors = attn_torch_is_file,
+                                              .take = take,
+                                              .find = attn_foreign_find,
+                                              .refuse = attn_foreign_check};

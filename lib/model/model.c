@@ -8,7 +8,6 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "formats/checkpoint.h"
 #include "formats/safetensors.h"
 #include "formats/tensor_files_internal.h"
 #include "kernels/kernels.h"
@@ -109,7 +108,8 @@ static enum attn_status read_files(const struct attn_source *source,
 {
     static const char name[] = "config.json", generation[] = "generation_config.json";
     const bool is_absent = !attn_source_has_part(source, name);
-    enum attn_status status = is_absent ? attn_foreign_check(source, err) : ATTN_OK;
+    const struct attn_opener *other = attn_opener_of_tensors();
+    enum attn_status status = is_absent && other ? other->refuse(source, err) : ATTN_OK;
     const char *type = NULL;
 
     if (status == ATTN_OK)
@@ -300,68 +300,22 @@ static enum attn_status read_gguf(const struct attn_source *source, struct attn_
     return ATTN_OK;
 }
 
-/* Reads the file of microgpt in SOURCE, and makes its parts the source. */
-static enum attn_status read_microgpt(struct attn_model *m, const struct attn_source **source,
-                                      const struct attn_model_options *options,
-                                      struct attn_error *err)
-{
-    ATTN_TRY(attn_microgpt_read(*source, &m->microgpt, err));
-    *source = attn_microgpt_parts(m->microgpt);
-    if (attn_microgpt_lacks_heads(m->microgpt))
-        attn_note(options->on_note, options->user, ATTN_NOTE_ASSUMED,
-                  "'%s' has no 'n_head': 4 heads are assumed", attn_quote_string(m->name).text);
-    return ATTN_OK;
-}
-
-/* Reads the file of nanoGPT or llama2.c in SOURCE, and the config CONFIG that it makes. */
-static enum attn_status read_checkpoint(struct attn_model *m, const struct attn_source *source,
-                                        const struct attn_model_options *options,
-                                        struct attn_buffer *config, struct attn_error *err)
-{
-    struct attn_json *json = NULL;
-    struct attn_file text = {.storage = ATTN_FILE_BORROWED};
-    bool has_gguf_names;
-    enum attn_status status;
-
-    ATTN_TRY(attn_checkpoint_read(source, options->load, config, &m->files, &has_gguf_names, err));
-    m->st = m->files;
-    text.data = (const unsigned char *)config->data, text.size = config->size;
-    text.path = (char *)(uintptr_t)attn_tensor_files_path(m->st, 0); /* borrowed */
-    status = attn_json_parse_named(&text, attn_family_config_keys, &json, err);
-    if (status == ATTN_OK)
-        status = attn_family_read_config(json, NULL, ATTN_TOWER_TEXT, &m->config, &m->layers, err);
-    attn_json_free(json);
-    ATTN_TRY(status);
-    m->naming = has_gguf_names ? attn_gguf_naming(&m->config, m->st)
-                               : attn_family_find(m->config.model_type);
-    if (!has_gguf_names && strcmp(m->config.act_fn, "gelu") == 0)
-        attn_note(options->on_note, options->user, ATTN_NOTE_ASSUMED,
-                  "'%s' is read with the exact GELU; nanoGPT before 17 May 2023 used that of tanh, "
-                  "and files do not say which",
-                  attn_quote_string(text.path).text);
-    return has_gguf_names ? ATTN_OK
-                          : attn_tensor_names_read(m->files, m->naming, NULL, NULL, options, err);
-}
-
-/* Refuses a config or weights given in addition to a GGUF file or a checkpoint, which contain both,
- * and weights in addition to a file of microgpt. */
-static enum attn_status check_parts(const struct attn_source *source, struct attn_error *err)
+/* Refuses a config or weights given in addition to a GGUF file or to the file of OPENER, which may
+ * be NULL, unless it takes a config. */
+static enum attn_status check_parts(const struct attn_source *source,
+                                    const struct attn_opener *opener, struct attn_error *err)
 {
     static const char *const parts[][2] = {{"config", "config.json"},
                                            {"weights", "model.safetensors"}};
-    const bool is_microgpt = attn_microgpt_is_source(source);
-    const bool is_checkpoint = attn_checkpoint_is_source(source);
-    const char *file = attn_source_override(source, is_microgpt     ? ATTN_MICROGPT_PART
-                                                    : is_checkpoint ? ATTN_CHECKPOINT_PART
-                                                                    : ATTN_GGUF_PART);
+    const char *file = attn_source_override(source, opener ? opener->part : ATTN_GGUF_PART);
     const char *projector = attn_source_override(source, ATTN_MMPROJ_PART);
-    const char *kind = is_microgpt ? "microgpt" : is_checkpoint ? "checkpoint" : "GGUF";
+    const char *kind = opener ? opener->kind : "GGUF";
 
     if (projector && !attn_gguf_is_source(source))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "'`mmproj` %s' goes with a GGUF file, and the model is none",
                            attn_quote_string(projector).text);
-    for (size_t i = is_microgpt; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = opener && opener->takes_config; i < sizeof parts / sizeof *parts; i++) {
         const char *path = attn_source_override(source, parts[i][1]);
 
         if (path && (file || attn_gguf_is_source(source)))
@@ -603,6 +557,38 @@ static enum attn_status read_safetensors(const struct attn_source *source,
     return ATTN_OK;
 }
 
+/* Reads M from its opened file of another program: from the parts, or from config and tensors. */
+static enum attn_status read_opened(struct attn_model *m, const struct attn_model_options *options,
+                                    struct attn_error *err)
+{
+    struct attn_opened *opened = &m->opened;
+    struct attn_file text = {.storage = ATTN_FILE_BORROWED};
+    struct attn_json *json = NULL;
+    enum attn_status status;
+
+    m->st = m->files = opened->files, opened->files = NULL;
+    if (m->st) {
+        text.data = (const unsigned char *)opened->config.data, text.size = opened->config.size;
+        text.path = (char *)(uintptr_t)attn_tensor_files_path(m->st, 0); /* borrowed */
+        status = attn_json_parse_named(&text, attn_family_config_keys, &json, err);
+        if (status == ATTN_OK)
+            status =
+                attn_family_read_config(json, NULL, ATTN_TOWER_TEXT, &m->config, &m->layers, err);
+        attn_json_free(json);
+        ATTN_TRY(status);
+        m->naming = opened->has_gguf_names ? attn_gguf_naming(&m->config, m->st)
+                                           : attn_family_find(m->config.model_type);
+    }
+    if (opened->note)
+        attn_note(options->on_note, options->user, ATTN_NOTE_ASSUMED, "'%s' %s",
+                  attn_quote_string(m->st ? text.path : m->name).text, opened->note);
+    if (!m->st)
+        return read_safetensors(&opened->parts, options, m, err);
+    return opened->has_gguf_names
+               ? ATTN_OK
+               : attn_tensor_names_read(m->files, m->naming, NULL, NULL, options, err);
+}
+
 /* Opens the files of SOURCE and fills M. The caller closes M, also after a failure. */
 static enum attn_status open_files(const struct attn_source *source,
                                    const struct attn_model_options *options, struct attn_model *m,
@@ -610,6 +596,7 @@ static enum attn_status open_files(const struct attn_source *source,
 {
     const char *name = source->name ? source->name : source->directory;
     struct attn_model_options own = *options;
+    const struct attn_opener *opener = attn_opener_of(source);
     struct attn_file file = {0};
     enum attn_status status;
 
@@ -620,20 +607,16 @@ static enum attn_status open_files(const struct attn_source *source,
     m->name = make_name(name, m->adapter, err);
     if (!m->name)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(check_parts(source, err));
-    if (attn_microgpt_is_source(source))
-        ATTN_TRY(read_microgpt(m, &source, options, err));
-    if (attn_gguf_is_source(source)) {
+    ATTN_TRY(check_parts(source, opener, err));
+    if (opener) {
+        ATTN_TRY(opener->read(source, options->load, &m->opened, err));
+        ATTN_TRY(read_opened(m, options, err));
+        source = m->opened.parts.n_blob > 0 ? &m->opened.parts : source;
+    } else if (attn_gguf_is_source(source)) {
         ATTN_TRY(attn_file_open_part(source, ATTN_GGUF_PART, options->load, &file, err));
         status = read_gguf(source, m, &file, options->load, err);
         if (status == ATTN_IO && source->fetch)
             attn_error_hint(err, "%s", source->fetch);
-        ATTN_TRY(status);
-    } else if (attn_checkpoint_is_source(source)) {
-        struct attn_buffer config = {0};
-
-        status = read_checkpoint(m, source, options, &config, err);
-        attn_buffer_release(&config);
         ATTN_TRY(status);
     } else {
         ATTN_TRY(read_safetensors(source, options, m, err));
@@ -774,7 +757,7 @@ void attn_model_free(struct attn_model *model)
     attn_tensor_files_free(model->files);
     attn_adapter_free(model->adapter);
     attn_gguf_free(model->gguf);
-    attn_microgpt_free(model->microgpt);
+    attn_opened_release(&model->opened);
     attn_config_release(&model->config, &model->layers);
     attn_free(model->name);
     attn_free(model->alignment_heads);

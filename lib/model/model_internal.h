@@ -3,7 +3,7 @@
 #define ATTN_MODEL_MODEL_INTERNAL_H
 
 #include "formats/gguf.h"
-#include "formats/microgpt.h"
+#include "formats/opener.h"
 #include "kernels/gemm_internal.h"
 #include "model/adapter.h"
 #include "model/builtin.h"
@@ -74,7 +74,7 @@ struct attn_model {
     const struct attn_tensor_files *st; /* the weights borrow from these files */
     struct attn_tensor_files *files;    /* owns: st, if it is safetensors */
     struct attn_gguf *gguf;             /* owns: the GGUF file, if st is part of one */
-    struct attn_microgpt *microgpt;     /* owns: the file of microgpt that st is made of, or NULL */
+    struct attn_opened opened;          /* owns: the file of another program that st is part of */
     struct attn_adapter *adapter;       /* owns: what changed the weights, or NULL */
     const struct attn_family *naming;   /* names the tensors in st */
     /* For a decoder beside encoders that are not read: its row, and the number of their tensors. */

@@ -46,7 +46,7 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
     }
     if (status != ATTN_OK)
         return status == ATTN_NO_MEMORY ? attn_error_no_memory(err) : ATTN_OK;
-    if (attn_tokenizer_small_is_given(source) && attn_tokenizer_n_vocab(host->tokenizer) < n_row)
+    if (host->tokenizer->is_foreign_file && attn_tokenizer_n_vocab(host->tokenizer) < n_row)
         attn_note(host->options.on_note, host->options.user, ATTN_NOTE_TOKENIZER,
                   "the tokenizer has %zu tokens, and the model %zu: it may be another model's",
                   attn_tokenizer_n_vocab(host->tokenizer), n_row);

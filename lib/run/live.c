@@ -63,7 +63,7 @@ static enum attn_status open_part(struct attn_live_files *to, size_t i, struct a
 static enum attn_status name_parts(struct attn_live_files *to, const struct attn_live_args *args,
                                    const struct attn_model *model, struct attn_error *err)
 {
-    const bool is_file = attn_gguf_is_source(args->source) || attn_microgpt_is_source(args->source);
+    const bool is_file = attn_gguf_is_source(args->source) || model->opened.weights;
     struct attn_buffer name = {0};
     enum attn_status status = ATTN_OK;
     size_t n;

@@ -6,10 +6,9 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "formats/checkpoint.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
-#include "formats/microgpt.h"
+#include "formats/opener.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>
@@ -143,6 +142,7 @@ static enum attn_status check_files(const struct attn_source *source,
     const struct attn_quote where =
         attn_quote_string(source->directory ? source->directory : source->name);
     const bool has_any = has_vocabulary(source);
+    const struct attn_opener *opener = attn_opener_of(source);
     const char *first = row && row->file ? row->file : row ? files[row->form][0] : NULL;
 
     for (size_t i = 0; has_any && first && i < 2; i++) {
@@ -159,9 +159,8 @@ static enum attn_status check_files(const struct attn_source *source,
                    "'%s' has no tokenizer, expected tokenizer.json, vocab.json, vocab.txt or "
                    "tokenizer.model",
                    where.text);
-    if (attn_checkpoint_is_source(source))
-        attn_error_hint(err, "`vocab` meta.pkl, or llama2.c's tokenizer.bin, or GPT-2's vocab.json "
-                             "with its merges.txt beside it; `ids` needs none");
+    if (opener && opener->vocabulary_hint)
+        attn_error_hint(err, "%s", opener->vocabulary_hint);
     if (attn_source_has_part(source, "tekken.json"))
         attn_error_hint(err, "'tekken.json' is Mistral's own form; use the tokenizer.json of the "
                              "repository, or mistral_common");
@@ -292,40 +291,33 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
     return status;
 }
 
-/* Reads TOKENIZER from the letters in a file of microgpt, unless a vocabulary's file is given. */
-static enum attn_status read_letters(struct attn_tokenizer *tokenizer,
-                                     const struct attn_source *source, struct attn_error *err)
+/* Returns the reader of the vocabulary in SOURCE, a file of another program, unless files of a
+ * usual one are there; else NULL. */
+static const struct attn_opener *find_opener(const struct attn_source *source)
 {
-    struct attn_microgpt *microgpt = NULL;
-    enum attn_status status;
+    const struct attn_opener *opener;
 
-    if (has_vocabulary(source))
-        return read_files(tokenizer, source, err);
-    ATTN_TRY(attn_microgpt_read(source, &microgpt, err));
-    if (has_vocabulary(attn_microgpt_parts(microgpt)))
-        status = read_files(tokenizer, attn_microgpt_parts(microgpt), err);
-    else
-        status = attn_error_set(err, ATTN_FORMAT,
-                                "'%s' has no letters, expected them in 'uchars' or 'chars'",
-                                attn_quote_string(source->name).text);
-    attn_microgpt_free(microgpt);
-    return status;
+    for (const struct attn_opener *const *row = attn_openers; *row; row++)
+        if ((*row)->is_vocabulary && (*row)->is_vocabulary(source))
+            return *row;
+    opener = attn_opener_of(source);
+    return opener && opener->no_vocabulary && !has_vocabulary(source) ? opener : NULL;
 }
 
-/* Reads TOKENIZER from the vocabulary of nanoGPT or llama2.c. */
-static enum attn_status read_small(struct attn_tokenizer *tokenizer,
-                                   const struct attn_source *source, struct attn_error *err)
+static enum attn_status read_foreign(struct attn_tokenizer *tokenizer,
+                                     const struct attn_source *source,
+                                     const struct attn_opener *opener, struct attn_error *err)
 {
-    struct attn_blob parts[2];
-    struct attn_file file = {0};
-    struct attn_buffer buffer = {0};
-    enum attn_status status = attn_tokenizer_small_read(source, &file, &buffer, parts, err);
-    const struct attn_source made = {.name = file.path, .blobs = parts, .n_blob = 2};
+    struct attn_opened opened = {.note = NULL};
+    enum attn_status status = opener->read(source, ATTN_MAP, &opened, err);
 
+    if (status == ATTN_OK && opener->no_vocabulary && !has_vocabulary(&opened.parts))
+        status = attn_error_set(err, ATTN_FORMAT, "'%s' %s", attn_quote_string(source->name).text,
+                                opener->no_vocabulary);
     if (status == ATTN_OK)
-        status = read_files(tokenizer, &made, err);
-    attn_buffer_release(&buffer);
-    attn_file_release(&file);
+        status = read_files(tokenizer, &opened.parts, err);
+    attn_opened_release(&opened);
+    tokenizer->is_foreign_file = true;
     return status;
 }
 
@@ -333,13 +325,13 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
                                             void *user, struct attn_tokenizer **out,
                                             struct attn_error *err)
 {
+    const struct attn_opener *opener = find_opener(source);
     struct attn_tokenizer *tokenizer;
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(tokenizer, 1, err));
-    status = (attn_tokenizer_small_is_given(source) ? read_small
-              : attn_microgpt_is_source(source)     ? read_letters
-                                                    : read_files)(tokenizer, source, err);
+    status =
+        opener ? read_foreign(tokenizer, source, opener, err) : read_files(tokenizer, source, err);
     if (status != ATTN_OK) {
         attn_tokenizer_free(tokenizer);
         return status;

@@ -136,6 +136,7 @@ struct attn_tokenizer {
     char *note;             /* owns; a note about the vocabulary (tokenizer_files.c), or NULL */
     struct attn_gguf *gguf; /* owns; the GGUF file whose metadata contains the tokenizer, or NULL */
     struct attn_unread *unread; /* owns; NULL: all data is read when the tokenizer is opened */
+    bool is_foreign_file;       /* a file of another program became its files (opener.h) */
     const char *detail;         /* tells which files were read, or NULL; not owned */
     struct attn_chat_template chat;
 };
@@ -185,15 +186,6 @@ enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
 enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source,
                                            const struct attn_class *found, struct attn_error *err);
-
-/* Whether SOURCE has a vocabulary of nanoGPT or llama2.c that is read. */
-bool attn_tokenizer_small_is_given(const struct attn_source *source);
-
-/* Converts that vocabulary, which is in FILE then, to PARTS, the files of a usual tokenizer. They
- * borrow MADE. The caller releases FILE and MADE also after a failure. */
-enum attn_status attn_tokenizer_small_read(const struct attn_source *source, struct attn_file *file,
-                                           struct attn_buffer *made, struct attn_blob parts[2],
-                                           struct attn_error *err);
 
 /* Reads TOKENIZER from BERT's vocab.txt. */
 enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,

@@ -14,13 +14,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const unsigned allowed = FUZZ_BIT(ATTN_FORMAT) | FUZZ_BIT(ATTN_UNSUPPORTED);
     const struct attn_blob blob = {ATTN_MICROGPT_PART, data, size};
     const struct attn_source source = {.name = "m.json", .blobs = &blob, .n_blob = 1};
-    struct attn_microgpt *microgpt = NULL;
+    struct attn_opened opened = {.note = NULL};
     struct attn_tokenizer *tokenizer = NULL;
     struct attn_model *model = NULL;
     struct attn_error err = {0};
-    enum attn_status status = attn_microgpt_read(&source, &microgpt, &err);
+    enum attn_status status = attn_opener_microgpt.read(&source, ATTN_MAP, &opened, &err);
 
     attn_fuzz_check_error(status, &err, allowed);
+    attn_opened_release(&opened);
     if (status != ATTN_OK)
         return 0;
     FUZZ_CHECK(attn_model_open(&source, NULL, &model, &err) == ATTN_OK);
@@ -31,6 +32,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         attn_fuzz_check_text(tokenizer, &ATTN_ENCODE_DEFAULT, "ab<BOS>a");
     attn_tokenizer_free(tokenizer);
     attn_model_free(model);
-    attn_microgpt_free(microgpt);
     return 0;
 }

@@ -7,12 +7,11 @@
  * token, int32; then for each token a score, float32, its length, int32, and its bytes. Tokens 0 to
  * 2 are unknown, begin and end. Those written <0x0A> are bytes. Spaces stand for U+2581.
  */
-#include "tokenizer/tokenizer_internal.h"
-
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/checkpoint.h"
+#include "formats/json.h"
 #include "formats/pickle.h"
 
 #include <stdint.h>
@@ -158,7 +157,7 @@ static int find_form(const struct attn_source *source)
 {
     static const char *const others[] = {"tokenizer.json", "vocab.json", "vocab.txt"};
     const int n = sizeof forms / sizeof *forms;
-    bool is_beside = attn_checkpoint_is_source(source);
+    bool is_beside = attn_opener_checkpoint.is_model(source);
 
     for (int i = 0; i < n; i++)
         if (attn_source_override(source, forms[i].part))
@@ -171,22 +170,25 @@ static int find_form(const struct attn_source *source)
     return -1;
 }
 
-bool attn_tokenizer_small_is_given(const struct attn_source *source)
+static bool is_vocabulary(const struct attn_source *source)
 {
     return find_form(source) >= 0;
 }
 
-enum attn_status attn_tokenizer_small_read(const struct attn_source *source, struct attn_file *file,
-                                           struct attn_buffer *made, struct attn_blob parts[2],
-                                           struct attn_error *err)
+static enum attn_status read(const struct attn_source *source, enum attn_load load,
+                             struct attn_opened *opened, struct attn_error *err)
 {
     static const char config[] = "{\"model_type\":\"attn\",\"tokenizer\":{\"type\":\"char\"}}";
     const int i = find_form(source);
 
-    ATTN_TRY(attn_file_read_part(source, forms[i].part, file, err));
-    ATTN_TRY(forms[i].convert(file, made, err));
-    parts[0] = (struct attn_blob){forms[i].becomes, made->data, made->size};
-    parts[1] = i == 0 ? (struct attn_blob){"config.json", config, strlen(config)}
-                      : (struct attn_blob){"config.json", "{}", 2};
+    (void)load;
+    ATTN_TRY(attn_file_read_part(source, forms[i].part, &opened->file, err));
+    ATTN_TRY(forms[i].convert(&opened->file, &opened->vocab, err));
+    attn_opened_add(opened, forms[i].becomes, opened->vocab.data, opened->vocab.size);
+    attn_opened_add(opened, "config.json", i == 0 ? config : "{}", i == 0 ? strlen(config) : 2);
+    opened->parts.name = opened->file.path;
     return ATTN_OK;
 }
+
+const struct attn_opener attn_opener_small_vocabulary = {.is_vocabulary = is_vocabulary,
+                                                         .read = read};

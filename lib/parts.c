@@ -1,0 +1,10 @@
+/* parts.c - the one list of what is linked. The rooms above see only these rows; a program that
+ * lacks a row refuses its files. */
+#include "formats/opener.h"
+
+extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_microgpt,
+    attn_opener_checkpoint, attn_opener_torch;
+
+const struct attn_opener *const attn_openers[] = {&attn_opener_small_vocabulary,
+                                                  &attn_opener_microgpt, &attn_opener_checkpoint,
+                                                  &attn_opener_torch, NULL};
