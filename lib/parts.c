@@ -1,5 +1,6 @@
 /* parts.c - the one list of what is linked. The rooms above see only these rows; a program that
  * lacks a row refuses its files. */
+#include "attention/attention_internal.h"
 #include "formats/opener.h"
 
 extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_microgpt,
@@ -8,3 +9,7 @@ extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_microg
 const struct attn_opener *const attn_openers[] = {&attn_opener_small_vocabulary,
                                                   &attn_opener_microgpt, &attn_opener_checkpoint,
                                                   &attn_opener_torch, NULL};
+
+#define KIND_ROW(id, number, name, written) [ATTN_ATTENTION_##id] = &attn_kind_##name,
+const struct attn_kind *const attn_kinds[ATTN_N_ATTENTION_KIND] = {
+    ATTN_ATTENTION_KIND_MAP(KIND_ROW)};

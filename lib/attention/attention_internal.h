@@ -121,11 +121,29 @@ struct attn_kind {
     size_t (*list)(const struct attn_attention *attention, const struct attn_key_row *row,
                    int32_t *keys);
     size_t (*largest)(const struct attn_attention *attention, size_t n_key);
+
+    const struct attn_kind_engine *engine; /* attention/heads.h; of kinds that keep no pairs */
 };
 
+/* [ATTN_N_ATTENTION_KIND] the kinds that the program has, by number (lib/parts.c); NULL: it lacks
+ * the kind, which is unknown then. Each has `full` and `window`, those of models. */
+extern const struct attn_kind *const attn_kinds[];
 #define ATTN_KIND_DECLARE(id, number, name, ...) extern const struct attn_kind attn_kind_##name;
 ATTN_ATTENTION_KIND_MAP(ATTN_KIND_DECLARE)
 #undef ATTN_KIND_DECLARE
+
+/* The span and the upper bound of kinds that keep the keys j with |i-j| < attn_kind_width. */
+struct attn_key_span attn_keys_near(const struct attn_attention *attention,
+                                    const struct attn_key_row *row);
+size_t attn_keys_largest_near(const struct attn_attention *attention, size_t n_key);
+
+/* The beginning of the row of such a kind, and of a parameter that is a number of keys. */
+#define ATTN_KIND_PAIRS .scores = ATTN_GIVES_DIRECTLY, .pattern = ATTN_GIVES_DIRECTLY
+#define ATTN_KIND_NEAR ATTN_KIND_PAIRS, .span = attn_keys_near, .largest = attn_keys_largest_near
+#define ATTN_KIND_COUNT(name, field, is_optional)                                                  \
+    {                                                                                              \
+        ATTN_KIND_PARAM_COUNT, name, offsetof(struct attn_attention, field), is_optional           \
+    }
 
 /* Returns the description of ATTENTION's kind. */
 const struct attn_kind *attn_kind_find(const struct attn_attention *attention);

@@ -2,9 +2,8 @@
  * its inputs, and runs its waves. */
 #include "attention/heads.h"
 
+#include "attention/attention_internal.h"
 #include "attention/keys.h"
-#include "attention/kinds/linear.h"
-#include "attention/kinds/lowrank.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/thread.h"
@@ -25,10 +24,10 @@ enum {
 
 enum attn_engine attn_attention_engine(const struct attn_attention *attention)
 {
-    if (attention->kind == ATTN_ATTENTION_LINEAR)
-        return ATTN_ENGINE_LINEAR;
-    if (attention->kind == ATTN_ATTENTION_LOWRANK)
-        return ATTN_ENGINE_LOWRANK;
+    const struct attn_kind_engine *own = attn_kind_find(attention)->engine;
+
+    if (own)
+        return own->engine;
     if (attention->algorithm == ATTN_ALGORITHM_BLOCKWISE)
         return ATTN_ENGINE_BLOCKWISE;
     if (!attn_attention_is_listed(attention) || attn_keys_are_near(attention))
@@ -80,9 +79,9 @@ static void make_at_least(size_t *size, size_t n)
 size_t attn_heads_state_size(const struct attn_attention *attention,
                              const struct attn_head_shape *shape)
 {
-    const struct attn_linear_attention linear = attn_linear_attention_make(attention, shape, NULL);
+    const struct attn_kind_engine *own = attn_kind_find(attention)->engine;
 
-    return attention->kind == ATTN_ATTENTION_LINEAR ? attn_linear_attention_state_size(&linear) : 0;
+    return own && own->state_size ? own->state_size(shape) : 0;
 }
 
 /* Adds the memory that the engine of ATTENTION needs, without watched matrices, to NEEDS. */
@@ -90,25 +89,23 @@ static void include_engine(struct attn_heads_needs *needs, const struct attn_hea
                            const struct attn_attention *attention, struct attn_site_set watched)
 {
     const struct attn_head_shape *shape = &sizes->shape;
-    const struct attn_linear_attention linear = attn_linear_attention_make(attention, shape, NULL);
+    const struct attn_kind_engine *own = attn_kind_find(attention)->engine;
     const size_t dense = attn_dense_scratch(shape, attention);
 
+    if (own) {
+        const struct attn_heads_needs more =
+            own->needs(sizes, attention, !attn_sites_are_empty(watched));
+
+        make_at_least(&needs->n_scratch, more.n_scratch);
+        make_at_least(&needs->n_divisor, more.n_divisor);
+        make_at_least(&needs->n_feature, more.n_feature);
+        make_at_least(&needs->n_map, more.n_map);
+    }
     switch (attn_attention_engine(attention)) {
     case ATTN_ENGINE_GATHER:
         make_at_least(&needs->n_scratch, attn_gather_scratch(shape, attention));
         break;
     case ATTN_ENGINE_LINEAR:
-        make_at_least(&needs->n_scratch, attn_linear_attention_scratch(&linear));
-        make_at_least(&needs->n_divisor, attn_size_mul(sizes->n_head, sizes->n_query));
-        if (!attn_sites_are_empty(watched))
-            make_at_least(&needs->n_feature,
-                          attn_size_mul(sizes->n_kv_head, attn_kv_keys_size(shape)));
-        break;
-    case ATTN_ENGINE_LOWRANK:
-        make_at_least(&needs->n_scratch, dense);
-        make_at_least(&needs->n_scratch,
-                      attn_lowrank_scratch(sizes->n_key) + attention->count * shape->d_head);
-        make_at_least(&needs->n_map, attn_size_mul(2 * sizes->n_key, attention->count));
         break;
     case ATTN_ENGINE_BLOCKWISE:
         make_at_least(&needs->n_scratch, attn_blockwise_scratch(shape));
@@ -186,54 +183,12 @@ static bool is_rounded(const struct attn_heads *heads)
            attn_attention_engine(heads->feed.attention) == ATTN_ENGINE_DENSE;
 }
 
-/* Replaces the keys and values of all positions by R mixtures each, for low-rank attention. */
-static void mix_keys_and_values(const struct attn_heads *heads, struct attn_kv *kv,
-                                const struct attn_kv_rows *rows)
-{
-    const struct attn_head_shape *shape = heads->feed.shape;
-    const struct attn_attention *attention = heads->feed.attention;
-    const size_t n_map = attention->count * rows->n;
-    struct attn_heads_memory *memory = heads->memory;
-    float *scratch = memory->scratch[0]; /* aligned; the mixed rows need not be */
-    float *mixed = scratch + attn_lowrank_scratch(rows->n);
-    struct attn_lowrank_args args = {.engine = heads->engines->gemm,
-                                     .n_rank = attention->count,
-                                     .n_key = rows->n,
-                                     .map = memory->maps,
-                                     .x = rows->k,
-                                     .ldx = rows->ldk,
-                                     .n_col = shape->d_head,
-                                     .y = mixed,
-                                     .ldy = shape->d_head};
-
-    /* E and F are kept until the seed or a size changes. */
-    if (memory->map_rank != attention->count || memory->map_key != rows->n ||
-        memory->map_seed != attention->seed) {
-        attn_lowrank_draw(attention->seed, attention->count, rows->n, memory->maps,
-                          memory->maps + n_map);
-        memory->map_rank = attention->count;
-        memory->map_key = rows->n;
-        memory->map_seed = attention->seed;
-    }
-    attn_lowrank_project(&args, scratch);
-    args.engine->kernels->pack_keys(mixed, shape->d_head, attention->count, shape->d_head, 0,
-                                    kv->keys);
-    if (!rows->v)
-        return;
-    args.map = memory->maps + n_map;
-    args.x = rows->v;
-    args.ldx = rows->ldv;
-    args.n_col = shape->d_value;
-    args.y = kv->values;
-    args.ldy = attn_kv_ld_value(shape);
-    attn_lowrank_project(&args, scratch);
-}
-
 void attn_heads_append_kv(const struct attn_heads *heads, size_t g, int worker,
                           const struct attn_kv_rows *rows)
 {
     const struct attn_head_shape *shape = heads->feed.shape;
     const enum attn_engine engine = attn_attention_engine(heads->feed.attention);
+    const struct attn_kind_engine *own = attn_kind_find(heads->feed.attention)->engine;
     const size_t d = shape->d_head;
     struct attn_kv *kv = &heads->kv[g];
 
@@ -245,8 +200,8 @@ void attn_heads_append_kv(const struct attn_heads *heads, size_t g, int worker,
                               heads->memory->scratch[worker]);
         return;
     }
-    if (engine == ATTN_ENGINE_LOWRANK) {
-        mix_keys_and_values(heads, kv, rows);
+    if (own && own->append) {
+        own->append(heads, kv, rows);
         return;
     }
     attn_kv_write_values(kv, shape, rows);
@@ -337,7 +292,7 @@ static size_t run_engine(const struct attn_heads *heads, struct attn_tile *tile,
         return attn_gather_run(&engines->gather, tile, scratch);
     case ATTN_ENGINE_LINEAR:
         if (is_watched)
-            attn_linear_attention_run_tile(heads, tile, scratch);
+            attn_kind_find(heads->feed.attention)->engine->run_tile(heads, tile, scratch);
         return 0;
     case ATTN_ENGINE_BLOCKWISE:
         if (tile->z)
@@ -468,6 +423,7 @@ static void run_rows(struct wave *wave)
 
 size_t attn_heads_run(const struct attn_heads *heads)
 {
+    const struct attn_kind_engine *own = attn_kind_find(heads->feed.attention)->engine;
     int *watched = heads->memory->heads, *others = watched + heads->n_head;
     size_t n_watched = 0, n_other = 0, n_edited = 0;
     struct wave wave = {.heads = heads,
@@ -487,8 +443,8 @@ size_t attn_heads_run(const struct attn_heads *heads)
         else
             others[n_other++] = head;
     }
-    if (attn_attention_engine(heads->feed.attention) == ATTN_ENGINE_LINEAR)
-        attn_linear_attention_run_heads(heads);
+    if (own && own->run_heads)
+        own->run_heads(heads);
     if (n_other > 0) {
         wave.list = others;
         wave.n_head = n_other;

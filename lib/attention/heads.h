@@ -84,6 +84,24 @@ void attn_heads_needs_include(struct attn_heads_needs *needs, const struct attn_
 void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
                      const struct attn_heads_sizes *sizes, const struct attn_heads_needs *needs);
 
+struct attn_heads;
+
+/* How heads of a kind are computed that has an engine of its own (attention_internal.h). A function
+ * that is NULL does nothing, but for `append`: without it keys and values are copied. */
+struct attn_kind_engine {
+    enum attn_engine engine;
+    /* Returns the memory that a layer needs, without watched matrices. */
+    struct attn_heads_needs (*needs)(const struct attn_heads_sizes *sizes,
+                                     const struct attn_attention *attention, bool is_watched);
+    size_t (*state_size)(const struct attn_head_shape *shape); /* attn_heads_state_size */
+    /* Writes what replaces the keys and values ROWS of all positions to KV. */
+    void (*append)(const struct attn_heads *heads, struct attn_kv *kv,
+                   const struct attn_kv_rows *rows);
+    void (*run_heads)(const struct attn_heads *heads); /* computes z of all heads, before waves */
+    /* Computes the watched rows of a tile, whose z is there. NULL: the dense engine runs it. */
+    void (*run_tile)(const struct attn_heads *heads, const struct attn_tile *tile, float *scratch);
+};
+
 /* Number of multiply-adds below which one thread finishes before a second one wakes up. */
 enum { ATTN_SHARED_WORK = 200000 };
 

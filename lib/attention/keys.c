@@ -1,4 +1,5 @@
-/* keys.c - lists the kept keys of a row: those that the kind keeps and the mask leaves. */
+/* keys.c - lists the kept keys of a row: those that the kind keeps and the mask leaves; and the
+ * kinds of models, which keep all keys or those near the query. */
 #include "attention/keys.h"
 
 #include "attention/attention_internal.h"
@@ -188,3 +189,44 @@ enum attn_status attn_key_mask_check_kind(const struct attn_attention *attention
                           "has none",
                           attn_attention_kind_name(attention->kind));
 }
+
+/* --- the kinds of models ---------------------------------------------------------------------- */
+
+struct attn_key_span attn_keys_near(const struct attn_attention *attention,
+                                    const struct attn_key_row *row)
+{
+    const size_t i = row->position, n = row->n_key, width = attn_kind_width(attention);
+    const struct attn_mask_block *block = attn_keys_block(attention, i);
+    const size_t first = i < width || (block && block->ignores_window) ? 0 : i - width + 1;
+    const size_t last = !block && i < n && width < n - i ? i + width : n;
+
+    return (struct attn_key_span){first < last ? first : last, last};
+}
+
+size_t attn_keys_largest_near(const struct attn_attention *attention, size_t n_key)
+{
+    const size_t width = attn_kind_width(attention);
+    size_t n_block = 0;
+
+    for (size_t i = 0; i < attn_attention_n_block(attention); i++) {
+        const struct attn_mask_block *block = attn_attention_block(attention, i);
+        const size_t size = block->end - (block->ignores_window ? 0 : block->first);
+
+        n_block = size > n_block ? size : n_block;
+    }
+    if (width >= n_key || n_block >= n_key - width ||
+        (attention->mask != ATTN_MASK_CAUSAL && width > n_key / 2))
+        return n_key;
+    return attention->mask == ATTN_MASK_CAUSAL ? width + n_block : 2 * width - 1;
+}
+
+const struct attn_kind attn_kind_full = {
+    ATTN_KIND_NEAR,
+    .summary = "all keys",
+};
+
+const struct attn_kind attn_kind_window = {
+    ATTN_KIND_NEAR,
+    .summary = "keys less than W away",
+    .params = {ATTN_KIND_COUNT("W", window, false)},
+};

@@ -11,10 +11,8 @@
 
 static const struct {
     const char *name, *written;
-    const struct attn_kind *kind;
 } rows[ATTN_N_ATTENTION_KIND] = {
-#define KIND_ROW(id, number, name, written)                                                        \
-    [ATTN_ATTENTION_##id] = {#name, written, &attn_kind_##name},
+#define KIND_ROW(id, number, name, written) [ATTN_ATTENTION_##id] = {#name, written},
     ATTN_ATTENTION_KIND_MAP(KIND_ROW)
 #undef KIND_ROW
 };
@@ -32,7 +30,7 @@ enum { N_FEATURE = sizeof features / sizeof *features };
 const struct attn_kind *attn_kind_find(const struct attn_attention *attention)
 {
     assert(attention->kind < ATTN_N_ATTENTION_KIND);
-    return rows[attention->kind].kind;
+    return attn_kinds[attention->kind];
 }
 
 size_t attn_kind_width(const struct attn_attention *attention)
@@ -56,7 +54,7 @@ const char *attn_attention_kind_written(enum attn_attention_kind kind)
 
 const char *attn_attention_kind_summary(enum attn_attention_kind kind)
 {
-    return rows[kind].kind->summary;
+    return attn_kinds[kind]->summary;
 }
 
 struct kind_reading {
@@ -153,12 +151,13 @@ enum attn_status attn_attention_parse(const char *text, struct attn_attention *a
     if (!attn_is_given(text, "text", err) || !attn_is_given(attention, "attention", err))
         return ATTN_INVALID;
     size = strcspn(text, ":");
-    while (kind < ATTN_N_ATTENTION_KIND &&
-           (strlen(rows[kind].name) != size || memcmp(text, rows[kind].name, size) != 0))
+    while (kind < ATTN_N_ATTENTION_KIND && (!attn_kinds[kind] || strlen(rows[kind].name) != size ||
+                                            memcmp(text, rows[kind].name, size) != 0))
         kind++;
     for (int i = 0; kind == ATTN_N_ATTENTION_KIND && i < kind; i++)
-        attn_fixed_text_append(known, sizeof known, &used, i > 0 ? ", %s" : "%s",
-                               rows[attn_attention_kind_order[i]].written);
+        if (attn_kinds[attn_attention_kind_order[i]])
+            attn_fixed_text_append(known, sizeof known, &used, i > 0 ? ", %s" : "%s",
+                                   rows[attn_attention_kind_order[i]].written);
     if (kind == ATTN_N_ATTENTION_KIND)
         return attn_error_set(err, ATTN_INVALID, "unknown attention '%s', expected one of %s",
                               attn_quote_string(text).text, known);

@@ -1,6 +1,6 @@
 /*
- * linear.c - linear attention: its entry in the list of kinds, the state of a head, and the heads
- * of a layer.
+ * linear.c - linear attention: the state of a head, the heads of a layer, and its row in the list
+ * of kinds.
  *
  * One key/value head is one task: its state reads the keys once, and serves all queries of its
  * group. The state is stored with the keys, so that a later feed continues from it; after a rewind
@@ -17,18 +17,6 @@
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
-
-const struct attn_kind attn_kind_linear = {
-    .summary = "all keys, by phi(q) . phi(k) instead of a softmax",
-    .params = {{ATTN_KIND_PARAM_FEATURE, "feature", offsetof(struct attn_attention, feature), true},
-               {ATTN_KIND_PARAM_RAW, "raw", offsetof(struct attn_attention, is_raw), true}},
-    .pattern = ATTN_GIVES_ON_DEMAND,
-    .no_matrix = "it adds keys up once, for all queries alike",
-    .no_dropout = "it computes no weights that could be dropped",
-    .no_cosine = "phi takes queries and keys as they are",
-    .no_eps = "it divides no scores by sqrt(d_head)",
-    .no_scores = "it has no scores",
-};
 
 struct attn_linear_attention attn_linear_attention_make(const struct attn_attention *attention,
                                                         const struct attn_head_shape *shape,
@@ -222,7 +210,7 @@ static void map_keys(void *context, size_t g, int worker)
     }
 }
 
-void attn_linear_attention_run_heads(const struct attn_heads *heads)
+static void run_heads(const struct attn_heads *heads)
 {
     struct linear_pass pass = {heads,
                                attn_linear_attention_make(heads->feed.attention, heads->feed.shape,
@@ -233,8 +221,7 @@ void attn_linear_attention_run_heads(const struct attn_heads *heads)
         attn_pool_run(heads->pool, heads->n_kv_head, map_keys, &pass);
 }
 
-void attn_linear_attention_run_tile(const struct attn_heads *heads, const struct attn_tile *tile,
-                                    float *scratch)
+static void run_tile(const struct attn_heads *heads, const struct attn_tile *tile, float *scratch)
 {
     const struct attn_head_shape *shape = heads->feed.shape;
     const struct attn_linear_attention linear =
@@ -247,3 +234,43 @@ void attn_linear_attention_run_tile(const struct attn_heads *heads, const struct
 
     attn_linear_attention_pattern(&linear, heads->engines->gemm, tile, keys, divisors, scratch);
 }
+
+static struct attn_heads_needs find_needs(const struct attn_heads_sizes *sizes,
+                                          const struct attn_attention *attention, bool is_watched)
+{
+    const struct attn_head_shape *shape = &sizes->shape;
+    const struct attn_linear_attention linear = attn_linear_attention_make(attention, shape, NULL);
+
+    return (struct attn_heads_needs){
+        .n_scratch = attn_linear_attention_scratch(&linear),
+        .n_divisor = attn_size_mul(sizes->n_head, sizes->n_query),
+        .n_feature = is_watched ? attn_size_mul(sizes->n_kv_head, attn_kv_keys_size(shape)) : 0,
+    };
+}
+
+static size_t state_size(const struct attn_head_shape *shape)
+{
+    const struct attn_linear_attention linear = {.d_head = shape->d_head,
+                                                 .d_value = shape->d_value};
+
+    return attn_linear_attention_state_size(&linear);
+}
+
+static const struct attn_kind_engine engine = {.engine = ATTN_ENGINE_LINEAR,
+                                               .needs = find_needs,
+                                               .state_size = state_size,
+                                               .run_heads = run_heads,
+                                               .run_tile = run_tile};
+
+const struct attn_kind attn_kind_linear = {
+    .summary = "all keys, by phi(q) . phi(k) instead of a softmax",
+    .params = {{ATTN_KIND_PARAM_FEATURE, "feature", offsetof(struct attn_attention, feature), true},
+               {ATTN_KIND_PARAM_RAW, "raw", offsetof(struct attn_attention, is_raw), true}},
+    .engine = &engine,
+    .pattern = ATTN_GIVES_ON_DEMAND,
+    .no_matrix = "it adds keys up once, for all queries alike",
+    .no_dropout = "it computes no weights that could be dropped",
+    .no_cosine = "phi takes queries and keys as they are",
+    .no_eps = "it divides no scores by sqrt(d_head)",
+    .no_scores = "it has no scores",
+};

@@ -78,10 +78,4 @@ void attn_linear_attention_pattern(const struct attn_linear_attention *linear,
                                    const struct attn_tile *tile, const float *keys,
                                    const float *divisors, float *scratch);
 
-/* The first computes z for all needed heads of HEADS, before any wave. The second computes the
- * watched rows of a tile. */
-void attn_linear_attention_run_heads(const struct attn_heads *heads);
-void attn_linear_attention_run_tile(const struct attn_heads *heads, const struct attn_tile *tile,
-                                    float *scratch);
-
 #endif

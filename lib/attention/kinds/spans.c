@@ -1,7 +1,7 @@
 /*
- * spans.c - kinds that keep spans of adjacent keys in each row: one span, with or without steps,
- * which are other keys whose distance is a multiple of the stride; or a block of a grid, which has
- * a span in each of its rows.
+ * spans.c - kinds that keep spans of adjacent keys in each row, beside those of models: one span
+ * with steps, which are other keys whose distance is a multiple of the stride; or a block of a
+ * grid, which has a span in each of its rows.
  *
  * `strided` is `hybrid` with W = S. If S is near sqrt(n), each key is reached in two steps, and a
  * row has about 2 sqrt(n) keys (Child et al. 1904.10509, section 4.3).
@@ -10,35 +10,6 @@
 #include "base/memory.h"
 
 #include <stddef.h>
-
-/* Returns the keys j with |i-j| < W, for row position i; all keys if the kind has no W. */
-static struct attn_key_span near(const struct attn_attention *attention,
-                                 const struct attn_key_row *row)
-{
-    const size_t i = row->position, n = row->n_key, width = attn_kind_width(attention);
-    const struct attn_mask_block *block = attn_keys_block(attention, i);
-    const size_t first = i < width || (block && block->ignores_window) ? 0 : i - width + 1;
-    const size_t last = !block && i < n && width < n - i ? i + width : n;
-
-    return (struct attn_key_span){first < last ? first : last, last};
-}
-
-static size_t largest_near(const struct attn_attention *attention, size_t n_key)
-{
-    const size_t width = attn_kind_width(attention);
-    size_t n_block = 0;
-
-    for (size_t i = 0; i < attn_attention_n_block(attention); i++) {
-        const struct attn_mask_block *block = attn_attention_block(attention, i);
-        const size_t size = block->end - (block->ignores_window ? 0 : block->first);
-
-        n_block = size > n_block ? size : n_block;
-    }
-    if (width >= n_key || n_block >= n_key - width ||
-        (attention->mask != ATTN_MASK_CAUSAL && width > n_key / 2))
-        return n_key;
-    return attention->mask == ATTN_MASK_CAUSAL ? width + n_block : 2 * width - 1;
-}
 
 /* Returns the columns of the grid whose blocks are kept. */
 static size_t n_column(const struct attn_attention *attention)
@@ -81,28 +52,10 @@ static size_t largest_block(const struct attn_attention *attention, size_t n_key
     return n < n_key ? n : n_key;
 }
 
-#define PAIRS .scores = ATTN_GIVES_DIRECTLY, .pattern = ATTN_GIVES_DIRECTLY
-#define NEAR PAIRS, .span = near, .largest = largest_near
-#define COUNT(name, field, is_optional)                                                            \
-    {                                                                                              \
-        ATTN_KIND_PARAM_COUNT, name, offsetof(struct attn_attention, field), is_optional           \
-    }
-
-const struct attn_kind attn_kind_full = {
-    NEAR,
-    .summary = "all keys",
-};
-
-const struct attn_kind attn_kind_window = {
-    NEAR,
-    .summary = "keys less than W away",
-    .params = {COUNT("W", window, false)},
-};
-
 const struct attn_kind attn_kind_block = {
-    PAIRS,
+    ATTN_KIND_PAIRS,
     .summary = "keys of the query's own block of B, or of B x B in a grid of C columns",
-    .params = {COUNT("B", count, false), COUNT("C", stride, true)},
+    .params = {ATTN_KIND_COUNT("B", count, false), ATTN_KIND_COUNT("C", stride, true)},
     .is_near = true,
     .keeps = keeps_block,
     .list = list_block,
@@ -110,15 +63,15 @@ const struct attn_kind attn_kind_block = {
 };
 
 const struct attn_kind attn_kind_strided = {
-    NEAR,
+    ATTN_KIND_NEAR,
     .summary = "keys less than S away, and every S-th; S is sqrt(n) rounded up",
-    .params = {COUNT("S", stride, true)},
+    .params = {ATTN_KIND_COUNT("S", stride, true)},
     .has_steps = true,
 };
 
 const struct attn_kind attn_kind_hybrid = {
-    NEAR,
+    ATTN_KIND_NEAR,
     .summary = "keys less than W away, and every S-th from the query",
-    .params = {COUNT("W", window, false), COUNT("S", stride, false)},
+    .params = {ATTN_KIND_COUNT("W", window, false), ATTN_KIND_COUNT("S", stride, false)},
     .has_steps = true,
 };
