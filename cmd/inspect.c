@@ -89,8 +89,7 @@ const struct command command_inspect = {
         "Of one .safetensors file, and of a GGUF file that is no model, the tensors are\n"
         "listed.\n"
         "\n"
-        "Multiply-adds are counted. They do not say how long a run takes: `attn-cli\n"
-        "bench` measures that.\n",
+        "Multiply-adds are counted. They do not say how long a run takes.\n",
     .examples = "  attn-cli inspect fable\n"
                 "  attn-cli inspect fable --length 64\n"
                 "  attn-cli inspect --check fable\n"

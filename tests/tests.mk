@@ -67,6 +67,8 @@ fixtures-check: $(FIXTURES)
 # It looks at what the tool makes of the library's texts.
 $(UNIT) $(BUILD)/tests/unit/test_cli_fields: $(filter-out %/main.o,$(CMD_OBJECTS))
 
+$(UNIT) $(BUILD)/tests/unit/test_bench: $(filter-out %/parts.o,$(BENCH_PARTS_OBJECTS))
+
 # It runs the example that needs no library.
 $(UNIT) $(BUILD)/tests/unit/test_one_layer: | $(BUILD)/lib/examples/one_layer
 $(BUILD)/lib/examples/one_layer: %: %.o | $(BUILD)/hardening.ldflags
@@ -194,7 +196,7 @@ bench: all $(BENCH_PARTS) ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp, a
 	@$(or $(PYTHON),python3) $(if $(filter command environment,$(origin PUBLISHED)),tests/bench/published.py $(BUILD)/attn-cli \
 	    "$(PUBLISHED)"/models/*.gguf,tests/bench/peers.py $(BUILD)/attn-cli $(or $(BENCH_FOLDER),$(BUILD)/bench) $(BENCH_ARGS))
 
-bench-parts: $(BENCH_PARTS) ## the parts of a model, as shares of what the machine can do: BENCH_ARGS='--model DIR --parts product,write'
+bench-parts: $(BENCH_PARTS) ## a model and its parts, as shares of what the machine can do: BENCH_ARGS='--model MODEL --parts prefill,decode'
 	@$< $(BENCH_ARGS)
 
 bench-cold: $(BENCH_COLD) ## products with cold weights, by libxsmm and by our own loop: BENCH_ARGS='THREADS ROUNDS'

@@ -21,7 +21,6 @@
     X(models)
 
 #define LAST_MAP(X)                                                                                \
-    X(bench)                                                                                       \
     X(completion)                                                                                  \
     X(help)
 

@@ -56,7 +56,7 @@ static const struct {
     {"max-new-tokens", "generate", "N", "-n N"},
     {"max-new-tokens", NULL, NULL, "attn-cli generate -n N"},
     {"temp", NULL, "X", "--temperature X"},
-    {"jsonl|tidy", "tokenize|bench|inspect|help", NULL, "--json FILE"},
+    {"jsonl|tidy", "tokenize|inspect|help", NULL, "--json FILE"},
     {"format|output-format", NULL, NULL, "--csv FILE, --json FILE; - is standard output"},
     {"rollout", NULL, NULL, "--sites rollout"},
     {"rollout", NULL, NULL, "attn-cli run --sites rollout"},
@@ -151,6 +151,13 @@ static void form_setting(const struct option_walk *setting, const char *value,
     else
         attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "'%s=%s%s%s'", setting->name, quote,
                                shown, quote);
+}
+
+const char *former_command(const char *name)
+{
+    return strcmp(name, "bench") == 0 ? SINCE
+               "make bench-parts BENCH_ARGS='--model fable' in the source tree"
+                                      : NULL;
 }
 
 bool former_hint(const struct command *command, const char *name, size_t size, const char *value,

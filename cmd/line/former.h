@@ -15,4 +15,7 @@ enum { FORMER_HINT_SIZE = 160 };
 bool former_hint(const struct command *command, const char *name, size_t size, const char *value,
                  char hint[FORMER_HINT_SIZE]);
 
+/* Returns what replaces the command NAME that is no more, or NULL. */
+const char *former_command(const char *name);
+
 #endif

@@ -3,6 +3,7 @@
 #include "cmd/line/topics.h"
 
 #include "cmd/line/field_names.h"
+#include "cmd/line/former.h"
 #include "cmd/line/help.h"
 #include "cmd/line/print.h"
 
@@ -379,6 +380,10 @@ static const struct {
 
 bool topic_hint(const char *name, char hint[TOPIC_HINT_SIZE])
 {
+    if (former_command(name)) {
+        snprintf(hint, TOPIC_HINT_SIZE, "%s", former_command(name));
+        return true;
+    }
     if (topic_find(name)) {
         snprintf(hint, TOPIC_HINT_SIZE, "'attn-cli help %s' explains it", name);
         return true;

@@ -109,21 +109,6 @@ void attn_gemm_release(const struct attn_gemm_engine *engine)
         engine->tiles->release();
 }
 
-void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE])
-{
-    const struct attn_gemm_engine engine = attn_gemm_engine_start(gemm, limit, (double)INFINITY);
-    size_t n;
-
-    if (engine.is_jit)
-        attn_xsmm_describe(text);
-    else
-        snprintf(text, ATTN_GEMM_LIBRARY_SIZE, "the portable loop, %s",
-                 attn_isa_name(engine.kernels->isa));
-    n = strlen(text);
-    if (attn_gemm_has_tiles(gemm, limit))
-        snprintf(text + n, ATTN_GEMM_LIBRARY_SIZE - n, ", amx for bfloat16");
-}
-
 /* Whether libxsmm prefetches for shape S: it can only prefetch all of the next panel in one call,
  * which is that of the last part. */
 static bool prefetches_by_jit(const struct attn_gemm_shape *s)

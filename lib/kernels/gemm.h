@@ -40,6 +40,4 @@ enum attn_compute {
     ATTN_N_COMPUTE = 2 /* 2 was BF16X3 until version 0.3 */
 };
 
-enum { ATTN_GEMM_LIBRARY_SIZE = 64 };
-
 #endif

@@ -120,11 +120,6 @@ void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const voi
  * others at once. */
 void attn_gemm_release(const struct attn_gemm_engine *engine);
 
-/* Writes which library or code multiplies with GEMM, and for which processor, to TEXT:
- * "libxsmm 1.17, cpx, amx for bfloat16". For AUTO that of large products. Starts libxsmm if it
- * multiplies. */
-void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE]);
-
 /* Whether GEMM multiplies in bfloat16 by the processor's tiles. Requests permission for them from
  * the system. */
 bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit);

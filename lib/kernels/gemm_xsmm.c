@@ -154,12 +154,6 @@ struct attn_xsmm attn_xsmm_start(enum attn_isa limit)
     return xsmm;
 }
 
-void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE])
-{
-    snprintf(text, ATTN_GEMM_LIBRARY_SIZE, "libxsmm %d.%d, %s", LIBXSMM_VERSION_MAJOR,
-             LIBXSMM_VERSION_MINOR, libxsmm_get_target_arch());
-}
-
 void (*attn_xsmm_find(const struct attn_gemm_shape *s))(void)
 {
     const libxsmm_blasint m = (int)s->m, n = (int)s->n, k = (int)s->k;

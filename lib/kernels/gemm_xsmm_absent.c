@@ -14,11 +14,6 @@ struct attn_xsmm attn_xsmm_start(enum attn_isa limit)
 
 /* Never called, because libxsmm cannot be started. */
 
-void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE])
-{
-    text[0] = '\0';
-}
-
 void (*attn_xsmm_find(const struct attn_gemm_shape *shape))(void)
 {
     (void)shape;

@@ -24,9 +24,6 @@ struct attn_xsmm {
 /* Starts libxsmm, or uses the one that has started in this process. */
 struct attn_xsmm attn_xsmm_start(enum attn_isa limit);
 
-/* Writes the name of the started libxsmm and its target to TEXT: "libxsmm 1.17, cpx". */
-void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE]);
-
 /* Returns machine code for SHAPE, or NULL. If the shape has a step, the code takes a number of
  * blocks. */
 void (*attn_xsmm_find(const struct attn_gemm_shape *shape))(void);

@@ -128,9 +128,8 @@ static enum attn_status write_rows(struct table_page *page, struct attn_error *e
     return flush(page, err);
 }
 
-/* Writes the whole table or, if ROW is not NULL, only the row *ROW. */
-static enum attn_status write_rows_of(struct table_page *page, const size_t *row,
-                                      struct attn_error *err)
+/* Writes the whole table. */
+static enum attn_status write_form(struct table_page *page, struct attn_error *err)
 {
     const enum attn_table_form form = page->style.form;
     const bool is_aligned =
@@ -142,21 +141,13 @@ static enum attn_status write_rows_of(struct table_page *page, const size_t *row
         return attn_error_set(err, ATTN_INVALID, "precision is %d, expected 0 to %d",
                               page->style.precision, ATTN_FIXED_PRECISION_MAX);
     page->json.out = &page->text;
-    if (is_aligned && !row)
-        return attn_table_write_lines(page->table, &page->style, page->sink, err);
-    if (!row)
-        return write_rows(page, err);
-    if (is_aligned)
-        return attn_error_set(err, ATTN_INVALID,
-                              "aligned text is written from all rows at once, not row by row");
-    append_row(page, *row);
-    return flush(page, err);
+    return is_aligned ? attn_table_write_lines(page->table, &page->style, page->sink, err)
+                      : write_rows(page, err);
 }
 
-static enum attn_status write_page(struct table_page page, const size_t *row,
-                                   struct attn_error *err)
+static enum attn_status write_page(struct table_page page, struct attn_error *err)
 {
-    const enum attn_status status = write_rows_of(&page, row, err);
+    const enum attn_status status = write_form(&page, err);
 
     attn_buffer_release(&page.text);
     return status;
@@ -170,23 +161,12 @@ enum attn_status attn_table_write(const struct attn_table *table, enum attn_tabl
 
     if (!attn_is_given(table, "table", err) || !attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
-    return write_page(page, NULL, err);
+    return write_page(page, err);
 }
 
 enum attn_status attn_table_write_styled(const struct attn_table *table,
                                          const struct attn_table_style *style,
                                          struct attn_sink *sink, struct attn_error *err)
 {
-    return write_page((struct table_page){.table = table, .style = *style, .sink = sink}, NULL,
-                      err);
-}
-
-enum attn_status attn_table_write_row(const struct attn_table *table, size_t row,
-                                      enum attn_table_form form, int precision,
-                                      struct attn_sink *sink, struct attn_error *err)
-{
-    const struct table_page page = {
-        .table = table, .style = {.form = form, .precision = precision}, .sink = sink};
-
-    return write_page(page, &row, err);
+    return write_page((struct table_page){.table = table, .style = *style, .sink = sink}, err);
 }

@@ -8,14 +8,6 @@
 #include "tables/table_order.h"
 #include "tables/table_writer.h"
 
-/* Writes one row in FORM: a line, or in JSON an object without a line end, for a document that the
- * caller writes. A caller can so write rows as they are computed; for the line of names in CSV it
- * writes a table without rows. Returns ATTN_INVALID for aligned text, whose column widths depend on
- * all rows. */
-enum attn_status attn_table_write_row(const struct attn_table *table, size_t row,
-                                      enum attn_table_form form, int precision,
-                                      struct attn_sink *sink, struct attn_error *err);
-
 enum attn_status attn_table_write_styled(const struct attn_table *table,
                                          const struct attn_table_style *style,
                                          struct attn_sink *sink, struct attn_error *err);

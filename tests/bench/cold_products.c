@@ -14,7 +14,6 @@
  * right. On one thread the time is the processor's, so that other work counts less.
  */
 #include "base/random.h"
-#include "inspect/processor.h"
 #include "kernels/linear.h"
 
 #include <stdio.h>
@@ -192,13 +191,11 @@ static void start(struct bench *bench, int n_thread)
 int main(int argc, char **argv)
 {
     const size_t n_round = argc > 2 ? strtoul(argv[2], NULL, 10) : 5;
-    struct attn_processor processor;
     struct bench bench;
 
     start(&bench, argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0);
-    attn_processor_find(&processor);
-    printf("%s; %s; %d thread%s; %s\nGFLOP/s, median and best%*s", processor.name,
-           processor.features, bench.n_thread, bench.n_thread == 1 ? "" : "s",
+    printf("%d thread%s; %s\nGFLOP/s, median and best%*s", bench.n_thread,
+           bench.n_thread == 1 ? "" : "s",
            bench.engines[PROGRAM].is_jit ? "libxsmm" : "the portable loop", 2, "");
     for (size_t way = 0; way < N_WAY; way++)
         printf("%-15s", names[way]);

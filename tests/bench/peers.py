@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """peers.py - attn-cli beside what else does the same work, as ratios (make bench).
 
-Each round of a row runs attn-cli bench or bench_parts, and then asks every peer, which waits in a process of its own
+Each round of a row runs bench_parts, and then asks every peer, which waits in a process of its own
 with the model open, for the same work; then come fresh processes (processes.py). The ratio of a round
 is peer / attn-cli, and the median over the rounds is shown: above 1 attn-cli is faster. Peers that
 are not installed are named and left out. tests/bench/README.md says how to read the table.
@@ -37,7 +37,8 @@ PARTS = ["prefill", "feed", "gradients", "decode", "write", "process", "files", 
 LONG = ("prefill", "feed", "gradients")  # of prompts
 FRESH = {"process", "files"}  # those of processes.py
 OTHER = FRESH | {"batch"}  # measured here
-WHOLE = {"prefill", "feed", "decode"}  # by attn-cli bench, the others by bench_parts
+COMPUTES = {"float32": [], "bfloat16": ["--compute", "bf16"]}  # in the names of the peers
+FEATURES = {"avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "asimd", "sve", "bf16"}  # for products of matrices
 FABLE = os.path.join(os.path.dirname(HERE), "..", "..", "models", "fable")
 
 
@@ -175,36 +176,32 @@ def make_family(tool, folder, name):
     return path
 
 
-def computes_of(args):
-    """How attn-cli bench can compute, in the names of the peers."""
-    text = subprocess.run([args.tool, "bench", "--help"], check=True, capture_output=True,
-                          text=True).stdout
-    return {"float32": []} | (
-        {"bfloat16": ["--compute", "bf16"]} if "--compute" in text else {})
+def run_parts(args, model, part, *options, folder=None):
+    """The rows of PART in one run of bench_parts."""
+    tool = os.path.join(os.path.dirname(args.tool), "tests", "bench", "bench_parts")
+    command = [tool, "--model", model, "--threads", str(args.threads), "--parts", part, *options]
+    text = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def machine_line(args):
     """Which processor a table is from, and what it can do at the moment."""
-    command = [args.tool, "bench", "-m", "life-is-short", "-t", str(args.threads), "--parts",
-               "decode", "--seconds", "0.1", "--format", "json"]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    limits = told["rows"][0]
-    return (f"{told['processor']}; {told['cores'] or '?'} cores, {told['hardware_threads']} hardware"
-            f" threads; {told['features']}\n{told['threads']} of them did {limits['limit_gflops']:.0f}"
-            f" GFLOP/s on registers and read {limits['limit_gbytes_per_second']:.1f} GB/s;"
-            f" load {os.getloadavg()[0]:.1f}, {time.strftime('%d %B %Y')}, {told['instructions']}, {told['products']},"
-            f" {told['compiler']}")
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        told = dict(re.findall(r"^(\S.*?)\s*: (.*)$", file.read(), re.M))
+    features = [word for word in told.get("flags", told.get("Features", "")).split() if word in FEATURES]
+    limits = run_parts(args, "life-is-short", "decode", "--seconds", "0.1")[0]
+    version = subprocess.run([args.tool, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+    return (f"{told.get('model name', 'unknown processor')}, family {told.get('cpu family', '?')}, model {told.get('model', '?')};"
+            f" {told.get('cpu cores', '?')} cores, {os.cpu_count()} hardware threads; {' '.join(features)}\n{args.threads} of them did"
+            f" {float(limits['limit_gflops']):.0f} GFLOP/s on registers and read {float(limits['limit_gbytes_per_second']):.1f} GB/s;"
+            f" load {os.getloadavg()[0]:.1f}, {time.strftime('%d %B %Y')}, {version}")
 
 
 def measure_ours(args, model, folder, part, options):
-    """The rows of PART in one run of attn-cli bench or of bench_parts: (seconds, share) by name."""
-    tool = [args.tool, "bench", "--format", "csv"]
-    if part not in WHOLE:
-        tool = [os.path.join(os.path.dirname(args.tool), "tests", "bench", "bench_parts"),
-                *(["--isa", "avx2"] if args.isa == "avx2" else [])]
-    text = subprocess.run([*tool, "--model", model, "--threads", str(args.threads), "--seconds", "0", "--clock", args.clock,
-                           "--parts", part, *options], check=True, capture_output=True, text=True, cwd=folder).stdout
-    return {row["name"]: (float(row["seconds"]), float(row["share"])) for row in csv.DictReader(io.StringIO(text))}
+    """The rows of PART: (seconds, share) by name."""
+    isa = ["--isa", "avx2"] if args.isa == "avx2" else []
+    rows = run_parts(args, model, part, "--seconds", "0", "--clock", args.clock, *isa, *options, folder=folder)
+    return {row["name"]: (float(row["seconds"]), float(row["share"])) for row in rows}
 
 
 def question(part, name):
@@ -215,12 +212,12 @@ def question(part, name):
     return (part, numbers[-1]) if part in ("prefill", "feed", "gradients", "decode") else None
 
 
-def is_beside(peer, compute, computes):
+def is_beside(peer, compute):
     """float16 stands beside bfloat16, both two bytes; and beside float32 where we have no other."""
-    return len(computes) == 1 or (peer.compute == "float32") == (compute == "float32")
+    return (peer.compute == "float32") == (compute == "float32")
 
 
-def measure(args, model, folder, workers, part, compute, options, computes):
+def measure(args, model, folder, workers, part, compute, options):
     """Lists over the rounds by row: our (seconds, share), and by worker the peers' (seconds, ratio)."""
     ours, theirs = {}, {}
     for _ in range(args.rounds):
@@ -230,7 +227,7 @@ def measure(args, model, folder, workers, part, compute, options, computes):
                 continue
             ours.setdefault(name, []).append((seconds, share))
             for worker in workers:
-                answer = worker.ask(*asked) if is_beside(worker.peer, compute, computes) else None
+                answer = worker.ask(*asked) if is_beside(worker.peer, compute) else None
                 if answer is not None:
                     theirs.setdefault(name, {}).setdefault(worker, []).append((answer, answer / seconds))
     return ours, theirs
@@ -256,15 +253,14 @@ def show(args, model, folder, workers):
     """Each row when it has been measured."""
     print(machine_line(args))
     print(f"{'':<36}{'':<28}{'ms':>9}{'share':>7}{'ratio':>8}", flush=True)
-    computes = computes_of(args)
     for part in [part for part in args.parts if part not in OTHER]:
-        for compute, options in computes.items():
+        for compute, options in COMPUTES.items():
             if part == "write" and compute != "float32":
                 continue  # files are the same
             for length in args.lengths if part in LONG else [None]:
                 chosen = [] if length is None else ["--lengths", str(length)]
                 show_rows(part, compute,
-                          *measure(args, model, folder, workers, part, compute, [*options, *chosen], computes))
+                          *measure(args, model, folder, workers, part, compute, [*options, *chosen]))
 
 
 def words(text):

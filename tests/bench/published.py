@@ -23,7 +23,8 @@ ids = [1000 + i * 7 % 3000 for i in range(LENGTH)]
 
 
 def attn(binary, path, n_thread, parts):
-    words = [binary, "bench", "-m", path, "-t", str(n_thread), "--parts", parts, "--lengths", str(LENGTH), "--seconds", str(ROUNDS // 3), "--csv", "-"]
+    words = [os.path.join(os.path.dirname(binary), "tests", "bench", "bench_parts"), "--model", path, "--threads", str(n_thread),
+             "--parts", parts, "--lengths", str(LENGTH), "--seconds", str(ROUNDS // 3)]
     done = subprocess.run(words + ["--clock", "cpu" if n_thread == 1 else "wall"], capture_output=True, text=True, check=True)
     return {row["part"]: 1e3 * float(row["seconds"]) for row in csv.DictReader(io.StringIO(done.stdout))}
 

@@ -58,7 +58,7 @@ try estimates.py 'the same to' "$python" $here/estimates.py "$cli" "$model" 6 1
 try families.py '^tiny-llama decode ' "$python" $here/families.py --models tiny-t5,tiny-llama --rounds 1 --tokens 6 --folder "$scratch/families"
 try fable_graph.py '' "$python" $here/peers/fable_graph.py "$scratch/fable.onnx"
 try random_gguf.py '' "$python" $here/random_gguf.py "$scratch/random.gguf" Q4_K 1
-[ ! -e "$scratch/random.gguf" ] || only= try 'bench of random_gguf.py' '^decode' "$cli" bench -m "$scratch/random.gguf" --parts decode --seconds 0
+[ ! -e "$scratch/random.gguf" ] || only= try 'bench of random_gguf.py' '^decode' "$build/tests/bench/bench_parts" --model "$scratch/random.gguf" --parts decode --seconds 0
 [ ! -e "$scratch/random.gguf" ] || only= try published.py '^\| random.gguf \| one token ' "$python" $here/published.py "$cli" "$scratch/random.gguf"
 try cold_products.c '^3072 x  768, 128 rows' "${make[@]}" bench-cold BENCH_ARGS='0 1'
 try bench_parts '^write,"?json, ' "${make[@]}" bench-parts BENCH_ARGS='--model models/tiny-gpt2 --seconds 0'

@@ -278,16 +278,6 @@ START_TEST(engines_start_more_when_what_was_done_pays)
 }
 END_TEST
 
-START_TEST(avx2_limits_what_libxsmm_makes)
-{
-    char text[ATTN_GEMM_LIBRARY_SIZE];
-
-    attn_gemm_library(ATTN_GEMM_JIT, ATTN_ISA_AVX2, text);
-    if (has_jit() && getenv("CK_FORK") == NULL) /* else another test may have been first */
-        ck_assert_ptr_nonnull(strstr(text, ", hsw"));
-}
-END_TEST
-
 START_TEST(without_executable_memory_the_portable_loop_serves)
 {
     int status = -1;
@@ -407,7 +397,6 @@ ATTN_SUITE("gemm", jit_kernels_are_the_portable_loop_bit_for_bit,
            portable_loops_are_the_definition, our_loop_multiplies_where_it_calls_for_the_next_panel,
            panels_cover_every_column_once_and_are_17_to_64_wide,
            engines_start_more_when_what_was_done_pays, eighty_columns_are_two_panels_of_forty,
-           engines_start_as_asked, avx2_limits_what_libxsmm_makes,
-           without_executable_memory_the_portable_loop_serves,
+           engines_start_as_asked, without_executable_memory_the_portable_loop_serves,
            without_memory_the_portable_loop_serves,
            kernels_for_which_memory_is_lacking_are_the_portable_loop)

@@ -337,31 +337,6 @@ START_TEST(the_locale_plays_no_part)
 }
 END_TEST
 
-START_TEST(rows_are_written_alone)
-{
-    struct attn_table *table = create_awkward();
-    struct attn_error err = {0};
-    struct attn_sink *sink;
-    size_t size;
-
-    ck_assert(attn_sink_create_memory(&sink, &err) == ATTN_OK);
-    ck_assert(attn_table_write_row(table, 6, ATTN_TABLE_CSV, 1, sink, &err) == ATTN_OK);
-    ck_assert(attn_table_write_row(table, 6, ATTN_TABLE_TABBED, -1, sink, &err) == ATTN_OK);
-    ck_assert(attn_table_write_row(table, 6, ATTN_TABLE_JSON, -1, sink, &err) == ATTN_OK);
-    const char *bytes = attn_sink_bytes(sink, &size);
-    static const char expected[] =
-        "3,-123456.8,,0,[]\n3\t-123456.7500\t\t0\t[]\n"
-        "{\"head\": 3, \"kl\": -123456.75, \"token\": \"\", \"same\": false, \"shape\": []}";
-    ck_assert_uint_eq(size, sizeof expected - 1);
-    ck_assert_mem_eq(bytes, expected, size);
-    ck_assert_int_eq(attn_table_write_row(table, 0, ATTN_TABLE_ALIGNED, -1, sink, &err),
-                     ATTN_INVALID);
-    ck_assert_str_eq(err.message, "aligned text is written from all rows at once, not row by row");
-    attn_sink_free(sink);
-    attn_table_free(table);
-}
-END_TEST
-
 START_TEST(an_unknown_form_or_precision_is_refused)
 {
     struct attn_table *table = create_empty();
@@ -774,8 +749,8 @@ ATTN_SUITE("table_writer", aligned_columns_line_up, columns_that_do_not_fit_are_
            a_table_without_rows_is_whole, reals_follow_their_notation,
            a_precision_is_for_what_has_no_digits_of_its_own, whole_numbers_are_written_out,
            lists_are_numbers, a_double_beyond_float_keeps_its_value, the_locale_plays_no_part,
-           rows_are_written_alone, an_unknown_form_or_precision_is_refused,
-           a_format_of_tables_takes_no_tensors, a_table_may_have_many_columns,
-           failures_are_reported, latex_has_the_signs_of_a_text, markdown_has_the_signs_of_a_text,
-           latex_measures_the_numbers_of_a_column, means_have_their_errors_in_parentheses,
-           groups_of_one_row_have_no_rules, papers_leave_out_what_does_not_fit)
+           an_unknown_form_or_precision_is_refused, a_format_of_tables_takes_no_tensors,
+           a_table_may_have_many_columns, failures_are_reported, latex_has_the_signs_of_a_text,
+           markdown_has_the_signs_of_a_text, latex_measures_the_numbers_of_a_column,
+           means_have_their_errors_in_parentheses, groups_of_one_row_have_no_rules,
+           papers_leave_out_what_does_not_fit)

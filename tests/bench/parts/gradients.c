@@ -92,7 +92,6 @@ static enum attn_status open_backward(struct passes *passes, struct attn_dims *d
                                                   .trace = &passes->trace,
                                                   .attention = bench->config->attention,
                                                   .pool = bench->options->pool,
-                                                  .cancel = bench->options->cancel,
                                                   .text = &passes->rows,
                                                   .embeddings = passes->embeddings,
                                                   .gemm = bench->options->gemm,

@@ -18,7 +18,7 @@ import time
 
 
 def token_ids(n, n_vocab=50257):
-    """The tokens that attn-cli bench feeds."""
+    """The tokens that bench_parts feeds."""
     return [(i * 7919 + 13) % n_vocab for i in range(n)]
 
 

@@ -1,5 +1,5 @@
-/* bench.c - the table of rows, and a run of the chosen parts. */
-#include "inspect/bench_internal.h"
+/* bench.c - a run of the chosen parts. */
+#include "tests/bench/parts/parts.h"
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
@@ -9,63 +9,35 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "model/model_internal.h"
-#include "tables/table_internal.h"
 
 #include <math.h>
 #include <string.h>
 
+struct attn_source bench_source;
+
+/* The kinds of parts, and their names. */
+static const struct kind {
+    const char *name;
+    attn_bench_part_fn *run;
+} kinds[] = {
+    {"prefill", bench_prefill},     {"feed", bench_feed},           {"decode", bench_decode},
+    {"product", bench_product},     {"pack", bench_pack},           {"softmax", bench_softmax},
+    {"attention", bench_attention}, {"gradients", bench_gradients}, {"batch", bench_batch},
+    {"load", bench_load},           {"write", bench_write}};
+
 enum {
+    N_KIND = sizeof kinds / sizeof *kinds,
     MEMORY_BYTES = 256 << 20, /* several times the size of the largest cache */
     N_RANDOM = 1 << 22,
 };
 
-enum attn_status attn_bench_table(struct attn_table **table, struct attn_error *err)
-{
-#define FIGURES(n) .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIGURES, .digits = (n)
-    static const struct attn_column columns[] = {
-        {.name = "part", .type = ATTN_VALUE_TEXT},
-        {.name = "name", .type = ATTN_VALUE_TEXT},
-        {.name = "seconds", .unit = "s", FIGURES(9)},
-        {.name = "share", FIGURES(4)},
-        {.name = "gflops", .unit = "GFLOP/s", FIGURES(6)},
-        {.name = "gbytes_per_second", .unit = "GB/s", FIGURES(6)},
-        {.name = "rounds", .type = ATTN_VALUE_INTEGER},
-        {.name = "limit_gflops", .unit = "GFLOP/s", FIGURES(6)},
-        {.name = "limit_gbytes_per_second", .unit = "GB/s", FIGURES(6)},
-        {.name = ATTN_ROW_TYPE, .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_ROW_TYPE},
-    };
-#undef FIGURES
-
-    return attn_table_create("bench", columns, sizeof columns / sizeof *columns, table, err);
-}
-
-enum attn_status attn_bench_table_append(struct attn_table *table, const struct attn_bench_row *row,
-                                         struct attn_error *err)
-{
-    const struct attn_cell cells[] = {
-        attn_cell_text(row->part, strlen(row->part)),
-        attn_cell_text(row->name, strlen(row->name)),
-        attn_cell_real(row->seconds),
-        attn_cell_real(row->share),
-        attn_cell_real(1e-9 * row->n_flop / row->seconds),
-        attn_cell_real(1e-9 * row->n_byte / row->seconds),
-        attn_cell_integer((int64_t)row->n_round),
-        attn_cell_real(1e-9 * row->limits.flops),
-        attn_cell_real(1e-9 * row->limits.bytes),
-        attn_cell_text(ATTN_ROW_DATA, strlen(ATTN_ROW_DATA)),
-    };
-
-    return attn_table_append(table, cells, sizeof cells / sizeof *cells, err);
-}
-
-/* Marks in WANTED those of KINDS [n] that LIST names; all if LIST is NULL. */
-static enum attn_status read_parts(const char *list, const struct attn_bench_kind *kinds, size_t n,
-                                   bool *wanted, struct attn_error *err)
+/* Marks in WANTED [N_KIND] the kinds that LIST names; all if LIST is NULL. */
+static enum attn_status read_parts(const char *list, bool *wanted, struct attn_error *err)
 {
     char names[128];
     size_t used = 0;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < N_KIND; i++) {
         attn_fixed_text_append(names, sizeof names, &used, i > 0 ? ",%s" : "%s", kinds[i].name);
         wanted[i] = !list;
     }
@@ -73,9 +45,10 @@ static enum attn_status read_parts(const char *list, const struct attn_bench_kin
         const size_t size = strcspn(at, ",");
         size_t i = 0;
 
-        while (i < n && (strlen(kinds[i].name) != size || memcmp(at, kinds[i].name, size) != 0))
+        while (i < N_KIND &&
+               (strlen(kinds[i].name) != size || memcmp(at, kinds[i].name, size) != 0))
             i++;
-        if (i == n)
+        if (i == N_KIND)
             return attn_error_set(err, ATTN_INVALID, "unknown part '%s', expected some of %s",
                                   attn_quote(at, size).text, names);
         wanted[i] = true;
@@ -84,8 +57,8 @@ static enum attn_status read_parts(const char *list, const struct attn_bench_kin
     return ATTN_OK;
 }
 
-static enum attn_status run_parts(struct attn_bench *bench, const struct attn_bench_kind *kinds,
-                                  size_t n, const bool *wanted, struct attn_error *err)
+static enum attn_status run_parts(struct attn_bench *bench, const bool *wanted,
+                                  struct attn_error *err)
 {
     struct attn_random random;
 
@@ -95,7 +68,7 @@ static enum attn_status run_parts(struct attn_bench *bench, const struct attn_be
     attn_random_fill_uniform(&random, bench->random, bench->n_random, -1, 1);
     for (size_t i = 0; i < bench->n_memory; i += bench->n_random)
         memcpy(bench->memory + i, bench->random, bench->n_random * sizeof *bench->memory);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < N_KIND; i++)
         if (wanted[i]) {
             bench->part = kinds[i].name;
             ATTN_TRY(kinds[i].run(bench, err));
@@ -131,34 +104,24 @@ static enum attn_status read_lengths(const char *list, struct attn_bench *bench,
     }
 }
 
-enum attn_status attn_bench_run_kinds(const struct attn_bench_options *options,
-                                      const struct attn_bench_kind *kinds, size_t n,
-                                      struct attn_error *err)
+enum attn_status attn_bench_run(const struct attn_bench_options *options, struct attn_error *err)
 {
     struct attn_bench bench = {.options = options,
                                .config = attn_model_config(options->model),
                                .n_memory = MEMORY_BYTES / sizeof(float),
                                .n_random = N_RANDOM};
-    bool wanted[ATTN_BENCH_MOST_KINDS];
+    bool wanted[N_KIND];
     enum attn_status status;
 
-    ATTN_TRY(read_parts(options->parts, kinds, n, wanted, err));
+    ATTN_TRY(read_parts(options->parts, wanted, err));
     ATTN_TRY(read_lengths(options->lengths, &bench, err));
     bench.n_thread = options->pool ? attn_pool_n_thread(options->pool) : 1;
     bench.gemm = attn_gemm_engine_start_for(options->model->compute, options->gemm, options->isa,
                                             (double)INFINITY);
     if (bench.gemm.lacks_memory)
         return attn_error_no_memory(err);
-    status = run_parts(&bench, kinds, n, wanted, err);
+    status = run_parts(&bench, wanted, err);
     attn_free(bench.memory);
     attn_free(bench.random);
     return status;
-}
-
-enum attn_status attn_bench_run(const struct attn_bench_options *options, struct attn_error *err)
-{
-    static const struct attn_bench_kind kinds[] = {
-        {"prefill", attn_bench_prefill}, {"feed", attn_bench_feed}, {"decode", attn_bench_decode}};
-
-    return attn_bench_run_kinds(options, kinds, sizeof kinds / sizeof *kinds, err);
 }

@@ -1,6 +1,6 @@
-/* bench_measure.c - measures one part. The limits of the machine are measured beside each round, by
+/* measure.c - measures one part. The limits of the machine are measured beside each round, by
  * the threads that do the work. */
-#include "inspect/bench_internal.h"
+#include "tests/bench/parts/parts.h"
 
 #include "base/clock.h"
 #include "base/number.h"
@@ -155,8 +155,6 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
            (row.n_round < MIN_ROUNDS || attn_clock_seconds() - begun < options->seconds)) {
         const double limit = find_limit(bench, part, &rounds, row.n_round);
 
-        if (attn_is_canceled(options->cancel))
-            return attn_error_set(err, ATTN_CANCELED, "canceled");
         ATTN_TRY(time_round(bench, part, n_run, &rounds.seconds[row.n_round], err));
         rounds.shares[row.n_round] = limit / rounds.seconds[row.n_round];
         row.n_round++;

@@ -1,6 +1,6 @@
-/* bench_models.c - parts that run the whole model: prompts of several lengths, with or without a
+/* models.c - parts that run the whole model: prompts of several lengths, with or without a
  * trace that gets every attention matrix, and one token at a time. */
-#include "inspect/bench_internal.h"
+#include "tests/bench/parts/parts.h"
 
 #include "base/dtype_internal.h"
 #include "base/memory.h"
@@ -39,7 +39,6 @@ struct attn_session_options attn_bench_session_options(const struct attn_bench *
     options.trace = trace;
     options.gemm = bench->options->gemm;
     options.isa = bench->options->isa;
-    options.cancel = bench->options->cancel;
     return options;
 }
 
@@ -133,12 +132,12 @@ static enum attn_status measure_prompts(struct attn_bench *bench, bool is_watche
     return ATTN_OK;
 }
 
-enum attn_status attn_bench_prefill(struct attn_bench *bench, struct attn_error *err)
+enum attn_status bench_prefill(struct attn_bench *bench, struct attn_error *err)
 {
     return measure_prompts(bench, true, err);
 }
 
-enum attn_status attn_bench_feed(struct attn_bench *bench, struct attn_error *err)
+enum attn_status bench_feed(struct attn_bench *bench, struct attn_error *err)
 {
     return measure_prompts(bench, false, err);
 }
@@ -160,7 +159,7 @@ static enum attn_status measure_decode(struct fed *fed, struct attn_error *err)
     return attn_bench_measure(fed->bench, &part, err);
 }
 
-enum attn_status attn_bench_decode(struct attn_bench *bench, struct attn_error *err)
+enum attn_status bench_decode(struct attn_bench *bench, struct attn_error *err)
 {
     const size_t n_ctx = bench->config->n_ctx;
     struct fed fed = {.bench = bench, .n_before = n_ctx > 128 ? 128 : n_ctx - 1, .n = 1};
