@@ -2,6 +2,8 @@
  * lacks a row refuses its files. */
 #include "attention/attention_internal.h"
 #include "formats/opener.h"
+#include "model/gguf_projector.h"
+#include "model/vision_family.h"
 
 extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_microgpt,
     attn_opener_checkpoint, attn_opener_torch;
@@ -13,3 +15,8 @@ const struct attn_opener *const attn_openers[] = {&attn_opener_small_vocabulary,
 #define KIND_ROW(id, number, name, written) [ATTN_ATTENTION_##id] = &attn_kind_##name,
 const struct attn_kind *const attn_kinds[ATTN_N_ATTENTION_KIND] = {
     ATTN_ATTENTION_KIND_MAP(KIND_ROW)};
+
+#define FAMILY_ROW(name) &attn_family_##name,
+const struct attn_family *const attn_families[] = {ATTN_PICTURE_FAMILY_MAP(FAMILY_ROW) NULL};
+
+const struct attn_tower_reader *const attn_tower_reader = &attn_picture_towers;

@@ -21,7 +21,6 @@
 #include "attention/keys.h"
 #include "base/elementary.h"
 #include "base/pool_internal.h"
-#include "forward/pool_head.h"
 #include "model/config_internal.h"
 #include "model/embedding.h"
 #include "model/model_internal.h"
@@ -300,14 +299,14 @@ static void run_projection(struct attn_forward *f, const float *x)
         if (config->is_sentence)
             pool_rows(&(struct pooled_rows){x + part->left * d, part->key_mask, part->n_row, d},
                       sentence->pools, f->gathered + i * d * attn_sentence_n_pool(sentence));
-        else if (config->has_pool_head)
-            attn_pool_head_run(f, i, x + part->left * d, part->n_row, f->projected + i * d);
+        else if (config->pool_head)
+            config->pool_head->run(f, i, x + part->left * d, part->n_row, f->projected + i * d);
         else
             memcpy(f->gathered + i * d, find_pooled(f, part, x), d * sizeof *x);
     }
     if (config->is_sentence)
         run_modules(f);
-    else if (!config->has_pool_head)
+    else if (!config->pool_head)
         attn_map_step(f, &f->model->weights.projection, NULL, f->gathered, n, f->projected);
     if (config->is_sentence)
         attn_forward_check_finite(f, f->projected, n * f->dims.d_projected);
@@ -446,8 +445,8 @@ static void run_embedding(struct attn_forward *f)
     attn_visit(f, ATTN_SITE_EMBED, f->resid);
     for (size_t i = 0; i < f->feed.n_part && !attn_forward_is_over(f); i++) {
         const struct attn_feed_part *part = &f->parts[i];
-        const struct attn_embedding_rows rows = {part->row0,  part->n_row, part->ids,
-                                                 part->types, part->grid,  part->has_usual_grid};
+        const struct attn_embedding_rows rows = {part->row0, part->n_row, part->ids, part->types,
+                                                 part->grid};
         float *x = f->resid + part->first * d;
 
         attn_model_add_types(f->model, kernels, &rows, f->vectors, x);

@@ -24,7 +24,6 @@
 #include "forward/rotary.h"
 #include "forward/weight_buffer.h"
 #include "model/config_fields.h"
-#include "model/image_patches.h"
 #include "trace/capture.h"
 #include "trace/edit.h"
 #include "trace/trace_internal.h"
@@ -36,6 +35,22 @@
 struct attn_step_place {
     int layer; /* -1: before the layers; n_layer: after the last one */
     enum attn_site site;
+};
+
+struct attn_backward;
+struct attn_forward;
+
+/* The steps of a head that pools all rows of a picture (config.pool_head). */
+struct attn_pool_steps {
+    /* Returns the number of floats of pool_rows, for N positions. */
+    size_t (*size)(const struct attn_forward *f, size_t n);
+    /* Computes image_embed Y [D] from the rows X [n, D] of SEQUENCE, and visits the sites of the
+     * head. */
+    void (*run)(struct attn_forward *f, size_t sequence, const float *x, size_t n, float *y);
+    /* The number of floats of b->pool_head (gradient/backward_internal.h), and the gradient DX
+     * [n, D] of the rows from D [D], of image_embed, after the head ran. */
+    size_t (*back_size)(const struct attn_config *config, size_t n);
+    void (*back)(struct attn_backward *b, const float *d, float *dx);
 };
 
 /* The positions of one sequence in the current feed. */
@@ -53,7 +68,6 @@ struct attn_feed_part {
     const int32_t *key_mask; /* [n_row] for the whole sequence; NULL: no key is masked */
     /* n_row is 0 if there is no picture, or if the feed starts at a layer. */
     struct attn_image_grid grid;
-    bool has_usual_grid;           /* the learned positions were made for this grid */
     bool has_embeddings;           /* all rows of a picture were given, instead of its patches */
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;

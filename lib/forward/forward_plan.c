@@ -7,7 +7,6 @@
  */
 #include "forward/forward_internal.h"
 #include "forward/logit_rows.h"
-#include "forward/pool_head.h"
 
 #include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
@@ -379,8 +378,8 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     f->gathered = take_floats(
         arena, f->is_projected ? f->n_sequence : 0,
         max_size(c->d_model, (f->model->sentence.n_step + 1) * f->model->sentence.most));
-    f->pool_rows = take_floats(arena, f->is_projected && f->model->config.has_pool_head,
-                               attn_pool_head_size(f, n));
+    if (f->is_projected && f->model->config.pool_head)
+        f->pool_rows = take_floats(arena, 1, f->model->config.pool_head->size(f, n));
     f->n_logit_row =
         attn_forward_watches(f, ATTN_SITE_LOGITS) ? attn_logit_rows_at_once(c->n_vocab, n) : 0;
     f->logits = take_floats(arena, f->n_logit_row, c->n_vocab);

@@ -14,7 +14,6 @@
 #include "forward/session_internal.h"
 #include "forward/step_internal.h"
 #include "model/config_internal.h"
-#include "model/image_patches.h"
 #include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
@@ -438,15 +437,8 @@ void attn_session_free(struct attn_session *session)
 
 /* --- feeding ---------------------------------------------------------------------------------- */
 
-/* Rows of numbers that a caller gives. */
-struct given_rows {
-    const char *name, *what; /* what messages call them: their file, or if that is NULL, WHAT */
-    const float *x;          /* [n, n_col] */
-    size_t n, n_col;
-};
-
-static enum attn_status check_numbers(const struct attn_forward *f, const struct given_rows *rows,
-                                      struct attn_error *err)
+enum attn_status attn_session_check_rows(const struct attn_forward *f,
+                                         const struct attn_given_rows *rows, struct attn_error *err)
 {
     const char *mark = rows->name ? "'" : "";
     const struct attn_quote name = attn_quote_string(rows->name ? rows->name : rows->what);
@@ -561,7 +553,7 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
         return ATTN_INVALID;
     struct attn_forward *f = &session->forward;
     const struct attn_config *config = &f->model->config;
-    const struct given_rows rows = {f->source_name, "the source", x, n, config->d_source};
+    const struct attn_given_rows rows = {f->source_name, "the source", x, n, config->d_source};
     const struct attn_tensor *table = &f->model->weights.source_positions;
     const struct attn_kernels *kernels = f->engine.kernels;
     const size_t d = config->d_source;
@@ -580,7 +572,7 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
             f->n_source_mask, f->n_source_mask == 1 ? "" : "s", n);
     if (session->n_position > 0 || session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "a source must be set before anything is fed");
-    if (check_numbers(f, &rows, err) != ATTN_OK)
+    if (attn_session_check_rows(f, &rows, err) != ATTN_OK)
         return ATTN_INVALID;
     memcpy(f->source, x, n * d * sizeof(float));
     f->n_source = n;
@@ -595,7 +587,7 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
 }
 
 /* Begins a feed of the next N positions of one sequence. */
-static void begin_feed(struct attn_session *session, size_t n, struct attn_error *err)
+void attn_session_begin_feed(struct attn_session *session, size_t n, struct attn_error *err)
 {
     struct attn_forward *f = &session->forward;
 
@@ -655,7 +647,7 @@ static enum attn_status feed_anew(struct attn_session *session, size_t n_token, 
     for (size_t n; session->n_position < n_token && status == ATTN_OK;) {
         n = n_token - session->n_position;
         n = n < f->n_feed_row ? n : f->n_feed_row;
-        begin_feed(session, n, err);
+        attn_session_begin_feed(session, n, err);
         f->parts[0].ids = f->ids + session->n_position;
         attn_session_gather(f, f->parts[0].ids, n, f->resid);
         status = attn_session_run_feed(session);
@@ -704,7 +696,7 @@ enum attn_status attn_session_feed_types(struct attn_session *session, const int
         if (f->n_known >= session->n_position)
             f->n_known = session->n_position + n;
     }
-    begin_feed(session, n, err);
+    attn_session_begin_feed(session, n, err);
     f->parts[0].ids = ids;
     f->parts[0].types = types;
     attn_session_gather(f, ids, n, f->resid);
@@ -717,10 +709,10 @@ enum attn_status attn_session_feed_rows(struct attn_session *session,
 {
     struct attn_forward *f = &session->forward;
     const size_t d = f->model->config.d_embed;
-    const struct given_rows given = {f->embeddings_name, "the embeddings", x, rows->n, d};
+    const struct attn_given_rows given = {f->embeddings_name, "the embeddings", x, rows->n, d};
 
     ATTN_TRY(attn_session_check_feed(session, 0, rows->n, err));
-    ATTN_TRY(check_numbers(f, &given, err));
+    ATTN_TRY(attn_session_check_rows(f, &given, err));
     if (f->model->config.d_layer_input > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' reads no embeddings in place of tokens: its layers have inputs "
@@ -728,11 +720,10 @@ enum attn_status attn_session_feed_rows(struct attn_session *session,
                               attn_quote_string(f->model->name).text);
     f->n_known = 0; /* ids are unknown */
     ATTN_TRY(feed_again(session, session->n_position + rows->n, err));
-    begin_feed(session, rows->n, err);
+    attn_session_begin_feed(session, rows->n, err);
     f->parts[0].ids = rows->ids;
     f->parts[0].types = rows->types;
     f->parts[0].grid = rows->grid;
-    f->parts[0].has_usual_grid = rows->has_usual_grid;
     f->parts[0].has_embeddings = true;
     memcpy(f->resid, x, rows->n * d * sizeof(float));
     return attn_session_run_feed(session);
@@ -749,35 +740,6 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
         return attn_error_set(err, ATTN_INVALID, "'%s' reads pictures, not embeddings",
                               attn_quote_string(f->model->name).text);
     return attn_session_feed_rows(session, &(const struct attn_embedding_rows){.n = n}, x, err);
-}
-
-enum attn_status attn_session_feed_pixels(struct attn_session *session, const float *pixels,
-                                          size_t height, size_t width, struct attn_error *err)
-{
-    if (!attn_is_given(session, "session", err) || !attn_is_given(pixels, "pixels", err))
-        return ATTN_INVALID;
-    struct attn_forward *f = &session->forward;
-    const struct attn_image_config *image = &f->model->config.image;
-    const struct given_rows rows = {f->embeddings_name, "the picture", pixels,
-                                    image->n_channel * height, width};
-    const size_t n_in = f->model->weights.patches.weight.n_row;
-    struct attn_image_grid grid;
-    size_t n;
-
-    ATTN_TRY(attn_image_find_grid(image, f->model->name, height, width, &grid, err));
-    n = grid.n_front + grid.n_row * grid.n_col;
-    if (f->places && n <= f->dims.n_position)
-        attn_image_place(&grid, f->places);
-    for (size_t i = 0; i < f->n_rotary && f->places; i++)
-        f->rotaries[i].positions = (struct attn_position_numbers){f->places, n, 0};
-    ATTN_TRY(attn_session_check_feed(session, 0, n, err));
-    ATTN_TRY(check_numbers(f, &rows, err));
-    begin_feed(session, n, err);
-    f->parts[0].grid = grid;
-    f->parts[0].has_usual_grid = attn_image_is_usual(image, height, width);
-    memset(f->patches, 0, grid.n_front * n_in * sizeof *f->patches);
-    attn_image_cut(image, pixels, height, width, f->patches + grid.n_front * n_in);
-    return attn_session_run_feed(session);
 }
 
 enum attn_status attn_session_check_layer(const struct attn_forward *f, int layer,
@@ -812,7 +774,7 @@ enum attn_status attn_session_feed_layer(struct attn_session *session,
     ATTN_TRY(attn_session_check_layer(f, layer, err));
     ATTN_TRY(attn_session_check_feed(session, (size_t)layer, n, err));
     f->n_known = 0; /* the layers before cannot be fed again */
-    begin_feed(session, n, err);
+    attn_session_begin_feed(session, n, err);
     f->parts[0].ids = ids;
     f->feed.first_layer = layer;
     memcpy(f->resid, x, n * f->dims.d_model * sizeof(float));

@@ -66,6 +66,21 @@ void attn_session_add_rows(struct attn_session *session, struct attn_added_rows 
 struct attn_site_set attn_session_left_sites(const struct attn_config *config);
 void attn_session_take_left(struct attn_session *session, const struct attn_capture *whole);
 
+/* Rows of numbers that a caller gives. */
+struct attn_given_rows {
+    const char *name, *what; /* what messages call them: their file, or if that is NULL, WHAT */
+    const float *x;          /* [n, n_col] */
+    size_t n, n_col;
+};
+
+/* Checks that ROWS are finite. */
+enum attn_status attn_session_check_rows(const struct attn_forward *f,
+                                         const struct attn_given_rows *rows,
+                                         struct attn_error *err);
+
+/* Begins a feed of N positions of one sequence, whose other parts the caller sets. */
+void attn_session_begin_feed(struct attn_session *session, size_t n, struct attn_error *err);
+
 /* Runs the feed that has begun. The embeddings are in resid. */
 enum attn_status attn_session_run_feed(struct attn_session *session);
 
@@ -117,13 +132,6 @@ enum attn_status attn_session_feed_types(struct attn_session *session, const int
  * to name it. */
 enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
                                               size_t n, struct attn_error *err);
-
-/* Feeds a picture, PIXELS [n_channel, height, width] from the model's preprocessor, otherwise like
- * attn_session_feed. It is cut into patches, which follow [CLS] and registers;
- * attn_model_image_grid returns the number of positions, which are all in one feed. Returns
- * ATTN_INVALID also for sizes that it refuses, and for numbers that are not finite. */
-enum attn_status attn_session_feed_pixels(struct attn_session *session, const float *pixels,
-                                          size_t height, size_t width, struct attn_error *err);
 
 /* ------------------------------------------------------------------------------------------------
  */

@@ -12,7 +12,6 @@
 #include "base/status_internal.h"
 #include "forward/logit_rows.h"
 #include "gradient/backward_internal.h"
-#include "gradient/backward_pool.h"
 #include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
@@ -236,6 +235,7 @@ static void plan_logits(struct attn_backward *b, size_t n_goal)
     const bool has_cap = b->model->config.logits_cap > 0;
     const bool has_head = b->model->config.head_act_fn || b->model->config.has_output_map;
     const size_t d_read = b->model->weights.unembed.weight.n_row;
+    const struct attn_pool_steps *pool = b->model->config.pool_head;
 
     if (n_goal == 0) { /* the gradient of the final rows is given */
         b->own_stream = take(b, (b->f->dims.n_layer + 1) * b->f->dims.d_model);
@@ -247,7 +247,7 @@ static void plan_logits(struct attn_backward *b, size_t n_goal)
     b->d_logits = attn_arena_take(&b->arena, b->n_logit_row, n_vocab * sizeof(float));
     b->column = attn_arena_take(&b->arena, 3 * d_read, sizeof(float));
     b->modules = attn_arena_take(&b->arena, 3, b->model->sentence.most * sizeof(float));
-    b->pool_head = attn_arena_take(&b->arena, attn_pool_head_back_size(&b->model->config, b->n),
+    b->pool_head = attn_arena_take(&b->arena, pool ? pool->back_size(&b->model->config, b->n) : 0,
                                    sizeof(float));
     b->d_head = has_head ? take(b, d_read) : NULL;
     b->head =

@@ -11,10 +11,10 @@
  * vocabulary. If each row of their gradient has few numbers that are not 0, as for a difference of
  * two logits, only these columns of the output matrix are read: the other terms of the chain are 0.
  */
-#include "gradient/backward_pool.h"
 
 #include "attention/keys.h"
 #include "forward/step_internal.h"
+#include "gradient/backward_internal.h"
 #include "model/config_internal.h"
 #include "trace/blocks_internal.h"
 #include "trace/trace_extra.h"
@@ -208,8 +208,8 @@ static void back_projection(struct attn_backward *b, float *d, size_t row)
     const bool is_image = config->image.patch_height > 0;
 
     attn_visit_back(b, is_image ? ATTN_SITE_IMAGE_EMBED_GRAD : ATTN_SITE_TEXT_EMBED_GRAD, d);
-    if (config->has_pool_head)
-        attn_pool_head_back(b, d, b->d_normed);
+    if (config->pool_head)
+        config->pool_head->back(b, d, b->d_normed);
     else
         attn_run_map(b, &b->model->weights.projection, d, 1, b->d_normed + row * config->d_model,
                      true);

@@ -1,22 +1,22 @@
 /*
- * backward_pool.c - see backward_pool.h: the equations of forward/pool_head.c, backwards.
+ * backward_pool.c - the backward pass of SigLIP's head: the equations of forward/pool_head.c.
  *
  *     da = d + norm^T(W_1^T act'(u) W_2^T d),  u = W_1 norm(a) + b;  dz = W_o^T da
  *     dv_j = p_j dz;  ds_j = p_j (v_j . dz - z . dz);  dk_j = ds_j q / sqrt(E)
  *
  * The probe and its query are constant.
  */
-#include "gradient/backward_pool.h"
-
 #include "forward/pool_head.h"
 #include "forward/step_internal.h"
+#include "gradient/backward_internal.h"
+#include "model/image_patches.h"
 
 #include <math.h>
 #include <string.h>
 
-size_t attn_pool_head_back_size(const struct attn_config *config, size_t n)
+static size_t back_size(const struct attn_config *config, size_t n)
 {
-    return config->has_pool_head ? (3 * n + 2) * config->d_model + 2 * config->d_mlp : 0;
+    return (3 * n + 2) * config->d_model + 2 * config->d_mlp;
 }
 
 /* Computes dk and dv in D_QKV [n, 3 D], whose part of q is 0, from DZ [D]. */
@@ -44,7 +44,7 @@ static void back_heads(const struct attn_backward *b, const struct attn_pool_row
         }
 }
 
-void attn_pool_head_back(struct attn_backward *b, const float *d, float *dx)
+static void head_back(struct attn_backward *b, const float *d, float *dx)
 {
     const struct attn_pool_head *head = &b->model->weights.pool;
     const struct attn_pool_rows rows = attn_pool_head_rows(b->f, b->n);
@@ -67,3 +67,8 @@ void attn_pool_head_back(struct attn_backward *b, const float *d, float *dx)
     back_heads(b, &rows, dz, d_qkv);
     attn_run_map(b, &head->qkv, d_qkv, b->n, dx, true);
 }
+
+const struct attn_pool_steps attn_siglip_pool = {.size = attn_pool_head_size,
+                                                 .run = attn_pool_head_run,
+                                                 .back_size = back_size,
+                                                 .back = head_back};

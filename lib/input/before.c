@@ -7,6 +7,7 @@
 #include "input/connector.h"
 #include "input/encoder.h"
 #include "input/picture_prompt.h"
+#include "input/pixels_internal.h"
 #include "kernels/sha256.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"
@@ -38,7 +39,8 @@ static enum attn_status take_image(struct attn_before *before, struct attn_promp
 {
     const size_t merge = before->model->config.vision.merge;
     const struct attn_pixels *all = image->pixels;
-    const struct attn_image_grid grid = {0, image->rows * merge, image->columns * merge};
+    const struct attn_image_grid grid = {.n_row = image->rows * merge,
+                                         .n_col = image->columns * merge};
 
     ATTN_TRY(attn_model_place_patches(before->model, &grid, &image->patches, err));
     for (size_t i = 0; i < image->n_picture; i++) {
@@ -48,6 +50,7 @@ static enum attn_status take_image(struct attn_before *before, struct attn_promp
         *pixels = *all;
         pixels->values += i * all->n_channel * all->height * all->width;
         picture->pixels = pixels;
+        picture->reader = &attn_picture_reader;
         ATTN_TRY(
             attn_model_image_grid(before->model, all->height, all->width, &picture->grid, err));
         picture->n = picture->grid.n_front + picture->grid.n_row * picture->grid.n_col;

@@ -6,6 +6,7 @@
 #include "gradient/tape.h"
 #include "input/connector.h"
 #include "input/picture_prompt.h"
+#include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
 
@@ -185,7 +186,7 @@ static enum attn_status go_back_through(const struct attn_before_pass *pass, siz
         back.n_between += attn_before_n_cell(before, k) * before->decoder->config.d_embed;
     if (!d_pixels && (!pass->options.trace || back.number >= pass->n_shown))
         return ATTN_OK;
-    back.rows = attn_sequence_rows(&back.picture, back.tower);
+    back.rows = attn_sequence_rows(&back.picture);
     status = select_gradients(&back, d_pixels, err);
     if (status == ATTN_OK)
         status = allocate(&back, d_pixels, err);

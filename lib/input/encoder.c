@@ -116,6 +116,7 @@ struct attn_sequence attn_encoder_input(const struct attn_sequence *source)
                                   .ids = source->ids,
                                   .rows = source->fed,
                                   .key_mask = source->key_mask,
+                                  .reader = source->reader,
                                   .pixels = source->pixels,
                                   .grid = source->grid,
                                   .numbers = source->numbers};

@@ -3,11 +3,14 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "forward/pixel_feed.h"
+#include "input/pass.h"
 #include "input/pixel_steps.h"
 #include "input/pixels_internal.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "model/vision_family.h"
+#include "trace/trace_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -189,6 +192,49 @@ enum attn_status attn_image_input_pixels(const struct attn_pixel_maker *maker,
     return ATTN_OK;
 }
 
+static enum attn_status feed(struct attn_session *session, const struct attn_sequence *sequence,
+                             struct attn_error *err)
+{
+    const struct attn_pixels *pixels = sequence->pixels;
+
+    return attn_session_feed_pixels(session, pixels->values, pixels->height, pixels->width, err);
+}
+
+/* An attn_trace_fn: keeps the embeddings of patches. */
+static enum attn_status keep_embeddings(void *user, const struct attn_trace_event *event,
+                                        struct attn_error *err)
+{
+    (void)err;
+    attn_trace_keep_rows(event, NULL, event->n_col, user);
+    return ATTN_OK;
+}
+
+static enum attn_status embed(const struct attn_sequence *sequence, const struct attn_model *model,
+                              float *x, struct attn_error *err)
+{
+    const struct attn_dims dims = attn_config_dims(&model->config, sequence->n);
+    struct attn_trace trace = {.on_event = keep_embeddings, .user = x};
+    struct attn_pass pass = {
+        .model = model, .text = sequence, .options = ATTN_SESSION_OPTIONS_DEFAULT};
+    struct attn_selection *selection;
+    enum attn_status status;
+
+    attn_model_fill_front(model, attn_kernels_find(ATTN_ISA_BEST), sequence->grid.n_front, x);
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    trace.selection = selection;
+    pass.options.n_max = sequence->n;
+    pass.options.cache = ATTN_CACHE_ONE_LAYER;
+    pass.options.trace = &trace;
+    pass.options.cancel = sequence->cancel;
+    status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_EMBED), err);
+    if (status == ATTN_OK)
+        status = attn_pass_run(&pass, NULL, err);
+    attn_selection_free(selection);
+    return status;
+}
+
+const struct attn_reader attn_picture_reader = {.feed = feed, .embed = embed};
+
 enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
                                        const struct attn_input *input, struct attn_notes notes,
                                        struct attn_sequence *sequence, struct attn_error *err)
@@ -228,6 +274,7 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
             sequence->seen.patches,
             sequence->grid.n_front + sequence->grid.n_row * sequence->grid.n_col, 0};
     sequence->pixels = pixels;
+    sequence->reader = &attn_picture_reader;
     sequence->n = sequence->grid.n_front + sequence->grid.n_row * sequence->grid.n_col;
     return make_labels(sequence, config->image.is_distilled, err);
 }

@@ -61,9 +61,8 @@ static enum attn_status feed(const struct attn_pass *pass, struct attn_session *
         return attn_session_feed_layer(session, &pass->at, pass->resid, text->ids, text->n, err);
     if (pass->embeddings)
         return attn_session_feed_rows(session, &pass->rows, pass->embeddings, err);
-    if (text->pixels)
-        return attn_session_feed_pixels(session, text->pixels->values, text->pixels->height,
-                                        text->pixels->width, err);
+    if (text->reader && text->reader->feed)
+        return text->reader->feed(session, text, err);
     for (size_t first = 0, n; first < text->n; first += n) {
         n = text->n - first < n_most ? text->n - first : n_most;
         ATTN_TRY(text->rows

@@ -74,6 +74,9 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
                                        const struct attn_input *input, struct attn_notes notes,
                                        struct attn_sequence *sequence, struct attn_error *err);
 
+/* Of a sequence that is a picture. */
+extern const struct attn_reader attn_picture_reader;
+
 /* Completes PIXELS, which have values of the picture NAME: as the only picture of a prompt, if the
  * model reads such pictures. ATTN_INVALID if the size is not one that it reads. */
 enum attn_status attn_pixel_maker_check(const struct attn_pixel_maker *maker, const char *name,

@@ -9,9 +9,7 @@
 #include "formats/tensor_files_internal.h"
 #include "input/encoder.h"
 #include "input/log_mel.h"
-#include "input/pass.h"
 #include "input/pixels_internal.h"
-#include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "tokenizer/words.h"
@@ -384,51 +382,12 @@ void attn_sequence_note(const struct attn_sequence *sequence,
     attn_encoding_note(&sequence->encoding, tokenizer, notes);
 }
 
-struct attn_embedding_rows attn_sequence_rows(const struct attn_sequence *sequence,
-                                              const struct attn_model *model)
+struct attn_embedding_rows attn_sequence_rows(const struct attn_sequence *sequence)
 {
-    const struct attn_pixels *pixels = sequence->pixels;
-
-    return (struct attn_embedding_rows){
-        .n = sequence->n,
-        .ids = sequence->rows ? NULL : sequence->ids,
-        .types = sequence->types,
-        .grid = sequence->grid,
-        .has_usual_grid =
-            pixels && attn_image_is_usual(&model->config.image, pixels->height, pixels->width)};
-}
-
-/* An attn_trace_fn: keeps the embeddings of patches. */
-static enum attn_status keep_embeddings(void *user, const struct attn_trace_event *event,
-                                        struct attn_error *err)
-{
-    (void)err;
-    attn_trace_keep_rows(event, NULL, event->n_col, user);
-    return ATTN_OK;
-}
-
-static enum attn_status embed_pixels(const struct attn_sequence *sequence,
-                                     const struct attn_model *model, float *x,
-                                     struct attn_error *err)
-{
-    const struct attn_dims dims = attn_config_dims(&model->config, sequence->n);
-    struct attn_trace trace = {.on_event = keep_embeddings, .user = x};
-    struct attn_pass pass = {
-        .model = model, .text = sequence, .options = ATTN_SESSION_OPTIONS_DEFAULT};
-    struct attn_selection *selection;
-    enum attn_status status;
-
-    ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    trace.selection = selection;
-    pass.options.n_max = sequence->n;
-    pass.options.cache = ATTN_CACHE_ONE_LAYER;
-    pass.options.trace = &trace;
-    pass.options.cancel = sequence->cancel;
-    status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_EMBED), err);
-    if (status == ATTN_OK)
-        status = attn_pass_run(&pass, NULL, err);
-    attn_selection_free(selection);
-    return status;
+    return (struct attn_embedding_rows){.n = sequence->n,
+                                        .ids = sequence->rows ? NULL : sequence->ids,
+                                        .types = sequence->types,
+                                        .grid = sequence->grid};
 }
 
 enum attn_status attn_sequence_embed(const struct attn_sequence *sequence,
@@ -437,10 +396,8 @@ enum attn_status attn_sequence_embed(const struct attn_sequence *sequence,
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
 
-    if (sequence->pixels) {
-        attn_model_fill_front(model, kernels, sequence->grid.n_front, x);
-        return embed_pixels(sequence, model, x, err);
-    }
+    if (sequence->reader && sequence->reader->embed)
+        return sequence->reader->embed(sequence, model, x, err);
     if (sequence->rows)
         memcpy(x, sequence->rows, sequence->n * model->config.d_embed * sizeof *x);
     else

@@ -8,6 +8,7 @@
 #include "input/input.h"
 #include "input/picture_prompt.h"
 #include "input/pixels.h"
+#include "input/reader.h"
 #include "model/embedding.h"
 
 /* The bytes of each token. Initialize with = {0}; end with attn_token_bytes_release. */
@@ -43,6 +44,7 @@ struct attn_sequence {
     struct attn_pool *pool; /* set before a source is read, for an encoder; or NULL */
     enum attn_gemm gemm;    /* set before; how the convolutions over sound are multiplied */
     enum attn_isa isa;      /* set before; the best instruction set to use for them */
+    const struct attn_reader *reader; /* what read it, if it is more than ids and rows; or NULL */
     /* The pixels of a picture, from the input or in `made`; NULL for other inputs. */
     const struct attn_pixels *pixels;
     struct attn_pixels made;         /* owns; the pixels, if they were read from a file */
@@ -114,8 +116,7 @@ bool attn_sequence_is_answering(const struct attn_sequence *sequence, size_t pos
 
 /* Describes the rows of SEQUENCE to which the model adds its embeddings of positions and types.
  * Borrows from it. */
-struct attn_embedding_rows attn_sequence_rows(const struct attn_sequence *sequence,
-                                              const struct attn_model *model);
+struct attn_embedding_rows attn_sequence_rows(const struct attn_sequence *sequence);
 
 /* Returns the rows that are added to the stream of MODEL after its first layers (DeepStack). They
  * follow the rows of SEQUENCE, which owns them. */

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "forward/session_internal.h"
 #include "model/config_internal.h"
-#include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "trace/trace_extra.h"
 #include "trace/trace_internal.h"

@@ -8,7 +8,6 @@
 #include "base/status_internal.h"
 #include "kernels/kernels.h"
 #include "model/config_internal.h"
-#include "model/image_patches.h"
 #include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
@@ -314,7 +313,7 @@ static struct attn_site_set find_lacking(const struct attn_config *config)
         {config->places.has_c2p, ATTN_SITES(ATTN_SITE_C2P)},
         {config->places.has_p2c, ATTN_SITES(ATTN_SITE_P2C)},
         {config->places.n_conv > 0, ATTN_SITES(ATTN_SITE_CONV_OUT)},
-        {config->has_pool_head, ATTN_SITES(ATTN_POOL_SITES)},
+        {config->pool_head, ATTN_SITES(ATTN_POOL_SITES)},
         {false, ATTN_SITES(ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK)},
     };
     struct attn_site_set lacking = attn_sites_derived();
@@ -396,7 +395,7 @@ size_t attn_config_pooled_rows(const struct attn_config *config, const int32_t *
 {
     const bool has_mean = attn_config_has_mean(config) ||
                           config->pooling == ATTN_POOLING_FIRST_AND_MEAN || config->is_sentence ||
-                          config->has_pool_head;
+                          config->pool_head;
 
     *first = has_mean ? 0 : attn_config_pooled_row(config, ids, n);
     return has_mean ? n : config->pooling == ATTN_POOLING_FIRST_TWO ? 2 : 1;

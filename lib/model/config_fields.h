@@ -90,7 +90,8 @@ struct attn_config {
                              ATTN_LARGEST_ID: from the first token with the largest id in the text;
                            ATTN_LAST_ROW: from the last token.
                              image_embed is computed from the first row */
-    bool has_pool_head;   /* image_embed is computed by SigLIP's head, from all rows */
+    /* Of SigLIP's head, by which image_embed is computed from all rows; or NULL. */
+    const struct attn_pool_steps *pool_head;
     struct attn_image_config image;
     const char *const *labels; /* [n_vocab] labels of a classifier, from `id2label`; or NULL */
     double logits_cap;         /* logits become cap * tanh(logits / cap); 0: no cap */

@@ -3,7 +3,6 @@
 
 #include "base/dtype_internal.h"
 #include "base/elementary.h"
-#include "model/image_patches.h"
 
 bool attn_model_maps_first(const struct attn_model *model)
 {
@@ -14,9 +13,8 @@ bool attn_model_maps_first(const struct attn_model *model)
            positions->shape[positions->rank - 1] == map->n_col;
 }
 
-/* Adds row AT of TABLE to x [De]. ROW is scratch. */
-static void add_row(const struct attn_kernels *kernels, const struct attn_tensor *table, size_t at,
-                    size_t d, float *row, float *x)
+void attn_model_add_row(const struct attn_kernels *kernels, const struct attn_tensor *table,
+                        size_t at, size_t d, float *row, float *x)
 {
     kernels->convert((const char *)table->data + at * attn_dtype_n_byte(table->dtype, d),
                      table->dtype, d, row);
@@ -30,37 +28,8 @@ void attn_model_add_types(const struct attn_model *model, const struct attn_kern
     const size_t d = model->config.d_embed;
 
     for (size_t i = 0; table->data && rows->grid.n_row == 0 && i < rows->n; i++)
-        add_row(kernels, table, rows->types ? (size_t)rows->types[i] : 0, d, row, x + i * d);
-}
-
-static void add_places(const struct attn_model *model, const struct attn_kernels *kernels,
-                       const struct attn_embedding_rows *rows, float *row, float *x)
-{
-    const struct attn_image_grid *grid = &rows->grid;
-    const struct attn_image_config *image = &model->config.image;
-    const struct attn_tensor *table = &model->weights.positions;
-    const size_t d = model->config.d_embed;
-    const struct attn_resampling resampling = {.resample = image->resample,
-                                               .table = table,
-                                               .n_placed = attn_image_n_placed(image),
-                                               .n = attn_image_side(image),
-                                               .d = d,
-                                               .grid = grid,
-                                               .kernels = kernels,
-                                               .row = row};
-
-    for (size_t i = 0; i < attn_image_n_placed(image); i++)
-        add_row(kernels, table, i, d, row, x + i * d);
-    for (size_t i = 0; i < grid->n_row * grid->n_col; i++) {
-        float *patch = x + (grid->n_front + i) * d;
-
-        if (rows->has_usual_grid) {
-            add_row(kernels, table, attn_image_n_placed(image) + i, d, row, patch);
-            continue;
-        }
-        attn_image_resample(&resampling, i / grid->n_col, i % grid->n_col, row + d);
-        kernels->add(patch, row + d, d, patch);
-    }
+        attn_model_add_row(kernels, table, rows->types ? (size_t)rows->types[i] : 0, d, row,
+                           x + i * d);
 }
 
 /* Whether row I of ROWS is a padding token, which has the position before the first one and does
@@ -117,13 +86,13 @@ void attn_model_add_positions(const struct attn_model *model, const struct attn_
     size_t next = first + rows->row0;
 
     if (rows->grid.n_row > 0 && table->data)
-        add_places(model, kernels, rows, row, x);
+        rows->grid.add_places(model, kernels, &rows->grid, row, x);
     else if (!table->data && model->config.stack.makes_positions)
         add_sines(model, rows, x);
     for (size_t i = 0; rows->grid.n_row == 0 && table->data && i < rows->n; i++) {
         const bool is_pad = is_padding(model, rows, i);
 
-        add_row(kernels, table, is_pad ? first - 1 : next, d, row, x + i * d);
+        attn_model_add_row(kernels, table, is_pad ? first - 1 : next, d, row, x + i * d);
         next += !is_pad || !model->config.is_encoder;
     }
 }

@@ -4,7 +4,6 @@
 #ifndef ATTN_MODEL_EMBEDDING_H
 #define ATTN_MODEL_EMBEDDING_H
 
-#include "model/image_patches.h"
 #include "model/model_internal.h"
 
 /* Consecutive rows of one sequence. Borrowed. */
@@ -13,12 +12,15 @@ struct attn_embedding_rows {
     const int32_t *ids, *types; /* [n]; NULL: there is no padding, and all types are 0 */
     /* For a picture, with all its positions; n_row is 0 for other inputs. */
     struct attn_image_grid grid;
-    bool has_usual_grid; /* the learned positions were made for this grid */
 };
 
 /* Whether the embedding is mapped to the width of the stream before positions are added, so that
  * positions are [D] and not [De]. Decoders do that; encoders map the sum. */
 bool attn_model_maps_first(const struct attn_model *model);
+
+/* Adds row AT of TABLE to X [De]. ROW is scratch [De]. */
+void attn_model_add_row(const struct attn_kernels *kernels, const struct attn_tensor *table,
+                        size_t at, size_t d, float *row, float *x);
 
 /* Adds W_type[types[i]] to each row of X [n, De]. ROW is scratch [De]. Does nothing for models
  * without types. */

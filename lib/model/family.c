@@ -4,7 +4,7 @@
 #include "base/edit_distance.h"
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
-#include "model/vision_family.h"
+#include "model/tower_reader.h"
 
 #include <string.h>
 
@@ -14,17 +14,19 @@ static const struct attn_family *const families[] = {ATTN_FAMILY_MAP(FAMILY_ROW)
 
 static const size_t n_family = sizeof families / sizeof *families;
 
-const struct attn_family *attn_family_find(const char *model_type)
-{
-    for (size_t i = 0; i < n_family; i++)
-        if (strcmp(families[i]->model_type, model_type) == 0)
-            return families[i];
-    return NULL;
-}
-
 const struct attn_family *attn_family_at(size_t i)
 {
-    return i < n_family ? families[i] : NULL;
+    return i < n_family ? families[i] : attn_families[i - n_family];
+}
+
+const struct attn_family *attn_family_find(const char *model_type)
+{
+    const struct attn_family *family;
+
+    for (size_t i = 0; (family = attn_family_at(i)); i++)
+        if (strcmp(family->model_type, model_type) == 0)
+            break;
+    return family;
 }
 
 enum attn_status attn_family_find_type(const struct attn_json *json, const char **type,
@@ -34,6 +36,7 @@ enum attn_status attn_family_find_type(const struct attn_json *json, const char 
     const struct attn_node *list = attn_node_find(root, "architectures");
     const struct attn_node *item = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
     const char *first = item ? attn_node_string(item) : NULL;
+    const struct attn_family *family;
 
     ATTN_TRY(attn_json_get_string(json, root, "model_type", type, err));
     if (*type)
@@ -42,10 +45,10 @@ enum attn_status attn_family_find_type(const struct attn_json *json, const char 
         *type = attn_family_transformer_lens.model_type;
         return ATTN_OK;
     }
-    for (size_t i = 0; first && i < n_family; i++)
-        if (families[i]->architecture &&
-            strncmp(first, families[i]->architecture, strlen(families[i]->architecture)) == 0) {
-            *type = families[i]->model_type;
+    for (size_t i = 0; first && (family = attn_family_at(i)); i++)
+        if (family->architecture &&
+            strncmp(first, family->architecture, strlen(family->architecture)) == 0) {
+            *type = family->model_type;
             return ATTN_OK;
         }
     return ATTN_OK;
@@ -178,9 +181,9 @@ static const struct attn_decoder_part *part_at(size_t i)
 {
     size_t n = 0;
 
-    for (; attn_vision_family_at(n); n++)
+    for (; attn_tower_reader && attn_tower_reader->part_at(n); n++)
         if (n == i)
-            return &attn_vision_family_at(n)->part;
+            return attn_tower_reader->part_at(n);
     return i - n < sizeof text_parts / sizeof *text_parts ? &text_parts[i - n] : NULL;
 }
 
@@ -462,7 +465,9 @@ static enum attn_status read_part(struct attn_json *json, const struct attn_deco
         is_tied = true;
     if (config->output != ATTN_OUTPUT_NONE)
         config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;
-    return attn_vision_family_read(json, part->type, section, config, layers, err);
+    return attn_tower_reader
+               ? attn_tower_reader->read_config(json, part->type, section, config, layers, err)
+               : ATTN_OK;
 }
 
 /* Finds the object of a two-tower config that describes TOWER. Old files may have a second object,
@@ -505,7 +510,7 @@ static enum attn_status read_siglip_classifier(const struct attn_json *json,
                                                struct attn_config_layers *layers,
                                                struct attn_error *err)
 {
-    config->has_pool_head = false;
+    config->pool_head = NULL;
     config->d_projected = 0;
     config->output = ATTN_OUTPUT_OWN;
     config->has_output_bias = true;

@@ -119,7 +119,7 @@ struct attn_tensor_files;
     X(OUTPUT_BIAS, UNEMBED, has_output &&is_vocabulary ? BIAS : PART,                              \
       has_output &&is_vocabulary && config->has_output_bias)                                       \
     X(PROJECTION, UNEMBED, PART, config->d_projected > 0) /* files of one tower may lack it */     \
-    X(POOL_HEAD, MLP, PART, config->has_pool_head)                                                 \
+    X(POOL_HEAD, MLP, PART, config->pool_head)                                                     \
     X(LOGIT_SCALE, NONE, PART, config->has_two_towers)                                             \
     X(OUTPUT_BIAS_FOUND, UNEMBED, FOUND, config->output == ATTN_OUTPUT_OWN) /* also of labels */   \
     X(NORM_BIAS, NONE, BIAS,                                                                       \
@@ -289,14 +289,12 @@ struct attn_family {
     X(bert) X(roberta) X(xlm_roberta) X(camembert) X(mpnet) X(deberta_v2) X(distilbert) \
     X(electra) X(albert) \
     X(modernbert) X(nomic_bert) X(jina_embeddings_v3) X(eurobert) \
-    X(esm) X(vit) X(deit) X(dinov2_with_registers) X(dinov2) X(dinov3_vit) X(clip) \
-    X(clip_text_model) X(clip_vision_model) X(siglip) X(siglip_text_model) X(siglip_vision_model) \
+    X(esm) \
     X(attn) X(transformer_lens) X(hooked_transformer)
 /* clang-format on */
 
 #define ATTN_FAMILY_DECLARE(name) extern const struct attn_family attn_family_##name;
 ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
-#undef ATTN_FAMILY_DECLARE
 
 enum attn_ties {
     ATTN_TIES_NOT,
@@ -329,7 +327,10 @@ enum attn_status attn_family_find_type(const struct attn_json *json, const char 
 /* Returns the family of MODEL_TYPE, or NULL. */
 const struct attn_family *attn_family_find(const char *model_type);
 
-/* Returns family number I in the order of the list; NULL after the last. */
+/* Further families, those of pictures, a list that ends with NULL (lib/parts.c). */
+extern const struct attn_family *const attn_families[];
+
+/* Returns family number I in the order of both lists; NULL after the last. */
 const struct attn_family *attn_family_at(size_t i);
 
 /* The keys of a config.json whose objects and lists are parsed, for attn_json_parse_named. */

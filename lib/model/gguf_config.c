@@ -15,7 +15,7 @@
 #include "formats/tensor_files_internal.h"
 #include "model/gguf_keys.h"
 #include "model/gguf_layers.h"
-#include "model/gguf_projector.h"
+#include "model/tower_reader.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -639,7 +639,7 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf,
 
     if (!projector)
         return write_text(gguf, NULL, json, err);
-    ATTN_TRY(attn_gguf_projector_write(gguf, projector, &type, json, err));
+    ATTN_TRY(attn_tower_reader->write_config(gguf, projector, &type, json, err));
     attn_buffer_append_format(
         json, ",\n\"tie_word_embeddings\": %s,\n\"text_config\": ",
         attn_tensor_files_find(attn_gguf_files(gguf), "output.weight", NULL) ? "false" : "true");

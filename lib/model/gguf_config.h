@@ -20,7 +20,7 @@
 #define ATTN_ROPE_FREQS "rope_freqs.weight"
 
 /* Writes the config.json for GGUF to JSON, with that of its tower for pictures, which PROJECTOR has
- * (gguf_projector.h); NULL: it has none. Returns ATTN_UNSUPPORTED for an architecture, or a key
+ * (tower_reader.h); NULL: it has none. Returns ATTN_UNSUPPORTED for an architecture, or a key
  * that requires a part, that this version lacks; ATTN_FORMAT for a key that is missing or wrong.
  * The message names it. */
 enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf,

@@ -11,6 +11,7 @@
 #include "formats/float_text.h"
 #include "model/families/families_internal.h"
 #include "model/gguf_keys.h"
+#include "model/vision_family.h"
 
 #include <string.h>
 
@@ -62,20 +63,20 @@ static bool has_architecture(const struct attn_gguf *gguf, const char *architect
            is_text(name, size, architecture);
 }
 
-bool attn_gguf_projector_is(const struct attn_gguf *gguf)
+static bool is_projector(const struct attn_gguf *gguf)
 {
     return has_architecture(gguf, "clip");
 }
 
 /* --- Finding it ------------------------------------------------------------------------------- */
 
-bool attn_gguf_projector_is_file(const char *path)
+static bool is_file(const char *path)
 {
     struct attn_file file = {0};
     struct attn_gguf *gguf = NULL;
     const char *first;
     size_t size;
-    bool is_projector;
+    bool is_one;
 
     if (attn_file_open_regular(path, ATTN_MAP, &file, NULL) != ATTN_OK)
         return false;
@@ -84,10 +85,9 @@ bool attn_gguf_projector_is_file(const char *path)
         attn_file_release(&file); /* a model, whose keys take milliseconds to read */
         return false;
     }
-    is_projector =
-        attn_gguf_take(&file, ATTN_MAP, &gguf, NULL) == ATTN_OK && attn_gguf_projector_is(gguf);
+    is_one = attn_gguf_take(&file, ATTN_MAP, &gguf, NULL) == ATTN_OK && is_projector(gguf);
     attn_gguf_free(gguf);
-    return is_projector;
+    return is_one;
 }
 
 static enum attn_status open_file(const char *path, enum attn_load load,
@@ -98,7 +98,7 @@ static enum attn_status open_file(const char *path, enum attn_load load,
     ATTN_TRY(attn_file_open_regular(path, load, &file, err));
     ATTN_TRY(attn_gguf_take(&file, load, &projector->file, err));
     projector->gguf = projector->file;
-    if (attn_gguf_projector_is(projector->gguf))
+    if (is_projector(projector->gguf))
         return ATTN_OK;
     return attn_error_set(err, ATTN_UNSUPPORTED,
                           "'%s' is not of the architecture 'clip', expected the file that reads "
@@ -121,7 +121,7 @@ static enum attn_status list_folder(const char *folder, const char *name,
 
         if (size > n && strcmp(names.names[i] + size - n, ending) == 0 &&
             strcmp(names.names[i], name) != 0 && attn_path_join(folder, names.names[i], path) &&
-            (strcasestr(names.names[i], "mmproj") || attn_gguf_projector_is_file(path)))
+            (strcasestr(names.names[i], "mmproj") || is_file(path)))
             status = attn_path_names_add(found, path, err);
     }
     attn_path_names_release(&names);
@@ -158,10 +158,9 @@ static enum attn_status choose(const struct attn_path_names *found, const char *
     return ATTN_OK;
 }
 
-enum attn_status attn_gguf_projector_find(const struct attn_source *source,
-                                          const struct attn_gguf *gguf, enum attn_load load,
-                                          struct attn_gguf_projector *projector,
-                                          struct attn_error *err)
+static enum attn_status find(const struct attn_source *source, const struct attn_gguf *gguf,
+                             enum attn_load load, struct attn_gguf_projector *projector,
+                             struct attn_error *err)
 {
     const char *given = attn_source_override(source, ATTN_MMPROJ_PART);
     const char *beside = attn_source_override(source, ATTN_FOUND_MMPROJ_PART);
@@ -202,7 +201,7 @@ static const struct kind *find_kind(const struct attn_gguf *projector, const cha
 {
     *name = "";
     *size = 0;
-    if (!attn_gguf_projector_is(projector))
+    if (!is_projector(projector))
         return &kinds[GEMMA3];
     attn_gguf_get_text(projector, "clip.vision.projector_type", name, size, NULL);
     attn_gguf_get_text(projector, "clip.projector_type", name, size, NULL);
@@ -212,7 +211,7 @@ static const struct kind *find_kind(const struct attn_gguf *projector, const cha
     return NULL;
 }
 
-const struct attn_family *attn_gguf_projector_naming(const struct attn_gguf *projector)
+static const struct attn_family *find_naming(const struct attn_gguf *projector)
 {
     const char *name;
     size_t size;
@@ -274,8 +273,7 @@ static struct attn_gguf_writing start(const struct attn_gguf *projector, const c
                                       struct attn_buffer *json, struct attn_error *err)
 {
     return (struct attn_gguf_writing){.gguf = projector,
-                                      .prefix = attn_gguf_projector_is(projector) ? "clip.vision"
-                                                                                  : INSIDE,
+                                      .prefix = is_projector(projector) ? "clip.vision" : INSIDE,
                                       .json = json,
                                       .err = err,
                                       .path = path};
@@ -291,7 +289,7 @@ static bool is_siglip(const struct attn_gguf *projector, const struct kind *kind
  * SigLIP the script for LLaVA writes another one into the file, which is not read. */
 static const char *find_activation(struct attn_gguf_writing *w, const struct kind *kind)
 {
-    const bool is_inside = !attn_gguf_projector_is(w->gguf);
+    const bool is_inside = !is_projector(w->gguf);
     bool is_gelu = is_inside, is_silu = false;
 
     if (w->status == ATTN_OK)
@@ -492,7 +490,7 @@ static void put_merge(struct attn_gguf_writing *w, const struct kind *kind)
     if (kind != &kinds[GEMMA3])
         return;
     merge = attn_gguf_key_size(w, "projector.scale_factor", ATTN_MAX_WIDTH, merge);
-    if (attn_gguf_projector_is(w->gguf)) {
+    if (is_projector(w->gguf)) {
         n_cell = n / merge * (n / merge);
         if (n % merge != 0)
             attn_gguf_refuse(w, ATTN_FORMAT, "projector.scale_factor",
@@ -512,17 +510,16 @@ static void check_rows(struct attn_gguf_writing *w, const struct attn_gguf *gguf
                              embed.tensor.rank == 2
                          ? embed.tensor.shape[1]
                          : 0;
-    const size_t n =
-        attn_gguf_projector_is(w->gguf) ? attn_gguf_key_size(w, key, ATTN_MAX_WIDTH, 0) : d;
+    const size_t n = is_projector(w->gguf) ? attn_gguf_key_size(w, key, ATTN_MAX_WIDTH, 0) : d;
 
     if (n != d)
         attn_gguf_refuse(w, ATTN_UNSUPPORTED, key, "is %zu, expected %zu, the width of '%s'", n, d,
                          attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text);
 }
 
-enum attn_status attn_gguf_projector_write(const struct attn_gguf *gguf,
-                                           const struct attn_gguf *projector, const char **type,
-                                           struct attn_buffer *json, struct attn_error *err)
+static enum attn_status write_config(const struct attn_gguf *gguf,
+                                     const struct attn_gguf *projector, const char **type,
+                                     struct attn_buffer *json, struct attn_error *err)
 {
     const struct attn_quote path =
         attn_quote_string(attn_tensor_files_path(attn_gguf_files(projector), 0));
@@ -626,3 +623,18 @@ enum attn_status attn_gguf_projector_write_steps(const struct attn_gguf *project
     attn_buffer_append_string(json, "}\n");
     return w.status != ATTN_OK ? w.status : attn_buffer_check(json, err);
 }
+
+static const struct attn_decoder_part *part_at(size_t i)
+{
+    const struct attn_vision_family *family = attn_vision_family_at(i);
+
+    return family ? &family->part : NULL;
+}
+
+const struct attn_tower_reader attn_picture_towers = {.part_at = part_at,
+                                                      .read_config = attn_vision_family_read,
+                                                      .is_file = is_file,
+                                                      .is_projector = is_projector,
+                                                      .find = find,
+                                                      .write_config = write_config,
+                                                      .naming = find_naming};

@@ -49,4 +49,42 @@ struct attn_image_config {
 
 enum { ATTN_LARGEST_ID = -1, ATTN_LAST_ROW = -2 };
 
+/* Returns the number of patches in a picture of IMAGE's own size; 0 if it is not for an image
+ * encoder. */
+static inline size_t attn_image_n_patch(const struct attn_image_config *image)
+{
+    return image->patch_height == 0
+               ? 0
+               : (image->height / image->patch_height) * (image->width / image->patch_width);
+}
+
+/* Returns the number of positions before the patches: [CLS] and registers. */
+static inline size_t attn_image_n_front(const struct attn_image_config *image)
+{
+    return image->patch_height == 0 ? 0 : !image->lacks_class + image->n_register;
+}
+
+/* Returns how many of them have a learned position. */
+static inline size_t attn_image_n_placed(const struct attn_image_config *image)
+{
+    return !image->lacks_class + image->is_distilled;
+}
+
+struct attn_model;
+struct attn_kernels;
+struct attn_image_grid;
+
+/* Adds the learned positions of GRID to X [T, De]. ROW is scratch [2, De]. */
+typedef void (*attn_add_places_fn)(const struct attn_model *model,
+                                   const struct attn_kernels *kernels,
+                                   const struct attn_image_grid *grid, float *row, float *x);
+
+/* The positions of a picture: n_front for [CLS] and registers, then its patches, row by row. T =
+ * n_front + n_row * n_col. */
+struct attn_image_grid {
+    size_t n_front, n_row, n_col;
+    bool is_usual; /* the learned positions were made for this grid */
+    attn_add_places_fn add_places;
+};
+
 #endif

@@ -19,30 +19,15 @@
 
 #include "base/dtype_internal.h"
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "model/config_internal.h"
+#include "model/embedding.h"
 
 #include <math.h>
 #include <string.h>
 
 /* --- the grid --------------------------------------------------------------------------------- */
-
-size_t attn_image_n_patch(const struct attn_image_config *image)
-{
-    return image->patch_height == 0
-               ? 0
-               : (image->height / image->patch_height) * (image->width / image->patch_width);
-}
-
-size_t attn_image_n_front(const struct attn_image_config *image)
-{
-    return image->patch_height == 0 ? 0 : !image->lacks_class + image->n_register;
-}
-
-size_t attn_image_n_placed(const struct attn_image_config *image)
-{
-    return !image->lacks_class + image->is_distilled;
-}
 
 void attn_image_place(const struct attn_image_grid *grid, int32_t *numbers)
 {
@@ -55,6 +40,18 @@ void attn_image_place(const struct attn_image_grid *grid, int32_t *numbers)
         numbers[n + i] = i < grid->n_front ? -1 : (int32_t)(patch / grid->n_col);
         numbers[2 * n + i] = i < grid->n_front ? -1 : (int32_t)(patch % grid->n_col);
     }
+}
+
+enum attn_status attn_model_place_patches(const struct attn_model *model,
+                                          const struct attn_image_grid *grid, int32_t **numbers,
+                                          struct attn_error *err)
+{
+    if (model->config.positions != ATTN_POSITIONS_ROTARY ||
+        attn_config_turns_nothing(&model->config))
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(*numbers, 3 * (grid->n_front + grid->n_row * grid->n_col), err));
+    attn_image_place(grid, *numbers);
+    return ATTN_OK;
 }
 
 bool attn_image_is_usual(const struct attn_image_config *image, size_t height, size_t width)
@@ -79,46 +76,6 @@ size_t attn_image_side(const struct attn_image_config *image)
     while ((side + 1) * (side + 1) <= n)
         side++;
     return side * side == n ? side : 0;
-}
-
-enum attn_status attn_image_find_grid(const struct attn_image_config *image, const char *name,
-                                      size_t height, size_t width, struct attn_image_grid *grid,
-                                      struct attn_error *err)
-{
-    struct attn_image_grid found = {.n_front = attn_image_n_front(image)};
-    size_t n;
-
-    if (image->patch_height == 0)
-        return attn_error_set(err, ATTN_INVALID, "'%s' reads tokens, not pictures",
-                              attn_quote_string(name).text);
-    found.n_row = height / image->patch_height;
-    found.n_col = width / image->patch_width;
-    if (image->height > 0 && image->resample == ATTN_RESAMPLE_NONE &&
-        !attn_image_is_usual(image, height, width))
-        return attn_error_set(err, ATTN_INVALID,
-                              "a picture has %zu x %zu pixels, '%s' reads %zu x %zu", width, height,
-                              attn_quote_string(name).text, image->width, image->height);
-    if (found.n_row == 0 || found.n_col == 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "a picture has %zu x %zu pixels, expected a patch of '%s' at least, "
-                              "%zu x %zu",
-                              width, height, attn_quote_string(name).text, image->patch_width,
-                              image->patch_height);
-    if (!attn_checked_mul(found.n_row, found.n_col, &n) || n > ATTN_MAX_CTX - found.n_front)
-        return attn_error_set(err, ATTN_INVALID,
-                              "a picture of %zu x %zu pixels has too many patches, expected %d at "
-                              "most",
-                              width, height, ATTN_MAX_CTX);
-    if (image->height > 0 && !attn_image_is_usual(image, height, width) &&
-        attn_image_side(image) == 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "a picture has %zu x %zu pixels, and '%s' has positions for %zu x "
-                              "%zu patches: only those of a square can be resampled",
-                              width, height, attn_quote_string(name).text,
-                              image->width / image->patch_width,
-                              image->height / image->patch_height);
-    *grid = found;
-    return ATTN_OK;
 }
 
 /* Returns the number of planes of a patch: its channels, each once for every frame. */
@@ -235,7 +192,19 @@ static size_t place_of(const struct taps *taps, size_t k, size_t n)
     return at <= 0 ? 0 : at >= (double)n ? n - 1 : (size_t)at;
 }
 
-void attn_image_resample(const struct attn_resampling *r, size_t row, size_t col, float *y)
+/* The parameters for resampling learned positions to another grid. */
+struct resampling {
+    enum attn_resample resample;     /* must not be ATTN_RESAMPLE_NONE */
+    const struct attn_tensor *table; /* [n_placed + n * n, d] learned positions */
+    size_t n_placed;                 /* positions of [CLS] and DeiT's token */
+    size_t n, d;
+    const struct attn_image_grid *grid;
+    const struct attn_kernels *kernels;
+    float *row; /* [d] scratch */
+};
+
+/* Writes the position of the patch at ROW, COL of the grid to Y [d]. */
+static void resample(const struct resampling *r, size_t row, size_t col, float *y)
 {
     const struct taps rows = find_taps(r->resample, r->n, r->grid->n_row, row);
     const struct taps cols = find_taps(r->resample, r->n, r->grid->n_col, col);
@@ -253,4 +222,79 @@ void attn_image_resample(const struct attn_resampling *r, size_t row, size_t col
             for (size_t k = 0; k < r->d; k++)
                 y[k] += weight * r->row[k];
         }
+}
+
+static void add_places(const struct attn_model *model, const struct attn_kernels *kernels,
+                       const struct attn_image_grid *grid, float *row, float *x)
+{
+    const struct attn_image_config *image = &model->config.image;
+    const struct attn_tensor *table = &model->weights.positions;
+    const size_t d = model->config.d_embed, n_placed = attn_image_n_placed(image);
+    const struct resampling resampling = {.resample = image->resample,
+                                          .table = table,
+                                          .n_placed = n_placed,
+                                          .n = attn_image_side(image),
+                                          .d = d,
+                                          .grid = grid,
+                                          .kernels = kernels,
+                                          .row = row};
+
+    for (size_t i = 0; i < n_placed; i++)
+        attn_model_add_row(kernels, table, i, d, row, x + i * d);
+    for (size_t i = 0; i < grid->n_row * grid->n_col; i++) {
+        float *patch = x + (grid->n_front + i) * d;
+
+        if (grid->is_usual) {
+            attn_model_add_row(kernels, table, n_placed + i, d, row, patch);
+            continue;
+        }
+        resample(&resampling, i / grid->n_col, i % grid->n_col, row + d);
+        kernels->add(patch, row + d, d, patch);
+    }
+}
+
+/* --- the grid of a picture -------------------------------------------------------------------- */
+
+enum attn_status attn_model_image_grid(const struct attn_model *model, size_t height, size_t width,
+                                       struct attn_image_grid *grid, struct attn_error *err)
+{
+    if (!attn_is_given(model, "model", err) || !attn_is_given(grid, "grid", err))
+        return ATTN_INVALID;
+    const struct attn_image_config *image = &model->config.image;
+    const char *name = model->name;
+    struct attn_image_grid found = {.n_front = attn_image_n_front(image), .add_places = add_places};
+    size_t n;
+
+    if (image->patch_height == 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' reads tokens, not pictures",
+                              attn_quote_string(name).text);
+    found.n_row = height / image->patch_height;
+    found.n_col = width / image->patch_width;
+    if (image->height > 0 && image->resample == ATTN_RESAMPLE_NONE &&
+        !attn_image_is_usual(image, height, width))
+        return attn_error_set(err, ATTN_INVALID,
+                              "a picture has %zu x %zu pixels, '%s' reads %zu x %zu", width, height,
+                              attn_quote_string(name).text, image->width, image->height);
+    if (found.n_row == 0 || found.n_col == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a picture has %zu x %zu pixels, expected a patch of '%s' at least, "
+                              "%zu x %zu",
+                              width, height, attn_quote_string(name).text, image->patch_width,
+                              image->patch_height);
+    if (!attn_checked_mul(found.n_row, found.n_col, &n) || n > ATTN_MAX_CTX - found.n_front)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a picture of %zu x %zu pixels has too many patches, expected %d at "
+                              "most",
+                              width, height, ATTN_MAX_CTX);
+    if (image->height > 0 && !attn_image_is_usual(image, height, width) &&
+        attn_image_side(image) == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a picture has %zu x %zu pixels, and '%s' has positions for %zu x "
+                              "%zu patches: only those of a square can be resampled",
+                              width, height, attn_quote_string(name).text,
+                              image->width / image->patch_width,
+                              image->height / image->patch_height);
+    found.is_usual = attn_image_is_usual(image, height, width);
+    *grid = found;
+    return ATTN_OK;
 }

@@ -15,11 +15,9 @@
 #include "model/families/families_internal.h"
 #include "model/family_guess.h"
 #include "model/gguf_config.h"
-#include "model/gguf_projector.h"
-#include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "model/tensor_names.h"
-#include "model/vision_family.h"
+#include "model/tower_reader.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -242,7 +240,7 @@ static enum attn_status read_gguf_config(struct attn_model *m, struct attn_buffe
         return ATTN_OK;
     ATTN_TRY(attn_family_find_type(*parsed, &type, err));
     m->part = attn_family_find_part(type);
-    m->tower->naming = attn_gguf_projector_naming(projector);
+    m->tower->naming = attn_tower_reader->naming(projector);
     m->tower->st = st;
     ATTN_TRY(
         attn_family_read_tower(*parsed, &m->config, &m->tower->config, &m->tower->layers, err));
@@ -257,9 +255,9 @@ static enum attn_status find_projector(const struct attn_source *source, enum at
     struct attn_gguf_projector found = {0};
     enum attn_status status;
 
-    if (m->no_tower.status != ATTN_OK)
+    if (!attn_tower_reader || m->no_tower.status != ATTN_OK)
         return ATTN_OK;
-    status = attn_gguf_projector_find(source, m->gguf, load, &found, err);
+    status = attn_tower_reader->find(source, m->gguf, load, &found, err);
     m->has_found_tower = found.is_found;
     m->no_tower = found.why;
     m->projector = found.gguf;
@@ -285,7 +283,7 @@ static enum attn_status read_gguf(const struct attn_source *source, struct attn_
 
     ATTN_TRY(attn_gguf_take(file, load, &m->gguf, err));
     m->st = attn_gguf_files(m->gguf);
-    if (attn_gguf_projector_is(m->gguf)) {
+    if (attn_tower_reader && attn_tower_reader->is_projector(m->gguf)) {
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "'%s' reads pictures for a model, and is none, expected the model's own file",
                     attn_quote_string(attn_tensor_files_path(m->st, 0)).text);
@@ -621,7 +619,7 @@ static enum attn_status open_files(const struct attn_source *source,
     } else {
         ATTN_TRY(read_safetensors(source, options, m, err));
     }
-    if (m->config.vision.family && m->config.vision.family->drops_logits_cap)
+    if (m->config.vision.drops_logits_cap)
         m->config.logits_cap = 0;
     own.reuse = options->reuse && !(m->tower && options->tower == ATTN_TOWER_IMAGE);
     ATTN_TRY(bind(m, m->adapter, &own, err));
@@ -870,26 +868,6 @@ enum attn_status attn_model_embed(const struct attn_model *model, const int32_t 
     ATTN_TRY(attn_model_check_ids(model, ids, n, 0, err));
     attn_model_gather(model, attn_kernels_find(ATTN_ISA_BEST), ids, n, x);
     return ATTN_OK;
-}
-
-enum attn_status attn_model_place_patches(const struct attn_model *model,
-                                          const struct attn_image_grid *grid, int32_t **numbers,
-                                          struct attn_error *err)
-{
-    if (model->config.positions != ATTN_POSITIONS_ROTARY ||
-        attn_config_turns_nothing(&model->config))
-        return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(*numbers, 3 * (grid->n_front + grid->n_row * grid->n_col), err));
-    attn_image_place(grid, *numbers);
-    return ATTN_OK;
-}
-
-enum attn_status attn_model_image_grid(const struct attn_model *model, size_t height, size_t width,
-                                       struct attn_image_grid *grid, struct attn_error *err)
-{
-    if (!attn_is_given(model, "model", err) || !attn_is_given(grid, "grid", err))
-        return ATTN_INVALID;
-    return attn_image_find_grid(&model->config.image, model->name, height, width, grid, err);
 }
 
 const struct attn_tensor_files *attn_model_files(const struct attn_model *model)

@@ -198,17 +198,4 @@ enum attn_status attn_model_embed(const struct attn_model *model, const int32_t 
  * program truncated a file. Async-signal-safe. */
 bool attn_model_owns_address(const struct attn_model *model, const void *address);
 
-struct attn_image_grid; /* model/image_patches.h */
-
-/* Computes the grid of a picture of HEIGHT x WIDTH pixels; a remainder at the right and at the
- * bottom is ignored. Returns ATTN_INVALID if the model reads no pictures, or none of this size. */
-enum attn_status attn_model_image_grid(const struct attn_model *model, size_t height, size_t width,
-                                       struct attn_image_grid *grid, struct attn_error *err);
-
-/* Sets *numbers [3, patches] to 0, the row and the column of each patch of GRID, if MODEL turns
- * patches by them. The caller frees them. */
-enum attn_status attn_model_place_patches(const struct attn_model *model,
-                                          const struct attn_image_grid *grid, int32_t **numbers,
-                                          struct attn_error *err);
-
 #endif

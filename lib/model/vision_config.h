@@ -31,8 +31,9 @@ struct attn_vision_config {
     size_t patch;     /* pixels of a side of a patch */
     size_t merge;     /* patches of a side of a cell */
     enum attn_cell_form cells;
-    float cell_eps;  /* the epsilon of that norm; 0: that of the tower */
-    bool lacks_bias; /* of the maps of the connector */
+    float cell_eps;        /* the epsilon of that norm; 0: that of the tower */
+    bool lacks_bias;       /* of the maps of the connector */
+    bool drops_logits_cap; /* beside a tower, logits are not capped */
     /* The rows of the whole picture come first, and then those of one grid of all tiles, whose
      * lines end with a learned row (input/tile_grid.h). The tiles are those of one of GRIDS
      * [n_grid], each rows and columns; a grid of more cells than most_shrunk tiles have is shrunk,

@@ -88,6 +88,7 @@ static enum attn_status read_gemma3(const struct attn_vision_reading *reading)
                                 "is %zu, expected a square whose root divides %zu patches a side",
                                 n_cell, n);
     vision->merge = n / side;
+    vision->drops_logits_cap = true;
     return ATTN_OK;
 }
 
@@ -547,7 +548,7 @@ static const struct attn_vision_family families[] = {
               .after = "<end_of_image>\n\n",
               .chat = {"<bos><start_of_turn>user\n<start_of_image>",
                        "<end_of_turn>\n<start_of_turn>model\n"}},
-     .opens_cells = true, .drops_logits_cap = true},
+     .opens_cells = true},
     {PART("paligemma", "gemma", false, true, ATTN_TIES, attn_family_paligemma_vision),
      .name = "PaliGemma", OF_GEMMA(256000, ATTN_CELLS_JOINED), .bare_patch = 14,
      .read = read_paligemma, PROCESSORS("SiglipImageProcessor"),

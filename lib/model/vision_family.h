@@ -59,7 +59,6 @@ struct attn_vision_family {
                                 longer side of the picture */
     bool opens_cells;        /* the cells of a picture see each other; `part.sees_prompt`: so do all
                                 positions of the prompt, also across windows */
-    bool drops_logits_cap;   /* beside a tower, logits are not capped */
 };
 
 /* Reads the sizes of LIST of JSON into VISION->grids, each in tiles of SIDE pixels. */
@@ -75,5 +74,14 @@ const struct attn_vision_family *attn_vision_family_at(size_t i);
 enum attn_status attn_vision_family_read(const struct attn_json *json, const char *type,
                                          const struct attn_node *text, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err);
+
+/* The encoders of pictures that are models of their own, or one of two towers. */
+/* clang-format off */
+#define ATTN_PICTURE_FAMILY_MAP(X) \
+    X(vit) X(deit) X(dinov2_with_registers) X(dinov2) X(dinov3_vit) X(clip) X(clip_text_model) \
+    X(clip_vision_model) X(siglip) X(siglip_text_model) X(siglip_vision_model)
+/* clang-format on */
+
+ATTN_PICTURE_FAMILY_MAP(ATTN_FAMILY_DECLARE)
 
 #endif

@@ -14,7 +14,6 @@
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "model/elements.h"
-#include "model/image_patches.h"
 
 #include <assert.h>
 #include <stdio.h>

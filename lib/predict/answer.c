@@ -519,7 +519,7 @@ void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights)
     const struct attn_config *config = attn_model_config(answer->of.model);
     const struct attn_sequence *text = answer->of.text;
     const bool is_pooled = config->pooling != ATTN_POOLING_NONE;
-    const bool is_mean = attn_config_has_mean(config) || config->has_pool_head;
+    const bool is_mean = attn_config_has_mean(config) || config->pool_head;
     const bool has_half = config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
     const bool is_sentence = config->is_sentence && is_pooled;
     const unsigned pools = answer->of.model->sentence.pools;

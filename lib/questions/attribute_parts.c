@@ -232,7 +232,7 @@ static const char *find_obstacle(const struct logit_split *split)
     for (unsigned left = sentence->pools; left > 0; left >>= 4)
         if ((left & 15) == POOL_MAX)
             return "makes its vector of the largest number of each column";
-    return config->has_pool_head                 ? "pools its rows by attention and an MLP"
+    return config->pool_head                     ? "pools its rows by attention and an MLP"
            : config->norm_place == ATTN_NORM_SUM ? "normalizes its stream after each sum"
            : !config->has_residual               ? "has no residual stream"
                                                  : NULL;

@@ -455,7 +455,7 @@ static enum attn_status embed(struct attn_attribution *a, const struct attn_sequ
                               const struct attn_model *model, size_t at, struct attn_error *err)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const struct attn_embedding_rows rows = attn_sequence_rows(sequence, model);
+    const struct attn_embedding_rows rows = attn_sequence_rows(sequence);
     const size_t n_byte = sequence->n * a->d * sizeof *a->e, first = at * a->d;
     const size_t d_row = a->places.mapped ? a->frame.config->d_model : a->d;
     float *row = attn_frame_alloc(&a->frame, 2, d_row * sizeof *row);

@@ -128,7 +128,7 @@ static enum attn_status add_encoder(struct attn_derivative *made,
         .n_edit = run->before.n_edit};
 
     made->read = attn_encoder_input(&run->source);
-    made->read_rows = attn_sequence_rows(&made->read, encoder);
+    made->read_rows = attn_sequence_rows(&made->read);
     if (wanted->on_event) {
         ATTN_TRY(select_sites(attn_config_dims(&encoder->config, run->source.n), wanted->sites,
                               &made->encoder_wanted, err));
@@ -187,7 +187,7 @@ static enum attn_status create_tape(struct attn_derivative *made,
     options.needs_source = made->n_source > 0;
     options.n_run = asked->n_run;
     options.reads_once = asked->is_for_both;
-    made->text = attn_sequence_rows(&run->text, run->model);
+    made->text = attn_sequence_rows(&run->text);
     ATTN_TRY(attn_derivative_select(run, asked->gradients.sites, &made->wanted, err));
     made->gradients = (struct attn_trace){.selection = made->wanted,
                                           .on_event = asked->gradients.on_event,
@@ -281,7 +281,7 @@ static enum attn_status feed(struct attn_derivative *derivative, const struct at
     struct attn_pass *pass = &derivative->pass;
 
     pass->embeddings = x;
-    pass->rows = attn_sequence_rows(answer->of.text, answer->of.model);
+    pass->rows = attn_sequence_rows(answer->of.text);
     pass->added = attn_sequence_added(answer->of.text, answer->of.model);
     pass->added.rows = derivative->added ? derivative->added : pass->added.rows;
     attn_session_reset(derivative->session);

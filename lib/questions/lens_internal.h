@@ -50,7 +50,7 @@ struct attn_lens_reading {
 /* Whether a classifier reads several rows at once, so that there is no reading per position. */
 static inline bool attn_lens_reads_mean(const struct attn_config *config)
 {
-    return config->is_sentence || config->has_pool_head || attn_config_has_mean(config) ||
+    return config->is_sentence || config->pool_head || attn_config_has_mean(config) ||
            attn_config_pools_wide(config);
 }
 

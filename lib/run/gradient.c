@@ -173,7 +173,7 @@ static enum attn_status create_tape(struct attn_gradient *gradient, struct attn_
     struct attn_backward_options options = attn_tape_options(&gradient->of.session);
     const size_t n = options.n > source->n ? options.n : source->n;
 
-    gradient->rows = attn_sequence_rows(gradient->of.goal->of.text, gradient->of.model);
+    gradient->rows = attn_sequence_rows(gradient->of.goal->of.text);
     options.n_goal = attn_answer_goal(gradient->of.goal).n;
     options.trace = &gradient->trace;
     options.pool = gradient->pool;
@@ -246,7 +246,7 @@ static enum attn_status run_both(struct attn_gradient *gradient, struct attn_err
 {
     const struct attn_model *encoder = gradient->of.model->encoder;
     const struct attn_sequence input = attn_encoder_input(gradient->of.source);
-    const struct attn_embedding_rows rows = attn_sequence_rows(&input, encoder);
+    const struct attn_embedding_rows rows = attn_sequence_rows(&input);
     const struct attn_trace trace = {.selection = gradient->of_encoder,
                                      .on_event = gradient->asked_by->on_event,
                                      .user = gradient->asked_by->user};

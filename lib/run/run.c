@@ -13,7 +13,6 @@
 #include "inspect/cost.h"
 #include "measures/head_mix.h"
 #include "measures/picture_maps.h"
-#include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "run/derived.h"

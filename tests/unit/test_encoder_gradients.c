@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
+#include "model/image_patches.h"
 #include "tests/support/encoders.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
@@ -86,7 +87,6 @@ static struct pass open_pass(const char *name, bool is_picture)
 
         ck_assert(attn_model_image_grid(pass.model, image->height, image->width, &pass.rows.grid,
                                         NULL) == ATTN_OK);
-        pass.rows.has_usual_grid = true;
         n = pass.rows.grid.n_front + pass.rows.grid.n_row * pass.rows.grid.n_col;
     }
     pass.rows.n = n;

@@ -4,6 +4,7 @@
  * Their tensors are compared with float64 in test_family_fixtures.c.
  */
 #include "base/buffer.h"
+#include "forward/pixel_feed.h"
 #include "inspect/cost.h"
 #include "model/image_patches.h"
 #include "tests/support/encoders.h"

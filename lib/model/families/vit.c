@@ -519,11 +519,12 @@ const struct attn_family attn_family_smolvlm_vision = {
         .defaults = {A_SIGLIP(32), .d_model = 1152, .d_mlp = 3072, .n_layer = 12, .n_head = 16}}};
 static enum attn_status read_siglip_alone(ATTN_CONFIG_ARGS)
 {
-    config->has_pool_head = true;
-    ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "vision_use_head",
-                                &config->has_pool_head, err));
+    bool has_head = true;
+
+    ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "vision_use_head", &has_head, err));
+    config->pool_head = has_head ? &attn_siglip_pool : NULL;
     ATTN_TRY(read_siglip(json, form, config, layers, err));
-    config->d_projected = config->has_pool_head ? config->d_model : 0;
+    config->d_projected = has_head ? config->d_model : 0;
     config->output = ATTN_OUTPUT_NONE;
     return ATTN_OK;
 }
