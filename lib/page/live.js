@@ -788,6 +788,15 @@ async function seen(what, query) {
   return { tokens, offsets, row, query: query + tokens.length, next: powers.map(x => x / sum), best: predictions.top };
 }
 
+// Returns the picture of the chosen head on the sentence of WHAT above and on TEXT below, from position QUERY, counted from the end.
+async function drawPair(what, text, query, width) {
+  const style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${width < 480 ? 9 : 15}`;
+  const answer = await ask([...argsOf('diff', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['heads', headHere()], ['queries', String(query)],
+    ['figure', 'pair'], ['style', style], ['svg', 'drawn.svg']], what), text], { wanted: 'file' });
+  if (answer.code !== 0) throw new Error(messageOf(answer.err));
+  return new TextDecoder().decode(answer.file);
+}
+
 // Returns the tokens whose embeddings are most like that of position K, as the lens finds them.
 async function likeAt(what, k) {
   const { out } = await answerOf('lens', [['queries', String(k)], ['top', '24'], ['json', '-']], what);
@@ -809,7 +818,7 @@ async function figureOf(what, head, lines) {
   return (await answerOf('ablate', stripOptions(what, head), { ...what, text: null }, 'file')).file;
 }
 
-const life = attnLife({ viewer, t, drawingOf, pairWith: nameOf => attnPair({ viewer, t, seen, likeAt, textWith: textWithAt, nameOf }),
+const life = attnLife({ viewer, t, drawingOf, pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likeAt, textWith: textWithAt, nameOf }),
   likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: withoutHeads, figureOf, drawStrip, tellOf,
     commandFor: (what, head) => commandOf('ablate', stripOptions(what, head), { ...what, text: null }) }),
   isOff: () => Boolean(asked.off[headHere()]), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,

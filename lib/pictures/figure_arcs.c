@@ -1,36 +1,22 @@
 /* figure_arcs.c - a text of one line, with arcs from one query to its keys, as wide as their
- * weights, a ring for the weight of the query itself, and the weights below the words; or two such
- * texts below each other, each with its next words as bars, and what they do not share marked. At
- * the query arcs stand side by side, and none covers another. Keys of a text of several lines are
- * folded; if it still has several lines, it is drawn as tokens. */
+ * weights, a ring for the weight of the query itself, and the weights below the words. At the query
+ * arcs stand side by side, and none covers another. Keys of a text of several lines are folded; if
+ * it still has several lines, it is drawn as tokens. */
+#include "pictures/figure_arcs.h"
 #include "pictures/text_flow.h"
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "pictures/bow_layout.h"
-#include "pictures/table_axis.h"
-#include "tables/table_internal.h"
-#include "tables/text_table.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-    WORD = 18,   /* height of a word */
-    BELOW = 14,  /* height of the weights below the words */
-    WIDEST = 16, /* width of the arc of the largest possible weight, and at most of all on a side */
-    RING = 15,   /* radius of the ring of the query, up to its outer edge, */
+    WORD = 18,  /* height of a word */
+    BELOW = 14, /* height of the weights below the words */
     WIDEST_RING = 12,
-    ABOVE = 2,  /* gap between a word and the end of its arc */
-    CROWN = 54, /* maximum height of the line on which an arc without others within stands */
-    HIGH = CROWN + WIDEST + ATTN_BOW_GAPS,
     LEVEL = 158, /* color level of arcs, if all have one sign */
-    BAR = 15,    /* height of a next word with its bar */
-    BEFORE = 90, /* width of the word, */
-    LONG = 160,  /* and of the longest bar */
-    NEXT_COLUMNS = 13,
-    AFTER = 16, /* gap between the bars and the next text */
 };
 
 #define STRENGTH 0.8 /* of the color of an arc on paper */
@@ -50,79 +36,8 @@ struct arcs_layout {
     struct attn_bow *bows; /* [n] owns; those of the arcs */
     size_t n, n_drawn;
     double x, top; /* middle of the query, and top of the words */
-    /* The tokens and the next words of a text; of a table its rows, in which tokens come first. */
-    struct side {
-        size_t query, from, end, row, row_end;
-    } sides[2];
-    size_t n_side, n_next; /* n_next: next words of the text that has more */
-    double most;           /* largest probability of a next word */
+    size_t query;
 };
-
-static struct attn_cell cell_of(const struct attn_figure_pen *pen, size_t row,
-                                enum attn_column_role role)
-{
-    return attn_table_role_cell(pen->content->table, row, role);
-}
-
-/* Returns a value after the weights in ROW: the probability of the next word, or if IS_LAST whether
- * the other text lacks the word. */
-static struct attn_cell next_value(const struct attn_figure_pen *pen, size_t row, bool is_last)
-{
-    const struct attn_table *table = pen->content->table;
-    size_t column = attn_table_view_find(table, pen->content->of->view.values);
-
-    for (int i = 0; i <= is_last; i++)
-        column = attn_table_next_value(table, column);
-    return attn_table_cell(table, row, column);
-}
-
-/* Finds the texts of a table, and where their rows are. */
-static void find_sides(const struct attn_figure_pen *pen, struct arcs_layout *layout)
-{
-    size_t n = 0;
-
-    layout->n_side = 1;
-    layout->sides[0] = (struct side){.end = layout->n};
-    if (pen->content->grid->run) {
-        layout->sides[0].query = pen->content->grid->run->queries[0];
-        return;
-    }
-    for (size_t row = 0; row < attn_table_n_row(pen->content->table); row++) {
-        const struct attn_cell part = cell_of(pen, row, ATTN_ROLE_PART);
-        struct side *side = &layout->sides[attn_cell_word(&part, "a b") % 2];
-
-        if (side->row_end == 0)
-            *side = (struct side){
-                .query = (size_t)cell_of(pen, row, ATTN_ROLE_QUERY).integer, .from = n, .row = row};
-        side->row_end = row + 1;
-        if (cell_of(pen, row, ATTN_ROLE_KEY).type == ATTN_VALUE_INTEGER)
-            side->end = ++n;
-        else
-            layout->most = fmax(layout->most, next_value(pen, row, false).real);
-    }
-    layout->n_side = 2;
-    for (size_t i = 0; i < 2; i++) {
-        const struct side *side = &layout->sides[i];
-        const size_t n_next = side->row_end - side->row - (side->end - side->from);
-
-        layout->n_next = n_next > layout->n_next ? n_next : layout->n_next;
-    }
-}
-
-/* Returns true if ROW of a table is about what the two texts do not share. */
-static bool differs(const struct attn_figure_pen *pen, size_t row)
-{
-    return pen->content->table && next_value(pen, row, true).integer;
-}
-
-/* Marks a word from X on that the other text does not have. */
-static void add_mark(struct attn_figure_pen *pen, double x, double y, double width)
-{
-    attn_shapes_add_box(
-        pen->shapes,
-        (struct attn_shape_box){x - 2, y, width + 4, BAR - 1,
-                                pen->options->theme == ATTN_THEME_DARK ? 0x6b3f00 : 0xffdcae});
-}
 
 static int compare_arcs(const void *a, const void *b)
 {
@@ -161,32 +76,31 @@ static void place_bows(struct arcs_layout *layout)
         layout->bows[i] =
             (struct attn_bow){.key = i, .away = arc->x - layout->x, .width = arc->width};
     }
-    attn_bows_lay_out(layout->bows, layout->n_drawn, WIDEST, CROWN);
+    attn_bows_lay_out(layout->bows, layout->n_drawn, ATTN_ARC_WIDEST, ATTN_ARC_CROWN);
     for (size_t i = 0; i < layout->n_drawn; i++)
         layout->arcs[layout->bows[i].key].bow = layout->bows[i];
 }
 
-/* Lists the arcs of the keys of SIDE that have one, the largest weight first. */
-static void list_arcs(struct attn_figure_pen *pen, struct arcs_layout *layout,
-                      const struct side *side)
+/* Lists the arcs of the keys that have one, the largest weight first. */
+static void list_arcs(struct attn_figure_pen *pen, struct arcs_layout *layout)
 {
     const struct attn_level_matrix *matrix = layout->flow.matrix;
     const struct attn_color_range range = attn_level_range(matrix, &pen->scale, 0);
     const double largest = fmax(fabs(range.low), fabs(range.high));
 
     layout->n_drawn = 0;
-    for (size_t i = side->from; i < side->end; i++) {
+    for (size_t i = 0; i < layout->n; i++) {
         const struct word word = next_word(pen, layout, i);
         struct arc arc = {.key = i, .x = word.x + word.width / 2};
         float value = 0;
 
         if (attn_level_cell(matrix, 0, i, &value) == ATTN_CELL_VALUE)
             arc.value = (double)value;
-        if (attn_grid_position(&layout->flow.keys, i) - side->from == side->query)
+        if (attn_grid_position(&layout->flow.keys, i) == layout->query)
             layout->x = arc.x;
         if (fabs(arc.value) < LEAST * largest)
             continue;
-        arc.width = fmax(0.5, WIDEST * fmin(1, fabs(arc.value) / largest));
+        arc.width = fmax(0.5, ATTN_ARC_WIDEST * fmin(1, fabs(arc.value) / largest));
         layout->arcs[layout->n_drawn++] = arc;
     }
     place_bows(layout);
@@ -201,21 +115,17 @@ static double inside(const struct attn_figure_pen *pen, double x, double half)
     return fmax(edge, fmin(x, fmax(pen->shapes->width, pen->room) - edge));
 }
 
-static void add_arc(struct attn_figure_pen *pen, const struct arcs_layout *layout,
-                    const struct arc *arc)
+void attn_arc_add(struct attn_figure_pen *pen, const struct attn_bow *bow, double x, double y,
+                  double sign, uint32_t color)
 {
-    const int level = arc->value < 0 ? 0 : pen->scale.is_signed ? 255 : LEVEL;
-    const uint32_t color =
-        attn_rgb_number(attn_rgb_mix(attn_figure_color(pen, level), STRENGTH, pen->options->theme));
-    const double y = layout->top - ABOVE;
     /* the crown of such a curve lies at three quarters of the height of its control points */
-    const double control = y - arc->bow.high / 0.75, foot = layout->x + arc->bow.foot;
-    const double ring = fmin(arc->bow.width, WIDEST_RING);
+    const double control = y + sign * bow->high / 0.75, foot = x - bow->away + bow->foot;
+    const double ring = fmin(bow->width, WIDEST_RING);
 
-    if (arc->bow.away == 0)
-        attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){.x = inside(pen, arc->x, RING),
-                                                                 .y = y - RING,
-                                                                 .radius = RING - ring / 2,
+    if (bow->away == 0)
+        attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){.x = inside(pen, x, ATTN_ARC_RING),
+                                                                 .y = y + sign * ATTN_ARC_RING,
+                                                                 .radius = ATTN_ARC_RING - ring / 2,
                                                                  .width = ring,
                                                                  .color = color});
     else
@@ -223,17 +133,25 @@ static void add_arc(struct attn_figure_pen *pen, const struct arcs_layout *layou
                                                                      .y = y,
                                                                      .control_x = foot,
                                                                      .control_y = control,
-                                                                     .control_x2 = arc->x,
+                                                                     .control_x2 = x,
                                                                      .control_y2 = control,
-                                                                     .x2 = arc->x,
+                                                                     .x2 = x,
                                                                      .y2 = y,
-                                                                     .width = arc->bow.width,
+                                                                     .width = bow->width,
                                                                      .color = color});
 }
 
-/* Writes VALUE to TEXT, and returns its bytes. */
-static size_t write_percent(const struct attn_figure_pen *pen, double value,
-                            char text[ATTN_FIXED_TEXT_SIZE + 4])
+static void add_arc(struct attn_figure_pen *pen, const struct arcs_layout *layout,
+                    const struct arc *arc)
+{
+    const int level = arc->value < 0 ? 0 : pen->scale.is_signed ? 255 : LEVEL;
+
+    attn_arc_add(pen, &arc->bow, arc->x, layout->top - ATTN_ARC_ABOVE, -1,
+                 attn_rgb_number(
+                     attn_rgb_mix(attn_figure_color(pen, level), STRENGTH, pen->options->theme)));
+}
+
+size_t attn_arc_number(const struct attn_figure_pen *pen, double value, char text[ATTN_ARC_NUMBER])
 {
     const bool is_percent = attn_figure_is_percent(pen);
     size_t n = attn_float_text_fixed((float)(is_percent ? round(100 * value) : value),
@@ -255,8 +173,8 @@ static void add_weight(struct attn_figure_pen *pen, const struct arcs_layout *la
                                    .color = pen->faint,
                                    .anchor = ATTN_ANCHOR_MIDDLE};
     const double gap = text.size * attn_figure_string_width(pen, " ", 1);
-    char number[ATTN_FIXED_TEXT_SIZE + 4];
-    const size_t n = write_percent(pen, arc->value, number);
+    char number[ATTN_ARC_NUMBER];
+    const size_t n = attn_arc_number(pen, arc->value, number);
     const double half = text.size * attn_figure_string_width(pen, number, n) / 2;
 
     text.x = inside(pen, arc->x, half);
@@ -268,11 +186,10 @@ static void add_weight(struct attn_figure_pen *pen, const struct arcs_layout *la
     attn_shapes_add_text(pen->shapes, &text, number, n);
 }
 
-/* Draws the words of SIDE, and a line below its query. */
-static void add_words(struct attn_figure_pen *pen, struct arcs_layout *layout,
-                      const struct side *side)
+/* Draws the words, and a line below the query. */
+static void add_words(struct attn_figure_pen *pen, struct arcs_layout *layout)
 {
-    for (size_t i = side->from; i < side->end; i++) {
+    for (size_t i = 0; i < layout->n; i++) {
         const struct word word = next_word(pen, layout, i);
         const struct attn_shape_text text = {.x = word.x,
                                              .y = layout->top + 0.5 * WORD +
@@ -281,43 +198,10 @@ static void add_words(struct attn_figure_pen *pen, struct arcs_layout *layout,
                                              .color = pen->ink};
         const double y = layout->top + WORD;
 
-        if (differs(pen, side->row + i - side->from))
-            add_mark(pen, word.x, layout->top + 2, word.width);
         attn_shapes_add_text(pen->shapes, &text, word.text, word.n);
-        if (attn_grid_position(&layout->flow.keys, i) - side->from == side->query)
+        if (attn_grid_position(&layout->flow.keys, i) == layout->query)
             attn_figure_add_line(pen, (double[]){word.x, y}, (double[]){word.x + word.width, y}, 2,
                                  pen->ink);
-    }
-}
-
-/* Draws the next words of SIDE below its weights, each with a bar. */
-static void add_bars(struct attn_figure_pen *pen, const struct arcs_layout *layout,
-                     const struct side *side)
-{
-    const double x = ATTN_FIGURE_PAD + BEFORE;
-    const size_t first = side->row + side->end - side->from;
-
-    for (size_t row = first; row < side->row_end; row++) {
-        const double y = layout->top + WORD + BELOW + 4 + BAR * (double)(row - first);
-        const struct attn_cell token = cell_of(pen, row, ATTN_ROLE_TOKEN);
-        const double prob = next_value(pen, row, false).real, width = LONG * prob / layout->most;
-        struct attn_shape_text text = {
-            .x = ATTN_FIGURE_PAD, .y = y + 10, .size = pen->letters.tick, .color = pen->ink};
-        struct attn_buffer *label = &pen->scratch;
-        char number[ATTN_FIXED_TEXT_SIZE + 4];
-
-        label->size = 0;
-        attn_table_append_label(label, token.text, token.size);
-        label->size = attn_text_fit(label->data, label->size, NEXT_COLUMNS);
-        if (differs(pen, row))
-            add_mark(pen, text.x, y,
-                     text.size * attn_figure_string_width(pen, label->data, label->size));
-        attn_shapes_add_text(pen->shapes, &text, label->data, label->size);
-        attn_shapes_add_box(pen->shapes, (struct attn_shape_box){x, y + 2, width, BAR - 5,
-                                                                 attn_figure_color(pen, LEVEL)});
-        text.x = x + width + 5;
-        text.color = pen->faint;
-        attn_shapes_add_text(pen->shapes, &text, number, write_percent(pen, prob, number));
     }
 }
 
@@ -342,27 +226,22 @@ static void append_width(struct attn_figure_pen *pen, double width)
         attn_buffer_append_string(&pen->subtitle, "arcs need one line, so drawn as tokens; ");
 }
 
-/* Draws the texts, each LINE high. */
-static enum attn_status draw_sides(struct attn_figure_pen *pen, struct arcs_layout *layout,
-                                   double line, struct attn_error *err)
+/* Draws the text. */
+static enum attn_status draw_text(struct attn_figure_pen *pen, struct arcs_layout *layout,
+                                  struct attn_error *err)
 {
     enum attn_status status = ATTN_ALLOC(layout->arcs, layout->n, err);
 
     if (status == ATTN_OK)
         status = ATTN_ALLOC(layout->bows, layout->n, err);
-    for (size_t s = 0; s < layout->n_side && status == ATTN_OK; s++) {
-        layout->top = layout->flow.top + (double)s * line + HIGH + ABOVE;
-        list_arcs(pen, layout, &layout->sides[s]);
+    if (status == ATTN_OK) {
+        layout->top = layout->flow.top + ATTN_ARC_HIGH + ATTN_ARC_ABOVE;
+        list_arcs(pen, layout);
         for (size_t i = 0; i < layout->n_drawn; i++) {
             add_arc(pen, layout, &layout->arcs[i]);
             add_weight(pen, layout, &layout->arcs[i]);
         }
-        if (layout->n_next > 0)
-            add_bars(pen, layout, &layout->sides[s]);
-    }
-    for (size_t s = 0; s < layout->n_side && status == ATTN_OK; s++) {
-        layout->top = layout->flow.top + (double)s * line + HIGH + ABOVE;
-        add_words(pen, layout, &layout->sides[s]);
+        add_words(pen, layout);
     }
     attn_free(layout->arcs);
     attn_free(layout->bows);
@@ -374,23 +253,22 @@ static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, stru
 {
     const size_t n_subtitle = pen->subtitle.size;
     struct arcs_layout layout = {0};
-    double right, line, next;
+    const double line = ATTN_ARC_HIGH + ATTN_ARC_ABOVE + WORD + BELOW;
+    double right;
 
     ATTN_TRY(attn_flow_open(pen, WORD + BELOW, most, &layout.flow, err));
-    if (pen->content->grid->run && !attn_flow_has_query(pen, &layout.flow)) {
+    if (!attn_flow_has_query(pen, &layout.flow)) {
         attn_error_set(err, ATTN_INVALID,
                        "the query is none of the keys, and '`figure arcs`' "
                        "draws arcs within one text");
         return attn_error_hint(err, "`figure tokens` draws the keys alone");
     }
     layout.n = layout.flow.matrix->n_column;
-    find_sides(pen, &layout);
-    next = layout.n_next > 0 ? (double)layout.n_next * BAR + AFTER : 0;
-    line = HIGH + ABOVE + WORD + BELOW + next;
+    layout.query = pen->content->grid->run->queries[0];
     layout.flow.line = line;
     layout.flow.hangs_blanks = true;
     right = attn_flow_measure(pen, &layout.flow, ATTN_FIGURE_PAD);
-    if (layout.flow.spot.y > (double)(layout.n_side - 1) * line) {
+    if (layout.flow.spot.y > 0) {
         const double width = width_of_line(pen, &layout.flow);
 
         pen->subtitle.size = n_subtitle;
@@ -402,18 +280,11 @@ static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, stru
         return attn_figure_draw_tokens(pen, err);
     }
     attn_buffer_append_string(&pen->subtitle, "width: weight; ");
-    if (layout.n_next > 0)
-        attn_buffer_append_string(&pen->subtitle, "bars: next tokens; ");
-    if (layout.n_side > 1)
-        attn_buffer_append_string(&pen->subtitle, "marked: not in the other; ");
-    if (next > 0)
-        right = fmax(right, ATTN_FIGURE_PAD + BEFORE + LONG + 40);
-    layout.flow.top = attn_figure_add_heading(pen, right) + WIDEST / 2.0;
-    pen->shapes->height = ceil(layout.flow.top + (double)layout.n_side * line + ATTN_FIGURE_PAD -
-                               (next > 0 ? AFTER : 0));
+    layout.flow.top = attn_figure_add_heading(pen, right) + ATTN_ARC_WIDEST / 2.0;
+    pen->shapes->height = ceil(layout.flow.top + line + ATTN_FIGURE_PAD);
     if (pen->is_measuring)
         return ATTN_OK;
-    return draw_sides(pen, &layout, line, err);
+    return draw_text(pen, &layout, err);
 }
 
 enum attn_status attn_figure_draw_arcs(struct attn_figure_pen *pen, struct attn_error *err)

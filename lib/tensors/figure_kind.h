@@ -53,8 +53,8 @@ enum attn_figure_trait {
       "heads, their types and where their weight lies (`attn-cli heads`)")                         \
     X(LIFE, 11, "life", life, ATTN_FIGURE_OF_TABLE,                                                \
       "what each layer adds to the answer of a position, and from which words (`attn-cli lens`)")  \
-    X(PAIR, 14, "pair", arcs, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_CELLS,\
-      "two texts below each other, with the arcs of one head and the next words (`attn-cli diff`)")\
+    X(PAIR, 14, "pair", pair, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_CELLS,\
+      "two texts back to back, with the arcs of one head and the next words (`attn-cli diff`)")\
     X(CIRCUIT, 16, "circuit", circuit,                                                             \
       ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_NO_NUMBERS, \
       "edges between parts as a graph, layers upwards (`attn-cli circuit`, `size`)")               \
