@@ -4,6 +4,7 @@
 #include "formats/opener.h"
 #include "model/gguf_projector.h"
 #include "model/vision_family.h"
+#include "model/model_internal.h"
 
 extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_microgpt,
     attn_opener_checkpoint, attn_opener_torch;
@@ -20,3 +21,6 @@ const struct attn_kind *const attn_kinds[ATTN_N_ATTENTION_KIND] = {
 const struct attn_family *const attn_families[] = {ATTN_PICTURE_FAMILY_MAP(FAMILY_ROW) NULL};
 
 const struct attn_tower_reader *const attn_tower_reader = &attn_picture_towers;
+extern const struct attn_adapter_reader attn_adapter_of_peft;
+
+const struct attn_adapter_reader *const attn_adapters = &attn_adapter_of_peft;

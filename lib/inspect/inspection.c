@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "base/version.h"
 #include "inspect/inspection_internal.h"
+#include "model/adapter.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"

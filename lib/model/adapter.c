@@ -542,8 +542,21 @@ static enum attn_status check_files(const char *config, const char *weights, str
     return ATTN_IO;
 }
 
-enum attn_status attn_adapter_open(const struct attn_source *source, enum attn_load load,
-                                   struct attn_adapter **adapter, struct attn_error *err)
+static void free_adapter(struct attn_adapter *adapter)
+{
+    for (size_t i = 0; i < adapter->n; i++) {
+        attn_free(adapter->changes[i].module);
+        attn_free(adapter->changes[i].tensor);
+    }
+    attn_free(adapter->changes);
+    attn_free(adapter->base);
+    attn_tensor_files_free(adapter->files);
+    attn_free(adapter);
+}
+
+static enum attn_status open_adapter(const struct attn_source *source, enum attn_load load,
+                                     struct attn_adapter **adapter, const char **path,
+                                     struct attn_error *err)
 {
     const char *config = attn_source_override(source, ATTN_ADAPTER_CONFIG);
     const char *weights = attn_source_override(source, ATTN_ADAPTER_WEIGHTS);
@@ -573,27 +586,13 @@ enum attn_status attn_adapter_open(const struct attn_source *source, enum attn_l
         if (status == ATTN_OK)
             status = read_changes(made, &settings);
         if (status == ATTN_OK)
-            *adapter = made;
+            *adapter = made, *path = attn_tensor_files_path(made->files, 0);
         else
-            attn_adapter_free(made);
+            free_adapter(made);
     }
     release_patterns(&settings);
     attn_json_free(json);
     return status;
-}
-
-void attn_adapter_free(struct attn_adapter *adapter)
-{
-    if (!adapter)
-        return;
-    for (size_t i = 0; i < adapter->n; i++) {
-        attn_free(adapter->changes[i].module);
-        attn_free(adapter->changes[i].tensor);
-    }
-    attn_free(adapter->changes);
-    attn_free(adapter->base);
-    attn_tensor_files_free(adapter->files);
-    attn_free(adapter);
 }
 
 /* --- Applying --------------------------------------------------------------------------------- */
@@ -734,9 +733,8 @@ static enum attn_status replace(const struct attn_adapter *adapter,
     return ATTN_OK;
 }
 
-enum attn_status attn_adapter_apply(struct attn_adapter *adapter,
-                                    const struct attn_adapter_target *target,
-                                    struct attn_error *err)
+static enum attn_status apply(struct attn_adapter *adapter,
+                              const struct attn_adapter_target *target, struct attn_error *err)
 {
     for (size_t i = 0; i < adapter->n; i++) {
         struct attn_adapter_change *change = &adapter->changes[i];
@@ -766,22 +764,23 @@ enum attn_status attn_adapter_apply(struct attn_adapter *adapter,
     return ATTN_OK;
 }
 
-enum attn_status attn_adapter_check_used(const struct attn_adapter *adapter,
-                                         const struct attn_family *naming,
-                                         const struct attn_config *config, bool is_part,
-                                         const char *model, struct attn_error *err)
+static enum attn_status check_used(const struct attn_adapter *adapter,
+                                   const struct attn_model *model, const char *name,
+                                   struct attn_error *err)
 {
+    const struct attn_config *config = &model->config;
+
     for (size_t i = 0; i < adapter->n; i++) {
         const struct attn_adapter_change *change = &adapter->changes[i];
 
         if (change->is_used ||
-            (config->has_two_towers && attn_weights_know(naming, config, change->tensor)) ||
-            (is_part &&
-             !attn_weights_know(naming, config, attn_tensor_names_of_part(change->tensor))))
+            (config->has_two_towers && attn_weights_know(model->naming, config, change->tensor)) ||
+            (model->part &&
+             !attn_weights_know(model->naming, config, attn_tensor_names_of_part(change->tensor))))
             continue;
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "the adapter changes '%s', which '%s', a model of type %s, does not have",
-                       attn_quote_string(change->module).text, attn_quote_string(model).text,
+                       attn_quote_string(change->module).text, attn_quote_string(name).text,
                        config->model_type);
         if (!change->whole.data)
             return hint_base(adapter, ATTN_UNSUPPORTED, err);
@@ -791,3 +790,6 @@ enum attn_status attn_adapter_check_used(const struct attn_adapter *adapter,
     }
     return ATTN_OK;
 }
+
+const struct attn_adapter_reader attn_adapter_of_peft = {
+    .open = open_adapter, .free = free_adapter, .apply = apply, .check_used = check_used};

@@ -442,7 +442,7 @@ static enum attn_status bind(struct attn_model *m, struct attn_adapter *adapter,
 
     ATTN_TRY(attn_weights_bind(&m->weights, &m->config, m->naming, m->st, err));
     if (adapter)
-        ATTN_TRY(attn_adapter_apply(adapter, &target, err));
+        ATTN_TRY(attn_adapters->apply(adapter, &target, err));
     ATTN_TRY(read_frequencies(m, err));
     read_xielu(m);
     for (size_t layer = 0; layer < m->config.n_layer && m->weights.sinks; layer++)
@@ -484,11 +484,11 @@ static enum attn_status open_encoder(const struct attn_model *m,
     return ATTN_OK;
 }
 
-/* Returns NAME, followed by + and the name of the folder of ADAPTER if there is one. The caller
- * frees it. */
-static char *make_name(const char *name, const struct attn_adapter *adapter, struct attn_error *err)
+/* Returns NAME, followed by + and the name of the folder of PATH, a file of an adapter, unless it
+ * is
+ * "". The caller frees it. */
+static char *make_name(const char *name, const char *path, struct attn_error *err)
 {
-    const char *path = adapter ? attn_tensor_files_path(adapter->files, 0) : "";
     const char *end = strrchr(path, '/'), *folder = end;
     struct attn_buffer joined = {0};
     char *made = NULL;
@@ -496,7 +496,7 @@ static char *make_name(const char *name, const struct attn_adapter *adapter, str
     while (folder && folder > path && folder[-1] != '/')
         folder--;
     attn_buffer_append_string(&joined, name);
-    if (adapter)
+    if (*path)
         attn_buffer_append_char(&joined, '+');
     if (folder)
         attn_buffer_append(&joined, folder, (size_t)(end - folder));
@@ -595,14 +595,20 @@ static enum attn_status open_files(const struct attn_source *source,
     const char *name = source->name ? source->name : source->directory;
     struct attn_model_options own = *options;
     const struct attn_opener *opener = attn_opener_of(source);
+    const char *path = "";
     struct attn_file file = {0};
     enum attn_status status;
 
     if (!name)
         name = "built-in";
     m->compute = options->compute;
-    ATTN_TRY(attn_adapter_open(source, options->load, &m->adapter, err));
-    m->name = make_name(name, m->adapter, err);
+    if (attn_adapters)
+        ATTN_TRY(attn_adapters->open(source, options->load, &m->adapter, &path, err));
+    else if (attn_source_override(source, ATTN_ADAPTER_CONFIG))
+        return attn_error_set(
+            err, ATTN_UNSUPPORTED, "'`adapter` %s' is not read by this program",
+            attn_quote_string(attn_source_override(source, ATTN_ADAPTER_CONFIG)).text);
+    m->name = make_name(name, path, err);
     if (!m->name)
         return ATTN_NO_MEMORY;
     ATTN_TRY(check_parts(source, opener, err));
@@ -628,7 +634,7 @@ static enum attn_status open_files(const struct attn_source *source,
     if (m->tower)
         ATTN_TRY(open_stack(m, m->tower, NULL, options, err));
     if (m->adapter)
-        ATTN_TRY(attn_adapter_check_used(m->adapter, m->naming, &m->config, m->part, name, err));
+        ATTN_TRY(attn_adapters->check_used(m->adapter, m, name, err));
     ATTN_TRY(attn_sentence_read(source, m, err));
     if (m->sentence.usual && m->sentence.usual->text[0] != '\0')
         attn_note(options->on_note, options->user, ATTN_NOTE_PROMPT,
@@ -753,7 +759,8 @@ void attn_model_free(struct attn_model *model)
     attn_weights_release(&model->weights);
     attn_sentence_release(&model->sentence);
     attn_tensor_files_free(model->files);
-    attn_adapter_free(model->adapter);
+    if (model->adapter)
+        attn_adapters->free(model->adapter);
     attn_gguf_free(model->gguf);
     attn_opened_release(&model->opened);
     attn_config_release(&model->config, &model->layers);

@@ -5,7 +5,6 @@
 #include "formats/gguf.h"
 #include "formats/opener.h"
 #include "kernels/gemm_internal.h"
-#include "model/adapter.h"
 #include "model/builtin.h"
 #include "model/model.h"
 #include "model/weights.h"
@@ -59,6 +58,43 @@ void attn_sentence_release(struct attn_sentence *sentence);
  * prompts, if there is no such prompt. */
 enum attn_status attn_sentence_find_prompt(const struct attn_model *model, const char *name,
                                            const char **text, struct attn_error *err);
+
+/* Parts of a source with an adapter: they are read only if they are overrides. */
+#define ATTN_ADAPTER_CONFIG "adapter_config.json"
+#define ATTN_ADAPTER_WEIGHTS "adapter_model.safetensors"
+
+/* The weights that an adapter changes. They are bound and not packed. */
+struct attn_adapter_target {
+    struct attn_weights *weights;
+    struct attn_config *config;
+    bool is_gguf, is_part;  /* is_part: of a model with other parts, which are not read */
+    struct attn_pool *pool; /* or NULL */
+};
+
+struct attn_adapter;
+
+/* What reads adapters. */
+struct attn_adapter_reader {
+    /* Opens the adapter of SOURCE, whose file of weights is *path then, borrowed. Sets *adapter to
+     * NULL if SOURCE has none. ATTN_UNSUPPORTED, with the name of the field, for an adapter that is
+     * not plain LoRA; ATTN_FORMAT if files are malformed. */
+    enum attn_status (*open)(const struct attn_source *source, enum attn_load load,
+                             struct attn_adapter **adapter, const char **path,
+                             struct attn_error *err);
+    void (*free)(struct attn_adapter *adapter); /* after the weights */
+    /* Applies the changes of ADAPTER that are about TARGET. The weights borrow from ADAPTER. A
+     * model with an encoder has two targets. */
+    enum attn_status (*apply)(struct attn_adapter *adapter,
+                              const struct attn_adapter_target *target, struct attn_error *err);
+    /* Returns ATTN_UNSUPPORTED, and names the module, if a change of ADAPTER was not applied,
+     * unless it is of the other tower of MODEL, called NAME, or of a part that is not read. */
+    enum attn_status (*check_used)(const struct attn_adapter *adapter,
+                                   const struct attn_model *model, const char *name,
+                                   struct attn_error *err);
+};
+
+/* NULL: adapters are refused. In lib/parts.c. */
+extern const struct attn_adapter_reader *const attn_adapters;
 
 /* How an encoder of sound makes its spectrogram, from preprocessor_config.json. */
 struct attn_sound_form {
