@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "catalog/catalog.h"
 #include "catalog/model_parts.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
@@ -244,30 +243,6 @@ enum attn_status attn_host_create(const struct attn_source *source,
     else
         attn_host_free(made);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
-}
-
-enum attn_status attn_host_open(const char *name, const struct attn_host_options *given,
-                                struct attn_host **host, struct attn_error *err)
-{
-    if (!attn_is_given(name, "name", err) || !attn_is_given(host, "host", err))
-        return ATTN_INVALID;
-    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
-    struct attn_catalog_found found;
-    struct attn_override parts[2];
-    char projector[ATTN_FOUND_PATH_SIZE];
-
-    ATTN_TRY(attn_error_at(attn_options_read(given, &options, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_error_at(attn_catalog_find(options.catalog, name, &found, err), ATTN_STAGE_MODEL,
-                           err));
-    ATTN_TRY(attn_error_at(attn_catalog_find_projector(options.catalog, name, projector, err),
-                           ATTN_STAGE_MODEL, err));
-    if (projector[0] != '\0') { /* beside the file of Ollama, the only part */
-        parts[0] = found.part;
-        parts[1] = (struct attn_override){ATTN_FOUND_MMPROJ_PART, projector};
-        found.source.overrides = parts;
-        found.source.n_override = 2;
-    }
-    return attn_host_create(&found.source, &options, host, err);
 }
 
 void attn_host_free(struct attn_host *host)

@@ -3,7 +3,7 @@
  * requests.
  *
  *     struct attn_host *host;
- *     attn_host_open("fable", NULL, &host, &err);
+ *     attn_host_open("fable", NULL, &host, &err); // run/host_open.h
  *     ... attn_run_request(host, &request, &result, &err), any number of times (run/run.h) ...
  *     attn_host_free(host);
  *
@@ -58,11 +58,6 @@ ATTN_API struct attn_host_options *attn_host_options_init(struct attn_host_optio
 ATTN_API enum attn_status attn_host_create(const struct attn_source *source,
                                            const struct attn_host_options *options,
                                            struct attn_host **host, struct attn_error *err);
-
-/* As attn_host_create, for a model given by name: the path of a directory, or a name that
- * attn_catalog_find finds in the catalog of OPTIONS. ATTN_INVALID if there is no such model. */
-ATTN_API enum attn_status attn_host_open(const char *name, const struct attn_host_options *options,
-                                         struct attn_host **host, struct attn_error *err);
 
 /* No request may be running. NULL is allowed. */
 ATTN_API void attn_host_free(struct attn_host *host);
