@@ -5,6 +5,7 @@
 #include "model/gguf_projector.h"
 #include "model/vision_family.h"
 #include "model/model_internal.h"
+#include "run/run_internal.h"
 
 extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_microgpt,
     attn_opener_checkpoint, attn_opener_torch;
@@ -24,3 +25,7 @@ const struct attn_tower_reader *const attn_tower_reader = &attn_picture_towers;
 extern const struct attn_adapter_reader attn_adapter_of_peft;
 
 const struct attn_adapter_reader *const attn_adapters = &attn_adapter_of_peft;
+
+extern const struct attn_estimate attn_estimate_of_cost;
+
+const struct attn_estimate *const attn_estimates = &attn_estimate_of_cost;

@@ -10,7 +10,6 @@
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
 #include "input/pixels_internal.h"
-#include "inspect/cost.h"
 #include "measures/head_mix.h"
 #include "measures/picture_maps.h"
 #include "model/model_internal.h"
@@ -694,20 +693,15 @@ static enum attn_status emit(void *user, const struct attn_trace_event *event,
                : ATTN_OK;
 }
 
-/* Returns the number of multiply-adds. If they cannot be counted because a text does not fit,
- * returns a large number; the session reports the error. */
+/* Returns the number of multiply-adds; infinity if they are unknown. */
 static double count_multiply_adds(const struct attn_run *run)
 {
     const struct attn_attend_args *arrays = &run->arrays;
-    struct attn_error err = {0};
-    struct attn_cost cost;
 
     if (!run->model)
         return (double)arrays->n_head * (double)arrays->n_query * (double)arrays->n_key *
                (double)(arrays->d_head + arrays->d_value);
-    if (attn_cost_find(run->model, run->text.n, run->source.n, &cost, &err) != ATTN_OK)
-        return (double)INFINITY;
-    return (double)cost.projections + (double)cost.matrices + (double)cost.mlp;
+    return attn_estimates ? attn_estimates->multiply_adds(run) : (double)INFINITY;
 }
 
 struct attn_position_numbers attn_run_positions(const struct attn_run *run,

@@ -102,6 +102,16 @@ enum attn_status attn_run_check_output(const struct attn_model *model, const cha
  * or the source has more tokens than the request allows. Errors have the stage ATTN_STAGE_INPUT. */
 enum attn_status attn_run_check_time(const struct attn_run *run, size_t n, struct attn_error *err);
 
+/* What estimates runs before they are made. */
+struct attn_estimate {
+    double (*multiply_adds)(const struct attn_run *run); /* infinity: unknown */
+    /* As attn_run_check_time, for a request with `max_seconds`. */
+    enum attn_status (*check_time)(const struct attn_run *run, size_t n, struct attn_error *err);
+};
+
+/* NULL: any work is for all threads, and `max_seconds` is refused. In lib/parts.c. */
+extern const struct attn_estimate *const attn_estimates;
+
 /* Returns ATTN_INVALID if QUESTION needs logits and MODEL has no output layer. */
 enum attn_status attn_run_check_question(const struct attn_model *model,
                                          const struct attn_request_predict *question,
