@@ -6,6 +6,7 @@
 #include "model/vision_family.h"
 #include "model/model_internal.h"
 #include "run/run_internal.h"
+#include "tokenizer/chat_form.h"
 
 extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_microgpt,
     attn_opener_checkpoint, attn_opener_torch;
@@ -29,3 +30,7 @@ const struct attn_adapter_reader *const attn_adapters = &attn_adapter_of_peft;
 extern const struct attn_estimate attn_estimate_of_cost;
 
 const struct attn_estimate *const attn_estimates = &attn_estimate_of_cost;
+
+extern const struct attn_talker attn_talker_by_template;
+
+const struct attn_talker *const attn_talker = &attn_talker_by_template;

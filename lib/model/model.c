@@ -606,7 +606,7 @@ static enum attn_status open_files(const struct attn_source *source,
         ATTN_TRY(attn_adapters->open(source, options->load, &m->adapter, &path, err));
     else if (attn_source_override(source, ATTN_ADAPTER_CONFIG))
         return attn_error_set(
-            err, ATTN_UNSUPPORTED, "'`adapter` %s' is not read by this program",
+            err, ATTN_UNSUPPORTED, "'`adapter` %s' needs a reader, which is not linked",
             attn_quote_string(attn_source_override(source, ATTN_ADAPTER_CONFIG)).text);
     m->name = make_name(name, path, err);
     if (!m->name)

@@ -8,6 +8,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "forward/logit_rows.h"
+#include "input/chat.h"
 #include "input/pixels_internal.h"
 #include "kernels/kernels.h"
 #include "predict/class_label.h"

@@ -7,6 +7,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "input/chat.h"
 #include "input/spaces.h"
 #include "predict/class_label.h"
 #include "questions/fold.h"

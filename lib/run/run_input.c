@@ -141,11 +141,12 @@ static enum attn_status put_into_chat(struct attn_run *run, struct attn_error *e
 
     if (attn_input_is_picture(input) || !attn_chat_is_wanted(&request->chat))
         return ATTN_OK;
-    ATTN_TRY(attn_chat_check_reading(&request->reading, err));
-    ATTN_TRY(attn_chat_write(&request->chat,
-                             &(struct attn_chat_turn){run->tokenizer, attn_model_name(run->model),
-                                                      input->text, input->n_text, 0},
-                             &run->chat, err));
+    ATTN_TRY(attn_talker->check_reading(&request->reading, err));
+    ATTN_TRY(
+        attn_talker->write(&request->chat,
+                           &(struct attn_chat_turn){run->tokenizer, attn_model_name(run->model),
+                                                    input->text, input->n_text, 0},
+                           &run->chat, err));
     run->text.prompted = run->chat.text;
     run->chat.text = NULL;
     run->text.n_prompt = attn_chat_user(&run->chat).begin;
@@ -215,7 +216,11 @@ enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *er
 {
     struct attn_request *request = &run->request;
 
-    ATTN_TRY(attn_chat_check(&request->chat, &request->input, err));
+    if (attn_talker)
+        ATTN_TRY(attn_talker->check(&request->chat, &request->input, err));
+    else if (attn_chat_is_wanted(&request->chat))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`chat` needs a reader of templates, which is not linked");
     if (request->chat.form && !attn_chat_is_wanted(&request->chat))
         request->reading.chat = ATTN_CHAT_OFF;
     if (request->chat.messages) /* the template makes the text of them */
@@ -241,5 +246,6 @@ enum attn_status attn_run_check_time(const struct attn_run *run, size_t n, struc
         return ATTN_OK;
     return attn_estimates
                ? attn_estimates->check_time(run, n, err)
-               : attn_refuse(err, ATTN_STAGE_OPTIONS, "`max_seconds` is not read by this program");
+               : attn_refuse(err, ATTN_STAGE_OPTIONS,
+                             "a limit of seconds needs an estimate, which is not linked");
 }

@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/status.h"
+#include "tokenizer/chat_form.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,14 +41,6 @@ struct attn_talk {
     size_t n_variables;
     int64_t now; /* the time that strftime_now formats: seconds since 1970 of the clock on the wall;
                     0: unknown, and strftime_now fails */
-};
-
-enum { ATTN_ROLE_SIZE = 24 };
-
-/* Where the content of a message is in the text, without the white space at its ends. */
-struct attn_talk_span {
-    size_t begin, end;         /* bytes; both 0: unknown */
-    char role[ATTN_ROLE_SIZE]; /* "user"; "" unless it has ASCII letters and `_` alone */
 };
 
 /* Appends the text of GIVEN to TEXT. If the last message is the assistant's, the text ends with it;

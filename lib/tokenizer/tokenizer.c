@@ -9,6 +9,7 @@
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "formats/opener.h"
+#include "tokenizer/chat_form.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>
@@ -283,8 +284,8 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
     }
     if (status == ATTN_OK && !tokenizer->decoded.begin && !tokenizer->decoded.monitor)
         status = attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
-    if (status == ATTN_OK)
-        status = attn_tokenizer_read_chat(tokenizer, source, &found, err);
+    if (status == ATTN_OK && attn_talker)
+        status = attn_talker->read_template(tokenizer, source, &found, err);
     attn_class_release(&found);
     if (is_given && attn_gguf_is_source(source))
         tokenizer->detail = "the tokenizer is the one that was given, not that of the GGUF file";

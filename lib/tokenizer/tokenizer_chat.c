@@ -1,5 +1,7 @@
 /* tokenizer_chat.c - the chat template of a model: where it is, its text, and the special tokens
  * that it may name. It is read here and rendered by the room `template`. */
+#include "tokenizer/tokenizer_chat.h"
+
 #include "base/escape.h"
 #include "base/memory.h"
 #include "formats/gguf.h"

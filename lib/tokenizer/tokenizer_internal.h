@@ -156,12 +156,6 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
  * is NULL without one. */
 const struct attn_chat_template *attn_tokenizer_chat(const struct attn_tokenizer *tokenizer);
 
-/* Reads the chat template of TOKENIZER from its GGUF file, or from SOURCE with its class FOUND
- * (tokenizer_chat.c). */
-enum attn_status attn_tokenizer_read_chat(struct attn_tokenizer *tokenizer,
-                                          const struct attn_source *source,
-                                          const struct attn_class *found, struct attn_error *err);
-
 /* Returns a note about the vocabulary, a line to report; or NULL. Borrowed. */
 const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
 

@@ -1,0 +1,47 @@
+/* talk.h - texts as conversations: where the messages are, and which positions are the user's. */
+#ifndef ATTN_INPUT_TALK_H
+#define ATTN_INPUT_TALK_H
+
+#include "input/sequence.h"
+#include "tokenizer/chat_form.h"
+
+/* A text that a template wrote. Initialize with = {0}; end with attn_chat_release. */
+struct attn_chat_text {
+    char *text; /* [size] owns; terminated */
+    size_t size;
+    struct attn_talk_span *messages; /* [n] owns; where the content of each is */
+    size_t n;
+    int64_t *positions; /* owns; the tokens of what the user said last; set by attn_chat_place */
+    struct attn_item_place user;
+    struct attn_places places; /* with the name `user`, if it is known */
+};
+
+/* Whether ASKED puts texts without a picture into the form of a conversation. */
+bool attn_chat_is_wanted(const struct attn_chat_request *asked);
+
+/* What a user says to a model. */
+struct attn_chat_turn {
+    const struct attn_tokenizer *tokenizer;
+    const char *model; /* its name */
+    const char *text;  /* [size] */
+    size_t size;
+    size_t n_picture; /* before the text */
+};
+
+void attn_chat_release(struct attn_chat_text *written);
+
+/* Fills TOKENS with the positions of SEQUENCE that have bytes BEGIN to END - 1 of its text, beside
+ * a picture those of the question alone. Returns their number. */
+size_t attn_chat_tokens(const struct attn_sequence *sequence, size_t begin, size_t end,
+                        int64_t *tokens);
+
+/* Makes the places of WRITTEN, the text of SEQUENCE, of which bytes BEGIN to END are what the user
+ * said: the position `user`, and OTHERS. SEQUENCE borrows them. */
+enum attn_status attn_chat_place(struct attn_chat_text *written, size_t begin, size_t end,
+                                 const struct attn_places *others, struct attn_sequence *sequence,
+                                 struct attn_error *err);
+
+/* Returns where the user's last words are in WRITTEN; {0} if unknown. */
+struct attn_talk_span attn_chat_user(const struct attn_chat_text *written);
+
+#endif
