@@ -587,6 +587,21 @@ static enum attn_status read_opened(struct attn_model *m, const struct attn_mode
                : attn_tensor_names_read(m->files, m->naming, NULL, NULL, options, err);
 }
 
+/* Opens the adapter of M, if SOURCE has one, and sets *path to a file of it. */
+static enum attn_status open_adapter(const struct attn_source *source, enum attn_load load,
+                                     struct attn_model *m, const char **path,
+                                     struct attn_error *err)
+{
+    const char *config = attn_source_override(source, ATTN_ADAPTER_CONFIG);
+
+    if (attn_adapters)
+        return attn_adapters->open(source, load, &m->adapter, path, err);
+    return config ? attn_error_set(err, ATTN_UNSUPPORTED,
+                                   "'`adapter` %s' needs a reader, which is not linked",
+                                   attn_quote_string(config).text)
+                  : ATTN_OK;
+}
+
 /* Opens the files of SOURCE and fills M. The caller closes M, also after a failure. */
 static enum attn_status open_files(const struct attn_source *source,
                                    const struct attn_model_options *options, struct attn_model *m,
@@ -602,12 +617,7 @@ static enum attn_status open_files(const struct attn_source *source,
     if (!name)
         name = "built-in";
     m->compute = options->compute;
-    if (attn_adapters)
-        ATTN_TRY(attn_adapters->open(source, options->load, &m->adapter, &path, err));
-    else if (attn_source_override(source, ATTN_ADAPTER_CONFIG))
-        return attn_error_set(
-            err, ATTN_UNSUPPORTED, "'`adapter` %s' needs a reader, which is not linked",
-            attn_quote_string(attn_source_override(source, ATTN_ADAPTER_CONFIG)).text);
+    ATTN_TRY(open_adapter(source, options->load, m, &path, err));
     m->name = make_name(name, path, err);
     if (!m->name)
         return ATTN_NO_MEMORY;
