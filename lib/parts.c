@@ -3,34 +3,38 @@
 #include "attention/attention_internal.h"
 #include "formats/opener.h"
 #include "model/gguf_projector.h"
-#include "model/vision_family.h"
 #include "model/model_internal.h"
+#include "model/vision_family.h"
 #include "run/run_internal.h"
 #include "tokenizer/chat_form.h"
 
+/* Files of other programs. */
 extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_microgpt,
     attn_opener_checkpoint, attn_opener_torch;
+extern const struct attn_adapter_reader attn_adapter_of_peft;
 
 const struct attn_opener *const attn_openers[] = {&attn_opener_small_vocabulary,
                                                   &attn_opener_microgpt, &attn_opener_checkpoint,
                                                   &attn_opener_torch, NULL};
+const struct attn_adapter_reader *const attn_adapters = &attn_adapter_of_peft;
 
+/* Conversations. */
+extern const struct attn_talker attn_talker_by_template;
+
+const struct attn_talker *const attn_talker = &attn_talker_by_template;
+
+/* Kinds of attention. */
 #define KIND_ROW(id, number, name, written) [ATTN_ATTENTION_##id] = &attn_kind_##name,
 const struct attn_kind *const attn_kinds[ATTN_N_ATTENTION_KIND] = {
     ATTN_ATTENTION_KIND_MAP(KIND_ROW)};
 
+/* Families that read pictures. */
 #define FAMILY_ROW(name) &attn_family_##name,
 const struct attn_family *const attn_families[] = {ATTN_PICTURE_FAMILY_MAP(FAMILY_ROW) NULL};
 
 const struct attn_tower_reader *const attn_tower_reader = &attn_picture_towers;
-extern const struct attn_adapter_reader attn_adapter_of_peft;
 
-const struct attn_adapter_reader *const attn_adapters = &attn_adapter_of_peft;
-
+/* The time of a run. */
 extern const struct attn_estimate attn_estimate_of_cost;
 
 const struct attn_estimate *const attn_estimates = &attn_estimate_of_cost;
-
-extern const struct attn_talker attn_talker_by_template;
-
-const struct attn_talker *const attn_talker = &attn_talker_by_template;
