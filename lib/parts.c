@@ -5,7 +5,10 @@
 #include "model/gguf_projector.h"
 #include "model/model_internal.h"
 #include "model/vision_family.h"
+#include "run/derived.h"
+#include "run/gradient.h"
 #include "run/run_internal.h"
+#include "run/watcher.h"
 #include "tokenizer/chat_form.h"
 
 /* Files of other programs. */
@@ -38,3 +41,12 @@ const struct attn_tower_reader *const attn_tower_reader = &attn_picture_towers;
 extern const struct attn_estimate attn_estimate_of_cost;
 
 const struct attn_estimate *const attn_estimates = &attn_estimate_of_cost;
+
+extern const struct attn_maker attn_picture_maker;
+
+const struct attn_maker *const attn_makers[] = {&attn_gradient_maker, &attn_derived_maker,
+                                                &attn_picture_maker, NULL};
+
+extern const struct attn_watcher attn_head_watcher;
+
+const struct attn_watcher *const attn_watcher = &attn_head_watcher;

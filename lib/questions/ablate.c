@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
+#include "gradient/backward.h"
 #include "model/config_internal.h"
 #include "params/param_internal.h"
 #include "questions/part_sums.h"

@@ -14,6 +14,7 @@
 #include "questions/questions.h"
 #include "questions/questions_internal.h"
 #include "run/host_internal.h"
+#include "run/run_measures.h"
 #include "run/trial.h"
 #include "stream/items_internal.h"
 #include "tables/table_internal.h"

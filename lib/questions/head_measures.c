@@ -5,6 +5,7 @@
 #include "base/status_internal.h"
 #include "measures/analysis_internal.h"
 #include "questions/heads_internal.h"
+#include "run/run_measures.h"
 #include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 

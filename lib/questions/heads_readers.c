@@ -8,6 +8,7 @@
 #include "measures/head_cards_internal.h"
 #include "questions/examples_internal.h"
 #include "run/host_internal.h"
+#include "run/run_measures.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "gradient/backward.h"
 #include "input/position.h"
 #include "model/config_internal.h"
 #include "pictures/table_grid.h"

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "gradient/backward.h"
 #include "questions/patch_internal.h"
 #include "tables/table_internal.h"
 #include "trace/places_internal.h"

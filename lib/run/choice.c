@@ -10,8 +10,7 @@
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
-#include "run/derived.h"
-#include "run/gradient.h"
+#include "run/maker.h"
 #include "tensors/format_internal.h"
 #include "tokenizer/words.h"
 #include "trace/trace_internal.h"
@@ -19,15 +18,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Checks that STACK can have the derived ones of SITES. */
-static enum attn_status check_derived(const struct attn_run *run, enum attn_model_stack stack,
-                                      struct attn_site_set sites, struct attn_error *err)
+/* Checks that STACK can have those of SITES that are made, but for those of a metric. */
+static enum attn_status check_made(const struct attn_run *run, enum attn_model_stack stack,
+                                   struct attn_site_set sites, struct attn_error *err)
 {
     const struct attn_model *encoder = run->model ? run->model->encoder : NULL;
 
+    sites = attn_sites_without(sites, attn_sites_of_metric());
     return attn_error_of(stack == ATTN_STACK_ENCODER && encoder
-                             ? attn_derived_check(encoder, encoder->config.attention, sites, err)
-                             : attn_derived_check(run->model, run->attention.layers, sites, err),
+                             ? attn_makers_check(encoder, encoder->config.attention, sites, err)
+                             : attn_makers_check(run->model, run->attention.layers, sites, err),
                          "sites", err);
 }
 
@@ -54,7 +54,7 @@ static enum attn_status set_sites(const struct attn_run *run, const char *list,
 
         status = attn_sites_parse(item + n_stack, &sites, err);
         if (status == ATTN_OK)
-            status = check_derived(run, stack, sites, err);
+            status = check_made(run, stack, sites, err);
         if (status == ATTN_OK && (has_stacks || n_stack > 0 || !strpbrk(item, "*?")))
             status =
                 attn_error_in(attn_selection_add_sites(selection, stack, sites, err), "sites", err);
@@ -128,7 +128,9 @@ static enum attn_status check_gradients(const struct attn_run *run, struct attn_
                               "for the difference of two logits");
     if (run->request.selection.has_gradients && attn_sites_have(sites, ATTN_SITE_CONTACTS))
         return attn_error_set(err, ATTN_INVALID, "'contacts' has no gradient");
-    return attn_gradient_check(run->model, run->attention.layers, sites, err);
+    return attn_makers_check(run->model, run->attention.layers,
+                             attn_sites_join(sites, attn_sites_gradients_of(attn_sites_all())),
+                             err);
 }
 
 /* Sets whether the request needs gradients, checks that its run can compute them, and adds their
@@ -140,11 +142,12 @@ static enum attn_status find_gradients(struct attn_run *run, struct attn_dims *d
     const struct attn_site_set sites = listed_sites(selection);
     struct attn_site_set of_before;
 
-    run->asked.has_goal = selection->has_gradients || attn_sites_meet(sites, attn_gradient_sites());
+    run->asked.has_goal =
+        selection->has_gradients || attn_sites_meet(sites, attn_sites_of_metric());
     if (!run->asked.has_goal)
         return ATTN_OK;
-    attn_sites_extend(&dims->sites, attn_gradient_sites_of(dims->sites));
-    of_before = attn_gradient_sites_of(run->before.dims.sites);
+    attn_sites_extend(&dims->sites, attn_sites_of_metric_in(dims->sites));
+    of_before = attn_sites_of_metric_in(run->before.dims.sites);
     if (run->before.pictures) /* relevance is followed through the layers of the decoder */
         of_before = attn_sites_without(of_before,
                                        ATTN_SITES(ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM));

@@ -8,9 +8,8 @@
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
 #include "input/pass.h"
-#include "input/picture_prompt.h"
-#include "measures/picture_maps.h"
 #include "run/contacts.h"
+#include "run/run_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -74,10 +73,13 @@ static enum attn_status check_kind(const struct attn_model *model,
     return ATTN_OK;
 }
 
-struct attn_site_set attn_derived_sites(const struct attn_model *model,
-                                        const struct attn_attention *layers)
+static struct attn_site_set sites_of(const struct attn_model *model,
+                                     const struct attn_attention *layers,
+                                     const struct attn_dims *dims)
 {
     struct attn_site_set sites = {0};
+
+    (void)dims;
 
     for (size_t i = 0; i < N_KIND; i++) {
         struct attn_error why_not = {0};
@@ -88,9 +90,8 @@ struct attn_site_set attn_derived_sites(const struct attn_model *model,
     return sites;
 }
 
-enum attn_status attn_derived_check(const struct attn_model *model,
-                                    const struct attn_attention *layers, struct attn_site_set sites,
-                                    struct attn_error *err)
+static enum attn_status check(const struct attn_model *model, const struct attn_attention *layers,
+                              struct attn_site_set sites, struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
 
@@ -100,36 +101,13 @@ enum attn_status attn_derived_check(const struct attn_model *model,
     return status;
 }
 
-/* The sites about the pictures in a prompt. */
-static struct attn_site_set picture_sites(void)
+static struct attn_site_set all_sites(void)
 {
-    return ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_DEEPSTACK,
-                      ATTN_SITE_IMAGE_FEATURES, ATTN_SITE_PIXEL_VALUES);
-}
-
-struct attn_site_set attn_derived_sites_of_images(const struct attn_dims *dims, size_t n_deep)
-{
-    struct attn_site_set sites = picture_sites(), none = {0};
-
-    if (attn_site_n_own_row(ATTN_SITE_PICTURE_MAP_TILES, dims) == 0)
-        sites = attn_sites_without(sites, ATTN_SITES(ATTN_SITE_PICTURE_MAP_TILES));
-    if (n_deep == 0)
-        sites = attn_sites_without(sites, ATTN_SITES(ATTN_SITE_DEEPSTACK));
-    return attn_dims_n_image(dims) > 0 ? sites : none;
-}
-
-bool attn_derived_is_of_picture(const struct attn_selection *selection)
-{
-    return attn_sites_meet(attn_selection_sites_of(selection, ATTN_STACK_ONLY), picture_sites());
-}
-
-bool attn_derived_is_wanted(const struct attn_selection *selection, enum attn_model_stack stack)
-{
-    struct attn_site_set sites = picture_sites();
+    struct attn_site_set sites = {0};
 
     for (size_t i = 0; i < N_KIND; i++)
         attn_sites_add(&sites, kinds[i]->site);
-    return attn_sites_meet(attn_selection_sites_of(selection, stack), sites);
+    return sites;
 }
 
 /* --- Computing layers again ------------------------------------------------------------------- */
@@ -211,121 +189,6 @@ size_t attn_derivation_n_row(const struct attn_derivation *derivation,
     return n;
 }
 
-/* --- Pictures -------------------------------------------------------------------------------- */
-
-/* Emits EVENT, whose rows lie one after another. */
-static enum attn_status emit_rows(const struct attn_derivation *derivation,
-                                  struct attn_trace_event event, struct attn_error *err)
-{
-    event.ld = event.n_col;
-    return attn_trace_hand_on(derivation->asked_by, &event, err);
-}
-
-/* Emits the maps of SITE in the layer of AT, which is complete. */
-static enum attn_status emit_maps(const struct attn_derivation *derivation,
-                                  const struct attn_location *at, enum attn_site site,
-                                  struct attn_error *err)
-{
-    const struct attn_selection *asked = derivation->asked_by->selection;
-    const struct attn_dims *dims = attn_selection_dims(asked);
-    const enum attn_map_layer layer = attn_map_layer_of(site);
-    const size_t n_image = attn_dims_n_image(dims);
-    const size_t n_row = attn_site_n_own_row(site, dims), n_col = attn_site_width(site, dims);
-    struct attn_location one = attn_location_in(dims, at, site);
-    double *map;
-    float *rounded;
-    enum attn_status status = ATTN_OK;
-
-    if (!attn_selection_wants(asked, &one))
-        return ATTN_OK;
-    map = attn_alloc(n_row * n_col, sizeof *map, err);
-    rounded = attn_alloc(n_row * n_col, sizeof *rounded, err);
-    if (!map || !rounded)
-        status = ATTN_NO_MEMORY;
-    for (one.head = 0; status == ATTN_OK && one.head < (int)dims->n_head; one.head++) {
-        size_t row = 0, size[2];
-
-        for (size_t i = 0; i < n_image && status == ATTN_OK; i++) {
-            const struct attn_map_choice choice = {i, ATTN_PICTURE_MEAN, layer};
-            struct attn_trace_event event = {.at = one, .row0 = row, .n_col = n_col};
-
-            attn_site_image_size(site, attn_dims_image(dims, i), size);
-            event.n_row = size[0] * size[1] / n_col;
-            attn_picture_maps_fill(derivation->of.maps, &one, choice, map);
-            for (size_t k = 0; k < size[0] * size[1]; k++)
-                rounded[k] = (float)map[k];
-            event.data = rounded;
-            row += event.n_row;
-            status = event.n_row > 0 ? emit_rows(derivation, event, err) : ATTN_OK;
-        }
-    }
-    attn_free(map);
-    attn_free(rounded);
-    return status;
-}
-
-/* Emits the tensor AT, the cells among ROWS [T, D]. */
-static enum attn_status emit_cells(const struct attn_derivation *derivation,
-                                   const struct attn_location *at, const float *rows,
-                                   struct attn_error *err)
-{
-    const struct attn_selection *asked = derivation->asked_by->selection;
-    const struct attn_sequence *text = derivation->of.text;
-    struct attn_trace_event row = {
-        .at = *at, .n_row = 1, .n_col = attn_selection_dims(asked)->d_model};
-
-    for (size_t cell = attn_picture_prompt_next_row(text, 0);
-         attn_selection_wants(asked, at) && cell < text->n;
-         cell = attn_picture_prompt_next_row(text, cell + 1)) {
-        row.data = rows + cell * row.n_col;
-        ATTN_TRY(emit_rows(derivation, row, err));
-        row.row0++;
-    }
-    return ATTN_OK;
-}
-
-/* Emits deepstack of the layer of OUTPUT, if it has some. */
-static enum attn_status emit_deep(const struct attn_derivation *derivation,
-                                  const struct attn_location *output, struct attn_error *err)
-{
-    const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
-    const struct attn_added_rows added =
-        attn_sequence_added(derivation->of.text, derivation->of.model);
-    struct attn_location at = attn_location_in(dims, output, ATTN_SITE_DEEPSTACK);
-    const size_t layer = attn_location_index(output);
-
-    return layer < added.n_layer
-               ? emit_cells(derivation, &at, added.rows + layer * added.n * dims->d_model, err)
-               : ATTN_OK;
-}
-
-/* Emits image_features and pixel_values, after the last layer. */
-static enum attn_status emit_inputs(const struct attn_derivation *derivation,
-                                    struct attn_error *err)
-{
-    const struct attn_selection *asked = derivation->asked_by->selection;
-    const struct attn_dims *dims = attn_selection_dims(asked);
-    const struct attn_sequence *text = derivation->of.text;
-    struct attn_location at = {
-        .layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS, .site = ATTN_SITE_IMAGE_FEATURES};
-
-    ATTN_TRY(emit_cells(derivation, &at, text->rows, err));
-    at.site = ATTN_SITE_PIXEL_VALUES;
-    for (size_t i = 0, row = 0, size[2];
-         i < attn_dims_n_image(dims) && attn_selection_wants(asked, &at); i++) {
-        struct attn_trace_event event = {.at = at,
-                                         .row0 = row,
-                                         .n_col = attn_site_width(at.site, dims),
-                                         .data = text->seen.images[i].pixels->values};
-
-        attn_site_image_size(at.site, attn_dims_image(dims, i), size);
-        event.n_row = size[0] * size[1] / event.n_col;
-        row += event.n_row;
-        ATTN_TRY(emit_rows(derivation, event, err));
-    }
-    return ATTN_OK;
-}
-
 /* --- The trace of the session ----------------------------------------------------------------- */
 
 /* Whether the layer of AT has a wanted tensor of KIND, whose location *own becomes. */
@@ -403,16 +266,6 @@ static enum attn_status finish_layer(struct attn_derivation *derivation,
     if (status == ATTN_OK && derivation->contacts &&
         !attn_dims_next_layer(attn_selection_dims(derivation->watched), &next))
         status = attn_contacts_emit(derivation->contacts, err);
-    if (status == ATTN_OK && derivation->of.maps)
-        status = emit_maps(derivation, output, ATTN_SITE_PICTURE_MAP, err);
-    if (status == ATTN_OK && derivation->of.maps)
-        status = emit_maps(derivation, output, ATTN_SITE_PICTURE_MAP_TILES, err);
-    if (status == ATTN_OK && derivation->of.maps)
-        status = emit_deep(derivation, output, err);
-    next = *output;
-    if (status == ATTN_OK && derivation->of.maps &&
-        !attn_dims_next_layer(attn_selection_dims(derivation->watched), &next))
-        status = emit_inputs(derivation, err);
     if (last.layer != ATTN_NO_LAYER && attn_location_order(output, &last) < 0)
         return status;
     attn_free(derivation->resid_pre[layer]);
@@ -431,8 +284,6 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
         ATTN_TRY(keep_resid(derivation, event, err));
     if (event->at.site == ATTN_SITE_PATTERN && derivation->contacts)
         attn_contacts_add(derivation->contacts, event);
-    if (derivation->of.maps)
-        attn_picture_maps_add(derivation->of.maps, event);
     ATTN_TRY(attn_trace_hand_on(derivation->asked_by, event, err));
     if (event->at.site == attn_location_output(dims, &event->at) &&
         event->row0 + event->n_row == dims->n_position)
@@ -445,60 +296,19 @@ static enum attn_status watch(struct attn_derivation *derivation, struct attn_er
     const struct attn_selection *asked = derivation->asked_by->selection;
     const struct attn_location last = last_to_need_earlier(derivation),
                                contacts = {.site = ATTN_SITE_CONTACTS, .layer = ATTN_NO_LAYER};
-    struct attn_selection **watched = &derivation->watched;
-    const struct attn_site_set matrices =
-        ATTN_SITES(ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
-                   ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK);
-    const struct attn_location end = attn_dims_end(attn_selection_dims(asked));
-    struct attn_site_set sites;
 
-    if (!attn_selection_wants(asked, &contacts) && !derivation->of.maps)
-        return attn_selection_see_stream(asked, attn_sites_derived(), last.layer < 0 ? NULL : &last,
-                                         watched, err);
-    if (attn_selection_wants(asked, &contacts))
-        ATTN_TRY(attn_contacts_create(&derivation->of, derivation->asked_by, derivation->pool,
-                                      &derivation->contacts, err));
-    ATTN_TRY(attn_selection_see_stream(asked, attn_sites_derived(), &end, watched, err));
-    sites = attn_selection_sites(*watched);
-    if (!attn_sites_meet(sites, matrices)) /* a trace with matrices needs the rows head by head */
-        attn_selection_take_rows(*watched);
-    ATTN_TRY(attn_selection_set_sites(*watched,
-                                      attn_sites_join(sites, ATTN_SITES(ATTN_SITE_PATTERN)), err));
-    return attn_selection_set_heads(*watched, "all", err);
+    if (!attn_selection_wants(asked, &contacts))
+        return attn_selection_see_stream(asked, all_sites(), last.layer < 0 ? NULL : &last,
+                                         &derivation->watched, err);
+    ATTN_TRY(attn_contacts_create(&derivation->of, derivation->asked_by, derivation->pool,
+                                  &derivation->contacts, err));
+    return attn_making_see_patterns(asked, all_sites(), &derivation->watched, err);
 }
 
-enum attn_status attn_derivation_create(const struct attn_derived_scope *of,
-                                        const struct attn_trace *trace, struct attn_pool *pool,
-                                        struct attn_derivation **derivation, struct attn_error *err)
+static void free_derivation(struct attn_making *making)
 {
-    const size_t n_layer = attn_selection_dims(trace->selection)->n_layer;
-    struct attn_derivation *made;
-    enum attn_status status;
+    struct attn_derivation *derivation = (struct attn_derivation *)(void *)making;
 
-    ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    made->of = *of;
-    made->asked_by = trace;
-    made->pool = pool;
-    made->resid_pre = attn_alloc(n_layer, sizeof *made->resid_pre, err);
-    status = made->resid_pre ? watch(made, err) : ATTN_NO_MEMORY;
-    made->trace =
-        (struct attn_trace){.selection = made->watched, .on_event = on_event, .user = made};
-    if (status == ATTN_OK)
-        *derivation = made;
-    else
-        attn_derivation_free(made);
-    return status;
-}
-
-const struct attn_trace *attn_derivation_trace(const struct attn_derivation *derivation)
-{
-    return &derivation->trace;
-}
-
-void attn_derivation_free(struct attn_derivation *derivation)
-{
-    if (!derivation)
-        return;
     for (size_t layer = 0; derivation->watched && derivation->resid_pre &&
                            layer < attn_selection_dims(derivation->watched)->n_layer;
          layer++)
@@ -506,5 +316,58 @@ void attn_derivation_free(struct attn_derivation *derivation)
     attn_free(derivation->resid_pre);
     attn_contacts_free(derivation->contacts);
     attn_selection_free(derivation->watched);
+    attn_selection_free(derivation->of_encoder);
     attn_free(derivation);
 }
+
+/* Sets what DERIVATION is made of: the text of RUN, or what runs before it. */
+static enum attn_status open(struct attn_derivation *derivation, const struct attn_run *run,
+                             enum attn_model_stack stack, struct attn_error *err)
+{
+    static const struct attn_sequence none = {0};
+    const struct attn_before_pass before = attn_run_before(run);
+
+    derivation->of = (struct attn_derived_scope){run->model, &run->text, &run->source,
+                                                 attn_run_session_options(run)};
+    derivation->of.session.n_max += run->asked.continuations.n_more;
+    derivation->of.session.edits = run->edits.items;
+    derivation->of.session.n_edit = run->edits.n;
+    if (stack != ATTN_STACK_ENCODER)
+        return ATTN_OK;
+    derivation->of = (struct attn_derived_scope){run->before.model, &none, &none,
+                                                 attn_before_session(&before, 0)};
+    derivation->of.session.attention = run->before.model->config.attention;
+    ATTN_TRY(attn_selection_copy_stack(derivation->asked_by->selection, ATTN_STACK_ENCODER,
+                                       &derivation->of_encoder, err));
+    derivation->own = *derivation->asked_by;
+    derivation->own.selection = derivation->of_encoder;
+    derivation->asked_by = &derivation->own;
+    return ATTN_OK;
+}
+
+static enum attn_status begin(const struct attn_run *run, enum attn_model_stack stack,
+                              const struct attn_trace *trace, struct attn_pool *pool,
+                              struct attn_making **making, struct attn_error *err)
+{
+    struct attn_derivation *made;
+
+    if (!attn_sites_meet(attn_selection_sites_of(trace->selection, stack), all_sites()))
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    made->making.free = free_derivation;
+    *making = &made->making;
+    made->asked_by = trace;
+    made->pool = pool;
+    ATTN_TRY(open(made, run, stack, err));
+    made->resid_pre = attn_alloc(attn_selection_dims(made->asked_by->selection)->n_layer,
+                                 sizeof *made->resid_pre, err);
+    if (!made->resid_pre)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(watch(made, err));
+    made->making.trace =
+        (struct attn_trace){.selection = made->watched, .on_event = on_event, .user = made};
+    return ATTN_OK;
+}
+
+const struct attn_maker attn_derived_maker = {
+    .sites = all_sites, .sites_of = sites_of, .check = check, .begin = begin};

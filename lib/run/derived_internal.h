@@ -3,14 +3,25 @@
 #ifndef ATTN_RUN_DERIVED_INTERNAL_H
 #define ATTN_RUN_DERIVED_INTERNAL_H
 
+#include "forward/session.h"
+#include "input/sequence.h"
 #include "run/derived.h"
 
+/* The run whose tensors are used. Everything is borrowed. */
+struct attn_derived_scope {
+    const struct attn_model *model;
+    const struct attn_sequence *text, *source;
+    struct attn_session_options session; /* the options of the run's session, with its edits */
+};
+
 struct attn_derivation {
+    struct attn_making making; /* the trace gets the feed */
     struct attn_derived_scope of;
     const struct attn_trace *asked_by; /* the trace that wants derived tensors; borrowed */
     struct attn_pool *pool;            /* borrowed, or NULL */
     struct attn_selection *watched;    /* owns; what the session passes to the derivation */
-    struct attn_trace trace;
+    struct attn_selection *of_encoder; /* owns; what is wanted of the encoder, of which OWN is */
+    struct attn_trace own;
     float **resid_pre;              /* [n_layer] owns; each [T, D], or NULL if it is not kept */
     struct attn_contacts *contacts; /* owns; NULL: contacts are not wanted */
 };

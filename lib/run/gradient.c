@@ -10,6 +10,7 @@
 #include "input/encoder.h"
 #include "model/model_internal.h"
 #include "run/relevance.h"
+#include "run/run_internal.h"
 #include "trace/trace_internal.h"
 
 /* Up to this length and this number of bytes, what the layers need for their gradients is kept
@@ -17,13 +18,27 @@
  * more memory than a run without gradients. */
 enum { MOST_KEPT = 512, KEPT_BYTES = 192 << 20 };
 
+/* The run whose gradients are computed. Everything is borrowed. */
+struct scope {
+    const struct attn_model *model;
+    const struct attn_answer *goal;
+    const struct attn_sequence *source; /* its n is 0: there is no source */
+    /* The options of the session of the text, not of the encoder. */
+    struct attn_session_options session;
+    bool reads_once; /* the weights are not needed after this run */
+    /* Of what runs before the text, whose model is NULL if nothing does. The pool and the trace are
+     * those of the gradients. */
+    struct attn_before_pass before;
+};
+
 struct attn_gradient {
-    struct attn_gradient_scope of;
+    struct attn_making making; /* the trace gets the feed */
+    struct scope of;
     const struct attn_trace *asked_by;
     struct attn_pool *pool;
     struct attn_selection *watched; /* owns; what the session passes on during the feed */
     struct attn_selection *wanted;  /* owns; what the backward pass emits */
-    struct attn_trace feed_trace, trace;
+    struct attn_trace trace;        /* of the backward pass */
     struct attn_tape tape;
     struct attn_embedding_rows rows; /* of the text */
     /* Own; of relevance and of relevance_norm; NULL: not wanted. */
@@ -37,21 +52,6 @@ struct attn_gradient {
 static struct attn_site_set relevances(void)
 {
     return ATTN_SITES(ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM);
-}
-
-struct attn_site_set attn_gradient_sites(void)
-{
-    struct attn_site_set sites = {0};
-
-    for (int i = 0; i < ATTN_N_SITE; i++)
-        if (attn_site_is_of_metric((enum attn_site)i))
-            attn_sites_add(&sites, i);
-    return sites;
-}
-
-bool attn_gradient_is_wanted(const struct attn_selection *selection)
-{
-    return attn_sites_meet(attn_selection_sites(selection), attn_gradient_sites());
 }
 
 enum attn_status attn_gradient_check(const struct attn_model *model,
@@ -68,13 +68,6 @@ enum attn_status attn_gradient_check(const struct attn_model *model,
             "relevance is passed on in one sequence, and layers of '%s' attend to another",
             attn_quote_string(model->name).text);
     return attn_backward_check(model, layers, ATTN_BACKWARD_PLAIN, err);
-}
-
-struct attn_site_set attn_gradient_sites_of(struct attn_site_set sites)
-{
-    return attn_sites_join(
-        attn_sites_without(attn_gradient_sites(), attn_sites_gradients_of(attn_sites_all())),
-        attn_sites_gradients_of(sites));
 }
 
 /* An attn_trace_fn for the feed. */
@@ -115,9 +108,9 @@ static enum attn_status choose_wanted(struct attn_gradient *gradient, struct att
     static const enum attn_site kinds[] = {ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM};
     const bool has_encoder = attn_selection_dims(asked)->encoder;
     const struct attn_site_set of_encoder = attn_sites_common(
-        attn_selection_sites_of(asked, ATTN_STACK_ENCODER), attn_gradient_sites());
+        attn_selection_sites_of(asked, ATTN_STACK_ENCODER), attn_sites_of_metric());
     struct attn_site_set sites =
-        attn_sites_common(attn_selection_sites(asked), attn_gradient_sites());
+        attn_sites_common(attn_selection_sites(asked), attn_sites_of_metric());
 
     if (attn_sites_meet(sites, picture_sites()) ||
         (gradient->of.before.before->pictures && !attn_sites_are_empty(of_encoder)))
@@ -155,7 +148,7 @@ static enum attn_status choose_watched(struct attn_gradient *gradient, struct at
     struct attn_site_set sites;
 
     ATTN_TRY(
-        attn_selection_see_stream(asked, attn_gradient_sites(), &end, &gradient->watched, err));
+        attn_selection_see_stream(asked, attn_sites_of_metric(), &end, &gradient->watched, err));
     if (!gradient->tape.kept)
         return ATTN_OK;
     sites =
@@ -192,33 +185,15 @@ static enum attn_status build(struct attn_gradient *gradient, struct attn_error 
         .selection = gradient->wanted, .on_event = on_gradient, .user = gradient};
     ATTN_TRY(create_tape(gradient, err));
     ATTN_TRY(choose_watched(gradient, err));
-    gradient->feed_trace =
+    gradient->making.trace =
         (struct attn_trace){.selection = gradient->watched, .on_event = on_feed, .user = gradient};
     return ATTN_OK;
 }
 
-enum attn_status attn_gradient_create(const struct attn_gradient_scope *of,
-                                      const struct attn_trace *trace, struct attn_pool *pool,
-                                      struct attn_gradient **gradient, struct attn_error *err)
+static void free_gradient(struct attn_making *making)
 {
-    struct attn_gradient *made;
+    struct attn_gradient *gradient = (struct attn_gradient *)(void *)making;
 
-    ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    made->of = *of;
-    made->asked_by = trace;
-    made->pool = pool;
-    ATTN_RETURN_MADE(build(made, err), gradient, made, attn_gradient_free);
-}
-
-const struct attn_trace *attn_gradient_trace(const struct attn_gradient *gradient)
-{
-    return &gradient->feed_trace;
-}
-
-void attn_gradient_free(struct attn_gradient *gradient)
-{
-    if (!gradient)
-        return;
     attn_relevance_free(gradient->relevances[0]);
     attn_relevance_free(gradient->relevances[1]);
     attn_selection_free(gradient->watched);
@@ -351,8 +326,10 @@ static enum attn_status run_pictures(struct attn_gradient *gradient, struct attn
     return status;
 }
 
-enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_error *err)
+/* Runs the backward pass. */
+static enum attn_status finish(struct attn_making *making, struct attn_error *err)
 {
+    struct attn_gradient *gradient = (struct attn_gradient *)(void *)making;
     enum attn_status status = gradient->reads_pictures ? run_pictures(gradient, err)
                               : gradient->of_encoder   ? run_both(gradient, err)
                                                        : run(gradient, err);
@@ -362,3 +339,37 @@ enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_e
             status = attn_relevance_emit(gradient->relevances[i], gradient->asked_by, err);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
+
+/* Begins for the text; the backward pass goes on through what runs before it. */
+static enum attn_status begin(const struct attn_run *run, enum attn_model_stack stack,
+                              const struct attn_trace *trace, struct attn_pool *pool,
+                              struct attn_making **making, struct attn_error *err)
+{
+    struct attn_gradient *made;
+    enum attn_status status;
+
+    if (stack == ATTN_STACK_ENCODER ||
+        !attn_sites_meet(attn_selection_sites(trace->selection), attn_sites_of_metric()))
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    made->making.finish = finish;
+    made->making.free = free_gradient;
+    made->of = (struct scope){.model = run->model,
+                              .goal = &run->asked.goal,
+                              .source = &run->source,
+                              .session = attn_run_session_options(run),
+                              .reads_once = !run->host->options.reuse,
+                              .before = attn_run_before(run)};
+    made->of.session.edits = run->edits.items;
+    made->of.session.n_edit = run->edits.n;
+    made->asked_by = trace;
+    made->pool = pool;
+    status = build(made, err);
+    *making = &made->making;
+    return status;
+}
+
+const struct attn_maker attn_gradient_maker = {.sites = attn_sites_of_metric,
+                                               .check = attn_gradient_check,
+                                               .check_edits = attn_backward_check_edits,
+                                               .begin = begin};

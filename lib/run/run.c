@@ -8,15 +8,12 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
-#include "gradient/backward.h"
 #include "input/pixels_internal.h"
-#include "measures/head_mix.h"
-#include "measures/picture_maps.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
-#include "run/derived.h"
-#include "run/gradient.h"
 #include "run/host_internal.h"
+#include "run/maker.h"
+#include "run/watcher.h"
 #include "tensors/outputs_internal.h"
 #include "tensors/picture_internal.h"
 #include "tensors/writer.h"
@@ -162,34 +159,15 @@ static void set_labels(struct attn_run *run)
     run->labels.source_token_sizes = reading->keys.sizes;
 }
 
-struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
-{
-    const struct attn_label_list *keys = &run->request.reading.keys; /* for arrays */
-
-    if (!run->model)
-        return (struct attn_metric_settings){
-            .tokens = keys->items, .token_sizes = keys->sizes, .n_token = keys->n};
-    return (struct attn_metric_settings){
-        .ids = run->text.ids,
-        .tokens = run->text.tokens.bytes,
-        .token_sizes = run->text.tokens.sizes,
-        .n_token = run->text.n,
-        .n_front = run->text.grid.n_front,
-        .n_patch_column = run->text.grid.n_col,
-        .n_shown = run->labels.mask ? *run->labels.mask + 1 : run->text.n - run->labels.n_back,
-        .key_mask = run->text.key_mask,
-        .source_mask = run->source.key_mask};
-}
-
 enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
                                                    struct attn_error *err)
 {
     enum attn_status status =
-        attn_backward_check_edits(run->model, run->edits.items, run->edits.n, err);
+        attn_makers_check_edits(run->model, run->edits.items, run->edits.n, err);
 
     if (status == ATTN_OK && run->before.n_edit > 0)
-        status = attn_backward_check_edits(run->before.model, run->before.edits, run->before.n_edit,
-                                           err);
+        status =
+            attn_makers_check_edits(run->before.model, run->before.edits, run->before.n_edit, err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
@@ -207,41 +185,28 @@ static enum attn_status make_rows(struct attn_run *run, const struct attn_trace 
     const struct attn_site_set sites =
         trace ? attn_selection_sites_of(trace->selection, ATTN_STACK_ENCODER)
               : (struct attn_site_set){0};
-    const struct attn_sequence none = {0};
     struct attn_before *before = &run->before;
     struct attn_before_pass pass = attn_run_before(run);
-    struct attn_derived_scope derived = {.model = before->model, .text = &none, .source = &none};
     const bool is_watched = before->n_shown > 0 && !attn_sites_are_empty(sites);
     const bool is_alone = before->pictures && is_watched &&
                           attn_selection_is_of_encoder(trace->selection) &&
                           !attn_predict_is_asked(&run->request.predict) && !run->asked.has_goal;
     float *rows = before->is_due && !is_alone ? before->reader->embedded : NULL;
-    struct attn_trace own = trace ? *trace : (struct attn_trace){0};
-    struct attn_selection *chosen = NULL;
-    struct attn_derivation *derivation = NULL;
+    struct attn_makings makings = {0};
     enum attn_status status = ATTN_OK;
 
     if (!is_watched && !rows)
         return ATTN_OK;
     pass.options.pool = pool;
-    derived.session = attn_before_session(&pass, 0);
-    derived.session.attention = before->model->config.attention;
-    if (trace && attn_derived_is_wanted(trace->selection, ATTN_STACK_ENCODER)) {
-        status = attn_selection_copy_stack(trace->selection, ATTN_STACK_ENCODER, &chosen, err);
-        own.selection = chosen;
-        if (status == ATTN_OK)
-            status = attn_derivation_create(&derived, &own, pool, &derivation, err);
-    }
-    pass.options.trace = !is_watched  ? NULL
-                         : derivation ? attn_derivation_trace(derivation)
-                                      : trace;
+    if (is_watched)
+        status = attn_makings_begin(&makings, run, ATTN_STACK_ENCODER, &trace, pool, err);
+    pass.options.trace = is_watched ? trace : NULL;
     if (status == ATTN_OK)
         status = attn_before_run(&pass, rows, err);
     if (rows)
         before->n_edited = pass.n_edited;
     before->is_due &= status != ATTN_OK;
-    attn_derivation_free(derivation);
-    attn_selection_free(chosen);
+    attn_makings_release(&makings);
     return attn_error_at(status, before->pictures ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
@@ -282,7 +247,6 @@ static struct attn_dims stack_dims(const struct attn_model *model,
 
     dims.n_source = n_source;
     attn_attention_set_dims(layers, &dims);
-    attn_sites_extend(&dims.sites, attn_derived_sites(model, layers));
     return dims;
 }
 
@@ -337,12 +301,13 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
         ATTN_TRY(attn_session_check_next(run->attention.layers, config, err));
     *dims = stack_dims(run->model, run->attention.layers, run->text.n, run->source.n);
     ATTN_TRY(find_images(run, dims, err));
-    attn_sites_extend(&dims->sites, attn_derived_sites_of_images(dims, config->vision.n_deep));
+    attn_makers_extend(run->model, run->attention.layers, dims);
     if (before->n_chosen > 0)
         before->dims = stack_dims(before->model, before->model->config.attention,
                                   attn_before_input(before)->n, 0);
+    if (before->n_chosen > 0 && attn_before_n_picture(before) == 0)
+        attn_makers_extend(before->model, before->model->config.attention, &before->dims);
     if (attn_before_n_picture(before) > 0) {
-        before->dims.sites = attn_sites_without(before->dims.sites, attn_sites_derived());
         before->dims.picture = dims->picture;
         before->dims.picture.n_chosen = (uint32_t)before->n_shown;
     }
@@ -594,24 +559,6 @@ enum attn_status attn_run_prepare_like(const struct attn_run *like,
     return prepare_for(like->host, like, false, request, run, err);
 }
 
-static void release_maps(struct attn_picture_maps *maps[2])
-{
-    for (int i = 0; i < 2; i++) {
-        attn_picture_maps_free(maps[i]);
-        maps[i] = NULL;
-    }
-}
-
-static void release_mixes(struct attn_run *run)
-{
-    for (int i = 0; i < 2; i++) {
-        attn_head_mixes_free(run->mixes[i]);
-        run->mixes[i] = NULL;
-    }
-    attn_selection_free(run->watched);
-    attn_selection_free(run->own_encoder);
-}
-
 void attn_run_free(struct attn_run *run)
 {
     if (!run)
@@ -628,11 +575,11 @@ void attn_run_free(struct attn_run *run)
     attn_chat_release(&run->chat);
     attn_sequence_release(&run->source);
     attn_host_free(run->labelled);
-    release_maps(run->pictures.maps);
-    release_mixes(run);
-    attn_parking_release(&run->parking);
     for (int i = 0; i < 2; i++)
-        attn_parks_free(run->parks[i]);
+        if (run->pictures.maps[i])
+            run->pictures.free_maps(run->pictures.maps[i]);
+    if (attn_watcher)
+        attn_watcher->release(run);
     attn_free(run);
 }
 
@@ -683,9 +630,8 @@ static enum attn_status emit(void *user, const struct attn_trace_event *event,
 {
     const struct watching *watching = user;
 
-    for (int i = 0; i < 2; i++)
-        if (watching->run->mixes[i] && (event->at.stack == ATTN_STACK_ENCODER) == (i == 1))
-            attn_head_mixes_add(watching->run->mixes[i], event);
+    if (watching->run->watched)
+        attn_watcher->add(watching->run, event);
     if (watching->observer)
         ATTN_TRY(watching->observer->on_event(watching->observer->user, event, err));
     return attn_selection_wants(watching->run->selection, &event->at)
@@ -823,20 +769,9 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
 
 /* The objects that exist for one feed. */
 struct feeding {
-    struct attn_session *session;       /* owns */
-    struct attn_gradient *gradient;     /* owns; or NULL */
-    struct attn_derivation *derivation; /* owns; or NULL */
+    struct attn_session *session; /* owns */
+    struct attn_makings makings;
 };
-
-/* Computes the requested gradients after the feed. Frees the memory of the feed first. */
-static enum attn_status run_gradient(struct feeding *feeding, struct attn_error *err)
-{
-    attn_session_free(feeding->session);
-    attn_derivation_free(feeding->derivation);
-    feeding->session = NULL;
-    feeding->derivation = NULL;
-    return feeding->gradient ? attn_gradient_run(feeding->gradient, err) : ATTN_OK;
-}
 
 enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *err)
 {
@@ -853,102 +788,11 @@ enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *
     return ATTN_OK;
 }
 
-static enum attn_status add_neutral(void *user, const struct attn_trace_event *event,
-                                    struct attn_error *err)
-{
-    (void)err;
-    attn_picture_maps_add(user, event);
-    return ATTN_OK;
-}
-
-/* Measures maps of the neutral question of RUN's request, at its last position. The caller frees
- * *maps, also after a failure. */
-static enum attn_status ask_neutral(const struct attn_run *run, struct attn_picture_maps **maps,
-                                    struct attn_error *err)
-{
-    struct attn_request request = run->request;
-    struct attn_picture_maps_args args = {0};
-    struct attn_trace trace = {.on_event = add_neutral};
-    struct attn_result result = {0};
-    struct attn_run *other = NULL;
-    enum attn_status status;
-
-    request.input = (struct attn_input){.text = request.maps.neutral,
-                                        .n_text = strlen(request.maps.neutral),
-                                        .image = request.input.image,
-                                        .images = request.input.images,
-                                        .n_image = request.input.n_image,
-                                        .pixels = request.input.pixels};
-    request.maps = (struct attn_request_maps){0};
-    request.selection = (struct attn_request_selection){.sites = "pattern"};
-    request.edits = (struct attn_request_edits){0};
-    request.predict = (struct attn_request_predict){0};
-    request.outputs = (struct attn_request_outputs){0};
-    request.on_note = NULL;
-    ATTN_TRY(prepare_for(run->host, NULL, true, &request, &other, err));
-    args.text = &other->text;
-    args.selection = trace.selection = other->selection;
-    status = attn_picture_maps_create(&args, maps, err);
-    trace.user = *maps;
-    if (status == ATTN_OK)
-        status = attn_run_perform(other, &trace, &result, err);
-    attn_result_release(&result);
-    attn_picture_maps_detach(*maps);
-    attn_run_free(other);
-    return status;
-}
-
-/* Creates the maps over the picture in the text of RUN, which owns them, if TRACE wants them. */
-static enum attn_status create_maps(const struct attn_run *run, const struct attn_trace *trace,
-                                    struct attn_picture_maps **maps, struct attn_error *err)
-{
-    const struct attn_request_maps *asked = &run->request.maps;
-    struct attn_picture_maps **own = run->labels.maps;
-    struct attn_picture_maps_args args = {.text = &run->text,
-                                          .attention = attn_run_attention(run),
-                                          .drop_sinks = asked->drop_sinks,
-                                          .is_ratio = asked->neutral_by == ATTN_NEUTRAL_RATIO};
-
-    if (!trace || !own || !attn_derived_is_of_picture(trace->selection))
-        return ATTN_OK;
-    release_maps(own);
-    if (asked->neutral)
-        ATTN_TRY(ask_neutral(run, &own[1], err));
-    /* outputs have the rows and heads of the run, even if an observer sees more */
-    args.selection = run->request.outputs.n > 0 ? run->selection : trace->selection;
-    args.neutral = own[1];
-    ATTN_TRY(attn_picture_maps_create(&args, &own[0], err));
-    *maps = own[0];
-    return ATTN_OK;
-}
-
 static enum attn_status feed_all(const struct attn_run *run, const struct attn_trace *trace,
                                  struct attn_pool *pool, struct feeding *feeding,
                                  struct attn_result *result, struct attn_error *err)
 {
-    struct attn_derived_scope derived = {run->model, &run->text, &run->source,
-                                         attn_run_session_options(run), NULL};
-    struct attn_gradient_scope gradient = {.model = run->model,
-                                           .goal = &run->asked.goal,
-                                           .source = &run->source,
-                                           .session = derived.session,
-                                           .reads_once = !run->host->options.reuse,
-                                           .before = attn_run_before(run)};
-
-    derived.session.n_max += run->asked.continuations.n_more;
-    derived.session.edits = gradient.session.edits = run->edits.items;
-    derived.session.n_edit = gradient.session.n_edit = run->edits.n;
-    /* If a trace needs gradients or derived tensors, the objects that compute them call it instead.
-     */
-    if (trace && attn_gradient_is_wanted(trace->selection)) {
-        ATTN_TRY(attn_gradient_create(&gradient, trace, pool, &feeding->gradient, err));
-        trace = attn_gradient_trace(feeding->gradient);
-    }
-    ATTN_TRY(create_maps(run, trace, &derived.maps, err));
-    if (trace && (derived.maps || attn_derived_is_wanted(trace->selection, ATTN_STACK_ONLY))) {
-        ATTN_TRY(attn_derivation_create(&derived, trace, pool, &feeding->derivation, err));
-        trace = attn_derivation_trace(feeding->derivation);
-    }
+    ATTN_TRY(attn_makings_begin(&feeding->makings, run, ATTN_STACK_ONLY, &trace, pool, err));
     ATTN_TRY(feed(run, trace, pool, &feeding->session, err));
     result->n_token = result->n_key = run->text.n;
     result->n_edited_row = attn_session_n_edited_row(feeding->session) + run->before.n_edited;
@@ -960,19 +804,20 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
                                     attn_request_notes(&run->request));
     attn_spaces_note(&run->asked.spaces, attn_request_notes(&run->request));
     note_end(run);
-    return run_gradient(feeding, err);
+    attn_session_free(feeding->session); /* a backward pass needs its memory */
+    feeding->session = NULL;
+    return attn_makings_finish(&feeding->makings, err);
 }
 
 enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_trace *trace,
                                struct attn_pool *pool, struct attn_result *result,
                                struct attn_error *err)
 {
-    struct feeding feeding = {NULL, NULL, NULL};
+    struct feeding feeding = {0};
     const enum attn_status status = feed_all(run, trace, pool, &feeding, result, err);
 
     attn_session_free(feeding.session);
-    attn_derivation_free(feeding.derivation);
-    attn_gradient_free(feeding.gradient);
+    attn_makings_release(&feeding.makings);
     return status;
 }
 
@@ -1014,71 +859,9 @@ static enum attn_status perform_arrays(const struct attn_run *run, const struct 
     return ATTN_OK;
 }
 
-struct attn_metric_settings attn_run_source_settings(const struct attn_run *run)
-{
-    return (struct attn_metric_settings){.ids = run->source.ids,
-                                         .tokens = run->source.tokens.bytes,
-                                         .token_sizes = run->source.tokens.sizes,
-                                         .n_token = run->source.n,
-                                         .key_mask = run->source.key_mask};
-}
-
-enum attn_status attn_run_begin_parking(const struct attn_run *run, const struct attn_trace *to,
-                                        bool is_held, struct attn_parking *parking,
-                                        struct attn_error *err)
-{
-    const struct attn_metric_settings settings[2] = {attn_run_metric_settings(run),
-                                                     attn_run_source_settings(run)};
-
-    return attn_error_at(attn_parking_begin(attn_selection_dims(run->selection), settings, to,
-                                            is_held, parking, err),
-                         ATTN_STAGE_OPTIONS, err);
-}
-
-/* Creates the mixes of RUN, and the selection of what they need, if an output shows types. */
-static enum attn_status begin_mixes(struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_request_outputs *outputs = &run->request.outputs;
-    const struct attn_metric_settings of_text = attn_run_metric_settings(run),
-                                      of_source = attn_run_source_settings(run);
-    struct attn_site_set sites = attn_selection_sites_of(run->selection, ATTN_STACK_ONLY);
-    struct attn_site_set of_encoder = attn_selection_sites_of(run->selection, ATTN_STACK_ENCODER);
-    bool is_shown = false;
-
-    for (size_t i = 0; i < outputs->n; i++)
-        is_shown |= outputs->items[i].format->shows_types;
-    if (!is_shown || !run->model || attn_before_n_picture(&run->before) > 0 ||
-        attn_selection_is_of_encoder(run->selection) || !attn_sites_have(sites, ATTN_SITE_PATTERN))
-        return ATTN_OK;
-    ATTN_TRY(attn_selection_copy(run->selection, &run->watched, err));
-    attn_sites_add(&sites, ATTN_SITE_RESID_PRE);
-    if (attn_sites_have(of_encoder, ATTN_SITE_PATTERN))
-        attn_sites_add(&of_encoder, ATTN_SITE_RESID_PRE);
-    attn_selection_clear_sites(run->watched);
-    ATTN_TRY(attn_selection_add_sites(run->watched, ATTN_STACK_ONLY, sites, err));
-    if (attn_selection_dims(run->watched)->encoder)
-        ATTN_TRY(attn_selection_add_sites(run->watched, ATTN_STACK_ENCODER, of_encoder, err));
-    ATTN_TRY(attn_head_mixes_create(&of_text, run->watched, &run->mixes[0], err));
-    if (!attn_selection_dims(run->watched)->encoder)
-        return ATTN_OK;
-    ATTN_TRY(attn_selection_copy_stack(run->watched, ATTN_STACK_ENCODER, &run->own_encoder, err));
-    return attn_head_mixes_create(&of_source, run->own_encoder, &run->mixes[1], err);
-}
-
-/* Whether a view leaves out parks, which are found before its outputs get an event. */
-static bool needs_parks(const struct attn_run *run)
-{
-    const struct attn_request_outputs *outputs = &run->request.outputs;
-
-    return outputs->n > 0 && outputs->picture && outputs->picture->hides == ATTN_HIDDEN_SINKS &&
-           run->model && attn_before_n_picture(&run->before) == 0 &&
-           !attn_selection_is_of_encoder(run->selection);
-}
-
-/* Makes the pass of RUN. */
-static enum attn_status compute(struct attn_run *run, const struct attn_trace *trace,
-                                struct attn_pool *pool, struct attn_result *result,
-                                struct attn_error *err)
+enum attn_status attn_run_compute(struct attn_run *run, const struct attn_trace *trace,
+                                  struct attn_pool *pool, struct attn_result *result,
+                                  struct attn_error *err)
 {
     result->n_thread = pool ? attn_pool_n_thread(pool) : 1;
     if (!run->model)
@@ -1087,41 +870,13 @@ static enum attn_status compute(struct attn_run *run, const struct attn_trace *t
     return attn_run_feed(run, trace, pool, result, err);
 }
 
-/* Computes the run and finds its parks. What TRACE wants is held. */
-static enum attn_status find_parks(struct attn_run *run, const struct attn_trace *trace,
-                                   struct attn_pool *pool, struct attn_result *result,
-                                   struct attn_error *err)
-{
-    ATTN_TRY(attn_run_begin_parking(run, trace, true, &run->parking, err));
-    ATTN_TRY(compute(run, &run->parking.trace, pool, result, err));
-    attn_parking_find(&run->parking, run->parks);
-    run->labels.parks = attn_parks_find(run->parks[0]);
-    return ATTN_OK;
-}
-
-/* Makes the pass again, whose result and notes are known. */
-static enum attn_status compute_again(struct attn_run *run, const struct attn_trace *trace,
-                                      struct attn_pool *pool, struct attn_error *err)
-{
-    const attn_note_fn on_note = run->request.on_note;
-    struct attn_result again = {0};
-    enum attn_status status;
-
-    run->request.on_note = NULL;
-    status = compute(run, trace, pool, &again, err);
-    run->request.on_note = on_note;
-    attn_result_release(&again);
-    return status;
-}
-
 /* Computes the run, whose events come to TRACE, or were held, and completes the outputs. */
 static enum attn_status complete(struct attn_run *run, const struct attn_trace *trace,
                                  struct attn_pool *pool, struct attn_outputs *outputs,
                                  struct attn_result *result, struct attn_error *err)
 {
-    ATTN_TRY(!run->labels.parks                      ? compute(run, trace, pool, result, err)
-             : attn_held_is_whole(run->parking.held) ? attn_held_play(run->parking.held, trace, err)
-                                                     : compute_again(run, trace, pool, err));
+    ATTN_TRY(run->labels.parks ? attn_watcher->play(run, trace, pool, err)
+                               : attn_run_compute(run, trace, pool, result, err));
     if (attn_predict_is_asked(&run->request.predict)) {
         ATTN_TRY(attn_predictions_copy_texts(&result->predictions, err));
         ATTN_TRY(attn_outputs_predictions(outputs, &result->predictions, err));
@@ -1161,10 +916,10 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     options.on_note = request->on_note;
     options.user = request->user;
     options.mixes = run->mixes;
-    if (!observer)
-        ATTN_TRY(attn_error_at(begin_mixes(run, err), ATTN_STAGE_OPTIONS, err));
+    if (!observer && attn_watcher)
+        ATTN_TRY(attn_error_at(attn_watcher->begin(run, err), ATTN_STAGE_OPTIONS, err));
     all.selection = observer ? observer->selection : run->watched ? run->watched : run->selection;
-    status = needs_parks(run) ? find_parks(run, &all, pool, &made, err) : ATTN_OK;
+    status = attn_watcher ? attn_watcher->park(run, &all, pool, &made, err) : ATTN_OK;
     if (status == ATTN_OK)
         status = attn_outputs_create(request->outputs.items, request->outputs.n, &run->labels,
                                      &options, &outputs, err);

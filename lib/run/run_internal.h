@@ -12,8 +12,6 @@
 #include "input/pass.h"
 #include "input/position.h"
 #include "input/talk.h"
-#include "measures/metric.h"
-#include "measures/parking.h"
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
 #include "run/host.h"
@@ -26,6 +24,10 @@
 #include "tensors/labels_internal.h"
 #include "tensors/outputs.h"
 #include "tensors/picture.h"
+
+struct attn_head_mixes; /* measures/head_mix.h */
+struct attn_parking;    /* measures/parking.h */
+struct attn_parks;      /* measures/parks.h */
 
 /* Members are in the order of the stages that set them. */
 struct attn_run {
@@ -60,7 +62,7 @@ struct attn_run {
     struct attn_labels_pictures pictures;  /* owns its maps */
     /* Own; the selection with what the mixes read, and that of the encoder; or NULL. */
     struct attn_selection *watched, *own_encoder;
-    struct attn_parking parking;      /* owns; with `parks` if `hide sinks` needs them */
+    struct attn_parking *parking;     /* owns; with `parks` if `hide sinks` needs them; or NULL */
     struct attn_parks *parks[2];      /* own; of the text and the encoder; or NULL */
     struct attn_head_mixes *mixes[2]; /* own; while outputs that show types are written */
     struct attn_labels labels;
@@ -161,16 +163,10 @@ enum attn_status attn_run_find_answer(const struct attn_run *run,
                                       const struct attn_answer_args *args,
                                       struct attn_answer *answer, struct attn_error *err);
 
-/* Returns the settings of measures for the tokens of RUN. Borrows from RUN. */
-struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run);
-
-/* The same for the tokens of its source. */
-struct attn_metric_settings attn_run_source_settings(const struct attn_run *run);
-
-/* Begins PARKING in RUN, which must be of a model (attn_parking_begin). Errors have a stage. */
-enum attn_status attn_run_begin_parking(const struct attn_run *run, const struct attn_trace *to,
-                                        bool is_held, struct attn_parking *parking,
-                                        struct attn_error *err);
+/* Makes the pass of RUN, of a model or arrays, and answers its question. */
+enum attn_status attn_run_compute(struct attn_run *run, const struct attn_trace *trace,
+                                  struct attn_pool *pool, struct attn_result *result,
+                                  struct attn_error *err);
 
 /* Feeds RUN, which must be of a model, to a new session and answers its question. TRACE and POOL
  * may be NULL. Does not write the outputs of the request. */

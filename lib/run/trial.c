@@ -11,6 +11,7 @@
 #include "model/config_internal.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
+#include "run/run_measures.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 

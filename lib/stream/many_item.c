@@ -18,8 +18,8 @@
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "predict/masked_copies.h"
-#include "run/derived.h"
-#include "run/gradient.h"
+#include "run/maker.h"
+#include "run/run_measures.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -111,8 +111,7 @@ static bool is_same_for_all(const struct attn_many_task *task)
     bool is_same = !attn_number_list_is_given(&request->selection.queries) &&
                    request->predict.n_next == 0 && !request->predict.answer &&
                    task->longest->text.numbers.n == 0 &&
-                   !attn_derived_is_wanted(task->longest->selection, ATTN_STACK_ONLY) &&
-                   !attn_gradient_is_wanted(task->longest->selection);
+                   !attn_makers_are_wanted(task->longest->selection);
 
     for (size_t layer = 0; layer < task->n_layer; layer++) {
         const struct attn_attention *attention = &task->longest->attention.layers[layer];

@@ -10,6 +10,7 @@ struct attn_picture_prompt; /* input/picture_prompt.h */
 /* `maps` of struct attn_labels points to the first member. */
 struct attn_labels_pictures {
     struct attn_picture_maps *maps[2]; /* own; of the last feed, and of the neutral question */
+    void (*free_maps)(struct attn_picture_maps *maps); /* set if there are some */
     const struct attn_picture_prompt *prompt;
 };
 

@@ -164,6 +164,23 @@ struct attn_site_set attn_sites_gradients_of(struct attn_site_set of)
     return set;
 }
 
+struct attn_site_set attn_sites_of_metric(void)
+{
+    struct attn_site_set set = {0};
+
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        if (attn_site_is_of_metric((enum attn_site)i))
+            attn_sites_add(&set, i);
+    return set;
+}
+
+struct attn_site_set attn_sites_of_metric_in(struct attn_site_set of)
+{
+    return attn_sites_join(
+        attn_sites_without(attn_sites_of_metric(), attn_sites_gradients_of(attn_sites_all())),
+        attn_sites_gradients_of(of));
+}
+
 bool attn_site_is_of_image(enum attn_site site)
 {
     return attn_site_is_map(site) || site == ATTN_SITE_PIXEL_VALUES ||

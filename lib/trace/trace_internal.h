@@ -49,6 +49,11 @@ struct attn_site_set attn_sites_derived(void);
 /* Returns the gradients of those sites of OF that have one. */
 struct attn_site_set attn_sites_gradients_of(struct attn_site_set of);
 
+/* Returns all sites of a metric (attn_site_is_of_metric), which need a backward pass: gradients,
+ * pattern_x_grad, relevance; and those of them that a run with the sites OF can have. */
+struct attn_site_set attn_sites_of_metric(void);
+struct attn_site_set attn_sites_of_metric_in(struct attn_site_set of);
+
 /* Returns the size of the last dimension: d_model for resid_pre, d_head for q, n_position for
  * pattern. For a layer that attends to a source see attn_site_n_key. */
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
