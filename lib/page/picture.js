@@ -581,7 +581,6 @@ function onKey(event) {
 function open() {
   $('view-tokens').textContent = 'Picture';
   $('view-matrix').before($('view-tokens'));
-  $('view-lines').hidden = heads[0].rows > 128;
   if (!isInText) $('first').nextSibling.data = ' [CLS]';
   $('first').parentNode.hidden = !isInText && nFront === 0;
   $('panes').classList.add('over-picture');

@@ -21,7 +21,7 @@ let plain; // the run as given
 let words = null, areMerged = false, isEncoder; // of the rows: words, of the encoder
 let usualQuery, maxKey, maxPosition; // positions; the query that is selected first
 const rowOfQuery = new Map();
-const MAX_LINES = 128, MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
+const MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
 
 const queryAt = row => run.queries ? run.queries[row] : row;
 
@@ -415,7 +415,7 @@ const number = w => written(gradients?.rule() ?? run.numbers.weight, w);
 
 // --- State ---
 
-const VIEWS = ['grid', 'matrix', 'tokens', 'lines'];
+const VIEWS = ['grid', 'matrix', 'tokens'];
 const defaults = {
   v: VIEWS.includes(run.figure) ? run.figure : heads.length > 1 ? 'grid' : 'matrix', // the view
   h: run.start, // the head
@@ -428,7 +428,6 @@ const defaults = {
   t: [], // ticked heads
   p: [], // pinned tokens
   dir: 'from', // tokens: weights from a query, or to a key
-  n: 3, // lines: number of strongest keys per query
   w: 'chosen', // comparison: which matrices are shown
   z: clamp(run.cell, 0, 64), // pixels of a cell; 0: chosen to fit
   m: '', o: 0, // measure; heads are sorted by it
@@ -470,7 +469,7 @@ const readers = {
   first: readNumber(0, 1),
   d: readWord(['dark', 'light']), c: readWord(['mean', 'max']),
   t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)), words: readNumber(0, 1),
-  dir: readWord(['from', 'to']), n: readNumber(1, 32),
+  dir: readWord(['from', 'to']),
   w: text => readWord(shownSets())(text),
   z: readNumber(0, 64), m: text => readWord(MEASURES)(text), o: readNumber(0, 1), a: readNumber(0, 1),
   on: text => /^[nst]{1,3}$/.test(text) ? text : undefined,
@@ -563,17 +562,6 @@ const ranked = (m, row) => order(rowOf(m, row));
 // Returns the names and numbers of the three strongest weights.
 const best = (weights, nameAt) => order(weights).slice(0, 3).flatMap((i, at) =>
   [at ? ', ' : ' ', ...nameAt(i), ' ', el('b', at ? {} : { id: 'value' }, number(weights[i]))]);
-
-// Returns the cells that are among the N strongest of their row and above a threshold.
-function strongest(m, n) {
-  const found = [];
-  for (let row = 0; row < m.rows; row++)
-    for (const key of ranked(m, row).slice(0, n)) {
-      const w = m.weights[row * m.cols + key];
-      if (abs(w) > 0.005) found.push({ row, key, w });
-    }
-  return found;
-}
 
 // --- The read-out ---
 
@@ -948,135 +936,6 @@ function drawTokens(list) {
   return m;
 }
 
-// --- Lines ---
-
-const HUES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#a6761d', '#56b4e9', '#7570b3', '#666666'];
-const DASHES = ['none', '8 4', '2 3', '10 3 2 3', '14 5', '5 2', '1 3', '12 3 2 3 2 3'];
-
-const lineHeads = () => !state.c && state.t.length > 0 ? state.t.filter(isLike) : shownHeads();
-
-function lineLabels(svg, n, positionOf, isSource, x, anchor, role, height) {
-  for (let i = 0; i < n; i++) {
-    const p = positionOf(i), text = isolated(p, isSource);
-    const label = svgText(x, 34 + i * height, anchor === 'end' ? text + ' ' + p : p + ' ' + text,
-      { 'text-anchor': anchor, cursor: 'pointer', class: role + (isSought(p, isSource) ? ' sought' : ''), 'data-at': p });
-    const at = role === 'query' ? { q: p, k: -1 } : { q: -1, k: p };
-    const follow = () => { drawLineStrength(svg); sayLine(); drawDetail(shown); };
-    on(label, 'pointerenter', () => { hover = at; follow(); });
-    on(label, 'pointerleave', () => { hover = null; follow(); });
-    on(label, 'click', () => {
-      hover = null;
-      set(role === 'query' ? { q: p, p: [p] } : { k: p });
-    });
-    svg.append(label);
-  }
-}
-
-function sayLine() {
-  const m = matrixOf(lineHeads().slice(0, 1), setOf(state.w));
-  const { q, k } = cell();
-  if (m && q >= 0 && k < 0 && rowOfQuery.has(q))
-    return say(...named('query', q), ' \u2192', ...best(rowOf(m, rowOfQuery.get(q)), key => named('', key, m.isSource)));
-  if (m && q < 0) return say(...named('key', k, m.isSource));
-  return m ? sayCell(m) : undefined;
-}
-
-// Keeps the lines of the token under the pointer, and fades the others.
-function drawLineStrength(svg) {
-  const at = hover?.q !== undefined ? hover : state.p.length ? { q: state.p[0], k: -1 } : null;
-  for (const path of svg.querySelectorAll('path')) {
-    const isOn = !at || (at.q < 0 || Number(path.dataset.q) === at.q) &&
-      (at.k < 0 || Number(path.dataset.k) === at.k);
-    path.setAttribute('stroke-opacity', isOn ? path.dataset.strength : 0.04);
-  }
-  const q = at && at.q >= 0 ? at.q : state.q;
-  const strips = [...svg.querySelectorAll('.strip')];
-  for (const strip of strips) {
-    const m = stripMatrices[strip.dataset.at], row = rowOfQuery.get(q);
-    const w = row === undefined ? NaN : m.weights[row * m.cols + Number(strip.dataset.k)];
-    strip.setAttribute('fill-opacity', isFinite(w) ? sqrt(min(1, abs(w))).toFixed(2) : 0);
-  }
-}
-
-// For several heads, draws next to each key its weight from the selected query in each head.
-const STRIP = 9;
-let stripMatrices = [];
-
-function addStrips(svg, list, found, x, height) {
-  stripMatrices = found;
-  found.forEach((m, at) => {
-    for (let k = 0; k < m.cols; k++) {
-      const rect = svgEl('rect', { class: 'strip', x: x + at * STRIP, y: 30.5 - (height - 3) / 2 + k * height, width: STRIP - 1,
-        height: height - 3, fill: HUES[at % HUES.length], stroke: paint('--rule'), 'stroke-width': 0.5,
-        'fill-opacity': 0, 'data-at': at, 'data-k': k }, svgEl('title', {}, headName(list[at])));
-      svg.append(rect);
-    }
-  });
-}
-
-function lineSvg(list, found, width) {
-  const m = found[0], n = max(m.rows, m.cols);
-  const height = n > 64 ? 16 : clamp(floor((innerHeight - 340) / n), 20, 30);
-  const x0 = min(150, round(width * 0.36));
-  const strips = found.length > 1 ? found.length * STRIP + 4 : 0;
-  const x1 = width - x0 - (found.length > 1 ? found.length * STRIP : 0);
-  const svg = svgEl('svg', { xmlns: svgNames, width, height: 44 + n * height, role: 'img',
-    'aria-label': 'Lines from queries on the left to the keys that they attend to, on the right' });
-  svg.append(svgEl('rect', { width: '100%', height: '100%', fill: paint('--paper') }));
-  for (const [x, anchor, text] of [[x0 - 8, 'end', 'query: attends'], [x1 + 8 + strips, 'start', 'key: attended to']])
-    svg.append(svgText(x, 14, text, { 'text-anchor': anchor, fill: paint('--soft'), 'font-family': 'system-ui, sans-serif' }));
-  found.forEach((one, at) => {
-    const shift = 3 * (at - (found.length - 1) / 2); // heads that agree are drawn side by side
-    const hue = found.length > 1 ? HUES[at % HUES.length] : paint('--accent');
-    for (const { row, key, w } of strongest(one, state.n)) {
-      const y0 = 30 + row * height + shift, y1 = 30 + key * height + shift, size = sqrt(min(1, abs(w)));
-      const path = svgEl('path', { fill: 'none', 'stroke-width': (0.5 + (found.length > 1 ? 2.5 : 4.5) * size).toFixed(2),
-        stroke: one.isDifference ? (w < 0 ? HUES[0] : HUES[1]) : hue,
-        d: `M${x0} ${y0}C${(x0 + x1) / 2} ${y0} ${(x0 + x1) / 2} ${y1} ${x1} ${y1}`,
-        'stroke-dasharray': found.length > 1 ? DASHES[at % DASHES.length] : w < 0 ? '5 3' : 'none' });
-      Object.assign(path.dataset, { q: queryAt(row), k: key, strength: (0.15 + 0.8 * size).toFixed(2) });
-      const title = svgEl('title', {}, headName(list[at]) + ': query ' + queryAt(row) + ' \u2192 key ' +
-        key + ' ' + number(w));
-      path.append(title);
-      svg.append(path);
-    }
-  });
-  lineLabels(svg, m.rows, queryAt, false, x0 - 8, 'end', 'query', height);
-  if (strips) addStrips(svg, list, found, x1 + 4, height);
-  lineLabels(svg, m.cols, j => j, m.isSource, x1 + 8 + strips, 'start', 'key', height);
-  drawLineStrength(svg);
-  return svg;
-}
-
-function lineKey(list) {
-  return el('p', { class: 'note' }, ...list.flatMap((h, at) => {
-    const svg = svgEl('svg', { width: 42, height: 8, 'aria-hidden': 'true' },
-      svgEl('path', { d: 'M0 4H40', 'stroke-width': 3, stroke: HUES[at % HUES.length],
-        'stroke-dasharray': DASHES[at % DASHES.length] }));
-    return [svg, ' ' + headName(h) + '   '];
-  }));
-}
-
-function drawLines() {
-  const list = lineHeads(), first = heads[list[0]], stage = $('stage');
-  const set = setOf(state.w);
-  stage.dataset.made = 'lines';
-  if (first.rows > MAX_LINES || first.cols > MAX_LINES) {
-    stage.replaceChildren(el('p', {}, first.rows + ' queries and ' + first.cols +
-      ' keys are too many for lines, which are drawn for up to ' + MAX_LINES +
-      '. The matrix and the tokens show them all.'));
-    say(el('b', {}, shownName(list)));
-    return null;
-  }
-  const together = state.c ? [list] : list.map(h => [h]);
-  const found = together.map(some => matrixOf(some, set));
-  if (found.includes(null)) return null;
-  const svg = lineSvg(list, found, clamp(roomIn(stage), 330, 960));
-  stage.replaceChildren(...(found.length > 1 ? [lineKey(list)] : []), el('div', { class: 'lines' }, svg));
-  sayLine();
-  return found[0];
-}
-
 // --- Legend and details ---
 
 const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels for the tables of a query
@@ -1219,13 +1078,6 @@ function tools() {
   if (state.v === 'tokens')
     return [button('turn', state.dir === 'from' ? 'Weights from a token' : 'Weights to a token', turn),
       ...(state.p.length ? [button('unpin', 'Unpin', () => set({ p: [] }))] : [])];
-  if (state.v === 'lines') {
-    const select = el('select', { id: 'n-lines' }, ...[1, 2, 3, 5, 8, 16].map(n =>
-      el('option', { value: n }, n === 1 ? 'strongest' : n + ' strongest')));
-    select.value = state.n;
-    on(select, 'change', () => set({ n: Number(select.value) }));
-    return [el('label', {}, 'of each query ', select)];
-  }
   return [];
 }
 
@@ -1243,7 +1095,7 @@ function zoom(by) {
 const isBehind = () => document.documentElement.classList.contains('on-stage');
 
 function drawOne() {
-  const list = state.v === 'lines' ? lineHeads() : shownHeads();
+  const list = shownHeads();
   const view = isOver() ? '' : state.v;
   turnTo(list[0]);
   if (isBehind()) {
@@ -1251,10 +1103,8 @@ function drawOne() {
     return;
   }
   if (view !== 'grid' && view !== 'matrix') matrices = [];
-  $('name').textContent = state.v === 'lines' && list.length > 1 && !state.c
-    ? list.length + ' compared heads' : shownName(list);
-  shown = !view ? over.draw(list) : view === 'tokens' ? drawTokens(list)
-    : view === 'lines' ? drawLines() : drawMatrix(list);
+  $('name').textContent = shownName(list);
+  shown = !view ? over.draw(list) : view === 'tokens' ? drawTokens(list) : drawMatrix(list);
   if (!shown && waited.size > 0) return;
   if (view === 'grid' || view === 'matrix') $('stage').dataset.made = 'matrix';
   if (shown && (view === 'matrix' || view === 'grid')) {
@@ -1355,7 +1205,6 @@ function kept() {
   if (isOver()) return over.kept();
   if (state.v === 'grid') return keptGrid('all heads');
   if (state.v === 'tokens') return keptTokens();
-  if (state.v === 'lines') return document.querySelector('.lines svg');
   return shown && keptMatrix();
 }
 
@@ -1392,7 +1241,7 @@ const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2
 
 const valueName = () => unit() ? state.w : run.quantity;
 
-// Returns what is shown as a table: measures of all heads, the matrix, sums of tokens, or lines.
+// Returns what is shown as a table: measures of all heads, the matrix, or sums of tokens.
 function csvRows() {
   if (state.v === 'grid')
     return [[run.grouping, 'head', 'type', ...MEASURES],
@@ -1403,12 +1252,6 @@ function csvRows() {
     tokenWeights(m).forEach((w, i) => list.push([
       isFrom ? csvLabel(i, m.isSource) : csvLabel(queryAt(i)), csvWeight(w)]));
     return [[isFrom ? 'key' : 'query', valueName()], ...list];
-  }
-  if (state.v === 'lines') {
-    for (const h of lineHeads())
-      for (const { row, key, w } of strongest(matrixOf(state.c ? lineHeads() : [h], setOf(state.w)), state.n))
-        list.push([heads[h].at, csvLabel(queryAt(row)), csvLabel(key, m.isSource), csvWeight(w)]);
-    return [['head', 'query', 'key', valueName()], ...list];
   }
   list.push(['query', ...Array.from({ length: m.cols }, (_, j) => csvLabel(j, m.isSource))]);
   for (let i = 0; i < m.rows; i++)
@@ -1446,7 +1289,7 @@ const KEYS = [
   ['\u2190 \u2191 \u2192 \u2193', 'move the cell; among all heads, the head'],
   ['Shift + arrows', 'another head'],
   ['Home  End', 'first and last key'],
-  ['g  m  t  l', 'heads, matrix, tokens, lines'],
+  ['g  m  t', 'heads, matrix, tokens'],
   ['t', 'in tokens: weights from a token, or to it'],
   ['f', 'leave the first token out, or show it'],
   ['u', 'tokens of a word together, or apart'],
@@ -1456,7 +1299,6 @@ const KEYS = [
   ['Space  Enter', 'compare the head; open it as a matrix'],
   ['c', 'compared heads: apart, mean, maximum'],
   ['p  Esc', 'pin the token; unpin all'],
-  ['n', 'lines: how many of each query'],
   ['\u2212  +  0', 'smaller, larger, fit'],
   ['a', 'matrix as a table'],
   ['w', 'gradients; of a comparison chosen, exact, difference, side by side'],
@@ -1492,13 +1334,11 @@ const actions = {
   g: () => heads.length > 1 && set({ v: 'grid' }),
   m: () => set({ v: 'matrix' }),
   t: () => state.v === 'tokens' ? turn() : set({ v: 'tokens' }),
-  l: () => set({ v: 'lines' }),
   f: () => run.hides_first || $('first').parentNode.hidden || set({ first: state.first ? 0 : 1 }),
   s: () => set({ s: next(Object.keys(run.scales), state.s) }),
   o: () => set({ map: next(['', ...rampNames], state.map) }),
   c: () => set({ c: next(['', 'mean', 'max'], state.c) }),
   d: () => set({ d: isDark() ? 'light' : 'dark' }),
-  n: () => set({ n: next([1, 2, 3, 5, 8, 16], state.n) }),
   a: () => state.v === 'matrix' && set({ a: state.a ? 0 : 1 }),
   w: () => set({ w: next(shownSets(), state.w) }),
   k: openKeep,

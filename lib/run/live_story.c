@@ -212,7 +212,7 @@ static bool is_position(const struct attn_selection *selection, const char *item
 static const struct part {
     const char *name, *words;
     bool (*is)(const struct attn_selection *selection, const char *item, size_t size);
-} parts[] = {{"v", "grid|matrix|tokens|lines", NULL},
+} parts[] = {{"v", "grid|matrix|tokens", NULL},
              {"h", NULL, is_head},
              {"t", NULL, is_head},
              {"q", NULL, is_position},
@@ -230,7 +230,6 @@ static const struct part {
              {"o", "0|1", NULL},
              {"words", "0|1", NULL},
              {"m", NULL, NULL},
-             {"n", NULL, NULL},
              {"z", NULL, NULL},
              {"min", NULL, NULL},
              {"map", NULL, NULL}};

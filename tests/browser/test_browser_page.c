@@ -386,12 +386,10 @@ START_TEST(keys_do_what_the_mouse_does)
         {"d", 0, "#v=matrix&h=1.2&q=5&d=light"},
         {"t", 0, "#v=tokens&h=1.2&q=5&d=light"},
         {"t", 0, "#v=tokens&h=1.2&q=5&d=light&dir=to"},
-        {"l", 0, "#v=lines&h=1.2&q=5&d=light&dir=to"},
-        {"n", 0, "#v=lines&h=1.2&q=5&d=light&dir=to&n=5"},
-        {" ", 0, "#v=lines&h=1.2&q=5&d=light&t=1.2&dir=to&n=5"},
-        {"c", 0, "#v=lines&h=1.2&q=5&d=light&c=mean&t=1.2&dir=to&n=5"},
-        {"g", 0, "#v=grid&h=1.2&q=5&d=light&c=mean&t=1.2&dir=to&n=5"},
-        {"ArrowDown", 0, "#v=grid&h=2.2&q=5&d=light&c=mean&t=1.2&dir=to&n=5"},
+        {" ", 0, "#v=tokens&h=1.2&q=5&d=light&t=1.2&dir=to"},
+        {"c", 0, "#v=tokens&h=1.2&q=5&d=light&c=mean&t=1.2&dir=to"},
+        {"g", 0, "#v=grid&h=1.2&q=5&d=light&c=mean&t=1.2&dir=to"},
+        {"ArrowDown", 0, "#v=grid&h=2.2&q=5&d=light&c=mean&t=1.2&dir=to"},
     };
 
     enter();
@@ -466,72 +464,6 @@ START_TEST(tokens_have_the_colors_of_a_row_or_a_column)
     assert_text(VALUE, expected);
     assert_text("document.querySelector('" TOKEN(1) "').className", "token masked"); /* it came
                                                                                      before */
-    cJSON_Delete(json);
-    leave();
-}
-END_TEST
-
-START_TEST(lines_are_the_strongest_keys)
-{
-    enter();
-    run(FABLE(life));
-    attn_browser_load(browser, "p.html", "v=lines&h=2.5&n=1");
-    assert_text("document.querySelectorAll('.lines path').length", "7");
-    assert_text("document.querySelector('.lines path:last-of-type title').textContent",
-                "layer 2, head 5: query 6 \u2192 key 5 0.6305");
-    attn_browser_load(browser, "p.html", "v=lines&h=2.5&n=1&t=2.5,3.0");
-    attn_browser_wait(browser, "document.querySelectorAll('.lines path').length == 14");
-    assert_text("new Set([...document.querySelectorAll('.lines path')].map(p => "
-                "p.getAttribute('stroke-dasharray'))).size",
-                "2");
-    attn_browser_text(browser, "document.querySelector('.lines text.query').dispatchEvent(new "
-                               "PointerEvent('pointerenter'))");
-    assert_text("[...document.querySelectorAll('.lines path')].filter(p => "
-                "p.getAttribute('stroke-opacity') > 0.1).length",
-                "2");
-    leave();
-}
-END_TEST
-
-START_TEST(a_query_under_the_pointer_has_its_strongest_keys_beside_the_lines)
-{
-    enter();
-    run(FABLE(life));
-    attn_browser_load(browser, "p.html", "v=lines&h=2.5");
-    assert_text("document.querySelector('#strongest caption').textContent",
-                "strongest keys of query 6 first");
-    free(attn_browser_text(browser, "document.querySelector('.lines text.query[data-at=\"2\"]')."
-                                    "dispatchEvent(new PointerEvent('pointerenter'))"));
-    assert_text("document.querySelector('#strongest caption').textContent",
-                "strongest keys of query 2 short");
-    free(attn_browser_text(browser, "document.querySelector('.lines text.query[data-at=\"2\"]')."
-                                    "dispatchEvent(new PointerEvent('pointerleave'))"));
-    assert_text("document.querySelector('#strongest caption').textContent",
-                "strongest keys of query 6 first");
-    leave();
-}
-END_TEST
-
-/* Lines that agree lie beside each other; a strip per head beside each key says how much it looks
- * there from one query. */
-START_TEST(several_heads_can_be_told_apart)
-{
-    cJSON *json;
-    char expected[64];
-
-    enter();
-    run(FABLE(life));
-    json = read_json();
-    attn_browser_load(browser, "p.html", "v=lines&h=2.5&n=1&t=2.5,3.0&q=4");
-    assert_text("document.querySelectorAll('.lines .strip').length", "14");
-    assert_text(
-        "new Set([...document.querySelectorAll('.lines path')].filter(p => p.dataset.q == 0)"
-        ".map(p => p.getAttribute('d'))).size",
-        "2");
-    snprintf(expected, sizeof expected, "%.2f", sqrt(weight_of(json, 3, 0, 4, 2)));
-    assert_text("document.querySelector('.strip[data-at=\"1\"][data-k=\"2\"]').getAttribute('fill-"
-                "opacity')",
-                expected);
     cJSON_Delete(json);
     leave();
 }
@@ -702,17 +634,13 @@ static void write_words(char *text, size_t n)
     text[4 * n - 1] = '\0';
 }
 
-START_TEST(long_texts_have_fewer_labels_and_digits_and_no_lines)
+START_TEST(long_texts_have_fewer_labels_and_digits)
 {
     char text[1024];
 
     enter();
     write_words(text, 200);
     run(FABLE(text));
-    attn_browser_load(browser, "p.html", "v=lines");
-    attn_browser_wait(browser,
-                      "document.getElementById('stage').textContent.startsWith('200 queries "
-                      "and 200 keys are too many')");
     attn_browser_load(browser, "p.html", "v=matrix&h=0.3&q=1&k=0");
     assert_text("/^0\\.[0-9]{2,4}$/.test(" VALUE ")", "true");
     ck_assert(attn_browser_number(browser, ROW_LABELS ".split(',').length") < 60);
@@ -1174,8 +1102,8 @@ START_TEST(text_stays_text)
 
     enter();
     run(FABLE("--title", text, "--heads", "0.*", text));
-    for (int i = 0; i < 4; i++) {
-        static const char *const views[] = {"v=tokens", "v=matrix&a=1", "v=lines", "v=grid"};
+    for (int i = 0; i < 3; i++) {
+        static const char *const views[] = {"v=tokens", "v=matrix&a=1", "v=grid"};
 
         attn_browser_load(browser, "p.html", views[i]);
         assert_text("window.hit", "undefined");
@@ -1248,14 +1176,14 @@ END_TEST
 
 START_TEST(fits_a_telephone)
 {
-    static const char *const views[] = {"v=grid", "v=matrix", "v=tokens", "v=lines"};
+    static const char *const views[] = {"v=grid", "v=matrix", "v=tokens"};
     char text[1024];
 
     enter();
     write_words(text, 40);
     run(FABLE(text));
     attn_browser_resize(browser, 360, 640);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
         attn_browser_load(browser, "p.html", views[i]);
         ck_assert_msg(attn_browser_number(browser, "document.documentElement.scrollWidth") <= 360,
                       "%s is wider than its screen", views[i]);
@@ -1374,9 +1302,6 @@ START_TEST(room_is_used)
     assert_text(parent, "body");
     attn_browser_load(browser, "p.html", "v=tokens");
     assert_text("getComputedStyle(document.querySelector('.text .token')).fontSize", "22px");
-    attn_browser_load(browser, "p.html", "v=lines");
-    assert_text("document.querySelector('.lines svg').getBoundingClientRect().height > 450",
-                "true");
     attn_browser_resize(browser, 390, 844);
     attn_browser_load(browser, "p.html", "");
     assert_text(parent, "body");
@@ -1485,14 +1410,12 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_weights,
            legends_have_the_ticks_of_the_library, masked_zero_and_left_out_look_different,
            all_heads_are_named_and_locked, heads_are_combined, keys_do_what_the_mouse_does,
            address_brings_a_view_back_and_its_garbage_is_left_out,
-           tokens_have_the_colors_of_a_row_or_a_column, lines_are_the_strongest_keys,
-           long_texts_have_fewer_labels_and_digits_and_no_lines, cross_attention_has_two_texts,
-           predictions_stand_beside_their_position, first_key_that_is_not_in_the_file_stays_hatched,
-           words_stand_in_the_place_of_tokens, what_is_not_finite_is_told, views_are_kept,
-           text_stays_text, naughty_strings_stay_text, dark_light_and_paper, fits_a_telephone,
-           shows_a_picture_and_a_table_without_a_script, has_names_for_everything_and_few_tab_stops,
-           a_query_under_the_pointer_has_its_strongest_keys_beside_the_lines,
-           several_heads_can_be_told_apart, tokens_and_heads_are_found,
+           tokens_have_the_colors_of_a_row_or_a_column, long_texts_have_fewer_labels_and_digits,
+           cross_attention_has_two_texts, predictions_stand_beside_their_position,
+           first_key_that_is_not_in_the_file_stays_hatched, words_stand_in_the_place_of_tokens,
+           what_is_not_finite_is_told, views_are_kept, text_stays_text, naughty_strings_stay_text,
+           dark_light_and_paper, fits_a_telephone, shows_a_picture_and_a_table_without_a_script,
+           has_names_for_everything_and_few_tab_stops, tokens_and_heads_are_found,
            words_are_merged_on_the_page, words_of_pieces_are_merged, no_token_is_on_two_lines,
            the_second_text_begins_a_line, cross_attention_is_named, two_stacks_are_named,
            maps_of_the_encoder_have_rows_of_the_source, can_be_touched_and_printed,
