@@ -17,11 +17,11 @@
 #ifndef ATTN_GRADIENT_BACKWARD_H
 #define ATTN_GRADIENT_BACKWARD_H
 
+#include "forward/goal.h"
 #include "forward/session.h"
 #include "gradient/attention_backward.h"
 #include "gradient/kept_layers.h"
 #include "model/embedding.h"
-#include "predict/goal.h"
 
 struct attn_backward;
 

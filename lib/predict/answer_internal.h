@@ -4,11 +4,11 @@
 #define ATTN_PREDICT_ANSWER_INTERNAL_H
 
 #include "base/status.h"
+#include "forward/goal.h"
 #include "input/sequence.h"
 #include "input/spaces.h"
 #include "params/param.h"
 #include "predict/answer.h"
-#include "predict/goal.h"
 
 struct attn_encoding;
 struct attn_dims;

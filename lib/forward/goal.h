@@ -1,6 +1,6 @@
 /* goal.h - the number that a backward pass differentiates (gradient/backward.h). */
-#ifndef ATTN_PREDICT_GOAL_H
-#define ATTN_PREDICT_GOAL_H
+#ifndef ATTN_FORWARD_GOAL_H
+#define ATTN_FORWARD_GOAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
