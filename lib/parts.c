@@ -2,6 +2,7 @@
  * lacks a row refuses its files. */
 #include "attention/attention_internal.h"
 #include "formats/opener.h"
+#include "input/reader.h"
 #include "model/gguf_projector.h"
 #include "model/model_internal.h"
 #include "model/vision_family.h"
@@ -50,3 +51,10 @@ const struct attn_maker *const attn_makers[] = {&attn_gradient_maker, &attn_deri
 extern const struct attn_watcher attn_head_watcher;
 
 const struct attn_watcher *const attn_watcher = &attn_head_watcher;
+
+/* Inputs other than texts. */
+extern const struct attn_picture_input attn_picture_input_row;
+extern const struct attn_sound_input attn_sound_input_row;
+
+const struct attn_picture_input *const attn_picture_input = &attn_picture_input_row;
+const struct attn_sound_input *const attn_sound_input = &attn_sound_input_row;

@@ -6,18 +6,6 @@
 
 #include "input/pass.h"
 
-/* Keeps the features of the last pictures for further texts about them. Threads share it: one
- * computes them, and the others wait. Begins as {0}; end with attn_feature_store_release. */
-struct attn_feature_store {
-    struct attn_monitor *monitor; /* owns */
-    struct attn_features *last;   /* shared with attn_before_run; or NULL */
-    size_t n_picture;             /* number of pictures, tiles included, that were encoded for it */
-};
-
-enum attn_status attn_feature_store_create(struct attn_feature_store *store,
-                                           struct attn_error *err);
-void attn_feature_store_release(struct attn_feature_store *store);
-
 /* Initialize with = {0}, which makes no rows; end with attn_before_release. */
 struct attn_before {
     const struct attn_model *model; /* borrowed; the encoder or the tower; NULL: no rows are made */
@@ -34,7 +22,7 @@ struct attn_before {
     struct attn_dims dims;        /* of a chosen input; set by the caller */
     struct attn_sequence *reader; /* borrowed; the source, or the text: `embedded` has the rows */
     bool is_due;                  /* the rows must be made, or made again, with the edits */
-    struct attn_feature_store *store; /* borrowed; of pictures */
+    struct attn_host_pictures *store; /* borrowed; what keeps rows of pictures */
     const struct attn_edit *edits;    /* [n_edit] borrowed; of MODEL */
     size_t n_edit;
     bool *has_effect; /* [n_edit] owns; the edits that changed a value; or NULL */
@@ -42,10 +30,11 @@ struct attn_before {
 };
 
 /* Sets BEFORE to the inputs in TEXT and SOURCE, which were read for the decoder MODEL. If TEXT has
- * pictures, makes its rows, with room for their features. Borrows all of them, and STORE. */
+ * pictures, its reader makes its rows, with room for their features. Borrows all of them, and
+ * PICTURES. */
 enum attn_status attn_before_prepare(struct attn_before *before, const struct attn_model *model,
                                      struct attn_sequence *text, struct attn_sequence *source,
-                                     struct attn_feature_store *store, struct attn_error *err);
+                                     struct attn_host_pictures *pictures, struct attn_error *err);
 void attn_before_release(struct attn_before *before);
 
 /* Returns the first chosen input; NULL if none is chosen. */
@@ -62,9 +51,6 @@ static inline size_t attn_before_n_picture(const struct attn_before *before)
 
 /* Returns the place of input I in `chosen`; n_chosen if it is not there. */
 size_t attn_before_number(const struct attn_before *before, size_t i);
-
-/* Returns the number of cells of picture number I. */
-size_t attn_before_n_cell(const struct attn_before *before, size_t i);
 
 /* Returns the number of floats of the rows that the decoder reads: of the source, or of the whole
  * text. */
@@ -90,16 +76,36 @@ struct attn_before_pass {
 struct attn_before_pass attn_before_pass_of(const struct attn_before *before,
                                             const struct attn_session_options *options);
 
-/* Returns input number I with the pool, the cancel flag and the kernels of PASS. */
-struct attn_sequence attn_before_take(const struct attn_before_pass *pass, size_t i);
-
 /* Returns the options of the session in which PASS runs input number I, without a trace. */
 struct attn_session_options attn_before_session(const struct attn_before_pass *pass, size_t i);
+
+/* The rows that a pass over one input makes: the final ones, and those of earlier layers that
+ * DeepStack reads, each [positions, D]; all NULL: they are not kept. */
+struct attn_before_rows {
+    float *final, *deep[ATTN_MOST_DEEP];
+};
+
+/* Runs the model of PASS over input number I. MADE receives the rows. */
+enum attn_status attn_before_run_input(struct attn_before_pass *pass, size_t i,
+                                       struct attn_before_rows made, struct attn_error *err);
+
+/* Returns the input of an encoder for SOURCE: the ids, the `fed` rows or the pixels of SOURCE,
+ * borrowed. */
+struct attn_sequence attn_encoder_input(const struct attn_sequence *source);
 
 /* Writes what PASS makes of all inputs to ROWS, which has the form of the rows of the reader.
  * Without edits, the features of pictures are kept in the store, or found there. ROWS may be NULL:
  * runs only what the trace gets. The selection of the trace is of this model, or of both. */
 enum attn_status attn_before_run(struct attn_before_pass *pass, float *rows,
                                  struct attn_error *err);
+
+/* Copies the rows of the images in the text that reads BEFORE, line ends too, from ROWS [T,
+ * d_embed] to CELLS [seen.n_row, d_embed]. */
+void attn_before_gather(const struct attn_before *before, const float *rows, float *cells);
+
+/* Keeps the gradient in EVENT in DEEP [n_deep, T, d_embed], if it is that of the output of a layer
+ * to which DeepStack adds rows. DEEP may be NULL: nothing is kept. */
+void attn_before_keep_deep(const struct attn_before *before, const struct attn_trace_event *event,
+                           float *deep);
 
 #endif

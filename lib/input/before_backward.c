@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "gradient/tape.h"
 #include "input/connector.h"
-#include "input/picture_prompt.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
@@ -27,27 +26,6 @@ struct way_back {
     float *d_deep[ATTN_MOST_DEEP]; /* [patches, D] own; of the layers that DeepStack reads */
     float *cut;                    /* [patches, numbers of a patch] owns; or NULL */
 };
-
-void attn_before_gather(const struct attn_before *before, const float *rows, float *cells)
-{
-    const struct attn_sequence *text = before->reader;
-    const size_t d = before->decoder->config.d_embed;
-
-    for (size_t at = attn_picture_prompt_next_row(text, 0); at < text->n;
-         at = attn_picture_prompt_next_row(text, at + 1), cells += d)
-        memcpy(cells, rows + at * d, d * sizeof *cells);
-}
-
-void attn_before_keep_deep(const struct attn_before *before, const struct attn_trace_event *event,
-                           float *deep)
-{
-    const struct attn_config *config = deep ? &before->decoder->config : NULL;
-
-    if (deep && event->at.site == ATTN_SITE_RESID_POST_GRAD &&
-        (size_t)event->at.layer < config->vision.n_deep)
-        attn_trace_keep_rows(event, NULL, event->n_col,
-                             deep + (size_t)event->at.layer * before->reader->n * config->d_embed);
-}
 
 /* Passes the gradients of a shown picture on, with its number (attn_trace_fn). */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,

@@ -4,16 +4,7 @@
 #ifndef ATTN_INPUT_BEFORE_BACKWARD_H
 #define ATTN_INPUT_BEFORE_BACKWARD_H
 
-#include "input/before.h"
-
-/* Copies the rows of the images in the text that reads BEFORE, line ends too, from ROWS [T,
- * d_embed] to CELLS [seen.n_row, d_embed]. */
-void attn_before_gather(const struct attn_before *before, const float *rows, float *cells);
-
-/* Keeps the gradient in EVENT in DEEP [n_deep, T, d_embed], if it is that of the output of a layer
- * to which DeepStack adds rows. DEEP may be NULL: nothing is kept. */
-void attn_before_keep_deep(const struct attn_before *before, const struct attn_trace_event *event,
-                           float *deep);
+#include "input/before_pictures.h"
 
 /* Encodes each picture of PASS, with its edits, and goes back from D_CELLS [1 + n_deep,
  * seen.n_row, d_embed], the gradient of the rows that were made, those of DeepStack last. The

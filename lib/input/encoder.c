@@ -5,13 +5,12 @@
 #include "base/memory.h"
 #include "formats/tensor_files_internal.h"
 #include "forward/session_internal.h"
+#include "input/log_mel.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>
-
-/* --- sound ------------------------------------------------------------------------------------ */
 
 enum { KERNEL = 3 }; /* width of the convolution: the column before, the column, the column after */
 
@@ -77,8 +76,11 @@ static enum attn_status convolve(const struct convolution *convolution,
     return status;
 }
 
-enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struct attn_ndarray *mel,
-                                   struct attn_sequence *sequence, struct attn_error *err)
+/* Computes the rows [S, d_model] that an encoder of sound reads, without positions: two
+ * convolutions over MEL [n_mel, 2 S], S = n_ctx, with the pool and the instruction set of SEQUENCE.
+ */
+static enum attn_status hear_mel(const struct attn_model *encoder, const struct attn_ndarray *mel,
+                                 struct attn_sequence *sequence, struct attn_error *err)
 {
     const struct attn_config *config = &encoder->config;
     const struct attn_linear *sound = encoder->weights.sound;
@@ -110,14 +112,18 @@ enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struc
     return status;
 }
 
-struct attn_sequence attn_encoder_input(const struct attn_sequence *source)
+enum attn_status attn_encoder_hear(const struct attn_model *encoder,
+                                   const struct attn_ndarray *array, struct attn_sequence *sequence,
+                                   struct attn_error *err)
 {
-    return (struct attn_sequence){.n = source->n,
-                                  .ids = source->ids,
-                                  .rows = source->fed,
-                                  .key_mask = source->key_mask,
-                                  .reader = source->reader,
-                                  .pixels = source->pixels,
-                                  .grid = source->grid,
-                                  .numbers = source->numbers};
+    struct attn_ndarray mel = *array;
+    const bool is_sound = attn_ndarray_is_sound(array);
+    enum attn_status status = ATTN_OK;
+
+    if (is_sound)
+        ATTN_TRY(attn_log_mel_make(encoder, array, sequence->pool, &mel, err));
+    status = hear_mel(encoder, &mel, sequence, err);
+    if (is_sound)
+        attn_free((void *)(uintptr_t)mel.data);
+    return status;
 }

@@ -15,11 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool attn_input_is_picture(const struct attn_input *input)
-{
-    return input->image || input->pixels;
-}
-
 size_t attn_input_n_image(const struct attn_input *input)
 {
     return input->n_image > 1 ? input->n_image : attn_input_is_picture(input);
@@ -192,8 +187,8 @@ enum attn_status attn_image_input_pixels(const struct attn_pixel_maker *maker,
     return ATTN_OK;
 }
 
-static enum attn_status feed(struct attn_session *session, const struct attn_sequence *sequence,
-                             struct attn_error *err)
+enum attn_status attn_picture_feed(struct attn_session *session,
+                                   const struct attn_sequence *sequence, struct attn_error *err)
 {
     const struct attn_pixels *pixels = sequence->pixels;
 
@@ -209,8 +204,9 @@ static enum attn_status keep_embeddings(void *user, const struct attn_trace_even
     return ATTN_OK;
 }
 
-static enum attn_status embed(const struct attn_sequence *sequence, const struct attn_model *model,
-                              float *x, struct attn_error *err)
+enum attn_status attn_picture_embed(const struct attn_sequence *sequence,
+                                    const struct attn_model *model, float *x,
+                                    struct attn_error *err)
 {
     const struct attn_dims dims = attn_config_dims(&model->config, sequence->n);
     struct attn_trace trace = {.on_event = keep_embeddings, .user = x};
@@ -233,8 +229,6 @@ static enum attn_status embed(const struct attn_sequence *sequence, const struct
     return status;
 }
 
-const struct attn_reader attn_picture_reader = {.feed = feed, .embed = embed};
-
 enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
                                        const struct attn_input *input, struct attn_notes notes,
                                        struct attn_sequence *sequence, struct attn_error *err)
@@ -244,7 +238,9 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
     const size_t n_channel = config->image.n_channel;
     const struct attn_pixels *pixels;
 
-    ATTN_TRY(attn_image_input_pixels(maker, input, notes, &sequence->made, &pixels, err));
+    sequence->reader = &attn_picture_reader;
+    ATTN_TRY(ATTN_ALLOC(sequence->made, 1, err));
+    ATTN_TRY(attn_image_input_pixels(maker, input, notes, sequence->made, &pixels, err));
     if (pixels->n_channel != n_channel)
         return attn_error_set(err, ATTN_INVALID, "the picture has %zu channel%s, '%s' reads %zu",
                               pixels->n_channel, pixels->n_channel == 1 ? "" : "s",
@@ -259,7 +255,7 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
                   sequence->grid.n_row);
     if (pixels->n_picture > 1) { /* made for a decoder, of which this is the tower */
         const size_t n = n_channel * pixels->height * pixels->width;
-        struct attn_pixels *made = &sequence->made;
+        struct attn_pixels *made = sequence->made;
 
         if (pixels != made)
             return attn_error_set(
@@ -274,7 +270,6 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
             sequence->seen.patches,
             sequence->grid.n_front + sequence->grid.n_row * sequence->grid.n_col, 0};
     sequence->pixels = pixels;
-    sequence->reader = &attn_picture_reader;
     sequence->n = sequence->grid.n_front + sequence->grid.n_row * sequence->grid.n_col;
     return make_labels(sequence, config->image.is_distilled, err);
 }

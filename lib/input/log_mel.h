@@ -19,13 +19,6 @@
 struct attn_model;
 struct attn_pool;
 
-/* Whether ARRAY holds samples: its rank is 1. Then shape[1] is the number of channels of which they
- * are the mean, which is beyond its rank. */
-static inline bool attn_ndarray_is_sound(const struct attn_ndarray *array)
-{
-    return array && array->rank == 1;
-}
-
 /* Returns the number of samples that MODEL, an encoder of sound, hears. */
 size_t attn_log_mel_n_sample(const struct attn_model *model);
 

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "formats/json_writer.h"
 #include "input/chat.h"
 #include "input/pixel_steps.h"
 #include "input/pixels_internal.h"
@@ -743,35 +744,16 @@ enum attn_status attn_picture_prompt_read(const struct attn_picture_reading *of,
                               .sequence = of->sequence};
     enum attn_status status;
 
+    of->sequence->reader = of->sequence->seen.reader = &attn_prompt_reader;
     status = read_all(maker, &reading, err);
     attn_buffer_release(&reading.text);
     attn_free(reading.replacements);
     return status;
 }
 
-struct attn_position_numbers attn_picture_prompt_positions(const struct attn_sequence *sequence)
-{
-    const struct attn_picture_prompt *seen = &sequence->seen;
-
-    return (struct attn_position_numbers){seen->positions, seen->positions ? sequence->n : 0,
-                                          seen->next_position};
-}
-
 size_t attn_picture_prompt_next(const struct attn_sequence *sequence, size_t at)
 {
     while (at < sequence->n && sequence->seen.region[at] != ATTN_REGION_PICTURE)
-        at++;
-    return at;
-}
-
-static bool is_row(const struct attn_sequence *sequence, size_t at)
-{
-    return at < sequence->seen.n_prompt && sequence->ids[at] == sequence->seen.image_id;
-}
-
-size_t attn_picture_prompt_next_row(const struct attn_sequence *sequence, size_t at)
-{
-    while (at < sequence->n && !is_row(sequence, at))
         at++;
     return at;
 }
@@ -821,17 +803,6 @@ const struct attn_prompt_image *attn_picture_prompt_image(const struct attn_pict
     return &seen->images[i];
 }
 
-void attn_picture_prompt_open(const struct attn_sequence *sequence,
-                              struct attn_attention *attention)
-{
-    const struct attn_picture_prompt *seen = &sequence->seen;
-
-    if (!seen->open)
-        return;
-    attention->block = *seen->open;
-    attention->blocks = seen->later_open.n > 0 ? &seen->later_open : NULL;
-}
-
 void attn_picture_prompt_writing(const struct attn_sequence *sequence, size_t range[2])
 {
     const size_t n = sequence->n, n_prompt = sequence->seen.n_prompt;
@@ -848,5 +819,48 @@ bool attn_picture_prompt_is_scored(const struct attn_sequence *sequence, size_t 
     if (!seen->region || i >= seen->n_prompt)
         return true;
     /* the blocks after the first are of cells */
-    return sequence->n == seen->n_prompt && !is_row(sequence, i) && !sees_later;
+    return sequence->n == seen->n_prompt && !attn_sequence_is_seen(sequence, i) && !sees_later;
+}
+
+void attn_prompt_write_image(const struct attn_picture_prompt *seen, size_t i,
+                             struct attn_json_writer *json)
+{
+    const struct attn_prompt_image *image = &seen->images[i];
+    const struct attn_pixels *pixels = image->pixels;
+    const struct {
+        const char *name;
+        size_t size;
+    } sizes[] = {{"width", pixels->given_width},
+                 {"height", pixels->given_height},
+                 {"tile_rows", pixels->tile_rows},
+                 {"tile_cols", pixels->tile_cols},
+                 {"rows", image->rows},
+                 {"columns", image->columns}};
+
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        attn_json_size(attn_json_key(json, sizes[k].name), sizes[k].size);
+    if (image->joined.side > 0) {
+        attn_json_begin(attn_json_key(json, "tile_grid"), '[');
+        attn_json_size(json, image->grid_rows);
+        attn_json_size(json, image->grid_cols);
+        attn_json_end(json);
+    }
+}
+
+void attn_prompt_release(struct attn_sequence *sequence)
+{
+    struct attn_picture_prompt *seen = &sequence->seen;
+
+    for (size_t i = 0; seen->images && i < seen->n_image; i++) {
+        attn_pixels_release(&seen->images[i].made);
+        attn_free(seen->images[i].patches);
+    }
+    attn_free(seen->images);
+    attn_free(seen->region);
+    attn_free(seen->image_of);
+    attn_free(seen->positions);
+    attn_free(seen->open);
+    attn_free(seen->patches);
+    attn_pixels_release(sequence->made);
+    attn_free(sequence->made);
 }

@@ -9,27 +9,13 @@
 #ifndef ATTN_INPUT_PICTURE_PROMPT_H
 #define ATTN_INPUT_PICTURE_PROMPT_H
 
-#include "attention/attention.h"
 #include "base/status_internal.h"
-#include "forward/session.h"
 #include "input/input.h"
 #include "input/pixels.h"
+#include "input/seen.h"
 #include "input/tile_grid.h"
 
-/* X(ID, number, name). What a position belongs to. */
-#define ATTN_REGION_MAP(X)                                                                         \
-    X(OTHER, 0, "other")                                                                           \
-    X(PICTURE, 1, "picture") /* a cell */                                                          \
-    X(QUESTION, 2, "question")                                                                     \
-    X(ANSWER, 3, "answer")
-
-enum attn_region {
-#define ATTN_REGION_ENUM(id, number, name) ATTN_REGION_##id = (number),
-    ATTN_REGION_MAP(ATTN_REGION_ENUM)
-#undef ATTN_REGION_ENUM
-        ATTN_N_REGION = 0 ATTN_REGION_MAP(ATTN_COUNT)
-};
-
+struct attn_json_writer;
 struct attn_pixel_maker; /* Declared in input/pixels_internal.h. */
 struct attn_sequence;    /* Declared in input/sequence.h. */
 
@@ -47,22 +33,6 @@ struct attn_prompt_image {
     size_t first_picture, first_cell, first_row; /* among those of all images */
     int32_t *patches; /* [3, P] owns; 0, row and column of each patch, for a tower that turns
                          patches by them; else NULL */
-};
-
-/* The images in a sequence, which owns them. All 0: there are none. */
-struct attn_picture_prompt {
-    struct attn_prompt_image *images; /* [n_image] in the order of the text */
-    size_t n_image;
-    size_t n_picture, n_cell, n_row; /* of all images */
-    int32_t image_id;                /* the token that stands for such a row */
-    unsigned char *region;           /* [T] owns; enum attn_region */
-    int32_t *image_of;  /* [T] owns; the number of the image of a cell; -1 for others */
-    int32_t *positions; /* [3, T] owns; of Qwen, by time, row and column; else three equal rows */
-    int32_t next_position;              /* of the next token */
-    size_t n_prompt;                    /* tokens before the answer */
-    struct attn_mask_block *open;       /* [n_image] owns; the positions that see each other */
-    struct attn_mask_blocks later_open; /* all but the first */
-    int32_t *patches; /* owns; as in struct attn_prompt_image, of a picture without a text */
 };
 
 /* Returns the name of REGION. */
@@ -85,16 +55,8 @@ enum attn_status attn_picture_prompt_read(const struct attn_picture_reading *of,
                                           const struct attn_pixel_maker *maker,
                                           struct attn_error *err);
 
-/* Returns the numbers of the positions of SEQUENCE, borrowed; without a picture those of any text.
- */
-struct attn_position_numbers attn_picture_prompt_positions(const struct attn_sequence *sequence);
-
 /* Returns the first position from AT on that is a cell; sequence->n if there is none. */
 size_t attn_picture_prompt_next(const struct attn_sequence *sequence, size_t at);
-
-/* Returns the first position from AT on that has a row of an image: a cell, or the end of a line.
- */
-size_t attn_picture_prompt_next_row(const struct attn_sequence *sequence, size_t at);
 
 /* Sets MEAN [D] to the mean of the rows of all cells of SEQUENCE in ROWS [T, D], summed in double
  * precision. */
@@ -121,10 +83,6 @@ size_t attn_prompt_image_tile_cell(const struct attn_prompt_image *image, size_t
 const struct attn_prompt_image *attn_picture_prompt_image(const struct attn_picture_prompt *seen,
                                                           size_t picture);
 
-/* Lets positions that see each other do so in ATTENTION, which borrows from SEQUENCE. */
-void attn_picture_prompt_open(const struct attn_sequence *sequence,
-                              struct attn_attention *attention);
-
 /* Sets RANGE to the first and the last of the positions that predict the answer; without an answer,
  * both to the last position. */
 void attn_picture_prompt_writing(const struct attn_sequence *sequence, size_t range[2]);
@@ -132,5 +90,11 @@ void attn_picture_prompt_writing(const struct attn_sequence *sequence, size_t ra
 /* Returns true if token I may have a score, from what stands before it: with an answer a token of
  * it, else one that is no cell and sees no later ones. Without a picture, true. */
 bool attn_picture_prompt_is_scored(const struct attn_sequence *sequence, size_t i);
+
+/* The members of the reader of such a sequence (input/reader.h). */
+extern const struct attn_reader attn_prompt_reader;
+void attn_prompt_write_image(const struct attn_picture_prompt *seen, size_t i,
+                             struct attn_json_writer *json);
+void attn_prompt_release(struct attn_sequence *sequence); /* of a picture alone, too */
 
 #endif

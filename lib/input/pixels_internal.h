@@ -39,17 +39,6 @@ enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, con
                                        struct attn_notes notes, struct attn_pixels *pixels,
                                        bool *is_made, struct attn_error *err);
 
-bool attn_input_is_picture(const struct attn_input *input);
-
-/* Gives INPUT the picture in the file PATH alone. */
-static inline void attn_input_set_image(struct attn_input *input, const char *path)
-{
-    input->image = path;
-    input->pixels = NULL;
-    input->images = NULL;
-    input->n_image = 0;
-}
-
 /* Returns the number of pictures of INPUT, and INPUT with picture number I alone. */
 size_t attn_input_n_image(const struct attn_input *input);
 struct attn_input attn_input_image(const struct attn_input *input, size_t i);
@@ -74,8 +63,13 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
                                        const struct attn_input *input, struct attn_notes notes,
                                        struct attn_sequence *sequence, struct attn_error *err);
 
-/* Of a sequence that is a picture. */
+/* The members of the reader of a sequence that is a picture (input/reader.h). */
 extern const struct attn_reader attn_picture_reader;
+enum attn_status attn_picture_feed(struct attn_session *session,
+                                   const struct attn_sequence *sequence, struct attn_error *err);
+enum attn_status attn_picture_embed(const struct attn_sequence *sequence,
+                                    const struct attn_model *model, float *x,
+                                    struct attn_error *err);
 
 /* Completes PIXELS, which have values of the picture NAME: as the only picture of a prompt, if the
  * model reads such pictures. ATTN_INVALID if the size is not one that it reads. */

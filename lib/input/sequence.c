@@ -7,9 +7,6 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "formats/tensor_files_internal.h"
-#include "input/encoder.h"
-#include "input/log_mel.h"
-#include "input/pixels_internal.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "tokenizer/words.h"
@@ -471,22 +468,6 @@ static enum attn_status check_source_length(const struct attn_sequence *sequence
                           sequence->n, name.text, most);
 }
 
-/* Reads ARRAY, samples or a spectrogram, into SEQUENCE. */
-static enum attn_status hear(const struct attn_model *encoder, const struct attn_ndarray *array,
-                             struct attn_sequence *sequence, struct attn_error *err)
-{
-    struct attn_ndarray mel = *array;
-    const bool is_sound = attn_ndarray_is_sound(array);
-    enum attn_status status = ATTN_OK;
-
-    if (is_sound)
-        ATTN_TRY(attn_log_mel_make(encoder, array, sequence->pool, &mel, err));
-    status = attn_encoder_hear(encoder, &mel, sequence, err);
-    if (is_sound)
-        attn_free((void *)(uintptr_t)mel.data);
-    return status;
-}
-
 /* Reads the source: sound, rows of an array, or tokens. */
 static enum attn_status read_source(const struct attn_request_reading *reading,
                                     const struct attn_input *source, const struct attn_model *model,
@@ -497,7 +478,11 @@ static enum attn_status read_source(const struct attn_request_reading *reading,
     const struct attn_ndarray *array = source->embeddings;
 
     if (encoder && encoder->config.stack.n_mel > 0) {
-        ATTN_TRY(hear(encoder, array, sequence, err));
+        if (!attn_sound_input)
+            return attn_refuse(err, ATTN_STAGE_MODEL,
+                               "'%s' needs a reader of sound, which is not linked",
+                               attn_quote_string(attn_model_name(model)).text);
+        ATTN_TRY(attn_sound_input->hear(encoder, array, sequence, err));
         sequence->rows = sequence->heard;
         sequence->name = array->name;
         return ATTN_OK;
@@ -536,20 +521,6 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
                    : attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
 }
 
-static void release_pictures(struct attn_picture_prompt *seen)
-{
-    for (size_t i = 0; seen->images && i < seen->n_image; i++) {
-        attn_pixels_release(&seen->images[i].made);
-        attn_free(seen->images[i].patches);
-    }
-    attn_free(seen->images);
-    attn_free(seen->region);
-    attn_free(seen->image_of);
-    attn_free(seen->positions);
-    attn_free(seen->open);
-    attn_free(seen->patches);
-}
-
 void attn_sequence_release(struct attn_sequence *sequence)
 {
     attn_encoding_release(&sequence->encoding);
@@ -559,8 +530,8 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_free(sequence->heard);
     attn_free(sequence->made_types);
     attn_free(sequence->prompted);
-    attn_pixels_release(&sequence->made);
-    release_pictures(&sequence->seen);
+    if (sequence->reader && sequence->reader->release)
+        sequence->reader->release(sequence);
     *sequence = (struct attn_sequence){0};
 }
 

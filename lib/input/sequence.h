@@ -4,11 +4,11 @@
 #define ATTN_INPUT_SEQUENCE_H
 
 #include "base/status_internal.h"
+#include "formats/ndarray.h"
 #include "forward/session_internal.h"
 #include "input/input.h"
-#include "input/picture_prompt.h"
-#include "input/pixels.h"
 #include "input/reader.h"
+#include "input/seen.h"
 #include "model/embedding.h"
 
 /* The bytes of each token. Initialize with = {0}; end with attn_token_bytes_release. */
@@ -47,7 +47,7 @@ struct attn_sequence {
     const struct attn_reader *reader; /* what read it, if it is more than ids and rows; or NULL */
     /* The pixels of a picture, from the input or in `made`; NULL for other inputs. */
     const struct attn_pixels *pixels;
-    struct attn_pixels made;         /* owns; the pixels, if they were read from a file */
+    struct attn_pixels *made;        /* owns; the pixels, if they were read from a file */
     struct attn_image_grid grid;     /* of a picture: the grid of its patches */
     struct attn_picture_prompt seen; /* the picture in a text */
     /* Borrowed; of a picture for a tower: the numbers of its positions; {0}: as in the model. */
@@ -75,6 +75,28 @@ struct attn_sequence {
  * tokenizer. */
 bool attn_input_is_given(const struct attn_input *input);
 bool attn_input_is_text(const struct attn_input *input);
+
+/* Whether ARRAY holds samples: its rank is 1. Then shape[1] is the number of channels of which they
+ * are the mean, which is beyond its rank. */
+static inline bool attn_ndarray_is_sound(const struct attn_ndarray *array)
+{
+    return array && array->rank == 1;
+}
+
+/* Whether INPUT has a picture, alone or beside a text. */
+static inline bool attn_input_is_picture(const struct attn_input *input)
+{
+    return input->image || input->pixels;
+}
+
+/* Gives INPUT the picture in the file PATH alone. */
+static inline void attn_input_set_image(struct attn_input *input, const char *path)
+{
+    input->image = path;
+    input->pixels = NULL;
+    input->images = NULL;
+    input->n_image = 0;
+}
 
 /* Reads INPUT, the sequence of a run, with 1 to n_ctx positions. TOKENIZER may be NULL unless the
  * input is a text. Errors without a stage belong to ATTN_STAGE_INPUT, here and below. */
@@ -129,6 +151,20 @@ static inline struct attn_added_rows attn_sequence_added(const struct attn_seque
         return (struct attn_added_rows){0};
     return (struct attn_added_rows){sequence->rows + n * attn_model_config(model)->d_model, n_layer,
                                     n};
+}
+
+/* Whether position AT has a row of an image in the text: a cell, or the end of a line. */
+static inline bool attn_sequence_is_seen(const struct attn_sequence *sequence, size_t at)
+{
+    return at < sequence->seen.n_prompt && sequence->ids[at] == sequence->seen.image_id;
+}
+
+/* Returns the first such position from AT on; n if there is none. */
+static inline size_t attn_sequence_next_seen(const struct attn_sequence *sequence, size_t at)
+{
+    while (at < sequence->n && !attn_sequence_is_seen(sequence, at))
+        at++;
+    return at;
 }
 
 /* Computes the embeddings X [n, d_embed] of SEQUENCE. For pictures these are [CLS] and the

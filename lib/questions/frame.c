@@ -4,8 +4,10 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "input/pixels_internal.h"
 #include "questions/question_internal.h"
 #include "run/host_internal.h"
+#include "run/zero_shot.h"
 #include "stream/items_internal.h"
 #include "tables/table_order.h"
 

@@ -9,6 +9,7 @@
 #include "base/status_internal.h"
 #include "forward/logit_rows.h"
 #include "input/chat.h"
+#include "input/picture_prompt.h"
 #include "input/pixels_internal.h"
 #include "kernels/kernels.h"
 #include "predict/class_label.h"

@@ -6,6 +6,7 @@
 #include "base/glob.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "input/picture_prompt.h"
 #include "input/position.h"
 #include "stream/items_internal.h"
 

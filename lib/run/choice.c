@@ -214,49 +214,14 @@ static enum attn_status use_mask_as_query(struct attn_run *run, struct attn_erro
     return ATTN_OK;
 }
 
-/* Returns true if the only outputs of RUN are pages of heads, and no rows are chosen. */
-static bool is_whole_page(const struct attn_run *run)
-{
-    const struct attn_request_outputs *outputs = &run->request.outputs;
-    const struct attn_number_list *queries = &run->request.selection.queries;
-    bool is_page = outputs->n > 0 &&
-                   (queries->n == 0 && (!queries->text || strcmp(queries->text, "all") == 0)) &&
-                   outputs->picture && outputs->picture->figure == ATTN_FIGURE_DEFAULT;
-
-    for (size_t i = 0; i < outputs->n; i++)
-        is_page &= outputs->items[i].format->medium == ATTN_MEDIUM_VIEWER;
-    return is_page;
-}
-
-/* Stores the positions of words as the list of queries, for a page of a long text with a picture:
- * most of its rows would be those of cells, which no map shows. */
-static enum attn_status keep_words(struct attn_run *run, struct attn_error *err)
-{
-    enum { MOST_ROWS = 512 };
-    const struct attn_sequence *text = &run->text;
-    size_t n = 0;
-
-    if (text->seen.n_picture == 0 || text->n <= MOST_ROWS || !is_whole_page(run))
-        return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(run->query_numbers, text->n, err));
-    for (size_t i = 0; i < text->n; i++)
-        if (text->seen.region[i] != ATTN_REGION_PICTURE)
-            run->query_numbers[n++] = (int64_t)i;
-    run->request.selection.queries = (struct attn_number_list){.items = run->query_numbers, .n = n};
-    attn_note(run->request.on_note, run->request.user, ATTN_NOTE_PAGE_OMITS,
-              "the page has the rows of the %zu words, and not those of %zu cells: `queries 0-%zu` "
-              "keeps all",
-              n, text->n - n, text->n - 1);
-    return ATTN_OK;
-}
-
 /* Resolves words in `queries` to positions of TEXT. */
 static enum attn_status resolve_queries(struct attn_run *run, const struct attn_sequence *text,
                                         struct attn_error *err)
 {
     struct attn_number_list *queries = &run->request.selection.queries;
 
-    ATTN_TRY(keep_words(run, err));
+    if (run->text.reader && run->text.reader->choose_rows)
+        ATTN_TRY(run->text.reader->choose_rows(run, err));
     if (!attn_number_list_is_given(queries))
         return run->request.selection.at_mask ? use_mask_as_query(run, err) : ATTN_OK;
     if (queries->n > 0)
@@ -319,49 +284,7 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
                                             : ATTN_OK;
 }
 
-/* Finds the image that the TEXT of `tiles` names in front, "1:-1"; else the first. The text becomes
- * what follows. */
-static enum attn_status find_image(const struct attn_picture_prompt *seen, const char **text,
-                                   const struct attn_prompt_image **image, struct attn_error *err)
-{
-    const size_t n = *text ? strspn(*text, "0123456789") : 0;
-    int64_t number = 0;
-
-    if (n > 0 && (*text)[n] == ':') {
-        if (!attn_parse_int(*text, n, 0, (int64_t)seen->n_image - 1, &number))
-            return attn_error_set(err, ATTN_INVALID,
-                                  "'%s' names picture %.*s of %zu, counted from 0", *text, (int)n,
-                                  *text, seen->n_image);
-        *text += n + 1;
-    }
-    *image = &seen->images[number];
-    return ATTN_OK;
-}
-
-/* Chooses the pictures of LIST, of one image; all, if it is not given. */
-static enum attn_status choose_pictures(struct attn_run *run, const struct attn_number_list *list,
-                                        struct attn_error *err)
-{
-    struct attn_number_list chosen_list = *list;
-    const struct attn_prompt_image *image = NULL;
-    struct attn_selection *chosen;
-    struct attn_dims dims = {0};
-    enum attn_status status;
-
-    ATTN_TRY(find_image(&run->text.seen, &chosen_list.text, &image, err));
-    dims.n_position = image->n_picture;
-    ATTN_TRY(attn_selection_create(&dims, &chosen, err));
-    status = attn_number_list_is_given(list)
-                 ? attn_selection_choose_queries(chosen, ATTN_STACK_ONLY, &chosen_list, err)
-                 : ATTN_OK;
-    for (size_t i = 0; status == ATTN_OK && i < dims.n_position; i++)
-        if (attn_selection_has_query(chosen, ATTN_STACK_ONLY, i))
-            run->before.chosen[run->before.n_chosen++] = image->first_picture + i;
-    attn_selection_free(chosen);
-    return status;
-}
-
-enum attn_status attn_run_choose_pictures(struct attn_run *run, struct attn_error *err)
+enum attn_status attn_run_choose_before(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request_selection *asked = &run->request.selection;
     const struct attn_request_outputs *outputs = &run->request.outputs;
@@ -381,7 +304,7 @@ enum attn_status attn_run_choose_pictures(struct attn_run *run, struct attn_erro
                               "edit names 'tower:'");
     if (!is_named)
         return ATTN_OK;
-    ATTN_TRY(attn_error_in(choose_pictures(run, &asked->tiles, err), "tiles", err));
+    ATTN_TRY(attn_error_in(run->text.reader->choose(run, err), "tiles", err));
     before->n_shown = !is_watched ? 0 : has_tiles ? before->n_chosen : 1;
     for (size_t i = 0; before->n_shown > 1 && i < outputs->n; i++)
         if (!outputs->items[i].format->holds_arrays)

@@ -6,8 +6,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "gradient/tape.h"
-#include "input/before_backward.h"
-#include "input/encoder.h"
 #include "model/model_internal.h"
 #include "run/relevance.h"
 #include "run/run_internal.h"
@@ -318,7 +316,7 @@ static enum attn_status run_pictures(struct attn_gradient *gradient, struct attn
         status = emit_rows(gradient, ATTN_SITE_IMAGE_FEATURES_GRAD, ATTN_NO_LAYER, cells, err);
     }
     if (status == ATTN_OK)
-        status = attn_before_back(&pass, cells, pixels, err);
+        status = pass.before->reader->reader->back(&pass, cells, pixels, err);
     if (status == ATTN_OK && has_pixels)
         status = emit_pixels(gradient, pixels, err);
     attn_free(cells);

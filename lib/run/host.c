@@ -10,7 +10,7 @@
 #include "catalog/model_parts.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
-#include "input/pixel_steps.h"
+#include "input/reader.h"
 #include "model/model_internal.h"
 #include "tensors/format_internal.h"
 #include "tokenizer/tokenizer_internal.h"
@@ -156,27 +156,6 @@ static enum attn_status keep_source(struct attn_host *host, const struct attn_so
     return ATTN_OK;
 }
 
-/* Reads from SOURCE how pictures are prepared, if the model of HOST reads any. */
-static enum attn_status open_pictures(struct attn_host *host, const struct attn_source *source,
-                                      struct attn_error *err)
-{
-    const struct attn_config *config = attn_model_config(host->model);
-    struct attn_pixel_maker *maker = &host->pictures;
-    const bool reads_texts = config->vision.family;
-    enum attn_status status;
-
-    if (config->image.patch_height == 0 && !reads_texts)
-        return ATTN_OK;
-    if (reads_texts)
-        ATTN_TRY(attn_feature_store_create(&host->features, err));
-    maker->model = host->model;
-    maker->cancel = host->options.cancel;
-    ATTN_TRY(attn_monitor_create(1, &maker->large, err));
-    status = attn_pixel_steps_create(source, host->model->whole ? host->model->whole : host->model,
-                                     &maker->steps, reads_texts ? &maker->failure : err);
-    return reads_texts && status != ATTN_NO_MEMORY ? ATTN_OK : status;
-}
-
 /* Opens the model of SOURCE and its tokenizer. HOST has its options and its pool already. */
 static enum attn_status open_source(struct attn_host *host, const struct attn_source *source,
                                     struct attn_error *err)
@@ -198,7 +177,8 @@ static enum attn_status open_source(struct attn_host *host, const struct attn_so
     attn_model_start_engine(host->model, host->options.gemm, host->options.isa);
     ATTN_TRY(open_tokenizer(host, source, err));
     ATTN_TRY(keep_source(host, source, err));
-    ATTN_TRY(open_pictures(host, source, err));
+    if (attn_picture_input)
+        ATTN_TRY(attn_picture_input->open(host, source, err));
     return keep_files(host, source, err);
 }
 
@@ -258,12 +238,11 @@ void attn_host_free(struct attn_host *host)
     attn_model_free(host->model);
     if (!host->is_labelled) {
         attn_tokenizer_free(host->tokenizer);
-        attn_free(host->pictures.steps);
-        attn_monitor_free(host->pictures.large);
+        if (host->pictures)
+            attn_picture_input->close(host->pictures);
     }
     if (!host->first)
         attn_pool_free(host->pool);
-    attn_feature_store_release(&host->features);
     attn_spare_drop(host->spare);
     attn_free(host->files);
     attn_free(host);

@@ -2,9 +2,7 @@
 #ifndef ATTN_RUN_HOST_INTERNAL_H
 #define ATTN_RUN_HOST_INTERNAL_H
 
-#include "input/before.h"
 #include "input/input.h"
-#include "input/pixels_internal.h"
 #include "predict/answer.h"
 #include "run/run_extra.h"
 #include "tensors/outputs.h"
@@ -30,11 +28,9 @@ struct attn_host {
     struct attn_model *model;            /* owns; NULL: the host is for attention on arrays */
     struct attn_tokenizer *tokenizer;    /* owns; NULL: see tokenizer_failure */
     struct attn_error tokenizer_failure; /* why there is no tokenizer */
-    /* Owns its parts, unless is_labelled; {0} if the model reads no pictures. */
-    struct attn_pixel_maker pictures;
-    struct attn_feature_store features; /* of a decoder with a tower; else {0} */
-    struct attn_pool *pool;             /* owns, unless there is a `first` */
-    struct attn_file_identity *files;   /* [n_file] owns; the files that the model was read from */
+    struct attn_host_pictures *pictures; /* owns, unless is_labelled; NULL: it reads none */
+    struct attn_pool *pool;              /* owns, unless there is a `first` */
+    struct attn_file_identity *files;    /* [n_file] owns; the files that the model was read from */
     size_t n_file;
     /* Shared; memory of captures for further runs; NULL: it is not reused. */
     struct attn_spare *spare;
@@ -72,26 +68,6 @@ int attn_host_n_thread(const struct attn_host *host);
 enum attn_status attn_host_check_outputs(const struct attn_host *host,
                                          const struct attn_output *items, size_t n,
                                          struct attn_error *err);
-
-/*
- * Zero-shot classification by CLIP: of a picture by texts, or of a text by pictures.
- * Also compares a sentence with other sentences.
- *
- *     logit of a label = exp(logit_scale) * cos(image_embed, text_embed)
- *     value of a label = cos(sentence_embed of the input, sentence_embed of the label)
- *
- * The model becomes a classifier with these labels, so that all questions to classifiers work for
- * it, too.
- */
-
-/* Sets *HOST to the host whose model reads INPUT: in a directory with two towers, one model reads
- * pictures and one texts. If QUESTION has labels, also creates *labelled, a classifier with these
- * labels, and sets *HOST to it. It borrows the host and the labels; the caller frees it. Errors
- * have a stage. */
-enum attn_status attn_zero_shot_choose_host(struct attn_host **host, const struct attn_input *input,
-                                            const struct attn_request_predict *question,
-                                            const struct attn_request_reading *reading,
-                                            struct attn_host **labelled, struct attn_error *err);
 
 /* As attn_host_tokenizer, for source texts. It is another tokenizer only for Marian. */
 enum attn_status attn_host_source_tokenizer(const struct attn_host *host,

@@ -4,8 +4,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/tensor_files_internal.h"
-#include "input/pixels_internal.h"
-#include "input/sound_internal.h"
+#include "input/sequence.h"
 
 #include <string.h>
 
@@ -35,8 +34,10 @@ static enum attn_status read_rows(const char *path, bool is_source, struct attn_
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(rows, 1, err));
-    status = is_source ? attn_source_file_read(path, rows, err)
-                       : attn_ndarray_read(path, 2, 2, "[T, d_model]", rows, err);
+    status = is_source && attn_sound_input
+                 ? attn_sound_input->read_file(path, rows, err)
+                 : attn_ndarray_read(path, 2, 2, is_source ? "[S, d_source]" : "[T, d_model]", rows,
+                                     err);
     status = attn_error_at(status, ATTN_STAGE_INPUT, err);
     if (status == ATTN_OK)
         input->embeddings = rows;

@@ -3,7 +3,6 @@
 
 #include "base/fixed_text.h"
 #include "base/memory.h"
-#include "input/pixels_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -12,6 +12,7 @@
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "formats/microgpt.h"
+#include "input/before_pictures.h"
 #include "input/image_file_internal.h"
 #include "input/pixel_steps.h"
 #include "page/page_internal.h"
@@ -108,7 +109,8 @@ static enum attn_status open_picture(const struct attn_live_args *args,
                                      const struct attn_host *host, const char *path,
                                      struct attn_image *image, struct attn_error *err)
 {
-    image->lays_on_white = host->pictures.steps && host->pictures.steps->lays_on_white;
+    image->lays_on_white =
+        host->pictures && host->pictures->maker.steps && host->pictures->maker.steps->lays_on_white;
     ATTN_TRY(attn_image_read(path, image, NULL, err));
     if (image->height * image->width > args->most / 3)
         return attn_error_set(err, ATTN_UNSUPPORTED,

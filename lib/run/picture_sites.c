@@ -182,9 +182,9 @@ static enum attn_status emit_cells(const struct picture_making *making,
     struct attn_trace_event row = {
         .at = *at, .n_row = 1, .n_col = attn_selection_dims(asked)->d_model};
 
-    for (size_t cell = attn_picture_prompt_next_row(text, 0);
+    for (size_t cell = attn_sequence_next_seen(text, 0);
          attn_selection_wants(asked, at) && cell < text->n;
-         cell = attn_picture_prompt_next_row(text, cell + 1)) {
+         cell = attn_sequence_next_seen(text, cell + 1)) {
         row.data = rows + cell * row.n_col;
         ATTN_TRY(emit_rows(making, row, err));
         row.row0++;

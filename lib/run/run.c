@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
-#include "input/pixels_internal.h"
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "run/host_internal.h"
@@ -28,87 +27,8 @@ ATTN_DEFAULTS(attn_request, .size = sizeof(struct attn_request), .outputs = {.pr
 
 /* --- Preparing a sequence -------------------------------------------------------------------- */
 
-/* Returns the part of the picture that has patches, if its crop and size are known; or NULL. */
-static const struct attn_backdrop *find_backdrop(struct attn_run *run)
-{
-    const struct attn_pixels *pixels = run->text.pixels;
-    const struct attn_image_grid *grid = &run->text.grid;
-
-    if (!pixels || !pixels->shown)
-        return NULL;
-    const bool is_shown = pixels->n_picture > 0; /* with its own size, to the tower of a decoder */
-
-    run->backdrop = (struct attn_backdrop){
-        .rgb = pixels->shown,
-        .height = is_shown ? pixels->shown_height
-                           : grid->n_row * attn_model_config(run->model)->image.patch_height,
-        .width = is_shown ? pixels->shown_width
-                          : grid->n_col * attn_model_config(run->model)->image.patch_width,
-        .stride = is_shown ? pixels->shown_width : pixels->width,
-        .n_front = grid->n_front,
-        .n_row = grid->n_row,
-        .n_col = grid->n_col};
-    return &run->backdrop;
-}
-
-/* Returns the picture in the text, of which the cells of the whole one are drawn; or NULL. */
-static const struct attn_backdrop *find_seen(struct attn_run *run)
-{
-    const struct attn_prompt_image *image = run->text.seen.images;
-    const struct attn_pixels *pixels = image ? image->pixels : NULL;
-    const struct attn_request_maps *maps = &run->request.maps;
-    size_t writing[2];
-
-    if (!run->text.rows || !pixels || !pixels->shown) /* a failure ends here, too */
-        return NULL;
-    attn_picture_prompt_writing(&run->text, writing);
-    run->backdrop = (struct attn_backdrop){
-        .rgb = pixels->shown,
-        .height = pixels->shown_height,
-        .width = pixels->shown_width,
-        .stride = pixels->shown_width,
-        .n_front = attn_picture_prompt_cell(&run->text, attn_prompt_image_whole(image)),
-        .n_row = image->rows,
-        .n_col = image->columns,
-        .is_in_text = true,
-        .usual = writing[0],
-        .n_usual = writing[1] - writing[0] + 1,
-        .neutral = maps->neutral,
-        .is_ratio = maps->neutral && maps->neutral_by == ATTN_NEUTRAL_RATIO};
-    return &run->backdrop;
-}
-
-/* Returns the part of the picture in the text that the watched tile of the tower is of; or NULL. */
-static const struct attn_backdrop *find_tile(struct attn_run *run)
-{
-    const struct attn_prompt_image *image =
-        attn_picture_prompt_image(&run->text.seen, run->before.chosen[0]);
-    const struct attn_pixels *pixels = image->pixels;
-    const struct attn_image_grid *grid = &attn_before_input(&run->before)->grid;
-    const size_t tile = run->before.chosen[0] - image->first_picture;
-    const bool is_whole = tile + 1 == image->n_picture;
-    const size_t n_down = is_whole ? 1 : image->tile_rows,
-                 n_across = is_whole ? 1 : image->tile_cols;
-    const size_t down = is_whole ? 0 : tile / n_across, across = is_whole ? 0 : tile % n_across;
-    const size_t height = pixels->shown_height / n_down, width = pixels->shown_width / n_across;
-
-    if (!pixels->shown || height == 0 || width == 0)
-        return NULL;
-    run->backdrop = (struct attn_backdrop){
-        .rgb = pixels->shown + 3 * (down * height * pixels->shown_width + across * width),
-        .height = height,
-        .width = width,
-        .stride = pixels->shown_width,
-        .n_row = grid->n_row,
-        .n_col = grid->n_col};
-    return &run->backdrop;
-}
-
 static void set_labels(struct attn_run *run)
 {
-    const bool has_pictures = run->text.seen.n_picture > 0;
-    const bool is_of_picture = run->selection && attn_before_n_picture(&run->before) > 0 &&
-                               attn_selection_is_of_encoder(run->selection);
     const struct attn_request_reading *reading = &run->request.reading;
 
     run->labels = (struct attn_labels){
@@ -133,13 +53,10 @@ static void set_labels(struct attn_run *run)
         .n_back = run->text.encoding.n_back,
         .texts =
             run->request.input.pair && run->text.encoding.n > 0 ? run->text.encoding.texts : NULL,
-        .backdrop = is_of_picture ? find_tile(run) : find_backdrop(run),
         .region = run->text.seen.region,
-        .seen = is_of_picture ? NULL : find_seen(run),
-        .pixels = has_pictures ? run->text.seen.images[0].pixels : NULL,
-        .maps = has_pictures ? run->pictures.maps : NULL,
     };
-    run->pictures.prompt = &run->text.seen;
+    if (run->text.reader && run->text.reader->label)
+        run->text.reader->label(run);
     run->labels.has_residues = run->text.has_residues;
     if (run->text.encoding.n > 0) {
         run->labels.text = run->request.input.text;
@@ -250,32 +167,6 @@ static struct attn_dims stack_dims(const struct attn_model *model,
     return dims;
 }
 
-/* Sets DIMS to the sizes of the images in the text of RUN, which owns them if there are several. */
-static enum attn_status find_images(struct attn_run *run, struct attn_dims *dims,
-                                    struct attn_error *err)
-{
-    const struct attn_picture_prompt *seen = &run->text.seen;
-
-    if (seen->n_image == 0)
-        return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(run->image_sizes, seen->n_image, err));
-    for (size_t i = 0; i < seen->n_image; i++) {
-        const struct attn_prompt_image *image = &seen->images[i];
-
-        run->image_sizes[i] = (struct attn_picture_dims){.n = (uint32_t)image->n_picture,
-                                                         .n_row = (uint32_t)image->rows,
-                                                         .n_col = (uint32_t)image->columns,
-                                                         .grid_rows = (uint32_t)image->grid_rows,
-                                                         .grid_cols = (uint32_t)image->grid_cols,
-                                                         .height = (uint32_t)image->pixels->height,
-                                                         .width = (uint32_t)image->pixels->width};
-    }
-    run->images = (struct attn_images_dims){run->image_sizes, seen->n_image, seen->n_row};
-    dims->picture = *run->image_sizes;
-    dims->images = seen->n_image > 1 || seen->n_row > seen->n_cell ? &run->images : NULL;
-    return ATTN_OK;
-}
-
 static bool changes_mask(const struct attn_run *run)
 {
     const struct attn_attention_change *change = run->request.attention.change;
@@ -292,15 +183,20 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
 
     ATTN_TRY(attn_layer_attention_find(&run->request.attention, config, run->text.n, run->source.n,
                                        &run->attention, err));
-    for (size_t layer = 0; layer < config->n_layer && !changes_mask(run); layer++)
-        attn_picture_prompt_open(&run->text, &run->attention.layers[layer]);
+    for (size_t layer = 0; layer < config->n_layer && run->text.seen.open && !changes_mask(run);
+         layer++) {
+        run->attention.layers[layer].block = *run->text.seen.open;
+        run->attention.layers[layer].blocks =
+            run->text.seen.later_open.n > 0 ? &run->text.seen.later_open : NULL;
+    }
     for (size_t layer = 0; layer < config->n_layer && run->text.numbers.n > 0; layer++)
         attn_attention_resolve_grid(&run->attention.layers[layer], run->text.grid.n_col);
     ATTN_TRY(attn_run_check_time(run, 1, err));
     if (run->asked.continuations.n_more > 0 && !config->is_encoder)
         ATTN_TRY(attn_session_check_next(run->attention.layers, config, err));
     *dims = stack_dims(run->model, run->attention.layers, run->text.n, run->source.n);
-    ATTN_TRY(find_images(run, dims, err));
+    if (run->text.reader && run->text.reader->set_dims)
+        ATTN_TRY(run->text.reader->set_dims(run, dims, err));
     attn_makers_extend(run->model, run->attention.layers, dims);
     if (before->n_chosen > 0)
         before->dims = stack_dims(before->model, before->model->config.attention,
@@ -315,58 +211,16 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
     return ATTN_OK;
 }
 
-/* Refuses changes of maps over a picture if there are none. */
-static enum attn_status check_maps(const struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_request_maps *asked = &run->request.maps;
-    const char *given = asked->neutral ? "neutral" : asked->drop_sinks > 0 ? "drop_sinks" : NULL;
-
-    if (asked->neutral_by != ATTN_NEUTRAL_DIFFERENCE && !asked->neutral)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`neutral_by` needs `neutral`");
-    if (!(asked->drop_sinks >= 0))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`drop_sinks` is %g, expected above 0: try 20",
-                           asked->drop_sinks);
-    if (!given)
-        return ATTN_OK;
-    if (run->text.seen.n_picture == 0)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`%s` needs `image`, of a model that reads one beside a text", given);
-    if ((attn_selection_has_site(run->selection, ATTN_SITE_PICTURE_MAP) ||
-         attn_selection_has_site(run->selection, ATTN_SITE_PICTURE_MAP_TILES)) &&
-        (run->request.selection.sites || run->request.outputs.n > 0))
-        return ATTN_OK;
-    attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` changes maps over a picture, and none is made",
-                given);
-    return attn_error_hint(err, "`sites picture_map` and `npz FILE`, or `heatmap`, makes them");
-}
-
-/* Notes which of several images a page draws. */
-static void note_images(const struct attn_run *run)
-{
-    const struct attn_request *request = &run->request;
-    const size_t n = run->text.seen.n_image;
-    const bool has_maps = attn_sites_meet(
-        attn_selection_sites(run->selection),
-        ATTN_SITES(ATTN_SITE_PICTURE_MAP, ATTN_SITE_PICTURE_MAP_TILES, ATTN_SITE_PIXEL_VALUES));
-    bool has_page = false;
-
-    for (size_t i = 0; n > 1 && has_maps && i < request->outputs.n; i++)
-        has_page |= request->outputs.items[i].format->medium == ATTN_MEDIUM_VIEWER;
-    if (has_page)
-        attn_note(request->on_note, request->user, ATTN_NOTE_PAGE_OMITS,
-                  "the page draws maps over picture 0 of %zu: `svg FILE` draws those over all", n);
-}
-
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
 {
     struct attn_dims dims;
 
     ATTN_TRY(attn_run_read_input(run, err));
-    ATTN_TRY(attn_error_at(attn_run_choose_pictures(run, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(attn_run_choose_before(run, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(find_attention(run, &dims, err));
     ATTN_TRY(attn_error_at(attn_run_choose(run, &dims, 1, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(check_maps(run, err));
-    note_images(run);
+    if (attn_picture_input)
+        ATTN_TRY(attn_picture_input->check_run(run, err));
     ATTN_TRY(attn_run_find_answers(run, err));
     return find_edits(run, err);
 }
@@ -509,8 +363,12 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
         return prepare_arrays(run, err);
     ATTN_TRY(attn_host_check_model(run->host, err));
     /* Select the tower for texts or for pictures, and if labels are given, the classifier. */
-    ATTN_TRY(attn_zero_shot_choose_host(&run->host, &request->input, predict, &request->reading,
-                                        &run->labelled, err));
+    if (attn_picture_input)
+        ATTN_TRY(attn_picture_input->choose_host(&run->host, &request->input, predict,
+                                                 &request->reading, &run->labelled, err));
+    else if (attn_input_is_picture(&request->input) || attn_predict_n_label(predict) > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`image` and `label` need a reader of pictures, which is not linked");
     if (attn_predict_n_label(predict) > 0 && !attn_predict_is_asked(predict))
         predict->top = attn_predict_n_label(predict);
     run->model = run->host->model;
@@ -655,7 +513,11 @@ struct attn_position_numbers attn_run_positions(const struct attn_run *run,
 {
     if (stack == ATTN_STACK_ENCODER)
         return attn_before_input(&run->before)->numbers;
-    return run->text.numbers.n > 0 ? run->text.numbers : attn_picture_prompt_positions(&run->text);
+    return run->text.numbers.n > 0
+               ? run->text.numbers
+               : (struct attn_position_numbers){run->text.seen.positions,
+                                                run->text.seen.positions ? run->text.n : 0,
+                                                run->text.seen.next_position};
 }
 
 struct attn_session_options attn_run_session_options(const struct attn_run *run)

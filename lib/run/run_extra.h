@@ -3,7 +3,6 @@
 #ifndef ATTN_RUN_RUN_EXTRA_H
 #define ATTN_RUN_RUN_EXTRA_H
 
-#include "input/pixels.h"
 #include "params/param.h"
 #include "run/host.h"
 #include "run/request.h"

@@ -5,9 +5,6 @@
 #include "base/escape.h"
 #include "base/status_internal.h"
 #include "formats/tensor_files_internal.h"
-#include "input/log_mel.h"
-#include "input/pixels_internal.h"
-#include "input/sound_internal.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 
@@ -111,27 +108,6 @@ static void note_chat(const struct attn_run *run)
               "a chat model, and the text is not in its form: `chat on` puts it there");
 }
 
-/* Notes what of the sound that is the source of RUN is not heard as it is. */
-static void note_sound(const struct attn_run *run)
-{
-    const struct attn_request *request = &run->request;
-    const struct attn_ndarray *sound = request->source.embeddings;
-    size_t most;
-
-    if (!attn_ndarray_is_sound(sound))
-        return;
-    most = attn_log_mel_n_sample(run->model->encoder);
-    if (sound->shape[1] > 1)
-        attn_note(request->on_note, request->user, ATTN_NOTE_SOUND,
-                  "'%s' has %zu channels, of which the mean is heard",
-                  attn_quote_string(sound->name).text, sound->shape[1]);
-    if (sound->shape[0] > most)
-        attn_note(request->on_note, request->user, ATTN_NOTE_SOUND,
-                  "'%s' is longer than %g s, which '%s' hears: the rest is left out",
-                  attn_quote_string(sound->name).text, (double)most / ATTN_SOUND_RATE,
-                  attn_quote_string(attn_model_name(run->model)).text);
-}
-
 /* Puts the text of RUN into the form of a conversation, if that is wanted. The template writes all
  * special tokens. */
 static enum attn_status put_into_chat(struct attn_run *run, struct attn_error *err)
@@ -176,24 +152,13 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     ATTN_TRY(put_into_chat(run, err));
     ATTN_TRY(attn_sequence_put_prompt(&request->reading, run->model, &run->request.input,
                                       &run->text, err));
-    if (attn_input_is_picture(&request->input) && attn_model_config(run->model)->vision.family)
-        ATTN_TRY(attn_picture_prompt_read(
-            &(const struct attn_picture_reading){.asked = &request->reading,
-                                                 .chat = &request->chat,
-                                                 .written = &run->chat,
-                                                 .tokenizer = run->tokenizer,
-                                                 .notes = attn_request_notes(request),
-                                                 .input = &run->request.input,
-                                                 .sequence = &run->text},
-            &run->host->pictures, err));
-    else if (attn_input_is_picture(&request->input))
-        ATTN_TRY(attn_image_input_read(&run->host->pictures, &request->input,
-                                       attn_request_notes(request), &run->text, err));
+    if (attn_input_is_picture(&request->input))
+        ATTN_TRY(attn_picture_input->read(run, err));
     else
         ATTN_TRY(attn_sequence_read(&request->reading, &request->input, run->model, run->tokenizer,
                                     &run->text, err));
     ATTN_TRY(attn_before_prepare(&run->before, run->model, &run->text, &run->source,
-                                 &run->host->features, err));
+                                 run->host->pictures, err));
     note_chat(run);
     user = attn_input_is_picture(&request->input)
                ? (struct attn_talk_span){.end = request->input.n_text}
@@ -205,7 +170,8 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
         attn_note(request->on_note, request->user, ATTN_NOTE_RESIDUES, "%s", residues);
     ATTN_TRY(attn_source_read(&request->reading, &request->source, run->model,
                               run->source_tokenizer, &run->source, err));
-    note_sound(run);
+    if (attn_sound_input)
+        attn_sound_input->note(run);
     attn_sequence_note(&run->source, run->source_tokenizer, attn_request_notes(request));
     const struct attn_answer_scope scope = attn_run_answer_scope(run);
 
@@ -225,8 +191,9 @@ enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *er
         request->reading.chat = ATTN_CHAT_OFF;
     if (request->chat.messages) /* the template makes the text of them */
         request->input.text = "";
-    ATTN_TRY(attn_image_input_check(&request->reading, &request->input, &request->source,
-                                    run->model, err));
+    if (attn_picture_input)
+        ATTN_TRY(attn_picture_input->check(&request->reading, &request->input, &request->source,
+                                           run->model, err));
     ATTN_TRY(attn_run_check_question(run->model, &request->predict, err));
     ATTN_TRY(attn_source_check(&request->source, run->model, err));
     ATTN_TRY(find_tokenizer(run, err));

@@ -80,8 +80,8 @@ static inline struct attn_notes attn_request_notes(const struct attn_request *re
 /* Reads the text and the source. */
 enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *err);
 
-/* Chooses the pictures whose tower is watched or edited. */
-enum attn_status attn_run_choose_pictures(struct attn_run *run, struct attn_error *err);
+/* Chooses the inputs before the text whose tower is watched or edited. */
+enum attn_status attn_run_choose_before(struct attn_run *run, struct attn_error *err);
 
 /* Selects the tensors. DIMS are the sizes; sites of gradients are added if the request needs them.
  * Heads of arrays are those of one of N_BATCH batches, in all of which they are selected. */

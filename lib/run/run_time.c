@@ -34,17 +34,16 @@ static double seconds_of(const struct attn_run *run, const struct attn_work *wor
 /* Returns the work of the tower on all pictures in the text of RUN. */
 static struct attn_work tower_work(const struct attn_run *run)
 {
-    const struct attn_picture_prompt *seen = &run->text.seen;
+    const struct attn_before *before = &run->before;
     struct attn_work work = {0};
 
-    for (size_t i = 0; i < seen->n_image; i++) {
-        const struct attn_prompt_image *image = &seen->images[i];
-        const size_t merge = run->model->tower->config.vision.merge;
-        const struct attn_work one = attn_cost_work(
-            run->model->tower, image->rows * image->columns * merge * merge, 0, NULL);
+    for (size_t i = 0; before->pictures && i < before->n; i++) {
+        const struct attn_image_grid *grid = &before->pictures[i].grid;
+        const struct attn_work one =
+            attn_cost_work(before->model, grid->n_row * grid->n_col, 0, NULL);
 
-        work.multiply_adds += image->n_picture * one.multiply_adds;
-        work.n_pair += image->n_picture * one.n_pair;
+        work.multiply_adds += one.multiply_adds;
+        work.n_pair += one.n_pair;
     }
     return work;
 }

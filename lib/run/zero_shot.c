@@ -1,13 +1,13 @@
-/* zero_shot.c - see host_internal.h. */
-#include "run/host_internal.h"
+/* zero_shot.c - see zero_shot.h. */
+#include "run/zero_shot.h"
 
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_pack.h"
+#include "input/before_pictures.h"
 #include "input/pass.h"
-#include "input/pixels_internal.h"
 #include "model/model_internal.h"
 #include "predict/prediction.h"
 
@@ -172,7 +172,7 @@ static enum attn_status embed_pictures(struct labelling *labelling, struct attn_
 
         labelling->names[i] = input.image;
         status = attn_image_input_read(
-            &host->pictures, &input,
+            &host->pictures->maker, &input,
             (struct attn_notes){host->options.on_note, host->options.user, NULL}, &picture, err);
         pass.options.n_max = picture.n;
         attn_session_free(labelling->session);

@@ -9,6 +9,7 @@
 #include "base/status_internal.h"
 #include "forward/logit_rows.h"
 #include "forward/session_pack.h"
+#include "input/picture_prompt.h"
 #include "input/pixels_internal.h"
 #include "input/position.h"
 #include "measures/head_mix.h"

@@ -12,6 +12,7 @@
 #ifndef ATTN_STREAM_MANY_ITEM_H
 #define ATTN_STREAM_MANY_ITEM_H
 
+#include "input/pixels.h"
 #include "input/spaces.h"
 #include "measures/analysis_internal.h"
 #include "run/run_internal.h"

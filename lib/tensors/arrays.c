@@ -1,7 +1,7 @@
 /* arrays.c - see arrays.h. */
 #include "tensors/arrays.h"
 
-#include "input/picture_prompt.h"
+#include "input/seen.h"
 #include "tensors/labels_internal.h"
 #include "tensors/token_text.h"
 

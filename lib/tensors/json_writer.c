@@ -16,7 +16,8 @@
  * (base/escape.h).
  */
 #include "formats/json_writer.h"
-#include "input/picture_prompt.h"
+#include "input/reader.h"
+#include "input/seen.h"
 #include "tensors/arrays.h"
 #include "tensors/format_internal.h"
 #include "tensors/labels_internal.h"
@@ -25,7 +26,6 @@
 #include "tensors/writer.h"
 
 #include "base/memory.h"
-#include "input/pixels.h"
 #include "tables/table_writer.h"
 
 #include <string.h>
@@ -62,44 +62,21 @@ static struct attn_buffer *begin_value(struct json_writer *w, const char *name)
 
 /* --- Before the tensors -------------------------------------------------------------------- */
 
-/* Writes the sizes of an image in the text. */
-static void push_image(struct json_writer *w, const struct attn_prompt_image *image)
-{
-    const struct attn_pixels *pixels = image->pixels;
-    const struct {
-        const char *name;
-        size_t size;
-    } sizes[] = {{"width", pixels->given_width},
-                 {"height", pixels->given_height},
-                 {"tile_rows", pixels->tile_rows},
-                 {"tile_cols", pixels->tile_cols},
-                 {"rows", image->rows},
-                 {"columns", image->columns}};
-
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        attn_json_size(attn_json_key(&w->json, sizes[i].name), sizes[i].size);
-    if (image->joined.side > 0) {
-        attn_json_begin(attn_json_key(&w->json, "tile_grid"), '[');
-        attn_json_size(&w->json, image->grid_rows);
-        attn_json_size(&w->json, image->grid_cols);
-        attn_json_end(&w->json);
-    }
-    attn_json_end(&w->json);
-}
-
 /* Writes the sizes of the first image in the text, and if there are several a list of all. */
 static void push_images(struct json_writer *w)
 {
     const struct attn_picture_prompt *prompt = attn_labels_prompt(&w->base.labels);
 
     attn_json_begin(begin_member(w, "picture"), '{');
-    push_image(w, &prompt->images[0]);
+    prompt->reader->write_image(prompt, 0, &w->json);
+    attn_json_end(&w->json);
     if (prompt->n_image < 2)
         return;
     attn_json_begin(begin_member(w, "pictures"), '[');
     for (size_t i = 0; i < prompt->n_image; i++) {
         attn_json_begin(&w->json, '{');
-        push_image(w, &prompt->images[i]);
+        prompt->reader->write_image(prompt, i, &w->json);
+        attn_json_end(&w->json);
     }
     attn_json_end(&w->json);
 }

@@ -4,7 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "input/picture_prompt.h"
+#include "input/seen.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* test_picture_maps.c - the cells that maps over a picture in a text show: those of its tiles, of
  * the whole picture, or both in one map. */
+#include "input/picture_prompt.h"
 #include "measures/picture_maps.h"
 #include "tests/support/suite.h"
 

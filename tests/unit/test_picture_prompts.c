@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "formats/json.h"
+#include "input/before_pictures.h"
 #include "input/chat.h"
 #include "input/picture_prompt.h"
 #include "input/position.h"
@@ -118,7 +119,7 @@ static enum attn_status read_prompt(const char *model, const struct attn_node *p
                                              .chat = &chat,
                                              .written = &s->written,
                                              .sequence = &s->sequence},
-        &s->host->pictures, err);
+        &s->host->pictures->maker, err);
 }
 
 static void close_prompt(struct subject *s)
@@ -357,7 +358,7 @@ static void check_seen(struct asking *askings, size_t n, size_t n_seen)
         }
         ck_assert_uint_eq(to, first->n);
     }
-    ck_assert_uint_eq(askings[0].host->features.n_picture, n_seen);
+    ck_assert_uint_eq(askings[0].host->pictures->features.n_picture, n_seen);
     for (size_t i = 0; i < n; i++)
         attn_run_free(askings[i].run);
 }
@@ -395,7 +396,7 @@ START_TEST(texts_about_the_same_picture_share_its_features)
             ask(&askings[0]);
             ck_assert(askings[0].status == ATTN_INVALID);
             ck_assert_ptr_nonnull(strstr(askings[0].err.message, "is not finite"));
-            ck_assert_uint_eq(host->features.n_picture, 4 + i);
+            ck_assert_uint_eq(host->pictures->features.n_picture, 4 + i);
         }
     }
     attn_host_free(host);
@@ -451,7 +452,7 @@ static size_t watch(struct attn_host *host, const char *image, const char *sites
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_result result = {0};
     struct attn_run *run = NULL;
-    const size_t n_before = host->features.n_picture;
+    const size_t n_before = host->pictures->features.n_picture;
     size_t n_event = 0;
     struct attn_trace trace = {.on_event = count_event, .user = &n_event};
 
@@ -468,7 +469,7 @@ static size_t watch(struct attn_host *host, const char *image, const char *sites
     ck_assert_uint_eq(n_event, (size_t)2 * 3); /* layers and heads */
     attn_result_release(&result);
     attn_run_free(run);
-    return host->features.n_picture - n_before;
+    return host->pictures->features.n_picture - n_before;
 }
 
 START_TEST(a_tower_that_is_watched_runs_once)

@@ -4,6 +4,7 @@
  */
 #include "attn.h"
 #include "base/memory.h"
+#include "input/before_pictures.h"
 #include "input/image_file_internal.h"
 #include "input/picture_sizes.h"
 #include "input/pixels.h"
@@ -238,8 +239,8 @@ START_TEST(pixels_are_those_of_transformers)
                          5);
         image = make_pattern(height, width);
         host = open_host(line + begin);
-        ck_assert_msg(attn_pixel_maker_make(&host->pictures, image.rgb, height, width, &pixels,
-                                            &err) == ATTN_OK,
+        ck_assert_msg(attn_pixel_maker_make(&host->pictures->maker, image.rgb, height, width,
+                                            &pixels, &err) == ATTN_OK,
                       "%s: %s", line, err.message);
         ck_assert_msg(pixels.n_channel == 3 && pixels.height == expected.height &&
                           pixels.width == expected.width,
@@ -341,9 +342,9 @@ START_TEST(pixels_in_prompts_are_those_of_transformers)
         size_t n;
 
         snprintf(name, sizeof name, "%s/%s", in_prompts[i].model, in_prompts[i].picture);
-        host->pictures.lacks_tiles = in_prompts[i].lacks_tiles;
-        status = attn_pixel_maker_read(&host->pictures, path_of(name), (struct attn_notes){0},
-                                       &pixels, &(bool){false}, &err);
+        host->pictures->maker.lacks_tiles = in_prompts[i].lacks_tiles;
+        status = attn_pixel_maker_read(&host->pictures->maker, path_of(name),
+                                       (struct attn_notes){0}, &pixels, &(bool){false}, &err);
         if (!is_missing(status, &err, name)) {
             ck_assert_msg(status == ATTN_OK, "%s: %s", name, err.message);
             snprintf(name, sizeof name, "%s/expected/%d.npz/pixel_values.npy", in_prompts[i].model,
@@ -409,8 +410,8 @@ START_TEST(settings_of_prompts_are_refused)
         write_file(name, cases[i].text, strlen(cases[i].text));
         host = attn_open_host(path_of(cases[i].model), NULL);
         snprintf(name, sizeof name, "%s/%s", cases[i].model, cases[i].picture);
-        status = attn_pixel_maker_read(&host->pictures, path_of(name), (struct attn_notes){0},
-                                       &pixels, &(bool){false}, &err);
+        status = attn_pixel_maker_read(&host->pictures->maker, path_of(name),
+                                       (struct attn_notes){0}, &pixels, &(bool){false}, &err);
         if (!is_missing(status, &err, name))
             ck_assert_msg(status == cases[i].status &&
                               (!cases[i].message || strstr(err.message, cases[i].message)) &&
@@ -650,7 +651,7 @@ static void *read_one(void *user)
     struct attn_pixels pixels = {0};
     struct attn_error err = {0};
 
-    reader->status = attn_pixel_maker_read(&reader->host->pictures, reader->path,
+    reader->status = attn_pixel_maker_read(&reader->host->pictures->maker, reader->path,
                                            (struct attn_notes){0}, &pixels, &(bool){false}, &err);
     attn_pixels_release(&pixels);
     atomic_store(&reader->is_over, true);
@@ -667,12 +668,12 @@ static bool is_read_beside(struct attn_host *host, const char *name, enum attn_s
 
     snprintf(reader.path, sizeof reader.path, "%s", path_of(name));
     atomic_init(&reader.is_over, false);
-    attn_monitor_enter(host->pictures.large);
+    attn_monitor_enter(host->pictures->maker.large);
     ck_assert(attn_thread_start(read_one, &reader, &thread));
     for (int i = 0; i < 30 && !atomic_load(&reader.is_over); i++)
         usleep(10000);
     is_over = atomic_load(&reader.is_over);
-    attn_monitor_leave(host->pictures.large);
+    attn_monitor_leave(host->pictures->maker.large);
     attn_thread_join(&thread);
     ck_assert_int_eq(reader.status, expected);
     return is_over;
