@@ -23,4 +23,4 @@ POLICY_figure = $(call styles,figure)
 LIVE_PARTS := viewer question picture neurons live stage life
 POLICY_live = --live $(call bare,$(LIVE_PARTS) shared map pair like guess story why) $(call styles,$(LIVE_PARTS))
 MORE_PARTS := atlas examples question neurons picture viewer
-POLICY_more = $(call bare,$(MORE_PARTS) shared map gradients) $(call styles,$(MORE_PARTS))
+POLICY_more = $(call bare,$(MORE_PARTS) shared map) $(call styles,$(MORE_PARTS))

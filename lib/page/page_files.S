@@ -34,7 +34,6 @@
     embed attn_page_examples_js, "lib/page/examples.bare.js"
     embed attn_page_neurons_css, "lib/page/neurons.css"
     embed attn_page_neurons_js, "lib/page/neurons.bare.js"
-    embed attn_page_gradients_js, "lib/page/gradients.bare.js"
     embed attn_page_picture_css, "lib/page/picture.css"
     embed attn_page_picture_js, "lib/page/picture.bare.js"
     embed attn_page_more_policy, "lib/page/more.policy"

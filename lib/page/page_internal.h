@@ -1,5 +1,5 @@
 /* page_internal.h - interfaces between the parts of a page: heads (page_heads.c), blocks of data
- * (page_data.c), gradients, vectors, the run (page_run.c) or question as JSON, the live part, and
+ * (page_data.c), vectors, the run (page_run.c) or question as JSON, the live part, and
  * the view without a script (page_first_view.c). page_writer.c joins them. */
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
@@ -107,7 +107,7 @@ void attn_page_heads_choose(struct attn_page_heads *heads);
 /* Appends "61 of 270 heads have all cells, ..." if the page pools some. */
 void attn_page_heads_append_pooled(const struct attn_page_heads *heads, struct attn_buffer *out);
 
-/* Returns the head of an event of the pattern or of its gradient. */
+/* Returns the head of an event of the pattern. */
 struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,
                                          const struct attn_trace_event *event,
                                          const struct attn_place *place);
@@ -243,46 +243,7 @@ enum attn_status attn_page_atlas_append(const struct attn_table *table,
                                         const struct attn_head_cards *cards,
                                         struct attn_buffer *out, struct attn_error *err);
 
-/* --- Gradients (page_gradients.c) ------------------------------------------------------------ */
-
-/* Gradients of the pattern (pattern_grad, pattern_x_grad) that are selected beside it, for
- * gradients.js. For each head there is a block "L0H3-pattern_grad" with the first 2 or 4 bytes of
- * each cell's float32, twice as many as the pattern has; all first bytes come before all second
- * bytes, and so on. NaN means masked, infinity means not finite. The block "thumbs-pattern_grad"
- * has the thumbnails of all heads in the same form, with 4 bytes; a pooled cell is the value
- * farthest from 0. Pages of arrays, of comparisons and live pages have no gradients. */
-enum { ATTN_PAGE_N_GRADIENT = 2, ATTN_PAGE_THUMB_BYTES = 4 };
-
-struct attn_page_gradient {
-    enum attn_site site;
-    float *thumbs;  /* [cells of all heads] owns */
-    size_t n_thumb; /* number of cells so far */
-    float most;     /* the largest magnitude of a cell */
-};
-
-/* Initialize with = {0}; end with attn_page_gradients_release, after a failed _init too. */
-struct attn_page_gradients {
-    struct attn_page_gradient items[ATTN_PAGE_N_GRADIENT];
-    size_t n;
-    float *cells; /* [cells of the largest head] owns; cells of the current head */
-};
-
-enum attn_status attn_page_gradients_init(struct attn_page_gradients *gradients,
-                                          const struct attn_writer *writer,
-                                          const struct attn_page_heads *heads,
-                                          struct attn_error *err);
-void attn_page_gradients_release(struct attn_page_gradients *gradients);
-
 struct attn_page;
-
-/* Adds the rows of an event of a listed site; events must come in document order. Writes each
- * complete head. */
-enum attn_status attn_page_gradients_take(struct attn_page *page,
-                                          const struct attn_trace_event *event,
-                                          const struct attn_place *place, struct attn_error *err);
-
-/* Writes the blocks of thumbnails. Call after the last head. */
-void attn_page_gradients_add_thumbs(struct attn_page *page);
 
 /* --- Vectors (page_vectors.c) ---------------------------------------------------------------- */
 
@@ -316,7 +277,6 @@ struct attn_page {
     struct attn_sink *svg;      /* owns; output of `figure` */
     struct attn_page_heads heads;
     struct attn_page_data *data; /* owns */
-    struct attn_page_gradients gradients;
     struct attn_page_vectors vectors;
     const struct attn_backdrop *picture; /* the picture over which heads are drawn; or NULL */
     bool has_question;
@@ -466,7 +426,7 @@ EMBEDDED(figure_css) EMBEDDED(figure_policy)
 EMBEDDED(question_css) EMBEDDED(question_js) EMBEDDED(examples_css) EMBEDDED(examples_js)
 EMBEDDED(atlas_css) EMBEDDED(atlas_js)
 EMBEDDED(neurons_css) EMBEDDED(neurons_js)
-EMBEDDED(gradients_js) EMBEDDED(picture_css) EMBEDDED(picture_js)
+EMBEDDED(picture_css) EMBEDDED(picture_js)
 EMBEDDED(live_css) EMBEDDED(live_js) EMBEDDED(stage_css) EMBEDDED(stage_js)
 EMBEDDED(life_css) EMBEDDED(life_js) EMBEDDED(pair_js) EMBEDDED(like_js) EMBEDDED(guess_js)
 EMBEDDED(story_js)

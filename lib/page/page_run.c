@@ -378,29 +378,6 @@ static void push_groups(struct run_json *to)
     attn_page_push_kinds(push_key(to, "kinds"));
 }
 
-/* Writes site and largest magnitude of each gradient, if any. */
-static void push_gradients(struct run_json *to)
-{
-    const struct attn_page_gradients *gradients = &to->page->gradients;
-    struct attn_page_rule number = {
-        .figures = 3, .least = 1e-3, .none = "masked", .infinite = "not finite"};
-    struct attn_json_writer *json;
-
-    if (gradients->n == 0)
-        return;
-    json = push_key(to, "gradients");
-    attn_json_begin(json, '[');
-    for (size_t i = 0; i < gradients->n; i++) {
-        attn_json_begin(json, '{');
-        attn_json_text(attn_json_key(json, "site"), attn_site_name(gradients->items[i].site));
-        attn_page_push_number(attn_json_key(json, "most"), 9, (double)gradients->items[i].most);
-        number.factor = (double)gradients->items[i].most;
-        attn_page_push_rule(attn_json_key(json, "number"), &number);
-        attn_json_end(json);
-    }
-    attn_json_end(json);
-}
-
 /* Begins an object on a new line, unless it is the first of an array. */
 static void begin_line(struct attn_json_writer *json)
 {
@@ -657,7 +634,6 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
     attn_page_push_colors(&to.json);
     push_groups(&to);
     push_heads(&to);
-    push_gradients(&to);
     attn_json_line(&to.json);
     attn_json_end(&to.json);
     attn_buffer_append_char(&to.text, '\n');

@@ -38,23 +38,20 @@ enum {
 
 /* --- Before the data ------------------------------------------------------------------------- */
 
-/* Returns the number of cells of all blocks, at most SIZE_MAX. */
-static size_t count_cells(const struct attn_page *w)
-{
-    const size_t n_set = 1 + w->gradients.n;
-
-    return w->heads.n_cell <= SIZE_MAX / n_set ? n_set * w->heads.n_cell : SIZE_MAX;
-}
-
 static enum attn_status check_selection(struct attn_page *w, struct attn_error *err)
 {
-    const size_t n = count_cells(w), widest = attn_page_heads_largest(&w->heads);
-    const bool is_plain = w->gradients.n == 0 && !w->has_question && !w->base.options.picture->live;
+    const size_t n = w->heads.n_cell, widest = attn_page_heads_largest(&w->heads);
+    const bool is_plain = !w->has_question && !w->base.options.picture->live;
     char n_cell[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
 
     if (w->heads.n == 0 || w->heads.items[0].n_row == 0) {
         attn_error_set(err, ATTN_INVALID, "a page needs the pattern, which is not selected");
         return attn_error_hint(err, "add it to `sites`");
+    }
+    if (attn_selection_has_site(w->base.labels.selection, ATTN_SITE_PATTERN_GRAD) ||
+        attn_selection_has_site(w->base.labels.selection, ATTN_SITE_PATTERN_X_GRAD)) {
+        attn_error_set(err, ATTN_INVALID, "a page shows the pattern, and not its gradient");
+        return attn_error_hint(err, "`svg FILE` draws it, with `sites` pattern_grad");
     }
     if (is_plain && n > ATTN_PAGE_WHOLE_CELLS && w->heads.n > 1 && widest <= ATTN_PAGE_MOST_CELLS)
         return attn_page_heads_pool(&w->heads, err);
@@ -82,7 +79,7 @@ static void append_what(const struct attn_page *w, struct attn_buffer *out)
         attn_page_head_append_name(out, &w->heads.items[0], labels);
         attn_buffer_append_string(out, ": ");
     }
-    attn_buffer_append_string(out, w->gradients.n > 0 ? "pattern and its gradient" : "pattern");
+    attn_buffer_append_string(out, "pattern");
 }
 
 /* Returns true if the title is derived from the text. */
@@ -281,7 +278,7 @@ static void append_policy(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->base.options.picture->live)
         append_file(out, ATTN_PAGE_FILE(live_policy));
-    else if (w->has_question || w->vectors.are_there || w->gradients.n > 0 || w->picture)
+    else if (w->has_question || w->vectors.are_there || w->picture)
         append_file(out, ATTN_PAGE_FILE(more_policy));
     else
         append_file(out, ATTN_PAGE_FILE(policy));
@@ -338,8 +335,6 @@ static void append_scripts(struct attn_page *w, struct attn_buffer *out)
         attn_page_append_element(out, "script", ATTN_PAGE_FILE(atlas_js));
     if (w->vectors.are_there)
         attn_page_append_element(out, "script", ATTN_PAGE_FILE(neurons_js));
-    if (w->gradients.n > 0)
-        attn_page_append_element(out, "script", ATTN_PAGE_FILE(gradients_js));
     if (w->picture)
         attn_page_append_element(out, "script", ATTN_PAGE_FILE(picture_js));
 }
@@ -593,8 +588,7 @@ static enum attn_status event_page(struct attn_writer *writer, const struct attn
         return attn_writer_event(w->figure, event, err);
     if (event->at.site == ATTN_SITE_PATTERN)
         return take_event(w, event, place, err);
-    return attn_site_is_of_metric(event->at.site) ? attn_page_gradients_take(w, event, place, err)
-                                                  : attn_page_vectors_take(w, event, place, err);
+    return attn_page_vectors_take(w, event, place, err);
 }
 
 static enum attn_status predictions_page(struct attn_writer *writer,
@@ -729,7 +723,6 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     writer->is_in_order = true;
     w->rest = attn_page_html;
     ATTN_TRY(attn_page_heads_init(&w->heads, writer, err));
-    ATTN_TRY(attn_page_gradients_init(&w->gradients, writer, &w->heads, err));
     ATTN_TRY(check_selection(w, err));
     w->picture = find_picture(w);
     ATTN_TRY(attn_token_texts_init(w->texts, &writer->labels, err));
@@ -738,7 +731,7 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     ATTN_TRY(attn_page_vectors_init(&w->vectors, writer, err));
     if (!w->heads.items[0].pooled)
         ATTN_TRY(attn_page_data_create(writer->options.pool, writer->sink, &w->data, err));
-    w->n_byte = count_cells(w) <= MOST_WIDE_CELLS ? 2 : 1;
+    w->n_byte = w->heads.n_cell <= MOST_WIDE_CELLS ? 2 : 1;
     w->top = w->n_byte == 2 ? 65534 : 254;
     make_title(w);
     ATTN_TRY(attn_buffer_check(w->text.has_failed ? &w->text : &w->heading, err));
@@ -801,7 +794,6 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
             memcpy(out, head->thumb, n);
     }
     attn_page_data_end(w->data);
-    attn_page_gradients_add_thumbs(w);
     attn_page_maps_add(w);
     attn_page_heads_type(&w->heads, writer->options.mixes);
     ATTN_TRY(choose_start(w, err));
@@ -828,7 +820,6 @@ static void release_page(struct attn_writer *writer)
     attn_writer_free(w->figure);
     attn_sink_free(w->svg);
     attn_page_data_free(w->data);
-    attn_page_gradients_release(&w->gradients);
     attn_page_heads_release(&w->heads);
     attn_page_question_release(&w->question);
     attn_token_texts_release(w->texts, 2);

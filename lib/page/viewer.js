@@ -15,7 +15,7 @@ const inPixels = (node, lengths) => {
 
 // --- The run ---
 
-let run, blockOf, heads, groups, columns, byName, isComparison, sites, MEASURES;
+let run, blockOf, heads, groups, columns, byName, isComparison, MEASURES;
 let nTaken = 0; // number of shown runs: data decoded for an earlier run are discarded
 let plain; // the run as given
 let words = null, areMerged = false, isEncoder; // of the rows: words, of the encoder
@@ -26,8 +26,8 @@ const MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
 const queryAt = row => run.queries ? run.queries[row] : row;
 
 // The matrices of a head that have signs, and all matrices that can be shown.
-const signedSets = () => isComparison ? ['difference'] : sites;
-const shownSets = () => isComparison ? ['chosen', 'exact', 'difference', 'both'] : ['chosen', ...sites];
+const signedSets = () => isComparison ? ['difference'] : [];
+const shownSets = () => isComparison ? ['chosen', 'exact', 'difference', 'both'] : ['chosen'];
 
 // Makes MADE the shown run. TEXT_OF returns its data blocks by name.
 function takeRun(made, textOf) {
@@ -38,7 +38,6 @@ function takeRun(made, textOf) {
   columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
   byName = new Map(heads.map((h, i) => [h.at, i]));
   isComparison = run.sets.length > 1;
-  sites = (run.gradients ?? []).map(g => g.site);
   MEASURES = [...run.measures.map(([name]) => name), ...signedSets()];
   plain = { ...run };
   arrange();
@@ -253,7 +252,7 @@ function difference(a, b) {
 
 async function makeOne(h, set) {
   if (set === 'difference') return difference(await makeOne(h, 0), await makeOne(h, 1));
-  return shape(await (isNaN(set) ? gradients.matrix(h, set) : decode(h, set)), heads[h].rows, heads[h].cols);
+  return shape(await decode(h, set), heads[h].rows, heads[h].cols);
 }
 
 // Returns the mean or the maximum of several heads. A cell that is masked in only some heads counts
@@ -408,10 +407,7 @@ const cellsOf = m => ({ key: [m.key, rampName(), isDark(), state.s].join(),
 
 // --- Numbers ---
 
-// Gradients are shown as shares of the largest one of all heads, their unit. Weights have no unit.
-const unit = () => gradients?.unit();
-
-const number = w => written(gradients?.rule() ?? run.numbers.weight, w);
+const number = w => written(run.numbers.weight, w);
 
 // --- State ---
 
@@ -691,7 +687,7 @@ function drawThumbs() {
   place.setAttribute('aria-activedescendant', 'thumb-' + state.h);
   const k = heads[0].pooled;
   $('measure-note').textContent = run.measures.find(([name]) => name === state.m)?.[2]
-    || (state.m === 'difference' ? 'largest of a weight' : sites.includes(state.m) ? 'share of the largest of all' : state.m ? 'mean weight of a query'
+    || (state.m === 'difference' ? 'largest of a weight' : state.m ? 'mean weight of a query'
     : k > 1 && !over ? `a cell is the ${isNaN(which) ? 'largest' : 'mean row maximum'} of ${k} x ${k}` : '');
 }
 
@@ -944,7 +940,7 @@ const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels for the tables of a query
 // ticks [place, number, text].
 function ticksOf(isSigned, size) {
   const { fixed, signed, ticks } = run.scales[state.s], isFixed = run.span === 'fixed';
-  const factor = (isFixed ? 1 : size) * (unit() || 1);
+  const factor = isFixed ? 1 : size;
   return (isFixed ? fixed : isSigned ? signed : ticks).map(([place, x, text]) =>
     [place, factor === 1 ? text : written(run.numbers.tick, x * factor)]);
 }
@@ -959,12 +955,12 @@ function drawLegend(m) {
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
   const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
-    kind((!one.isDifference ? run.quantity + ': ' : (unit() ? state.w : run.set_names.join(' minus ')) + ': signed ') + run.scales[state.s].words + (over?.span() ?? spans[run.span] ?? '') + (unit() ? gradients.note : ''))]);
+    kind((!one.isDifference ? run.quantity + ': ' : run.set_names.join(' minus ') + ': signed ') + run.scales[state.s].words + (over?.span() ?? spans[run.span] ?? ''))]);
   m.hasMasked ??= m.weights.some((w, i) => w !== w && !isHidden(m, i % m.cols));
   if (m.hasMasked) parts.push(kind('masked', swatch(nothingOf('masked'))));
   if (!state.first) parts.push(kind(leftOut, swatch(nothingOf('hidden'))));
   if (heads[state.h].not_finite) parts.push(kind('not finite', swatch(nothingOf('not_finite'))));
-  if (run.renormalizes && !unit()) parts.push(kind('rows divided by their sum'));
+  if (run.renormalizes) parts.push(kind('rows divided by their sum'));
   if (heads[state.h].step) parts.push(kind('pooled: means of row maxima'));
   if (heads[state.h].outside)
     parts.push(kind(heads[state.h].outside + ' weights outside 0 to 1 are shown as 0 or 1'));
@@ -1154,9 +1150,9 @@ const fileName = ending => (run.model || 'attention') + '-' + (state.v === 'grid
   : heads[state.h].id + '-' + state.v) + '.' + ending;
 
 function keptTitle(name) {
-  const more = (state.first ? '' : ', ' + leftOut) + (run.renormalizes && !unit() ? ', renormalized' : '');
+  const more = (state.first ? '' : ', ' + leftOut) + (run.renormalizes ? ', renormalized' : '');
   return [svgText(10, 20, heading(), { 'font-weight': 'bold', 'font-size': 14 }),
-    svgText(10, 38, name + ', ' + run.scales[state.s].words + ' of ' + (unit() ? state.w : 'the weight') + more, { fill: paint('--soft') })];
+    svgText(10, 38, name + ', ' + run.scales[state.s].words + ' of the weight' + more, { fill: paint('--soft') })];
 }
 
 function keptSvg(width, height, ...parts) {
@@ -1239,8 +1235,6 @@ const csvLabel = (p, isSource) => {
 // numpy can read both
 const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : '';
 
-const valueName = () => unit() ? state.w : run.quantity;
-
 // Returns what is shown as a table: measures of all heads, the matrix, or sums of tokens.
 function csvRows() {
   if (state.v === 'grid')
@@ -1251,7 +1245,7 @@ function csvRows() {
     const isFrom = state.dir === 'from';
     tokenWeights(m).forEach((w, i) => list.push([
       isFrom ? csvLabel(i, m.isSource) : csvLabel(queryAt(i)), csvWeight(w)]));
-    return [[isFrom ? 'key' : 'query', valueName()], ...list];
+    return [[isFrom ? 'key' : 'query', run.quantity], ...list];
   }
   list.push(['query', ...Array.from({ length: m.cols }, (_, j) => csvLabel(j, m.isSource))]);
   for (let i = 0; i < m.rows; i++)
@@ -1301,7 +1295,7 @@ const KEYS = [
   ['p  Esc', 'pin the token; unpin all'],
   ['\u2212  +  0', 'smaller, larger, fit'],
   ['a', 'matrix as a table'],
-  ['w', 'gradients; of a comparison chosen, exact, difference, side by side'],
+  ['w', 'of a comparison: chosen, exact, difference, side by side'],
   ['d', 'dark or light'],
   ['k', 'save this view'],
   ['?', 'these shortcuts'],
@@ -1373,8 +1367,6 @@ function onKey(event) {
 
 // --- Start ---
 
-let gradients; // gradients.js, if the page has gradients
-
 // Heads over a picture (picture.js), if the run had a picture; and whether they are shown.
 const { attnPicture } = globalThis;
 const lookOver = image => image && attnPicture({ state, run, blockOf, set, draw, inflate, isDark, rampName, rampOf,
@@ -1397,7 +1389,7 @@ function fillControls() {
 // Fills the controls that depend on the shown run.
 function fillHeads() {
   $('head').replaceChildren(...heads.map((_, h) => el('option', { value: h }, headName(h))));
-  const names = isComparison ? [...run.set_names, 'difference', 'side by side'] : ['pattern', ...sites];
+  const names = isComparison ? [...run.set_names, 'difference', 'side by side'] : ['pattern'];
   $('which').replaceChildren(...shownSets().map((value, i) => el('option', { value }, names[i])));
   $('compared').hidden = !names[1];
   $('words').parentNode.hidden = !words;
@@ -1505,8 +1497,6 @@ async function show(made, textOf, other, otherTextOf) {
 
 async function start() {
   readThumbs(await inflate(blockOf('thumbs-data')));
-  gradients = await globalThis.attnGradients?.({ run, inflate, blockOf, thumbs, state, largestOf, betweenWords,
-    areMerged: () => areMerged });
   over = lookOver(run.picture && await attnPicture.load(blockOf));
   over?.open();
   if (isComparison) openComparison();
