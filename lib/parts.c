@@ -53,8 +53,8 @@ extern const struct attn_watcher attn_head_watcher;
 const struct attn_watcher *const attn_watcher = &attn_head_watcher;
 
 /* Inputs other than texts. */
-extern const struct attn_picture_input attn_picture_input_row;
+extern const struct attn_image_input attn_image_input_row;
 extern const struct attn_sound_input attn_sound_input_row;
 
-const struct attn_picture_input *const attn_picture_input = &attn_picture_input_row;
+const struct attn_image_input *const attn_image_input = &attn_image_input_row;
 const struct attn_sound_input *const attn_sound_input = &attn_sound_input_row;

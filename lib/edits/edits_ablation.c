@@ -390,7 +390,7 @@ enum attn_status attn_edits_add_means(const struct attn_edit_scope *scope,
     ATTN_TRY(attn_edits_add_ablations(scope, list, range, err));
     list->means = (struct attn_edit_means){.edits = list->items + first, .n = list->n - first};
     ATTN_TRY(attn_edit_means_begin(&list->means, scope->dims, err));
-    const size_t n_picture = attn_before_n_picture(scope->before);
+    const size_t n_picture = attn_before_n_own(scope->before);
 
     for (size_t i = 0; n_picture > 1 && i < list->means.n; i++)
         if (list->means.edits[i].at.stack == ATTN_STACK_TOWER && !list->means.items[i].sums)

@@ -31,7 +31,7 @@ enum attn_status attn_before_prepare(struct attn_before *before, const struct at
 
 void attn_before_release(struct attn_before *before)
 {
-    attn_free(before->pictures);
+    attn_free(before->own);
     attn_free(before->pixels);
     attn_free(before->chosen);
     attn_free(before->has_effect);
@@ -204,7 +204,7 @@ enum attn_status attn_before_run(struct attn_before_pass *pass, float *rows, str
 {
     const struct attn_before *before = pass->before;
 
-    if (before->pictures)
+    if (before->own)
         return before->reader->reader->make(pass, rows, err);
     if (!rows && (!pass->options.trace || pass->n_shown == 0))
         return ATTN_OK;

@@ -10,10 +10,11 @@
 struct attn_before {
     const struct attn_model *model; /* borrowed; the encoder or the tower; NULL: no rows are made */
     const struct attn_model *decoder;   /* borrowed */
-    const struct attn_sequence *inputs; /* [n] what MODEL reads: the source, or the `pictures` */
+    const struct attn_sequence *inputs; /* [n] what MODEL reads: the source, or its `own` */
     size_t n;
-    /* [n] own; pictures: tiles, row by row, and last the whole one. NULL: the input is a source. */
-    struct attn_sequence *pictures;
+    /* [n] owns; inputs that stand in the text, made by its reader: the pictures, tiles row by row,
+     * and last the whole one. NULL: the input is a source. */
+    struct attn_sequence *own;
     struct attn_pixels *pixels;
     /* [n_chosen] owns; the inputs that edits change. A trace gets the tensors of the first n_shown,
      * whose places in this list are the sequences of its events. A source is always chosen. */
@@ -43,10 +44,10 @@ static inline const struct attn_sequence *attn_before_input(const struct attn_be
     return before->n_chosen > 0 ? &before->inputs[before->chosen[0]] : NULL;
 }
 
-/* Returns the number of chosen pictures, which is 0 for a source. */
-static inline size_t attn_before_n_picture(const struct attn_before *before)
+/* Returns the number of chosen inputs that stand in the text, which is 0 for a source. */
+static inline size_t attn_before_n_own(const struct attn_before *before)
 {
-    return before->pictures ? before->n_chosen : 0;
+    return before->own ? before->n_chosen : 0;
 }
 
 /* Returns the place of input I in `chosen`; n_chosen if it is not there. */

@@ -37,7 +37,7 @@ static enum attn_status take_image(struct attn_before *before, struct attn_promp
 
     ATTN_TRY(attn_model_place_patches(before->model, &grid, &image->patches, err));
     for (size_t i = 0; i < image->n_picture; i++) {
-        struct attn_sequence *picture = &before->pictures[image->first_picture + i];
+        struct attn_sequence *picture = &before->own[image->first_picture + i];
         struct attn_pixels *pixels = &before->pixels[image->first_picture + i];
 
         *pixels = *all;
@@ -58,9 +58,9 @@ static enum attn_status take_pictures(struct attn_before *before, struct attn_se
                                       struct attn_error *err)
 {
     before->n = text->seen.n_picture;
-    ATTN_TRY(ATTN_ALLOC(before->pictures, before->n, err));
+    ATTN_TRY(ATTN_ALLOC(before->own, before->n, err));
     ATTN_TRY(ATTN_ALLOC(before->pixels, before->n, err));
-    before->inputs = before->pictures;
+    before->inputs = before->own;
     for (size_t i = 0; i < text->seen.n_image; i++)
         ATTN_TRY(take_image(before, &text->seen.images[i], err));
     return ATTN_OK;

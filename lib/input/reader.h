@@ -71,7 +71,7 @@ struct attn_reader {
 };
 
 /* What reads pictures. */
-struct attn_picture_input {
+struct attn_image_input {
     /* Opens and frees what HOST holds: how pictures are prepared, if its model reads any. */
     enum attn_status (*open)(struct attn_host *host, const struct attn_source *source,
                              struct attn_error *err);
@@ -106,7 +106,7 @@ struct attn_sound_input {
 };
 
 /* lib/parts.c; NULL: it is not linked. */
-extern const struct attn_picture_input *const attn_picture_input;
+extern const struct attn_image_input *const attn_image_input;
 extern const struct attn_sound_input *const attn_sound_input;
 
 #endif

@@ -148,7 +148,7 @@ static enum attn_status find_gradients(struct attn_run *run, struct attn_dims *d
         return ATTN_OK;
     attn_sites_extend(&dims->sites, attn_sites_of_metric_in(dims->sites));
     of_before = attn_sites_of_metric_in(run->before.dims.sites);
-    if (run->before.pictures) /* relevance is followed through the layers of the decoder */
+    if (run->before.own) /* relevance is followed through the layers of the decoder */
         of_before = attn_sites_without(of_before,
                                        ATTN_SITES(ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM));
     attn_sites_extend(&run->before.dims.sites, of_before);

@@ -111,14 +111,14 @@ static enum attn_status choose_wanted(struct attn_gradient *gradient, struct att
         attn_sites_common(attn_selection_sites(asked), attn_sites_of_metric());
 
     if (attn_sites_meet(sites, picture_sites()) ||
-        (gradient->of.before.before->pictures && !attn_sites_are_empty(of_encoder)))
+        (gradient->of.before.before->own && !attn_sites_are_empty(of_encoder)))
         gradient->reads_pictures = true;
     if (gradient->reads_pictures)
         attn_sites_add(&sites, ATTN_SITE_EMBED_GRAD);
     if (gradient->reads_pictures && gradient->of.model->config.vision.n_deep > 0)
         attn_sites_add(&sites, ATTN_SITE_RESID_POST_GRAD);
     sites = attn_sites_without(sites, picture_sites());
-    if (has_encoder && !gradient->of.before.before->pictures && !attn_sites_are_empty(of_encoder)) {
+    if (has_encoder && !gradient->of.before.before->own && !attn_sites_are_empty(of_encoder)) {
         ATTN_TRY(attn_selection_copy_stack(asked, ATTN_STACK_ENCODER, &gradient->of_encoder, err));
         ATTN_TRY(attn_selection_set_sites(gradient->of_encoder, of_encoder, err));
     }

@@ -177,8 +177,8 @@ static enum attn_status open_source(struct attn_host *host, const struct attn_so
     attn_model_start_engine(host->model, host->options.gemm, host->options.isa);
     ATTN_TRY(open_tokenizer(host, source, err));
     ATTN_TRY(keep_source(host, source, err));
-    if (attn_picture_input)
-        ATTN_TRY(attn_picture_input->open(host, source, err));
+    if (attn_image_input)
+        ATTN_TRY(attn_image_input->open(host, source, err));
     return keep_files(host, source, err);
 }
 
@@ -239,7 +239,7 @@ void attn_host_free(struct attn_host *host)
     if (!host->is_labelled) {
         attn_tokenizer_free(host->tokenizer);
         if (host->pictures)
-            attn_picture_input->close(host->pictures);
+            attn_image_input->close(host->pictures);
     }
     if (!host->first)
         attn_pool_free(host->pool);

@@ -168,6 +168,10 @@ static enum attn_status set_dims(struct attn_run *run, struct attn_dims *dims,
     run->images = (struct attn_images_dims){run->image_sizes, seen->n_image, seen->n_row};
     dims->picture = *run->image_sizes;
     dims->images = seen->n_image > 1 || seen->n_row > seen->n_cell ? &run->images : NULL;
+    if (run->before.n_chosen > 0) {
+        run->before.dims.picture = dims->picture;
+        run->before.dims.picture.n_chosen = (uint32_t)run->before.n_shown;
+    }
     return ATTN_OK;
 }
 
@@ -252,14 +256,14 @@ static const struct attn_backdrop *find_tile(struct attn_run *run)
 static void label(struct attn_run *run)
 {
     const bool has_pictures = run->text.seen.n_picture > 0;
-    const bool is_of_picture = run->selection && attn_before_n_picture(&run->before) > 0 &&
+    const bool is_of_picture = run->selection && attn_before_n_own(&run->before) > 0 &&
                                attn_selection_is_of_encoder(run->selection);
 
     run->labels.backdrop = is_of_picture ? find_tile(run) : find_backdrop(run);
     run->labels.seen = is_of_picture ? NULL : find_seen(run);
     run->labels.pixels = has_pictures ? run->text.seen.images[0].pixels : NULL;
-    run->labels.maps = has_pictures ? run->pictures.maps : NULL;
-    run->pictures.prompt = &run->text.seen;
+    run->labels.maps = has_pictures ? run->shown.maps : NULL;
+    run->shown.prompt = &run->text.seen;
 }
 
 /* --- Maps over pictures ----------------------------------------------------------------------- */
@@ -332,9 +336,9 @@ const struct attn_reader attn_prompt_reader = {.release = attn_prompt_release,
                                                .label = label,
                                                .write_image = attn_prompt_write_image};
 
-const struct attn_picture_input attn_picture_input_row = {.open = open_pictures,
-                                                          .close = close_pictures,
-                                                          .choose_host = attn_zero_shot_choose_host,
-                                                          .check = attn_image_input_check,
-                                                          .read = read_input,
-                                                          .check_run = check_run};
+const struct attn_image_input attn_image_input_row = {.open = open_pictures,
+                                                      .close = close_pictures,
+                                                      .choose_host = attn_zero_shot_choose_host,
+                                                      .check = attn_image_input_check,
+                                                      .read = read_input,
+                                                      .check_run = check_run};

@@ -94,8 +94,8 @@ static struct attn_feed_progress progress_of(const struct attn_run *run)
 }
 
 /* Makes the rows before the text, with the edits that are known, if they are due, or runs what
- * TRACE selects of their model. Of pictures, only those are encoded that TRACE gets if nothing else
- * is needed. */
+ * TRACE selects of their model. Of inputs in the text, only those are run that TRACE gets if
+ * nothing else is needed. */
 static enum attn_status make_rows(struct attn_run *run, const struct attn_trace *trace,
                                   struct attn_pool *pool, struct attn_error *err)
 {
@@ -105,7 +105,7 @@ static enum attn_status make_rows(struct attn_run *run, const struct attn_trace 
     struct attn_before *before = &run->before;
     struct attn_before_pass pass = attn_run_before(run);
     const bool is_watched = before->n_shown > 0 && !attn_sites_are_empty(sites);
-    const bool is_alone = before->pictures && is_watched &&
+    const bool is_alone = before->own && is_watched &&
                           attn_selection_is_of_encoder(trace->selection) &&
                           !attn_predict_is_asked(&run->request.predict) && !run->asked.has_goal;
     float *rows = before->is_due && !is_alone ? before->reader->embedded : NULL;
@@ -124,7 +124,7 @@ static enum attn_status make_rows(struct attn_run *run, const struct attn_trace 
         before->n_edited = pass.n_edited;
     before->is_due &= status != ATTN_OK;
     attn_makings_release(&makings);
-    return attn_error_at(status, before->pictures ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
+    return attn_error_at(status, before->own ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
 /* Finds the edits. */
@@ -194,19 +194,15 @@ static enum attn_status find_attention(struct attn_run *run, struct attn_dims *d
     ATTN_TRY(attn_run_check_time(run, 1, err));
     if (run->asked.continuations.n_more > 0 && !config->is_encoder)
         ATTN_TRY(attn_session_check_next(run->attention.layers, config, err));
+    if (before->n_chosen > 0)
+        before->dims = stack_dims(before->model, before->model->config.attention,
+                                  attn_before_input(before)->n, 0);
+    if (before->n_chosen > 0 && !before->own)
+        attn_makers_extend(before->model, before->model->config.attention, &before->dims);
     *dims = stack_dims(run->model, run->attention.layers, run->text.n, run->source.n);
     if (run->text.reader && run->text.reader->set_dims)
         ATTN_TRY(run->text.reader->set_dims(run, dims, err));
     attn_makers_extend(run->model, run->attention.layers, dims);
-    if (before->n_chosen > 0)
-        before->dims = stack_dims(before->model, before->model->config.attention,
-                                  attn_before_input(before)->n, 0);
-    if (before->n_chosen > 0 && attn_before_n_picture(before) == 0)
-        attn_makers_extend(before->model, before->model->config.attention, &before->dims);
-    if (attn_before_n_picture(before) > 0) {
-        before->dims.picture = dims->picture;
-        before->dims.picture.n_chosen = (uint32_t)before->n_shown;
-    }
     dims->encoder = before->n_shown > 0 ? &before->dims : NULL;
     return ATTN_OK;
 }
@@ -219,8 +215,8 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(attn_error_at(attn_run_choose_before(run, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(find_attention(run, &dims, err));
     ATTN_TRY(attn_error_at(attn_run_choose(run, &dims, 1, err), ATTN_STAGE_OPTIONS, err));
-    if (attn_picture_input)
-        ATTN_TRY(attn_picture_input->check_run(run, err));
+    if (attn_image_input)
+        ATTN_TRY(attn_image_input->check_run(run, err));
     ATTN_TRY(attn_run_find_answers(run, err));
     return find_edits(run, err);
 }
@@ -232,8 +228,8 @@ static enum attn_status check_arrays_request(const struct attn_request *request,
 {
     const struct attn_input *input = &request->input;
 
-    if (attn_input_is_given(input) || attn_input_is_picture(input) || input->pair || input->types ||
-        input->key_mask || attn_predict_n_label(&request->predict) > 0)
+    if (attn_input_is_given(input) || input->image || input->pixels || input->pair ||
+        input->types || input->key_mask || attn_predict_n_label(&request->predict) > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "arrays are given beside a text, an image, labels or a `key_mask`, "
                            "expected them alone");
@@ -362,13 +358,13 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
     if (attn_input_is_arrays(&request->input))
         return prepare_arrays(run, err);
     ATTN_TRY(attn_host_check_model(run->host, err));
-    /* Select the tower for texts or for pictures, and if labels are given, the classifier. */
-    if (attn_picture_input)
-        ATTN_TRY(attn_picture_input->choose_host(&run->host, &request->input, predict,
-                                                 &request->reading, &run->labelled, err));
-    else if (attn_input_is_picture(&request->input) || attn_predict_n_label(predict) > 0)
+    /* Select the tower that reads the input, and if labels are given, the classifier. */
+    if (attn_image_input)
+        ATTN_TRY(attn_image_input->choose_host(&run->host, &request->input, predict,
+                                               &request->reading, &run->labelled, err));
+    else if (request->input.image || request->input.pixels || attn_predict_n_label(predict) > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`image` and `label` need a reader of pictures, which is not linked");
+                           "`image` and `label` need a reader of images, which is not linked");
     if (attn_predict_n_label(predict) > 0 && !attn_predict_is_asked(predict))
         predict->top = attn_predict_n_label(predict);
     run->model = run->host->model;
@@ -434,8 +430,8 @@ void attn_run_free(struct attn_run *run)
     attn_sequence_release(&run->source);
     attn_host_free(run->labelled);
     for (int i = 0; i < 2; i++)
-        if (run->pictures.maps[i])
-            run->pictures.free_maps(run->pictures.maps[i]);
+        if (run->shown.maps[i])
+            run->shown.free_maps(run->shown.maps[i]);
     if (attn_watcher)
         attn_watcher->release(run);
     attn_free(run);
@@ -569,8 +565,8 @@ struct attn_before_pass attn_run_before(const struct attn_run *run)
     struct attn_session_options options = attn_run_session_options(run);
     struct attn_before_pass pass;
 
-    /* The weights serve all pictures. */
-    options.reads_once = run->text.seen.n_picture == 1 && !run->host->options.reuse;
+    /* The weights serve all inputs. */
+    options.reads_once = run->before.own && run->before.n == 1 && !run->host->options.reuse;
     pass = attn_before_pass_of(&run->before, &options);
     pass.progress = progress_of(run);
     return pass;

@@ -153,7 +153,7 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     ATTN_TRY(attn_sequence_put_prompt(&request->reading, run->model, &run->request.input,
                                       &run->text, err));
     if (attn_input_is_picture(&request->input))
-        ATTN_TRY(attn_picture_input->read(run, err));
+        ATTN_TRY(attn_image_input->read(run, err));
     else
         ATTN_TRY(attn_sequence_read(&request->reading, &request->input, run->model, run->tokenizer,
                                     &run->text, err));
@@ -191,9 +191,9 @@ enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *er
         request->reading.chat = ATTN_CHAT_OFF;
     if (request->chat.messages) /* the template makes the text of them */
         request->input.text = "";
-    if (attn_picture_input)
-        ATTN_TRY(attn_picture_input->check(&request->reading, &request->input, &request->source,
-                                           run->model, err));
+    if (attn_image_input)
+        ATTN_TRY(attn_image_input->check(&request->reading, &request->input, &request->source,
+                                         run->model, err));
     ATTN_TRY(attn_run_check_question(run->model, &request->predict, err));
     ATTN_TRY(attn_source_check(&request->source, run->model, err));
     ATTN_TRY(find_tokenizer(run, err));

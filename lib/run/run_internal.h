@@ -59,7 +59,7 @@ struct attn_run {
     struct attn_backdrop backdrop;         /* for the labels, if the input is a picture */
     struct attn_picture_dims *image_sizes; /* own; of each image in the text */
     struct attn_images_dims images;        /* all of them */
-    struct attn_labels_pictures pictures;  /* owns its maps */
+    struct attn_labels_pictures shown;     /* owns its maps */
     /* Own; the selection with what the mixes read, and that of the encoder; or NULL. */
     struct attn_selection *watched, *own_encoder;
     struct attn_parking *parking;     /* owns; with `parks` if `hide sinks` needs them; or NULL */

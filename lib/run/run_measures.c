@@ -64,7 +64,7 @@ static enum attn_status begin(struct attn_run *run, struct attn_error *err)
 
     for (size_t i = 0; i < outputs->n; i++)
         is_shown |= outputs->items[i].format->shows_types;
-    if (!is_shown || !run->model || attn_before_n_picture(&run->before) > 0 ||
+    if (!is_shown || !run->model || attn_before_n_own(&run->before) > 0 ||
         attn_selection_is_of_encoder(run->selection) || !attn_sites_have(sites, ATTN_SITE_PATTERN))
         return ATTN_OK;
     ATTN_TRY(attn_selection_copy(run->selection, &run->watched, err));
@@ -96,7 +96,7 @@ static bool needs_parks(const struct attn_run *run)
     const struct attn_request_outputs *outputs = &run->request.outputs;
 
     return outputs->n > 0 && outputs->picture && outputs->picture->hides == ATTN_HIDDEN_SINKS &&
-           run->model && attn_before_n_picture(&run->before) == 0 &&
+           run->model && attn_before_n_own(&run->before) == 0 &&
            !attn_selection_is_of_encoder(run->selection);
 }
 

@@ -37,8 +37,8 @@ static struct attn_work tower_work(const struct attn_run *run)
     const struct attn_before *before = &run->before;
     struct attn_work work = {0};
 
-    for (size_t i = 0; before->pictures && i < before->n; i++) {
-        const struct attn_image_grid *grid = &before->pictures[i].grid;
+    for (size_t i = 0; before->own && i < before->n; i++) {
+        const struct attn_image_grid *grid = &before->own[i].grid;
         const struct attn_work one =
             attn_cost_work(before->model, grid->n_row * grid->n_col, 0, NULL);
 

@@ -305,7 +305,7 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     *trials = (struct attn_trials){.run = run,
                                    .answer = answer,
                                    .can_skip =
-                                       (!run->before.pictures || run->before.n_shown == 0) &&
+                                       (!run->before.own || run->before.n_shown == 0) &&
                                        !attn_edits_touch(run->edits.items, run->edits.n, &logits)};
     for (size_t layer = 0; layer < n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
@@ -474,7 +474,7 @@ static enum attn_status run_text(const struct trial *trial, const struct attn_se
     struct attn_pass pass = attn_run_pass(trial->run);
 
     if (read)
-        *(trial->run->before.pictures ? &pass.text : &pass.source) = read;
+        *(trial->run->before.own ? &pass.text : &pass.source) = read;
     pass.progress.on_part = NULL;
     pass.options.has_logits = true;
     pass.options.edits = edits;
