@@ -284,6 +284,8 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
     struct attn_buffer command = {0};
     char file[ATTN_OPENER_NAME_SIZE];
 
+    if (!folder)
+        return ATTN_OK;
     if (attn_source_has_part(source, ADAPTER)) {
         if (attn_path_is_folder(folder))
             ATTN_TRY(attn_foreign_refuse_adapter(folder, err));
@@ -297,8 +299,6 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
         give_as_hint(&command, err);
         return ATTN_UNSUPPORTED;
     }
-    if (!source->directory)
-        return ATTN_OK;
     if (!attn_source_has_part(source, "config.json") &&
         !attn_source_has_part(source, "consolidated.00.pth") &&
         (attn_tensor_files_are_in(source) || attn_foreign_find(source, file))) {

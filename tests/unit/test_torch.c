@@ -403,7 +403,21 @@ START_TEST(files_with_a_changed_bit_are_taken_or_refused)
 }
 END_TEST
 
-ATTN_SUITE("torch", every_way_to_save_tensors_gives_the_same_bytes,
-           patterns_and_logits_are_those_of_torch, other_files_are_refused_in_one_line,
-           strides_are_gathered, every_allocation_may_fail, files_that_were_cut_are_refused,
-           files_with_a_changed_bit_are_taken_or_refused)
+/* As with a program that gives an adapter, but neither its weights nor a folder. */
+START_TEST(a_source_without_a_folder_is_refused)
+{
+    const struct attn_override config = {"adapter_config.json", "models/fable/config.json"};
+    const struct attn_source source = {.name = "m", .overrides = &config, .n_override = 1};
+    struct attn_model *model = NULL;
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(attn_model_open(&source, NULL, &model, &err), ATTN_IO);
+    ck_assert_msg(strstr(err.message, "config.json") && !strchr(err.message, '\n'), "%s",
+                  err.message);
+}
+END_TEST
+
+ATTN_SUITE("torch", a_source_without_a_folder_is_refused,
+           every_way_to_save_tensors_gives_the_same_bytes, patterns_and_logits_are_those_of_torch,
+           other_files_are_refused_in_one_line, strides_are_gathered, every_allocation_may_fail,
+           files_that_were_cut_are_refused, files_with_a_changed_bit_are_taken_or_refused)
