@@ -141,10 +141,10 @@ void attn_text_table_limit(struct attn_text_table *table, size_t column, size_t 
         columns[column].limit = width;
 }
 
-void attn_text_table_painted(struct attn_text_table *table, struct attn_paint paint,
-                             const char *text, size_t size)
+void attn_text_table_painted(struct attn_text_table *table, const char *text, size_t size,
+                             size_t width)
 {
-    struct attn_text_cell cell = {.width = attn_text_width(text, size), .paint = paint};
+    struct attn_text_cell cell = {.width = width};
 
     attn_buffer_append(&table->text, text, size);
     cell.end = table->text.size;
@@ -153,7 +153,7 @@ void attn_text_table_painted(struct attn_text_table *table, struct attn_paint pa
 
 void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size)
 {
-    attn_text_table_painted(table, ATTN_PAINT_NONE, text, size);
+    attn_text_table_painted(table, text, size, attn_text_width(text, size));
 }
 
 void attn_text_table_string(struct attn_text_table *table, const char *text)
@@ -225,8 +225,7 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
         else
             append_blanks(&table->line, gap_before(table, &columns[c], c));
         append_blanks(&table->line, is_left ? 0 : padding);
-        attn_paint_append(&table->line, cells[c].paint, table->depth, table->text.data + begin,
-                          size);
+        attn_buffer_append(&table->line, table->text.data + begin, size);
         if (size > 0)
             used = table->line.size;
         if (!table->between && attn_text_is_right_to_left(table->text.data + begin, size))

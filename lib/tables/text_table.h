@@ -13,7 +13,6 @@
 
 #include "base/buffer.h"
 #include "base/sink.h"
-#include "tables/color_line.h"
 
 #include <stdbool.h>
 
@@ -29,7 +28,6 @@ struct attn_text_column {
 struct attn_text_cell {
     size_t end;   /* end of its bytes in `text` */
     size_t width; /* in columns of a terminal */
-    struct attn_paint paint;
 };
 
 /* Initialize with = {0}. Can be used again after a write. */
@@ -47,7 +45,6 @@ struct attn_text_table {
      * and " |". If `between` is NULL, columns are two blanks apart, and lines don't end in blanks;
      * else all three must be set. */
     const char *begin, *between, *end;
-    enum attn_color_depth depth; /* for painted cells */
 };
 
 /* Empties the table and gives it N_COLUMN columns, at least 1, flush right. */
@@ -62,10 +59,10 @@ void attn_text_table_sign(struct attn_text_table *table, size_t column);
 void attn_text_table_widen(struct attn_text_table *table, size_t column, size_t width);
 void attn_text_table_limit(struct attn_text_table *table, size_t column, size_t width);
 
-/* Appends a cell with SIZE bytes of UTF-8. */
+/* Appends a cell with SIZE bytes of UTF-8; the second, with bytes that have no width, of WIDTH. */
 void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size);
-void attn_text_table_painted(struct attn_text_table *table, struct attn_paint paint,
-                             const char *text, size_t size);
+void attn_text_table_painted(struct attn_text_table *table, const char *text, size_t size,
+                             size_t width);
 void attn_text_table_string(struct attn_text_table *table, const char *text);
 void attn_text_table_number(struct attn_text_table *table, size_t number);
 

@@ -175,7 +175,7 @@ static struct attn_paint paint_of(const struct attn_panel_table *t, float value)
 {
     const struct attn_heatmap_colors *colors = &t->colors;
     const enum attn_color_span span = colors->scale.span;
-    const enum attn_color_depth depth = t->table.depth;
+    const enum attn_color_depth depth = t->map->picture->depth;
 
     if (depth == ATTN_DEPTH_NONE || !isfinite(value) || span == ATTN_SPAN_MATRIX ||
         span == ATTN_SPAN_ROW)
@@ -185,6 +185,18 @@ static struct attn_paint paint_of(const struct attn_panel_table *t, float value)
         (struct attn_heatmap_cell){
             .place = attn_color_place(&colors->scale, colors->range, (double)value)},
         depth);
+}
+
+static void add_number(struct attn_panel_table *t, float value)
+{
+    char number[ATTN_FIXED_TEXT_SIZE];
+    const size_t n = attn_float_text_fixed(value, t->digits, number);
+    struct attn_buffer *label = &t->map->label;
+
+    label->size = 0; /* as in add_label */
+    attn_paint_append(label, paint_of(t, value), t->map->picture->depth, number, n);
+    attn_text_table_painted(&t->table, label->data, label->size, n);
+    label->size = 0;
 }
 
 static void add_row(struct attn_panel_table *t, const struct attn_text_panel *panel, size_t row)
@@ -204,13 +216,11 @@ static void add_row(struct attn_panel_table *t, const struct attn_text_panel *pa
     for (size_t c = 0; c < t->columns.n_shown; c++) {
         const size_t kept = window_place(panel->columns, window_thing(t->columns, c));
         const size_t at = row * panel->columns.n_shown + kept;
-        char number[ATTN_FIXED_TEXT_SIZE];
 
         if (has_gap(t->columns, c))
             attn_text_table_string(&t->table, "...");
         if (panel->is_visible[at])
-            attn_text_table_painted(&t->table, paint_of(t, panel->values[at]), number,
-                                    attn_float_text_fixed(panel->values[at], t->digits, number));
+            add_number(t, panel->values[at]);
         else
             attn_text_table_string(&t->table, ".");
     }
@@ -269,7 +279,6 @@ enum attn_status attn_panel_table_write(struct attn_panel_table *t,
         .at = panel->at, .n_row = panel->rows.n, .n_column = panel->columns.n};
     const struct attn_grid grid = attn_grid_of_run(t->map->writer, t->map->tokens, &matrix, 1);
 
-    t->table.depth = t->map->picture->depth;
     t->row_axis = attn_grid_rows(&grid, &matrix);
     t->column_axis = attn_grid_columns(&grid, &matrix);
     t->colors = attn_heatmap_colors(t->map, &matrix);
