@@ -10,6 +10,7 @@
 #include "run/gradient.h"
 #include "run/run_internal.h"
 #include "run/watcher.h"
+#include "tensors/writer.h"
 #include "tokenizer/chat_form.h"
 
 /* Files of other programs. */
@@ -37,6 +38,10 @@ const struct attn_kind *const attn_kinds[ATTN_N_ATTENTION_KIND] = {
 const struct attn_family *const attn_families[] = {ATTN_PICTURE_FAMILY_MAP(FAMILY_ROW) NULL};
 
 const struct attn_tower_reader *const attn_tower_reader = &attn_picture_towers;
+
+/* Formats of tensors. */
+#define FORMAT_ROW(name) &attn_##name##_format,
+const struct attn_format *const attn_formats[] = {ATTN_FORMAT_MAP(FORMAT_ROW) NULL};
 
 /* The time of a run. */
 extern const struct attn_estimate attn_estimate_of_cost;

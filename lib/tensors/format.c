@@ -10,29 +10,25 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-static const struct attn_format *const formats[] = {
-#define FORMAT_ADDRESS(name) &attn_##name##_format,
-    ATTN_FORMAT_MAP(FORMAT_ADDRESS)
-#undef FORMAT_ADDRESS
-};
-
-enum { N_FORMAT = sizeof formats / sizeof *formats };
-
 size_t attn_n_format(void)
 {
-    return N_FORMAT;
+    size_t n = 0;
+
+    while (attn_formats[n])
+        n++;
+    return n;
 }
 
 const struct attn_format *attn_format_at(size_t i)
 {
-    return i < N_FORMAT ? formats[i] : NULL;
+    return i < attn_n_format() ? attn_formats[i] : NULL;
 }
 
 const struct attn_format *attn_format_find(const char *name)
 {
-    for (size_t i = 0; name && i < N_FORMAT; i++)
-        if (strcmp(formats[i]->name, name) == 0)
-            return formats[i];
+    for (size_t i = 0; name && attn_formats[i]; i++)
+        if (strcmp(attn_formats[i]->name, name) == 0)
+            return attn_formats[i];
     return NULL;
 }
 
@@ -70,11 +66,11 @@ static const char *const endings[][2] = {
 static const char *find_title(const char *ending, const struct attn_format **format)
 {
     *format = NULL;
-    for (size_t i = 0; i < N_FORMAT; i++)
-        if (formats[i]->argument &&
-            (strcasecmp(formats[i]->name, ending) == 0 ||
-             (formats[i]->suffix && strcasecmp(formats[i]->suffix + 1, ending) == 0)))
-            return (*format = formats[i])->title;
+    for (size_t i = 0; attn_formats[i]; i++)
+        if (attn_formats[i]->argument &&
+            (strcasecmp(attn_formats[i]->name, ending) == 0 ||
+             (attn_formats[i]->suffix && strcasecmp(attn_formats[i]->suffix + 1, ending) == 0)))
+            return (*format = attn_formats[i])->title;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (strcasecmp(endings[i][0], ending) == 0)
             return endings[i][1];
@@ -112,23 +108,31 @@ enum attn_status attn_format_check_name(const struct attn_format *format, const 
                                  *suffix ? suffix : format->name);
 }
 
+static bool is_in_list(const struct attn_format *format, attn_format_fn is_listed)
+{
+    return format->argument && (!is_listed || is_listed(format));
+}
+
 size_t attn_format_list(attn_format_fn is_listed, const char *last, char *out, size_t size)
 {
-    const struct attn_format *listed[N_FORMAT];
-    size_t n = 0, length = 0;
+    size_t n = 0, n_left, length = 0;
 
     if (size > 0)
         out[0] = '\0';
-    for (size_t i = 0; i < N_FORMAT; i++)
-        if (formats[i]->argument && (!is_listed || is_listed(formats[i])))
-            listed[n++] = formats[i];
-    for (size_t i = 0; i < n; i++) {
-        const char *before = i == 0 ? "" : i + 1 < n ? ", " : " ";
-        const char *word = i == 0 || i + 1 < n ? "" : last;
-        bool fits = length < size;
+    for (size_t i = 0; attn_formats[i]; i++)
+        n += is_in_list(attn_formats[i], is_listed);
+    n_left = n;
+    for (size_t i = 0; attn_formats[i]; i++) {
+        if (!is_in_list(attn_formats[i], is_listed))
+            continue;
+        const char *before = n_left == n ? "" : n_left > 1 ? ", " : " ";
+        const char *word = n_left == n || n_left > 1 ? "" : last;
+        const bool fits = length < size;
 
-        length += (size_t)snprintf(fits ? out + length : NULL, fits ? size - length : 0,
-                                   "%s%s%s`%s`", before, word, *word ? " " : "", listed[i]->name);
+        length +=
+            (size_t)snprintf(fits ? out + length : NULL, fits ? size - length : 0, "%s%s%s`%s`",
+                             before, word, *word ? " " : "", attn_formats[i]->name);
+        n_left--;
     }
     return length;
 }

@@ -159,6 +159,9 @@ struct attn_writer_ops {
 ATTN_FORMAT_MAP(ATTN_FORMAT_ROW)
 #undef ATTN_FORMAT_ROW
 
+/* Those that are linked, in this order; ends with NULL. In lib/parts.c. */
+extern const struct attn_format *const attn_formats[];
+
 struct attn_event_queue;
 
 struct attn_writer {
