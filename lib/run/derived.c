@@ -321,8 +321,8 @@ static void free_derivation(struct attn_making *making)
 }
 
 /* Sets what DERIVATION is made of: the text of RUN, or what runs before it. */
-static enum attn_status open(struct attn_derivation *derivation, const struct attn_run *run,
-                             enum attn_model_stack stack, struct attn_error *err)
+static enum attn_status set_scope(struct attn_derivation *derivation, const struct attn_run *run,
+                                  enum attn_model_stack stack, struct attn_error *err)
 {
     static const struct attn_sequence none = {0};
     const struct attn_before_pass before = attn_run_before(run);
@@ -358,7 +358,7 @@ static enum attn_status begin(const struct attn_run *run, enum attn_model_stack 
     *making = &made->making;
     made->asked_by = trace;
     made->pool = pool;
-    ATTN_TRY(open(made, run, stack, err));
+    ATTN_TRY(set_scope(made, run, stack, err));
     made->resid_pre = attn_alloc(attn_selection_dims(made->asked_by->selection)->n_layer,
                                  sizeof *made->resid_pre, err);
     if (!made->resid_pre)
