@@ -402,7 +402,6 @@ static enum attn_status ask_estimates(struct attn_ablation *ablation, struct att
                                                    .edits = ablation->edits,
                                                    .n_edit = ablation->n_own,
                                                    .site = ablation->first,
-                                                   .method = ATTN_PATCH_ATP,
                                                    .has_encoder = ablation->has_encoder,
                                                    .kept_bytes = ATTN_PART_SUMS_KEPT,
                                                    .on_progress = on_progress,

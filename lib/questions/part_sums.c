@@ -383,7 +383,7 @@ static void fill_swaps(struct summing *s)
             .own = own,
             .scale = own ? own + s->n_layer * n_each : NULL,
             .sums = s->swaps.sums + layer * n_each * s->n_head};
-        if (s->options.method == ATTN_PATCH_IG) {
+        if (s->options.n_point > 0) {
             s->swaps.items[layer].base_q = find_rows(s, q, false, layer);
             s->swaps.items[layer].base_k = find_rows(s, k, false, layer);
         }
@@ -394,7 +394,7 @@ static enum attn_status plan_swaps(struct summing *s, struct attn_error *err)
 {
     const enum attn_site q = attn_site_of_scores(&s->dims, ATTN_LAYOUT_QUERY);
     const enum attn_site k = attn_site_of_scores(&s->dims, ATTN_LAYOUT_KEY);
-    const bool is_ig = s->options.method == ATTN_PATCH_IG;
+    const bool is_ig = s->options.n_point > 0;
     const bool is_joined =
         s->config->qk_norm == ATTN_QK_NORM_ALL_HEADS && s->options.site != ATTN_SITE_PATTERN;
 
@@ -424,12 +424,10 @@ static enum attn_status plan_swaps(struct summing *s, struct attn_error *err)
 
 static void note_feed(struct summing *s)
 {
-    const bool is_ig = s->options.method == ATTN_PATCH_IG;
-
     s->n_feed++;
     if (s->options.on_progress)
         s->options.on_progress(s->options.user, s->n_feed,
-                               (s->options.source ? 2 : 1) + (is_ig ? s->options.n_point : 0));
+                               (s->options.source ? 2 : 1) + s->options.n_point);
 }
 
 /* Runs one backward pass from the last feed, and adds its gradients with WEIGHT. */
@@ -487,14 +485,14 @@ static enum attn_status feed_all(struct summing *s, struct attn_error *err)
     note_feed(s);
     if (s->swaps.factors)
         ATTN_TRY(find_factors(s, err));
-    return s->options.method == ATTN_PATCH_IG ? integrate(s, err) : run_backward(s, 1, err);
+    return s->options.n_point > 0 ? integrate(s, err) : run_backward(s, 1, err);
 }
 
 /* --- Life ------------------------------------------------------------------------------------- */
 
 static enum attn_status allocate(struct summing *s, struct attn_error *err)
 {
-    const bool is_ig = s->options.method == ATTN_PATCH_IG;
+    const bool is_ig = s->options.n_point > 0;
     const size_t row = attn_model_config(s->options.base->model)->d_embed * sizeof(float);
 
     for (size_t i = 0; i < s->n_store; i++) {
@@ -569,11 +567,11 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
 {
     const struct attn_run *run = s->options.base;
     struct attn_derivative_options options = {
-        .rule = s->options.method == ATTN_PATCH_RELP ? ATTN_BACKWARD_RELP : ATTN_BACKWARD_PLAIN,
+        .rule = s->options.rule,
         .gradients = {.on_event = on_gradient, .user = s},
         .watched = {.on_event = on_feed, .user = s},
-        .is_for_both = s->options.source && s->options.method != ATTN_PATCH_IG,
-        .n_run = s->options.method == ATTN_PATCH_IG ? s->options.n_point : 1,
+        .is_for_both = s->options.source && s->options.n_point == 0,
+        .n_run = s->options.n_point > 0 ? s->options.n_point : 1,
         .skips_zeros = true,
         .kept_bytes = s->options.kept_bytes};
 

@@ -2,7 +2,7 @@
 #ifndef ATTN_QUESTIONS_PART_SUMS_H
 #define ATTN_QUESTIONS_PART_SUMS_H
 
-#include "questions/patch.h"
+#include "gradient/backward.h"
 #include "run/reply.h"
 
 /*
@@ -27,8 +27,9 @@ struct attn_part_sums_options {
     const struct attn_edit *edits; /* [n_edit] of whole tensors: ZERO, or REPLACE by `data` */
     size_t n_edit;
     enum attn_site site;
-    enum attn_patch_method method;
-    size_t n_point;            /* number of points for ig */
+    enum attn_backward_rule rule;
+    size_t n_point;            /* number of points of integrated gradients; 0: the gradient at the
+                                  base alone */
     bool is_each;              /* for k: each key separately, not all keys of a head together */
     const unsigned char *rows; /* [T] flags of the replaced positions; NULL: all */
     bool has_encoder;          /* sums of the encoder, too; not of mlp_post */

@@ -120,19 +120,19 @@ static enum attn_status report_sums(struct attn_patching *patch, double whole,
 
 enum attn_status attn_patch_find_estimates(struct attn_patching *patch, struct attn_error *err)
 {
-    const struct attn_part_sums_options options = {.answer = &patch->answer,
-                                                   .base = patch->base,
-                                                   .source = patch->source,
-                                                   .site = patch->site,
-                                                   .method = patch->args->method,
-                                                   .n_point = n_point(patch),
-                                                   .is_each = patch->is_by_row &&
-                                                              patch->site == ATTN_SITE_K,
-                                                   .rows = patch->rows,
-                                                   .has_encoder = attn_patch_has_encoder(patch),
-                                                   .kept_bytes = patch->args->kept_bytes,
-                                                   .on_progress = on_progress,
-                                                   .user = patch};
+    const struct attn_part_sums_options options = {
+        .answer = &patch->answer,
+        .base = patch->base,
+        .source = patch->source,
+        .site = patch->site,
+        .rule = patch->args->method == ATTN_PATCH_RELP ? ATTN_BACKWARD_RELP : ATTN_BACKWARD_PLAIN,
+        .n_point = patch->args->method == ATTN_PATCH_IG ? n_point(patch) : 0,
+        .is_each = patch->is_by_row && patch->site == ATTN_SITE_K,
+        .rows = patch->rows,
+        .has_encoder = attn_patch_has_encoder(patch),
+        .kept_bytes = patch->args->kept_bytes,
+        .on_progress = on_progress,
+        .user = patch};
     double whole;
 
     ATTN_TRY(attn_part_sums_find(&options, &patch->estimates.sums, err));
