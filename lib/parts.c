@@ -10,6 +10,8 @@
 #include "run/gradient.h"
 #include "run/run_internal.h"
 #include "run/watcher.h"
+#include "tensors/picture_internal.h"
+#include "tensors/view.h"
 #include "tensors/writer.h"
 #include "tokenizer/chat_form.h"
 
@@ -42,6 +44,10 @@ const struct attn_tower_reader *const attn_tower_reader = &attn_picture_towers;
 /* Formats of tensors. */
 #define FORMAT_ROW(name) &attn_##name##_format,
 const struct attn_format *const attn_formats[] = {ATTN_FORMAT_MAP(FORMAT_ROW) NULL};
+
+static const struct attn_picture_settings picture_settings = {
+    &attn_picture_params, &attn_view_params, attn_picture_options_read};
+const struct attn_picture_settings *const attn_picture_settings = &picture_settings;
 
 /* The time of a run. */
 extern const struct attn_estimate attn_estimate_of_cost;

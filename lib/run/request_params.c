@@ -4,7 +4,7 @@
 #include "predict/answer_internal.h"
 #include "run/input_params.h"
 #include "run/request.h"
-#include "tensors/picture_internal.h"
+#include "tensors/view.h"
 
 #include <string.h>
 
@@ -132,7 +132,6 @@ const struct attn_param_list *attn_request_params_find(const char *name)
         {"interventions", &attn_edit_params},
         {"maps", &attn_map_params},
         {"metric", &attn_metric_params},
-        {"picture", &attn_picture_params},
         {"picture_prompt", &attn_picture_prompt_params},
         {"chat", &attn_chat_params},
         {"places", &attn_place_params},
@@ -142,11 +141,14 @@ const struct attn_param_list *attn_request_params_find(const char *name)
         {"sinks", &attn_sink_params},
         {"spans", &attn_span_params},
         {"target", &attn_target_params},
-        {"view", &attn_view_params},
     };
 
     for (size_t i = 0; name && i < sizeof lists / sizeof *lists; i++)
         if (strcmp(lists[i].name, name) == 0)
             return lists[i].list;
-    return NULL;
+    if (!name || !attn_picture_settings)
+        return NULL;
+    return strcmp(name, "picture") == 0 ? attn_picture_settings->params
+           : strcmp(name, "view") == 0  ? attn_picture_settings->view_params
+                                        : NULL;
 }

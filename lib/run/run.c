@@ -14,7 +14,7 @@
 #include "run/maker.h"
 #include "run/watcher.h"
 #include "tensors/outputs_internal.h"
-#include "tensors/picture_internal.h"
+#include "tensors/view.h"
 #include "tensors/writer.h"
 #include "tokenizer/words.h"
 #include "trace/trace_internal.h"
@@ -339,8 +339,11 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
 {
     if (!run->request.outputs.picture)
         return ATTN_OK;
+    if (!attn_picture_settings)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "options of pictures need a reader, which is not linked");
     const enum attn_status status =
-        attn_picture_options_read(run->request.outputs.picture, &run->picture, err);
+        attn_picture_settings->read(run->request.outputs.picture, &run->picture, err);
 
     run->request.outputs.picture = &run->picture;
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);

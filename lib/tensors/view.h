@@ -21,7 +21,20 @@
 #include "tensors/output.h"
 #include "tensors/picture.h"
 
+struct attn_param_list;
 struct attn_view;
+
+/* What knows the options of pictures: their parameters, those of views, and their values. */
+struct attn_picture_settings {
+    const struct attn_param_list *params, *view_params;
+    /* Copies the caller's options, whose struct may be shorter, over PICTURE. ATTN_INVALID for
+     * invalid enum values. */
+    enum attn_status (*read)(const struct attn_picture_options *given,
+                             struct attn_picture_options *picture, struct attn_error *err);
+};
+
+/* NULL: requests have no such options. In lib/parts.c. */
+extern const struct attn_picture_settings *const attn_picture_settings;
 
 /* Returns true if PICTURE, which may be NULL, requests a view. */
 bool attn_view_is_wanted(const struct attn_picture_options *picture);

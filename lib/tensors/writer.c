@@ -8,7 +8,6 @@
 #include "base/thread.h"
 #include "formats/float_text.h"
 #include "tensors/format_internal.h"
-#include "tensors/picture_internal.h"
 #include "tensors/token_text.h"
 #include "tensors/view.h"
 #include "trace/trace_internal.h"
