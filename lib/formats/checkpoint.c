@@ -274,8 +274,8 @@ static enum attn_status read_llama(struct attn_tensor_files *files, struct attn_
     return attn_buffer_check(config, err);
 }
 
-static enum attn_status read(const struct attn_source *source, enum attn_load load,
-                             struct attn_opened *opened, struct attn_error *err)
+static enum attn_status read_parts(const struct attn_source *source, enum attn_load load,
+                                   struct attn_opened *opened, struct attn_error *err)
 {
     struct attn_file file = {0};
 
@@ -296,6 +296,6 @@ const struct attn_opener attn_opener_checkpoint = {
     .part = ATTN_CHECKPOINT_PART,
     .kind = "checkpoint",
     .is_model = is_model,
-    .read = read,
+    .read = read_parts,
     .vocabulary_hint = "`vocab` meta.pkl, or llama2.c's tokenizer.bin, or GPT-2's vocab.json "
                        "with its merges.txt beside it; `ids` needs none"};

@@ -459,8 +459,8 @@ static enum attn_status read_files(struct reading *r, struct attn_opened *made)
     return make_parts(r, made);
 }
 
-static enum attn_status read(const struct attn_source *source, enum attn_load load,
-                             struct attn_opened *opened, struct attn_error *err)
+static enum attn_status read_parts(const struct attn_source *source, enum attn_load load,
+                                   struct attn_opened *opened, struct attn_error *err)
 {
     struct reading r = {.source = source, .err = err};
     const enum attn_status status = read_files(&r, opened);
@@ -480,5 +480,5 @@ const struct attn_opener attn_opener_microgpt = {
     .kind = "microgpt",
     .takes_config = true,
     .is_model = is_model,
-    .read = read,
+    .read = read_parts,
     .no_vocabulary = "has no letters, expected them in 'uchars' or 'chars'"};

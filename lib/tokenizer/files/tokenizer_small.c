@@ -175,8 +175,8 @@ static bool is_vocabulary(const struct attn_source *source)
     return find_form(source) >= 0;
 }
 
-static enum attn_status read(const struct attn_source *source, enum attn_load load,
-                             struct attn_opened *opened, struct attn_error *err)
+static enum attn_status read_parts(const struct attn_source *source, enum attn_load load,
+                                   struct attn_opened *opened, struct attn_error *err)
 {
     static const char config[] = "{\"model_type\":\"attn\",\"tokenizer\":{\"type\":\"char\"}}";
     const int i = find_form(source);
@@ -191,4 +191,4 @@ static enum attn_status read(const struct attn_source *source, enum attn_load lo
 }
 
 const struct attn_opener attn_opener_small_vocabulary = {.is_vocabulary = is_vocabulary,
-                                                         .read = read};
+                                                         .read = read_parts};
