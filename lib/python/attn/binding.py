@@ -933,10 +933,6 @@ class attn_weight_array(Structure):
     pass
 
 
-class attn_pixels(Structure):
-    pass
-
-
 class attn_param(Structure):
     pass
 
@@ -970,6 +966,10 @@ class attn_intervention(Structure):
 
 
 class attn_edit_texts(Structure):
+    pass
+
+
+class attn_pixels(Structure):
     pass
 
 
@@ -1814,20 +1814,6 @@ attn_weight_array._fields_ = [
     ("rank", c_int),
     ("shape", c_size_t * 3),
 ]
-attn_pixels._fields_ = [
-    ("n_channel", c_size_t),
-    ("height", c_size_t),
-    ("width", c_size_t),
-    ("values", POINTER(c_float)),
-    ("shown", POINTER(c_ubyte)),
-    ("n_picture", c_size_t),
-    ("tile_rows", c_size_t),
-    ("tile_cols", c_size_t),
-    ("given_height", c_size_t),
-    ("given_width", c_size_t),
-    ("shown_height", c_size_t),
-    ("shown_width", c_size_t),
-]
 attn_param._fields_ = [
     ("name", c_char_p),
     ("option", c_char_p),
@@ -1912,6 +1898,20 @@ attn_edit_texts._fields_ = [
     ("n_rescale", c_size_t),
     ("interventions", POINTER(attn_intervention)),
     ("n_intervention", c_size_t),
+]
+attn_pixels._fields_ = [
+    ("n_channel", c_size_t),
+    ("height", c_size_t),
+    ("width", c_size_t),
+    ("values", POINTER(c_float)),
+    ("shown", POINTER(c_ubyte)),
+    ("n_picture", c_size_t),
+    ("tile_rows", c_size_t),
+    ("tile_cols", c_size_t),
+    ("given_height", c_size_t),
+    ("given_width", c_size_t),
+    ("shown_height", c_size_t),
+    ("shown_width", c_size_t),
 ]
 attn_table_order._fields_ = [
     ("size", c_size_t),
@@ -2712,7 +2712,6 @@ FUNCTIONS = {
     "attn_model_weights_create": (c_int, [c_void_p, POINTER(POINTER(attn_weight_array)), POINTER(c_size_t), POINTER(attn_error)]),
     "attn_model_weights_free": (None, [POINTER(attn_weight_array)]),
     "attn_model_weight_read": (c_int, [c_void_p, c_char_p, POINTER(c_float), POINTER(attn_error)]),
-    "attn_pixels_check_size": (c_int, [POINTER(attn_pixels), c_char_p, POINTER(attn_error)]),
     "attn_param_set": (c_int, [POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error)]),
     "attn_param_release": (None, [POINTER(attn_param), c_void_p]),
     "attn_run_begin_capture": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
@@ -2736,6 +2735,7 @@ FUNCTIONS = {
     "attn_intervention_init": (POINTER(attn_intervention), [POINTER(attn_intervention), c_size_t]),
     "attn_edit_texts_read": (c_int, [POINTER(attn_edit_texts), c_void_p, POINTER(attn_request_edits), POINTER(attn_error)]),
     "attn_edit_texts_release": (None, [POINTER(attn_edit_texts)]),
+    "attn_pixels_check_size": (c_int, [POINTER(attn_pixels), c_char_p, POINTER(attn_error)]),
     "attn_sound_read": (c_int, [c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
     "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sink_create_descriptor": (c_int, [c_int, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
