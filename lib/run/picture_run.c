@@ -93,7 +93,7 @@ static enum attn_status choose(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_number_list *list = &run->request.selection.tiles;
     struct attn_number_list chosen_list = *list;
-    const struct attn_prompt_image *image = NULL;
+    const struct attn_prompt_image *image = run->text.seen.images;
     struct attn_selection *chosen;
     struct attn_dims dims = {0};
     enum attn_status status;
