@@ -14,7 +14,6 @@
 #include "run/maker.h"
 #include "run/watcher.h"
 #include "tensors/outputs_internal.h"
-#include "tensors/view.h"
 #include "tensors/writer.h"
 #include "tokenizer/words.h"
 #include "trace/trace_internal.h"
@@ -22,8 +21,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-ATTN_DEFAULTS(attn_request, .size = sizeof(struct attn_request), .outputs = {.precision = -1})
 
 /* --- Preparing a sequence -------------------------------------------------------------------- */
 
@@ -294,69 +291,13 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     return ATTN_OK;
 }
 
-/* Checks that lists are given if their counts are not 0, that enums are in range, and that no part
- * of REQUEST uses fields of later versions. */
-static enum attn_status check_given(const struct attn_request *request, struct attn_error *err)
-{
-    const struct attn_request_reading *reading = &request->reading;
-    const struct attn_request_outputs *outputs = &request->outputs;
-    const struct attn_request_predict *predict = &request->predict;
-    const struct attn_attention_change *change = request->attention.change;
-    bool is_right =
-        ATTN_IS_KNOWN(request->input.later, "input", err) &&
-        ATTN_IS_KNOWN(request->source.later, "source", err) &&
-        ATTN_IS_KNOWN(reading->later, "reading", err) &&
-        ATTN_IS_KNOWN(request->attention.later, "attention", err) &&
-        (!change || ATTN_IS_KNOWN(change->later, "change", err)) &&
-        ATTN_IS_KNOWN(request->selection.later, "selection", err) &&
-        ATTN_IS_KNOWN(request->maps.later, "maps", err) &&
-        ATTN_IS_KNOWN(request->chat.later, "chat", err) &&
-        ATTN_IS_KNOWN(predict->later, "predict", err) &&
-        (!predict->more || ATTN_IS_KNOWN(predict->more->later, "predict", err)) &&
-        attn_places_check(reading->places, err) == ATTN_OK &&
-        ATTN_IS_KNOWN(outputs->later, "outputs", err) &&
-        (!outputs->table || attn_is_given(outputs->table_picture, "table_picture", err)) &&
-        attn_is_choice(reading->special, ATTN_SPECIAL_TEXT + 1, "special", err) &&
-        attn_is_choice(reading->special_tokens, ATTN_SPECIAL_TOKENS_OFF + 1, "special_tokens",
-                       err) &&
-        attn_is_choice(reading->chat, ATTN_CHAT_OFF + 1, "chat", err) &&
-        attn_is_choice(reading->image_tiles, ATTN_IMAGE_TILES_OFF + 1, "image_tiles", err) &&
-        attn_is_choice(request->maps.neutral_by, ATTN_NEUTRAL_RATIO + 1, "neutral_by", err) &&
-        attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
-        attn_is_given(outputs->n_option == 0 || outputs->options, "options", err) &&
-        attn_is_given(predict->n_next == 0 || predict->next, "next", err) &&
-        attn_is_given(predict->n_label == 0 || predict->labels, "labels", err);
-
-    for (size_t i = 0; is_right && i < predict->n_next; i++)
-        is_right = attn_is_given(predict->next[i], "next", err);
-    for (size_t i = 0; is_right && i < predict->n_label; i++)
-        is_right = attn_is_given(predict->labels[i], "labels", err);
-    return is_right ? attn_edits_check_given(&request->edits, err) : ATTN_INVALID;
-}
-
-/* Copies the picture options, whose struct may be shorter in the caller's version. */
-static enum attn_status read_picture(struct attn_run *run, struct attn_error *err)
-{
-    if (!run->request.outputs.picture)
-        return ATTN_OK;
-    if (!attn_picture_settings)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "options of pictures need a reader, which is not linked");
-    const enum attn_status status =
-        attn_picture_settings->read(run->request.outputs.picture, &run->picture, err);
-
-    run->request.outputs.picture = &run->picture;
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-}
-
 /* Prepares a run over a sequence or over arrays. */
 static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
     struct attn_request_predict *predict = &run->request.predict;
 
-    ATTN_TRY(check_given(request, err));
-    ATTN_TRY(read_picture(run, err));
+    ATTN_TRY(attn_run_read_given(run, err));
     ATTN_TRY(attn_host_check_outputs(run->host, request->outputs.items, request->outputs.n, err));
     if (attn_input_is_arrays(&request->input))
         return prepare_arrays(run, err);
@@ -754,7 +695,7 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
         return ATTN_INVALID;
     const struct attn_request *request = &run->request;
     struct attn_pool *pool;
-    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    struct attn_writer_options options;
     struct watching watching = {run, observer, NULL};
     struct attn_trace all = {.on_event = emit, .user = &watching};
     struct attn_outputs *outputs = NULL;
@@ -767,16 +708,7 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
                            "a run is performed once, and this one was already");
     run->is_performed = true;
     pool = attn_host_pool(run->host, count_multiply_adds(run));
-    options.precision = request->outputs.precision;
-    options.pool = pool;
-    options.cancel = run->host->options.cancel;
-    options.picture = request->outputs.picture;
-    options.table = request->outputs.table;
-    options.table_picture = request->outputs.table_picture;
-    options.has_predictions = attn_predict_is_asked(&request->predict);
-    options.on_note = request->on_note;
-    options.user = request->user;
-    options.mixes = run->mixes;
+    options = attn_run_writer_options(run, pool);
     if (!observer && attn_watcher)
         ATTN_TRY(attn_error_at(attn_watcher->begin(run, err), ATTN_STAGE_OPTIONS, err));
     all.selection = observer ? observer->selection : run->watched ? run->watched : run->selection;
