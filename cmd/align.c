@@ -86,7 +86,7 @@ static enum attn_status find_times(struct question *question, struct attn_error 
     const char *times = option_text(question->call, "times");
     struct attn_ndarray weights = {0};
     const char *other = option_find_under(
-        question->call, "Input|Items|Alignment|Pictures|Model|Precision|Attention|Interventions",
+        question->call, "Input|Items|Alignment|Figures|Model|Precision|Attention|Interventions",
         "times");
     enum attn_status status;
 
@@ -107,7 +107,7 @@ static enum attn_status score_links(struct question *question, struct attn_error
     const struct attn_align_args *how = question->how;
     const char *links = option_text(question->call, "links");
     const char *other = option_find_under(
-        question->call, "Input|Items|Alignment|Pictures|Model|Precision|Attention|Interventions",
+        question->call, "Input|Items|Alignment|Figures|Model|Precision|Attention|Interventions",
         "links|score|gold|one-based");
     const size_t size = strlen(links);
     const bool is_one_based = size > 2 && strcmp(links + size - 2, ":1") == 0;
@@ -135,7 +135,7 @@ static enum attn_status score_links(struct question *question, struct attn_error
 static enum attn_status hear_words(struct question *question, struct attn_error *err)
 {
     const struct attn_align_args *how = question->how;
-    const char *other = option_find_under(question->call, "Alignment|Pictures", "heads");
+    const char *other = option_find_under(question->call, "Alignment|Figures", "heads");
 
     question->name = NULL; /* this table has no pictures */
     if (other)

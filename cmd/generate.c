@@ -17,10 +17,10 @@
 
 static const struct attn_param_part parts[] = {
     PROMPT_OPTIONS(offsetof(struct question_args, prompt)),
+    QUESTION_PART(attn_source_params, prompt.asked),
     QUESTION_PART(attn_image_params, prompt.asked),
     QUESTION_PART(attn_picture_prompt_params, prompt.asked),
     QUESTION_PART(attn_chat_params, prompt.asked),
-    QUESTION_PART(attn_source_params, prompt.asked),
     QUESTION_PART(attn_listing_params, items),
     QUESTION_PART(attn_restart_params, items),
     QUESTION_PART(option_question, prompt.asked),

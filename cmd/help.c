@@ -319,6 +319,6 @@ static enum attn_status help(struct call *call, struct attn_error *err)
     else if (topic)
         topic_print(call->out, topic);
     else
-        help_print(call->out, command, false);
+        help_print(call->out, command, CALL_HELP_OWN);
     return ATTN_OK;
 }

@@ -74,7 +74,7 @@ static enum attn_status perform(struct call *call, struct attn_error *err)
             defaults_name(call, err);
         return status;
     }
-    help_print(call->out, call->command, call->help == CALL_HELP_BRIEF);
+    help_print(call->out, call->command, call->help);
     return ATTN_OK;
 }
 
@@ -123,7 +123,7 @@ static enum attn_status dispatch(struct call *call, int argc, char **argv, struc
         return refuse(err, "'attn-cli --help' lists the commands", "no command given");
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
         ATTN_TRY(print_open(&call->out, err));
-        help_print(call->out, NULL, strcmp(name, "-h") == 0);
+        help_print(call->out, NULL, strcmp(name, "-h") == 0 ? CALL_HELP_BRIEF : CALL_HELP_OWN);
         return ATTN_OK;
     }
     if (strcmp(name, "--version") == 0) {

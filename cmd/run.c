@@ -29,12 +29,12 @@ static const struct attn_param mean_rows[] = {
 
 static const struct attn_param_part parts[] = {
     PROMPT_OPTIONS(offsetof(struct question_args, prompt)),
+    QUESTION_PART(attn_source_params, prompt.asked),
     QUESTION_PART(attn_image_params, prompt.asked),
     QUESTION_PART(attn_picture_prompt_params, prompt.asked),
-    QUESTION_PART(attn_chat_params, prompt.asked),
-    QUESTION_PART(tower_options, model),
     QUESTION_PART(attn_label_params, prompt.labels),
-    QUESTION_PART(attn_source_params, prompt.asked),
+    QUESTION_PART(tower_options, model),
+    QUESTION_PART(attn_chat_params, prompt.asked),
     QUESTION_PART(attn_listing_params, items),
     QUESTION_PART(attn_restart_params, items),
     {OPTION_LIST("Items", mean_rows), 0},

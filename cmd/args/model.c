@@ -66,7 +66,7 @@ static const struct attn_param tower_rows[] = {
                "beside a text: text (default), or image, the one that reads a picture alone",
                .words = "text|image"),
 };
-const struct attn_param_list tower_options = ATTN_PARAM_LIST("Input", tower_rows);
+const struct attn_param_list tower_options = ATTN_PARAM_LIST("Pictures", tower_rows);
 
 const struct attn_param_list compute_options = ATTN_PARAM_LIST("Precision", compute_rows);
 

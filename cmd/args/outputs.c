@@ -285,7 +285,7 @@ static const struct attn_param column_rows[] = {
                .traits = ATTN_PARAM_OF_NUMBERS, .media = ATTN_MEDIA_PICTURES),
 };
 
-const struct attn_param_list table_column_options = ATTN_PARAM_LIST("Pictures", column_rows);
+const struct attn_param_list table_column_options = ATTN_PARAM_LIST("Figures", column_rows);
 
 bool tables_are_chosen(const struct tables_args *args)
 {

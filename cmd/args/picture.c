@@ -12,7 +12,7 @@ static const struct attn_param heatmap_rows[] = {
                "print matrices as heat maps: each weight in percent on its color"),
 };
 
-const struct attn_param_list heatmap_options = ATTN_PARAM_LIST("Pictures", heatmap_rows);
+const struct attn_param_list heatmap_options = ATTN_PARAM_LIST("Figures", heatmap_rows);
 
 static const struct attn_param color_rows[] = {
     ATTN_PARAM(CHOICE, "color", NULL, struct picture_args, color,
@@ -21,7 +21,7 @@ static const struct attn_param color_rows[] = {
                .variable = "ATTN_CLI_COLOR", .words = "auto|always|never"),
 };
 
-const struct attn_param_list color_options = ATTN_PARAM_LIST("Pictures", color_rows);
+const struct attn_param_list color_options = ATTN_PARAM_LIST("Figures", color_rows);
 
 static const struct attn_param full_rows[] = {
     ATTN_PARAM(FLAG, "full", NULL, struct picture_args, options.is_full,
@@ -29,7 +29,7 @@ static const struct attn_param full_rows[] = {
                .media = ATTN_MEDIUM_TENSORS | ATTN_MEDIUM_SCREEN),
 };
 
-const struct attn_param_list full_options = ATTN_PARAM_LIST("Pictures", full_rows);
+const struct attn_param_list full_options = ATTN_PARAM_LIST("Figures", full_rows);
 
 enum attn_status picture_find(const struct picture_args *args, bool has_colors,
                               struct attn_picture_options *picture, struct attn_error *err)

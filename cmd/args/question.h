@@ -84,11 +84,11 @@ extern const struct question_args question_args_default;
 #define QUESTION_PARTS                                                                             \
     QUESTION_PART(option_question_input, prompt.asked),                                            \
         PROMPT_OPTIONS(offsetof(struct question_args, prompt)),                                    \
+        QUESTION_PART(attn_source_params, prompt.asked),                                           \
         QUESTION_PART(attn_image_params, prompt.asked),                                            \
         QUESTION_PART(attn_picture_prompt_params, prompt.asked),                                   \
-        QUESTION_PART(attn_chat_params, prompt.asked),                                             \
         QUESTION_PART(attn_label_params, prompt.labels),                                           \
-        QUESTION_PART(attn_source_params, prompt.asked), QUESTION_PART(attn_study_params, items),  \
+        QUESTION_PART(attn_chat_params, prompt.asked), QUESTION_PART(attn_study_params, items),    \
         QUESTION_PART(attn_restart_params, items), QUESTION_PART(option_question, prompt.asked),   \
         QUESTION_PICTURE_OPTIONS, QUESTION_OPTIONS
 

@@ -82,8 +82,8 @@ struct call_source {
                           "ATTN_CLI_STYLE dpi", "FILE:3"; or NULL */
 };
 
-/* Help that a command line asks for. */
-enum call_help { CALL_HELP_NONE, CALL_HELP_WHOLE, CALL_HELP_BRIEF };
+/* Help that a command line asks for: --help, with all options in full, or -h. */
+enum call_help { CALL_HELP_NONE, CALL_HELP_OWN, CALL_HELP_WHOLE, CALL_HELP_BRIEF };
 
 /* The state of a command that is run. main.c fills it. */
 struct call {

@@ -68,9 +68,37 @@ void help_option(struct attn_sink *out, const struct option_walk *walk, const ch
     help_row(out, name, text, OPTION_COLUMN);
 }
 
-static void print_command(struct attn_sink *out, const struct command *command)
+/* Prints a line for each group of COMMAND's options that other commands have, too: their names, and
+ * the topic that explains them. */
+static void print_groups(struct attn_sink *out, const struct command *command)
 {
-    const char *examples = command_example_lines(command);
+    enum { GROUP = 14, NAMES = 33 };
+    struct option_walk walk = {.command = command};
+    const char *title = "\nGroups of options, in full with --help-all:\n";
+
+    for (bool has_more = option_next(&walk); has_more;) {
+        const char *heading = walk.heading, *topic = topic_of_heading(heading);
+        char names[NAMES + 1] = "";
+        size_t used = 0;
+        bool is_full = false;
+
+        for (; has_more && strcmp(walk.heading, heading) == 0; has_more = option_next(&walk)) {
+            if (!walk.name || walk.param->of || is_full || topic_is_own(&walk))
+                continue;
+            is_full = used + strlen(" -- ...") + strlen(walk.name) > NAMES;
+            attn_fixed_text_append(names, sizeof names, &used, is_full ? "%s..." : "%s--%s",
+                                   used > 0 ? " " : "", walk.name);
+        }
+        if (used == 0)
+            continue;
+        print(out, "%s  %-*s %-*s  attn-cli help %s\n", title, GROUP, heading, NAMES, names, topic);
+        title = "";
+    }
+}
+
+static void print_command(struct attn_sink *out, const struct command *command, bool is_whole)
+{
+    const char *examples = command_example_lines(command), *heading = NULL;
     char help[1024];
 
     print(out, "attn-cli %s: %s\n\nUsage: attn-cli %s %s\n", command->name,
@@ -80,13 +108,16 @@ static void print_command(struct attn_sink *out, const struct command *command)
         print_text(out, command_description(command));
     }
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        if (walk.begins)
+        if (!walk.name || walk.param->of || (!is_whole && !topic_is_own(&walk)))
+            continue;
+        if (!heading || strcmp(heading, walk.heading) != 0)
             print(out, "\n%s:\n", walk.heading);
-        if (walk.name && !walk.param->of) {
-            option_help(&walk, true, help, sizeof help);
-            help_option(out, &walk, help);
-        }
+        heading = walk.heading;
+        option_help(&walk, true, help, sizeof help);
+        help_option(out, &walk, help);
     }
+    if (!is_whole)
+        print_groups(out, command);
     if (examples) {
         print_text(out, "\nExamples:\n");
         print_text(out, examples);
@@ -242,6 +273,12 @@ static size_t count_lines(const struct command *command, const char *heading, si
     return n_longer < n_more ? 2 : 1;
 }
 
+/* Whether the first screen leaves out the options under HEADING, which almost all commands have. */
+static bool is_left_out(const char *heading)
+{
+    return strcmp(heading, "Precision") == 0 || strcmp(heading, "Other") == 0;
+}
+
 /* Prints the names of COMMAND's options in N_LINE lines: two lines for the headings with most
  * options, one for the others. */
 static void print_option_names(struct attn_sink *out, const struct command *command, size_t n_line)
@@ -250,11 +287,11 @@ static void print_option_names(struct attn_sink *out, const struct command *comm
     size_t n_heading = 0;
 
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        n_heading += walk.begins;
+        n_heading += walk.begins && !is_left_out(walk.heading);
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         char name[64];
 
-        if (!walk.name || walk.param->of)
+        if (!walk.name || walk.param->of || is_left_out(walk.heading))
             continue;
         if (walk.begins)
             begin_lines(
@@ -288,7 +325,8 @@ static void print_command_briefly(struct attn_sink *out, const struct command *c
 
 static void print_overview_briefly(struct attn_sink *out)
 {
-    size_t at = 1;
+    size_t at = 1, used = 0;
+    char names[512];
 
     print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY
                           "\nA picture and a question: run -m DIR --image cat.png \"What is it?\"\n"
@@ -303,17 +341,19 @@ static void print_overview_briefly(struct attn_sink *out)
     print_text(out, "\n\n");
     help_row(out, "attn-cli --help", "what each command does, and exit codes", 28);
     help_row(out, "attn-cli COMMAND -h", "examples of a command, and its options", 28);
-    help_row(out, "attn-cli COMMAND --help", "all that it can do", 28);
-    print(out, "  attn-cli help TOPIC      ");
+    help_row(out, "attn-cli COMMAND --help", "what it does, and its own options", 28);
     for (size_t i = 0; i < n_topic; i++)
-        print(out, "%s %s%s", i > 0 && i % 5 == 0 ? "\n                           " : "",
-              topics[i].name, i + 1 < n_topic ? "," : "\n");
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "",
+                               topics[i].name);
+    help_row(out, "attn-cli help TOPIC", names, 28);
 }
 
-void help_print(struct attn_sink *out, const struct command *command, bool is_brief)
+void help_print(struct attn_sink *out, const struct command *command, enum call_help kind)
 {
-    if (command)
-        (is_brief ? print_command_briefly : print_command)(out, command);
+    if (command && kind != CALL_HELP_BRIEF)
+        print_command(out, command, kind == CALL_HELP_WHOLE);
+    else if (command)
+        print_command_briefly(out, command);
     else
-        (is_brief ? print_overview_briefly : print_overview)(out);
+        (kind == CALL_HELP_BRIEF ? print_overview_briefly : print_overview)(out);
 }

@@ -12,9 +12,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Prints the help of COMMAND; of the program if COMMAND is NULL. If IS_BRIEF, prints only about
- * twenty lines: three examples and a list of names. */
-void help_print(struct attn_sink *out, const struct command *command, bool is_brief);
+/* Prints the help of COMMAND; of the program if COMMAND is NULL. CALL_HELP_OWN prints a line for
+ * each group of options that other commands have, too; CALL_HELP_BRIEF only about twenty lines:
+ * three examples and a list of names. */
+void help_print(struct attn_sink *out, const struct command *command, enum call_help kind);
 
 /* Prints a row: NAME, padded to COLUMN, followed by TEXT, whose lines are wrapped and indented. */
 void help_row(struct attn_sink *out, const char *name, const char *text, size_t column);

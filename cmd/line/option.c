@@ -13,6 +13,8 @@ static const struct attn_param help_rows[] = {
     ATTN_PARAM_KEPT(FLAG, "help", NULL,
                     "print this help; -h prints only examples and the names of the options",
                     .letter = 'h'),
+    ATTN_PARAM_KEPT(FLAG, "help-all", NULL,
+                    "print this help with the options of all groups in full"),
 };
 
 static const struct attn_param_list help_options = ATTN_PARAM_LIST("Other", help_rows);
@@ -20,7 +22,7 @@ static const struct attn_param_list help_options = ATTN_PARAM_LIST("Other", help
 const struct attn_param_list option_question = {0}, option_question_input = {.is_input = true};
 const struct attn_param_list option_tensor_formats = {.heading = "Output"},
                              option_table_formats = {.heading = "Output"},
-                             option_picture_formats = {.heading = "Pictures"};
+                             option_picture_formats = {.heading = "Figures"};
 
 /* Returns the formats of LIST, which is one of the three lists above, each followed by its own
  * option. The list that is returned is kept. */
@@ -33,7 +35,7 @@ static const struct attn_param_list *list_formats(const struct attn_param_list *
     const bool is_of_table = list != kinds[0];
     size_t kind = 0, n = 0;
 
-    while (list != kinds[kind])
+    while (kind < 2 && list != kinds[kind])
         kind++;
     assert(attn_n_format() <= OPTION_MOST_FORMATS);
     for (size_t i = 0; !made[kind].items && i < attn_n_format(); i++) {
@@ -185,7 +187,7 @@ bool option_has_settings(const struct option_walk *option)
 
 bool option_is_help(const struct attn_param *param)
 {
-    return param == help_rows;
+    return param == &help_rows[0] || param == &help_rows[1];
 }
 
 bool option_is_list(const struct attn_param *param)

@@ -15,7 +15,7 @@
  *     const struct command command_inspect = {.name = "inspect", OPTION_PARTS(parts)};
  *
  * A row without a name, of the type TEXTS, stands for the arguments that are not options. Every
- * command also has --help as its last option.
+ * command also has --help and --help-all as its last options.
  */
 #ifndef CMD_OPTION_H
 #define CMD_OPTION_H
@@ -85,7 +85,7 @@ bool option_is_of(const struct command *command, const char *name);
 /* Whether the option of WALK has settings. */
 bool option_has_settings(const struct option_walk *walk);
 
-/* Whether PARAM is --help; and whether it takes values that may be repeated. */
+/* Whether PARAM is --help or --help-all; and whether it takes values that may be repeated. */
 bool option_is_help(const struct attn_param *param);
 bool option_is_list(const struct attn_param *param);
 

@@ -141,7 +141,7 @@ static enum attn_status refuse_unknown(const struct command *command, const char
     if (attn_typo_meant(&typo))
         snprintf(hint, sizeof hint, "did you mean '--%s'?", attn_typo_meant(&typo));
     else
-        snprintf(hint, sizeof hint, "'attn-cli %s --help' lists the options", command->name);
+        snprintf(hint, sizeof hint, "'attn-cli %s --help-all' lists the options", command->name);
     return refuse(err, hint, "unknown option '%.*s'", (int)size, typed);
 }
 
@@ -313,7 +313,9 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
                               const char *value, struct attn_error *err)
 {
     if (option_is_help(walk->param))
-        call->help = strcmp(label, "-h") == 0 ? CALL_HELP_BRIEF : CALL_HELP_WHOLE;
+        call->help = strcmp(label, "-h") == 0           ? CALL_HELP_BRIEF
+                     : strcmp(label, "--help-all") == 0 ? CALL_HELP_WHOLE
+                                                        : CALL_HELP_OWN;
     return is_late(walk->param)
                ? ATTN_OK
                : attn_param_set(walk->param, home_of(call, walk), label, value, err);

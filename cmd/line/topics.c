@@ -76,6 +76,95 @@ static const char *const metrics[][2] = {
 };
 
 const struct topic topics[] = {
+    {.name = "input",
+     .summary = "what a command reads: a text, token ids, an array",
+     .text = "A text stands after the options, or in --sentence or --file. Token ids or an\n"
+             "array of embeddings may take its place. Models with cross-attention read a\n"
+             "source, too. Pictures, conversations and files of many items are topics of their\n"
+             "own: pictures, chat, items. Positions of a text are those of its tokens, as\n"
+             "`attn-cli tokenize` prints them.\n",
+     .heading = "Input",
+     .examples = "  attn-cli run --sentence \"The keys to the cabinet\"\n"
+                 "  printf 'The keys' | attn-cli score --file -\n"
+                 "  attn-cli run --ids 5,17,3 --top 2\n"},
+    {.name = "pictures",
+     .summary = "pictures that a model reads, alone or beside a text",
+     .text = "A model reads a picture alone (ViT), beside labels (CLIP), or beside a text, as\n"
+             "a question about it (LLaVA, and a GGUF model with --mmproj). Its patches, or\n"
+             "what the model makes of them, are positions like tokens. --tiles, --neutral and\n"
+             "--drop-sinks are for what heads look at in a picture: `attn-cli help selection`.\n"
+             "Pictures of attention are another topic, figures.\n",
+     .heading = "Pictures",
+     .examples =
+         "  attn-cli run -m DIR --image cat.png \"What is it?\"\n"
+         "  attn-cli run -m DIR --image cat.png --label \"a cat\" --label \"a dog\" --top 2\n"
+         "  attn-cli generate -m DIR -n 20 --image cat.png \"What is it?\"\n"},
+    {.name = "chat",
+     .summary = "a text, or messages, in the form of a conversation",
+     .text = "Models of conversations know a form: who speaks, and where a turn ends. The\n"
+             "template of the model writes it, or one in a file, as Hugging Face has them.\n"
+             "`attn-cli tokenize --format text` prints what comes out. Beside a picture the\n"
+             "form is on by default.\n",
+     .heading = "Chat",
+     .examples =
+         "  printf '{{ messages[0].content }}!' >t; attn-cli tokenize --chat t Hello\n"
+         "  attn-cli tokenize --chat t --messages '[{\"role\":\"user\",\"content\":\"Hi\"}]'\n"
+         "  attn-cli run --chat t --top 2 \"The keys\"\n"},
+    {.name = "items",
+     .summary = "one question about many sentences, with means over them",
+     .text = "--items FILE repeats a command for each item of FILE. Questions about heads and\n"
+             "answers print means over the items, with standard deviations (_sd) and standard\n"
+             "errors (_se); `run` and `generate` write the rows of each item. FILE is JSON\n"
+             "Lines, or CSV or TSV with a header: a line is an item. In FASTA a protein is an\n"
+             "item, with `id`, `text` and the label `description`. With --items-format lines\n"
+             "each line is a text. Keys of an item:\n",
+     .rows = item_keys,
+     .n_row = sizeof item_keys / sizeof *item_keys,
+     .column = 17,
+     .heading = "Items",
+     .examples = "  printf '%s\\n' text,target 'The keys, are' 'The key, is' >items.csv\n"
+                 "  attn-cli ablate --items items.csv --by attn\n"
+                 "  attn-cli score --items items.csv --each - | head -n 3\n"},
+    {.name = "model",
+     .summary = "which model is run, and from which files",
+     .text = "Without --model the built-in `fable` is run. `attn-cli models` lists the names\n"
+             "that are found on this computer; nothing is downloaded. `attn-cli inspect` says\n"
+             "what is in a model, and what a run of it costs. Single files of a model may be\n"
+             "replaced.\n",
+     .heading = "Model",
+     .examples = "  attn-cli models\n"
+                 "  attn-cli inspect fable\n"
+                 "  attn-cli run --model fable --top 3 \"The keys to the cabinet\"\n"},
+    {.name = "precision",
+     .summary = "how exactly products are computed",
+     .text = "The weights of a model stay in the type of their file; this is about the\n"
+             "products of matrices. Softmax and norms are float32 in any case.\n",
+     .heading = "Precision",
+     .examples = "  attn-cli run --compute bf16 --top 2 \"The keys to the cabinet\"\n"
+                 "  attn-cli score --compute bf16 \"The keys to the cabinet\"\n"
+                 "  attn-cli ablate --compute bf16 --by layer --target ' are' \"The keys\"\n"},
+    {.name = "attention",
+     .summary = "other kinds of attention, masks and scales",
+     .text = "These options change how a run computes attention. The weights of the model stay\n"
+             "as they are, so a change shows what this model loses with it, not what a model\n"
+             "that was trained with it would do. 'attn-cli run --attention help' lists the\n"
+             "kinds. 'attn-cli diff --with-attention KIND' says for each head how far its\n"
+             "pattern is from that of the model.\n",
+     .heading = "Attention",
+     .examples = "  attn-cli diff --with-attention window:2 \"The keys to the cabinet\"\n"
+                 "  attn-cli run --attention scale=off --heads 2.5 \"The keys to the cabinet\"\n"
+                 "  attn-cli run --attention dropout=0.1:1 --top 1 \"The keys to the cabinet\"\n"},
+    {.name = "interventions",
+     .summary = "switch heads off, knock out keys, patch, steer",
+     .text = "An intervention changes a tensor while the model runs. Everything after it sees\n"
+             "the change. Positions are numbers, or words of the text. Several interventions\n"
+             "may be given. --steer is applied after all others, then --rescale, each in the\n"
+             "order given. A note reports how many rows changed; another note names each\n"
+             "intervention that changed none.\n",
+     .heading = "Interventions",
+     .examples = "  attn-cli run --ablate 2.5 --top 2 \"The keys to the cabinet\"\n"
+                 "  attn-cli run --knockout 'cabinet>keys' --top 2 \"The keys to the cabinet\"\n"
+                 "  attn-cli generate -n 3 --rescale z:2.5=0.5 \"The keys to the cabinet\"\n"},
     {.name = "selection",
      .summary = "which layers, heads, positions and tensors are kept",
      .text = "attn-cli computes only the selected tensors and those that they need. Numbers do\n"
@@ -110,10 +199,40 @@ const struct topic topics[] = {
              "\n"
              "A list with a name that the model or the text lacks is an error; the message\n"
              "shows the choices.\n",
+     .heading = "Selection",
      .examples =
          "  attn-cli run -m fable --heads 2.2,3.* \"The cat sat on the mat\"\n"
          "  attn-cli run -m fable --heads 2.5 --queries cabinet \"The keys to the cabinet\"\n"
          "  attn-cli run -m fable --layers -1 --sites 'resid_*' \"The cat sat\"\n"},
+    {.name = "answer",
+     .summary = "the number that a question is about",
+     .text = "A question about an answer needs one number. It is computed from the logits\n"
+             "after one position (--at). p is their softmax. --metric chooses the number:\n",
+     .rows = metrics,
+     .n_row = sizeof metrics / sizeof *metrics,
+     .column = 17,
+     .heading = "Answer",
+     .examples =
+         "  attn-cli run --target ' are' --foil ' is' \"The keys to the cabinet\"\n"
+         "  attn-cli ablate --metric kl --sort change --limit 3 \"The keys to the cabinet\"\n"
+         "  attn-cli patch --clean \"The keys\" --corrupted \"The key\" --target ' are'\n"},
+    {.name = "rows",
+     .summary = "which rows and columns of a table, and in which order",
+     .text = "They apply to the printed table and to the files of --csv, --json, --jsonl,\n"
+             "--latex and --markdown. `attn-cli help --json` lists the columns of each table.\n",
+     .heading = "Rows",
+     .examples = "  attn-cli heads --sort entropy_norm --limit 5 \"The cat sat on the mat\"\n"
+                 "  attn-cli heads --where layer=2 --columns layer,head,max \"The cat sat\"\n"
+                 "  attn-cli models --columns name --csv -\n"},
+    {.name = "output",
+     .summary = "tables and tensors into files",
+     .text = "Without any of these options a command prints text for reading. `attn-cli help\n"
+             "formats` says how numbers, masked cells and tokens are written; figures are a\n"
+             "topic of their own. Commands of tables take a FILE, '-' is standard output.\n",
+     .heading = "Output",
+     .examples = "  attn-cli heads --csv - \"The keys to the cabinet\" | head -n 3\n"
+                 "  attn-cli run --top 3 --jsonl - \"The keys to the cabinet\"\n"
+                 "  attn-cli run --npz run.npz --json run.json \"The keys\"\n"},
     {.name = "formats",
      .summary = "how tensors, tables and pictures are written",
      .text = "Without any of these options a command prints text for reading. With one or more\n"
@@ -131,6 +250,17 @@ const struct topic topics[] = {
      .examples = "  attn-cli run -m fable --heads 2.2 --sites pattern --csv - \"The cat sat\"\n"
                  "  attn-cli run -m fable --npz all.npz --tidy all.csv \"The cat sat\"\n"
                  "  attn-cli run -m fable --json - \"The cat sat\" | head -n 4\n"},
+    {.name = "figures",
+     .summary = "pictures of patterns and tables",
+     .text = "--svg, --png and --pdf draw a figure into a file, --html writes a page for a\n"
+             "browser, --heatmap of a run prints it in the terminal. PNG and PDF need cairo and\n"
+             "pango. --figure chooses what a figure shows:\n",
+     .make_row = make_figure,
+     .column = 17,
+     .heading = "Figures",
+     .examples = "  attn-cli run --heads 2.6 --svg head.svg \"The cat sat because it was tired\"\n"
+                 "  attn-cli run --figure arcs --heads 2.5 --queries -1 --svg a.svg \"The keys\"\n"
+                 "  attn-cli ablate --target ' are' --svg a.svg \"The keys to the cabinet\"\n"},
     {.name = "measures",
      .summary = "the numbers of a head, and their limits",
      .text = "The measures of a head in the tables of 'attn-cli heads' and `attend\n"
@@ -144,28 +274,6 @@ const struct topic topics[] = {
          "  attn-cli heads --sort entropy_norm --limit 5 \"The cat sat on the mat\"\n"
          "  attn-cli heads --probe induction --sort induction --limit 4\n"
          "  printf 'A cat' | attn-cli heads --items - --items-format lines --measures far,first\n"},
-    {.name = "attention",
-     .summary = "other kinds of attention, masks and scales",
-     .text = "These options change how a run computes attention. The weights of the model stay\n"
-             "as they are, so a change shows what this model loses with it, not what a model\n"
-             "that was trained with it would do. 'attn-cli run --attention help' lists the\n"
-             "kinds. 'attn-cli diff --with-attention KIND' says for each head how far its\n"
-             "pattern is from that of the model.\n",
-     .heading = "Attention",
-     .examples = "  attn-cli diff --with-attention window:2 \"The keys to the cabinet\"\n"
-                 "  attn-cli run --attention scale=off --heads 2.5 \"The keys to the cabinet\"\n"
-                 "  attn-cli run --attention dropout=0.1:1 --top 1 \"The keys to the cabinet\"\n"},
-    {.name = "figures",
-     .summary = "pictures of patterns and tables",
-     .text = "--svg, --png and --pdf draw a figure into a file, --html writes a page for a\n"
-             "browser, --heatmap of a run prints it in the terminal. PNG and PDF need cairo and\n"
-             "pango. --figure chooses what a figure shows:\n",
-     .make_row = make_figure,
-     .column = 17,
-     .heading = "Pictures",
-     .examples = "  attn-cli run --heads 2.6 --svg head.svg \"The cat sat because it was tired\"\n"
-                 "  attn-cli run --figure arcs --heads 2.5 --queries -1 --svg a.svg \"The keys\"\n"
-                 "  attn-cli ablate --target ' are' --svg a.svg \"The keys to the cabinet\"\n"},
     {.name = "options",
      .summary = "how options are written, and defaults in a file",
      .text =
@@ -185,44 +293,13 @@ const struct topic topics[] = {
          "  attn-cli run --heads 2.5 --style 'theme=dark cell=20' --svg a.svg \"The keys\"\n"
          "  ATTN_CLI_STYLE='theme=dark' attn-cli run --heatmap \"The keys\"\n"
          "  echo --quiet >rc; ATTN_CLI_CONFIG=rc attn-cli run --no-quiet \"The keys\"\n"},
-    {.name = "interventions",
-     .summary = "switch heads off, knock out keys, patch, steer",
-     .text = "An intervention changes a tensor while the model runs. Everything after it sees\n"
-             "the change. Positions are numbers, or words of the text. Several interventions\n"
-             "may be given. --steer is applied after all others, then --rescale, each in the\n"
-             "order given. A note reports how many rows changed; another note names each\n"
-             "intervention that changed none.\n",
-     .heading = "Interventions",
-     .examples = "  attn-cli run --ablate 2.5 --top 2 \"The keys to the cabinet\"\n"
-                 "  attn-cli run --knockout 'cabinet>keys' --top 2 \"The keys to the cabinet\"\n"
-                 "  attn-cli generate -n 3 --rescale z:2.5=0.5 \"The keys to the cabinet\"\n"},
-    {.name = "items",
-     .summary = "one question about many sentences, with means over them",
-     .text = "--items FILE repeats a command for each item of FILE. Questions about heads and\n"
-             "answers print means over the items, with standard deviations (_sd) and standard\n"
-             "errors (_se); `run` and `generate` write the rows of each item. FILE is JSON\n"
-             "Lines, or CSV or TSV with a header: a line is an item. In FASTA a protein is an\n"
-             "item, with `id`, `text` and the label `description`. With --items-format lines\n"
-             "each line is a text. Keys of an item:\n",
-     .rows = item_keys,
-     .n_row = sizeof item_keys / sizeof *item_keys,
-     .column = 17,
-     .heading = "Items",
-     .examples = "  printf '%s\\n' text,target 'The keys, are' 'The key, is' >items.csv\n"
-                 "  attn-cli ablate --items items.csv --by attn\n"
-                 "  attn-cli score --items items.csv --each - | head -n 3\n"},
-    {.name = "metrics",
-     .summary = "the number that a question is about",
-     .text = "A question about an answer needs one number. It is computed from the logits\n"
-             "after one position (--at). p is their softmax. --metric chooses the number:\n",
-     .rows = metrics,
-     .n_row = sizeof metrics / sizeof *metrics,
-     .column = 17,
-     .heading = "Answer",
-     .examples =
-         "  attn-cli run --target ' are' --foil ' is' \"The keys to the cabinet\"\n"
-         "  attn-cli ablate --metric kl --sort change --limit 3 \"The keys to the cabinet\"\n"
-         "  attn-cli patch --clean \"The keys\" --corrupted \"The key\" --target ' are'\n"},
+    {.name = "other",
+     .summary = "threads, notes and help",
+     .text = "Notes go to standard error, so that standard output holds data only.\n",
+     .heading = "Other",
+     .examples = "  attn-cli run --threads 2 --top 2 \"The keys to the cabinet\"\n"
+                 "  attn-cli run --quiet --ablate 2.5 --top 2 \"The keys to the cabinet\"\n"
+                 "  attn-cli run --verbose --top 2 \"The keys to the cabinet\"\n"},
 };
 
 const size_t n_topic = sizeof topics / sizeof *topics;
@@ -238,8 +315,54 @@ bool topic_row(const struct topic *topic, size_t i, struct topic_row *row)
     return true;
 }
 
+/* Chapters of the manual that are neither a command nor a topic. `file` is set if it differs from
+ * the name; `see` are the arguments of attn-cli that show more, or NULL. */
+static const struct {
+    const char *name, *file, *see;
+} chapters[] = {
+    {"adapters", NULL, "inspect --adapter"},
+    {"arrays", NULL, "attend --help"},
+    {"attn-format", NULL, "init --help"},
+    {"classifiers", NULL, NULL},
+    {"batch", NULL, "run --help"},
+    {"clusters", NULL, "run --help"},
+    {"encoders", NULL, NULL},
+    {"for-programs", NULL, "help --json"},
+    {"gallery", NULL, "help figures"},
+    {"gguf", NULL, "inspect --help"},
+    {"glossary", "explanation/glossary", NULL},
+    {"gradients", NULL, "run --grad"},
+    {"image", "images", "help pictures"},
+    {"images", NULL, "help pictures"},
+    {"make-a-model", NULL, "init --help"},
+    {"pages", NULL, "run --html"},
+    {"metrics", "predictions", "help answer"},
+    {"pictures-and-questions", NULL, "help pictures"},
+    {"predictions", NULL, "score --help"},
+    {"probes", NULL, "heads --probe needle"},
+    {"proteins", NULL, NULL},
+    {"study", "tutorial/a-study", "help items"},
+    {"tokens", NULL, "tokenize --help"},
+    {"translation", NULL, "align --help"},
+    {"transformer-lens", NULL, NULL},
+    {"two-sequences", NULL, "run --source"},
+    {"vision", "pictures-and-questions", "help pictures"},
+    {"without-attention", NULL, "run --sites mixing"},
+    {"heatmap", "pictures", "run --heatmap TEXT"},
+    {"plot", "pictures", "run --svg FILE TEXT"},
+    {"draw", "pictures", "run --svg FILE TEXT"},
+    {"view", "pages", "run --html FILE TEXT"},
+    {"show", "pages", "run --html FILE TEXT"},
+    {"visualize", "pages", "run --html FILE TEXT"},
+    {"serve", "pages", "run --live --html FILE TEXT"},
+};
+
 const struct topic *topic_find(const char *name)
 {
+    for (size_t i = 0; i < sizeof chapters / sizeof *chapters; i++)
+        if (strcmp(chapters[i].name, name) == 0 && chapters[i].see &&
+            strncmp(chapters[i].see, "help ", 5) == 0)
+            name = chapters[i].see + 5;
     for (size_t i = 0; i < n_topic; i++)
         if (strcmp(topics[i].name, name) == 0)
             return &topics[i];
@@ -292,6 +415,18 @@ static void append_commands(const char *heading, const struct option_walk *optio
         attn_fixed_text_append(text, size, &used, ")");
 }
 
+bool topic_is_own(const struct option_walk *option)
+{
+    bool is_own = true;
+
+    if (!topic_of_heading(option->heading))
+        return true;
+    for (size_t i = 0; is_own && command_at(i); i++)
+        is_own =
+            command_at(i) == option->command || !has_option(command_at(i), option->heading, option);
+    return is_own;
+}
+
 bool topic_option_next(const struct topic *topic, struct topic_walk *walk)
 {
     if (!topic->heading)
@@ -335,57 +470,10 @@ void topic_print(struct attn_sink *out, const struct topic *topic)
     print_text(out, topic->examples);
 }
 
-/* Chapters of the manual that are neither a command nor a topic. `file` is set if it differs from
- * the name; `see` are the arguments of attn-cli that show more, or NULL. */
-static const struct {
-    const char *name, *file, *see;
-} chapters[] = {
-    {"adapters", NULL, "inspect --adapter"},
-    {"arrays", NULL, "attend --help"},
-    {"attn-format", NULL, "init --help"},
-    {"chat", "tokens", "tokenize --chat on TEXT"},
-    {"classifiers", NULL, NULL},
-    {"batch", NULL, "run --help"},
-    {"clusters", NULL, "run --help"},
-    {"encoders", NULL, NULL},
-    {"for-programs", NULL, "help --json"},
-    {"gallery", NULL, "help figures"},
-    {"gguf", NULL, "inspect --help"},
-    {"glossary", "explanation/glossary", NULL},
-    {"gradients", NULL, "run --grad"},
-    {"image", "images", "run --image"},
-    {"images", NULL, "run --image"},
-    {"make-a-model", NULL, "init --help"},
-    {"pages", NULL, "run --html"},
-    {"pictures", NULL, "help figures"},
-    {"pictures-and-questions", NULL, "run --image"},
-    {"predictions", NULL, "score --help"},
-    {"probes", NULL, "heads --probe needle"},
-    {"proteins", NULL, NULL},
-    {"study", "tutorial/a-study", "help items"},
-    {"tokens", NULL, "tokenize --help"},
-    {"translation", NULL, "align --help"},
-    {"transformer-lens", NULL, NULL},
-    {"two-sequences", NULL, "run --source"},
-    {"vision", "pictures-and-questions", "run --image"},
-    {"without-attention", NULL, "run --sites mixing"},
-    {"heatmap", "pictures", "run --heatmap TEXT"},
-    {"plot", "pictures", "run --svg FILE TEXT"},
-    {"draw", "pictures", "run --svg FILE TEXT"},
-    {"view", "pages", "run --html FILE TEXT"},
-    {"show", "pages", "run --html FILE TEXT"},
-    {"visualize", "pages", "run --html FILE TEXT"},
-    {"serve", "pages", "run --live --html FILE TEXT"},
-};
-
 bool topic_hint(const char *name, char hint[TOPIC_HINT_SIZE])
 {
     if (former_command(name)) {
         snprintf(hint, TOPIC_HINT_SIZE, "%s", former_command(name));
-        return true;
-    }
-    if (topic_find(name)) {
-        snprintf(hint, TOPIC_HINT_SIZE, "'attn-cli help %s' explains it", name);
         return true;
     }
     for (size_t i = 0; i < sizeof chapters / sizeof *chapters; i++) {
@@ -397,5 +485,7 @@ bool topic_hint(const char *name, char hint[TOPIC_HINT_SIZE])
                  see ? "'attn-cli " : "", see ? see : "", see ? "' and " : "", file);
         return true;
     }
-    return false;
+    if (topic_find(name))
+        snprintf(hint, TOPIC_HINT_SIZE, "'attn-cli help %s' explains it", name);
+    return topic_find(name);
 }

@@ -49,8 +49,13 @@ extern const size_t n_topic;
 /* Sets *row to row I of TOPIC. Returns false after the last. */
 bool topic_row(const struct topic *topic, size_t i, struct topic_row *row);
 
-/* Returns the topic NAME; NULL if there is none. */
+/* Returns the topic NAME, or the one that the chapter NAME of the manual leads to; NULL if there is
+ * none. */
 const struct topic *topic_find(const char *name);
+
+/* Whether the help of the command says in full what OPTION does: no topic explains its heading, or
+ * no other command has this option there. */
+bool topic_is_own(const struct option_walk *option);
 
 /* Returns the name of the topic with the options under HEADING; NULL if there is none. */
 const char *topic_of_heading(const char *heading);

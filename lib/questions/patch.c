@@ -201,7 +201,7 @@ static const struct attn_param input_rows[] = {
           .keys = "pos", .traits = ATTN_PARAM_NO_OPTION),
 };
 
-static const struct attn_param_list input_params = {.heading = "Input",
+static const struct attn_param_list input_params = {.heading = "Texts",
                                                     .items = input_rows,
                                                     .n = sizeof input_rows / sizeof *input_rows,
                                                     .is_input = true};

@@ -160,7 +160,7 @@ static const struct attn_param images[] = {
                "sentences): the model becomes a classifier with these labels. May be repeated",
                .second = offsetof(struct attn_request, predict.n_label)),
 };
-const struct attn_param_list attn_image_params = ATTN_PARAM_LIST("Input", images);
+const struct attn_param_list attn_image_params = ATTN_PARAM_LIST("Pictures", images);
 
 static const struct attn_param chats[] = {
     ATTN_PARAM(TEXT, "chat", "on|off|FILE", struct attn_request, chat.form,
@@ -172,7 +172,7 @@ static const struct attn_param chats[] = {
                "a conversation instead of a text: a JSON list of objects with 'role' and "
                "'content', in a file or as such; `chat on` is implied"),
 };
-const struct attn_param_list attn_chat_params = ATTN_PARAM_LIST("Input", chats);
+const struct attn_param_list attn_chat_params = ATTN_PARAM_LIST("Chat", chats);
 
 static const struct attn_param prompts[] = {
     ATTN_PARAM(CHOICE, "image_tiles", NULL, struct attn_request, reading.image_tiles,
@@ -180,7 +180,7 @@ static const struct attn_param prompts[] = {
                "the whole one (off)",
                .words = "on|off"),
 };
-const struct attn_param_list attn_picture_prompt_params = ATTN_PARAM_LIST("Input", prompts);
+const struct attn_param_list attn_picture_prompt_params = ATTN_PARAM_LIST("Pictures", prompts);
 
 static const struct attn_param labels[] = {
     ATTN_PARAM(ID_LISTS, "label_ids", "LIST", struct attn_request_labels, ids,
@@ -190,7 +190,7 @@ static const struct attn_param labels[] = {
                "a picture that the text is compared with (CLIP). May be repeated",
                .second = offsetof(struct attn_request_labels, n_image)),
 };
-const struct attn_param_list attn_label_params = ATTN_PARAM_LIST("Input", labels);
+const struct attn_param_list attn_label_params = ATTN_PARAM_LIST("Pictures", labels);
 
 static const struct attn_param sources[] = {
     ATTN_PARAM(INPUT, "source", "TEXT", struct attn_request, source,

@@ -160,4 +160,4 @@ static const struct attn_param picture_rows[] = {
                "background (auto: light in files, the terminal's)", .words = "auto|light|dark",
                .of = "style", .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),
 };
-const struct attn_param_list attn_picture_params = ATTN_PARAM_LIST("Pictures", picture_rows);
+const struct attn_param_list attn_picture_params = ATTN_PARAM_LIST("Figures", picture_rows);

@@ -40,7 +40,7 @@ make -j"$(nproc)" --no-print-directory BUILD="$build" "$build/attn-cli" "$build/
 PATH=$scratch/$build:$PATH
 
 attn-cli --help >help && has help '^  reach +how far back each head looks$'
-attn-cli reach --help >help
+attn-cli reach --help-all >help
 has help '^Reach:$' '^      --skip K ' '^      --items FILE' '^      --svg FILE' \
     '^  attn-cli reach -m fable --skip 1 --sort reach "The keys'
 attn-cli help --man >manual && has manual 'attn.-cli reach'

@@ -200,7 +200,7 @@ def ways(options, args, message, hint):
     if "[OPTIONS]" in hint:
         return None
     found = re.match(r"(?:see )?'attn-cli ([a-z -]+?)'(?= (?:lists|and cmd/manual))", hint)
-    if found and "--" in found[1] and not found[1].endswith(("--help", "--json")):
+    if found and "--" in found[1] and not found[1].endswith(("--help", "--help-all", "--json")):
         return None
     if found:
         return [(found[1], [found[1].split()])]

@@ -11,12 +11,12 @@ mkdir -p "$made"
 # The names below HEADING of the program's help.
 list_names() { "$tool" --help | sed -n "/^$1:/,/^\$/s/^  \([a-z]*\) .*/\1/p"; }
 
-write_page() { # FOLDER NAME TITLE
+write_page() { # FOLDER NAME TITLE ARGUMENT...
     mkdir -p "$made/$1"
     {
         printf '# %s\n\n' "$3"
         printf '```text\n'
-        "$tool" help "$2"
+        "$tool" "${@:4}"
         printf '```\n\n[Commands and topics](../commands.md) · [Contents](../../README.md)\n'
     } >"$made/$1/$2.md"
 }
@@ -24,12 +24,12 @@ write_page() { # FOLDER NAME TITLE
 {
     printf '# Commands and topics\n\n| command | |\n|---|---|\n'
     for command in $(list_names Commands); do
-        write_page commands "$command" "attn-cli $command"
+        write_page commands "$command" "attn-cli $command" "$command" --help-all
         printf '| [%s](commands/%s.md) | %s |\n' "$command" "$command" "$("$tool" help "$command" | sed -n '1s/^[^:]*: //p')"
     done
     printf '\n| topic | |\n|---|---|\n'
     for topic in $(list_names Topics); do
-        write_page topics "$topic" "attn-cli help $topic"
+        write_page topics "$topic" "attn-cli help $topic" help "$topic"
         printf '| [%s](topics/%s.md) | %s |\n' "$topic" "$topic" "$("$tool" help "$topic" | sed -n '1s/^[^:]*: //p')"
     done
     printf '\n[Contents](../README.md)\n'

@@ -179,7 +179,7 @@ class Model(questions.Questions):
                     whether the text is put into the form of a conversation, or the path of a template; what the system
                     says before it; or a whole conversation instead of a text, a path or JSON
         image_tiles, tiles, neutral, neutral_by, drop_sinks
-                    how a picture beside a text is read, and what its maps show, as `attn-cli run --help` has it
+                    how a picture beside a text is read, and what its maps show, as `attn-cli run --help-all` has it
         sites       names as `attn-cli run --sites` takes them, "pattern,resid_*" or a list; default: pattern, z and
                     logits, where the model has them; []: no tensors, for predictions alone
         layers, heads, queries
