@@ -45,9 +45,9 @@ const struct attn_tower_reader *const attn_tower_reader = &attn_picture_towers;
 #define FORMAT_ROW(name) &attn_##name##_format,
 const struct attn_format *const attn_formats[] = {ATTN_FORMAT_MAP(FORMAT_ROW) NULL};
 
-static const struct attn_picture_settings picture_settings = {
-    &attn_picture_params, &attn_view_params, attn_picture_options_read};
-const struct attn_picture_settings *const attn_picture_settings = &picture_settings;
+extern const struct attn_picture_settings attn_settings_of_pictures;
+
+const struct attn_picture_settings *const attn_picture_settings = &attn_settings_of_pictures;
 
 /* The time of a run. */
 extern const struct attn_estimate attn_estimate_of_cost;

@@ -1,27 +1,11 @@
 /* encoder.c - see encoder.h. */
 #include "input/encoder.h"
 
-#include "base/escape.h"
-#include "base/memory.h"
-#include "formats/tensor_files_internal.h"
 #include "forward/session_internal.h"
-#include "input/log_mel.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
-#include <string.h>
-
-enum { KERNEL = 3 }; /* width of the convolution: the column before, the column, the column after */
-
-/* One convolution over the columns of the spectrogram, with its input and output. */
-struct convolution {
-    const struct attn_linear *linear;
-    size_t stride;
-    const float *x; /* [n, c] a row for each column of the spectrogram */
-    size_t n;
-    float *y; /* [n / stride, D] */
-};
 
 enum attn_status attn_encoder_map(const struct attn_encoder_map *map,
                                   const struct attn_sequence *sequence, struct attn_error *err)
@@ -46,84 +30,4 @@ enum attn_status attn_encoder_map(const struct attn_encoder_map *map,
         .activation = map->activation ? attn_activation_find(map->activation) : ATTN_N_ACTIVATION};
 
     return attn_linear_run_alone(&args, 1, sequence->pool, err);
-}
-
-/* Y = gelu(W X + b). */
-static enum attn_status convolve(const struct convolution *convolution,
-                                 const struct attn_sequence *sequence, struct attn_error *err)
-{
-    const size_t n_in = convolution->linear->weight.n_row, c = n_in / KERNEL;
-    const size_t n = convolution->n, stride = convolution->stride, n_out = n / stride;
-    float *windows = attn_alloc(n_out, n_in * sizeof *windows, err);
-    const struct attn_encoder_map map = {.linear = convolution->linear,
-                                         .x = windows,
-                                         .n = n_out,
-                                         .y = convolution->y,
-                                         .activation = "gelu"};
-    enum attn_status status = windows ? ATTN_OK : ATTN_NO_MEMORY;
-
-    for (size_t t = 0; windows && t < n_out; t++)
-        for (size_t k = 0; k < KERNEL; k++) {
-            const size_t column =
-                t * stride + k; /* 1-based, so that column 0 is the padding before the first */
-
-            for (size_t i = 0; i < c && column > 0 && column <= n; i++)
-                windows[t * n_in + i * KERNEL + k] = convolution->x[(column - 1) * c + i];
-        }
-    if (windows)
-        status = attn_encoder_map(&map, sequence, err);
-    attn_free(windows);
-    return status;
-}
-
-/* Computes the rows [S, d_model] that an encoder of sound reads, without positions: two
- * convolutions over MEL [n_mel, 2 S], S = n_ctx, with the pool and the instruction set of SEQUENCE.
- */
-static enum attn_status hear_mel(const struct attn_model *encoder, const struct attn_ndarray *mel,
-                                 struct attn_sequence *sequence, struct attn_error *err)
-{
-    const struct attn_config *config = &encoder->config;
-    const struct attn_linear *sound = encoder->weights.sound;
-    const size_t n_mel = config->stack.n_mel, n_column = 2 * config->n_ctx, d = config->d_model;
-    char shape[ATTN_SHAPE_TEXT_SIZE];
-    enum attn_status status = ATTN_NO_MEMORY;
-    float *x, *y;
-
-    if (mel->rank != 2 || mel->shape[0] != n_mel || mel->shape[1] != n_column)
-        return attn_error_set(err, ATTN_INVALID, "'%s' has the shape %s, '%s' takes [%zu, %zu]",
-                              attn_quote_string(mel->name).text,
-                              attn_shape_text(mel->rank, mel->shape, shape),
-                              attn_quote_string(encoder->name).text, n_mel, n_column);
-    x = attn_alloc(n_column, n_mel * sizeof *x, err);
-    y = attn_alloc(n_column, d * sizeof *y, err);
-    sequence->heard = attn_alloc(config->n_ctx, d * sizeof *sequence->heard, err);
-    sequence->n = config->n_ctx;
-    for (size_t i = 0; x && i < n_mel * n_column; i++)
-        x[i % n_column * n_mel + i / n_column] = mel->data[i];
-    const struct convolution first = {&sound[0], 1, x, n_column, y};
-    const struct convolution second = {&sound[1], 2, y, n_column, sequence->heard};
-
-    if (x && y && sequence->heard)
-        status = convolve(&first, sequence, err);
-    if (status == ATTN_OK)
-        status = convolve(&second, sequence, err);
-    attn_free(x);
-    attn_free(y);
-    return status;
-}
-
-enum attn_status attn_encoder_hear(const struct attn_model *encoder,
-                                   const struct attn_ndarray *array, struct attn_sequence *sequence,
-                                   struct attn_error *err)
-{
-    struct attn_ndarray mel = *array;
-    const bool is_sound = attn_ndarray_is_sound(array);
-    enum attn_status status = ATTN_OK;
-
-    if (is_sound)
-        ATTN_TRY(attn_log_mel_make(encoder, array, sequence->pool, &mel, err));
-    status = hear_mel(encoder, &mel, sequence, err);
-    if (is_sound)
-        attn_free((void *)(uintptr_t)mel.data);
-    return status;
 }

@@ -4,12 +4,6 @@
 
 #include "input/sequence.h"
 
-/* Reads ARRAY, samples or a spectrogram, into SEQUENCE: sets `heard` [S, d_model], the rows that
- * ENCODER reads, and `n`, with the pool and the kernels of SEQUENCE. */
-enum attn_status attn_encoder_hear(const struct attn_model *encoder,
-                                   const struct attn_ndarray *array, struct attn_sequence *sequence,
-                                   struct attn_error *err);
-
 /* Y = act(X W + b), outside of a session; transposed, Y = X W^T. */
 struct attn_encoder_map {
     const struct attn_linear *linear;

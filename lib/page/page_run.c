@@ -133,7 +133,7 @@ static void push_look(struct run_json *to)
     attn_json_text(push_key(to, "values"), values[picture->values]);
     attn_json_size(push_key(to, "cell"), picture->cell);
     attn_json_text(push_key(to, "figure"), figure);
-    attn_json_bool(push_key(to, "hides_first"), attn_view_hides(picture));
+    attn_json_bool(push_key(to, "hides_first"), attn_view_hides(attn_view_of(picture)));
     if (attn_json_begin_list(push_key(to, "hidden"), picture->hides == ATTN_HIDDEN_SINKS)) {
         for (size_t i = 0; i < to->page->base.n_position; i++)
             if (to->page->base.labels.parks[i])

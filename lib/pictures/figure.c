@@ -44,11 +44,11 @@ static void find_subtitle(struct attn_figure_pen *pen)
     const enum attn_site site = grid->run ? grid->matrices[0].at.site : ATTN_N_SITE;
 
     attn_grid_append_subtitle(grid, pen->is_fitted, &pen->subtitle);
-    if (grid->run && attn_site_has_first_key(site) && attn_view_hides(options))
+    if (grid->run && attn_site_has_first_key(site) && attn_view_hides(attn_view_of(options)))
         attn_buffer_append_string(&pen->subtitle, options->hides == ATTN_HIDDEN_SINKS
                                                       ? "sinks left out; "
                                                       : "first key left out; ");
-    if (grid->run && attn_view_divides(options, site))
+    if (grid->run && attn_view_divides(attn_view_of(options), site))
         attn_buffer_append_string(&pen->subtitle, "rows sum to 1; ");
     if (options->merges_words)
         attn_buffer_append_string(&pen->subtitle, "words merged; ");

@@ -187,7 +187,7 @@ enum attn_status attn_figure_fold(struct attn_figure_pen *pen, size_t most, stru
     const struct attn_grid_axis keys = attn_grid_columns(grid, attn_figure_matrix(pen, 0));
 
     if (grid->run && !grid->columns && grid->is_share && grid->n == 1 && keys.texts &&
-        !keys.parts && attn_figure_matrix(pen, 0)->cells && !attn_view_hides(picture))
+        !keys.parts && attn_figure_matrix(pen, 0)->cells && !attn_view_hides(attn_view_of(picture)))
         ATTN_TRY(fold_keys(pen, &keys, keys.n > most, err));
     if (pen->content == &pen->fold.content && pen->fold.hides)
         attn_buffer_append_string(&pen->subtitle, "keys below 1 % folded; ");

@@ -360,7 +360,9 @@ static int n_entry(const struct attn_figure_pen *pen)
         n += pen->has_kind[kind];
     if (pen->is_printed) /* the caption names the entries */
         return 0;
-    return n > 0 || pen->has_kind[ATTN_CELL_VALUE] ? n : is_run + attn_view_hides(pen->options);
+    return n > 0 || pen->has_kind[ATTN_CELL_VALUE]
+               ? n
+               : is_run + attn_view_hides(attn_view_of(pen->options));
 }
 
 static struct heading break_name(const struct attn_figure_pen *pen);

@@ -369,9 +369,9 @@ static enum attn_status find_backdrops(struct figure_writer *w, struct attn_site
     if (!figure ? !attn_sites_are_empty(picture->sites) && !attn_sites_have(*sites, site)
                 : !attn_figure_is_map(figure, picture))
         return ATTN_OK;
-    if (attn_view_hides(picture) || picture->renormalizes) {
+    if (attn_view_hides(attn_view_of(picture)) || picture->renormalizes) {
         attn_error_set(err, ATTN_INVALID, "`%s` changes patterns, and the figure draws '%s'",
-                       attn_view_name(picture), attn_site_name(site));
+                       attn_view_name(attn_view_of(picture)), attn_site_name(site));
         return attn_error_hint(err, "`sites pattern` draws them");
     }
     *sites = ATTN_SITES(site);

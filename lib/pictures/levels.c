@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "tables/colormap_internal.h"
+#include "tensors/picture.h"
 #include "tensors/view.h"
 
 #include <math.h>
@@ -363,7 +364,7 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
                                   const struct attn_place *place, size_t *whole,
                                   struct attn_error *err)
 {
-    const struct attn_picture_options *picture = levels->writer->options.picture;
+    const struct attn_view_options view = attn_view_of(levels->writer->options.picture);
     struct attn_level_matrix *m = find_matrix(levels, event, place);
     size_t k;
 
@@ -388,8 +389,8 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
                 next = next < end ? next : end;
                 take_group(m, begin + c / k, cells.values + (c - cells.first), next - c);
             }
-        for (size_t c = 0; c < m->n_column && attn_view_hides(picture); c++)
-            if (attn_view_hides_key(picture, &levels->writer->labels, &event->at, c))
+        for (size_t c = 0; c < m->n_column && attn_view_hides(view); c++)
+            if (attn_view_hides_key(view, &levels->writer->labels, &event->at, c))
                 put(m, begin + c / k, ATTN_CELL_HIDDEN, 0); /* events lack these cells */
     }
     m->n_row_left -= event->n_row < m->n_row_left ? event->n_row : m->n_row_left;

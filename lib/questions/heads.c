@@ -307,8 +307,8 @@ static void forget_found(struct attn_heads_run *heads)
 }
 
 /* The view that leaves parks out. */
-static const struct attn_picture_options parks_left_out = {.hides = ATTN_HIDDEN_SINKS,
-                                                           .renormalizes = true};
+static const struct attn_view_options parks_left_out = {.hides = ATTN_HIDDEN_SINKS,
+                                                        .renormalizes = true};
 
 /* Takes the parks, which are known, before the first event. */
 static enum attn_status on_parks(void *user, struct attn_error *err)
@@ -326,7 +326,7 @@ static enum attn_status on_parks(void *user, struct attn_error *err)
         return ATTN_OK;
     heads->labels = *attn_run_labels(heads->frame.run);
     heads->labels.parks = is_parked[0];
-    return attn_view_create(&heads->labels, &parks_left_out, heads->of_view, heads, &heads->view,
+    return attn_view_create(&heads->labels, parks_left_out, heads->of_view, heads, &heads->view,
                             err);
 }
 

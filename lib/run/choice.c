@@ -177,9 +177,7 @@ static enum attn_status use_given_selection(struct attn_run *run, const struct a
 
 static bool merges_words(const struct attn_run *run)
 {
-    const struct attn_picture_options *picture = run->request.outputs.picture;
-
-    return picture && picture->merges_words;
+    return attn_view_of(run->request.outputs.picture).merges_words;
 }
 
 /* Numbers the words of the tokens, if tokens have texts. If words are merged and no sites are

@@ -118,7 +118,7 @@ static bool is_whole_page(const struct attn_run *run)
     const struct attn_number_list *queries = &run->request.selection.queries;
     bool is_page = outputs->n > 0 &&
                    (queries->n == 0 && (!queries->text || strcmp(queries->text, "all") == 0)) &&
-                   outputs->picture && outputs->picture->figure == ATTN_FIGURE_DEFAULT;
+                   outputs->picture && !attn_view_of(outputs->picture).is_of_figure;
 
     for (size_t i = 0; i < outputs->n; i++)
         is_page &= outputs->items[i].format->medium == ATTN_MEDIUM_VIEWER;

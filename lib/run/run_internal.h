@@ -23,7 +23,7 @@
 #include "run/run_extra.h"
 #include "tensors/labels_internal.h"
 #include "tensors/outputs.h"
-#include "tensors/picture.h"
+#include "tensors/view.h"
 
 struct attn_head_mixes; /* measures/head_mix.h */
 struct attn_parking;    /* measures/parking.h */
@@ -31,14 +31,14 @@ struct attn_parks;      /* measures/parks.h */
 
 /* Members are in the order of the stages that set them. */
 struct attn_run {
-    struct attn_host *host;              /* borrowed */
-    struct attn_request request;         /* a copy; borrows the data that it points to */
-    struct attn_picture_options picture; /* a copy, to which the request points; or unused */
-    bool is_performed;                   /* attn_run_perform was called */
-    struct attn_host *labelled;          /* owns; the host of a classifier for the request's labels
-                                            (run/host_internal.h), which `host` is then; or NULL */
-    const struct attn_model *model;      /* the host's; NULL for arrays */
-    const struct attn_run *like;         /* borrowed; gives the positions of the edits; or NULL */
+    struct attn_host *host;               /* borrowed */
+    struct attn_request request;          /* a copy; borrows the data that it points to */
+    struct attn_picture_options *picture; /* owns; a copy, to which the request points; or NULL */
+    bool is_performed;                    /* attn_run_perform was called */
+    struct attn_host *labelled;           /* owns; the host of a classifier for the request's labels
+                                             (run/host_internal.h), which `host` is then; or NULL */
+    const struct attn_model *model;       /* the host's; NULL for arrays */
+    const struct attn_run *like;          /* borrowed; gives the positions of the edits; or NULL */
     /* input: tokenizers are borrowed from the host, or NULL */
     const struct attn_tokenizer *tokenizer, *source_tokenizer;
     struct attn_sequence text, source;

@@ -95,7 +95,7 @@ static bool needs_parks(const struct attn_run *run)
 {
     const struct attn_request_outputs *outputs = &run->request.outputs;
 
-    return outputs->n > 0 && outputs->picture && outputs->picture->hides == ATTN_HIDDEN_SINKS &&
+    return outputs->n > 0 && attn_view_of(outputs->picture).hides == ATTN_HIDDEN_SINKS &&
            run->model && attn_before_n_own(&run->before) == 0 &&
            !attn_selection_is_of_encoder(run->selection);
 }

@@ -87,6 +87,9 @@ struct attn_labels {
     const bool *parks;
 };
 
+/* The keys that are left out of rows: the first, or those where heads park weight. */
+enum attn_hidden { ATTN_HIDDEN_NONE = 0, ATTN_HIDDEN_FIRST = 1, ATTN_HIDDEN_SINKS = 2 };
+
 /* A token, label or span that the model predicts. */
 struct attn_candidate {
     size_t position; /* position after which it is predicted */

@@ -269,13 +269,12 @@ static bool is_written(const struct attn_format *format)
 }
 
 static enum attn_status check_view(const struct attn_output *items, size_t n,
-                                   const struct attn_picture_options *picture,
-                                   struct attn_error *err)
+                                   struct attn_view_options view, struct attn_error *err)
 {
     char formats[ATTN_ERROR_HINT_SIZE];
     size_t i = 0;
 
-    if (!attn_view_is_wanted(picture))
+    if (!attn_view_is_wanted(view))
         return ATTN_OK;
     while (i < n && !items[i].format->holds_arrays)
         i++;
@@ -284,7 +283,7 @@ static enum attn_status check_view(const struct attn_output *items, size_t n,
     attn_format_list(is_written, "or", formats, sizeof formats);
     attn_error_set(err, ATTN_INVALID,
                    "'`%s`' writes whole tensors under their names, and `%s` would change them",
-                   items[i].format->name, attn_view_name(picture));
+                   items[i].format->name, attn_view_name(view));
     attn_error_hint(err, "%s", formats);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
@@ -401,11 +400,12 @@ static enum attn_status open_all(struct attn_outputs *outputs, const struct attn
                                  size_t n, const struct attn_writer_options *options,
                                  struct attn_error *err)
 {
+    const struct attn_view_options view = attn_view_of(options->picture);
     enum attn_status status;
 
-    if (attn_view_is_wanted(options->picture)) { /* the view is between the trace and the writers */
-        ATTN_TRY(attn_view_create(outputs->labels, options->picture, write_event, outputs,
-                                  &outputs->view, err));
+    if (attn_view_is_wanted(view)) { /* the view is between the trace and the writers */
+        ATTN_TRY(
+            attn_view_create(outputs->labels, view, write_event, outputs, &outputs->view, err));
         outputs->labels = attn_view_labels(outputs->view);
     }
     ATTN_TRY(ATTN_ALLOC(outputs->items, n, err));
@@ -434,7 +434,7 @@ enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
     for (size_t i = 0; i < n; i++)
         if (!attn_output_is_given(&items[i], err))
             return ATTN_INVALID;
-    ATTN_TRY(check_view(items, n, options->picture, err));
+    ATTN_TRY(check_view(items, n, attn_view_of(options->picture), err));
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->labels = labels;
     ATTN_RETURN_MADE(open_all(made, items, n, options, err), outputs, made, attn_outputs_free);

@@ -5,9 +5,11 @@
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "tables/colormap_internal.h"
+#include "tensors/view.h"
 
 #include <string.h>
 
@@ -208,3 +210,28 @@ enum attn_status attn_picture_options_read(const struct attn_picture_options *gi
     *picture = read;
     return ATTN_OK;
 }
+
+static enum attn_status copy_options(const struct attn_picture_options *given,
+                                     struct attn_picture_options **picture, struct attn_error *err)
+{
+    struct attn_picture_options read;
+
+    ATTN_TRY(attn_picture_options_read(given, &read, err));
+    ATTN_TRY(ATTN_ALLOC(*picture, 1, err));
+    **picture = read;
+    return ATTN_OK;
+}
+
+static struct attn_view_options find_view(const struct attn_picture_options *picture)
+{
+    return (struct attn_view_options){.merges_words = picture->merges_words,
+                                      .hides_first = picture->hides_first,
+                                      .renormalizes = picture->renormalizes,
+                                      .hides = picture->hides,
+                                      .is_of_figure = picture->figure != ATTN_FIGURE_DEFAULT};
+}
+
+static const struct attn_picture_options usual = {.size = sizeof(struct attn_picture_options)};
+
+const struct attn_picture_settings attn_settings_of_pictures = {
+    &attn_picture_params, &attn_view_params, &usual, copy_options, find_view};

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "tables/colormap.h"
 #include "tensors/figure_kind.h"
+#include "tensors/output.h"
 #include "trace/site.h"
 
 /* When cells show their numbers. */
@@ -36,9 +37,6 @@ struct attn_live;
 /* Copies TEXT to OUT [size], replacing field names in backquotes ("`heads 3.2`") by the names that
  * the reader uses. */
 typedef void (*attn_name_fields_fn)(const char *text, char *out, size_t size);
-
-/* The keys that are left out of rows: the first, or those where heads park weight. */
-enum attn_hidden { ATTN_HIDDEN_NONE = 0, ATTN_HIDDEN_FIRST = 1, ATTN_HIDDEN_SINKS = 2 };
 
 struct attn_picture_options {
     size_t size; /* size of this struct */

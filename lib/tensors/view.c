@@ -27,7 +27,7 @@ struct word_row {
 
 struct attn_view {
     const struct attn_labels *given;
-    const struct attn_picture_options *picture;
+    struct attn_view_options options;
     attn_trace_fn on_event;
     void *user;
     struct attn_labels labels;        /* labels of the emitted events */
@@ -48,42 +48,47 @@ struct attn_view {
     size_t cell_capacity, key_capacity, row_capacity;
 };
 
-bool attn_view_is_wanted(const struct attn_picture_options *picture)
+struct attn_view_options attn_view_of(const struct attn_picture_options *picture)
 {
-    return picture && (picture->merges_words || attn_view_hides(picture) || picture->renormalizes);
+    return picture && attn_picture_settings ? attn_picture_settings->view(picture)
+                                            : (struct attn_view_options){0};
 }
 
-const char *attn_view_name(const struct attn_picture_options *picture)
+bool attn_view_is_wanted(struct attn_view_options options)
 {
-    return picture->merges_words  ? "merge_words"
-           : picture->hides_first ? "hide_first"
-           : picture->hides != 0  ? "hide"
-                                  : "renormalize";
+    return options.merges_words || attn_view_hides(options) || options.renormalizes;
 }
 
-bool attn_view_hides(const struct attn_picture_options *picture)
+const char *attn_view_name(struct attn_view_options options)
 {
-    return picture->hides_first || picture->hides != ATTN_HIDDEN_NONE;
+    return options.merges_words  ? "merge_words"
+           : options.hides_first ? "hide_first"
+           : options.hides != 0  ? "hide"
+                                 : "renormalize";
 }
 
-bool attn_view_hides_key(const struct attn_picture_options *picture,
-                         const struct attn_labels *labels, const struct attn_location *at,
-                         size_t key)
+bool attn_view_hides(struct attn_view_options options)
+{
+    return options.hides_first || options.hides != ATTN_HIDDEN_NONE;
+}
+
+bool attn_view_hides_key(struct attn_view_options options, const struct attn_labels *labels,
+                         const struct attn_location *at, size_t key)
 {
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
 
-    if (!attn_view_hides(picture) || !attn_site_has_first_key(at->site))
+    if (!attn_view_hides(options) || !attn_site_has_first_key(at->site))
         return false;
-    if (picture->hides != ATTN_HIDDEN_SINKS)
+    if (options.hides != ATTN_HIDDEN_SINKS)
         return key == 0;
     return (dims->encoder && attn_stack_is_encoder(at->stack)) || attn_location_is_cross(dims, at)
                ? key == 0 || key + 1 == dims->n_source
-               : labels->parks[key] || (picture->hides_first && key == 0);
+               : labels->parks[key] || (options.hides_first && key == 0);
 }
 
-bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site)
+bool attn_view_divides(struct attn_view_options options, enum attn_site site)
 {
-    return picture->renormalizes && attn_site_range(site) != ATTN_RANGE_SIGNED;
+    return options.renormalizes && attn_site_range(site) != ATTN_RANGE_SIGNED;
 }
 
 /* Makes the words of N tokens; their texts only if TOKENS is given. Without OF_TOKEN each token is
@@ -182,7 +187,7 @@ static enum attn_status check_words(const struct attn_labels *labels, struct att
     const struct attn_site_set sites =
         attn_sites_without(chosen, attn_sites_without(patterns, gradients));
     struct attn_selection_walk at = {0};
-    bool has_words = false; /* maps over a picture, which stay as they are, are not all */
+    bool has_words = false; /* maps over a options, which stay as they are, are not all */
 
     for (int site = 0; site < ATTN_N_SITE; site++)
         has_words |= attn_sites_have(chosen, site) && !attn_site_has_own_rows((enum attn_site)site);
@@ -270,46 +275,43 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     return ATTN_ALLOC(view->open, view->n_open, err);
 }
 
-/* Returns an error if a change in PICTURE affects none of the tensors that LABELS select. */
+/* Returns an error if a change in OPTIONS affects none of the tensors that LABELS select. */
 static enum attn_status check_keys(const struct attn_labels *labels,
-                                   const struct attn_picture_options *picture,
-                                   struct attn_error *err)
+                                   struct attn_view_options options, struct attn_error *err)
 {
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = (enum attn_site)i;
         const bool has_keys = attn_site_has_keys(site);
-        const bool is_divided = attn_view_divides(picture, site) &&
+        const bool is_divided = attn_view_divides(options, site) &&
                                 (has_keys || attn_site_layout(site) == ATTN_LAYOUT_RANK);
 
         if (attn_sites_have(attn_selection_sites(labels->selection), site) &&
-            (attn_view_hides(picture) ? has_keys : is_divided))
+            (attn_view_hides(options) ? has_keys : is_divided))
             return ATTN_OK;
     }
     return attn_refuse(err, ATTN_STAGE_OPTIONS,
                        "`%s` changes patterns, and no chosen tensor is one",
-                       attn_view_name(picture));
+                       attn_view_name(options));
 }
 
 enum attn_status attn_view_create(const struct attn_labels *labels,
-                                  const struct attn_picture_options *picture,
-                                  attn_trace_fn on_event, void *user, struct attn_view **view,
-                                  struct attn_error *err)
+                                  struct attn_view_options options, attn_trace_fn on_event,
+                                  void *user, struct attn_view **view, struct attn_error *err)
 {
     struct attn_view *made;
 
-    if (!picture->merges_words)
-        ATTN_TRY(check_keys(labels, picture, err));
-    if (picture->hides == ATTN_HIDDEN_SINKS && !labels->parks)
+    if (!options.merges_words)
+        ATTN_TRY(check_keys(labels, options, err));
+    if (options.hides == ATTN_HIDDEN_SINKS && !labels->parks)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`hide sinks` needs the run of a model over a text or a picture");
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->given = labels;
-    made->picture = picture;
+    made->options = options;
     made->on_event = on_event;
     made->user = user;
     made->labels = *labels;
-    ATTN_RETURN_MADE(picture->merges_words ? merge(made, err) : ATTN_OK, view, made,
-                     attn_view_free);
+    ATTN_RETURN_MADE(options.merges_words ? merge(made, err) : ATTN_OK, view, made, attn_view_free);
 }
 
 const struct attn_labels *attn_view_labels(const struct attn_view *view)
@@ -342,9 +344,9 @@ static size_t narrow(const struct attn_view *view, const struct attn_location *a
     for (size_t i = 0; i < n_cell; i++) {
         values[n] = values[i];
         keys[n] = keys[i];
-        n += !attn_view_hides_key(view->picture, &view->labels, at, (size_t)keys[i]);
+        n += !attn_view_hides_key(view->options, &view->labels, at, (size_t)keys[i]);
     }
-    if (!attn_view_divides(view->picture, at->site))
+    if (!attn_view_divides(view->options, at->site))
         return n;
     for (size_t i = 0; i < n; i++)
         sum += (double)values[i];
@@ -473,7 +475,7 @@ enum attn_status attn_view_event(void *user, const struct attn_trace_event *even
 {
     struct attn_view *view = user;
 
-    if (view->picture->merges_words && !attn_site_has_own_rows(event->at.site))
+    if (view->options.merges_words && !attn_site_has_own_rows(event->at.site))
         return emit_words(view, event, err);
     if (attn_site_has_keys(event->at.site) || attn_site_layout(event->at.site) == ATTN_LAYOUT_RANK)
         return emit_narrowed(view, event, err);

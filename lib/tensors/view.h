@@ -19,46 +19,56 @@
 #define ATTN_TENSORS_VIEW_H
 
 #include "tensors/output.h"
-#include "tensors/picture.h"
 
 struct attn_param_list;
+struct attn_picture_options; /* tensors/picture.h */
 struct attn_view;
+
+/* What the options of a picture say about views. */
+struct attn_view_options {
+    bool merges_words, hides_first, renormalizes;
+    enum attn_hidden hides;
+    bool is_of_figure; /* a figure is chosen */
+};
 
 /* What knows the options of pictures: their parameters, those of views, and their values. */
 struct attn_picture_settings {
     const struct attn_param_list *params, *view_params;
-    /* Copies the caller's options, whose struct may be shorter, over PICTURE. ATTN_INVALID for
-     * invalid enum values. */
-    enum attn_status (*read)(const struct attn_picture_options *given,
-                             struct attn_picture_options *picture, struct attn_error *err);
+    const struct attn_picture_options *usual; /* for writers */
+    /* Makes a copy of the caller's options, whose struct may be shorter, which the caller frees
+     * (attn_free). ATTN_INVALID for invalid enum values. */
+    enum attn_status (*copy)(const struct attn_picture_options *given,
+                             struct attn_picture_options **picture, struct attn_error *err);
+    struct attn_view_options (*view)(const struct attn_picture_options *picture);
 };
 
 /* NULL: requests have no such options. In lib/parts.c. */
 extern const struct attn_picture_settings *const attn_picture_settings;
 
-/* Returns true if PICTURE, which may be NULL, requests a view. */
-bool attn_view_is_wanted(const struct attn_picture_options *picture);
+/* Returns what PICTURE says; nothing for NULL. */
+struct attn_view_options attn_view_of(const struct attn_picture_options *picture);
+
+/* Returns true if OPTIONS request a view. */
+bool attn_view_is_wanted(struct attn_view_options options);
 
 /* Returns true if rows of SITE are divided by their sum. With numbers of both signs this would be
  * meaningless. */
-bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site);
+bool attn_view_divides(struct attn_view_options options, enum attn_site site);
 
-/* Returns the name of the option of PICTURE that requests a view. */
-const char *attn_view_name(const struct attn_picture_options *picture);
+/* Returns the name of the option that requests a view. */
+const char *attn_view_name(struct attn_view_options options);
 
-/* Returns true if PICTURE leaves out keys; and KEY of the tensor AT, whose labels are LABELS, words
+/* Returns true if OPTIONS leave out keys; and KEY of the tensor AT, whose labels are LABELS, words
  * if they are merged: with sinks those that hold a park. */
-bool attn_view_hides(const struct attn_picture_options *picture);
-bool attn_view_hides_key(const struct attn_picture_options *picture,
-                         const struct attn_labels *labels, const struct attn_location *at,
-                         size_t key);
+bool attn_view_hides(struct attn_view_options options);
+bool attn_view_hides_key(struct attn_view_options options, const struct attn_labels *labels,
+                         const struct attn_location *at, size_t key);
 
-/* Creates a view. LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, if words
+/* Creates a view. LABELS are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, if words
  * are requested without tokens or for sites other than patterns, or parks are unknown. */
 enum attn_status attn_view_create(const struct attn_labels *labels,
-                                  const struct attn_picture_options *picture,
-                                  attn_trace_fn on_event, void *user, struct attn_view **view,
-                                  struct attn_error *err);
+                                  struct attn_view_options options, attn_trace_fn on_event,
+                                  void *user, struct attn_view **view, struct attn_error *err);
 
 /* Returns the labels of the emitted events. Borrowed. */
 const struct attn_labels *attn_view_labels(const struct attn_view *view);

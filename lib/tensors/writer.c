@@ -170,7 +170,7 @@ enum attn_status attn_writer_create_file(const struct attn_writer *writer,
 void attn_matrix_name_append(const struct attn_writer *writer, const struct attn_location *at,
                              size_t image, struct attn_buffer *out)
 {
-    const struct attn_picture_options *picture = writer->options.picture;
+    const struct attn_view_options view = attn_view_of(writer->options.picture);
     const struct attn_array_axes *axes = writer->labels.axes;
     const enum attn_site site = at->site;
     const struct attn_head_number number = attn_writer_head_number(writer, site, at->head);
@@ -195,13 +195,13 @@ void attn_matrix_name_append(const struct attn_writer *writer, const struct attn
     attn_buffer_append_string(out, out->size > begin ? ": " : "");
     append_site(writer, site, image, out);
     if (attn_site_has_keys(site)) {
-        attn_buffer_append_string(out, picture->merges_words ? ", words" : "");
-        attn_buffer_append_string(out, !attn_view_hides(picture) ? ""
-                                       : picture->hides == ATTN_HIDDEN_SINKS
+        attn_buffer_append_string(out, view.merges_words ? ", words" : "");
+        attn_buffer_append_string(out, !attn_view_hides(view) ? ""
+                                       : view.hides == ATTN_HIDDEN_SINKS
                                            ? ", without sinks"
                                            : ", without the first key");
     }
-    if (attn_view_divides(picture, site))
+    if (attn_view_divides(view, site))
         attn_buffer_append_string(out, ", each row divided by its sum");
 }
 
@@ -764,9 +764,6 @@ static enum attn_status check_axes(const struct attn_labels *labels, struct attn
     return ATTN_OK;
 }
 
-static const struct attn_picture_options usual_picture = {.size =
-                                                              sizeof(struct attn_picture_options)};
-
 enum attn_status attn_writer_open(const struct attn_format *format,
                                   const struct attn_writer_target *target,
                                   const struct attn_labels *labels,
@@ -793,8 +790,8 @@ enum attn_status attn_writer_open(const struct attn_format *format,
     w->ops = format->tensors;
     w->labels = *labels;
     w->options = options;
-    if (!w->options.picture)
-        w->options.picture = &usual_picture;
+    if (!w->options.picture && attn_picture_settings)
+        w->options.picture = attn_picture_settings->usual;
     ATTN_RETURN_MADE(open_target(w, target, err), writer, w, attn_writer_free);
 }
 

@@ -25,7 +25,6 @@
 #include "tensors/directory.h"
 #include "tensors/format_internal.h"
 #include "tensors/output.h"
-#include "tensors/picture.h"
 #include "trace/trace_internal.h"
 
 #include <signal.h>

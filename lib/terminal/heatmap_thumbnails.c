@@ -311,13 +311,13 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
                           const struct attn_place *place)
 {
     const size_t head = (size_t)event->at.head;
-    const struct attn_picture_options *picture;
+    struct attn_view_options view;
     const struct attn_level_matrix *m;
     size_t at = head, n_row, n_column;
 
     if (!t->cells || event->at.site != t->site)
         return;
-    picture = t->map->picture;
+    view = attn_view_of(t->map->picture);
     if (!t->map->writer->labels.axes) /* heads of arrays are numbered across batches */
         at += attn_location_index(&event->at) * t->n_across;
     if (t->numbers[at] == SIZE_MAX)
@@ -335,8 +335,8 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
         const bool has_others = attn_divide_up((band + 1) * m->n_row, n_row) > place->row + r + 1;
         struct attn_mean_cell *cells = t->cells + (at * t->side + band) * t->side;
 
-        for (size_t c = 0; c < m->n_column && attn_view_hides(picture); c++)
-            if (attn_view_hides_key(picture, &t->map->writer->labels, &event->at, c))
+        for (size_t c = 0; c < m->n_column && attn_view_hides(view); c++)
+            if (attn_view_hides_key(view, &t->map->writer->labels, &event->at, c))
                 cells[c * n_column / m->n_column].is_hidden = true;
         if (has_others && attn_event_is_certain(event, r))
             continue;
