@@ -268,7 +268,10 @@ static enum attn_status complete_line(const char *const *words, size_t n, struct
 {
     const char *last = n > 0 ? words[n - 1] : "";
     struct answer answer = {out, last, last};
-    const struct command *command = n > 1 ? command_find(words[0]) : NULL;
+    const char *name = n > 1 && strcmp(words[0], "batch") == 0 ? "run"
+                       : n > 1                                 ? words[0]
+                                                               : ""; /* its options */
+    const struct command *command = n > 1 ? command_find(name) : NULL;
 
     if (command)
         return complete_argument(&answer, command, words + 1, n - 2, err);

@@ -10,68 +10,72 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The commands, one per line; cmd/<name>.c defines command_<name>. The help lists the commands of
- * questions between these two lists. */
-#define FIRST_MAP(X)                                                                               \
-    X(run)                                                                                         \
-    X(attend)                                                                                      \
-    X(tokenize)                                                                                    \
-    X(init)                                                                                        \
-    X(inspect)                                                                                     \
-    X(models)
-
-#define LAST_MAP(X)                                                                                \
-    X(completion)                                                                                  \
-    X(help)
-
-/* Commands of questions that need a file of their own. */
-#define QUESTION_MAP(X)                                                                            \
-    X(heads)                                                                                       \
-    X(ablate)                                                                                      \
-    X(align)                                                                                       \
-    X(attribute)                                                                                   \
-    X(diff)                                                                                        \
-    X(examples)                                                                                    \
-    X(generate)                                                                                    \
-    X(lens)                                                                                        \
-    X(patch)                                                                                       \
-    X(circuit)                                                                                     \
-    X(score)                                                                                       \
-    X(sinks)
-
-#define COMMAND_EXTERN(name) extern const struct command command_##name;
-FIRST_MAP(COMMAND_EXTERN)
-QUESTION_MAP(COMMAND_EXTERN)
-LAST_MAP(COMMAND_EXTERN)
-#undef COMMAND_EXTERN
-
-#define COMMAND_ADDRESS(name) &command_##name,
-static const struct command *const first[] = {FIRST_MAP(COMMAND_ADDRESS)};
-static const struct command *const last[] = {LAST_MAP(COMMAND_ADDRESS)};
-#undef COMMAND_ADDRESS
-
-enum { N_FIRST = sizeof first / sizeof *first, N_LAST = sizeof last / sizeof *last };
-
 #define QUESTION_NUMBER(name) AT_##name,
 enum { ATTN_QUESTION_MAP(QUESTION_NUMBER) N_QUESTION };
 #undef QUESTION_NUMBER
 
-#define QUESTION_COMMAND(name) [AT_##name] = &command_##name,
-static const struct command *const own[N_QUESTION] = {QUESTION_MAP(QUESTION_COMMAND)};
-#undef QUESTION_COMMAND
+extern const struct command command_run, command_generate, command_score, command_diff,
+    command_heads, command_sinks, command_lens, command_align, command_examples, command_ablate,
+    command_patch, command_circuit, command_attribute, command_models, command_inspect,
+    command_tokenize, command_attend, command_init, command_batch, command_completion, command_help;
+
+const char *const command_groups[] = {"look", "measure", "cause", "files and models", NULL};
+
+/* The commands in the order of the help; cmd/<name>.c defines command_<name>. A question without a
+ * file of its own and without a row here comes last, in the group "measure". */
+static const struct {
+    const char *group; /* of command_groups */
+    const struct command *command;
+} rows[] = {
+    {"look", &command_run},
+    {"look", &command_generate},
+    {"look", &command_score},
+    {"look", &command_diff},
+    {"measure", &command_heads},
+    {"measure", &command_sinks},
+    {"measure", &command_lens},
+    {"measure", &question_commands[AT_spans]},
+    {"measure", &command_align},
+    {"measure", &command_examples},
+    {"cause", &command_ablate},
+    {"cause", &command_patch},
+    {"cause", &command_circuit},
+    {"cause", &command_attribute},
+    {"files and models", &command_models},
+    {"files and models", &command_inspect},
+    {"files and models", &command_tokenize},
+    {"files and models", &command_attend},
+    {"files and models", &command_init},
+    {"files and models", &command_batch},
+    {"files and models", &command_completion},
+    {"files and models", &command_help},
+};
+
+enum { N_ROW = sizeof rows / sizeof *rows };
+
+static bool has_row(const struct attn_question *question)
+{
+    for (size_t i = 0; i < N_ROW; i++)
+        if (rows[i].command->question == question)
+            return true;
+    return false;
+}
 
 const struct command *command_at(size_t i)
 {
-    size_t n = 0; /* questions without arguments come last; they have no command */
+    if (i < N_ROW)
+        return rows[i].command;
+    i -= N_ROW;
+    /* questions without arguments come last; they have no command */
+    for (size_t n = 0; n < N_QUESTION && question_commands[n].question->n_part > 0; n++)
+        if (!has_row(question_commands[n].question) && i-- == 0)
+            return &question_commands[n];
+    return NULL;
+}
 
-    if (i < N_FIRST)
-        return first[i];
-    i -= N_FIRST;
-    while (n < N_QUESTION && question_commands[n].question->n_part > 0)
-        n++;
-    if (i < n)
-        return own[i] ? own[i] : &question_commands[i];
-    return i - n < N_LAST ? last[i - n] : NULL;
+const char *command_group_at(size_t i)
+{
+    return i < N_ROW ? rows[i].group : "measure";
 }
 
 const struct command *command_find(const char *name)

@@ -1,5 +1,5 @@
 /* command.h - a subcommand: a name, its help, its options, and a function. To add one: write
- * cmd/<name>.c that defines `const struct command command_<name>`, and add its name to the list in
+ * cmd/<name>.c that defines `const struct command command_<name>`, and add its row to the table in
  * command.c. Its options are used for parsing and for --help (options.h, help.h). Each question of
  * the library has a command, even without a file; a command that does more than ask the question
  * has a file and is in the list. */
@@ -111,6 +111,10 @@ struct call {
 
 /* Returns command I in the order of the help; NULL after the last one. */
 const struct command *command_at(size_t i);
+
+/* The groups of commands in the order of the help, up to NULL; and the group of command I. */
+extern const char *const command_groups[];
+const char *command_group_at(size_t i);
 
 /* The commands that only ask a question (args/question.c), one for each question of
  * ATTN_QUESTION_MAP. */

@@ -177,8 +177,12 @@ bool help_variable(size_t i, struct topic_row *row)
 static void print_overview(struct attn_sink *out)
 {
     print_text(out, TITLE "\n\nUsage: attn-cli COMMAND [OPTIONS]\n\nCommands:\n");
-    for (size_t i = 0; command_at(i); i++)
-        help_row(out, command_at(i)->name, command_summary(command_at(i)), 14);
+    for (size_t g = 0; command_groups[g]; g++) {
+        print(out, " %s\n", command_groups[g]);
+        for (size_t i = 0; command_at(i); i++)
+            if (strcmp(command_group_at(i), command_groups[g]) == 0)
+                help_row(out, command_at(i)->name, command_summary(command_at(i)), 14);
+    }
     print_text(out, "\nTopics:\n");
     for (size_t i = 0; i < n_topic; i++)
         help_row(out, topics[i].name, topics[i].summary, 17);
@@ -285,13 +289,15 @@ static void print_option_names(struct attn_sink *out, const struct command *comm
 {
     struct filled lines = {.out = out};
     size_t n_heading = 0;
+    bool is_short; /* there are no others */
 
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
         n_heading += walk.begins && !is_left_out(walk.heading);
+    is_short = n_heading == 0;
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         char name[64];
 
-        if (!walk.name || walk.param->of || is_left_out(walk.heading))
+        if (!walk.name || walk.param->of || (!is_short && is_left_out(walk.heading)))
             continue;
         if (walk.begins)
             begin_lines(
@@ -325,23 +331,25 @@ static void print_command_briefly(struct attn_sink *out, const struct command *c
 
 static void print_overview_briefly(struct attn_sink *out)
 {
-    size_t at = 1, used = 0;
-    char names[512];
+    char names[512] = "";
+    size_t used;
 
     print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY
                           "\nA picture and a question: run -m DIR --image cat.png \"What is it?\"\n"
-                          "Many prompts, with means: ablate --items prompts.csv\n\nCommands:\n ");
-    for (size_t i = 0; command_at(i); i++) {
-        size_t size = 1 + strlen(command_at(i)->name);
-        bool is_new_line = at + size > WIDTH;
-
-        print(out, "%s %s", is_new_line ? "\n " : "", command_at(i)->name);
-        at = is_new_line ? 1 + size : at + size;
+                          "Many prompts, with means: ablate --items prompts.csv\n\nCommands:\n");
+    for (size_t g = 0; command_groups[g]; g++) {
+        used = 0;
+        for (size_t i = 0; command_at(i); i++)
+            if (strcmp(command_group_at(i), command_groups[g]) == 0)
+                attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? " " : "",
+                                       command_at(i)->name);
+        help_row(out, command_groups[g], names, 20);
     }
-    print_text(out, "\n\n");
+    print_text(out, "\n");
     help_row(out, "attn-cli --help", "what each command does, and exit codes", 28);
     help_row(out, "attn-cli COMMAND -h", "examples of a command, and its options", 28);
     help_row(out, "attn-cli COMMAND --help", "what it does, and its own options", 28);
+    used = 0;
     for (size_t i = 0; i < n_topic; i++)
         attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "",
                                topics[i].name);

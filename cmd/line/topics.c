@@ -137,8 +137,9 @@ const struct topic topics[] = {
                  "  attn-cli run --model fable --top 3 \"The keys to the cabinet\"\n"},
     {.name = "precision",
      .summary = "how exactly products are computed",
-     .text = "The weights of a model stay in the type of their file; this is about the\n"
-             "products of matrices. Softmax and norms are float32 in any case.\n",
+     .text = "bf16 rounds weights and what they are multiplied by to bfloat16; sums, scores,\n"
+             "softmax, norms and the residual stream stay float32. Its digits depend on the\n"
+             "processor.\n",
      .heading = "Precision",
      .examples = "  attn-cli run --compute bf16 --top 2 \"The keys to the cabinet\"\n"
                  "  attn-cli score --compute bf16 \"The keys to the cabinet\"\n"
@@ -324,7 +325,6 @@ static const struct {
     {"arrays", NULL, "attend --help"},
     {"attn-format", NULL, "init --help"},
     {"classifiers", NULL, NULL},
-    {"batch", NULL, "run --help"},
     {"clusters", NULL, "run --help"},
     {"encoders", NULL, NULL},
     {"for-programs", NULL, "help --json"},
