@@ -248,7 +248,7 @@ const struct topic topics[] = {
              ", \\t, \\r or \\xNN.\n",
      .make_row = make_format,
      .column = 22,
-     .examples = "  attn-cli run -m fable --heads 2.2 --sites pattern --csv - \"The cat sat\"\n"
+     .examples = "  attn-cli run -m fable --heads 2.2 --csv - \"The cat sat\"\n"
                  "  attn-cli run -m fable --npz all.npz --tidy all.csv \"The cat sat\"\n"
                  "  attn-cli run -m fable --json - \"The cat sat\" | head -n 4\n"},
     {.name = "figures",

@@ -1,19 +1,19 @@
 /*
  * csv_writer.c - one file per matrix: DIR/L00H03.pattern.csv, DIR/L00.resid_post.csv,
  * DIR/logits.csv; for arrays DIR/B00H03.pattern.csv. A single matrix can be written to a file
- * NAME.csv.
+ * NAME.csv, or to a stream: the pattern of the only head, if no sites were chosen.
  *
- * eat`: unique, and cells never begin with a character that a spreadsheet takes for a
- * formula.|eat`: unique, and cells never begin with a character that a spreadsheet takes for a
- * formula. RFC 4180 quoting, but \n ends a line. A file is open from its first row to its last. If
- * a run is fed in one step, few files are open at a time; if it is fed in many steps, all are open,
- * as far as the system allows.
+ * The labels of rows and columns are as `3|eat`: unique, and never begin with a character that a
+ * spreadsheet takes for a formula. RFC 4180 quoting, but \n ends a line. A file is open from its
+ * first row to its last. If a run is fed in one step, few files are open at a time; if it is fed in
+ * many steps, all are open, as far as the system allows.
  */
 #include "formats/quoting.h"
 #include "tensors/format_internal.h"
 #include "tensors/token_text.h"
 #include "tensors/writer.h"
 
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
@@ -36,6 +36,7 @@ struct csv_writer {
     struct attn_writer base;
     struct attn_token_texts tokens[2]; /* labels of the text, and of the source */
     struct csv_labels labels[2];
+    bool has_pattern_alone; /* other sites are left out */
     struct csv_file *files; /* [n_file] owns */
     size_t n_file, capacity;
     struct attn_buffer header; /* buffer for the first row of a file */
@@ -157,6 +158,8 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
     struct csv_file *file = NULL;
     struct attn_sink *sink;
 
+    if (w->has_pattern_alone && event->at.site != ATTN_SITE_PATTERN)
+        return ATTN_OK;
     for (size_t i = w->n_file; !file && i-- > 0;)
         if (w->files[i].at.site == event->at.site && w->files[i].image == event->sequence &&
             attn_location_compare(&w->files[i].at, &event->at) == 0)
@@ -174,12 +177,39 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
                                 : attn_directory_commit_file(writer->directory, sink, err);
 }
 
+/* Refuses several patterns in one stream or file. FIRST is of them. */
+static enum attn_status refuse_patterns(const struct attn_writer *writer, size_t n,
+                                        struct attn_location first, struct attn_error *err)
+{
+    const struct attn_selection *selection = writer->labels.selection;
+    const bool has_stacks = attn_dims_has_stacks(attn_selection_dims(selection));
+    const struct attn_array_axes *axes = writer->labels.axes;
+    char one[64] = "";
+    size_t used = 0;
+
+    for (first.head = 0; !attn_selection_has_head(selection, &first);)
+        first.head++;
+    if (!axes)
+        attn_fixed_text_append(one, sizeof one, &used, "select one, as with `heads %s%s%d.%d`, ",
+                               has_stacks ? attn_model_stack_name(first.stack) : "",
+                               has_stacks ? ":" : "", first.layer, first.head);
+    else if (axes->n_batch == 1)
+        attn_fixed_text_append(one, sizeof one, &used, "select one, as with `heads %d`, ",
+                               first.head);
+    attn_error_set(err, ATTN_INVALID, "%zu patterns are selected, one %s of `csv` holds one", n,
+                   writer->owns_sink ? "file" : "stream");
+    return attn_error_hint(err, "%sgive a directory%s, or `tidy %s`", one,
+                           writer->owns_sink ? ", a name without .csv at its end" : "",
+                           writer->owns_sink ? "FILE" : "-");
+}
+
 static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
     struct csv_writer *w = (struct csv_writer *)writer;
-    struct attn_selection_walk at = {0};
-    size_t n_matrix = 0;
+    struct attn_selection_walk walk = {0};
+    struct attn_location first = {.layer = ATTN_NO_LAYER};
+    size_t n_matrix = 0, n_pattern = 0;
 
     ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
     ATTN_TRY(make_labels(&w->labels[0], dims->n_position, &w->tokens[0], err));
@@ -188,11 +218,21 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
                          &w->tokens[1], err));
     if (writer->directory)
         return list_files(writer, err);
-    while (attn_selection_next(writer->labels.selection, &at))
-        n_matrix +=
-            attn_writer_extent(writer, &at.at).n_head * attn_writer_n_image(writer, at.at.site);
-    if (n_matrix == 1)
+    while (attn_selection_next(writer->labels.selection, &walk)) {
+        const size_t n_head = attn_writer_extent(writer, &walk.at).n_head;
+
+        n_matrix += n_head * attn_writer_n_image(writer, walk.at.site);
+        if (walk.at.site != ATTN_SITE_PATTERN)
+            continue;
+        if (n_pattern == 0)
+            first = walk.at;
+        n_pattern += n_head;
+    }
+    w->has_pattern_alone = writer->options.has_usual_sites && n_pattern == 1;
+    if (n_matrix == 1 || w->has_pattern_alone)
         return ATTN_OK;
+    if (writer->options.has_usual_sites && n_pattern > 0)
+        return refuse_patterns(writer, n_pattern, first, err);
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one %s of CSV holds one",
                    n_matrix, writer->owns_sink ? "file" : "stream");
     return attn_error_hint(err,
@@ -221,7 +261,8 @@ const struct attn_format attn_csv_format = {
     .holds_stacks = true,
     .argument = "DIR",
     .help = "write one CSV file per matrix into DIR; a single matrix also into a file, if its name "
-            "ends in .csv, or with '-' to standard output",
+            "ends in .csv, or with '-' to standard output: of one head the pattern, unless `sites` "
+            "are given",
     .table_help = "write the table as CSV into FILE instead of text; '-' is standard output",
     .medium = ATTN_MEDIUM_DECIMAL,
     .title = "CSV",

@@ -48,6 +48,7 @@ struct attn_writer_options {
         *table; /* a table that a page shows before the patterns; or NULL. Borrowed until opened */
     const struct attn_table_picture *table_picture; /* how the table is drawn */
     bool has_predictions;                           /* attn_writer_predictions will be called */
+    bool has_usual_sites; /* none were chosen: an output of one matrix holds the pattern */
     /* [2] how heads divide their weight, complete after the last event: of the text and of an
      * encoder before it; NULL: unknown. Borrowed; or NULL */
     struct attn_head_mixes *const *mixes;
