@@ -60,20 +60,6 @@ static enum attn_status check_stack(struct attn_error *err)
                    (unsigned long long)limit.rlim_cur / KIB, LEAST / KIB);
 }
 
-/* A name for `run` with --items, as many programs have: read_batch. */
-const struct command command_batch = {
-    .name = "batch",
-    .summary = "a line of JSON for each of many texts",
-    .usage = "[OPTIONS] [FILE]",
-    .description =
-        "Short for attn-cli run --items FILE --jsonl -, with the options of `run`.\n"
-        "Without FILE the items come from standard input. 'attn-cli help items' explains\n"
-        "what a file of items holds.\n",
-    .examples = "  printf 'The keys\\nA cat\\n' | attn-cli batch --items-format lines\n"
-                "  echo '{\"text\":\"The keys\"}' | attn-cli batch --top 2\n",
-    .args_size = 1,
-};
-
 /* Parses the options and runs the command. */
 static enum attn_status perform(struct call *call, struct attn_error *err)
 {
@@ -88,7 +74,7 @@ static enum attn_status perform(struct call *call, struct attn_error *err)
             defaults_name(call, err);
         return status;
     }
-    help_print(call->out, call->made ? &command_batch : call->command, call->help);
+    help_print(call->out, call->made ? command_find("batch") : call->command, call->help);
     return ATTN_OK;
 }
 
