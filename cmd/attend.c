@@ -243,7 +243,7 @@ static void release_arrays(void *own)
 static enum attn_status check_measures(const char *list, const struct call *call,
                                        attn_measure_set *measures, struct attn_error *err)
 {
-    static const char others[] = "sites|explain|heatmap|hide|hide-first|renormalize|merge-words";
+    static const char others[] = "sites|explain|heatmap|hide|renormalize|merge-words";
     struct option_walk walk = {.command = call->command};
 
     ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_measures_parse(list, measures, err), err));

@@ -5,7 +5,7 @@
 (() => {
 const viewer = globalThis.attnViewer, { $, state, predictedAt } = viewer, { el, save, written } = attnPage;
 const live = JSON.parse($('live').textContent);
-for (const option of live.options) if (/^(merge-words|hide-first|renormalize)$/.test(option[0])) option[1] = '';
+for (const option of live.options) if (/^(merge-words|renormalize)$/.test(option[0])) option[1] = '';
 // translations into the page's language, keyed by the English texts
 const words = JSON.parse($('live-language')?.textContent ?? '{}');
 const t = (text, ...values) => (words[text] ?? text).replaceAll('{}', () => values.shift());
@@ -825,7 +825,7 @@ const life = attnLife({ viewer, t, drawingOf, pairWith: nameOf => attnPair({ vie
   runs: () => [expected.after, expected.before ?? expected.after], toggle, tellOf });
 
 // Returns the options of --explain for a head.
-const explainOptions = head => [...kept.filter(([name]) => !/^(layers|heads|sites|merge-words|hide|hide-first|renormalize)$/.test(name)),
+const explainOptions = head => [...kept.filter(([name]) => !/^(layers|heads|sites|merge-words|hide|renormalize)$/.test(name)),
   ...optionsOf(asked), ['heads', head.at], ['explain', '']];
 
 // Returns the arithmetic of the row Q of a head as a page of --explain shows it, and as text.

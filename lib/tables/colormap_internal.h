@@ -33,7 +33,7 @@ struct attn_rgb attn_hue_color(uint32_t hue, double place, enum attn_theme theme
 enum attn_cell_kind {
     ATTN_CELL_VALUE,     /* a number, possibly 0 */
     ATTN_CELL_MASKED,    /* masked, or outside of the attention's window: grey, hatched */
-    ATTN_CELL_HIDDEN,    /* the first key under --hide-first: background, hatched grey */
+    ATTN_CELL_HIDDEN,    /* the first key under --hide first: background, hatched grey */
     ATTN_CELL_NOT_FINITE /* NaN or infinity: background, hatched red */
 };
 

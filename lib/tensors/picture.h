@@ -5,7 +5,7 @@
  *     picture.colormap = attn_colormap_at(0);
  *     request.outputs.picture = &picture;
  *
- * Writers use it as writer->options.picture, which is never NULL. --merge-words, --hide-first and
+ * Writers use it as writer->options.picture, which is never NULL. --merge-words, --hide and
  * --renormalize are applied before events reach a writer (tensors/view.h).
  */
 #ifndef ATTN_TENSORS_PICTURE_H
@@ -49,7 +49,6 @@ struct attn_picture_options {
     const struct attn_colormap *colormap; /* NULL: the default for the theme and the numbers */
     struct attn_color_scale color_scale;  /* may have default fields: see attn_color_scale_of */
 
-    bool hides_first;  /* --hide-first, the same as ATTN_HIDDEN_FIRST */
     bool renormalizes; /* --renormalize: divides each row of weights by its sum */
     bool merges_words; /* --merge-words: the tokens of a word share one row and one column */
 

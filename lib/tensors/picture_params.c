@@ -24,8 +24,6 @@ static const struct attn_param view_rows[] = {
                "heads park weight, as `attn-cli sinks` with `by park` lists them, and the first "
                "and last of a source",
                .words = "none|first|sinks", .traits = SHAPES, .media = PATTERNS),
-    ATTN_PARAM(FLAG, "hide_first", NULL, PICTURE, hides_first, "the same as `hide first`",
-               .traits = SHAPES, .media = PATTERNS),
     ATTN_PARAM(FLAG, "renormalize", NULL, PICTURE, renormalizes,
                "divide each row of a pattern by the sum of the weights that are left in it; scores "
                "and gradients, which may be negative, stay as they are",

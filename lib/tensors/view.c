@@ -61,15 +61,12 @@ bool attn_view_is_wanted(struct attn_view_options options)
 
 const char *attn_view_name(struct attn_view_options options)
 {
-    return options.merges_words  ? "merge_words"
-           : options.hides_first ? "hide_first"
-           : options.hides != 0  ? "hide"
-                                 : "renormalize";
+    return options.merges_words ? "merge_words" : options.hides != 0 ? "hide" : "renormalize";
 }
 
 bool attn_view_hides(struct attn_view_options options)
 {
-    return options.hides_first || options.hides != ATTN_HIDDEN_NONE;
+    return options.hides != ATTN_HIDDEN_NONE;
 }
 
 bool attn_view_hides_key(struct attn_view_options options, const struct attn_labels *labels,
@@ -83,7 +80,7 @@ bool attn_view_hides_key(struct attn_view_options options, const struct attn_lab
         return key == 0;
     return (dims->encoder && attn_stack_is_encoder(at->stack)) || attn_location_is_cross(dims, at)
                ? key == 0 || key + 1 == dims->n_source
-               : labels->parks[key] || (options.hides_first && key == 0);
+               : labels->parks[key];
 }
 
 bool attn_view_divides(struct attn_view_options options, enum attn_site site)

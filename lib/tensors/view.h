@@ -26,7 +26,7 @@ struct attn_view;
 
 /* What the options of a picture say about views. */
 struct attn_view_options {
-    bool merges_words, hides_first, renormalizes;
+    bool merges_words, renormalizes;
     enum attn_hidden hides;
     bool is_of_figure; /* a figure is chosen */
 };

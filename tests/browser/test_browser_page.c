@@ -805,7 +805,7 @@ START_TEST(first_key_that_is_not_in_the_file_stays_hatched)
     double sum = 0;
 
     enter();
-    run(FABLE("--hide-first", "--renormalize", "--heads", "3.0", life));
+    run(FABLE("--hide", "first", "--renormalize", "--heads", "3.0", life));
     attn_browser_load(browser, "p.html", "v=matrix");
     assert_text("document.getElementById('first').disabled", "true");
     assert_text("document.getElementById('legend').textContent.includes('divided')", "true");

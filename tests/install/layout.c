@@ -682,7 +682,6 @@ static const struct {
     {"    n_patch_column", offsetof(struct attn_picture_options, n_patch_column)},
     {"    colormap", offsetof(struct attn_picture_options, colormap)},
     {"    color_scale", offsetof(struct attn_picture_options, color_scale)},
-    {"    hides_first", offsetof(struct attn_picture_options, hides_first)},
     {"    renormalizes", offsetof(struct attn_picture_options, renormalizes)},
     {"    merges_words", offsetof(struct attn_picture_options, merges_words)},
     {"    values", offsetof(struct attn_picture_options, values)},

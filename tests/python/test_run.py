@@ -422,7 +422,7 @@ class Pictures(TestCase):
         self.assertEqual(r._repr_svg_(), r.svg())
         self.assertNotEqual(r.svg(heads="2.3"), r.svg())
         self.assertIn("<svg", r.svg(heads="2.3", figure="matrix", colormap="magma", color_scale="linear", title="one",
-                                    hide_first=True, renormalize=True, merge_words=True, values="always", theme="dark"))
+                                    hide="first", renormalize=True, merge_words=True, values="always", theme="dark"))
         self.assert_raises(ValueError, ("nope", "blues"), r.svg, colormap="nope")
         self.assert_raises(ValueError, "nope", r.render, "nope")
         self.assert_raises(TypeError, "unexpected", r.svg, color="red")

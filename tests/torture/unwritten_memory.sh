@@ -157,7 +157,7 @@ same attend --scores "$arrays.attn.hook_attn_scores.npy" --sites '*' "${tensors[
 # --- Views and pictures -------------------------------------------------------------------------
 
 views=(--csv "$seen/csv" --json "$seen/all.json" "${patterns[@]}")
-for view in --merge-words --hide-first --renormalize; do
+for view in --merge-words "--hide first" --renormalize; do
     same run $view "${views[@]}" -p "$text"
     same run $view -p "$text"
 done

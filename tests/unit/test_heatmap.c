@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "pictures/levels.h"
 #include "tensors/outputs_internal.h"
+#include "tensors/picture.h"
 #include "tensors/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/picture.h"
@@ -225,7 +226,7 @@ START_TEST(what_has_no_value_is_told_from_0_and_from_each_other)
     struct pen pen;
     char *text;
 
-    picture.hides_first = true;
+    picture.hides = ATTN_HIDDEN_FIRST;
     m.cells[3 * N + 1] = 0;
     m.cells[3 * N + 2] = copysign((double)NAN, -1); /* not finite */
     for (size_t i = 0; i < N; i++)
@@ -425,7 +426,8 @@ START_TEST(a_lack_of_memory_is_told)
     picture.figure = ATTN_FIGURE_GRID;
     fail_everywhere("heatmap", &picture, 1, 1);
     picture.figure = ATTN_FIGURE_DEFAULT;
-    picture.merges_words = picture.hides_first = picture.renormalizes = true;
+    picture.merges_words = picture.renormalizes = true;
+    picture.hides = ATTN_HIDDEN_FIRST;
     fail_everywhere("heatmap", &picture, 1, 1);
     fail_everywhere("text", &picture, 1, 1);
 }

@@ -38,9 +38,9 @@ START_TEST(texts_set_the_options)
 {
     picture = ATTN_PICTURE_OPTIONS_DEFAULT;
     set("view", "merge_words", "true", "");
-    set("view", "hide_first", "true", "");
+    set("view", "hide", "first", "");
     set("view", "renormalize", "true", "");
-    ck_assert(picture.merges_words && picture.hides_first && picture.renormalizes);
+    ck_assert(picture.merges_words && picture.renormalizes && picture.hides == ATTN_HIDDEN_FIRST);
     set("picture", "figure", "patches:2x3", "");
     ck_assert_int_eq(picture.figure, ATTN_FIGURE_PATCHES);
     ck_assert(picture.n_patch_row == 2 && picture.n_patch_column == 3);

@@ -3,6 +3,7 @@
  * double precision; however the rows are split into events.
  */
 #include "base/random.h"
+#include "tensors/picture.h"
 #include "tensors/view.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
@@ -117,7 +118,8 @@ static struct heard look(const struct matrix *m, const struct attn_picture_optio
     struct attn_view *view;
 
     clear(&heard.matrix);
-    ck_assert_int_eq(attn_view_create(&labels, picture, hear, &heard, &view, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_view_create(&labels, attn_view_of(picture), hear, &heard, &view, NULL),
+                     ATTN_OK);
     for (size_t row0 = 0; row0 < N; row0 += n_at_once) {
         const size_t n_row = N - row0 < n_at_once ? N - row0 : n_at_once;
         float data[N][N] = {{0}};
@@ -258,7 +260,7 @@ START_TEST(the_first_key_is_left_out_and_the_rest_divided)
     fill(&m, true);
     expected = m;
     hide_first(&expected);
-    picture.hides_first = true;
+    picture.hides = ATTN_HIDDEN_FIRST;
     compare_look(look(&m, &picture, 0, 3, false), &expected);
     divide(&expected); /* the first row has nothing left */
     picture.renormalizes = true;
@@ -283,7 +285,8 @@ START_TEST(labels_are_the_words)
     set_up();
     picture.merges_words = true;
     ck_assert_int_eq(attn_selection_add_queries(selection, ATTN_STACK_ONLY, 1, 3, NULL), ATTN_OK);
-    ck_assert_int_eq(attn_view_create(&labels, &picture, hear, NULL, &view, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_view_create(&labels, attn_view_of(&picture), hear, NULL, &view, NULL),
+                     ATTN_OK);
     told = attn_view_labels(view);
     ck_assert_uint_eq(attn_selection_dims(told->selection)->n_position, N_WORD);
     ck_assert_uint_eq(attn_selection_dims(told->selection)->n_source, N_SOURCE_WORD);
@@ -311,7 +314,7 @@ START_TEST(a_failure_to_find_memory_leaves_nothing_behind)
         struct attn_view *view = NULL;
 
         attn_alloc_fail_at(n);
-        status = attn_view_create(&labels, &picture, hear, NULL, &view, &err);
+        status = attn_view_create(&labels, attn_view_of(&picture), hear, NULL, &view, &err);
         attn_alloc_fail_off();
         attn_view_free(view);
         if (status == ATTN_OK)

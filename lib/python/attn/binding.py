@@ -328,6 +328,9 @@ ATTN_PART_SIMILARITY = 32
 ATTN_PART_ALGORITHM = 64
 ATTN_PART_DROPOUT = 128
 ATTN_PART_DROPOUT_SEED = 256
+ATTN_HIDDEN_NONE = 0
+ATTN_HIDDEN_FIRST = 1
+ATTN_HIDDEN_SINKS = 2
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -516,9 +519,6 @@ ATTN_PATCHES_BOTH = 3
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
-ATTN_HIDDEN_NONE = 0
-ATTN_HIDDEN_FIRST = 1
-ATTN_HIDDEN_SINKS = 2
 ATTN_FIRST_TABLE_COLUMN = 65536
 ATTN_VIEW_PAIRS = 1
 ATTN_VIEW_SEQUENCE = 2
@@ -1963,7 +1963,6 @@ attn_picture_options._fields_ = [
     ("n_patch_column", c_size_t),
     ("colormap", c_void_p),
     ("color_scale", attn_color_scale),
-    ("hides_first", c_bool),
     ("renormalizes", c_bool),
     ("merges_words", c_bool),
     ("values", c_int),
