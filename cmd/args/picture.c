@@ -23,14 +23,6 @@ static const struct attn_param color_rows[] = {
 
 const struct attn_param_list color_options = ATTN_PARAM_LIST("Figures", color_rows);
 
-static const struct attn_param full_rows[] = {
-    ATTN_PARAM(FLAG, "full", NULL, struct picture_args, options.is_full,
-               "print long tables whole, not shortened in the middle",
-               .media = ATTN_MEDIUM_TENSORS | ATTN_MEDIUM_SCREEN),
-};
-
-const struct attn_param_list full_options = ATTN_PARAM_LIST("Figures", full_rows);
-
 enum attn_status picture_find(const struct picture_args *args, bool has_colors,
                               struct attn_picture_options *picture, struct attn_error *err)
 {

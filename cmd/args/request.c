@@ -28,8 +28,7 @@ static bool may_have_first_screen(const struct question *question)
 {
     const struct attn_request_selection *asked = &question->args->prompt.asked.selection;
 
-    return question->tensors.has_first_screen && !question->args->tables.picture.options.is_full &&
-           !asked->sites && !asked->layers && !asked->heads &&
+    return question->tensors.has_first_screen && !asked->sites && !asked->layers && !asked->heads &&
            !attn_number_list_is_given(&asked->queries);
 }
 

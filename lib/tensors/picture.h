@@ -56,7 +56,6 @@ struct attn_picture_options {
     size_t cell;       /* side of a cell in pixels or points; 0: automatic */
     const char *title; /* NULL: default title; "": no title; null-terminated, borrowed */
     enum attn_theme theme;
-    bool is_full; /* --full: does not shorten tables of text */
     enum attn_hidden hides;
 
     /* Properties of the terminal. */

@@ -19,11 +19,7 @@ enum {
     TOKEN_COLUMN = 1,  /* index of the left-aligned column of tokens */
 };
 
-struct attn_text_limits attn_text_limits(bool is_full)
-{
-    return is_full ? (struct attn_text_limits){SIZE_MAX, SIZE_MAX}
-                   : (struct attn_text_limits){SHOWN_POSITIONS, SHOWN_COMPONENTS};
-}
+const struct attn_text_limits attn_text_limits = {SHOWN_POSITIONS, SHOWN_COMPONENTS};
 
 struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
                                           const struct attn_place *place,

@@ -3,7 +3,7 @@
  * panel_table.h - a panel, which keeps the first and the last few rows and columns of a matrix or
  * of vectors, and the labelled table that prints it. Only these cells are stored.
  *
- *     const struct attn_text_limits limits = attn_text_limits(false);
+ *     const struct attn_text_limits limits = attn_text_limits;
  *     struct attn_text_panel shape = attn_text_panel_of(event, place, &limits);
  *     attn_text_panels_keep(&panels, &shape, event, place, &err);
  *     attn_panel_table_write(&table, &panels.items[i], SIZE_MAX, sink, &err);
@@ -69,8 +69,8 @@ struct attn_text_limits {
     size_t components; /* for components of vectors */
 };
 
-/* Returns the limits 16 positions and 8 components; no limits if IS_FULL. */
-struct attn_text_limits attn_text_limits(bool is_full);
+/* The limits 16 positions and 8 components. */
+extern const struct attn_text_limits attn_text_limits;
 
 /* The shown cells of one head (or one layer) of a site. */
 struct attn_text_panel {

@@ -151,7 +151,7 @@ static enum attn_status open_text(struct attn_writer *writer, struct attn_error 
 
     w->n_group = attn_selection_dims(writer->labels.selection)->n_layer + 2;
     ATTN_TRY(ATTN_ALLOC(w->groups, w->n_group, err));
-    w->limits = attn_text_limits(writer->options.picture->is_full);
+    w->limits = attn_text_limits;
     for (struct attn_selection_walk at = {0}; attn_selection_next(writer->labels.selection, &at);)
         group_of(w, at.at.site, attn_selection_slot(writer->labels.selection, &at.at))
             ->n_site_left++;

@@ -688,7 +688,6 @@ static const struct {
     {"    cell", offsetof(struct attn_picture_options, cell)},
     {"    title", offsetof(struct attn_picture_options, title)},
     {"    theme", offsetof(struct attn_picture_options, theme)},
-    {"    is_full", offsetof(struct attn_picture_options, is_full)},
     {"    hides", offsetof(struct attn_picture_options, hides)},
     {"    width", offsetof(struct attn_picture_options, width)},
     {"    depth", offsetof(struct attn_picture_options, depth)},

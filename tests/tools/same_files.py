@@ -62,7 +62,7 @@ MANY = ["", "--each e.csv", "--each e.jsonl", "--csv -", "--json -", "--latex -"
         "--each e.csv; attn-cli QUESTION --resume --each e.csv"]
 RUNS = ["", "--sites '*'", "--heads 0.0 --sites pattern,z", "--top 3", "--layers 0 --sites resid_pre,resid_post",
         "--ablate 0.0 --sites logits", "--attention window:2", "--grad --metric ce --sites 'pattern*,z*'"]
-RUN_OUTPUTS = ["", "--full", "--csv a", "--npy a", "--npz a.npz", "--json a.json", "--safetensors a.safetensors",
+RUN_OUTPUTS = ["", "--csv a", "--npy a", "--npz a.npz", "--json a.json", "--safetensors a.safetensors",
                "--tidy a.csv", "--html a.html", "--svg a.svg", "--svg a/", "--heatmap"]
 RUN_MANY = ["--sites resid_pre,z --npz a.npz", "--sites pattern --npy a.npy --layers 0 --heads 0", "--top 2",
             "--top 2 --csv -", "--sites z --queries -1 --mean-by n --npz a.npz", "--sites logits --npz a.npz --shard 2/2"]

@@ -1969,7 +1969,6 @@ attn_picture_options._fields_ = [
     ("cell", c_size_t),
     ("title", c_char_p),
     ("theme", c_int),
-    ("is_full", c_bool),
     ("hides", c_int),
     ("width", c_size_t),
     ("depth", c_int),
