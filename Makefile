@@ -52,10 +52,10 @@ endif
 MAKEFLAGS += --no-print-directory
 .SUFFIXES: # make's own rules, none of which is used, would be tried for every file
 
-VERSION := $(shell sed -nE 's/^\#define ATTN_VERSION "(.*)"$$/\1/p' lib/base/version.h)
+VERSION := $(shell sed -nE 's/^\#define ATTN_VERSION "(.*)"$$/\1/p' lib/core/base/version.h)
 # For Debian and pkg-config, where ~ comes before the end: 0.4.0~dev0 is older than 0.4.0.
 TILDE_VERSION := $(subst .dev,~dev,$(VERSION))
-SONAME := libattn.so.$(shell sed -nE 's/^\#define ATTN_ABI (.*)$$/\1/p' lib/base/version.h)
+SONAME := libattn.so.$(shell sed -nE 's/^\#define ATTN_ABI (.*)$$/\1/p' lib/core/base/version.h)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
     -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
@@ -69,7 +69,7 @@ endif
 accepted = $(shell $(CC) $(1) -Werror -x c -E /dev/null >/dev/null 2>&1 && echo '$(1)')
 
 LDFLAGS_static := -static-pie
-CPPFLAGS_wasm := -include lib/base/wasi.h $(addprefix -D_WASI_EMULATED_,SIGNAL PROCESS_CLOCKS GETPID MMAN)
+CPPFLAGS_wasm := -include lib/core/base/wasi.h $(addprefix -D_WASI_EMULATED_,SIGNAL PROCESS_CLOCKS GETPID MMAN)
 LDFLAGS_wasm := -Wl,-s -Wl,--compress-relocations -Wl,-z,stack-size=1048576 $(addprefix -lwasi-emulated-,signal process-clocks getpid)
 MODE_FLAGS_wasm := -msimd128
 MODE_FLAGS_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -88,10 +88,10 @@ CFLAGS_ALL := -std=c11 -ffp-contract=off -fvisibility=hidden -ffile-prefix-map="
     $(MODE_FLAGS_$(MODE))
 LDFLAGS_ALL := $(NATIVE_FLAGS) $(MODE_FLAGS_$(MODE)) $(LDFLAGS_$(MODE)) $(LDFLAGS)
 COMPILE = $(CC) $(CPPFLAGS_ALL) @$(BUILD)/libraries.cflags @$(BUILD)/hardening.cflags \
-    -include lib/base/banned.h -MMD -MP
+    -include lib/core/base/banned.h -MMD -MP
 LINK = $(CC) $(CFLAGS_ALL) @$(BUILD)/hardening.cflags $(LDFLAGS_ALL) @$(BUILD)/hardening.ldflags
 
-# The vector code is one source compiled once for each instruction set (lib/kernels/gemm.h).
+# The vector code is one source compiled once for each instruction set (lib/core/kernels/gemm.h).
 ISAS_x86_64 := baseline avx2 avx512
 ISAS_aarch64 := baseline neon
 ISAS_wasm32 := baseline relaxed
@@ -115,16 +115,16 @@ AMX_ABSENT := lib/kernels/amx$(if $(filter x86_64,$(MACHINE)),$(if $(call accept
 CLOSED := $(filter static wasm,$(MODE))$(findstring musl,$(TARGET))
 CAIRO_ABSENT := lib/pictures/figure_cairo$(if $(CLOSED),,_absent).c
 IMAGE_ABSENT := $(if $(CLOSED), \
-    lib/base/dynamic.c lib/input/image_library.c \
-    $(addprefix lib/input/image_file_,png.c jpeg.c webp.c) lib/input/sound_file.c, \
-    lib/input/image_file_absent.c lib/input/sound_file_absent.c)
-OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/ask_terminal.c cmd/line/interrupt.c \
+    lib/core/base/dynamic.c lib/media/image/image_library.c \
+    $(addprefix lib/input/image_file_,png.c jpeg.c webp.c) lib/media/sound/sound_file.c, \
+    lib/media/image/image_file_absent.c lib/media/sound/sound_file_absent.c)
+OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/core/base/system_linux.c cmd/line/ask_terminal.c cmd/line/interrupt.c \
     $(filter-out %_wasm.c,$(wildcard lib/template/*.c)), \
     $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
     $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c))
-EMBEDDED := lib/base/unicode_tables.S lib/tables/colormap_tables.S lib/page/page_files.S \
-    lib/tokenizer/unicode/unicode_tables.S
+EMBEDDED := lib/core/base/unicode_tables.S lib/views/pictures/colormap_tables.S lib/views/page/page_files.S \
+    lib/core/tokenizer/unicode/unicode_tables.S
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(if $(filter wasm,$(MODE)),,$(BUILD)/lib/model/builtin_files.o) \
     $(EMBEDDED:%.S=$(BUILD)/%.o) \
@@ -172,7 +172,7 @@ else
 endif
 
 # A folder of sources without tests is built, too.
-include $(wildcard lib/page/page.mk tests/tests.mk .packaging/install.mk .packaging/packages.mk)
+include $(wildcard lib/views/page/page.mk tests/tests.mk .packaging/install.mk .packaging/packages.mk)
 
 $(OBJECTS): $(BUILD)/flags $(BUILD)/libraries.cflags $(BUILD)/hardening.cflags
 
@@ -206,7 +206,7 @@ $(BUILD)/%_$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-# They hold files (.incbin), which -MMD does not see: the built-in models, colors, characters; and the page (lib/page/page.mk).
+# They hold files (.incbin), which -MMD does not see: the built-in models, colors, characters; and the page (lib/views/page/page.mk).
 $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
 $(BUILD)/lib/tables/colormap_tables.o: $(wildcard lib/tables/*.bin)
 $(BUILD)/lib/base/unicode_tables.o: $(wildcard lib/base/unicode/*.bin)

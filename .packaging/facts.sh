@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# facts.sh - what packages say of the project, from the one place of each fact: lib/base/version.h has the version and its
+# facts.sh - what packages say of the project, from the one place of each fact: lib/core/base/version.h has the version and its
 # date, CITATION.cff the addresses.
 #
 #   facts.sh fill FILE...    replaces @VERSION@, @DEBIAN_VERSION@, @HOMEPAGE@, @REPOSITORY@ and @EMAIL@ in files
@@ -9,8 +9,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-version=$(sed -nE 's/^#define ATTN_VERSION "(.*)"$/\1/p' lib/base/version.h)
-date=$(sed -nE 's/^#define ATTN_VERSION_DATE "(.*)"$/\1/p' lib/base/version.h)
+version=$(sed -nE 's/^#define ATTN_VERSION "(.*)"$/\1/p' lib/core/base/version.h)
+date=$(sed -nE 's/^#define ATTN_VERSION_DATE "(.*)"$/\1/p' lib/core/base/version.h)
 
 fail() {
     printf 'facts.sh: %s\n' "$@" >&2

@@ -124,7 +124,7 @@ packages: ## make all packages, or PACKAGES='dist static wheel@TARGET', SHA256SU
 	@$(MAKE) gather
 gather:
 	@LICENCES=build/wasm/libraries/licences .packaging/gather.sh $(VERSION) \
-	    $(shell sed -nE 's/^\#define ATTN_VERSION_DATE "(.*)"$$/\1/p' lib/base/version.h) build/attn-cli-$(VERSION) $(made)
+	    $(shell sed -nE 's/^\#define ATTN_VERSION_DATE "(.*)"$$/\1/p' lib/core/base/version.h) build/attn-cli-$(VERSION) $(made)
 
 release: ## release what is committed: move CHANGELOG's entries, tag, make all packages, check and sign them (MINISIGN_KEY)
 	@.packaging/release.sh

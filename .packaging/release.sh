@@ -18,13 +18,13 @@ fail() {
     exit 1
 }
 say() { printf 'release: %s\n' "$*"; }
-defined() { sed -nE "s/^#define $1 \"(.*)\"$/\1/p" lib/base/version.h; }
+defined() { sed -nE "s/^#define $1 \"(.*)\"$/\1/p" lib/core/base/version.h; }
 
 # The entries of CHANGELOG's first section.
 entries() { awk '/^## / { n++; next } n == 1 && /^- /' CHANGELOG.md; }
 
 set_version() { # VERSION DATE
-    sed -i -E -e "s/^(#define ATTN_VERSION \").*\"/\1$1\"/" -e "s/^(#define ATTN_VERSION_DATE \").*\"/\1$2\"/" lib/base/version.h
+    sed -i -E -e "s/^(#define ATTN_VERSION \").*\"/\1$1\"/" -e "s/^(#define ATTN_VERSION_DATE \").*\"/\1$2\"/" lib/core/base/version.h
     sed -i -E -e "s/^version: .*/version: $1/" -e '/^date-released:/d' CITATION.cff
     [[ $1 == *.dev* ]] || sed -i "/^version: /a date-released: \"$2\"" CITATION.cff
 }
@@ -62,7 +62,7 @@ commit_release() {
     make wasm
     make all
     build/release/attn-cli run -q --live --html data/pictures/live.html --story data/stories/five-heads.json "The keys to the cabinet"
-    git add -A tests/install/abi-* lib/base/version.h CITATION.cff CHANGELOG.md data/pictures/live.html
+    git add -A tests/install/abi-* lib/core/base/version.h CITATION.cff CHANGELOG.md data/pictures/live.html
     git commit -q -m "build: release $next"
     version=$next
 }
@@ -140,7 +140,7 @@ begin_next() {
     set_version "$next.dev0" "$(defined ATTN_VERSION_DATE)"
     sed -i "0,/^## /s/^## /## $next, not released yet\n\n&/" CHANGELOG.md
     .packaging/facts.sh agree
-    git commit -q -m "build: begin $next" lib/base/version.h CITATION.cff CHANGELOG.md
+    git commit -q -m "build: begin $next" lib/core/base/version.h CITATION.cff CHANGELOG.md
     say "the tree is $next.dev0 now"
 }
 

@@ -36,7 +36,7 @@
 
 /* A model runs a text: a host serves requests, and a capture keeps tensors. */
 #include "run/host.h"
-#include "run/host_open.h"
+#include "catalog/host_open.h"
 #include "input/input.h"
 #include "predict/answer.h"
 #include "run/attention_change.h"

@@ -12,7 +12,7 @@ prefix=$scratch/prefix
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 pkg_config=${PKG_CONFIG:-pkg-config}
 version=$("$build/attn-cli" --version | cut -d ' ' -f 2)
-soname=libattn.so.$(sed -nE 's/^#define ATTN_ABI (.*)/\1/p' lib/base/version.h)
+soname=libattn.so.$(sed -nE 's/^#define ATTN_ABI (.*)/\1/p' lib/core/base/version.h)
 
 make_target() { make "$@" BUILD="$build" >"$scratch/log" 2>&1 || { cat "$scratch/log" && return 1; }; }
 same() { diff -u --label "expected${3:+ $3}" --label "seen${3:+ $3}" "$1" "$2"; }
@@ -74,7 +74,7 @@ keeps_the_abi_of_a_release() {
     [ -n "${TORTURE-}" ] || { echo "skipped ${FUNCNAME[0]}: needs TORTURE=more" && return; }
     command -v abidiff >/dev/null || { echo "skipped ${FUNCNAME[0]}: abidiff is missing" && return; }
     mkdir "$tree" && cp --parents $(find lib -name '*.h') tests/tools/check_abi.sh tests/install/* "$tree" || return
-    set_abi() { sed -i -E "s/(define ATTN_ABI ).*/\1$1/; s/(define ATTN_VERSION ).*/\1\"$2\"/" "$tree/lib/base/version.h"; }
+    set_abi() { sed -i -E "s/(define ATTN_ABI ).*/\1$1/; s/(define ATTN_VERSION ).*/\1\"$2\"/" "$tree/lib/core/base/version.h"; }
     echo 'ATTN_API struct attn_encode_options attn_value(int x);' >>"$tree/lib/attn.h" # begins with size, and is a value
     echo 'attn.h  attn_value' >>"$tree/tests/install/symbols"
     set_abi 8 9.0.0
@@ -89,27 +89,27 @@ keeps_the_abi_of_a_release() {
         fi || { echo "$edit: expected $expected" && cat "$scratch/seen" && return 1; }
         cp "$scratch/whole" "$tree/$file"
     done <<'CHANGES'
-lib/run/request.h|s/attn_progress_fn on_progress;/int more;&/|on_progress__at.*from value
-lib/run/request.h|/struct attn_request.{/,/}/s/^};/int more;};/|nothing
-lib/run/request.h|s/void \*user;.*/int user;/|attn_request__user.*was changed
-lib/trace/dims.h|s/const void \*later/int more;&/|attn_dims__sizeof.*from value
-lib/trace/dims.h|s/const void \*later.1./const void *more/|nothing
-lib/trace/dims.h|s/size_t n_layer/int n_layer/|attn_dims__n_layer.*was changed
-lib/trace/model_stack.h|s/ATTN_STACK_CROSS = 3/ATTN_STACK_CROSS = 4/|ATTN_STACK_CROSS.*from value
-lib/trace/model_stack.h|s/ATTN_STACK_CROSS = 3/&,ATTN_STACK_MORE=4/|nothing
-lib/trace/location.h|s/int head;/&int more;/|attn_location.*changed
-lib/tables/table.h|/^struct attn_cell {/,/^};/s/^};/int more;};/|attn_cell__sizeof.*from value
-lib/tokenizer/encoding.h|/^struct attn_encode_options {/,/^};/s/^};/int more;};/|attn_encode_options__sizeof.*from value
-lib/trace/selection.h|s/attn_site_set sites/attn_site_set *sites/|attn_selection_set_sites.*was changed
-lib/base/version.h|s/attn_version.void/attn_version(int more/|attn_version.*was changed
+lib/core/run/request.h|s/attn_progress_fn on_progress;/int more;&/|on_progress__at.*from value
+lib/core/run/request.h|/struct attn_request.{/,/}/s/^};/int more;};/|nothing
+lib/core/run/request.h|s/void \*user;.*/int user;/|attn_request__user.*was changed
+lib/core/trace/dims.h|s/const void \*later/int more;&/|attn_dims__sizeof.*from value
+lib/core/trace/dims.h|s/const void \*later.1./const void *more/|nothing
+lib/core/trace/dims.h|s/size_t n_layer/int n_layer/|attn_dims__n_layer.*was changed
+lib/core/trace/model_stack.h|s/ATTN_STACK_CROSS = 3/ATTN_STACK_CROSS = 4/|ATTN_STACK_CROSS.*from value
+lib/core/trace/model_stack.h|s/ATTN_STACK_CROSS = 3/&,ATTN_STACK_MORE=4/|nothing
+lib/core/trace/location.h|s/int head;/&int more;/|attn_location.*changed
+lib/core/tables/table.h|/^struct attn_cell {/,/^};/s/^};/int more;};/|attn_cell__sizeof.*from value
+lib/core/tokenizer/encoding.h|/^struct attn_encode_options {/,/^};/s/^};/int more;};/|attn_encode_options__sizeof.*from value
+lib/core/trace/selection.h|s/attn_site_set sites/attn_site_set *sites/|attn_selection_set_sites.*was changed
+lib/core/base/version.h|s/attn_version.void/attn_version(int more/|attn_version.*was changed
 tests/install/symbols|/attn_version/d|function__attn_version
-lib/base/version.h|s/ABI 8/ABI 7/|ATTN_ABI is 7, that of 9.0.0 was 8
+lib/core/base/version.h|s/ABI 8/ABI 7/|ATTN_ABI is 7, that of 9.0.0 was 8
 CHANGES
     ! "$tree/tests/tools/check_abi.sh" --keep >"$scratch/seen" && grep -q 'expected one after 9.0.0' "$scratch/seen" || return
-    sed -i 's/attn_progress_fn on_progress;/int more;&/' "$tree/lib/run/request.h" && set_abi 8 9.0.1
+    sed -i 's/attn_progress_fn on_progress;/int more;&/' "$tree/lib/core/run/request.h" && set_abi 8 9.0.1
     ! "$tree/tests/tools/check_abi.sh" --keep >"$scratch/seen" && grep -q 'compiled with 9.0.0 breaks' "$scratch/seen" || return
     set_abi 8 9.1.0.dev0 # no release: compared with the last one; it may keep what the next one will have, more than once
-    sed -i 's/int more;attn_progress/attn_progress/' "$tree/lib/run/request.h" && "$tree/tests/tools/check_abi.sh" >"$scratch/seen" &&
+    sed -i 's/int more;attn_progress/attn_progress/' "$tree/lib/core/run/request.h" && "$tree/tests/tools/check_abi.sh" >"$scratch/seen" &&
         "$tree/tests/tools/check_abi.sh" --keep && [ -e "$tree/tests/install/abi-8-9.1.0.xml.gz" ] &&
         "$tree/tests/tools/check_abi.sh" --keep || return
     set_abi 8 9.0.1.dev0
@@ -141,9 +141,9 @@ asks_once_for_all_packages() {
 refuses_a_release_that_is_not_ready() {
     local tree=$scratch/release file edit expected git=(git -C "$scratch/release" -c user.name=x -c user.email=x@localhost)
     command -v git >/dev/null || { echo "skipped ${FUNCNAME[0]}: git is missing" && return; }
-    mkdir "$tree" && cp --parents -R .packaging lib/base/version.h CITATION.cff .gitignore "$tree" &&
+    mkdir "$tree" && cp --parents -R .packaging lib/core/base/version.h CITATION.cff .gitignore "$tree" &&
         "${git[@]}" init -q && sed -i 's/example\.org/attn.dev/' "$tree/CITATION.cff" || return
-    sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0.dev0"/' "$tree/lib/base/version.h"
+    sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0.dev0"/' "$tree/lib/core/base/version.h"
     sed -i -E 's/^version: .*/version: 9.0.0.dev0/; /^date-released/d' "$tree/CITATION.cff"
     printf '# Changes\n\n## 9.0.0, not released yet\n\n- One.\n\n## 8.0.0\n\n- Two.\n' >"$tree/CHANGELOG.md"
     while IFS='|' read -r file edit expected; do
@@ -182,7 +182,7 @@ CHANGES
     "${git[@]}" reset -q --hard HEAD~ && "${git[@]}" checkout -q --detach && FAILING=packages release &&
         grep -qF 'HEAD is detached' "$scratch/seen" || { cat "$scratch/seen" && return 1; }
     # A package of a release, by itself.
-    sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0"/' "$tree/lib/base/version.h"
+    sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0"/' "$tree/lib/core/base/version.h"
     "$tree/.packaging/facts.sh" require && sed -i 's/attn\.dev/example.org/' "$tree/CITATION.cff" &&
         ! "$tree/.packaging/facts.sh" require 2>"$scratch/seen"
 }

@@ -71,7 +71,7 @@ LIBRARIES = ROOT / "libraries"  # and the sources of these
 
 
 def version():
-    header = (ROOT / "lib/base/version.h").read_text()
+    header = (ROOT / "lib/core/base/version.h").read_text()
     return re.search(r'#define ATTN_VERSION "(.*)"', header)[1], re.search(r'#define ATTN_VERSION_DATE "(.*)"', header)[1]
 
 

@@ -39,7 +39,7 @@ function measure() {
   const folder = join(root, 'models', 'fable'), files = {}, found = {};
   const work = mkdtempSync(join(tmpdir(), 'bench_wasm.'));
   const { wasiCall, wasiWithoutRelaxed } = runInThisContext(
-    readFileSync(join(root, 'lib/page/wasi.js'), 'utf8') + '\n({ wasiCall, wasiWithoutRelaxed })');
+    readFileSync(join(root, 'lib/views/page/wasi.js'), 'utf8') + '\n({ wasiCall, wasiWithoutRelaxed })');
   const args = n => ['run', '-m', folder, '-t', '1', '--npz', 'out.npz', '--top', '5', sentences[n][0]];
   let module, inflated, portable;
 

@@ -5,9 +5,9 @@
  * a text the same positions are a word, two tiles of 2 x 2 cells, the picture in 2 x 2 cells, and a
  * word of the question.
  */
-#include "input/picture_prompt.h"
-#include "measures/picture_maps.h"
-#include "tables/colormap_internal.h"
+#include "towers/picture_prompt.h"
+#include "towers/picture_maps.h"
+#include "pictures/colormap_internal.h"
 #include "tensors/labels_internal.h"
 #include "tensors/writer.h"
 #include "tests/browser/browser.h"

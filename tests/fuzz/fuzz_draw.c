@@ -3,7 +3,7 @@
  *
  * What is taken, written out again, is taken as the same; what is refused leaves the draw alone.
  */
-#include "model/model_init.h"
+#include "drawn/model_init.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
  */
 #include "base/memory.h"
 #include "formats/tensor_files_internal.h"
-#include "input/image_file_internal.h"
+#include "image/image_file_internal.h"
 #include "tests/fuzz/fuzz.h"
 
 static void resize(const struct attn_image *image)

@@ -5,7 +5,7 @@
  * a tokenizer, unless two letters are equal; texts are encoded or refused.
  */
 #include "base/file.h"
-#include "formats/microgpt.h"
+#include "foreign/microgpt.h"
 #include "model/model.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -7,7 +7,7 @@
  */
 #include "base/number.h"
 #include "formats/json_reader.h"
-#include "model/model_init_internal.h"
+#include "drawn/model_init_internal.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -7,9 +7,9 @@
  * or are refused.
  */
 #include "base/dtype_internal.h"
-#include "formats/checkpoint.h"
+#include "foreign/checkpoint.h"
 #include "formats/tensor_files_internal.h"
-#include "formats/torch.h"
+#include "foreign/torch.h"
 #include "model/model.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,11 +1,11 @@
 /* reach.c - attn-cli reach: how far back a head looks. A question that
  * tests/tools/check_question.sh adds to the library: this file, as lib/questions/reach.c, and a
  * row of ATTN_QUESTION_MAP. */
-#include "questions/questions_internal.h"
+#include "machine/questions_internal.h"
 
 #include "base/status_internal.h"
-#include "questions/frame.h"
-#include "run/trial.h"
+#include "machine/frame.h"
+#include "sites/trial.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 

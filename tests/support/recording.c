@@ -1,6 +1,6 @@
 /* recording.c - see recording.h. */
 #include "tests/support/recording.h"
-#include "forward/pixel_feed.h"
+#include "towers/pixel_feed.h"
 #include "forward/session_internal.h"
 #include "tests/support/assert.h"
 #include "tests/support/near.h"

@@ -12,7 +12,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-number() { sed -nE "s/^#define $1 \"?([0-9.a-z]+)\"?$/\1/p" lib/base/version.h; }
+number() { sed -nE "s/^#define $1 \"?([0-9.a-z]+)\"?$/\1/p" lib/core/base/version.h; }
 fail() { printf 'abi: %s\n' "$@" && exit 1; }
 
 # Prints variables: a pointer to each function of attn.h, and the fields of its structs that may grow, or that might once.

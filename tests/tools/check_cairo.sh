@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check_cairo.sh - lib/pictures/cairo_functions.h says what the headers of cairo and pango say, and
-# lib/input/image_functions.h what those of libpng, TurboJPEG and libwebp do, where these are installed.
+# check_cairo.sh - lib/views/pictures/cairo_functions.h says what the headers of cairo and pango say, and
+# lib/media/image/image_functions.h what those of libpng, TurboJPEG and libwebp do, where these are installed.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -15,7 +15,7 @@ if ${PKG_CONFIG:-pkg-config} --exists libpng16; then
     compile $(${PKG_CONFIG:-pkg-config} --cflags libpng16) <<'END' || status=1
 #include <png.h>
 
-#include "input/image_functions.h"
+#include "image/image_functions.h"
 
 _Static_assert(ATTN_PNG_COLOR_MASK_PALETTE == PNG_COLOR_MASK_PALETTE, "");
 _Static_assert(ATTN_PNG_COLOR_MASK_COLOR == PNG_COLOR_MASK_COLOR, "");
@@ -31,7 +31,7 @@ if ${PKG_CONFIG:-pkg-config} --exists libturbojpeg; then
     compile $(${PKG_CONFIG:-pkg-config} --cflags libturbojpeg) <<'END' || status=1
 #include <turbojpeg.h>
 
-#include "input/image_functions.h"
+#include "image/image_functions.h"
 
 _Static_assert((int)ATTN_TJPF_RGB == (int)TJPF_RGB && (int)ATTN_TJPF_CMYK == (int)TJPF_CMYK, "");
 _Static_assert((int)ATTN_TJCS_CMYK == (int)TJCS_CMYK && (int)ATTN_TJCS_YCCK == (int)TJCS_YCCK, "");
@@ -48,7 +48,7 @@ if ${PKG_CONFIG:-pkg-config} --exists libwebp; then
     compile $(${PKG_CONFIG:-pkg-config} --cflags libwebp) <<'END' || status=1
 #include <webp/decode.h>
 
-#include "input/image_functions.h"
+#include "image/image_functions.h"
 
 _Static_assert((int)ATTN_WEBP_RGB == (int)MODE_RGB && (int)ATTN_VP8_OK == (int)VP8_STATUS_OK, "");
 _Static_assert((int)ATTN_VP8_OUT_OF_MEMORY == (int)VP8_STATUS_OUT_OF_MEMORY, "");

@@ -100,8 +100,8 @@ check_file_names() {
 check_texts() {
     local line
     while read -r line; do
-        [[ $line == lib/catalog/hub.c:* || $line == lib/catalog/catalog.c:*--include* ||
-            $line == lib/pictures/figure.c:*option-\>name* ]] ||
+        [[ $line == lib/checkpoints/catalog/hub.c:* || $line == lib/checkpoints/catalog/catalog.c:*--include* ||
+            $line == lib/views/pictures/figure.c:*option-\>name* ]] ||
             report "$(cut -d: -f1,2 <<<"$line"): names an option in a text, expected a field in backquotes"
     done < <(printf '%s\n' "$@" | grep '^lib/.*\.c$' | xargs grep -nE '"([^"\\]|\\.)*--[a-z%]')
 }

@@ -2,7 +2,7 @@
 # check_links.sh - every relative link of a Markdown file leads to a file and, with `#`, to a heading
 # of it; and no file of the manual has more than 350 lines.
 #
-# Sources that the table of lib/README.md names are there, too: `tensors/picture.h`, or `picture.h`.
+# Sources that the table of lib/README.md names are there, too: `pictures/picture.h`, or `picture.h`.
 #
 # Anchors are those of GitHub: lower case, without punctuation, `-` for each space, and `-1` after the
 # second heading of the same text. Code blocks and `code` hold no links.

@@ -34,7 +34,7 @@ cd "$scratch"
 
 # The change.
 cp tests/questions/reach.c lib/questions/reach.c
-sed -i 's/^    X(score) .*\\$/&\n    X(reach) \\/' lib/questions/questions_internal.h
+sed -i 's/^    X(score) .*\\$/&\n    X(reach) \\/' lib/questions/machine/questions_internal.h
 make -j"$(nproc)" --no-print-directory BUILD="$build" "$build/attn-cli" "$build/libattn.so" >make.log 2>&1 ||
     { tail -30 make.log && exit 1; }
 PATH=$scratch/$build:$PATH

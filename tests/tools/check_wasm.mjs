@@ -16,7 +16,7 @@ import { runInThisContext } from 'node:vm';
 if (process.versions.node < '21') setFlagsFromString('--experimental-wasm-relaxed-simd');
 const [modulePath, binary] = process.argv.slice(2);
 const { wasiCall, wasiCompile, wasiRelaxedPlaces, wasiWithoutRelaxed } = runInThisContext(
-  readFileSync('lib/page/wasi.js', 'utf8') + '\n({ wasiCall, wasiCompile, wasiRelaxedPlaces, wasiWithoutRelaxed })');
+  readFileSync('lib/views/page/wasi.js', 'utf8') + '\n({ wasiCall, wasiCompile, wasiRelaxedPlaces, wasiWithoutRelaxed })');
 const bytes = new Uint8Array(readFileSync(modulePath));
 const module = await wasiCompile(bytes), portable = await WebAssembly.compile(wasiWithoutRelaxed(bytes));
 const environment = { LC_ALL: 'C.UTF-8', ATTN_CLI_MODEL_PATH: 'models', HF_HOME: '/nowhere' };

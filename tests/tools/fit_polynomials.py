@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the coefficients of lib/kernels/elementary.h: Remez fits of the relative error.
+"""Prints the coefficients of lib/core/kernels/elementary.h: Remez fits of the relative error.
 
 Needs mpmath. Not part of any test: it documents where the numbers come from.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints lib/kernels/block_books.c: the books of GGUF's types IQ1, IQ2 and IQ3, which are part of
-the format, from those of the package gguf (0.19): tests/tools/make_block_books.py > lib/kernels/block_books.c
+"""Prints lib/core/kernels/block_books.c: the books of GGUF's types IQ1, IQ2 and IQ3, which are part of
+the format, from those of the package gguf (0.19): tests/tools/make_block_books.py > lib/core/kernels/block_books.c
 
 Each value of a point is one of 3 levels, or of 8: its number among them is a digit."""
 import numpy

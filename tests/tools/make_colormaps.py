@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes lib/tables/colormaps.bin: 256 colors of each color map, and for each of them the nearest
-of the 256 colors of a terminal (struct ramp in lib/tables/colormap.c).
+"""Writes lib/views/pictures/colormaps.bin: 256 colors of each color map, and for each of them the nearest
+of the 256 colors of a terminal (struct ramp in lib/views/pictures/colormap.c).
 
     pip download --no-deps matplotlib && unzip matplotlib-*.whl matplotlib/_cm_listed.py
     tests/tools/make_colormaps.py matplotlib/_cm_listed.py
@@ -134,7 +134,7 @@ def table_of(name, listed):
 
 def main():
     listed = read_matplotlib(sys.argv[1])
-    with open("lib/tables/colormaps.bin", "wb") as file:
+    with open("lib/views/pictures/colormaps.bin", "wb") as file:
         for name in MAPS:
             table = table_of(name, listed)
             file.write(struct.pack("<256I256B", *[r << 16 | g << 8 | b for r, g, b in table],

@@ -3,7 +3,7 @@
 those of lib/base/unicode, from Python's Unicode data.
 
 No one version of Unicode has what that library does: each of its parts has tables of its own. Run it with the version that
-SOURCE names, from the root of the repository. lib/base/version.h and cmd/manual/models.md name the versions of Unicode.
+SOURCE names, from the root of the repository. lib/core/base/version.h and cmd/manual/models.md name the versions of Unicode.
 """
 import os
 import struct
@@ -116,7 +116,7 @@ def later_ranges(name, rows):
 
 def write_properties():
     """The properties that patterns may name, in the order of their names: lower case, without '_', '-' and ' '."""
-    with open("lib/tokenizer/unicode/tables/properties.bin", "rb") as file:
+    with open("lib/core/tokenizer/unicode/tables/properties.bin", "rb") as file:
         names = {name.rstrip(b"\0").decode(): is_script for name, _, _, is_script, *_ in struct.iter_unpack(ROW, file.read())}
     names.update((name, 1) for name in LATER)
     found, properties, places = [], [], {}  # several names may have the same ranges
@@ -153,7 +153,7 @@ def write_classes():
                 ranges(lambda c: sum(test(c) << i for i, test in enumerate(tests))))
 
 
-# --- lib/base/utf8.c --------------------------------------------------------------------------
+# --- lib/core/base/utf8.c --------------------------------------------------------------------------
 
 # Zero columns: marks that combine with the character before them (Mn, Me) and the vowels and final
 # consonants of decomposed Hangul. Two columns: East_Asian_Width W and F. Unassigned characters

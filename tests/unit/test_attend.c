@@ -5,7 +5,7 @@
 #include "attention/attend.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
-#include "attention/kinds/lowrank.h"
+#include "kinds/lowrank.h"
 #include "base/random.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"

@@ -10,7 +10,7 @@
 #include "measures/analysis_internal.h"
 #include "run/host_internal.h"
 #include "stream/records_internal.h"
-#include "tables/colormap_internal.h"
+#include "pictures/colormap_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"

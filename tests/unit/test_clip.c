@@ -5,7 +5,7 @@
 #include "attn.h"
 #include "base/thread.h"
 #include "forward/session_pack.h"
-#include "input/pixels.h"
+#include "image/pixels.h"
 #include "run/run_extra.h"
 #include "tests/support/encoders.h"
 #include "tests/support/kept.h"

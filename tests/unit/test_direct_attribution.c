@@ -12,7 +12,7 @@
 #include "extra.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "questions/readout.h"
+#include "machine/readout.h"
 #include "run/host_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/column.h"

@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
-#include "model/image_patches.h"
+#include "towers/image_patches.h"
 #include "tests/support/encoders.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"

@@ -5,7 +5,7 @@
  * Each prompt has its own bounds: 4 times what transformers' float32 is off, and 1e-6 of the
  * largest value. The table at the end shows the largest differences as shares of their bounds.
  */
-#include "model/image_patches.h"
+#include "towers/image_patches.h"
 #include "tests/support/encoders.h"
 #include "tests/support/expected.h"
 #include "tests/support/families.h"

@@ -4,9 +4,9 @@
  * Their tensors are compared with float64 in test_family_fixtures.c.
  */
 #include "base/buffer.h"
-#include "forward/pixel_feed.h"
-#include "inspect/cost.h"
-#include "model/image_patches.h"
+#include "towers/pixel_feed.h"
+#include "catalog/cost.h"
+#include "towers/image_patches.h"
 #include "tests/support/encoders.h"
 #include "tests/support/kept.h"
 #include "tests/support/near.h"

@@ -2,7 +2,7 @@
  * test_linear_attention.c - linear attention: the golden numbers, the state against the matrix in
  * double precision, and the same bits however keys and rows are split.
  */
-#include "attention/kinds/linear.h"
+#include "kinds/linear.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
 #include "tests/support/reference.h"

@@ -1,7 +1,7 @@
 /* Where the module of live pages is looked for. */
 #include "base/memory.h"
 #include "base/system.h"
-#include "run/live_module.h"
+#include "live/live_module.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 

@@ -2,7 +2,7 @@
  * test_lowrank.c - the projections of low-rank attention: PyTorch's numbers, and products against
  * double precision, the same bits from every engine and in any layout.
  */
-#include "attention/kinds/lowrank.h"
+#include "kinds/lowrank.h"
 #include "base/memory.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"

@@ -3,7 +3,7 @@
  * runs, records that fail in their places, bounds of what is inside, and what ends it all.
  */
 #include "extra.h"
-#include "model/model_init.h"
+#include "drawn/model_init.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/kept.h"

@@ -1,7 +1,7 @@
 /* Models that are made: which numbers go where, what is refused, and that nothing is left half
  * made. */
 #include "base/random.h"
-#include "model/model_init.h"
+#include "drawn/model_init.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"

@@ -4,7 +4,7 @@
  * join patches or are their means, and masks that are not causal.
  */
 #include "base/random.h"
-#include "input/pixels.h"
+#include "image/pixels.h"
 #include "model/model_internal.h"
 #include "run/run_internal.h"
 #include "tests/support/open.h"

@@ -3,7 +3,7 @@
  * all of them are found by names, as programs find them.
  */
 #include "run/run_extra.h"
-#include "tensors/picture.h"
+#include "pictures/picture.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 

@@ -1,5 +1,5 @@
 /* test_png_file.c - PNG files: pixels, texts and sums, by a reader of the test's own. */
-#include "formats/png_file.h"
+#include "pictures/png_file.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 

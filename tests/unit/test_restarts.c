@@ -2,7 +2,7 @@
  * test_restarts.c - what begins in the middle of a model, as experiments do, has the bits of what
  * began at its tokens: of every family, and of every combination of parts that a block may have.
  */
-#include "run/trial.h"
+#include "sites/trial.h"
 #include "tests/support/families.h"
 #include "tests/support/kept.h"
 #include "tests/support/made_up_model.h"

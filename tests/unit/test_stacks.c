@@ -6,7 +6,7 @@
 #include "attn.h"
 #include "extra.h"
 #include "input/sequence.h"
-#include "run/trial.h"
+#include "sites/trial.h"
 #include "tests/support/encoders.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "forward/session.h"
 #include "gradient/backward.h"
-#include "inspect/cost.h"
+#include "catalog/cost.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
 

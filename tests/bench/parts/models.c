@@ -5,7 +5,7 @@
 #include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "inspect/cost.h"
+#include "catalog/cost.h"
 #include "kernels/panels.h"
 #include "model/model_internal.h"
 #include "trace/site_set.h"

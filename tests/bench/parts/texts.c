@@ -7,7 +7,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "forward/session_pack.h"
-#include "inspect/cost.h"
+#include "catalog/cost.h"
 #include "model/model_internal.h"
 #include "trace/site_set.h"
 

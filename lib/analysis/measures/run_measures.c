@@ -1,0 +1,153 @@
+/* run_measures.c - see run_measures.h; and the watcher of outputs that show types of heads, or
+ * leave out parks. */
+#include "measures/run_measures.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "measures/head_mix.h"
+#include "run/watcher.h"
+#include "tensors/format_internal.h"
+#include "trace/held.h"
+#include "trace/trace_internal.h"
+
+struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
+{
+    const struct attn_label_list *keys = &run->request.reading.keys; /* for arrays */
+
+    if (!run->model)
+        return (struct attn_metric_settings){
+            .tokens = keys->items, .token_sizes = keys->sizes, .n_token = keys->n};
+    return (struct attn_metric_settings){
+        .ids = run->text.ids,
+        .tokens = run->text.tokens.bytes,
+        .token_sizes = run->text.tokens.sizes,
+        .n_token = run->text.n,
+        .n_front = run->text.grid.n_front,
+        .n_patch_column = run->text.grid.n_col,
+        .n_shown = run->labels.mask ? *run->labels.mask + 1 : run->text.n - run->labels.n_back,
+        .key_mask = run->text.key_mask,
+        .source_mask = run->source.key_mask};
+}
+
+struct attn_metric_settings attn_run_source_settings(const struct attn_run *run)
+{
+    return (struct attn_metric_settings){.ids = run->source.ids,
+                                         .tokens = run->source.tokens.bytes,
+                                         .token_sizes = run->source.tokens.sizes,
+                                         .n_token = run->source.n,
+                                         .key_mask = run->source.key_mask};
+}
+
+enum attn_status attn_run_begin_parking(const struct attn_run *run, const struct attn_trace *to,
+                                        bool is_held, struct attn_parking *parking,
+                                        struct attn_error *err)
+{
+    const struct attn_metric_settings settings[2] = {attn_run_metric_settings(run),
+                                                     attn_run_source_settings(run)};
+
+    return attn_error_at(attn_parking_begin(attn_selection_dims(run->selection), settings, to,
+                                            is_held, parking, err),
+                         ATTN_STAGE_OPTIONS, err);
+}
+
+/* --- The watcher ------------------------------------------------------------------------------ */
+
+/* Creates the mixes of RUN, and the selection of what they need, if an output shows types. */
+static enum attn_status begin(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request_outputs *outputs = &run->request.outputs;
+    const struct attn_metric_settings of_text = attn_run_metric_settings(run),
+                                      of_source = attn_run_source_settings(run);
+    struct attn_site_set sites = attn_selection_sites_of(run->selection, ATTN_STACK_ONLY);
+    struct attn_site_set of_encoder = attn_selection_sites_of(run->selection, ATTN_STACK_ENCODER);
+    bool is_shown = false;
+
+    for (size_t i = 0; i < outputs->n; i++)
+        is_shown |= outputs->items[i].format->shows_types;
+    if (!is_shown || !run->model || attn_before_n_own(&run->before) > 0 ||
+        attn_selection_is_of_encoder(run->selection) || !attn_sites_have(sites, ATTN_SITE_PATTERN))
+        return ATTN_OK;
+    ATTN_TRY(attn_selection_copy(run->selection, &run->watched, err));
+    attn_sites_add(&sites, ATTN_SITE_RESID_PRE);
+    if (attn_sites_have(of_encoder, ATTN_SITE_PATTERN))
+        attn_sites_add(&of_encoder, ATTN_SITE_RESID_PRE);
+    attn_selection_clear_sites(run->watched);
+    ATTN_TRY(attn_selection_add_sites(run->watched, ATTN_STACK_ONLY, sites, err));
+    if (attn_selection_dims(run->watched)->encoder)
+        ATTN_TRY(attn_selection_add_sites(run->watched, ATTN_STACK_ENCODER, of_encoder, err));
+    ATTN_TRY(attn_head_mixes_create(&of_text, run->watched, &run->mixes[0], err));
+    if (!attn_selection_dims(run->watched)->encoder)
+        return ATTN_OK;
+    ATTN_TRY(attn_selection_copy_stack(run->watched, ATTN_STACK_ENCODER, &run->own_encoder, err));
+    return attn_head_mixes_create(&of_source, run->own_encoder, &run->mixes[1], err);
+}
+
+static void add(const struct attn_run *run, const struct attn_trace_event *event)
+{
+    struct attn_head_mixes *mixes = run->mixes[event->at.stack == ATTN_STACK_ENCODER];
+
+    if (mixes)
+        attn_head_mixes_add(mixes, event);
+}
+
+/* Whether a view leaves out parks, which are found before its outputs get an event. */
+static bool needs_parks(const struct attn_run *run)
+{
+    const struct attn_request_outputs *outputs = &run->request.outputs;
+
+    return outputs->n > 0 && attn_view_of(outputs->picture).hides == ATTN_HIDDEN_SINKS &&
+           run->model && attn_before_n_own(&run->before) == 0 &&
+           !attn_selection_is_of_encoder(run->selection);
+}
+
+static enum attn_status park(struct attn_run *run, const struct attn_trace *trace,
+                             struct attn_pool *pool, struct attn_result *result,
+                             struct attn_error *err)
+{
+    if (!needs_parks(run))
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(run->parking, 1, err));
+    ATTN_TRY(attn_run_begin_parking(run, trace, true, run->parking, err));
+    ATTN_TRY(attn_run_compute(run, &run->parking->trace, pool, result, err));
+    attn_parking_find(run->parking, run->parks);
+    run->labels.parks = attn_parks_find(run->parks[0]);
+    return ATTN_OK;
+}
+
+/* Makes the pass again, whose result and notes are known. */
+static enum attn_status compute_again(struct attn_run *run, const struct attn_trace *trace,
+                                      struct attn_pool *pool, struct attn_error *err)
+{
+    const attn_note_fn on_note = run->request.on_note;
+    struct attn_result again = {0};
+    enum attn_status status;
+
+    run->request.on_note = NULL;
+    status = attn_run_compute(run, trace, pool, &again, err);
+    run->request.on_note = on_note;
+    attn_result_release(&again);
+    return status;
+}
+
+static enum attn_status play(struct attn_run *run, const struct attn_trace *trace,
+                             struct attn_pool *pool, struct attn_error *err)
+{
+    return attn_held_is_whole(run->parking->held) ? attn_held_play(run->parking->held, trace, err)
+                                                  : compute_again(run, trace, pool, err);
+}
+
+static void release(struct attn_run *run)
+{
+    for (int i = 0; i < 2; i++) {
+        attn_head_mixes_free(run->mixes[i]);
+        attn_parks_free(run->parks[i]);
+    }
+    attn_selection_free(run->watched);
+    attn_selection_free(run->own_encoder);
+    if (run->parking)
+        attn_parking_release(run->parking);
+    attn_free(run->parking);
+}
+
+const struct attn_watcher attn_head_watcher = {
+    .begin = begin, .add = add, .park = park, .play = play, .release = release};

@@ -1,0 +1,167 @@
+/* chat.c - see chat.h. */
+#include "talk/chat.h"
+
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/utf8.h"
+#include "template/template.h"
+#include "talk/tokenizer_chat.h"
+#include "tokenizer/tokenizer_internal.h"
+
+#include <string.h>
+
+static bool is_form(const struct attn_chat_request *asked, const char *word)
+{
+    return asked->form && strcmp(asked->form, word) == 0;
+}
+
+bool attn_chat_has_template(const struct attn_chat_request *asked,
+                            const struct attn_tokenizer *tokenizer)
+{
+    return attn_tokenizer_chat(tokenizer)->text || (asked->form && !is_form(asked, "on")) ||
+           asked->system || asked->messages;
+}
+
+enum attn_status attn_chat_check(const struct attn_chat_request *asked,
+                                 const struct attn_input *input, struct attn_error *err)
+{
+    const char *field = asked->messages ? "messages" : asked->system ? "system" : "chat";
+
+    if (!attn_chat_is_wanted(asked))
+        return asked->system || asked->messages
+                   ? attn_refuse(err, ATTN_STAGE_OPTIONS,
+                                 "`%s` goes with `chat on`, and `chat` is off", field)
+                   : ATTN_OK;
+    if (asked->system && asked->messages)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`system` and `messages` are given, expected one of them");
+    if (asked->messages && (input->text || input->ids || input->embeddings))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`messages` are given beside another input, expected one of them");
+    if (input->ids || input->embeddings || input->pair)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` goes with a text, and `%s` is given",
+                           field,
+                           input->ids          ? "ids"
+                           : input->embeddings ? "embeds"
+                                               : "pair");
+    return ATTN_OK;
+}
+
+enum attn_status attn_chat_check_reading(const struct attn_request_reading *reading,
+                                         struct attn_error *err)
+{
+    if (reading->with_prompt)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`with_prompt` and `chat` are two forms of a text");
+    if (reading->special == ATTN_SPECIAL_TEXT)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`special text` would take apart what the chat template writes");
+    return ATTN_OK;
+}
+
+static void append_message(struct attn_buffer *json, const char *role, const char *text,
+                           size_t size, size_t n_picture)
+{
+    attn_buffer_append_format(
+        json, "%s{\"role\": \"%s\", \"content\": ", json->size > 1 ? ", " : "", role);
+    for (size_t i = 0; i < n_picture; i++)
+        attn_buffer_append_format(json, "%s{\"type\": \"image\"}, ", i == 0 ? "[" : "");
+    if (n_picture > 0)
+        attn_buffer_append_string(json, "{\"type\": \"text\", \"text\": ");
+    attn_json_append_string(json, text, size);
+    attn_buffer_append_string(json, n_picture > 0 ? "}]}" : "}");
+}
+
+/* Writes the messages as JSON, or reads their file. */
+static enum attn_status make_messages(const struct attn_chat_request *asked,
+                                      const struct attn_chat_turn *turn, struct attn_buffer *json,
+                                      struct attn_error *err)
+{
+    struct attn_file file = {0};
+
+    if (asked->messages && *asked->messages == '[') {
+        attn_buffer_append_string(json, asked->messages);
+    } else if (asked->messages && *asked->messages == '{') {
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "`messages` is one object, expected a list of them");
+        return attn_error_hint(err, "put it in brackets: `messages '[{...}]'`");
+    } else if (asked->messages && strcmp(asked->messages, "-") == 0) {
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "`messages` is '-', expected a file or a list: standard input is not read");
+    } else if (asked->messages) {
+        ATTN_TRY(attn_file_read_regular(asked->messages, ATTN_TEMPLATE_MAX_OUTPUT, &file, err));
+        attn_buffer_append(json, file.data, file.size);
+        attn_file_release(&file);
+    } else {
+        if (attn_utf8_valid_length(turn->text, turn->size) < turn->size)
+            return attn_error_set(err, ATTN_INVALID, "the text of a conversation is not UTF-8");
+        attn_buffer_append_char(json, '[');
+        if (asked->system)
+            append_message(json, "system", asked->system, strlen(asked->system), 0);
+        append_message(json, "user", turn->text, turn->size, turn->n_picture);
+        attn_buffer_append_char(json, ']');
+    }
+    return attn_buffer_check(json, err);
+}
+
+/* Parses the template that ASKED names, or that of the tokenizer. */
+static enum attn_status open_template(const struct attn_chat_request *asked,
+                                      const struct attn_chat_turn *turn,
+                                      struct attn_template **parsed, struct attn_error *err)
+{
+    const struct attn_chat_template *chat = attn_tokenizer_chat(turn->tokenizer);
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    if (asked->form && !is_form(asked, "on")) {
+        ATTN_TRY(attn_file_read_regular(asked->form, ATTN_TEMPLATE_MAX_SOURCE, &file, err));
+        status = attn_template_parse((const char *)file.data, file.size, asked->form, parsed, err);
+        attn_file_release(&file);
+        return status;
+    }
+    if (!chat->text) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' has no chat template",
+                    attn_quote_string(turn->model).text);
+        attn_error_hint(err, "`chat FILE` takes one from a file");
+        return ATTN_INVALID;
+    }
+    return attn_template_parse(chat->text, chat->size, chat->place, parsed, err);
+}
+
+enum attn_status attn_chat_write(const struct attn_chat_request *asked,
+                                 const struct attn_chat_turn *turn, struct attn_chat_text *written,
+                                 struct attn_error *err)
+{
+    const struct attn_buffer *tokens = &attn_tokenizer_chat(turn->tokenizer)->tokens;
+    struct attn_template *parsed = NULL;
+    struct attn_buffer json = {0}, out = {0};
+    struct attn_talk talk;
+    enum attn_status status;
+
+    status = open_template(asked, turn, &parsed, err);
+    if (status == ATTN_OK)
+        status = make_messages(asked, turn, &json, err);
+    talk = (struct attn_talk){.messages = json.data,
+                              .n_messages = json.size,
+                              .variables = tokens->size > 0 ? tokens->data : "{}",
+                              .n_variables = tokens->size > 0 ? tokens->size : 2,
+                              .now = asked->now};
+    if (status == ATTN_OK)
+        status = attn_template_render(parsed, &talk, &out, &written->messages, &written->n, err);
+    written->size = out.size;
+    if (status == ATTN_OK) {
+        written->text = attn_buffer_take(&out, err);
+        status = written->text ? ATTN_OK : ATTN_NO_MEMORY;
+    }
+    attn_buffer_release(&out);
+    attn_buffer_release(&json);
+    attn_template_free(parsed);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+const struct attn_talker attn_talker_by_template = {.read_template = attn_tokenizer_read_chat,
+                                                    .check = attn_chat_check,
+                                                    .check_reading = attn_chat_check_reading,
+                                                    .write = attn_chat_write};

@@ -1,0 +1,25 @@
+/* chat.h - writes conversations in the form that the template of a model gives them. */
+#ifndef ATTN_TALK_CHAT_H
+#define ATTN_TALK_CHAT_H
+
+#include "input/talk.h"
+
+/* Whether ASKED needs a chat template beside a picture, or TOKENIZER has one. Otherwise `on` is the
+ * form of the family. */
+bool attn_chat_has_template(const struct attn_chat_request *asked,
+                            const struct attn_tokenizer *tokenizer);
+
+/* Checks that the fields of ASKED fit each other and INPUT. */
+enum attn_status attn_chat_check(const struct attn_chat_request *asked,
+                                 const struct attn_input *input, struct attn_error *err);
+
+/* Checks that READING leaves what a chat template writes as it is. */
+enum attn_status attn_chat_check_reading(const struct attn_request_reading *reading,
+                                         struct attn_error *err);
+
+/* Writes TURN, or the messages of ASKED, by the template of ASKED or of the tokenizer. */
+enum attn_status attn_chat_write(const struct attn_chat_request *asked,
+                                 const struct attn_chat_turn *turn, struct attn_chat_text *written,
+                                 struct attn_error *err);
+
+#endif

@@ -1,0 +1,795 @@
+/* adapter.c - see adapter.h. */
+#include "foreign/adapter.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "formats/foreign.h"
+#include "formats/json.h"
+#include "formats/safetensors.h"
+#include "formats/tensor_files_internal.h"
+#include "kernels/kernels.h"
+#include "model/elements.h"
+#include "model/tensor_names.h"
+#include "tokenizer/regex.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Names of modules begin so in files of peft, which wraps the model twice. */
+#define WRAPPED "base_model.model."
+
+enum { MAX_PATTERNS = 5000 };
+
+/* The regular expressions of a field. */
+struct patterns {
+    const char *field;
+    struct pattern {
+        struct attn_regex *regex; /* owns */
+        const struct attn_node *node;
+    } * items; /* [n] owns */
+    size_t n;
+};
+
+/* What is read of adapter_config.json. */
+struct settings {
+    struct patterns targets, excluded, layers, ranks, alphas;
+    const struct attn_json *json;
+    int64_t rank;
+    double alpha;
+    bool is_rank_stable;
+    struct attn_error *err;
+};
+
+/* --- The fields of adapter_config.json -------------------------------------------------------- */
+
+static const struct attn_node *field(const struct settings *settings, const char *name)
+{
+    const struct attn_node *node = attn_node_find(attn_json_root(settings->json), name);
+
+    return node && !attn_node_is_null(node) ? node : NULL;
+}
+
+/* Whether NODE has a value that may change something: no null, no false, nothing empty. */
+static bool is_set(const struct attn_node *node)
+{
+    const char *text = attn_node_string(node);
+    bool flag = true;
+
+    if (attn_node_is_null(node) || (text && *text == '\0') ||
+        ((attn_node_is_object(node) || attn_node_is_array(node)) && !attn_node_first(node)))
+        return false;
+    return !attn_node_is_bool(node, &flag) || flag;
+}
+
+static enum attn_status refuse_field(const struct settings *settings, const char *name,
+                                     const char *found, const char *expected)
+{
+    return attn_json_refuse(settings->json, settings->err, ATTN_UNSUPPORTED, name,
+                            "is %s, expected %s", found, expected);
+}
+
+/* Refuses a field that is a text other than VALUE. A missing one is VALUE. */
+static enum attn_status expect_text(const struct settings *settings, const char *name,
+                                    const char *value)
+{
+    const struct attn_node *node = field(settings, name);
+    const char *text = node ? attn_node_string(node) : value;
+
+    if (text && strcmp(text, value) == 0)
+        return ATTN_OK;
+    return refuse_field(settings, name, text ? attn_quote_string(text).text : "no text", value);
+}
+
+/* Refuses an adapter whose first values changed the base model, too: W is then no longer that of
+ * the model's files. */
+static enum attn_status check_start(const struct settings *settings)
+{
+    static const char *const harmless[] = {"gaussian", "eva", "orthogonal"};
+    const struct attn_node *node = field(settings, "init_lora_weights");
+    const char *text = node ? attn_node_string(node) : NULL;
+
+    for (size_t i = 0; text && i < sizeof harmless / sizeof *harmless; i++)
+        if (strcmp(text, harmless[i]) == 0)
+            text = NULL;
+    if (!text)
+        return ATTN_OK;
+    return refuse_field(settings, "init_lora_weights", attn_quote_string(text).text,
+                        "one that leaves the base model as it is: true, gaussian, eva, orthogonal");
+}
+
+/* Refuses a field that is set and not known: it may change the result. */
+static enum attn_status check_fields(const struct settings *settings)
+{
+    static const char *const known[] = {
+        /* read */
+        "peft_type", "r", "lora_alpha", "use_rslora", "rank_pattern", "alpha_pattern", "bias",
+        "target_modules", "exclude_modules", "layers_to_transform", "layers_pattern",
+        "modules_to_save", "init_lora_weights",
+        /* whether W is stored transposed, which the model's family says */
+        "fan_in_fan_out",
+        /* no part of a result */
+        "task_type", "auto_mapping", "peft_version", "base_model_name_or_path", "revision",
+        "lora_dropout", "inference_mode", "megatron_core", "qalora_group_size", "loftq_config",
+        "eva_config", "runtime_config"};
+
+    for (const struct attn_node *node = attn_node_first(attn_json_root(settings->json)); node;
+         node = attn_node_next(node)) {
+        const char *name = attn_node_key(node);
+        bool is_known = !is_set(node);
+
+        for (size_t i = 0; !is_known && i < sizeof known / sizeof *known; i++)
+            is_known = strcmp(name, known[i]) == 0;
+        if (!is_known && strcmp(name, "use_dora") == 0)
+            return refuse_field(settings, name, "true", "false: DoRA is not read");
+        if (!is_known)
+            return refuse_field(settings, name, "set",
+                                "fields of plain LoRA alone, as this one may change the result");
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_settings(struct settings *settings)
+{
+    const struct attn_json *json = settings->json;
+    const struct attn_node *root = attn_json_root(json);
+
+    ATTN_TRY(expect_text(settings, "peft_type", "LORA"));
+    ATTN_TRY(expect_text(settings, "bias", "none"));
+    ATTN_TRY(check_start(settings));
+    ATTN_TRY(check_fields(settings));
+    settings->rank = 8, settings->alpha = 8;
+    ATTN_TRY(attn_json_get_int(json, root, "r", 1, 1 << 20, &settings->rank, settings->err));
+    ATTN_TRY(
+        attn_json_get_double(json, root, "lora_alpha", -1e9, 1e9, &settings->alpha, settings->err));
+    return attn_json_get_bool(json, root, "use_rslora", &settings->is_rank_stable, settings->err);
+}
+
+/* --- Which modules are meant ------------------------------------------------------------------ */
+
+/* Compiles BEFORE TEXT AFTER for each TEXT of LIST: itself, those of an array, or the keys of an
+ * object. */
+static enum attn_status compile(const struct settings *settings, const struct attn_node *list,
+                                const char *before, const char *after, struct patterns *patterns)
+{
+    const bool is_one = attn_node_string(list), is_object = attn_node_is_object(list);
+    const struct attn_node *const first = is_one ? list : attn_node_first(list);
+    size_t n = 0;
+
+    for (const struct attn_node *node = first; node; node = is_one ? NULL : attn_node_next(node))
+        n++;
+    if (n > MAX_PATTERNS)
+        return refuse_field(settings, patterns->field, "a list of more than 5000 patterns",
+                            "fewer");
+    ATTN_TRY(ATTN_ALLOC(patterns->items, n, settings->err));
+    for (const struct attn_node *node = first; node; node = is_one ? NULL : attn_node_next(node)) {
+        const char *key = is_object ? attn_node_key(node) : attn_node_string(node);
+        struct pattern *pattern = &patterns->items[patterns->n];
+        struct attn_buffer text = {0};
+        enum attn_status status;
+
+        if (!key || *key == '\0')
+            continue;
+        attn_buffer_append_format(&text, "%s%s%s", before, key, after);
+        status = attn_buffer_check(&text, settings->err);
+        if (status == ATTN_OK)
+            status = attn_regex_create(text.data, text.size, attn_json_name(settings->json), false,
+                                       &pattern->regex, settings->err);
+        attn_buffer_release(&text);
+        ATTN_TRY(status);
+        pattern->node = node;
+        patterns->n++;
+    }
+    return ATTN_OK;
+}
+
+/* Compiles the patterns of all fields. Lists of modules are none: they are ends of names. */
+static enum attn_status compile_all(struct settings *settings)
+{
+    const struct row {
+        struct patterns *patterns;
+        const char *name, *before, *after;
+        bool is_text;
+    } rows[] = {{&settings->targets, "target_modules", "^(?:", ")$", true},
+                {&settings->excluded, "exclude_modules", "^(?:", ")$", true},
+                {&settings->layers, "layers_pattern", "(?:^|\\.)", "\\.[0-9]+\\.", false},
+                {&settings->ranks, "rank_pattern", "^(?:.*\\.)?(?:", ")$", false},
+                {&settings->alphas, "alpha_pattern", "^(?:.*\\.)?(?:", ")$", false}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct row *row = &rows[i];
+        const struct attn_node *node = field(settings, row->name);
+
+        row->patterns->field = row->name;
+        if (node && (!row->is_text || attn_node_string(node)))
+            ATTN_TRY(compile(settings, node, row->before, row->after, row->patterns));
+    }
+    return ATTN_OK;
+}
+
+static void release_patterns(struct settings *settings)
+{
+    struct patterns *const all[] = {&settings->targets, &settings->excluded, &settings->layers,
+                                    &settings->ranks, &settings->alphas};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        for (size_t k = 0; k < all[i]->n; k++)
+            attn_regex_free(all[i]->items[k].regex);
+        attn_free(all[i]->items);
+    }
+}
+
+/* Sets *found to the first of PATTERNS that matches in MODULE, NULL without one, and *end to the
+ * end of the match. */
+static enum attn_status match(const struct settings *settings, const struct patterns *patterns,
+                              const char *module, const struct pattern **found, size_t *end)
+{
+    const size_t size = strlen(module);
+
+    *found = NULL;
+    for (size_t i = 0; i < patterns->n && !*found; i++) {
+        struct attn_match_range range = {0, 0};
+        struct attn_match *scratch;
+        enum attn_status status;
+
+        ATTN_TRY(attn_match_create(patterns->items[i].regex, size, &scratch, settings->err));
+        status = attn_match_find(scratch, module, size, 0, &range, NULL);
+        attn_match_free(scratch);
+        if (status == ATTN_NO_MEMORY)
+            return attn_error_no_memory(settings->err);
+        if (status != ATTN_OK)
+            return refuse_field(settings, patterns->field, "a pattern that takes too long to match",
+                                "a simpler one");
+        if (range.begin <= size)
+            *found = &patterns->items[i], *end = range.end;
+    }
+    return ATTN_OK;
+}
+
+/* Whether MODULE is NAME, or a part of the model that ends in it. */
+static bool ends_in(const char *module, const char *name)
+{
+    const size_t size = strlen(module), n = strlen(name);
+
+    return size >= n && strcmp(module + size - n, name) == 0 &&
+           (size == n || module[size - n - 1] == '.');
+}
+
+/* Whether the field of PATTERN, a list of ends of names or a regular expression of whole ones, has
+ * MODULE. */
+static enum attn_status is_listed(const struct settings *settings, const struct patterns *pattern,
+                                  const char *module, bool *is_there)
+{
+    const struct attn_node *node = field(settings, pattern->field);
+    const char *text = node ? attn_node_string(node) : NULL;
+    const struct pattern *found;
+    size_t end;
+
+    ATTN_TRY(match(settings, pattern, module, &found, &end));
+    *is_there = found || (text && strcmp(text, "all-linear") == 0);
+    for (node = node && attn_node_is_array(node) ? attn_node_first(node) : NULL; node;
+         node = attn_node_next(node))
+        *is_there =
+            *is_there || (attn_node_string(node) && ends_in(module, attn_node_string(node)));
+    return ATTN_OK;
+}
+
+/* Sets *layer to the number of the layer in the name of MODULE: after one of `layers_pattern`, or
+ * after the second part; -1 without one. */
+static enum attn_status find_layer(const struct settings *settings, const char *module,
+                                   int64_t *layer)
+{
+    const struct pattern *found;
+    size_t end = 0;
+
+    *layer = -1;
+    if (settings->layers.n > 0) {
+        ATTN_TRY(match(settings, &settings->layers, module, &found, &end));
+        if (!found)
+            return ATTN_OK;
+        for (end--; end > 0 && module[end - 1] != '.';)
+            end--;
+    } else {
+        const char *dot = strchr(module, '.');
+        size_t n = 0;
+
+        for (dot = dot ? strchr(dot + 1, '.') : NULL; dot; dot = strchr(dot + 1, '.'))
+            if ((n = strspn(dot + 1, "0123456789")) > 0 && dot[n + 1] == '.')
+                break;
+        if (!dot)
+            return ATTN_OK;
+        end = (size_t)(dot + 1 - module);
+    }
+    sscanf(module + end, "%7" SCNd64, layer);
+    return ATTN_OK;
+}
+
+/* Whether `layers_to_transform`, a number or a list, has the layer of MODULE. It counts only where
+ * `target_modules` is a list. */
+static enum attn_status is_in_layers(const struct settings *settings, const char *module,
+                                     bool *is_there)
+{
+    const struct attn_node *node = field(settings, "layers_to_transform");
+    const struct attn_node *targets = field(settings, "target_modules");
+    int64_t layer, number;
+
+    *is_there = !node || (targets && attn_node_string(targets)) ||
+                (attn_node_is_array(node) && !attn_node_first(node));
+    if (*is_there)
+        return ATTN_OK;
+    ATTN_TRY(find_layer(settings, module, &layer));
+    for (node = attn_node_is_array(node) ? attn_node_first(node) : node; node;
+         node = attn_node_is_array(field(settings, "layers_to_transform")) ? attn_node_next(node)
+                                                                           : NULL)
+        *is_there = *is_there || (layer >= 0 && attn_node_int(node, &number) && number == layer);
+    return ATTN_OK;
+}
+
+/* Refuses a change of a module that `target_modules` and the fields beside it do not mean: peft
+ * would not read it. */
+static enum attn_status check_target(const struct settings *settings,
+                                     const struct attn_adapter_change *change)
+{
+    bool is_target, is_excluded, is_in;
+
+    ATTN_TRY(is_listed(settings, &settings->targets, change->module, &is_target));
+    ATTN_TRY(is_listed(settings, &settings->excluded, change->module, &is_excluded));
+    ATTN_TRY(is_in_layers(settings, change->module, &is_in));
+    if (is_target && !is_excluded && is_in)
+        return ATTN_OK;
+    return attn_error_set(settings->err, ATTN_FORMAT,
+                          "'%s' is changed, expected modules that '%s' of '%s' %s",
+                          attn_quote_string(change->module).text,
+                          !is_target    ? "target_modules"
+                          : is_excluded ? "exclude_modules"
+                                        : "layers_to_transform",
+                          attn_quote_string(attn_json_name(settings->json)).text,
+                          is_target && is_excluded ? "does not list" : "lists");
+}
+
+/* Sets *value to the number that PATTERNS, the keys of an object, give to MODULE: the first that
+ * its name ends in. */
+static enum attn_status read_pattern(const struct settings *settings,
+                                     const struct patterns *patterns, const char *module,
+                                     double *value)
+{
+    const struct pattern *found;
+    size_t end;
+
+    ATTN_TRY(match(settings, patterns, module, &found, &end));
+    if (!found || attn_node_double(found->node, value))
+        return ATTN_OK;
+    return refuse_field(settings, patterns->field, "without a number", "a number for each name");
+}
+
+/* Whether the tensor NAME is in a module whose name ends in one of 'modules_to_save'. As in peft,
+ * "norm" also means "input_layernorm". */
+static bool is_saved(const struct settings *settings, const char *name)
+{
+    const struct attn_node *node = field(settings, "modules_to_save");
+
+    for (node = node ? attn_node_first(node) : NULL; node; node = attn_node_next(node)) {
+        const char *module = attn_node_string(node);
+        const size_t n = module ? strlen(module) : 0;
+
+        for (const char *at = n > 0 ? strstr(name, module) : NULL; at; at = strstr(at + 1, module))
+            if (at[n] == '.')
+                return true;
+    }
+    return false;
+}
+
+/* --- The tensors ------------------------------------------------------------------------------ */
+
+static enum attn_status refuse_tensor(const struct attn_adapter *adapter, const char *name,
+                                      enum attn_status status, const char *why,
+                                      struct attn_error *err)
+{
+    return attn_error_set(err, status, "'%s' in '%s' %s", attn_quote_string(name).text,
+                          attn_quote_string(attn_tensor_files_path(adapter->files, 0)).text, why);
+}
+
+/* Checks that ENTRY has a type that the kernels convert, and no NaN or infinity. */
+static enum attn_status check_values(const struct attn_adapter *adapter,
+                                     const struct attn_tensor_entry *entry, struct attn_error *err)
+{
+    const enum attn_dtype dtype = entry->tensor.dtype;
+    struct attn_non_finite found;
+
+    if (dtype != ATTN_DTYPE_F32 && dtype != ATTN_DTYPE_F16 && dtype != ATTN_DTYPE_BF16)
+        return refuse_tensor(adapter, entry->name, ATTN_UNSUPPORTED,
+                             "has another type than F32, F16 and BF16", err);
+    found = attn_tensor_find_non_finite(&entry->tensor);
+    if (found.n_nan + found.n_infinite == 0)
+        return ATTN_OK;
+    return refuse_tensor(adapter, entry->name, ATTN_FORMAT,
+                         "holds NaN or infinity, expected finite values", err);
+}
+
+/* How the name of a tensor ends, after the name of its module, and that of the B of an A. */
+static const struct ending {
+    const char *text, *of_b; /* of_b: NULL for a tensor that is no A */
+    bool is_b;
+} endings[] = {
+    {".lora_A.weight", ".lora_B.weight", false},
+    {".lora_embedding_A", ".lora_embedding_B", false}, /* of embeddings, which are [in, out] */
+    {".lora_B.weight", NULL, true},
+    {".lora_embedding_B", NULL, true},
+    {".base_layer.weight", NULL, false}, /* peft saves W of a changed embedding or head, too */
+    {"", NULL, false},
+};
+
+/* Returns the ending of NAME and sets *size to the size of what is before it. */
+static const struct ending *find_ending(const char *name, size_t *size)
+{
+    const struct ending *ending = endings;
+
+    for (;; ending++) {
+        const size_t n = strlen(ending->text);
+
+        *size = strlen(name) - n;
+        if (strlen(name) > n && strcmp(name + *size, ending->text) == 0)
+            return ending;
+    }
+}
+
+/* Reads B of the module of CHANGE, whose A was read, its rank and its scale. */
+static enum attn_status read_pair(const struct attn_adapter *adapter,
+                                  const struct settings *settings, const char *of_b,
+                                  struct attn_adapter_change *change)
+{
+    double rank = (double)settings->rank, alpha = settings->alpha;
+    char name[ATTN_WEIGHT_NAME_SIZE + 64];
+    struct attn_tensor_entry entry;
+
+    snprintf(name, sizeof name, WRAPPED "%s%s", change->module, of_b);
+    if (!attn_tensor_files_find(adapter->files, name, &entry))
+        return refuse_tensor(adapter, name, ATTN_FORMAT, "is missing", settings->err);
+    ATTN_TRY(check_values(adapter, &entry, settings->err));
+    change->b = entry.tensor;
+    ATTN_TRY(check_target(settings, change));
+    ATTN_TRY(read_pattern(settings, &settings->ranks, change->module, &rank));
+    ATTN_TRY(read_pattern(settings, &settings->alphas, change->module, &alpha));
+    if (change->a.rank != 2 || change->b.rank != 2 || (double)change->a.shape[0] != rank ||
+        (double)change->b.shape[1] != rank) {
+        char why[96];
+
+        snprintf(why, sizeof why, "and its A are no matrices [out, r] and [r, in] of rank %g",
+                 rank);
+        return refuse_tensor(adapter, name, ATTN_FORMAT, why, settings->err);
+    }
+    change->rank = change->a.shape[0];
+    change->scale = alpha / (settings->is_rank_stable ? sqrt(rank) : rank);
+    return ATTN_OK;
+}
+
+/* Appends the change of ENTRY, unless it is a B, which is read with its A. */
+static enum attn_status append(struct attn_adapter *adapter, const struct settings *settings,
+                               const struct attn_tensor_entry *entry)
+{
+    const size_t n_wrapped = strlen(WRAPPED);
+    const bool is_wrapped =
+        strncmp(entry->name, WRAPPED, n_wrapped) == 0 && strlen(entry->name) == entry->name_size &&
+        entry->name_size > n_wrapped && entry->name_size < n_wrapped + ATTN_WEIGHT_NAME_SIZE;
+    const char *name = entry->name + (is_wrapped ? n_wrapped : 0);
+    struct attn_adapter_change *change = &adapter->changes[adapter->n];
+    char tensor[ATTN_WEIGHT_NAME_SIZE + 8];
+    size_t size = 0;
+    const struct ending *ending = is_wrapped ? find_ending(name, &size) : NULL;
+    const bool is_whole = ending && *ending->text == '\0';
+
+    if (!ending || (is_whole && !is_saved(settings, name)))
+        return refuse_tensor(adapter, entry->name, ATTN_UNSUPPORTED,
+                             "is no matrix of LoRA, and in no module of 'modules_to_save'",
+                             settings->err);
+    if (ending->is_b)
+        return ATTN_OK;
+    ATTN_TRY(check_values(adapter, entry, settings->err));
+    adapter->n++;
+    change->name = entry->name;
+    change->module = attn_strndup(name, size, settings->err);
+    if (!change->module)
+        return ATTN_NO_MEMORY;
+    snprintf(tensor, sizeof tensor, is_whole ? "%s" : "%s.weight", change->module);
+    change->tensor = attn_strndup(tensor, strlen(tensor), settings->err);
+    if (!change->tensor)
+        return ATTN_NO_MEMORY;
+    *(ending->of_b ? &change->a : &change->whole) = entry->tensor;
+    return ending->of_b ? read_pair(adapter, settings, ending->of_b, change) : ATTN_OK;
+}
+
+static enum attn_status read_changes(struct attn_adapter *adapter, const struct settings *settings)
+{
+    const size_t n = attn_tensor_files_count(adapter->files);
+
+    ATTN_TRY(ATTN_ALLOC(adapter->changes, n, settings->err));
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(adapter->files, i);
+
+        ATTN_TRY(append(adapter, settings, &entry));
+    }
+    if (adapter->n > 0)
+        return ATTN_OK;
+    return attn_error_set(settings->err, ATTN_FORMAT, "'%s' has no tensors, expected those of LoRA",
+                          attn_quote_string(attn_tensor_files_path(adapter->files, 0)).text);
+}
+
+/* Refuses files that are missing, with what is there instead if it is known. */
+static enum attn_status check_files(const char *config, const char *weights, struct attn_error *err)
+{
+    const char *missing = access(config, F_OK) != 0    ? config
+                          : access(weights, F_OK) != 0 ? weights
+                                                       : NULL;
+    const char *slash = strrchr(config, '/');
+    char folder[ATTN_PATH_SIZE];
+
+    if (!missing)
+        return ATTN_OK;
+    if (slash && (size_t)(slash - config) < sizeof folder) {
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - config), config);
+        if (access(folder, F_OK) == 0)
+            ATTN_TRY(attn_foreign_refuse_adapter(folder, err));
+    }
+    attn_error_set(err, ATTN_IO, "'%s' is missing", attn_quote_string(missing).text);
+    attn_error_hint(err, ATTN_FOREIGN_ADAPTER);
+    return ATTN_IO;
+}
+
+static void free_adapter(struct attn_adapter *adapter)
+{
+    for (size_t i = 0; i < adapter->n; i++) {
+        attn_free(adapter->changes[i].module);
+        attn_free(adapter->changes[i].tensor);
+    }
+    attn_free(adapter->changes);
+    attn_free(adapter->base);
+    attn_tensor_files_free(adapter->files);
+    attn_free(adapter);
+}
+
+static enum attn_status open_adapter(const struct attn_source *source, enum attn_load load,
+                                     struct attn_adapter **adapter, const char **path,
+                                     struct attn_error *err)
+{
+    const char *config = attn_source_override(source, ATTN_ADAPTER_CONFIG);
+    const char *weights = attn_source_override(source, ATTN_ADAPTER_WEIGHTS);
+    struct settings settings = {.err = err};
+    struct attn_adapter *made;
+    struct attn_json *json = NULL;
+    enum attn_status status;
+
+    *adapter = NULL;
+    if (!config || !weights)
+        return ATTN_OK;
+    ATTN_TRY(check_files(config, weights, err));
+    ATTN_TRY(attn_json_read_part(source, ATTN_ADAPTER_CONFIG, NULL, &json, err));
+    settings.json = json;
+    status = read_settings(&settings);
+    if (status == ATTN_OK)
+        status = compile_all(&settings);
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(made, 1, err);
+    if (status == ATTN_OK) {
+        const char *base = attn_node_string(field(&settings, "base_model_name_or_path"));
+
+        if (base)
+            made->base = attn_strndup(base, strlen(base), err);
+        status = base && !made->base ? ATTN_NO_MEMORY
+                                     : attn_safetensors_open_file(weights, load, &made->files, err);
+        if (status == ATTN_OK)
+            status = read_changes(made, &settings);
+        if (status == ATTN_OK)
+            *adapter = made, *path = attn_tensor_files_path(made->files, 0);
+        else
+            free_adapter(made);
+    }
+    release_patterns(&settings);
+    attn_json_free(json);
+    return status;
+}
+
+/* --- Applying --------------------------------------------------------------------------------- */
+
+/* A product scale * B A, row by row. */
+struct product {
+    const struct attn_adapter_change *change;
+    const float *a, *b; /* [r, in], [out, r] */
+    size_t n_out, n_in;
+    bool is_turned; /* the result is [in, out] */
+    float *out;
+};
+
+/* An attn_task_fn that computes row TASK of scale * B A. A sum over ranks is in double precision,
+ * in ascending order. */
+static void multiply_row(void *context, size_t task, int worker)
+{
+    enum { PIECE = 64 };
+    const struct product *p = context;
+    const size_t n_rank = p->change->rank;
+
+    (void)worker;
+    for (size_t first = 0; first < p->n_in; first += PIECE) {
+        const size_t n = p->n_in - first < PIECE ? p->n_in - first : PIECE;
+        double sums[PIECE] = {0};
+
+        for (size_t k = 0; k < n_rank; k++)
+            for (size_t i = 0; i < n; i++)
+                sums[i] += (double)p->b[task * n_rank + k] * (double)p->a[k * p->n_in + first + i];
+        for (size_t i = 0; i < n; i++)
+            p->out[p->is_turned ? (first + i) * p->n_out + task : task * p->n_in + first + i] =
+                (float)(p->change->scale * sums[i]);
+    }
+}
+
+/* Sets *values to the elements of TENSOR as float32. The caller frees them. */
+static enum attn_status convert(const struct attn_tensor *tensor, float **values,
+                                struct attn_error *err)
+{
+    const size_t n = attn_tensor_n_element(tensor);
+
+    *values = attn_alloc_uninitialized(n, sizeof **values, err);
+    if (!*values)
+        return ATTN_NO_MEMORY;
+    attn_kernels_find(ATTN_ISA_BEST)->convert(tensor->data, tensor->dtype, n, *values);
+    return ATTN_OK;
+}
+
+static enum attn_status multiply(const struct attn_adapter_change *change, bool is_turned,
+                                 struct attn_pool *pool, float **out, struct attn_error *err)
+{
+    struct product product = {.change = change,
+                              .n_out = change->b.shape[0],
+                              .n_in = change->a.shape[1],
+                              .is_turned = is_turned};
+    float *a = NULL, *b = NULL;
+    enum attn_status status = convert(&change->a, &a, err);
+
+    if (status == ATTN_OK)
+        status = convert(&change->b, &b, err);
+    if (status == ATTN_OK) {
+        *out =
+            attn_alloc_uninitialized(product.n_out, attn_size_mul(product.n_in, sizeof **out), err);
+        status = *out ? ATTN_OK : ATTN_NO_MEMORY;
+    }
+    if (status == ATTN_OK) {
+        product.a = a, product.b = b, product.out = *out;
+        attn_pool_run(pool, product.n_out, multiply_row, &product);
+    }
+    attn_free(a);
+    attn_free(b);
+    return status;
+}
+
+/* Adds the base model of ADAPTER to ERR, which may be about another model. Returns STATUS. */
+static enum attn_status hint_base(const struct attn_adapter *adapter, enum attn_status status,
+                                  struct attn_error *err)
+{
+    if (adapter->base)
+        attn_error_hint(err, "its base_model_name_or_path is '%s'",
+                        attn_quote_string(adapter->base).text);
+    return status;
+}
+
+static enum attn_status refuse_shape(const struct attn_adapter *adapter,
+                                     const struct attn_adapter_change *change,
+                                     const struct attn_weight_spec *spec, struct attn_error *err)
+{
+    char why[160];
+    int used = snprintf(why, sizeof why, "does not fit '%.60s', which has shape [",
+                        attn_quote_string(change->tensor).text);
+
+    for (int i = 0; i < spec->rank; i++)
+        used += snprintf(why + used, sizeof why - (size_t)used, "%s%zu", i > 0 ? ", " : "",
+                         spec->shape[i]);
+    snprintf(why + used, sizeof why - (size_t)used, "]");
+    return hint_base(adapter, refuse_tensor(adapter, change->name, ATTN_FORMAT, why, err), err);
+}
+
+/* Applies a low-rank change to the map of SPEC. */
+static enum attn_status add(const struct attn_adapter *adapter, struct attn_adapter_change *change,
+                            const struct attn_weight_spec *spec,
+                            const struct attn_adapter_target *target, struct attn_error *err)
+{
+    const enum attn_weight_kind kind = spec->rule->kind;
+    const bool is_turned =
+        kind == ATTN_WEIGHT_IN_OUT || kind == ATTN_WEIGHT_QKV_MATRIX || kind == ATTN_WEIGHT_TENSOR;
+    struct attn_tensor delta = {.dtype = ATTN_DTYPE_F32, .rank = 2};
+    struct attn_weight_sums sums = {0};
+    float *values = NULL;
+    enum attn_status status;
+
+    delta.shape[0] = spec->shape[0], delta.shape[1] = spec->shape[1];
+    if (spec->rank != 2 || change->b.shape[0] != spec->shape[is_turned] ||
+        change->a.shape[1] != spec->shape[!is_turned])
+        return refuse_shape(adapter, change, spec, err);
+    status = multiply(change, is_turned, target->pool, &values, err);
+    delta.data = values;
+    if (status == ATTN_OK)
+        status = attn_weights_add(target->weights, target->config, spec, &delta, &sums, err);
+    attn_free(values);
+    change->of_change += sums.of_change, change->of_base += sums.of_base;
+    return status;
+}
+
+static enum attn_status replace(const struct attn_adapter *adapter,
+                                const struct attn_adapter_change *change,
+                                const struct attn_weight_spec *spec,
+                                const struct attn_adapter_target *target, struct attn_error *err)
+{
+    if (change->whole.rank != spec->rank ||
+        memcmp(change->whole.shape, spec->shape, (size_t)spec->rank * sizeof *spec->shape) != 0)
+        return refuse_shape(adapter, change, spec, err);
+    if (target->is_gguf && spec->rank < 2)
+        return refuse_tensor(adapter, change->name, ATTN_UNSUPPORTED,
+                             "replaces a vector, which a GGUF file may hold in another form", err);
+    attn_weights_replace(target->weights, target->config, spec, &change->whole);
+    return ATTN_OK;
+}
+
+static enum attn_status apply(struct attn_adapter *adapter,
+                              const struct attn_adapter_target *target, struct attn_error *err)
+{
+    for (size_t i = 0; i < adapter->n; i++) {
+        struct attn_adapter_change *change = &adapter->changes[i];
+        struct attn_weight_spec spec;
+
+        const char *name =
+            target->is_part ? attn_tensor_names_of_part(change->tensor) : change->tensor;
+
+        if (!attn_weights_find(target->config, name, &spec))
+            continue;
+        if (!attn_weights_can_change(&spec))
+            return refuse_tensor(adapter, change->name, ATTN_UNSUPPORTED,
+                                 "is for experts, or for a vector that is read when a model is "
+                                 "opened",
+                                 err);
+        if (target->config->tiles_heads &&
+            (spec.rule->part == ATTN_PART_MIXER || spec.rule->part == ATTN_PART_MIXER_OUT))
+            return refuse_tensor(adapter, change->name, ATTN_UNSUPPORTED,
+                                 "is for value heads that this GGUF file has in another order",
+                                 err);
+        ATTN_TRY(change->whole.data ? replace(adapter, change, &spec, target, err)
+                                    : add(adapter, change, &spec, target, err));
+        change->is_used = true;
+        change->n_dim = spec.rank;
+        memcpy(change->shape, spec.shape, sizeof spec.shape);
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status check_used(const struct attn_adapter *adapter,
+                                   const struct attn_model *model, const char *name,
+                                   struct attn_error *err)
+{
+    const struct attn_config *config = &model->config;
+
+    for (size_t i = 0; i < adapter->n; i++) {
+        const struct attn_adapter_change *change = &adapter->changes[i];
+
+        if (change->is_used ||
+            (config->has_two_towers && attn_weights_know(model->naming, config, change->tensor)) ||
+            (model->part &&
+             !attn_weights_know(model->naming, config, attn_tensor_names_of_part(change->tensor))))
+            continue;
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "the adapter changes '%s', which '%s', a model of type %s, does not have",
+                       attn_quote_string(change->module).text, attn_quote_string(name).text,
+                       config->model_type);
+        if (!change->whole.data)
+            return hint_base(adapter, ATTN_UNSUPPORTED, err);
+        attn_error_hint(err, "a head that the base model lacks is read from a whole model: "
+                             "merge the adapter with peft");
+        return ATTN_UNSUPPORTED;
+    }
+    return ATTN_OK;
+}
+
+const struct attn_adapter_reader attn_adapter_of_peft = {
+    .open = open_adapter, .free = free_adapter, .apply = apply, .check_used = check_used};

@@ -1,0 +1,24 @@
+/*
+ * checkpoint.h - one file that a small training program saves: a checkpoint of nanoGPT (ckpt.pt,
+ * torch.h), or the model.bin of llama2.c, version 0.
+ *
+ * The file becomes a config.json and a directory of tensors, which stay in the file.
+ *
+ * llama2.c: seven int32: d_model, d_mlp, layers, heads, heads of keys, tokens (negative: the output
+ * has its own matrix), positions; then float32: the embedding, and for all layers one after the
+ * other norm, q, k, v, output, norm, gate, down, up; the last norm; two tables of rotations, which
+ * are not needed; the output matrix. Rows of q and k turn in adjacent pairs, as in GGUF, whose
+ * names the tensors get.
+ */
+#ifndef ATTN_FOREIGN_CHECKPOINT_H
+#define ATTN_FOREIGN_CHECKPOINT_H
+
+#include "formats/opener.h"
+
+/* The part of a source that is such a file: an override, a blob or, as in a live page, the file of
+ * this name in a directory without a config. */
+#define ATTN_CHECKPOINT_PART "checkpoint"
+
+extern const struct attn_opener attn_opener_checkpoint;
+
+#endif

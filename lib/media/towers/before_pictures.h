@@ -1,0 +1,41 @@
+/* before_pictures.h - the rows of the pictures in a text, made by a tower and its connector. They
+ * take the place of the embeddings of the tokens that stand for their cells. */
+#ifndef ATTN_TOWERS_BEFORE_PICTURES_H
+#define ATTN_TOWERS_BEFORE_PICTURES_H
+
+#include "input/before.h"
+#include "towers/picture_prompt.h"
+#include "image/pixels_internal.h"
+
+/* Keeps the features of the last pictures for further texts about them. Threads share it: one
+ * computes them, and the others wait. End with
+ * attn_feature_store_release. */
+struct attn_feature_store {
+    struct attn_monitor *monitor; /* owns */
+    struct attn_features *last;   /* shared with attn_before_run; or NULL */
+    size_t n_picture;             /* number of pictures, tiles included, that were encoded for it */
+};
+
+void attn_feature_store_release(struct attn_feature_store *store);
+
+/* What a host holds whose model reads pictures. */
+struct attn_host_pictures {
+    struct attn_pixel_maker maker;      /* owns its parts */
+    struct attn_feature_store features; /* of a decoder with a tower; else {0} */
+};
+
+/* Returns the number of cells of picture number I. */
+size_t attn_before_n_cell(const struct attn_before *before, size_t i);
+
+/* Returns input number I with the pool, the cancel flag and the kernels of PASS. */
+struct attn_sequence attn_before_take(const struct attn_before_pass *pass, size_t i);
+
+/* Members of the reader of a text with pictures (input/reader.h). */
+enum attn_status attn_before_prepare_pictures(struct attn_before *before,
+                                              struct attn_sequence *text,
+                                              struct attn_host_pictures *pictures,
+                                              struct attn_error *err);
+enum attn_status attn_before_make_pictures(struct attn_before_pass *pass, float *rows,
+                                           struct attn_error *err);
+
+#endif

@@ -1,0 +1,44 @@
+/* image_patches.h - turns a picture into the rows of a sequence: positions, patches, and learned
+ * positions for a grid other than the learned one. For the files of this layer. */
+#ifndef ATTN_TOWERS_IMAGE_PATCHES_H
+#define ATTN_TOWERS_IMAGE_PATCHES_H
+
+#include "kernels/kernels.h"
+#include "model/model_internal.h"
+
+/* Returns the number of patches on a side if they form a square, else 0. */
+size_t attn_image_side(const struct attn_image_config *image);
+
+/* Whether positions were learned for pictures of HEIGHT x WIDTH pixels, so that they need no
+ * resampling. */
+bool attn_image_is_usual(const struct attn_image_config *image, size_t height, size_t width);
+
+/* Writes to NUMBERS [3, T] of GRID by which numbers rotary positions turn: 0, the row and the
+ * column of each patch; -1 before the patches. */
+void attn_image_place(const struct attn_image_grid *grid, int32_t *numbers);
+
+/* Computes the grid of a picture of HEIGHT x WIDTH pixels; a remainder at the right and at the
+ * bottom is ignored. Returns ATTN_INVALID if the model reads no pictures, or none of this size. */
+enum attn_status attn_model_image_grid(const struct attn_model *model, size_t height, size_t width,
+                                       struct attn_image_grid *grid, struct attn_error *err);
+
+/* Sets *numbers [3, patches] to 0, the row and the column of each patch of GRID, if MODEL turns
+ * patches by them. The caller frees them. */
+enum attn_status attn_model_place_patches(const struct attn_model *model,
+                                          const struct attn_image_grid *grid, int32_t **numbers,
+                                          struct attn_error *err);
+
+/* Cuts PIXELS [n_channel, height, width] into ROWS [n_row * n_col, n_channel * patch_height *
+ * patch_width]. Within a row the order is channel, row, column. */
+void attn_image_cut(const struct attn_image_config *image, const float *pixels, size_t height,
+                    size_t width, float *rows);
+
+/* Adds ROWS, as attn_image_cut writes them, to the PIXELS that they were cut from: those of several
+ * frames to the same. */
+void attn_image_add(const struct attn_image_config *image, const float *rows, size_t height,
+                    size_t width, float *pixels);
+
+/* SigLIP's head, for its config (towers/backward_pool.c). */
+extern const struct attn_pool_steps attn_siglip_pool;
+
+#endif

@@ -1,0 +1,271 @@
+/* zero_shot.c - see zero_shot.h. */
+#include "towers/zero_shot.h"
+
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "forward/session_pack.h"
+#include "towers/before_pictures.h"
+#include "input/pass.h"
+#include "model/model_internal.h"
+#include "predict/prediction.h"
+
+#include <string.h>
+
+enum { N_TOGETHER = 32 }; /* number of texts that are fed together */
+
+struct labelling {
+    struct attn_host *labels; /* borrowed: the host that computes the labels */
+    const struct attn_request_predict *question;
+    const struct attn_request_reading *reading;
+    struct attn_encoding *encodings; /* [n] owns; the tokens of labels that are texts or ids */
+    struct attn_session *session;    /* owns */
+    const char **names;              /* [n] owns the array, not the names */
+    float *embeds;                   /* [n, d_projected] owns; the vectors of the labels */
+    size_t n;
+};
+
+static size_t n_image(const struct attn_request_predict *question)
+{
+    return question->more ? question->more->n_image : 0;
+}
+
+/* Checks that the model of HOST accepts the labels: texts for a picture or a sentence, pictures for
+ * a text. */
+static enum attn_status check(const struct attn_host *host,
+                              const struct attn_request_predict *question, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(host->model);
+    const bool is_picture = config->image.patch_height > 0;
+    const size_t n = n_image(question), n_text = attn_predict_n_label(question) - n;
+
+    if (config->is_sentence ? n == 0
+                            : config->has_two_towers && (is_picture ? n == 0 : n_text == 0))
+        return ATTN_OK;
+    if (config->has_two_towers && n > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`label_image` compares a text with pictures, and %s given",
+                           is_picture ? "`image` is" : "labels that are texts are");
+    return attn_refuse(err, ATTN_STAGE_OPTIONS, "`label` compares a picture with texts: %s",
+                       config->has_two_towers
+                           ? "give one as `image`"
+                           : "it needs a model with two towers, as CLIP is, or one of sentences");
+}
+
+/* Tokenizes label number I, a text, with the tokens that the tokenizer adds. */
+static enum attn_status encode_text(struct labelling *labelling, size_t i, struct attn_error *err)
+{
+    const char *text = labelling->question->labels[i];
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    const struct attn_tokenizer *tokenizer;
+
+    ATTN_TRY(attn_host_tokenizer(labelling->labels, &tokenizer, err));
+    options.special = labelling->reading->special;
+    options.special_tokens = labelling->reading->special_tokens;
+    options.cancel = labelling->labels->options.cancel;
+    labelling->names[i] = text;
+    ATTN_TRY(attn_tokenizer_encode(tokenizer, text, strlen(text), &options,
+                                   &labelling->encodings[i], err));
+    return attn_encoding_pad(attn_model_config(labelling->labels->model), &labelling->encodings[i],
+                             err);
+}
+
+static enum attn_status use_ids(struct labelling *labelling, size_t i,
+                                const struct attn_label_ids *given, struct attn_error *err)
+{
+    struct attn_encoding *encoding = &labelling->encodings[i];
+
+    labelling->names[i] = given->name;
+    if (!ATTN_IS_KNOWN(given->later, "labels", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_model_check_ids(labelling->labels->model, given->ids, given->n, 0, err));
+    ATTN_TRY(ATTN_ALLOC(encoding->ids, given->n, err));
+    if (given->n > 0)
+        memcpy(encoding->ids, given->ids, given->n * sizeof *given->ids);
+    encoding->n = given->n;
+    return ATTN_OK;
+}
+
+static enum attn_status encode(struct labelling *labelling, struct attn_error *err)
+{
+    const struct attn_request_predict *question = labelling->question;
+    const struct attn_model *model = labelling->labels->model;
+    const size_t n_ctx = attn_model_config(model)->n_ctx;
+
+    for (size_t i = 0; i < labelling->n; i++) {
+        ATTN_TRY(i < question->n_label
+                     ? encode_text(labelling, i, err)
+                     : use_ids(labelling, i, &question->more->ids[i - question->n_label], err));
+        if (labelling->encodings[i].n == 0 || labelling->encodings[i].n > n_ctx)
+            return attn_error_set(
+                err, ATTN_INVALID, "the label '%s' has %zu tokens, '%s' takes 1 to %zu",
+                attn_quote_string(labelling->names[i]).text, labelling->encodings[i].n,
+                attn_quote_string(attn_model_name(model)).text, n_ctx);
+    }
+    return ATTN_OK;
+}
+
+/* Computes the vectors of N labels, from label FIRST on. */
+static enum attn_status embed(struct labelling *labelling, size_t first, size_t n,
+                              struct attn_error *err)
+{
+    const size_t d = attn_model_config(labelling->labels->model)->d_projected;
+    struct attn_session_sequence sequences[N_TOGETHER];
+
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_encoding *encoding = &labelling->encodings[first + i];
+
+        sequences[i] = (struct attn_session_sequence){.ids = encoding->ids, .n = encoding->n};
+    }
+    attn_session_reset(labelling->session);
+    ATTN_TRY(attn_session_feed_many(labelling->session, sequences, n, err));
+    return attn_session_projections(labelling->session, labelling->embeds + first * d, err);
+}
+
+/* Returns the options of a session that computes vectors with the model of HOST. */
+static struct attn_session_options session_options(const struct attn_host *host)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.has_projections = true;
+    options.pool = host->pool;
+    options.cancel = host->options.cancel;
+    options.isa = host->options.isa;
+    options.gemm = host->options.gemm;
+    return options;
+}
+
+static enum attn_status embed_all(struct labelling *labelling, struct attn_error *err)
+{
+    const struct attn_host *texts = labelling->labels;
+    const size_t n = labelling->n;
+    struct attn_session_options options = session_options(texts);
+
+    options.n_sequence = n < N_TOGETHER ? n : N_TOGETHER;
+    for (size_t first = 0; first < n; first += N_TOGETHER) {
+        size_t n_row = 0;
+
+        for (size_t i = first; i < n && i < first + N_TOGETHER; i++)
+            n_row += labelling->encodings[i].n;
+        options.n_max = n_row > options.n_max ? n_row : options.n_max;
+    }
+    ATTN_TRY(attn_session_create(texts->model, &options, &labelling->session, err));
+    for (size_t first = 0; first < n; first += N_TOGETHER)
+        ATTN_TRY(embed(labelling, first, n - first < N_TOGETHER ? n - first : N_TOGETHER, err));
+    return ATTN_OK;
+}
+
+/* Computes the vectors of labels that are pictures, one picture at a time. */
+static enum attn_status embed_pictures(struct labelling *labelling, struct attn_error *err)
+{
+    struct attn_host *host = labelling->labels;
+    const size_t d = attn_model_config(host->model)->d_projected;
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; status == ATTN_OK && i < labelling->n; i++) {
+        const struct attn_input input = {.image = labelling->question->more->images[i]};
+        struct attn_sequence picture = {.input = &input, .role = "image"};
+        struct attn_pass pass = {
+            .model = host->model, .text = &picture, .options = session_options(host)};
+
+        labelling->names[i] = input.image;
+        status = attn_image_input_read(
+            &host->pictures->maker, &input,
+            (struct attn_notes){host->options.on_note, host->options.user, NULL}, &picture, err);
+        pass.options.n_max = picture.n;
+        attn_session_free(labelling->session);
+        labelling->session = NULL;
+        if (status == ATTN_OK)
+            status = attn_pass_run(&pass, &labelling->session, err);
+        if (status == ATTN_OK)
+            status = attn_session_projections(labelling->session, labelling->embeds + i * d, err);
+        attn_sequence_release(&picture);
+    }
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+/* Creates a host with HOST's threads, whose model is a classifier with the labels of LABELLING. */
+static enum attn_status make_host(const struct labelling *labelling, struct attn_host *host,
+                                  struct attn_host **labelled, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(host->model);
+    const struct attn_model *texts =
+        config->image.patch_height > 0 ? labelling->labels->model : host->model;
+    struct attn_zero_shot_labels labels = {
+        .names = labelling->names,
+        .embeds = labelling->embeds,
+        .n = labelling->n,
+        .scale = config->is_sentence ? 1 : attn_model_logit_scale(texts)};
+    struct attn_model *model = NULL;
+    struct attn_host *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status;
+
+    labels.has_bias = attn_model_logit_bias(texts, &labels.bias);
+    status = made ? attn_model_zero_shot(host->model, &labels, &model, err) : ATTN_NO_MEMORY;
+    if (status != ATTN_OK) {
+        attn_free(made);
+        return status;
+    }
+    made->options = host->options;
+    made->model = model;
+    made->tokenizer = host->tokenizer;
+    made->tokenizer_failure = host->tokenizer_failure;
+    made->pictures = host->pictures;
+    made->pool = host->pool;
+    made->is_labelled = true;
+    made->first = labelling->labels;
+    *labelled = made;
+    return ATTN_OK;
+}
+
+static enum attn_status label(struct labelling *labelling, struct attn_host *host,
+                              struct attn_host **labelled, struct attn_error *err)
+{
+    const size_t n = labelling->n, d = attn_model_config(host->model)->d_projected;
+    const bool are_pictures = n_image(labelling->question) > 0;
+
+    ATTN_TRY(check(host, labelling->question, err));
+    ATTN_TRY(attn_host_tower(host, are_pictures ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT,
+                             &labelling->labels, err));
+    labelling->encodings = attn_alloc(n, sizeof *labelling->encodings, err);
+    labelling->names = attn_alloc(n, sizeof *labelling->names, err);
+    labelling->embeds = attn_alloc(n, d * sizeof(float), err);
+    if (!labelling->encodings || !labelling->names || !labelling->embeds)
+        return ATTN_NO_MEMORY;
+    if (are_pictures) {
+        ATTN_TRY(embed_pictures(labelling, err));
+    } else {
+        ATTN_TRY(attn_error_at(encode(labelling, err), ATTN_STAGE_INPUT, err));
+        ATTN_TRY(attn_error_at(embed_all(labelling, err), ATTN_STAGE_MODEL, err));
+    }
+    return make_host(labelling, host, labelled, err);
+}
+
+enum attn_status attn_zero_shot_choose_host(struct attn_host **host, const struct attn_input *input,
+                                            const struct attn_request_predict *question,
+                                            const struct attn_request_reading *reading,
+                                            struct attn_host **labelled, struct attn_error *err)
+{
+    const bool is_picture = input->image || input->pixels;
+    struct labelling labelling = {
+        .question = question, .reading = reading, .n = attn_predict_n_label(question)};
+    enum attn_status status;
+
+    if ((*host)->model && attn_model_config((*host)->model)->has_two_towers)
+        ATTN_TRY(
+            attn_host_tower(*host, is_picture ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT, host, err));
+    if (labelling.n == 0)
+        return ATTN_OK;
+    status = label(&labelling, *host, labelled, err);
+    if (status == ATTN_OK)
+        *host = *labelled;
+    attn_session_free(labelling.session);
+    for (size_t i = 0; labelling.encodings && i < labelling.n; i++)
+        attn_encoding_release(&labelling.encodings[i]);
+    attn_free(labelling.encodings);
+    attn_free((void *)labelling.names);
+    attn_free(labelling.embeds);
+    return status;
+}

@@ -1,0 +1,55 @@
+/* attribute_internal.h - the methods of attribute.h, one procedure each. For lib/questions. */
+#ifndef ATTN_ATTRIBUTE_ATTRIBUTE_INTERNAL_H
+#define ATTN_ATTRIBUTE_ATTRIBUTE_INTERNAL_H
+
+#include "attribute/attribute.h"
+#include "machine/frame.h"
+#include "score/generate.h"
+#include "machine/questions_internal.h"
+#include "trace/trace_internal.h"
+
+extern const struct attn_procedure attn_attribute_parts;   /* dla */
+extern const struct attn_procedure attn_attribute_tokens;  /* methods with a row per token */
+extern const struct attn_procedure attn_attribute_cells;   /* attn_x_grad and causes */
+extern const struct attn_procedure attn_attribute_picture; /* by cell of a picture */
+extern const struct attn_procedure attn_attribute_pairs;   /* of a score, with `score` */
+
+/* A cell of a pattern. With query 0 it is a key that a head reads; if at.head is
+ * ATTN_ALL_HEADS, the MLP at position `query`. */
+struct attn_found_cell {
+    struct attn_location at;
+    size_t query, key;
+    double weight, value; /* value: the attribution */
+    bool has_knockout;
+    double knockout;
+};
+
+/* Orders cells by the magnitude of their value, descending; then by layer, head, query and key. */
+int attn_found_cell_compare(const void *a, const void *b);
+
+/* Returns true if METHOD attributes the answer to cells of patterns. */
+static inline bool attn_attribute_is_of_cells(enum attn_attribute_method method)
+{
+    return method == ATTN_ATTRIBUTE_ATTN_X_GRAD || method == ATTN_ATTRIBUTE_CAUSES;
+}
+
+static inline bool attn_score_has_lists(const struct attn_score_cells *score)
+{
+    return attn_number_list_is_given(&score->queries) || attn_number_list_is_given(&score->keys) ||
+           attn_head_list_is_given(&score->head);
+}
+
+/* Lets a picture of a table label positions with the patches of an image. */
+void attn_attribute_label(struct attn_drawn *drawn);
+
+/* Shared by all methods: `check` and `take_item` of their procedures. */
+enum attn_status attn_attribute_check(const void *given, struct attn_error *err);
+enum attn_status attn_attribute_take_item(void *args, struct attn_request *request,
+                                          const struct attn_item *item, struct attn_error *err);
+
+/* Returns the input of a request that had INPUT, with the tokens that were appended as MADE: all as
+ * ids, or if there is a picture, INPUT with an answer. Borrows from both. */
+struct attn_input attn_generation_input(const struct attn_input *input,
+                                        const struct attn_generation *made);
+
+#endif

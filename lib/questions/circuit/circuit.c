@@ -1,0 +1,667 @@
+/* circuit.c - see circuit.h. Both runs are those of a patching procedure (patch_internal.h). */
+#include "circuit/circuit_internal.h"
+
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/random.h"
+#include "base/status_internal.h"
+#include "circuit/patch_internal.h"
+#include "machine/questions.h"
+#include "run/host_internal.h"
+#include "run/input_params.h"
+#include "tables/table_order.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DEFAULT_POINTS = 5 };
+
+enum { SHOW_SCORES = 2, SHOW_CURVE = 4, SHOW_RANDOM = 8, SHOW_EFFECTS = 16 };
+
+static const struct attn_column columns[ATTN_CIRCUIT_N_COLUMN] = {
+    [ATTN_CIRCUIT_FROM] =
+        ATTN_COLUMN_WITH("from", TEXT, NAME, .role = ATTN_ROLE_WRITER, .shown = SHOW_SCORES),
+    [ATTN_CIRCUIT_TO] =
+        ATTN_COLUMN_WITH("to", TEXT, NAME, .role = ATTN_ROLE_READER, .shown = SHOW_SCORES),
+    [ATTN_CIRCUIT_SCORE] = {.name = "score",
+                            .type = ATTN_VALUE_REAL,
+                            .notation = ATTN_NOTATION_FIXED,
+                            .digits = 6,
+                            .quantity = "estimated effect of an edge",
+                            .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_RANKED,
+                            .shown = SHOW_SCORES},
+    [ATTN_CIRCUIT_EDGES] = ATTN_COLUMN_WITH("edges", INTEGER, NAME, .shown = SHOW_CURVE),
+    [ATTN_CIRCUIT_KEPT] = ATTN_COLUMN_WITH("kept", INTEGER, NAME, .shown = SHOW_CURVE),
+    [ATTN_CIRCUIT_VALUE] =
+        ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_CURVE | SHOW_EFFECTS),
+    [ATTN_CIRCUIT_EFFECT] = {.name = "effect",
+                             .type = ATTN_VALUE_REAL,
+                             .notation = ATTN_NOTATION_FIXED,
+                             .digits = 6,
+                             .quantity = "share of the difference of both answers",
+                             .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED,
+                             .shown = SHOW_EFFECTS},
+    [ATTN_CIRCUIT_FAITHFULNESS] = {.name = "faithfulness",
+                                   .type = ATTN_VALUE_REAL,
+                                   .notation = ATTN_NOTATION_FIXED,
+                                   .digits = 6,
+                                   .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED,
+                                   .shown = SHOW_CURVE},
+    [ATTN_CIRCUIT_RANDOM] =
+        ATTN_COLUMN_WITH("random", REAL, DERIVED, .notation = ATTN_NOTATION_FIXED, .digits = 6,
+                         .shown = SHOW_RANDOM),
+    [ATTN_CIRCUIT_RANDOM_SD] =
+        ATTN_COLUMN_WITH("random_sd", REAL, DERIVED, .notation = ATTN_NOTATION_FIXED, .digits = 6,
+                         .range = ATTN_RANGE_POSITIVE, .shown = SHOW_RANDOM),
+    [ATTN_CIRCUIT_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const int methods[] = {ATTN_CIRCUIT_EAP_IG, ATTN_CIRCUIT_EAP, ATTN_CIRCUIT_EAP_IG_RIEMANN};
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(
+        SWITCH, "direction", NULL, struct attn_circuit_args, is_to_restore,
+        "noise (default): what the clean answer loses if an edge is corrupted; restore: what "
+        "the corrupted text gains if it is clean",
+        .words = "noise|restore"),
+    ATTN_PARAM(
+        METHOD, "method", "eap-ig[:N][:riemann]|eap", struct attn_circuit_args, method,
+        "eap-ig[:N] (default): the mean gradient at N points (5) between both texts, of "
+        "Gauss and Legendre; eap-ig:N:riemann: at k/N of the way from the corrupted text, k "
+        "from 0, as the program EAP-IG takes them; eap: that of the text which is patched, in five "
+        "feeds",
+        .words = "eap-ig|eap|eap-ig:riemann",
+        .meant = "eap_ig=eap-ig|ig=eap-ig|attribution_patching=eap", .values = methods,
+        .second = offsetof(struct attn_circuit_args, n_point)),
+    ATTN_PARAM(TEXT, "curve", "auto|SIZES", struct attn_circuit_args, curve,
+               "run circuits with these numbers of edges, 10,20,50, or auto: 10, 20, 50, 100 ... "
+               "and all. Prints which share of the clean answer each circuit keeps"),
+    ATTN_PARAM(
+        SWITCH, "select", NULL, struct attn_circuit_args, is_by_score,
+        "for `curve` and `size`, which edges a circuit takes: greedy (default), which begins with "
+        "the logits and adds the edge with the largest score among those that end in a part of the "
+        "circuit; top, the edges with the largest scores",
+        .words = "greedy|top"),
+    ATTN_PARAM(COUNT, "size", "N", struct attn_circuit_args, n_edge,
+               "return the edges of the circuit with N edges, without those on no way from the "
+               "input to the logits; default: all edges",
+               .least = 1),
+    ATTN_PARAM(COUNT, "verify", "K", struct attn_circuit_args, n_verified,
+               "also patch the K edges with the largest scores, each alone, as `attn-cli patch` "
+               "with `path` does, and print their effects; default: 0"),
+    ATTN_PARAM(TEXT, "graph", "FILE.json", struct attn_circuit_args, graph,
+               "write all edges with their scores to FILE.json, as EAP-IG and the MIB leaderboard "
+               "read them; those of `size` are in the graph, by default all"),
+    ATTN_PARAM(TEXT, "evaluate", "FILE", struct attn_circuit_args, evaluate,
+               "run the circuit with the edges of FILE: a graph as JSON, or a table as CSV that "
+               "`attn-cli circuit` wrote"),
+    ATTN_PARAM(
+        SEEDED, "random", "R[:SEED]", struct attn_circuit_args, n_random,
+        "for `curve` and `evaluate`, also run R circuits of as many random edges for each circuit, "
+        "and print the mean and the standard deviation of their faithfulness; default: 10; 0: no "
+        "random circuits",
+        .second = offsetof(struct attn_circuit_args, seed)),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Edges", param_rows);
+
+#define OTHER(kind, word, what, field, size, ...)                                                  \
+    ATTN_PARAM(kind, word, what, struct attn_circuit_args, field, __VA_ARGS__,                     \
+               .second = offsetof(struct attn_circuit_args, size))
+#define CLEAN(kind, word, what, field, size, ...)                                                  \
+    ATTN_PARAM(kind, word, what, struct attn_request, field, __VA_ARGS__,                          \
+               .second = offsetof(struct attn_request, size), .home = ATTN_PARAM_OF_REQUEST,       \
+               .traits = ATTN_PARAM_NO_KEYWORD)
+
+static const struct attn_param input_rows[] = {
+    CLEAN(INPUT, "clean", "TEXT", input, input.n_text, "the text whose answer is explained"),
+    OTHER(INPUT, "corrupted", "TEXT", corrupted, corrupted.n_text,
+          "the same text with a difference; it must have as many tokens"),
+    CLEAN(IDS, "clean_ids", "LIST", input.ids, input.n_id, "token ids instead of `clean`: 5,17,3"),
+    OTHER(IDS, "corrupted_ids", "LIST", corrupted.ids, corrupted.n_id,
+          "token ids instead of `corrupted`", .traits = ATTN_PARAM_NO_KEYWORD),
+};
+
+static const struct attn_param_list input_params = {.heading = "Texts",
+                                                    .items = input_rows,
+                                                    .n = sizeof input_rows / sizeof *input_rows,
+                                                    .is_input = true};
+
+static const struct attn_param_part parts[] = {
+    {&attn_target_params, offsetof(struct attn_circuit_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_circuit_args, answer)},
+    {&attn_at_params, offsetof(struct attn_circuit_args, answer)},
+    {&attn_metric_params, offsetof(struct attn_circuit_args, answer)},
+    {&params, 0},
+    {&input_params, 0},
+};
+
+static const char twice[] = "@ is given as a text and as ids";
+
+static const struct attn_param_rule rules[] = {
+    {.given = "clean|corrupted|clean_ids|corrupted_ids",
+     .excludes = "items",
+     .message = "@ and # are given, expected one of them"},
+    {.given = "select", .needs = "curve|size", .hint = "`curve auto`"},
+    {.given = "random", .needs = "curve|evaluate", .hint = "`curve auto`"},
+    {.given = "curve|evaluate",
+     .excludes = "size|graph|verify",
+     .message = "@ prints what circuits keep, # the edges of one"},
+    {.given = "verify",
+     .unless = "verify:0",
+     .excludes = "items",
+     .message = "@ patches edges of one pair, not of `items`"},
+    {.given = "evaluate",
+     .excludes = "curve|select|method|direction",
+     .message = "@ runs the circuit of a file, and # chooses one by scores"},
+    {.given = "clean", .excludes = "clean_ids", .message = twice},
+    {.given = "corrupted", .excludes = "corrupted_ids", .message = twice},
+};
+
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
+
+static const struct attn_procedure procedure;
+
+const struct attn_question attn_question_circuit = {
+    .name = "circuit",
+    .summary = "which edges between the parts carry the difference of two texts",
+    .inputs = "clean|corrupted",
+    .lacks = "image|source",
+    .description =
+        "Scores each edge from what one part writes into the residual stream to one later\n"
+        "part that reads it: input, heads 2.5 and MLPs 2.mlp write; the q of a head, 3.1.q,\n"
+        "the k and v of a key head, 3.0.k, MLPs and the logits read. A score estimates,\n"
+        "by gradients, which share of the difference of both answers the patch of this\n"
+        "edge alone would make, `attn-cli patch` with `path`. The largest come first.\n"
+        "\n"
+        "Scores are about the difference of these two texts, and straight lines through a\n"
+        "model that is none: some are far off. They do not add up to 1. Edges that only\n"
+        "work together show nothing alone.\n"
+        "\n"
+        "With `curve` circuits are run: parts read the corrupted text, except through the\n"
+        "edges of the circuit. A circuit that keeps the answer of this pair is one of\n"
+        "many; it does not say that the rest does nothing elsewhere. Compare it with the\n"
+        "column `random`.\n",
+    .examples = "  attn-cli circuit `clean` \"The keys near the door\" \\\n"
+                "      `corrupted` \"The key near the door\" `target` ' are' `foil` ' is'\n",
+    ATTN_QUESTION_PARAMS(parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_circuit_args, .size = sizeof(struct attn_circuit_args),
+                       .n_random = 10, .kept_bytes = ATTN_PART_SUMS_KEPT),
+    .procedure = &procedure,
+};
+
+/* --- The procedure ---------------------------------------------------------------------------- */
+
+/* Whether circuits are run. */
+static bool has_runs(const struct attn_circuit_args *args)
+{
+    return args->curve || args->evaluate;
+}
+
+static enum attn_status check_args(const void *given, struct attn_error *err)
+{
+    const struct attn_circuit_args *args = given;
+
+    return attn_is_choice(args->method, ATTN_N_CIRCUIT_METHOD, "method", err) ? ATTN_OK
+                                                                              : ATTN_INVALID;
+}
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct attn_circuit_state *circuit = state;
+
+    circuit->args = circuit->patch.frame.args;
+    if (circuit->args->study && circuit->args->study->paired)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a score is a share of the mean difference of both texts, and "
+                              "`paired` has none");
+    if (circuit->args->study && circuit->args->study->n_bootstrap > 0 && !has_runs(circuit->args))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`bootstrap` needs `curve` or `evaluate`: scores of edges have no "
+                              "intervals");
+    if (circuit->args->study && circuit->args->study->group_by &&
+        (circuit->args->n_edge > 0 || circuit->args->graph))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`group_by` has the scores of several groups, and %s is one circuit",
+                              circuit->args->n_edge > 0 ? "`size`" : "`graph`");
+    /* with a plan nothing is scored, and the replies are read as in noise */
+    circuit->pair = (struct attn_patch_args){.size = sizeof circuit->pair,
+                                             .corrupted = circuit->args->corrupted,
+                                             .answer = circuit->args->answer,
+                                             .is_to_noise = !circuit->args->is_to_restore ||
+                                                            circuit->patch.frame.plan};
+    circuit->patch.args = &circuit->pair;
+    circuit->patch.site = ATTN_SITE_Q;
+    circuit->patch.is_by_head = true;
+    attn_frame_choose_nothing(&circuit->patch.frame.request);
+    return ATTN_OK;
+}
+
+static unsigned pairs(const void *args)
+{
+    (void)args;
+    return ATTN_ITEM_BIT(CLEAN_CORRUPTED);
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_circuit_args *given = args;
+
+    (void)request;
+    given->corrupted = item->other;
+    return attn_item_answer(item, &given->answer, err);
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct attn_circuit_state *circuit = state;
+    struct attn_patching *patch = &circuit->patch;
+
+    ATTN_TRY(attn_wiring_check(patch->frame.run, err));
+    ATTN_TRY(attn_patch_prepare(patch, err));
+    ATTN_TRY(attn_error_at(attn_patch_check_gradients(patch, err), ATTN_STAGE_OPTIONS, err));
+    return attn_error_at(attn_wiring_list(patch->frame.config, &patch->edges, err),
+                         ATTN_STAGE_MODEL, err);
+}
+
+/* --- Scores ----------------------------------------------------------------------------------- */
+
+/* Reports for an item the sums of its edges, followed by the difference of both runs. */
+static enum attn_status report_sums(struct attn_circuit_state *circuit, size_t n, double whole,
+                                    struct attn_error *err)
+{
+    const struct attn_wiring *edges = &circuit->patch.edges;
+    double *numbers;
+    size_t at = 0;
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(numbers, n + 1, err));
+    for (size_t r = 0; r < edges->n_reader; r++)
+        for (size_t w = 0; w < edges->readers[r].n_read; w++)
+            numbers[at++] = circuit->scores[r * edges->n_writer + w];
+    numbers[at] = whole;
+    status = attn_frame_report_more(&circuit->patch.frame, numbers, n + 1, err);
+    attn_free(numbers);
+    return status;
+}
+
+static enum attn_status append_rows(struct attn_circuit_state *circuit, double whole,
+                                    struct attn_error *err)
+{
+    const struct attn_wiring *edges = &circuit->patch.edges;
+    char from[ATTN_WIRE_NODE_NAME_SIZE], to[ATTN_WIRE_NODE_NAME_SIZE];
+
+    for (size_t r = 0; r < edges->n_reader; r++) {
+        attn_wire_node_name(&edges->readers[r], to);
+        for (size_t w = 0; w < edges->readers[r].n_read; w++) {
+            const double sum = circuit->scores[r * edges->n_writer + w];
+
+            attn_wire_node_name(&edges->writers[w], from);
+            const struct attn_cell row[ATTN_CIRCUIT_N_COLUMN] = {
+                [ATTN_CIRCUIT_FROM] = attn_cell_string(from),
+                [ATTN_CIRCUIT_TO] = attn_cell_string(to),
+                [ATTN_CIRCUIT_SCORE] = attn_cell_real_or_missing(
+                    circuit->patch.can_restore ? sum / whole + 0.0 : (double)NAN)};
+
+            ATTN_TRY(attn_frame_append(&circuit->patch.frame, row, err));
+        }
+    }
+    return ATTN_OK;
+}
+
+/* Sets the scores of all edges, and both replies. */
+static enum attn_status find_scores(struct attn_circuit_state *circuit, struct attn_error *err)
+{
+    struct attn_patching *patch = &circuit->patch;
+    struct attn_wiring *edges = &patch->edges;
+    const enum attn_circuit_method method = circuit->args->method;
+    const struct attn_wire_scores asked = {.answer = &patch->answer,
+                                           .is_riemann = method == ATTN_CIRCUIT_EAP_IG_RIEMANN,
+                                           .has_clean_source = circuit->args->is_to_restore,
+                                           .n_point = method == ATTN_CIRCUIT_EAP ? 0
+                                                      : circuit->args->n_point > 0
+                                                          ? circuit->args->n_point
+                                                          : DEFAULT_POINTS,
+                                           .kept_bytes = circuit->args->kept_bytes};
+
+    double *scores =
+        attn_frame_alloc(&patch->frame, edges->n_reader * edges->n_writer, sizeof *scores);
+
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    ATTN_TRY(attn_wiring_open(patch->base, patch->source, &patch->frame.session, edges, err));
+    ATTN_TRY(attn_patch_read_source(patch, err));
+    ATTN_TRY(attn_wiring_score(edges, &asked, &patch->base_reply, scores, err));
+    circuit->scores = scores;
+    return attn_patch_check_difference(patch, err);
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct attn_circuit_state *circuit = state;
+    struct attn_patching *patch = &circuit->patch;
+    struct attn_wiring *edges = &patch->edges;
+    const struct attn_circuit_plan *plan = patch->frame.plan;
+    const size_t n = edges->n_edge;
+    double whole;
+
+    if (plan)
+        circuit->scores = plan->scores;
+    else
+        ATTN_TRY(find_scores(circuit, err));
+    if (has_runs(circuit->args)) {
+        ATTN_TRY(attn_circuit_run_curve(circuit, err));
+        attn_patch_report_base(patch);
+        if (!patch->frame.item)
+            attn_patch_note_runs(patch);
+        return ATTN_OK;
+    }
+    whole = patch->source_reply.value - patch->base_reply.value;
+    ATTN_TRY(attn_table_reserve(patch->frame.rows.table, n, err));
+    ATTN_TRY(append_rows(circuit, whole, err));
+    attn_patch_report_base(patch);
+    if (patch->frame.item)
+        return report_sums(circuit, n, whole, err);
+    attn_patch_note_runs(patch);
+    return ATTN_OK;
+}
+
+/* Computes scores, which are ratios of means (attn_fold_derive_fn). */
+static enum attn_status derive(const void *given, const struct attn_fold_means *means,
+                               struct attn_error *err)
+{
+    const struct attn_circuit_args *args = given;
+    double whole;
+
+    if (means->is_paired || means->n_more == 0)
+        return ATTN_OK;
+    if (has_runs(args))
+        return attn_circuit_curve_derive(args, means, err);
+    whole = means->more[means->n_more - 1];
+    ATTN_TRY(attn_circuit_check_difference(whole, err));
+    for (size_t i = 0; i < means->n_row && i + 1 < means->n_more; i++)
+        means->rows[i * ATTN_CIRCUIT_N_COLUMN + ATTN_CIRCUIT_SCORE] =
+            attn_cell_real(means->more[i] / whole + 0.0);
+    return ATTN_OK;
+}
+
+/* Names the command: its results need more than rows. */
+static const char *beyond_rows(const void *args)
+{
+    (void)args;
+    return "a circuit";
+}
+
+static uint64_t shows(const void *state)
+{
+    const struct attn_circuit_state *circuit = state;
+
+    return !has_runs(circuit->args)
+               ? SHOW_SCORES | (circuit->args->n_verified > 0 ? SHOW_EFFECTS : 0)
+           : circuit->args->n_random == 0 ? SHOW_CURVE
+                                          : SHOW_CURVE | SHOW_RANDOM;
+}
+
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(WRITER, READER, ATTN_CIRCUIT_SCORE)},
+    {.rows = ATTN_TABLE_COLUMN(ATTN_CIRCUIT_EDGES),
+     .columns = ATTN_TABLE_COLUMN(ATTN_CIRCUIT_EDGES),
+     .values = ATTN_TABLE_COLUMN(ATTN_CIRCUIT_FAITHFULNESS),
+     .traits = ATTN_VIEW_SEQUENCE | ATTN_VIEW_SERIES,
+     .quantity = "faithfulness"},
+};
+
+/* Describes the picture. Over items there is no single pair of texts. */
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_circuit_args *args = given;
+    const struct attn_model *model = drawn->host ? attn_host_model(drawn->host) : NULL;
+    const struct attn_config *config = model ? attn_model_config(model) : NULL;
+
+    if (config && config->n_kv_head > 0)
+        drawn->picture->n_sharing = config->n_head / config->n_kv_head;
+    if (has_runs(args))
+        attn_drawn_ask(drawn, args->n_random > 0 ? "of circuits and of random ones"
+                                                 : "of circuits, without random ones");
+    else
+        drawn->picture->view.quantity =
+            args->is_to_restore ? "estimated share of @ restored" : "estimated share of @ lost";
+    if (!has_runs(args))
+        attn_drawn_ask(drawn, "by edge");
+    if (!args->study)
+        attn_drawn_name_pair(drawn, "clean", "corrupted", &args->corrupted);
+}
+
+static void release(void *state)
+{
+    struct attn_circuit_state *circuit = state;
+
+    attn_wiring_release(&circuit->patch.edges);
+}
+
+static const struct attn_procedure procedure = {
+    .name = "circuit",
+    .columns = columns,
+    .n_column = ATTN_CIRCUIT_N_COLUMN,
+    .needs_output = true,
+    .state_size = sizeof(struct attn_circuit_state),
+    .items.study = offsetof(struct attn_circuit_args, study),
+    .items.take_item = take_item,
+    .items.pairs = pairs,
+    .items.derive = derive,
+    .items.beyond_rows = beyond_rows,
+    .question = &attn_question_circuit,
+    .sort = "score",
+    .check = check_args,
+    .choose = choose,
+    .prepare = prepare,
+    .shows = shows,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
+    .draw = draw,
+    .ask = ask,
+    .perform = perform,
+    .release = release,
+};
+
+/* Reads *SCORES [n_reader, n_writer], which the caller owns, from TABLE, which has all edges in
+ * their order. */
+static enum attn_status read_scores(const struct attn_wiring *edges, const struct attn_table *table,
+                                    double **scores, struct attn_error *err)
+{
+    const size_t column = attn_table_find(table, columns[ATTN_CIRCUIT_SCORE].name);
+    size_t row = 0;
+
+    ATTN_TRY(ATTN_ALLOC(*scores, edges->n_reader * edges->n_writer, err));
+    for (size_t r = 0; r < edges->n_reader; r++)
+        for (size_t w = 0; w < edges->readers[r].n_read; w++)
+            (*scores)[r * edges->n_writer + w] = attn_table_cell(table, row++, column).real;
+    return ATTN_OK;
+}
+
+/* Computes the mean scores over all items of ARGS, in a separate pass. The caller owns *SCORES. */
+static enum attn_status score_items(const struct attn_procedure_call *call,
+                                    const struct attn_circuit_args *args,
+                                    const struct attn_wiring *edges, double **scores,
+                                    struct attn_error *err)
+{
+    static const char *const shard[] = {
+        "`curve` runs the circuits of the mean scores over all items, and a shard reads some of "
+        "them",
+        NULL};
+    struct attn_circuit_args each = *args, defaults = ATTN_CIRCUIT_ARGS_DEFAULT;
+    struct attn_procedure first = procedure;
+    struct attn_table *table = NULL;
+    const struct attn_procedure_call own = {call->host, call->request, NULL,
+                                            &defaults,  &table,        NULL};
+    enum attn_status status;
+
+    each.curve = NULL;
+    first.sort = NULL;
+    status = attn_procedure_perform_first(&first, &own, &each, shard, err);
+    if (status == ATTN_OK)
+        status = read_scores(edges, table, scores, err);
+    attn_table_free(table);
+    return status;
+}
+
+/* --- The circuit of `size` -------------------------------------------------------------------- */
+
+/* Copies the rows of *TABLE, all edges in their order, that are CHOSEN [n_reader, n_writer], sorted
+ * by their scores. */
+static enum attn_status take_rows(const struct attn_wiring *edges, const unsigned char *chosen,
+                                  struct attn_table **table, struct attn_error *err)
+{
+    const struct attn_table_order order = {.size = sizeof order,
+                                           .sort = columns[ATTN_CIRCUIT_SCORE].name};
+    const size_t n = attn_table_n_column(*table);
+    struct attn_cell *cells = attn_alloc(n, sizeof *cells, err);
+    struct attn_table *taken = NULL, *sorted = NULL;
+    size_t row = 0;
+    enum attn_status status = cells
+                                  ? attn_table_create(attn_table_name(*table),
+                                                      attn_table_column(*table, 0), n, &taken, err)
+                                  : ATTN_NO_MEMORY;
+
+    if (status == ATTN_OK)
+        status = attn_table_copy_about(*table, taken, err);
+    for (size_t r = 0; r < edges->n_reader; r++)
+        for (size_t w = 0; w < edges->readers[r].n_read; w++, row++) {
+            for (size_t i = 0; status == ATTN_OK && i < n; i++)
+                cells[i] = attn_table_cell(*table, row, i);
+            if (status == ATTN_OK && chosen[r * edges->n_writer + w])
+                status = attn_table_append(taken, cells, n, err);
+        }
+    if (status == ATTN_OK)
+        status = attn_table_sort(taken, &order, &sorted, err);
+    attn_free(cells);
+    attn_table_free(taken);
+    if (status == ATTN_OK) {
+        attn_table_free(*table);
+        *table = sorted;
+    }
+    return status;
+}
+
+/* Chooses the edges of `size`, or all of them. */
+static enum attn_status choose_edges(const struct attn_circuit_args *args,
+                                     const struct attn_wiring *edges, const double *scores,
+                                     unsigned char *chosen, size_t *n_kept, struct attn_error *err)
+{
+    size_t *order;
+    enum attn_status status;
+
+    *n_kept = edges->n_edge;
+    for (size_t r = 0; args->n_edge == 0 && r < edges->n_reader; r++)
+        memset(chosen + r * edges->n_writer, 1, edges->readers[r].n_read);
+    if (args->n_edge == 0)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(order, edges->n_edge, err));
+    status = attn_circuit_rank(edges, scores, !args->is_by_score, order, err);
+    for (size_t i = 0; status == ATTN_OK && i < args->n_edge; i++)
+        chosen[order[i]] = 1;
+    attn_free(order);
+    return status == ATTN_OK ? attn_circuit_prune(edges, chosen, n_kept, err) : status;
+}
+
+/* Writes the graph, and replaces *TABLE, the scores of all edges, by those of the circuit. */
+static enum attn_status take_circuit(const struct attn_circuit_args *args,
+                                     const struct attn_wiring *edges,
+                                     const struct attn_request *given, struct attn_table **table,
+                                     struct attn_error *err)
+{
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    unsigned char *chosen = attn_alloc(edges->n_reader, edges->n_writer, err);
+    double *scores = NULL;
+    enum attn_status status = chosen ? read_scores(edges, *table, &scores, err) : ATTN_NO_MEMORY;
+    size_t n_kept = 0;
+
+    if (status == ATTN_OK)
+        status = choose_edges(args, edges, scores, chosen, &n_kept, err);
+    if (status == ATTN_OK && args->graph)
+        status = attn_circuit_write(args->graph, edges, scores, chosen, err);
+    if (status == ATTN_OK)
+        status = take_rows(edges, chosen, table, err);
+    if (status == ATTN_OK)
+        status = attn_options_read(given, &request, err);
+    if (status == ATTN_OK && args->n_edge > n_kept)
+        attn_note(request.on_note, request.user, ATTN_NOTE_PATCH_RUNS,
+                  "%zu of the %zu edges lie on a way from the input to the logits", n_kept,
+                  args->n_edge);
+    attn_free(chosen);
+    attn_free(scores);
+    return status;
+}
+
+/* --- The call --------------------------------------------------------------------------------- */
+
+/* Finds what all items share: the mean scores of a curve, or the edges of a file. */
+static enum attn_status make_plan(const struct attn_procedure_call *call,
+                                  const struct attn_circuit_args *args,
+                                  const struct attn_wiring *edges, struct attn_circuit_plan *plan,
+                                  struct attn_error *err)
+{
+    if (!args->evaluate)
+        return score_items(call, args, edges, &plan->scores, err);
+    ATTN_TRY(ATTN_ALLOC(plan->chosen, edges->n_reader * edges->n_writer, err));
+    return attn_circuit_read(args->evaluate, edges, plan->chosen, err);
+}
+
+/* Performs CALL with complete ARGS. */
+static enum attn_status perform_with(const struct attn_procedure_call *call,
+                                     const struct attn_circuit_args *args,
+                                     const struct attn_wiring *edges, struct attn_error *err)
+{
+    const bool has_plan = args->evaluate || (args->curve && args->study);
+    const bool has_circuit = args->n_edge > 0 || args->graph;
+    struct attn_procedure asked = procedure;
+    struct attn_circuit_plan plan = {.scores = NULL};
+    enum attn_status status = has_plan ? make_plan(call, args, edges, &plan, err) : ATTN_OK;
+
+    asked.plan = has_plan ? &plan : NULL;
+    asked.sort = has_runs(args) || has_circuit ? NULL : procedure.sort;
+    if (status == ATTN_OK)
+        status = attn_procedure_perform(&asked, call, err);
+    if (status == ATTN_OK && has_circuit)
+        status = take_circuit(args, edges, call->request, call->table, err);
+    if (status == ATTN_OK && args->n_verified > 0)
+        status = attn_circuit_verify(call->host, call->request, args, *call->table, err);
+    attn_free(plan.scores);
+    attn_free(plan.chosen);
+    return status;
+}
+
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
+{
+    struct attn_circuit_args args = ATTN_CIRCUIT_ARGS_DEFAULT;
+    struct attn_wiring edges = {.n = 0};
+    enum attn_status status;
+
+    if (!attn_is_given(call->host, "host", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_error_at(attn_options_read(call->given, &args, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_host_check_model(call->host, err));
+    status = attn_wiring_list(attn_model_config(attn_host_model(call->host)), &edges, err);
+    if (status == ATTN_OK && args.graph)
+        status = attn_circuit_check_graph(edges.config, err);
+    if (status == ATTN_OK && args.n_edge > edges.n_edge)
+        status = attn_refuse(err, ATTN_STAGE_OPTIONS, "`size` is %zu, and the model has %zu edges",
+                             args.n_edge, edges.n_edge);
+    if (status == ATTN_OK)
+        status = perform_with(call, &args, &edges, err);
+    attn_wiring_release(&edges);
+    return status;
+}
+
+enum attn_status attn_circuit(struct attn_host *host, const struct attn_request *request,
+                              const struct attn_circuit_args *given, struct attn_table **table,
+                              struct attn_error *err)
+{
+    struct attn_circuit_args args = ATTN_CIRCUIT_ARGS_DEFAULT;
+
+    return perform(&(struct attn_procedure_call){host, request, given, &args, table, NULL}, err);
+}

@@ -1,0 +1,127 @@
+/*
+ * circuit_internal.h - the procedure of circuits. A file only calls files that are listed above it.
+ * Private to lib/questions.
+ *
+ *     circuit_runs.c     selects circuits, and runs them
+ *     circuit_scores.c   scores of edges
+ *     circuit_curve.c    circuits of several sizes, beside random ones
+ *     circuit_graph.c    files of circuits
+ *     circuit_verify.c   exact effects of the edges with the largest scores
+ *     circuit.c          the question
+ */
+#ifndef ATTN_CIRCUIT_CIRCUIT_INTERNAL_H
+#define ATTN_CIRCUIT_CIRCUIT_INTERNAL_H
+
+#include "predict/answer_internal.h"
+#include "circuit/circuit.h"
+#include "circuit/patch_internal.h"
+#include "circuit/wiring.h"
+#include "sites/reply.h"
+#include "sites/trial.h"
+
+/* The columns of its table: those of scores, then those of circuits that are run. */
+enum {
+    ATTN_CIRCUIT_FROM,
+    ATTN_CIRCUIT_TO,
+    ATTN_CIRCUIT_SCORE,
+    ATTN_CIRCUIT_EDGES,
+    ATTN_CIRCUIT_KEPT,
+    ATTN_CIRCUIT_VALUE,
+    ATTN_CIRCUIT_EFFECT,
+    ATTN_CIRCUIT_FAITHFULNESS,
+    ATTN_CIRCUIT_RANDOM,
+    ATTN_CIRCUIT_RANDOM_SD,
+    ATTN_CIRCUIT_ROW_TYPE,
+    ATTN_CIRCUIT_N_COLUMN
+};
+
+/* What all items share. */
+struct attn_circuit_plan {
+    double *scores;        /* [n_reader, n_writer] owns; mean scores; or NULL */
+    unsigned char *chosen; /* [n_reader, n_writer] owns; edges of a file that are run; or NULL */
+};
+
+struct attn_circuit_state {
+    struct attn_patching patch; /* begins with the frame; its plan may be NULL */
+    const struct attn_circuit_args *args;
+    struct attn_patch_args pair; /* of `patch` */
+    const double *scores; /* [n_reader, n_writer] borrowed; NULL: the edges are those of a file */
+};
+
+/* --- circuit_scores.c ------------------------------------------------------------------------- */
+
+struct attn_wire_scores {
+    const struct attn_answer *answer; /* in the base */
+    size_t n_point;                   /* points between both texts; 0: the gradient of the base */
+    bool is_riemann;       /* the points are k / n_point from the corrupted text, k from 0 */
+    bool has_clean_source; /* the base is the corrupted text */
+    size_t kept_bytes;     /* machine/derivative.h */
+};
+
+/* Sets SCORES [n_reader, n_writer] to the sums of deltas times gradients, and *BASE to the reply of
+ * the base. EDGES is open, and cannot be used for paths afterwards. Errors have a stage. */
+enum attn_status attn_wiring_score(struct attn_wiring *edges, const struct attn_wire_scores *asked,
+                                   struct attn_reply *base, double *scores, struct attn_error *err);
+
+/* --- circuit_runs.c --------------------------------------------------------------------------- */
+
+/* Sets ORDER [n_edge] to the edges, reader * n_writer + writer, in which circuits take them: by
+ * |score|, or from the logits on. */
+enum attn_status attn_circuit_rank(const struct attn_wiring *edges, const double *scores,
+                                   bool is_greedy, size_t *order, struct attn_error *err);
+
+/* Removes from CHOSEN [n_reader, n_writer] the edges on no way from the input to the logits, and
+ * sets *N_KEPT to the number of those left. */
+enum attn_status attn_circuit_prune(const struct attn_wiring *edges, unsigned char *chosen,
+                                    size_t *n_kept, struct attn_error *err);
+
+struct attn_circuit {
+    unsigned char *chosen; /* [n_reader, n_writer] borrowed; flags of its edges */
+    size_t n_kept;         /* those on a way from the input to the logits */
+    double value;          /* the metric */
+};
+
+/* Removes from CIRCUITS [n] what is on no way, and runs each: TRIALS are those of the clean run,
+ * the base of EDGES is the corrupted one. */
+enum attn_status attn_circuit_run(const struct attn_wiring *edges, struct attn_trials *trials,
+                                  struct attn_circuit *circuits, size_t n, struct attn_error *err);
+
+/* --- circuit_curve.c -------------------------------------------------------------------------- */
+
+/* Runs the circuits of all sizes, by the scores, or that of a file, and appends their rows. With a
+ * plan it reads the replies of both texts. */
+enum attn_status attn_circuit_run_curve(struct attn_circuit_state *state, struct attn_error *err);
+
+/* Returns an error if WHOLE, the mean difference of clean and corrupted texts, is too small to be
+ * divided by. */
+enum attn_status attn_circuit_check_difference(double whole, struct attn_error *err);
+
+/* `derive` of a curve over items (fold.h). */
+enum attn_status attn_circuit_curve_derive(const struct attn_circuit_args *args,
+                                           const struct attn_fold_means *means,
+                                           struct attn_error *err);
+
+/* --- circuit_graph.c -------------------------------------------------------------------------- */
+
+/* Returns an error if graphs of EAP-IG cannot name the edges of a model. */
+enum attn_status attn_circuit_check_graph(const struct attn_config *config, struct attn_error *err);
+
+/* Writes the graph of EDGES to PATH, as JSON. SCORES and CHOSEN are [n_reader, n_writer]. */
+enum attn_status attn_circuit_write(const char *path, const struct attn_wiring *edges,
+                                    const double *scores, const unsigned char *chosen,
+                                    struct attn_error *err);
+
+/* Marks the edges of the file PATH, a graph or a table as CSV, in CHOSEN [n_reader, n_writer],
+ * which is zeroed. Errors have a stage. */
+enum attn_status attn_circuit_read(const char *path, const struct attn_wiring *edges,
+                                   unsigned char *chosen, struct attn_error *err);
+
+/* --- circuit_verify.c ------------------------------------------------------------------------- */
+
+/* Patches the edges of the first ARGS->n_verified rows of TABLE, a table of scores in descending
+ * order, each alone, and sets their value and effect. Errors have a stage. */
+enum attn_status attn_circuit_verify(struct attn_host *host, const struct attn_request *given,
+                                     const struct attn_circuit_args *args, struct attn_table *table,
+                                     struct attn_error *err);
+
+#endif

@@ -1,0 +1,283 @@
+/* patch_runs.c - the clean and the corrupted run of a patching procedure, and the runs with
+ * patches. */
+#include "circuit/patch_internal.h"
+
+#include "base/fixed_text.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "input/position.h"
+#include "run/input_params.h"
+#include "trace/capture.h"
+#include "trace/places_internal.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+/* --- The two runs ----------------------------------------------------------------------------- */
+
+/* Formats the tokens of RUN for a message: "5 tokens: 'The', ' keys'". */
+static void list_tokens(const struct attn_run *run, char *out, size_t size)
+{
+    const struct attn_sequence *text = &run->text;
+    size_t used = 0;
+
+    attn_fixed_text_append(out, size, &used, "%zu token%s", text->n, text->n == 1 ? "" : "s");
+    for (size_t i = 0; text->tokens.bytes && i < text->n; i++) {
+        const struct attn_quote token = attn_quote(text->tokens.bytes[i], text->tokens.sizes[i]);
+
+        attn_fixed_text_append(out, size, &used, "%s'%s'", i > 0 ? ", " : ": ", token.text);
+    }
+}
+
+/* Checks that both runs have equal numbers of tokens, of source rows, and of patches of a
+ * picture. */
+static enum attn_status check_lengths(const struct attn_frame *frame, struct attn_error *err)
+{
+    const struct attn_image_grid *of_clean = &frame->run->text.grid,
+                                 *of_corrupted = &frame->other->text.grid; /* 0 x 0 for texts */
+    const size_t n_source = frame->run->source.n;
+    char clean[320], corrupted[320];
+
+    if (n_source != frame->other->source.n)
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "the source of the clean text has %zu rows, that of "
+                           "the corrupted one %zu; expected as many",
+                           n_source, frame->other->source.n);
+    if (of_clean->n_row != of_corrupted->n_row || of_clean->n_col != of_corrupted->n_col)
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "the clean picture has %zu x %zu patches, the "
+                           "corrupted one %zu x %zu; expected as many",
+                           of_clean->n_row, of_clean->n_col, of_corrupted->n_row,
+                           of_corrupted->n_col);
+    if (frame->run->text.n == frame->other->text.n)
+        return ATTN_OK;
+    list_tokens(frame->run, clean, sizeof clean);
+    list_tokens(frame->other, corrupted, sizeof corrupted);
+    return attn_refuse(err, ATTN_STAGE_INPUT,
+                       "the clean text has %s; the corrupted one has %s; expected as "
+                       "many",
+                       clean, corrupted);
+}
+
+/* Returns the place named NAME among N places, or NULL. */
+static struct attn_item_place *find_place(struct attn_item_place *places, size_t n,
+                                          const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(places[i].name, name) == 0)
+            return &places[i];
+    return NULL;
+}
+
+/* Resolves the given places in the clean text, then those of the item. A place of the item replaces
+ * the given place of the same name. */
+static enum attn_status find_places(struct attn_patching *patch, struct attn_error *err)
+{
+    struct attn_frame *frame = &patch->frame;
+    struct attn_patch_places *places = &patch->places;
+    const struct attn_item *item = frame->item;
+    const size_t n = patch->args->n_place, n_token = frame->run->text.n;
+    const size_t n_most = n + (item ? item->n_place : 0);
+
+    places->list = attn_frame_alloc(frame, n_most, sizeof *places->list);
+    places->is_of_place = attn_frame_alloc(frame, n_most, n_token);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    for (size_t i = 0; i < n; i++)
+        places->list[places->n++] = patch->args->places[i];
+    for (size_t i = 0; item && i < item->n_place; i++) {
+        struct attn_item_place *place = find_place(places->list, n, item->places[i].name);
+
+        if (!place)
+            place = &places->list[places->n++];
+        *place = item->places[i];
+    }
+    for (size_t i = 0; i < places->n; i++)
+        ATTN_TRY(attn_error_in(attn_positions_find(&frame->run->text, &places->list[i].spec,
+                                                   places->is_of_place + i * n_token, err),
+                               places->list[i].name, err));
+    return ATTN_OK;
+}
+
+/* Resolves the queries. For k and v they are keys, in layers with a source keys of the source; for
+ * other sites they are positions of the clean text. */
+static enum attn_status find_rows(struct attn_patching *patch, struct attn_error *err)
+{
+    const struct attn_run *run = patch->frame.run;
+    struct attn_keys keys = {
+        .config = attn_model_config(run->model), .text = &run->text, .source = &run->source};
+    enum attn_status status;
+
+    if (!attn_number_list_is_given(&patch->queries))
+        return ATTN_OK;
+    patch->rows = attn_frame_alloc(&patch->frame, run->text.n, 1);
+    patch->source_rows = attn_frame_alloc(&patch->frame, run->source.n + 1, 1);
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    keys.of_text = patch->rows;
+    keys.of_source = patch->source_rows;
+    status = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY
+                 ? attn_positions_find_keys(&keys, &patch->queries, err)
+                 : attn_positions_find(&run->text, &patch->queries, patch->rows, err);
+    return attn_error_in(status, "queries", err);
+}
+
+enum attn_status attn_patch_prepare(struct attn_patching *patch, struct attn_error *err)
+{
+    struct attn_frame *frame = &patch->frame;
+    const struct attn_input clean = frame->request.input;
+
+    ATTN_TRY(attn_frame_find_answer(frame, &patch->args->answer, &patch->answer, err));
+    if (patch->is_estimated)
+        ATTN_TRY(attn_error_at(attn_patch_check_gradients(patch, err), ATTN_STAGE_OPTIONS, err));
+    frame->request.input = patch->args->corrupted;
+    if (frame->item)
+        attn_item_see(frame->item, attn_host_model(frame->host), &clean, &frame->request.input);
+    attn_input_share_prompt(&clean, &frame->request.input);
+    if (attn_input_is_given(&patch->args->corrupted_source))
+        frame->request.source = patch->args->corrupted_source;
+    ATTN_TRY(attn_run_prepare_like(frame->run, &frame->request, &frame->other, err));
+    ATTN_TRY(check_lengths(frame, err));
+    if (!patch->is_by_head)
+        ATTN_TRY(find_places(patch, err));
+    patch->base = patch->args->is_to_noise ? frame->run : frame->other;
+    patch->source = patch->args->is_to_noise ? frame->other : frame->run;
+    patch->answer.of = attn_run_answer_scope(patch->base);
+    return find_rows(patch, err);
+}
+
+double attn_patch_share(const struct attn_patching *patch, double value)
+{
+    const double base = patch->base_reply.value;
+
+    return (value - base) / (patch->source_reply.value - base) + 0.0;
+}
+
+/* --- Exact patches ---------------------------------------------------------------------------- */
+
+void attn_patch_report_base(struct attn_patching *patch)
+{
+    const bool is_base = patch->args->is_to_noise;
+
+    attn_frame_report_base(&patch->frame, &patch->answer,
+                           is_base ? &patch->base_reply : &patch->source_reply);
+    if (patch->frame.answer && !is_base)
+        patch->frame.answer->row = "source";
+}
+
+enum attn_status attn_patch_read_source(struct attn_patching *patch, struct attn_error *err)
+{
+    struct attn_frame *frame = &patch->frame;
+    struct attn_answer answer = patch->answer;
+    struct attn_reading reading = {.base = frame->trials.logits,
+                                   .base_total = frame->trials.base.total,
+                                   .replies = &patch->source_reply};
+
+    answer.of = attn_run_answer_scope(patch->source);
+    reading.logits = attn_frame_alloc(frame, attn_answer_n_logit(&answer), sizeof *reading.logits);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(attn_answer_read(&answer, frame->session, &reading, err));
+    patch->base_reply = frame->trials.base;
+    attn_session_free(frame->session); /* freed before the trials, which need as much memory */
+    frame->session = NULL;
+    return attn_patch_check_difference(patch, err);
+}
+
+/* Runs the source, records the site of the parts that will be patched and, unless the estimate did
+ * so, reads the reply of the source. */
+static enum attn_status watch_source(struct attn_patching *patch, struct attn_error *err)
+{
+    struct attn_frame *frame = &patch->frame;
+    struct attn_edit *edits = attn_frame_alloc(frame, patch->n_tried, sizeof *edits);
+    const struct attn_watch watch = {.of = attn_patch_has_encoder(patch) ? ATTN_WATCH_BOTH
+                                                                         : ATTN_WATCH_TEXT,
+                                     .edits = edits,
+                                     .n_edit = patch->n_tried,
+                                     .is_silent = true,
+                                     .capture = &frame->capture,
+                                     .session = patch->is_estimated ? NULL : &frame->session};
+
+    ATTN_TRY(attn_frame_memory(frame, err));
+    for (size_t i = 0; i < patch->n_tried; i++)
+        attn_part_place(&patch->tried[i]->of, attn_selection_dims(patch->base->selection),
+                        &edits[i]);
+    ATTN_TRY(attn_watch(patch->source, &watch, err));
+    return patch->is_estimated ? ATTN_OK : attn_patch_read_source(patch, err);
+}
+
+/* Returns an edit that replaces rows FIRST .. END-1 of PART by the recorded rows of the source. */
+static struct attn_edit make_edit(const struct attn_patching *patch,
+                                  const struct attn_patch_part *part, size_t first, size_t end)
+{
+    const struct attn_location *at = &part->of.at;
+    const struct attn_dims *dims = at->stack == ATTN_STACK_ENCODER
+                                       ? &patch->base->before.dims
+                                       : attn_selection_dims(patch->base->selection);
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+    attn_part_place(&part->of, dims, &edit);
+    edit.op = ATTN_EDIT_REPLACE;
+    edit.row0 = first;
+    edit.row1 = end;
+    edit.ld = attn_location_n_column(dims, at);
+    edit.col1 = edit.col1 < edit.ld ? edit.col1 : edit.ld;
+    edit.data = edit.at.head == ATTN_ALL_HEADS ? attn_capture_tensor(patch->frame.capture, &edit.at)
+                                               : attn_capture_head(patch->frame.capture, at);
+    edit.data += first * edit.ld + edit.col0;
+    return edit;
+}
+
+/* Appends an edit for each run of consecutive rows of tried part I (attn_part_edit_fn). */
+static enum attn_status add_edits(void *user, size_t i, struct attn_part_edits *edits,
+                                  struct attn_error *err)
+{
+    const struct attn_patching *patch = user;
+    struct attn_patch_part *part = patch->tried[i];
+    const size_t n_row =
+        attn_patch_is_of_source(patch, part) ? patch->base->source.n : patch->base->text.n;
+
+    for (size_t first = 0, end; first < n_row; first = end) {
+        end = first + 1;
+        if (!attn_patch_has_row(patch, part, first))
+            continue;
+        while (end < n_row && attn_patch_has_row(patch, part, end))
+            end++;
+        const struct attn_edit edit = make_edit(patch, part, first, end);
+
+        ATTN_TRY(attn_part_edits_add(edits, &edit, err));
+    }
+    part->has_effect = edits->n > edits->first;
+    return ATTN_OK;
+}
+
+/* Lists the parts that are marked for patching. */
+static enum attn_status list_tried(struct attn_patching *patch, struct attn_error *err)
+{
+    patch->tried = attn_frame_alloc(&patch->frame, patch->n_part, sizeof(void *));
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    for (size_t i = 0; i < patch->n_part; i++)
+        if (patch->parts[i].trial != ATTN_PART_UNTRIED)
+            patch->tried[patch->n_tried++] = &patch->parts[i];
+    return ATTN_OK;
+}
+
+enum attn_status attn_patch_try(struct attn_patching *patch, struct attn_error *err)
+{
+    struct attn_frame *frame = &patch->frame;
+    struct attn_patch_sum *sum = frame->sum;
+    struct attn_trial_outcome *outcomes;
+
+    ATTN_TRY(list_tried(patch, err));
+    ATTN_TRY(attn_trials_start(patch->base, &patch->answer, patch->site, &frame->trials, err));
+    ATTN_TRY(watch_source(patch, err));
+    outcomes = attn_frame_alloc(frame, patch->n_tried, sizeof *outcomes);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(attn_parts_try(&frame->trials, patch->n_tried, add_edits, patch, outcomes, err));
+    for (size_t i = 0; i < patch->n_tried; i++) {
+        struct attn_patch_part *part = patch->tried[i];
+
+        part->right = outcomes[i].reply.right;
+        part->value = outcomes[i].reply.value;
+        part->effect = part->has_effect ? attn_patch_share(patch, part->value) : 0;
+    }
+    sum->n_row = patch->n_tried > 0 ? outcomes[0].n_row : 0;
+    return ATTN_OK;
+}

@@ -1,0 +1,602 @@
+/* diff.c - see diff.h. Records the patterns of the first run, and compares each row of the second
+ * run with them when it is computed. */
+#include "diff/diff.h"
+
+#include "attention/keys.h"
+#include "base/elementary.h"
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "machine/frame.h"
+#include "diff/pair.h"
+#include "machine/questions.h"
+#include "machine/questions_internal.h"
+#include "sites/trial.h"
+#include "trace/capture.h"
+#include "trace/trace_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+ATTN_DEFAULTS(attn_diff_sum, .size = sizeof(struct attn_diff_sum))
+
+enum { STACK, LAYER, HEAD, ROWS, TV_MEAN, TV_MAX, AT, JS, RECALL, ROW_TYPE, N_COLUMN };
+
+enum { N_RECALLED = 5 };  /* keys that RECALL counts */
+enum { SHOW_RECALL = 2 }; /* both runs have another attention */
+
+static const struct attn_column columns[N_COLUMN] = {
+    [STACK] = ATTN_COLUMN_STACK("stack"),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [ROWS] = {.name = "rows",
+              .type = ATTN_VALUE_INTEGER,
+              .range = ATTN_RANGE_POSITIVE,
+              .traits = ATTN_TRAIT_COUNT},
+    [TV_MEAN] = ATTN_COLUMN_QUANTITY("tv", 6, NULL, SHARE, "mean total variation distance"),
+    [TV_MAX] = ATTN_COLUMN_QUANTITY("tv_max", 6, NULL, SHARE, "largest total variation distance"),
+    [AT] = {.name = "at",
+            .type = ATTN_VALUE_INTEGER,
+            .range = ATTN_RANGE_POSITIVE,
+            .shown = ATTN_SHOWN_ALONE},
+    [JS] = ATTN_COLUMN_QUANTITY("js", 6, "nats", POSITIVE, "Jensen-Shannon divergence"),
+    [RECALL] = ATTN_COLUMN_QUANTITY("recall", 6, NULL, SHARE,
+                                    "mean recall of the 5 largest weights", .shown = SHOW_RECALL),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
+struct head_sum {
+    size_t n_row, at;
+    double tv, tv_max, js, recall;
+};
+
+/* The alignment of both texts: common prefix and suffix, and the tokens between them. */
+struct alignment {
+    size_t n_prefix, n_suffix;
+    size_t n_a, n_b; /* tokens of each text */
+    bool is_equal;   /* the texts have equal length: position i is aligned with position i */
+};
+
+struct diff {
+    struct attn_frame frame;   /* its run and capture belong to the first text */
+    struct attn_request other; /* the second request */
+    struct alignment alignment;
+    bool is_causal;        /* rows before the first difference must be equal */
+    size_t first;          /* first compared row, if the lengths are equal */
+    struct head_sum *sums; /* [n_layer * n_head] */
+    size_t n_layer, n_head;
+    /* number of keys of layers that attend to the source, equal in both runs; or 0 */
+    size_t n_source;
+    float *row;       /* [the longest row] a row of the second run */
+    double *parts[2]; /* [the most parts] a row of each run, aligned */
+};
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM_KEPT(LIST, "ids", "LIST",
+                    "token ids instead of the one text of `with`, `with_adapter`, "
+                    "`with_attention` or `with_image`: 5,17,3",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(LIST, "a_ids", "LIST", "token ids instead of the first text: 5,17,3",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(LIST, "b_ids", "LIST", "token ids instead of the second text",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(
+        TEXT, "with", "MODEL",
+        "compare one text under `model` and under MODEL, which must have as many layers "
+        "and heads and make the same tokens of it: another quantization of it, for "
+        "instance",
+        .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(TEXT, "with_adapter", "DIR",
+                    "compare one text under `model` and under the same model, changed by the LoRA "
+                    "adapter in DIR: what fine-tuning changed in attention",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(TEXT, "with_model", "MODEL",
+                    "compare one text under this model and under another one, which must have as "
+                    "many layers and heads and make the same tokens of it",
+                    .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM_KEPT(TEXT, "with_image", "FILE",
+                    "compare one text beside the picture of `image` and beside that of FILE, which "
+                    "must have as many cells"),
+    ATTN_PARAM_KEPT(TEXT, "heads", "LIST",
+                    "the head of `figure pair`, or of `figure matrix`, the default with it: 2.5",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(TEXT, "queries", "LIST",
+                    "the query of `figure pair` in both texts: 4, by default the last; the "
+                    "queries of `figure matrix`",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(TEXT, "with_attention", "KIND",
+                    "compare one text under `attention` and under KIND, which is written in the "
+                    "same way"),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Input", param_rows);
+
+static const struct attn_param_part param_parts[] = {{&params, 0}};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "ids|a_ids|b_ids",
+     .excludes = "items",
+     .message = "@ and `items` are given, expected one of them"},
+    {.given = "ids",
+     .needs = "with|with_adapter|with_attention|with_image",
+     .message = "@ is one text for `with`, `with_adapter`, `with_attention` or `with_image`; "
+                "`a_ids` and `b_ids` are two"},
+    {.given = "with_image", .needs = "image"},
+    {.given = "with_image", .excludes = "items"},
+};
+
+static const struct attn_procedure procedure;
+
+const struct attn_question attn_question_diff = {
+    .name = "diff",
+    .summary = "what differs between two texts, models or attentions",
+    .inputs = "a|b",
+    .description =
+        "Compares where the heads look in two texts, or in one text under two models or\n"
+        "two kinds of attention: total variation and Jensen-Shannon divergence of the\n"
+        "rows of each head. In a causal model, rows before the first token that differs\n"
+        "must be the same: they are compared bit for bit, and a note says how many they\n"
+        "are. For texts of different lengths the common beginning and the common end are\n"
+        "compared.\n"
+        "\n"
+        "The numbers say that a head looks elsewhere. They do not say that its output\n"
+        "differs, nor that the prediction does: see `attn-cli patch`.\n",
+    ATTN_QUESTION_PARAMS(param_parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_diff_args, .size = sizeof(struct attn_diff_args)),
+    .procedure = &procedure,
+};
+
+/* --- Which rows are compared ------------------------------------------------------------------ */
+
+static bool is_same_token(const struct diff *diff, size_t a, size_t b)
+{
+    const struct attn_sequence *x = &diff->frame.run->text, *y = &diff->frame.other->text;
+    const size_t d = attn_model_config(diff->frame.run->model)->d_embed;
+    const bool is_cell = x->seen.region && x->seen.region[a] == ATTN_REGION_PICTURE &&
+                         diff->frame.run->model == diff->frame.other->model;
+
+    if (x->ids && y->ids && (!is_cell || x->ids[a] != y->ids[b]))
+        return x->ids[a] == y->ids[b];
+    return x->rows && y->rows && memcmp(x->rows + a * d, y->rows + b * d, d * sizeof *x->rows) == 0;
+}
+
+/* Returns true if both runs have the same edits at the same positions. */
+static bool has_same_edits(const struct attn_edit_list *x, const struct attn_edit_list *y)
+{
+    bool is_same = x->n == y->n;
+
+    for (size_t i = 0; is_same && i < x->n; i++) {
+        const struct attn_edit *a = &x->items[i], *b = &y->items[i];
+
+        is_same = a->at.site == b->at.site && attn_location_compare(&a->at, &b->at) == 0 &&
+                  a->row0 == b->row0 && a->row1 == b->row1 && a->col0 == b->col0 &&
+                  a->col1 == b->col1 && a->op == b->op && a->factor == b->factor &&
+                  a->data == b->data && a->ld == b->ld;
+    }
+    return is_same;
+}
+
+/* Returns true if rows depend only on earlier tokens, and both runs compute them in the same
+ * way. */
+static bool has_causal_rows(const struct diff *diff)
+{
+    const struct attn_request *x = &diff->frame.run->request, *y = &diff->frame.other->request;
+    const struct attn_config *config = attn_model_config(diff->frame.run->model);
+    bool is_causal = diff->frame.run->model == diff->frame.other->model &&
+                     has_same_edits(&diff->frame.run->edits, &diff->frame.other->edits) &&
+                     x->attention.layers == y->attention.layers &&
+                     x->attention.change == y->attention.change;
+
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        const struct attn_attention *attention = &diff->frame.run->attention.layers[layer];
+        const bool has_stride_of_length =
+            attention->kind == ATTN_ATTENTION_STRIDED && attention->stride == 0;
+
+        is_causal = is_causal && !config->is_cross[layer] && attn_keys_are_causal(attention) &&
+                    attention->dropout == 0 && !(has_stride_of_length && !diff->alignment.is_equal);
+    }
+    return is_causal;
+}
+
+static void align(struct diff *diff)
+{
+    struct alignment *found = &diff->alignment;
+    size_t shorter;
+
+    found->n_a = diff->frame.run->text.n;
+    found->n_b = diff->frame.other->text.n;
+    found->is_equal = found->n_a == found->n_b;
+    shorter = found->n_a < found->n_b ? found->n_a : found->n_b;
+    while (found->n_prefix < shorter && is_same_token(diff, found->n_prefix, found->n_prefix))
+        found->n_prefix++;
+    while (found->n_suffix < shorter - found->n_prefix &&
+           is_same_token(diff, found->n_a - 1 - found->n_suffix, found->n_b - 1 - found->n_suffix))
+        found->n_suffix++;
+    diff->is_causal = has_causal_rows(diff) && (found->n_prefix < shorter || !found->is_equal);
+    diff->first = diff->is_causal && found->is_equal ? found->n_prefix : 0;
+}
+
+/* Formats token AT of the input of RUN, for a message. */
+static const char *write_token(const struct attn_run *run, size_t at, char text[24])
+{
+    if (at < run->text.n)
+        snprintf(text, 24, "%" PRId32, run->text.ids[at]);
+    else
+        snprintf(text, 24, "none");
+    return text;
+}
+
+/* Checks that a text that runs under two models has the same tokens in both. */
+static enum attn_status check_tokens(const struct diff *diff, struct attn_error *err)
+{
+    const struct attn_run *a = diff->frame.run, *b = diff->frame.other;
+    const struct attn_input *x = &a->request.input, *y = &b->request.input;
+    const size_t at = diff->alignment.n_prefix;
+    char tokens[2][24];
+
+    if (a->model == b->model || !x->text || !y->text || x->n_text != y->n_text ||
+        memcmp(x->text, y->text, x->n_text) != 0 || !a->text.ids || !b->text.ids ||
+        (at == a->text.n && at == b->text.n))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "token %zu of the text is %s for '%s', %s for '%s', expected tokenizers that "
+                   "give the same",
+                   at, write_token(a, at, tokens[0]),
+                   attn_quote_string(attn_model_name(a->model)).text, write_token(b, at, tokens[1]),
+                   attn_quote_string(attn_model_name(b->model)).text);
+    attn_error_hint(err, "ids instead of a text are the same for both");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Sets the number of source keys, which must be equal in both runs. */
+static enum attn_status check_source(struct diff *diff, struct attn_error *err)
+{
+    const size_t n_a = diff->frame.run->source.n, n_b = diff->frame.other->source.n;
+
+    diff->n_source = n_a;
+    if (n_a == n_b)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "the source has %zu rows in the first run, %zu in the second, expected as many",
+                   n_a, n_b);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
+/* Sets *A to the row of the first run with which row B of the second run is compared. Returns false
+ * if there is no such row. */
+static bool find_row(const struct diff *diff, size_t b, size_t *a)
+{
+    const struct alignment *by = &diff->alignment;
+
+    *a = b;
+    if (by->is_equal)
+        return b >= diff->first;
+    if (b < by->n_prefix)
+        return !diff->is_causal;
+    *a = b + by->n_a - by->n_b;
+    return b + by->n_suffix >= by->n_b;
+}
+
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+/* Returns the number of keys that are compared: keys of the source, or tokens of the text; if the
+ * lengths differ, all tokens between prefix and suffix count as one. */
+static size_t count_parts(const struct diff *diff, bool is_of_source)
+{
+    const struct alignment *by = &diff->alignment;
+
+    return is_of_source ? diff->n_source : by->is_equal ? by->n_a : by->n_prefix + 1 + by->n_suffix;
+}
+
+/* Splits a ROW of N keys into N_PART parts. */
+static void split_row(const struct diff *diff, const float *row, size_t n, size_t n_part,
+                      double *parts)
+{
+    const struct alignment *by = &diff->alignment;
+    const bool is_whole = n_part == n;
+    const size_t end = is_whole ? n : n - by->n_suffix;
+
+    memset(parts, 0, n_part * sizeof *parts);
+    for (size_t key = 0; key < n; key++) {
+        size_t part = key;
+
+        if (key >= end)
+            part = by->n_prefix + 1 + (key - end);
+        else if (!is_whole && key >= by->n_prefix)
+            part = by->n_prefix;
+        parts[part] += (double)row[key];
+    }
+}
+
+/* Returns a ln(a / m); 0 if a is 0. */
+static double share(double a, double m)
+{
+    return a > 0 ? a * attn_log(a / m) : 0;
+}
+
+/* Sets TOP to the parts of ROW [n] with the largest weights above 0, and returns their number. Of
+ * equal ones the earlier part is meant. */
+static size_t find_top(const double *row, size_t n, size_t top[N_RECALLED])
+{
+    size_t n_top = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t k;
+
+        if (!(row[i] > 0) || (n_top == N_RECALLED && row[i] <= row[top[n_top - 1]]))
+            continue;
+        n_top += n_top < N_RECALLED;
+        for (k = n_top - 1; k > 0 && row[top[k - 1]] < row[i]; k--)
+            top[k] = top[k - 1];
+        top[k] = i;
+    }
+    return n_top;
+}
+
+/* Returns the share of the largest parts of the first row that are among those of the second. */
+static double find_recall(const struct diff *diff, size_t n_part)
+{
+    size_t tops[2][N_RECALLED], n_found = 0;
+    const size_t n = find_top(diff->parts[0], n_part, tops[0]),
+                 n_other = find_top(diff->parts[1], n_part, tops[1]);
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n_other; k++)
+            n_found += tops[0][i] == tops[1][k];
+    return n > 0 ? (double)n_found / (double)n : 1;
+}
+
+static void add_row(struct diff *diff, size_t n_part, struct head_sum *sum, size_t query)
+{
+    double tv = 0, js = 0;
+
+    for (size_t i = 0; i < n_part; i++) {
+        const double a = diff->parts[0][i], b = diff->parts[1][i], m = (a + b) / 2;
+
+        tv += fabs(a - b) / 2;
+        js += (share(a, m) + share(b, m)) / 2;
+    }
+    if (sum->n_row++ == 0 || tv > sum->tv_max) {
+        sum->tv_max = tv;
+        sum->at = query;
+    }
+    sum->tv += tv;
+    sum->js += js;
+    sum->recall += find_recall(diff, n_part);
+}
+
+/* Compares rows of one head of the second run (attn_trace_fn). */
+static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    struct diff *diff = user;
+    const struct attn_dims *dims = attn_selection_dims(diff->frame.run->selection);
+    const bool is_of_source = attn_location_is_cross(dims, &event->at);
+    const size_t n_a = is_of_source ? diff->n_source : diff->alignment.n_a;
+    const size_t n_b = is_of_source ? diff->n_source : diff->alignment.n_b;
+    const size_t n_part = count_parts(diff, is_of_source);
+    const float *kept = attn_capture_head(diff->frame.capture, &event->at);
+    struct head_sum *sum = &diff->sums[attn_head_index(dims, &event->at)];
+
+    for (size_t r = 0; r < event->n_row; r++) {
+        const size_t row = event->row0 + r;
+        size_t a;
+
+        attn_event_copy_row(event, r, diff->row, n_b);
+        if (find_row(diff, row, &a)) {
+            split_row(diff, kept + a * n_a, n_a, n_part, diff->parts[0]);
+            split_row(diff, diff->row, n_b, n_part, diff->parts[1]);
+            add_row(diff, n_part, sum, a);
+        } else if (diff->is_causal && row < diff->alignment.n_prefix &&
+                   memcmp(kept + row * n_a, diff->row, (row + 1) * sizeof *kept) != 0) {
+            return attn_refuse(err, ATTN_STAGE_CHECK,
+                               "row %zu of head %d in layer %d differs, before any token that does",
+                               row, event->at.head, event->at.layer);
+        }
+    }
+    return ATTN_OK;
+}
+
+/* Runs both, keeps the patterns of the first run, and compares the second run with them. */
+static enum attn_status compare(struct diff *diff, struct attn_error *err)
+{
+    struct attn_frame *frame = &diff->frame;
+    const struct attn_watch kept = {.selection = frame->run->selection, .capture = &frame->capture};
+    const struct attn_watch compared = {
+        .selection = frame->other->selection, .is_silent = true, .on_event = on_rows, .user = diff};
+    const size_t n_part = count_parts(diff, false), n_b = diff->alignment.n_b;
+
+    diff->n_layer = frame->config->n_layer;
+    diff->n_head = frame->config->n_head;
+    diff->sums = attn_frame_alloc(frame, diff->n_layer * diff->n_head, sizeof *diff->sums);
+    diff->row =
+        attn_frame_alloc(frame, n_b > diff->n_source ? n_b : diff->n_source, sizeof *diff->row);
+    for (size_t i = 0; i < 2; i++)
+        diff->parts[i] = attn_frame_alloc(frame, n_part > diff->n_source ? n_part : diff->n_source,
+                                          sizeof(double));
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(attn_watch(frame->run, &kept, err));
+    return attn_watch(frame->other, &compared, err);
+}
+
+/* --- The procedure ---------------------------------------------------------------------------- */
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct diff *diff = state;
+    struct attn_request *request = &diff->frame.request;
+    const struct attn_diff_args *args = diff->frame.args;
+    const struct attn_item *item = diff->frame.item;
+
+    diff->other = ATTN_REQUEST_DEFAULT;
+    if (args->request)
+        ATTN_TRY(attn_options_read(args->request, &diff->other, err));
+    else
+        diff->other = *request;
+    if (item) {
+        diff->other.input = item->pair == ATTN_ITEM_A_B ? item->other : request->input;
+        attn_item_see(item, attn_host_model(diff->frame.host), &request->input, &diff->other.input);
+        diff->other.source = request->source;
+        diff->other.reading.example = NULL;
+        diff->other.on_note = request->on_note;
+        diff->other.on_counted = request->on_counted;
+        diff->other.on_progress = diff->other.on_part = NULL;
+        diff->other.user = request->user;
+    }
+    attn_frame_choose_nothing(request);
+    request->selection.sites = "pattern";
+    attn_frame_choose_nothing(&diff->other);
+    diff->other.selection.sites = "pattern";
+    return ATTN_OK;
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct diff *diff = state;
+    struct attn_frame *frame = &diff->frame;
+    const struct attn_diff_args *args = frame->args;
+    struct attn_host *host = args->host ? args->host : frame->host;
+    const struct attn_config *a = frame->config, *b;
+
+    ATTN_TRY(attn_host_check_model(host, err));
+    ATTN_TRY(attn_run_prepare(host, &diff->other, &frame->other, err));
+    b = attn_model_config(frame->other->model);
+    if (a->n_layer != b->n_layer || a->n_head != b->n_head) {
+        attn_error_set(err, ATTN_INVALID, "'%s' has %zu layers of %zu heads, '%s' has %zu of %zu",
+                       attn_quote_string(attn_model_name(frame->run->model)).text, a->n_layer,
+                       a->n_head, attn_quote_string(attn_model_name(frame->other->model)).text,
+                       b->n_layer, b->n_head);
+        if (frame->answer)
+            frame->answer->is_general = true;
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    align(diff);
+    ATTN_TRY(check_tokens(diff, err));
+    return check_source(diff, err);
+}
+
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(LAYER, HEAD, TV_MEAN), .asked = "between the patterns of each head"},
+};
+
+/* Sets the names of both texts in titles. */
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_diff_args *args = given;
+    const struct attn_input *a = drawn->request ? &drawn->request->input : NULL;
+    const struct attn_input *b = args->request ? &args->request->input : NULL;
+
+    if (drawn->host && attn_host_model(drawn->host))
+        attn_pair_name_models(drawn->host, args, drawn->picture, drawn->picture->words,
+                              sizeof drawn->picture->words);
+    if (args->study || !a || !b || !a->text || !b->text ||
+        (a->n_text == b->n_text && memcmp(a->text, b->text, a->n_text) == 0))
+        return;
+    attn_drawn_name_pair(drawn, "A", "B", b);
+}
+
+/* Returns true if A and B change the attention of a model in different ways. */
+static bool are_unlike(const struct attn_attention_change *a, const struct attn_attention_change *b)
+{
+    const struct attn_attention *x = &a->to, *y = &b->to;
+
+    return a->parts != b->parts || x->kind != y->kind || x->window != y->window ||
+           x->stride != y->stride || x->count != y->count || x->seed != y->seed ||
+           x->feature != y->feature || x->is_raw != y->is_raw || x->mask != y->mask ||
+           x->masking != y->masking || x->similarity != y->similarity ||
+           x->algorithm != y->algorithm || x->is_scaled != y->is_scaled || x->eps != y->eps ||
+           x->dropout != y->dropout || x->dropout_seed != y->dropout_seed || a->mask != b->mask;
+}
+
+static uint64_t shows(const void *state)
+{
+    static const struct attn_attention_change none = {0};
+    const struct diff *diff = state;
+    const struct attn_attention_change *a = diff->frame.request.attention.change,
+                                       *b = diff->other.attention.change;
+
+    a = a && a->parts ? a : &none;
+    b = b && b->parts ? b : &none;
+    return are_unlike(a, b) ? SHOW_RECALL : 0;
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct diff *diff = state;
+
+    ATTN_TRY(compare(diff, err));
+    for (size_t i = 0; i < diff->n_layer * diff->n_head; i++) {
+        const struct head_sum *sum = &diff->sums[i];
+        const struct attn_location at =
+            attn_head_at(attn_selection_dims(diff->frame.run->selection), ATTN_SITE_PATTERN, i);
+        struct attn_cell row[N_COLUMN] = {
+            [HEAD] = attn_cell_integer(at.head),
+            [ROWS] = attn_cell_integer((int64_t)sum->n_row),
+        };
+
+        attn_location_put(&at, &row[STACK]);
+        if (sum->n_row > 0) {
+            row[TV_MEAN] = attn_cell_real(sum->tv / (double)sum->n_row);
+            row[TV_MAX] = attn_cell_real(sum->tv_max);
+            row[AT] = attn_cell_integer((int64_t)sum->at);
+            row[JS] = attn_cell_real(sum->js / (double)sum->n_row);
+            row[RECALL] = attn_cell_real(sum->recall / (double)sum->n_row);
+        }
+        ATTN_TRY(attn_frame_append(&diff->frame, row, err));
+    }
+    *(struct attn_diff_sum *)diff->frame.sum =
+        (struct attn_diff_sum){.n_same = diff->is_causal ? diff->alignment.n_prefix : 0,
+                               .n_row = diff->sums[0].n_row,
+                               .is_aligned = !diff->alignment.is_equal};
+    return ATTN_OK;
+}
+
+/* Returns the fields that an item needs: two texts; or one, if a second host or request is
+ * given. */
+static unsigned pairs(const void *args)
+{
+    const struct attn_diff_args *given = args;
+
+    return given->host || given->request ? ATTN_ITEM_BIT(SINGLE) : ATTN_ITEM_BIT(A_B);
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    (void)args, (void)request, (void)item, (void)err; /* the frame reads its texts */
+    return ATTN_OK;
+}
+
+static const struct attn_procedure procedure = {
+    .name = "diff",
+    .question = &attn_question_diff,
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
+    .state_size = sizeof(struct diff),
+    .sum_size = sizeof(struct attn_diff_sum),
+    .items.study = offsetof(struct attn_diff_args, study),
+    .items.take_item = take_item,
+    .items.pairs = pairs,
+    .choose = choose,
+    .prepare = prepare,
+    .draw = draw,
+    .shows = shows,
+    .ask = ask,
+};
+
+enum attn_status attn_diff(struct attn_host *host, const struct attn_request *request,
+                           const struct attn_diff_args *given, struct attn_table **table,
+                           struct attn_diff_sum *sum, struct attn_error *err)
+{
+    struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
+    const struct attn_procedure_call call = {host, request, given, &args, table, sum};
+
+    return attn_procedure_perform(&procedure, &call, err);
+}

@@ -1,0 +1,227 @@
+/* head_cards_output.c - see examples_internal.h. */
+#include "heads/examples_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "forward/session_internal.h"
+#include "predict/class_label.h"
+#include "predict/logits.h"
+#include "machine/readout.h"
+#include "machine/rows.h"
+#include "run/host_internal.h"
+#include "tables/table_internal.h"
+#include "tensors/token_text.h"
+#include "tokenizer/tokenizer.h"
+#include "trace/places_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Shown for the second and later pieces of a character that is split into several tokens. */
+static const char piece[] = "\xc2\xb7";
+
+/* Appends token I with the LABELS of its sequence. If tokens share a character, the first shows it
+ * whole. */
+static void append_token(struct attn_buffer *out, const struct attn_token_texts *labels, size_t i)
+{
+    const bool is_split = labels->joins && i + 1 < labels->n && labels->joins[i + 1];
+    size_t size;
+    const char *label = attn_token_text(labels, i, &size);
+
+    if (labels->joins && labels->joins[i]) {
+        attn_buffer_append_string(out, piece);
+        return;
+    }
+    while (is_split && size > 1 && label[--size] != '/') /* removes the number of the piece */
+        continue;
+    attn_buffer_append(out, label, size);
+}
+
+/* Appends the tokens of SEQUENCE, whose LABELS may be empty; BEGIN and END are where they lie in
+ * the text, or NULL. */
+static void append_tokens(struct attn_card_text *text, size_t first,
+                          const struct attn_sequence *sequence,
+                          const struct attn_token_texts *labels, const size_t *begin,
+                          const size_t *end)
+{
+    for (size_t i = 0; i < sequence->n; i++) {
+        /* white space that belongs to no token; names of patches have none */
+        if (i > 0 && (sequence->pixels || (begin && begin[i] > end[i - 1])))
+            attn_buffer_append_char(&text->tokens, ' ');
+        if (labels->n > 0)
+            append_token(&text->tokens, labels, i);
+        else if (sequence->ids)
+            attn_buffer_append_format(&text->tokens, "%s%" PRId32, i > 0 ? " " : "",
+                                      sequence->ids[i]);
+        else /* rows of an array or a sound */
+            attn_buffer_append_format(&text->tokens, "%s%zu", i > 0 ? " " : "", i);
+        text->ends[first + i] = text->tokens.size;
+    }
+}
+
+/* Appends the bytes of the tokens of SEQUENCE. */
+static void append_bytes(struct attn_card_text *text, size_t first,
+                         const struct attn_sequence *sequence)
+{
+    for (size_t i = 0; i < sequence->n; i++) {
+        if (sequence->tokens.bytes)
+            attn_buffer_append(&text->tokens, sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
+        else if (sequence->ids)
+            attn_buffer_append_format(&text->tokens, "%" PRId32, sequence->ids[i]);
+        text->ends[first + i] = text->tokens.size;
+    }
+}
+
+/* Appends the tokens of RUN as they are printed. */
+static enum attn_status append_printed(const struct attn_run *run, struct attn_card_text *text,
+                                       struct attn_error *err)
+{
+    const struct attn_labels *labels = attn_run_labels(run);
+    struct attn_token_texts texts[2] = {{.n = 0}, {.n = 0}};
+    const enum attn_status status = attn_token_labels_init(texts, labels, err);
+
+    if (status == ATTN_OK) {
+        append_tokens(text, 0, &run->text, &texts[0], labels->begin, labels->end);
+        append_tokens(text, run->text.n, &run->source, &texts[1], NULL, NULL);
+    }
+    attn_token_texts_release(texts, 2);
+    return status;
+}
+
+enum attn_status attn_card_text_read(const struct attn_run *run, const struct attn_item *item,
+                                     bool is_printed, struct attn_card_text *text,
+                                     struct attn_error *err)
+{
+    if (item)
+        text->number = item->number;
+    if (item && item->id_kind != ATTN_RECORD_ID_NUMBER)
+        attn_buffer_append(&text->id, item->id, item->n_id);
+    else
+        attn_buffer_append_format(&text->id, "%" PRIu64, text->number);
+    text->n_token = run->text.n;
+    text->n_source = run->source.n;
+    ATTN_TRY(ATTN_ALLOC(text->ends, run->text.n + run->source.n, err));
+    text->has_texts = run->text.tokens.bytes;
+    text->is_printed = is_printed;
+    if (is_printed) {
+        ATTN_TRY(append_printed(run, text, err));
+    } else {
+        append_bytes(text, 0, &run->text);
+        append_bytes(text, run->text.n, &run->source);
+    }
+    attn_buffer_append_char(&text->tokens, '\0'); /* so that there is memory */
+    ATTN_TRY(attn_buffer_check(&text->tokens, err));
+    return attn_buffer_check(&text->id, err);
+}
+
+size_t attn_head_cards_vector(const struct attn_model *model)
+{
+    const struct attn_config *config = attn_model_config(model);
+
+    return config->output == ATTN_OUTPUT_NONE || config->is_sentence ||
+                   config->task != ATTN_TASK_VOCABULARY || attn_model_is_classifier(model)
+               ? 0
+               : config->d_value;
+}
+
+/* Reads outputs of heads as the model's last layer. */
+struct reader {
+    const struct attn_model *model;
+    const struct attn_tokenizer *tokenizer; /* or NULL */
+    struct attn_session *session;           /* owns */
+    double *scratch;                        /* owns */
+    float *out, *logits;                    /* [d_model], [n_vocab] own */
+    struct attn_scored *ranked;             /* [2, n_vocab] owns */
+};
+
+static enum attn_status begin_reader(struct reader *reader, struct attn_host *host,
+                                     struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(reader->model);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    attn_host_tokenizer(host, &reader->tokenizer, NULL);
+    options.n_max = 1;
+    options.n_source = config->is_cross[0] || config->stack.has_encoder;
+    options.has_logits = true;
+    options.pool = host->pool;
+    options.cancel = host->options.cancel;
+    options.isa = host->options.isa;
+    options.gemm = host->options.gemm;
+    ATTN_TRY(ATTN_ALLOC(reader->scratch, 2 * config->d_model, err));
+    ATTN_TRY(ATTN_ALLOC(reader->out, config->d_model, err));
+    ATTN_TRY(ATTN_ALLOC(reader->logits, config->n_vocab, err));
+    ATTN_TRY(ATTN_ALLOC(reader->ranked, 2 * config->n_vocab, err));
+    return attn_session_create(reader->model, &options, &reader->session, err);
+}
+
+/* Returns true if the token of ROW's key was read before. */
+static bool is_known(const struct attn_card_head *head, const char *key, size_t size)
+{
+    for (size_t i = 0; i < head->n_writing; i++)
+        if (head->writings[i].key.size == size &&
+            memcmp(head->writings[i].key.data, key, size) == 0)
+            return true;
+    return false;
+}
+
+/* Appends the tokens that the key of ROW writes. */
+static enum attn_status read_row(struct reader *reader, struct attn_card_head *head,
+                                 const struct attn_card_row *row, struct attn_error *err)
+{
+    const size_t n_vocab = attn_model_config(reader->model)->n_vocab;
+    struct attn_card_writing *writing = &head->writings[head->n_writing];
+    const struct attn_dims dims = attn_config_dims(attn_model_config(reader->model), 1);
+    const struct attn_location end = attn_dims_end(&dims);
+    size_t size;
+    const char *key =
+        attn_card_token(row->text, row->key + (head->is_cross ? row->text->n_token : 0), &size);
+
+    if (is_known(head, key, size) ||
+        (size == sizeof piece - 1 && memcmp(key, piece, size) == 0)) /* not a token by itself */
+        return ATTN_OK;
+    attn_readout_head(reader->model, &head->at, row->vector, reader->scratch, reader->out);
+    attn_session_reset(reader->session);
+    ATTN_TRY(attn_session_feed_layer(reader->session, &end, reader->out, NULL, 1, err));
+    ATTN_TRY(attn_session_logits_at(reader->session, 0, 1, reader->logits, err));
+    attn_logits_rank(reader->logits, n_vocab, reader->ranked);
+    attn_buffer_append(&writing->key, key, size);
+    for (size_t i = 0; i < ATTN_CARD_WRITTEN && i < n_vocab; i++) {
+        const struct attn_cell cell = attn_cell_token(reader->tokenizer, reader->ranked[i].id);
+
+        if (cell.type == ATTN_VALUE_TEXT)
+            attn_escape_append(&writing->tokens[i], cell.text, cell.size);
+        else
+            attn_buffer_append_format(&writing->tokens[i], "%" PRId32, reader->ranked[i].id);
+        ATTN_TRY(attn_buffer_check(&writing->tokens[i], err));
+        writing->n_token++;
+    }
+    head->n_writing++;
+    return attn_buffer_check(&writing->key, err);
+}
+
+enum attn_status attn_head_cards_write(struct attn_head_cards *cards, struct attn_host *host,
+                                       struct attn_error *err)
+{
+    struct reader reader = {.model = attn_host_model(host)};
+    enum attn_status status;
+
+    if (cards->n_vector == 0)
+        return ATTN_OK;
+    status = begin_reader(&reader, host, err);
+    for (size_t i = 0; status == ATTN_OK && i < cards->n_head; i++) {
+        struct attn_card_head *head = &cards->heads[i];
+
+        for (size_t k = 0; status == ATTN_OK && k < ATTN_CARD_EACH && !head->is_of_source; k++)
+            if (head->strongest[k].text)
+                status = read_row(&reader, head, &head->strongest[k], err);
+        if (status == ATTN_OK)
+            status = attn_host_check_canceled(host, err);
+    }
+    attn_session_free(reader.session);
+    attn_free(reader.scratch);
+    attn_free(reader.out);
+    attn_free(reader.logits);
+    attn_free(reader.ranked);
+    return status;
+}

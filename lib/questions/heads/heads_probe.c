@@ -1,0 +1,258 @@
+/* heads_probe.c - the probes of `heads`: random tokens, of which all or some are repeated, as
+ * items.
+ */
+#include "heads/heads_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/random.h"
+#include "base/status_internal.h"
+#include "params/param_internal.h"
+#include "run/host_internal.h"
+#include "stream/items_internal.h"
+#include "tokenizer/tokenizer_internal.h"
+
+#include <string.h>
+
+/* The words of `probe`. That of its parameter is the one that Python's True means. */
+static const char kinds[] = "induction|needle";
+enum { INDUCTION, NEEDLE };
+
+enum {
+    DEFAULT_LENGTH = 50,
+    DEFAULT_OF_NEEDLE = 1000,
+    LEAST_OF_NEEDLE = ATTN_NEEDLE_LENGTH + 1, /* the last token of the needle has one after it */
+};
+
+/* Parses the next ":N" at *AT into NUMBER. At the end of the text NUMBER keeps its value. Returns
+ * false on a syntax error. */
+static bool read_number(const char **at, int64_t min, int64_t max, int64_t *number)
+{
+    const char *begin = *at + 1;
+    size_t size;
+
+    if (**at == '\0')
+        return true;
+    if (**at != ':')
+        return false;
+    size = strcspn(begin, ":");
+    *at = begin + size;
+    return attn_parse_int(begin, size, min, max, number);
+}
+
+/* The same for a number from 0 to 1. */
+static bool read_depth(const char **at, double *number)
+{
+    const char *begin = *at + 1;
+    double depth;
+
+    if (**at == '\0')
+        return true;
+    *at = begin + strcspn(begin, ":");
+    if (!attn_parse_double(begin, (size_t)(*at - begin), &depth) || depth < 0 || depth > 1)
+        return false;
+    *number = depth;
+    return true;
+}
+
+enum attn_status attn_probes_read(const struct attn_param *param, void *home, const char *label,
+                                  const char *text, struct attn_error *err)
+{
+    struct attn_heads_args *args = home;
+    int64_t length = 0, repeats = 0, seed = 0;
+    double depth = 0.5;
+    const char *at = text + strcspn(text, ":");
+    const int kind = attn_param_find_word(kinds, text, (size_t)(at - text));
+
+    (void)param;
+    if (kind < 0 || !read_number(&at, kind == NEEDLE ? LEAST_OF_NEEDLE : 1, INT32_MAX, &length) ||
+        !(kind == NEEDLE ? read_depth(&at, &depth) : read_number(&at, 2, INT32_MAX, &repeats)) ||
+        !read_number(&at, 0, INT64_MAX, &seed) || *at)
+        return attn_param_refuse(err, label, text,
+                                 "induction[:LEN[:REPEATS[:SEED]]], with LEN from 1 and REPEATS "
+                                 "from 2, or needle[:LEN[:DEPTH[:SEED]]], with LEN from %d and "
+                                 "DEPTH from 0 to 1",
+                                 LEAST_OF_NEEDLE);
+    args->has_probe = true;
+    args->is_needle = kind == NEEDLE;
+    args->needle_depth = depth;
+    args->probe.length = (size_t)length;
+    args->probe.repeats = (size_t)repeats;
+    args->probe.seed = (uint64_t)seed;
+    return ATTN_OK;
+}
+
+enum attn_status attn_head_sinks_read(const struct attn_param *param, void *home, const char *label,
+                                      const char *text, struct attn_error *err)
+{
+    struct attn_heads_args *args = home;
+    const size_t size = strcspn(text, ":");
+    const char *at = text + size;
+    int64_t n_sink = 0, n_near = 0;
+
+    (void)param;
+    if (!attn_parse_int(text, size, 1, INT32_MAX, &n_sink) ||
+        !read_number(&at, 1, INT32_MAX, &n_near) || n_near == 0 || *at)
+        return attn_param_refuse(err, label, text, "K:W, both from 1, as in 4:64");
+    args->n_sink = (size_t)n_sink;
+    args->n_near = (size_t)n_near;
+    return ATTN_OK;
+}
+
+void attn_probes_release(struct attn_probes *probes)
+{
+    attn_item_free(probes->first);
+    attn_items_free(probes->items);
+    attn_free(probes->order);
+    attn_free(probes->ids);
+}
+
+/* Finds the token that TOKENIZER puts in front of each text that a decoder reads. Models that were
+ * trained with it park weight there, and without it their heads look elsewhere. */
+static enum attn_status find_bos(const struct attn_model *model,
+                                 const struct attn_tokenizer *tokenizer,
+                                 const struct attn_request *request, struct attn_probes *probes,
+                                 struct attn_error *err)
+{
+    const struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    const bool is_off = request->reading.special_tokens == ATTN_SPECIAL_TOKENS_OFF;
+    struct attn_encoding encoding = {0};
+
+    if (tokenizer && !attn_model_config(model)->is_encoder)
+        ATTN_TRY(attn_tokenizer_encode(tokenizer, "", 0, &options, &encoding, err));
+    if (encoding.n_front == 0 && (is_off || request->reading.given & ATTN_SPECIAL_TOKENS_GIVEN))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`special_tokens` is %s, and a probe of '%s' has no special token "
+                           "that it could %s",
+                           is_off ? "off" : "on", attn_quote_string(attn_model_name(model)).text,
+                           is_off ? "leave out" : "add");
+    probes->n_front = encoding.n_front > 0 && !is_off;
+    probes->bos = probes->n_front > 0 ? encoding.ids[0] : 0;
+    attn_encoding_release(&encoding);
+    return ATTN_OK;
+}
+
+/* Lists the ids from which to draw, and determines what stands in front of them. */
+static enum attn_status list_ids(struct attn_host *host, const struct attn_request *request,
+                                 struct attn_probes *probes, struct attn_error *err)
+{
+    const struct attn_model *model = attn_host_model(host);
+    const size_t n_token = attn_model_config(model)->n_token;
+    const struct attn_tokenizer *tokenizer;
+
+    ATTN_TRY(ATTN_ALLOC(probes->ids, n_token, err));
+    ATTN_TRY(ATTN_ALLOC(probes->order, n_token, err));
+    attn_host_tokenizer(host, &tokenizer, NULL);
+    ATTN_TRY(
+        attn_error_at(find_bos(model, tokenizer, request, probes, err), ATTN_STAGE_INPUT, err));
+    for (size_t id = 0; id < n_token; id++)
+        if (!tokenizer || (id < attn_tokenizer_n_vocab(tokenizer) &&
+                           !attn_tokenizer_is_special(tokenizer, (int32_t)id)))
+            probes->ids[probes->n_id++] = (int32_t)id;
+    return ATTN_OK;
+}
+
+/* Determines the size of a probe. */
+static enum attn_status size_probe(const struct attn_model *model,
+                                   const struct attn_heads_args *args, struct attn_probes *probes,
+                                   struct attn_error *err)
+{
+    const struct attn_quote name = attn_quote_string(attn_model_name(model));
+    const size_t n_ctx = attn_model_config(model)->n_ctx - probes->n_front;
+    const size_t repeats = args->probe.repeats > 0 ? args->probe.repeats : 2;
+    const size_t usual = args->is_needle ? DEFAULT_OF_NEEDLE : DEFAULT_LENGTH;
+    size_t most = args->is_needle ? n_ctx - ATTN_NEEDLE_LENGTH : n_ctx / 2;
+
+    if (args->is_needle && n_ctx < LEAST_OF_NEEDLE + ATTN_NEEDLE_LENGTH)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "a needle needs %d tokens, and '%s' takes %zu",
+                           LEAST_OF_NEEDLE + ATTN_NEEDLE_LENGTH, name.text, n_ctx);
+    if (probes->n_id > 0 && probes->n_id < most)
+        most = probes->n_id;
+    probes->length = args->probe.length > 0 ? args->probe.length : most < usual ? most : usual;
+    if (probes->length > probes->n_id || (args->is_needle && probes->length < LEAST_OF_NEEDLE))
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS, "a probe draws %zu different tokens, '%s' has %zu",
+            args->is_needle && probes->length < LEAST_OF_NEEDLE ? (size_t)LEAST_OF_NEEDLE
+                                                                : probes->length,
+            name.text, probes->n_id);
+    if (args->is_needle && probes->length > n_ctx - ATTN_NEEDLE_LENGTH)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "a probe of %zu tokens and %d again is too long for '%s', which takes "
+                           "%zu",
+                           probes->length, ATTN_NEEDLE_LENGTH, name.text, n_ctx);
+    if (!args->is_needle && (probes->length == 0 || repeats > n_ctx / probes->length))
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "a probe of %zu tokens, %zu times, is too long for '%s', which takes %zu",
+            probes->length, repeats, name.text, n_ctx);
+    probes->again = args->is_needle ? attn_needle_place(probes->length, args->needle_depth) : 0;
+    probes->n_again = args->is_needle ? ATTN_NEEDLE_LENGTH : probes->length * (repeats - 1);
+    return ATTN_OK;
+}
+
+/* Draws the ids of a probe (attn_item_make_fn). */
+static enum attn_status draw_probe(void *user, struct attn_item *item, struct attn_error *err)
+{
+    const struct attn_probes *probes = user;
+    const size_t first = probes->n_front, length = probes->length;
+    const size_t n = first + length + probes->n_again;
+    int32_t *ids = attn_store_take(&item->store, n * sizeof *ids, err);
+    struct attn_random random;
+
+    if (!ids)
+        return ATTN_NO_MEMORY;
+    attn_random_seed(&random, probes->seed + item->number);
+    attn_random_permutation(&random, probes->order, probes->n_id);
+    ids[0] = probes->bos;
+    for (size_t k = 0; k < n - first; k++)
+        ids[first + k] =
+            probes->ids[probes->order[k < length ? k : probes->again + (k - length) % length]];
+    item->input = (struct attn_input){.ids = ids, .n_id = n};
+    return ATTN_OK;
+}
+
+enum attn_status attn_probes_check_causal(const struct attn_host *host,
+                                          const struct attn_heads_args *args,
+                                          struct attn_error *err)
+{
+    const struct attn_model *model = attn_host_model(host);
+
+    if ((!args->is_needle && args->n_near == 0) ||
+        attn_model_config(model)->attention[0].mask == ATTN_MASK_CAUSAL)
+        return ATTN_OK;
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "`%s` is about decoders, and '%s' is an encoder, whose queries see the keys "
+                       "after them",
+                       args->is_needle ? "probe" : "sinks",
+                       attn_quote_string(attn_model_name(model)).text);
+}
+
+enum attn_status attn_probes_open(struct attn_host *host, const struct attn_request *request,
+                                  struct attn_heads_args *args, struct attn_probes *probes,
+                                  struct attn_error *err)
+{
+    static const struct attn_input nothing;
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+
+    ATTN_TRY(attn_host_check_model(host, err));
+    if (args->is_needle && args->probe.repeats > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "repeats are of the probe induction: a needle comes twice");
+    if (args->is_needle && !(args->needle_depth >= 0 && args->needle_depth <= 1))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "the depth of a needle is %g, expected 0 to 1",
+                           args->needle_depth);
+    ATTN_TRY(attn_probes_check_causal(host, args, err));
+    ATTN_TRY(list_ids(host, request, probes, err));
+    ATTN_TRY(size_probe(attn_host_model(host), args, probes, err));
+    probes->seed = args->probe.seed;
+    args->probe.length = probes->length;
+    options.inputs = &nothing;
+    options.n_input = args->probe.n > 0 ? args->probe.n : 1;
+    ATTN_TRY(attn_items_open(&options, &probes->items, err));
+    attn_items_make(probes->items, draw_probe, probes);
+    probes->study = ATTN_STUDY_ARGS_DEFAULT;
+    probes->study.max_failed = 0;
+    probes->study.items = probes->items;
+    return ATTN_OK;
+}

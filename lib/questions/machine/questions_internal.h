@@ -1,0 +1,62 @@
+/* questions_internal.h - the list of questions. Private to lib/questions and the commands. */
+#ifndef ATTN_MACHINE_QUESTIONS_INTERNAL_H
+#define ATTN_MACHINE_QUESTIONS_INTERNAL_H
+
+#include "machine/frame.h"
+#include "machine/question.h"
+#include "machine/questions_extra.h"
+#include "machine/study.h"
+
+/* X(NAME): a file of this folder defines attn_question_NAME. In the order of the help; those
+ * without arguments, which are no commands, come last. */
+#define ATTN_QUESTION_MAP(X)                                                                       \
+    X(heads)                                                                                       \
+    X(ablate)                                                                                      \
+    X(align)                                                                                       \
+    X(attribute)                                                                                   \
+    X(diff)                                                                                        \
+    X(examples)                                                                                    \
+    X(generate)                                                                                    \
+    X(lens)                                                                                        \
+    X(patch)                                                                                       \
+    X(circuit)                                                                                     \
+    X(score)                                                                                       \
+    X(sinks)                                                                                       \
+    X(spans)                                                                                       \
+    X(similarity)
+
+#define ATTN_QUESTION_EXTERN(name) extern const struct attn_question attn_question_##name;
+ATTN_QUESTION_MAP(ATTN_QUESTION_EXTERN)
+#undef ATTN_QUESTION_EXTERN
+
+/* The arguments of a batch; attn_question_find finds them by name. Its parameters are about: the
+ * records; their number and length; the contents of results; edges; how results are written. */
+extern const struct attn_param_list attn_batch_record_params, attn_batch_limit_params,
+    attn_batch_field_params, attn_batch_edge_params, attn_batch_writing_params;
+
+/* Which rows have times, and how weights are smoothed. */
+struct attn_times_form {
+    size_t first, n; /* the N rows from FIRST on; SIZE_MAX: all rows */
+    size_t n_median; /* frames of the median, odd */
+};
+
+/* As attn_token_times, by FORM. Weights are standardized over all rows, as openai-whisper does. */
+enum attn_status attn_token_times_of(const struct attn_ndarray *weights,
+                                     const struct attn_times_form *form, struct attn_table **table,
+                                     struct attn_error *err);
+
+/* The rule of a sink, for sinks.c and for the notes of spans.c. */
+
+enum { ATTN_SINK_ROWS = 8 }; /* fewest rows that see a column which counts */
+
+#define ATTN_SINK_WEIGHT 0.3 /* a sink has more than this mean weight, by default */
+
+/* The parameters of items and their table; of items that have rows but no table; and those that
+ * follow in both cases. */
+extern const struct attn_param_list attn_study_params, attn_listing_params, attn_restart_params;
+
+/* These parameters as questions for attn_question_find: those of items with their table, and those
+ * of items without. */
+extern const struct attn_question attn_question_items, attn_question_listing;
+
+#endif

@@ -1,0 +1,607 @@
+/* spans.c - see spans.h. */
+#include "spans/spans.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "measures/parks.h"
+#include "pictures/table_axis.h"
+#include "predict/answer_internal.h"
+#include "attribute/attribute_internal.h"
+#include "machine/questions.h"
+#include "machine/questions_internal.h"
+#include "spans/spans_internal.h"
+#include "stream/items_internal.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+enum {
+    STACK,
+    LAYER,
+    HEAD,
+    POSITION,
+    TOKEN,
+    NEXT,
+    SPAN,
+    TOKENS,
+    SHARE,
+    EVEN,
+    LOOKBACK,
+    FOCUS,
+    COPIED,
+    SCORE,
+    RANK,
+    BEST,
+    CHANGE,
+    CUT,
+    LARGEST,
+    POSITIONS,
+    ROW_TYPE,
+    N_COLUMN
+};
+
+#define NUMBER(label, numbers, ...)                                                                \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_WHOLE,                 \
+        .range = ATTN_RANGE_##numbers, .quantity = __VA_ARGS__                                     \
+    }
+
+enum {
+    SHOW_HEADS = 2,
+    SHOW_STEPS = 4,
+    SHOW_RANKS = 8,
+    SHOW_EFFECT = 16,
+    SHOW_CUT = 32,
+    SHOW_TEXT = 64
+};
+
+static const struct attn_column columns[N_COLUMN] = {
+    [STACK] = ATTN_COLUMN_STACK("stack", .shown = SHOW_HEADS),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_HEADS),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_STEPS),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_STEPS),
+    [NEXT] = ATTN_COLUMN("next", TEXT, .shown = SHOW_STEPS),
+    [SPAN] = {.name = "span", .type = ATTN_VALUE_TEXT, .quantity = "span"},
+    [TOKENS] = NUMBER("tokens", POSITIVE, "tokens"),
+    [SHARE] = ATTN_COLUMN_QUANTITY("share", 4, NULL, SHARE, "share of the weight"),
+    [EVEN] = ATTN_COLUMN_REAL("even", 4, NULL, SHARE),
+    [LOOKBACK] = ATTN_COLUMN_REAL("lookback", 4, NULL, SHARE),
+    [FOCUS] = ATTN_COLUMN_REAL("focus", 4, NULL, SHARE),
+    [COPIED] = ATTN_COLUMN_REAL("copied", 4, NULL, POSITIVE),
+    [SCORE] = ATTN_COLUMN_REAL("score", 4, NULL, SIGNED, .shown = SHOW_RANKS),
+    [RANK] = NUMBER("rank", POSITIVE, "rank of the span", .shown = SHOW_RANKS),
+    [BEST] =
+        ATTN_COLUMN_RATE("best", 4, "share of items whose best span it is", 0, .shown = SHOW_RANKS),
+    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @", .shown = SHOW_EFFECT),
+    [CUT] = ATTN_COLUMN_REAL("cut", 4, NULL, SIGNED, .shown = SHOW_CUT),
+    [LARGEST] = ATTN_COLUMN_RATE("largest", 4, "share of items whose largest change it has", 0,
+                                 .shown = SHOW_EFFECT),
+    [POSITIONS] = ATTN_COLUMN("positions", TEXT, .shown = SHOW_TEXT),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(CHOICE, "by", NULL, struct attn_spans_args, by,
+               "rows: head (default), a row for each head and span; span, means over the heads, "
+               "and the sum of their scores; step, a row for each query",
+               .words = "head|span|step"),
+    ATTN_PARAM(LIST, "spans", "NAME,...", struct attn_spans_args, spans,
+               "the names of `positions` that are spans, or globs: d*; default: all of them. A "
+               "conversation without `positions` has its messages: 0_system, 1_user"),
+    ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
+               "the rows that are measured, positions or words; default: -1, the last. An item "
+               "may have its own",
+               .home = ATTN_PARAM_OF_REQUEST,
+               .second = offsetof(struct attn_request, selection.queries.n), .keys = "queries"),
+    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
+               "the heads that are measured: 2.5,3.* or 0-3 of each layer; default: all, with a "
+               "source those of cross-attention",
+               .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM(INPUT, "neutral", "TEXT", struct attn_spans_args, neutral,
+               "rank spans by the weight that the queries add to that of TEXT in their place, "
+               "such as N/A. An item may have its own",
+               .second = offsetof(struct attn_spans_args, neutral.n_text), .keys = "neutral"),
+    ATTN_PARAM(IDS, "neutral_ids", "LIST", struct attn_spans_args, neutral.ids,
+               "the same by the ids of its tokens",
+               .second = offsetof(struct attn_spans_args, neutral.n_id), .keys = "neutral_ids",
+               .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM(TEXT, "continuation", "TEXT", struct attn_spans_args, continuation,
+               "put this answer behind the text: the queries are the tokens that write it"),
+    ATTN_PARAM(COUNT, "generated", "N", struct attn_spans_args, n_generated,
+               "the same with the N most probable tokens that follow the text", .least = 1,
+               .most = INT32_MAX),
+    ATTN_PARAM(
+        FLAG, "effect", NULL, struct attn_spans_args, has_effect,
+        "add columns: how the answer changes when the queries do not see the span (change), by "
+        "span also when no token outside of it does (cut), both in the heads of `heads`; and how "
+        "often its change is the largest (largest)"),
+    ATTN_PARAM(CHOICE, "parked", NULL, struct attn_spans_args, parked,
+               "positions of the text where heads park weight that they do not need, the first "
+               "among them: show (default), as a row parked, while all other numbers are of the "
+               "weight that is left, and effects leave these positions visible; hide: as tokens of "
+               "their spans",
+               .words = "show|hide"),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Spans", param_rows);
+
+static const struct attn_param_part parts[] = {
+    {&params, 0},
+    {&attn_target_params, offsetof(struct attn_spans_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_spans_args, answer)},
+    {&attn_at_params, offsetof(struct attn_spans_args, answer)},
+    {&attn_metric_params, offsetof(struct attn_spans_args, answer)},
+};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "target|target_id|foil|foil_id|at|metric",
+     .needs = "effect",
+     .message = "`target`, `foil`, `at` and `metric` need `effect`"},
+    {.given = "effect",
+     .needs = "target|target_id|metric|continuation|generated|items",
+     .message = "`effect` needs `target`, or an answer by `continuation` or `generated`"},
+    {.given = "effect",
+     .excludes = "by:step",
+     .message = "`effect` is of all queries together, and `by step` of each"},
+    {.given = "generated", .excludes = "continuation"},
+    {.given = "generated|continuation",
+     .excludes = "queries|neutral|neutral_ids|target|target_id|at",
+     .message = "@ has its own queries and its own metric, and takes no #"},
+    {.given = "neutral|neutral_ids",
+     .excludes = "by:step",
+     .message = "@ is for scores, and `by step` has none"},
+    {.given = "neutral", .excludes = "neutral_ids"},
+};
+
+static const struct attn_procedure *choose_procedure(const void *given);
+
+const struct attn_question attn_question_spans = {
+    .name = "spans",
+    .lacks = "continuation", /* it has one of its own */
+    .summary = "which part of the context was used",
+    .description =
+        "Names parts of the text by `positions NAME=SPEC`, and prints how much each head\n"
+        "looks at them: the share of its weight, the share if all keys were equal (even),\n"
+        "the weight of a token of the span beside that of new tokens (lookback), the part\n"
+        "of the weight on all spans (focus), and whether tokens are copied from there.\n"
+        "score is the share, or with `neutral` the weight that the queries add, by which\n"
+        "spans are ranked. rest is what is in no span, parked the positions where heads\n"
+        "park weight (`attn-cli sinks` with `by park`): no share counts them.\n"
+        "\n"
+        "If the text has a source, spans are parts of the source and heads those of\n"
+        "cross-attention, unless `heads` has heads of self-attention alone.\n"
+        "\n"
+        "A share says where heads look. It does not say that what is there is used: long\n"
+        "spans have large shares.\n"
+        "`effect` says what changes when the queries do not see a span (change) or no\n"
+        "other token does (cut). Over `items` the numbers are means, and rows gold are\n"
+        "those of the span that the key gold of an item names. They alone have best and\n"
+        "largest then: how often that span has the highest score, and the largest change.\n",
+    .examples = "  attn-cli spans -m fable `positions` key='\"The keys\"' `positions` to=2-3 \\\n"
+                "    `by` span `effect` `target` ' are' \"The keys to the cabinet\"\n"
+                "  attn-cli spans -m fable `positions` all=0-2 `continuation` ' are' \\\n"
+                "    \"The keys to the cabinet\"\n",
+    ATTN_QUESTION_PARAMS(parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_spans_args, .size = sizeof(struct attn_spans_args)),
+    .has_place_rows = true,
+    .choose = choose_procedure,
+};
+
+/* --- The run ---------------------------------------------------------------------------------- */
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct attn_spans_run *spans = state;
+    struct attn_frame *frame = &spans->frame;
+    const char *heads = frame->request.selection.heads;
+    struct attn_number_list queries = frame->request.selection.queries;
+
+    if (frame->item)
+        queries = attn_number_list_or(frame->item->queries, queries);
+    spans->args = frame->args;
+    if (spans->args->by == ATTN_SPANS_BY_STEP && spans->args->study && !spans->args->study->each)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`by step` of `items` needs `each`: steps of different texts have no "
+                              "mean");
+    attn_frame_choose_nothing(&frame->request);
+    frame->request.selection.sites = "pattern";
+    frame->request.selection.heads = heads;
+    frame->request.selection.queries =
+        attn_number_list_or(queries, (struct attn_number_list){.text = "-1"});
+    return ATTN_OK;
+}
+
+/* Appends the answer to the text, and prepares the run of both. */
+static enum attn_status continue_text(struct attn_spans_run *spans, struct attn_error *err)
+{
+    struct attn_frame *frame = &spans->frame;
+    const struct attn_spans_args *args = spans->args;
+    struct attn_request request = frame->request;
+
+    spans->run = frame->run;
+    spans->n = spans->n_prompt = frame->run->text.n;
+    if (spans->run->text.seen.n_picture > 0)
+        spans->n_prompt = spans->run->text.seen.n_prompt;
+    if (!args->continuation && args->n_generated == 0)
+        return ATTN_OK;
+    spans->made = ATTN_GENERATION_DEFAULT;
+    ATTN_TRY(attn_attribute_continue(frame->host, &frame->request, args->n_generated,
+                                     args->continuation, &spans->made, err));
+    request.input = attn_generation_input(&frame->request.input, &spans->made);
+    request.selection.queries = (struct attn_number_list){0};
+    request.on_note = NULL; /* the first run sent the same notes */
+    ATTN_TRY(attn_run_prepare(frame->host, &request, &frame->other, err));
+    if (args->continuation) /* a generation sends the notes about idle edits itself */
+        frame->other->request.on_note = frame->request.on_note;
+    spans->run = frame->other;
+    spans->n = spans->run->text.n;
+    return ATTN_OK;
+}
+
+/* Lists the heads: those that attend to the source, if one of them is selected. */
+static enum attn_status list_heads(struct attn_spans_run *spans, struct attn_error *err)
+{
+    const struct attn_selection *selection = spans->frame.run->selection;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    struct attn_parts *heads = &spans->heads;
+    size_t n = 0;
+
+    ATTN_TRY(attn_parts_list(selection, ATTN_ALL_OF(DECODER, ATTN_SITE_PATTERN), 0, heads, err));
+    for (size_t i = 0; i < heads->n; i++)
+        spans->is_of_source |= attn_location_is_cross(dims, &heads->items[i].at);
+    for (size_t i = 0; i < heads->n; i++)
+        if (attn_location_is_cross(dims, &heads->items[i].at) == spans->is_of_source)
+            heads->items[n++] = heads->items[i];
+    heads->n = n;
+    if (n > 0)
+        return ATTN_OK;
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "`heads` are those of the encoder, expected heads that look at the text or "
+                       "at its source");
+}
+
+/* Lists the queries and the heads. */
+static enum attn_status list_rows(struct attn_spans_run *spans, struct attn_error *err)
+{
+    struct attn_frame *frame = &spans->frame;
+    const bool has_answer = spans->n_prompt < spans->n;
+
+    ATTN_TRY(list_heads(spans, err));
+    spans->keys.n = attn_spans_keys(spans, spans->run)->n;
+    spans->queries = attn_frame_alloc(frame, spans->n, sizeof *spans->queries);
+    spans->keys.rest = attn_frame_alloc(frame, spans->keys.n, 1);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    memset(spans->keys.rest, 1, spans->keys.n);
+    for (size_t i = 0; i < spans->n; i++)
+        if (has_answer ? i + 1 >= spans->n_prompt && i + 1 < spans->n
+                       : attn_selection_has_query(frame->run->selection, ATTN_STACK_ONLY, i))
+            spans->queries[spans->n_query++] = i;
+    spans->n_step = spans->args->by == ATTN_SPANS_BY_STEP ? spans->n_query : 1;
+    return ATTN_OK;
+}
+
+/* Resolves the answer whose change is measured. */
+static enum attn_status find_answer(struct attn_spans_run *spans, struct attn_error *err)
+{
+    struct attn_answer_args args = spans->args->answer;
+
+    if (!spans->args->has_effect)
+        return ATTN_OK;
+    if (spans->n_prompt == spans->n)
+        return attn_frame_find_answer(&spans->frame, &args, &spans->answer, err);
+    args.metric = ATTN_ANSWER_CE;
+    ATTN_TRY(attn_run_find_answer(spans->run, &args, &spans->answer, err));
+    spans->answer.first_token = spans->n_prompt;
+    return ATTN_OK;
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct attn_spans_run *spans = state;
+    struct attn_frame *frame = &spans->frame;
+
+    ATTN_TRY(continue_text(spans, err));
+    ATTN_TRY(list_rows(spans, err));
+    ATTN_TRY(attn_spans_find(spans, err));
+    ATTN_TRY(find_answer(spans, err));
+    const size_t n_row = spans->n_span + ATTN_SPANS_N_MORE;
+
+    spans->sums =
+        attn_frame_alloc(frame, spans->heads.n * spans->n_step * n_row, sizeof *spans->sums);
+    spans->measured = attn_frame_alloc(frame, spans->heads.n * n_row, sizeof *spans->measured);
+    spans->keys.row = attn_frame_alloc(frame, spans->keys.n, sizeof *spans->keys.row);
+    spans->keys.visible = attn_frame_alloc(frame, spans->keys.n, 1);
+    spans->weights =
+        attn_frame_alloc(frame, spans->heads.n * spans->keys.n, sizeof *spans->weights);
+    spans->keys.is_seen = attn_frame_alloc(frame, spans->keys.n, 1);
+    spans->keys.parked = attn_frame_alloc(frame, spans->keys.n, 1);
+    return attn_frame_memory(frame, err);
+}
+
+static void release(void *state)
+{
+    struct attn_spans_run *spans = state;
+
+    for (size_t i = 0; i < spans->n_span; i++)
+        attn_free(spans->items[i].flags);
+    attn_free(spans->items);
+    for (int i = 0; i < 2; i++)
+        attn_parks_free(spans->parks[i]);
+    attn_free(spans->heads.items);
+    attn_generation_release(&spans->made);
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+/* Appends the positions with FLAGS [n]: "0-2,4". */
+static void append_positions(struct attn_buffer *out, const unsigned char *flags, size_t n)
+{
+    for (size_t t = 0, end; t < n; t = end + 1) {
+        for (end = t; end < n && flags[end];)
+            end++;
+        if (end > t)
+            attn_buffer_append_format(out, "%s%zu", out->size > 0 ? "," : "", t);
+        if (end > t + 1)
+            attn_buffer_append_format(out, "-%zu", end - 1);
+    }
+}
+
+/* Appends the row of span number I, or of the rest or the parked positions, with the numbers of
+ * SUMS and, unless it is NULL, of MEASURED. ROW has the keys. */
+static enum attn_status append(struct attn_spans_run *spans, struct attn_cell *row, size_t i,
+                               const struct attn_span_sums *sums,
+                               const struct attn_span_numbers *measured, struct attn_error *err)
+{
+    const struct attn_span *span = i < spans->n_span ? &spans->items[i] : NULL;
+    const unsigned char *flags = span                                   ? span->flags
+                                 : i == spans->n_span + ATTN_SPANS_REST ? spans->keys.rest
+                                                                        : spans->keys.parked;
+    const bool is_best = !spans->gold || row[SPAN].type != ATTN_VALUE_MISSING;
+    struct attn_buffer positions = {0};
+    enum attn_status status;
+    size_t n_token = 0;
+
+    for (size_t t = 0; t < spans->keys.n; t++)
+        n_token += flags[t];
+    if (row[SPAN].type == ATTN_VALUE_MISSING)
+        row[SPAN] = attn_cell_string(span                          ? span->name
+                                     : flags == spans->keys.parked ? "parked"
+                                                                   : "rest");
+    row[TOKENS] = attn_cell_real((double)n_token);
+    for (int k = 0; k < ATTN_SPANS_N_MEASURE; k++)
+        row[SHARE + k] = attn_cell_real_or_missing(attn_spans_mean(sums, k));
+    if (measured && span) {
+        row[SCORE] = attn_cell_real_or_missing(measured->score);
+        row[RANK] = attn_cell_real_or_missing(measured->rank);
+        row[BEST] = is_best ? attn_cell_real_or_missing(measured->best) : attn_cell_missing();
+        row[CHANGE] = attn_cell_real(measured->change);
+        row[CUT] = attn_cell_real(measured->cut);
+        row[LARGEST] = is_best ? attn_cell_real(measured->largest) : attn_cell_missing();
+    }
+    append_positions(&positions, flags, attn_spans_keys(spans, spans->frame.run)->n);
+    row[POSITIONS] = attn_cell_text(positions.data, positions.size);
+    status = attn_buffer_check(&positions, err);
+    if (status == ATTN_OK)
+        status = attn_frame_append(&spans->frame, row, err);
+    attn_buffer_release(&positions);
+    return status;
+}
+
+/* Appends the rows of MEASURED [n_span + ATTN_SPANS_N_MORE], of HEAD or, if it is NULL, of all
+ * heads. */
+static enum attn_status append_group(struct attn_spans_run *spans, const struct attn_location *head,
+                                     const struct attn_span_numbers *measured,
+                                     struct attn_error *err)
+{
+    const size_t gold = spans->n_span,
+                 n_row = spans->n_span + ATTN_SPANS_REST + 1 + (spans->keys.n_parked > 0);
+
+    for (size_t k = 0; k < n_row + 1; k++) {
+        const size_t i = k < gold ? k : k > gold ? k - 1 : (size_t)(spans->gold - spans->items);
+        struct attn_cell row[N_COLUMN] = {[SPAN] = attn_cell_missing()};
+
+        if (k == gold && !spans->gold)
+            continue;
+        if (head) {
+            attn_location_put(head, &row[STACK]);
+            row[HEAD] = attn_cell_integer(head->head);
+        }
+        if (k == gold)
+            row[SPAN] = attn_cell_string("gold");
+        ATTN_TRY(append(spans, row, i, &measured[i].sums, &measured[i], err));
+    }
+    return ATTN_OK;
+}
+
+/* Appends a row for each head, query and span. */
+static enum attn_status append_steps(struct attn_spans_run *spans, struct attn_error *err)
+{
+    const struct attn_sequence *text = &spans->run->text;
+    const size_t n_row = spans->n_span + ATTN_SPANS_N_MORE;
+
+    for (size_t k = 0; k < spans->heads.n * spans->n_step * n_row; k++) {
+        const struct attn_location *head = &spans->heads.items[k / n_row / spans->n_step].at;
+        const size_t query = spans->queries[k / n_row % spans->n_step];
+        struct attn_cell row[N_COLUMN] = {
+            [HEAD] = attn_cell_integer(head->head), [POSITION] = attn_cell_integer((int64_t)query)};
+
+        if (k % n_row == spans->n_span + ATTN_SPANS_PARKED && spans->keys.n_parked == 0)
+            continue;
+        attn_location_put(head, &row[STACK]);
+        row[TOKEN] = attn_cell_position(&text->tokens, query);
+        if (query + 1 < spans->n)
+            row[NEXT] = attn_cell_position(&text->tokens, query + 1);
+        ATTN_TRY(append(spans, row, k % n_row, &spans->sums[k], NULL, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct attn_spans_run *spans = state;
+    const enum attn_spans_by by = spans->args->by;
+
+    ATTN_TRY(attn_spans_read(spans, err));
+    if (by == ATTN_SPANS_BY_STEP)
+        return append_steps(spans, err);
+    ATTN_TRY(attn_spans_score(spans, err));
+    if (spans->args->has_effect)
+        ATTN_TRY(attn_spans_hide(spans, err));
+    if (by == ATTN_SPANS_BY_SPAN)
+        return append_group(spans, NULL, spans->measured, err);
+    for (size_t i = 0; i < spans->heads.n; i++)
+        ATTN_TRY(append_group(spans, &spans->heads.items[i].at,
+                              spans->measured + i * (spans->n_span + ATTN_SPANS_N_MORE), err));
+    return ATTN_OK;
+}
+
+static uint64_t shows(const void *state)
+{
+    const struct attn_spans_run *spans = state;
+    const struct attn_spans_args *args = spans->frame.args;
+    const bool is_by_span = args->by == ATTN_SPANS_BY_SPAN;
+
+    return (is_by_span ? 0 : SHOW_HEADS) |
+           (args->by == ATTN_SPANS_BY_STEP ? SHOW_STEPS : SHOW_RANKS) |
+           (args->has_effect ? SHOW_EFFECT | (is_by_span ? SHOW_CUT : 0) : 0) |
+           (is_by_span && !args->study && !spans->is_of_source ? SHOW_TEXT : 0);
+}
+
+/* --- Items ------------------------------------------------------------------------------------ */
+
+/* Leaves out how often other spans than gold were the best, where items name one
+ * (attn_fold_derive_fn). */
+static enum attn_status derive(const void *args, const struct attn_fold_means *means,
+                               struct attn_error *err)
+{
+    bool has_gold = false;
+
+    (void)args;
+    (void)err;
+    for (size_t i = 0; i < means->n_row; i++) {
+        const struct attn_cell *row = means->rows + i * N_COLUMN;
+
+        has_gold |=
+            attn_cell_word(&row[SPAN], "gold") == 0 && row[TOKENS].type != ATTN_VALUE_MISSING;
+    }
+    for (size_t i = 0; has_gold && i < means->n_row; i++) {
+        struct attn_cell *row = means->rows + i * N_COLUMN;
+
+        if (attn_cell_word(&row[SPAN], "gold") != 0)
+            row[BEST] = row[LARGEST] = attn_cell_missing();
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_spans_args *given = args;
+
+    (void)request;
+    if (attn_input_is_given(&item->neutral))
+        given->neutral = item->neutral;
+    return given->has_effect && !given->continuation && given->n_generated == 0
+               ? attn_item_answer(item, &given->answer, err)
+               : ATTN_OK;
+}
+
+/* --- The procedures --------------------------------------------------------------------------- */
+
+static const struct attn_table_view head_views[] = {
+    {.rows = ATTN_ROLE_LAYER,
+     .detail = ATTN_ROLE_HEAD,
+     .columns = ATTN_TABLE_COLUMN(SPAN),
+     .values = ATTN_TABLE_COLUMN(SHARE),
+     .asked = "on each span"},
+};
+
+static const struct attn_table_view span_views[] = {
+    {.rows = ATTN_TABLE_COLUMN(SPAN),
+     .columns = ATTN_TABLE_COLUMN(SPAN),
+     .texts = ATTN_TABLE_COLUMN(POSITIONS),
+     .values = ATTN_TABLE_COLUMN(SHARE),
+     .traits = ATTN_VIEW_TOKENS | ATTN_VIEW_SPANS},
+};
+
+static const struct attn_table_view step_views[] = {
+    {.rows = ATTN_TABLE_COLUMN(SPAN),
+     .columns = ATTN_ROLE_POSITION,
+     .texts = ATTN_ROLE_TOKEN,
+     .values = ATTN_TABLE_COLUMN(SHARE),
+     .traits = ATTN_VIEW_TOKENS,
+     .asked = "at each step"},
+};
+
+/* Whether HOST, which may be NULL, has a model with attention to a source. */
+static bool reads_source(const struct attn_host *host)
+{
+    const struct attn_config *config = host ? attn_model_config(attn_host_model(host)) : NULL;
+
+    for (size_t layer = 0; config && layer < config->n_layer; layer++)
+        if (config->is_cross[layer])
+            return true;
+    return false;
+}
+
+/* Describes the picture. That of spans names the heads. Without a common text it shows their
+ * effects, if there are any, as bars. That of steps shows one head, the last, and names it. */
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_spans_args *args = given;
+    const struct attn_table *table = drawn->table;
+    const size_t n = table ? attn_table_n_row(table) : 0;
+
+    drawn->has_answer = args->has_effect;
+    if (args->by == ATTN_SPANS_BY_SPAN) {
+        const char *heads = drawn->request ? drawn->request->selection.heads : NULL;
+
+        const bool has_text =
+            !args->study && (!table || attn_table_find(table, columns[POSITIONS].name) < SIZE_MAX);
+
+        if (!has_text)
+            drawn->picture->view = (struct attn_table_view){
+                .rows = ATTN_TABLE_COLUMN(SPAN),
+                .columns = ATTN_TABLE_COLUMN(SPAN),
+                .values = ATTN_TABLE_COLUMN(args->has_effect ? CHANGE : SHARE)};
+        attn_drawn_ask(drawn, "%s %s%s",
+                       args->has_effect && !has_text ? "without each span in" : "on each span in",
+                       heads                       ? "the heads "
+                       : reads_source(drawn->host) ? "all heads of cross-attention"
+                                                   : "all heads",
+                       heads ? heads : "");
+    }
+    if (args->by == ATTN_SPANS_BY_STEP && n > 0) {
+        struct attn_location at;
+
+        attn_table_read_head(table, n - 1, &at);
+        attn_drawn_ask(drawn, "in head %s at each step", attn_location_name(&at).text);
+    }
+}
+
+#define PROCEDURE                                                                                  \
+    .name = "spans", .question = &attn_question_spans, .columns = columns, .n_column = N_COLUMN,   \
+    .state_size = sizeof(struct attn_spans_run),                                                   \
+    .items.study = offsetof(struct attn_spans_args, study), .items.derive = derive,                \
+    .items.take_item = take_item, .choose = choose, .prepare = prepare, .shows = shows,            \
+    .draw = draw, .ask = ask, .release = release
+#define VIEWS(rows) .views = (rows), .n_view = sizeof(rows) / sizeof *(rows)
+
+static const struct attn_procedure of_heads = {PROCEDURE, VIEWS(head_views),
+                                               .items.is_keyed = true};
+static const struct attn_procedure of_spans = {PROCEDURE, VIEWS(span_views),
+                                               .items.is_keyed = true};
+static const struct attn_procedure of_steps = {PROCEDURE, VIEWS(step_views),
+                                               .items.is_listed = true, .items.is_ragged = true};
+
+static const struct attn_procedure *choose_procedure(const void *given)
+{
+    const struct attn_spans_args *args = given;
+
+    return args->by == ATTN_SPANS_BY_STEP   ? &of_steps
+           : args->by == ATTN_SPANS_BY_SPAN ? &of_spans
+                                            : &of_heads;
+}

@@ -1,0 +1,26 @@
+# page.mk - what the page of --html holds: its files, and the policies of its scripts and styles.
+
+PAGE_FILES := $(wildcard lib/page/*.js lib/page/*.css lib/page/*.html)
+BARE_FILES := $(patsubst %.js,$(BUILD)/%.bare.js,$(wildcard lib/page/*.js))
+POLICIES := $(patsubst %,$(BUILD)/lib/page/%.policy,viewer figure more live)
+$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(BARE_FILES) $(POLICIES)
+
+# Scripts stand in pages, and in attn.wasm, without comments, blank lines and indentation. A template that spans lines
+# would lose its own.
+$(BARE_FILES): $(BUILD)/%.bare.js: %.js lib/views/page/page.mk
+	@mkdir -p $(@D)
+	@awk -F'`' 'NF && NF % 2 == 0 { print FILENAME ":" FNR ": a template spans lines"; exit 1 }' $<
+	$(call say,GEN)sed -E '/^ *(\/\/( .*)?)?$$/d; s/^ +//' $< >$@
+
+# Policies are hashes of the scripts and styles of a page.
+bare = $(foreach part,$(1),$(BUILD)/lib/page/$(part).bare.js)
+styles = $(foreach part,$(1),lib/page/$(part).css)
+$(POLICIES): $(BUILD)/lib/page/%.policy: tests/tools/page_policy.sh $(PAGE_FILES) $(BARE_FILES)
+	@mkdir -p $(@D)
+	$(call say,GEN)$< $(POLICY_$*) >$@
+POLICY_viewer = $(call bare,shared map viewer) $(call styles,viewer)
+POLICY_figure = $(call styles,figure)
+LIVE_PARTS := viewer question picture neurons live stage life
+POLICY_live = --live $(call bare,$(LIVE_PARTS) shared map pair like guess story why) $(call styles,$(LIVE_PARTS))
+MORE_PARTS := atlas examples question neurons picture viewer
+POLICY_more = $(call bare,$(MORE_PARTS) shared map) $(call styles,$(MORE_PARTS))

@@ -1,0 +1,482 @@
+/* page_internal.h - interfaces between the parts of a page: heads (page_heads.c), blocks of data
+ * (page_data.c), vectors, the run (page_run.c) or question as JSON, the live part, and
+ * the view without a script (page_first_view.c). page_writer.c joins them. */
+#ifndef ATTN_PAGE_PAGE_INTERNAL_H
+#define ATTN_PAGE_PAGE_INTERNAL_H
+
+#include "formats/json_writer.h"
+#include "measures/analysis_internal.h"
+#include "measures/head_kind.h"
+#include "pictures/levels.h"
+#include "pictures/table_picture.h"
+#include "pictures/colormap_internal.h"
+#include "tensors/token_text.h"
+#include "tensors/writer.h"
+
+#include <string.h>
+
+/* --- Heads (page_heads.c) -------------------------------------------------------------------- */
+
+/*
+ * For each head, while its rows arrive, the page collects a thumbnail, measures and the kind that
+ * follows from them, and the cells that levels cannot encode. Its weights are in its data block.
+ *
+ * A level encodes a weight in a byte: 0 is masked, otherwise 1 + round(254 sqrt(w)). A thumbnail
+ * has levels for at most 32 x 32 cells, each pooled from k x k cells: the mean over its rows of the
+ * largest weight of a row, as in a terminal. If k is above 1, a head has two thumbnails: unchanged,
+ * and without the first key.
+ */
+
+/* X(ID, words, unit): measures of a head, in the order in which the page lists them. */
+#define ATTN_PAGE_MEASURE_MAP(X)                                                                   \
+    X(FIRST, "first token", "")                                                                    \
+    X(PREVIOUS, "previous token", "")                                                              \
+    X(SELF, "the token itself", "") X(ENTROPY, "entropy", "nats") X(FAR, "far (none of these)", "")
+
+enum {
+    ATTN_PAGE_THUMB = 32,   /* maximum cells of a side of a thumbnail */
+    ATTN_PAGE_N_PLANE = 2,  /* thumbnails of a head that is pooled */
+    ATTN_PAGE_ID_SIZE = 32, /* bytes of an id: "L0H3", "cross-L0H3" */
+};
+
+enum {
+    ATTN_PAGE_MOST_CELLS = 160000000, /* maximum cells of the patterns of all heads, or of one of
+                                         a page that pools some */
+    ATTN_PAGE_WHOLE_CELLS = 32000000, /* up to this number no head is pooled */
+    ATTN_PAGE_MOST_BYTES = 16000000,  /* maximum text of the blocks of heads that are not pooled */
+    ATTN_PAGE_POOLED = 128,           /* maximum cells of a side of a head that is pooled */
+};
+
+struct attn_page_head {
+    char id[ATTN_PAGE_ID_SIZE];
+    struct attn_location at; /* location in events */
+    int group, number;       /* layer and head; for arrays, batch and head */
+    bool is_source;          /* its keys are positions of a source */
+    bool is_encoder; /* a head of an encoder: its queries are positions of the source, too */
+    bool is_pooled;  /* the page has its rows pooled */
+    size_t n_row, n_column;
+    size_t k;                        /* k x k cells are pooled */
+    size_t n_thumb_row, n_thumb_col; /* size of a thumbnail */
+    size_t n_plane;                  /* thumbnails: 1 or ATTN_PAGE_N_PLANE */
+    unsigned char *thumb;            /* [n_plane * rows * columns] owns; levels of the thumbnails */
+    /* [n_plane, n_thumb_col] owns; the current row of the thumbnails */
+    struct attn_mean_cell *pools;
+    /* Of a page that pools some heads: */
+    struct attn_sink *block; /* owns; the block of the whole rows; NULL: not kept */
+    size_t n_byte;           /* its bytes */
+    size_t step;             /* step x step cells of its rows are pooled; 0: none */
+    size_t n_pooled_col;     /* number of pooled columns */
+    unsigned char *pooled;   /* [n_pooled] owns; levels of the pooled cells */
+    size_t n_pooled;
+    struct attn_mean_cell *line;   /* [n_pooled_col] owns; the current pooled row */
+    double values[ATTN_N_MEASURE]; /* NaN if unknown; set by attn_page_heads_end */
+    /* of a live page over a corpus, otherwise of the run; kind NULL: unknown */
+    struct attn_head_type type;
+    size_t n_outside; /* number of weights below 0 or above 1 */
+    /* "row,column,n" for each run of cells with NaN or infinity, as JSON */
+    struct attn_buffer not_finite;
+};
+
+/* Initialize with = {0}; end with attn_page_heads_release, after a failed _init too. */
+struct attn_page_heads {
+    struct attn_page_head *items; /* [n] owns; sorted by layer and head */
+    size_t n, n_cell;             /* number of heads, and of cells of all heads with rows */
+    size_t n_whole;               /* number of heads whose rows are not pooled */
+    const struct attn_selection *selection; /* borrowed; selection of the page */
+    size_t *first_of_layer;                 /* [n_layer] owns */
+    struct attn_measure_group measures;     /* owns */
+    struct attn_measure_group of_encoder;   /* owns; of the heads of an encoder beside a decoder */
+    struct attn_selection *encoder;         /* owns; the selection of these heads, or NULL */
+};
+
+enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
+                                      struct attn_error *err);
+void attn_page_heads_release(struct attn_page_heads *heads);
+
+/* Returns the number of cells of the largest head. */
+size_t attn_page_heads_largest(const struct attn_page_heads *heads);
+
+/* Prepares all heads to be pooled. */
+enum attn_status attn_page_heads_pool(struct attn_page_heads *heads, struct attn_error *err);
+
+/* Pools heads whose blocks are complete until the others have at most ATTN_PAGE_MOST_BYTES. First
+ * go those whose place among the heads is the lowest in each of the kinds but `first`: an induction
+ * head stays, though it gives most of its weight to the first token. The last one stays. */
+void attn_page_heads_choose(struct attn_page_heads *heads);
+
+/* Appends "61 of 270 heads have all cells, ..." if the page pools some. */
+void attn_page_heads_append_pooled(const struct attn_page_heads *heads, struct attn_buffer *out);
+
+/* Returns the head of an event of the pattern. */
+struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,
+                                         const struct attn_trace_event *event,
+                                         const struct attn_place *place);
+
+/* Adds all rows of an event of the pattern to the measures of its head. Returns the head. */
+struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
+                                            const struct attn_trace_event *event,
+                                            const struct attn_place *place);
+
+/* Notes the cells of ROW that levels cannot encode. WEIGHTS [n_weight] are NaN where masked; later
+ * columns are masked. */
+void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights,
+                             size_t n_weight);
+
+/* Adds row R of EVENT, ROW of HEAD, to the thumbnails. In the first of them a row with a single
+ * key, whose weight is 1, is left out of cells with later rows; the second leaves out the first
+ * key. */
+void attn_page_head_pool(struct attn_page_head *head, size_t row,
+                         const struct attn_trace_event *event, size_t r);
+
+/* Gives the heads without a type that of MIXES (writer options). Call after the last event. */
+void attn_page_heads_type(struct attn_page_heads *heads, struct attn_head_mixes *const *mixes);
+
+/* Sets the measures of HEAD. Call after its last row. */
+void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head);
+
+/* Returns the level of a weight, given its SQUARE_ROOT, 0 to 1. TOP is 254, or 65534 for two
+ * bytes. */
+static inline unsigned attn_page_level(float square_root, float top)
+{
+    return 1 + (unsigned)(square_root * top + 0.5F);
+}
+
+/* Writes the id of the data block of the head AT: "L0H3", or "cross-L0H3". */
+void attn_page_head_id(const struct attn_location *at, char id[ATTN_PAGE_ID_SIZE]);
+
+/* --- Data (page_data.c) ---------------------------------------------------------------------- */
+
+/*
+ * The data blocks of a page: bytes compressed as raw deflate in base64, each block in a script
+ * element, which a browser does not display.
+ *
+ *     attn_page_data_create(pool, sink, &data, &err);
+ *     attn_page_data_begin(data, "L0H3");
+ *     for each row:
+ *         memcpy(attn_page_data_reserve(data, n), row, n);        // NULL: no memory
+ *         attn_page_data_flush(data, &err);                       // now and then
+ *     attn_page_data_end(data);
+ *     attn_page_data_finish(data, &err);                          // all that waits is written
+ *
+ * Bytes are collected until there is work for all threads of the pool, which deflate pieces of 64
+ * KiB independently. Each piece but the last ends with a full flush and is padded with empty blocks
+ * to a multiple of 3 bytes, so that the base64 texts of pieces can be concatenated.
+ */
+
+struct attn_page_data;
+
+/* POOL, which may be NULL, and SINK are borrowed. The caller frees *DATA. */
+enum attn_status attn_page_data_create(struct attn_pool *pool, struct attn_sink *sink,
+                                       struct attn_page_data **data, struct attn_error *err);
+
+/* Begins the block ID, at most 31 characters that need no escaping. */
+void attn_page_data_begin(struct attn_page_data *data, const char *id);
+
+/* Returns memory for N more bytes of the block, valid until the next call; NULL after a failure,
+ * which attn_page_data_flush and attn_page_data_finish report. */
+unsigned char *attn_page_data_reserve(struct attn_page_data *data, size_t n);
+
+void attn_page_data_end(struct attn_page_data *data);
+
+/* Writes BYTES [n] as the block ID, with the best compression. */
+enum attn_status attn_page_data_add(struct attn_page_data *data, const char *id, const void *bytes,
+                                    size_t n, struct attn_error *err);
+
+/* Writes the waiting pieces if there are enough. The caller checks the sink for errors. */
+enum attn_status attn_page_data_flush(struct attn_page_data *data, struct attn_error *err);
+
+/* Writes all waiting pieces. No block may be open. */
+enum attn_status attn_page_data_finish(struct attn_page_data *data, struct attn_error *err);
+
+void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
+
+/* --- A question (page_question.c) ----------------------------------------------------------- */
+
+/*
+ * The table of a question on a page: one JSON object, from which question.js draws a map and a
+ * table; and a figure and a table as markup, for browsers without scripts. The object:
+ *
+ *     kind, title, model, asked      "ablate", "change of ... without each head", "fable", ...
+ *     answer, metric, target, foil   what was measured; null: nothing was asked for
+ *     texts [{name, text}]           the text, or the two of a pair
+ *     columns [{name, type, role, heading, title, number, is_signed, scale, cell}]
+ *         heading, title  name and words with the unit
+ *         number, cell    rules of its whole numbers, and of numbers in the map (page_numbers.c)
+ *         scale           {low, high, is_signed, curve, words, ticks} in the map
+ *     rows [[..]]                    a value a column; texts are printable
+ *     texts_of_rows [[..]]           the texts of reals and booleans, as the tool prints them
+ *     names                          of rows that are not on the map
+ *     n_label                        leading columns that name a group
+ *     value                          the column that is drawn first
+ *     map {kind, rows, columns, at, cell, is_pairs, is_ranked}
+ *         kind     "grid", "tokens", or "figure": the figure alone
+ *         rows, columns {title, positions, texts, names, n_main}: labels, and whole names; of
+ *                  tokens gaps, too: 1 where a blank stands before one
+ *         at       row and column of each row of the table, one after the other; -1: nowhere
+ *         cell     the column of texts that stand in the cells, or null
+ *         is_ranked  the table is sorted by size first, not in the order of its rows
+ *     look                           colors, theme, numbers in cells, as they were asked for
+ *     nothing, colormaps             as the run has them
+ */
+struct attn_page_question {
+    struct attn_buffer title;    /* title, printable */
+    struct attn_buffer about;    /* description below the title, as markup */
+    struct attn_buffer json;     /* the JSON object */
+    struct attn_buffer examples; /* the JSON object of examples.js (heads/examples_page.c), or
+                                    empty */
+    struct attn_buffer atlas;    /* the JSON object of atlas.js (page_atlas.c), or empty */
+    struct attn_buffer view;     /* view without a script, as markup */
+    /* the head with the largest number; layer ATTN_NO_LAYER: rows are not heads */
+    struct attn_location head;
+};
+
+/* QUESTION must be {0}; release it after a failure, too. */
+enum attn_status attn_page_question_init(struct attn_page_question *question,
+                                         const struct attn_table *table,
+                                         const struct attn_table_picture *drawn,
+                                         const struct attn_picture_options *picture,
+                                         struct attn_error *err);
+void attn_page_question_release(struct attn_page_question *question);
+
+/* Appends the cards of the heads in TABLE as the JSON object that atlas.js draws (page_atlas.c). */
+enum attn_status attn_page_atlas_append(const struct attn_table *table,
+                                        const struct attn_head_cards *cards,
+                                        struct attn_buffer *out, struct attn_error *err);
+
+struct attn_page;
+
+/* --- Vectors (page_vectors.c) ---------------------------------------------------------------- */
+
+/* The vectors from which weights are computed, for neurons.js, which shows the arithmetic of a row.
+ * They are on the page if q, k, attn_scores and v are selected beside the pattern (rot_q and rot_k
+ * with rotary positions): float32, one block per head and site. If they have more than 8 million
+ * numbers, they are left out with a note. */
+struct attn_page_vectors {
+    bool are_there;
+    enum attn_site query, key;
+    size_t widest; /* columns of the widest row */
+    float *row;    /* [widest] owns */
+};
+
+enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
+                                        const struct attn_writer *writer, struct attn_error *err);
+
+/* Writes the rows of an event of one of these sites, in document order; ignores other events. */
+enum attn_status attn_page_vectors_take(struct attn_page *page,
+                                        const struct attn_trace_event *event,
+                                        const struct attn_place *place, struct attn_error *err);
+
+/* Writes an element with the sizes that describe the blocks. */
+enum attn_status attn_page_vectors_write(const struct attn_page *page, struct attn_error *err);
+
+/* --- The page (page_writer.c) ----------------------------------------------------------------- */
+
+struct attn_page {
+    struct attn_writer base;
+    struct attn_writer *figure; /* owns; receives all events, if the page is a single figure */
+    struct attn_sink *svg;      /* owns; output of `figure` */
+    struct attn_page_heads heads;
+    struct attn_page_data *data; /* owns */
+    struct attn_page_vectors vectors;
+    const struct attn_backdrop *picture; /* the picture over which heads are drawn; or NULL */
+    bool has_question;
+    struct attn_page_question question; /* owns */
+    /* tokens of the text and of the source, as in tables */
+    struct attn_token_texts texts[2];
+    struct attn_token_texts names[2];  /* the same tokens as labels for readers */
+    struct attn_buffer title, heading; /* title, unescaped, and heading, printable */
+    struct attn_buffer text;           /* text of all tokens */
+    struct attn_buffer predictions;    /* predictions as JSON, or empty */
+    const char *rest;                  /* remaining part of the document, from the next mark on */
+    float top;                         /* level of the weight 1, minus 1: 254 or 65534 */
+    int n_byte;                        /* bytes of a cell in the data blocks, 1 or 2 */
+
+    /* One row [columns of the widest head], owned. NaN: masked; infinity: not finite. */
+    float *row;
+    struct attn_buffer low; /* low bytes of the current head */
+    size_t n_row;           /* rows of the current head so far */
+
+    /* Cells [n_kept] of the current head, and of the best head so far, which is shown first.
+     * Owned. */
+    float *cells, *best;
+    size_t n_kept; /* maximum number of cells; 0: every head is too large */
+    size_t start;  /* index of the head that is shown first */
+    bool has_best; /* `best` has the cells of a head */
+};
+
+/* Copies row R of EVENT to ROW [n], with NaN for masked cells and infinity for NaN and infinity.
+ * Returns the number of columns up to the last that is not masked. */
+size_t attn_page_read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n);
+
+/* --- Numbers (page_numbers.c) ----------------------------------------------------------------- */
+
+/* The rule by which the page formats a kind of numbers (function `written` of shared.js). Fields
+ * that are 0 are left out of the JSON. */
+struct attn_page_rule {
+    const char *name;
+    double factor; /* numbers are multiplied by this; 100 for percent */
+    int figures;   /* significant digits; 0: `digits` applies */
+    double least;  /* with `figures`: smaller numbers are written with an exponent */
+    /* decimals of numbers below below[0], of numbers below below[1], and of larger ones */
+    int digits[3];
+    double below[2];
+    const char *zero, *unit; /* text for numbers that round to 0, and suffix of all others */
+    /* texts for a missing number (a dash by default) and for infinity */
+    const char *none, *infinite;
+    bool is_bare; /* no 0 before the decimal point */
+};
+
+void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_rule *rule);
+
+/* Writes the ticks of a legend: [[place on the ramp, number, text], ...]. Texts show the number
+ * times UNIT; if UNIT is 100, the last one has a %. */
+void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
+                          struct attn_color_range range, double unit);
+
+/* Writes the "bar" of a head (attn_head_bar): of each part its kind and where it ends, 0 to 1. */
+void attn_page_push_bar(struct attn_json_writer *json, const double *shares, double park);
+
+/* Writes the kinds of heads, [{letter, name, brief, words, hue}]; a head has the index of its kind.
+ */
+void attn_page_push_kinds(struct attn_json_writer *json);
+
+/* Writes a number with N_DIGIT digits, independently of the locale; null if it is not finite. */
+void attn_page_push_number(struct attn_json_writer *json, int n_digit, double value);
+
+/* Writes the member `numbers`: the rules for weights, stored with N_BYTE bytes, and for other
+ * numbers. With one byte the square root of a weight has 254 levels, so a weight W is known to
+ * about sqrt(W) / 254; it is shown with as many digits as that precision justifies. */
+void attn_page_push_numbers(struct attn_json_writer *json, int n_byte);
+
+/* X(CURVE, name, words): the color scales of a page, in the order of its menu. */
+#define ATTN_PAGE_CURVE_MAP(X)                                                                     \
+    X(SQRT, "sqrt", "square root") X(LINEAR, "linear", "linear") X(LOG, "log", "logarithm")
+
+/* Writes the member `scales`, the color scales that a reader can choose, with the ticks of their
+ * legends: {"sqrt": {words, ticks, signed, fixed}}. `fixed` has the ticks for the ends that the
+ * user set in ASKED, and the member `extent` names these ends. */
+void attn_page_push_scales(struct attn_json_writer *json, const struct attn_color_scale *asked);
+
+/* --- Labels (page_labels.c) ------------------------------------------------------------------- */
+
+/* Writes the labels of positions. A list is null if it equals the one before it:
+ *
+ *     tokens      unchanged
+ *     texts       printable, as in tables
+ *     labels      for readers, with surrounding blanks
+ *     names       without surrounding blanks; ' ' for a blank
+ *     short       {"5": "counterintuit..."}: names that are shortened in maps
+ *     gaps        what precedes each token: 0 nothing, 1 a blank, 2 a line break; null: all 0
+ *     source_...  the same for a source
+ *     merged      the same for words, with the first token of each (firsts, source_firsts); null if
+ *                 rows and columns cannot be words */
+enum attn_status attn_page_push_tokens(struct attn_json_writer *json, const struct attn_page *page,
+                                       struct attn_error *err);
+
+/* --- The run (page_run.c) -------------------------------------------------------------------- */
+
+/* The run as one JSON object in a hidden element: sizes, tokens, options, heads with their
+ * measures, colors, predictions. Printable forms of texts have separate keys. */
+
+/* Appends PREDICTIONS as JSON, for attn_page_run_write. */
+void attn_page_append_predictions(struct attn_buffer *out,
+                                  const struct attn_predictions *predictions);
+
+/* Writes the element with the object. `<`, `>`, `&` and line separators are escaped, so that no
+ * text can end the element. */
+enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err);
+
+/* Begins the member NAME of the page's object on a new line. Returns JSON. */
+struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name);
+
+/* Pushes `nothing`, the colors of cells without a value, and all `colormaps`. */
+void attn_page_push_colors(struct attn_json_writer *json);
+
+/* Writes JSON in an element with id ID, escaped in the same way. */
+void attn_page_write_json(struct attn_sink *sink, const char *id, const struct attn_buffer *json);
+
+enum { ATTN_PAGE_MOST_TEXT = 160 }; /* maximum bytes of a text below the title */
+
+/* Returns how many bytes of TEXT [size] to show in at most MOST bytes. It cuts between characters,
+ * preferably between words. */
+size_t attn_page_fit_text(const char *text, size_t size, size_t most);
+
+/* Appends at most MOST bytes of TEXT [size], printable and escaped for markup. */
+void attn_page_append_text(struct attn_buffer *out, const char *text, size_t size, size_t most);
+
+/* Adds the block "maps-data", if something is taken away from maps over a picture in the text: for
+ * each head with rows the weights of the neutral question on the cells of the tiles, then of the
+ * whole picture, as float32, least byte first. A sink has a minus sign. Call after the last head.
+ */
+void attn_page_maps_add(const struct attn_page *page);
+
+/* Writes the picture of the run in an element, as a PNG file in base64. */
+enum attn_status attn_page_picture_write(const struct attn_page *page, struct attn_error *err);
+
+/* A file of this folder, embedded in the library (page_files.S). */
+struct attn_page_file {
+    const char *begin, *end;
+};
+
+/* clang-format off */
+#define EMBEDDED(name) extern const char attn_page_##name[], attn_page_##name##_end[];
+EMBEDDED(html) EMBEDDED(css) EMBEDDED(shared_js) EMBEDDED(map_js) EMBEDDED(js)
+EMBEDDED(policy) EMBEDDED(live_policy) EMBEDDED(more_policy) /* with hashes of the scripts */
+EMBEDDED(figure_css) EMBEDDED(figure_policy)
+EMBEDDED(question_css) EMBEDDED(question_js) EMBEDDED(examples_css) EMBEDDED(examples_js)
+EMBEDDED(atlas_css) EMBEDDED(atlas_js)
+EMBEDDED(neurons_css) EMBEDDED(neurons_js)
+EMBEDDED(picture_css) EMBEDDED(picture_js)
+EMBEDDED(live_css) EMBEDDED(live_js) EMBEDDED(stage_css) EMBEDDED(stage_js)
+EMBEDDED(life_css) EMBEDDED(life_js) EMBEDDED(pair_js) EMBEDDED(like_js) EMBEDDED(guess_js)
+EMBEDDED(story_js)
+EMBEDDED(why_js) EMBEDDED(worker_js) EMBEDDED(wasi_js)
+#undef EMBEDDED
+/* clang-format on */
+#define ATTN_PAGE_FILE(name) ((struct attn_page_file){attn_page_##name, attn_page_##name##_end})
+
+    /* Appends FILE in an element TAG. */
+    void attn_page_append_element(struct attn_buffer *out, const char *tag,
+                                  struct attn_page_file file);
+
+/* Write FILE, or TEXT. */
+static inline void attn_page_write_file(struct attn_sink *sink, struct attn_page_file file)
+{
+    attn_sink_write(sink, file.begin, (size_t)(file.end - file.begin));
+}
+static inline void attn_page_write_text(struct attn_sink *sink, const char *text)
+{
+    attn_sink_write(sink, text, strlen(text));
+}
+
+/* --- The parts of a live page (page_live.c) -------------------------------------------------- */
+
+/* Writes the blocks of a live page: "live-module", "live-file-0", ..., "live", "live-steps", and
+ * the script "live-worker". */
+enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_error *err);
+
+/* Appends the styles and scripts of a live page, including those of questions. They come after
+ * the script of the viewer. */
+void attn_page_live_append_scripts(struct attn_buffer *out);
+
+/* --- The first view (page_first_view.c) ------------------------------------------------------ */
+
+/* The view without a script: all heads as one picture, and one of them as a table. */
+
+enum { ATTN_PAGE_MOST_ROWS = 64 }; /* maximum rows and columns of a head that is shown as a table */
+
+/* Writes the picture and the table to the page's sink. The caller checks the sink for errors. */
+enum attn_status attn_page_first_view_write(const struct attn_page *page, struct attn_error *err);
+
+/* Appends the name of a head: "layer 2, head 5", or for arrays "batch 0, head 3", "head 3". */
+void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
+                                const struct attn_labels *labels);
+
+/* Appends "2.5", or "cross:2.5", the syntax of --heads. */
+void attn_page_head_append_place(struct attn_buffer *out, const struct attn_page_head *head);
+
+/* Returns true if TEXT is a text of the page that a translation may replace: a control, or another
+ * text without numbers. */
+bool attn_page_live_has_text(const char *text);
+
+#endif

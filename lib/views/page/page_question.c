@@ -1,0 +1,679 @@
+/* page_question.c - see page_internal.h. */
+#include "page/page_internal.h"
+
+#include "base/escape.h"
+#include "base/path.h"
+#include "base/sink_internal.h"
+#include "base/version.h"
+#include "formats/quoting.h"
+#include "pictures/table_picture_internal.h"
+#include "pictures/colormap_internal.h"
+#include "tables/table_internal.h"
+#include "tables/table_writer_internal.h"
+#include "tables/text_table.h"
+#include "pictures/picture_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    MOST_ROWS = 500,       /* maximum rows of the table for browsers without scripts */
+    MOST_FIGURE = 1 << 18, /* maximum bytes of the figure for browsers without scripts */
+};
+
+/* --- The object ------------------------------------------------------------------------------ */
+
+static void push_texts(struct attn_json_writer *json, const struct attn_grid *figure)
+{
+    attn_json_begin(attn_page_push_key(json, "texts"), '[');
+    for (size_t i = 0; i < sizeof figure->texts / sizeof *figure->texts; i++) {
+        const struct attn_figure_text *text = &figure->texts[i];
+        struct attn_buffer printable = {0};
+
+        if (!text->text)
+            continue;
+        attn_escape_append(&printable, text->text, text->n);
+        attn_json_begin(json, '{');
+        attn_json_text(attn_json_key(json, "name"), text->name);
+        attn_json_buffer(attn_json_key(json, "text"), &printable);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+/* Writes what the question was: its kind, title, model, and texts. */
+static void push_question(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
+{
+    const struct attn_table_picture *picture = drawing->picture;
+    size_t n_model = 0;
+    const char *model = attn_grid_model(
+        &(struct attn_grid){.model = picture->model, .has_models = picture->has_models}, &n_model);
+
+    attn_json_integer(attn_page_push_key(json, "schema"), ATTN_JSON_SCHEMA);
+    attn_json_text(attn_page_push_key(json, "version"), ATTN_VERSION);
+    attn_json_text(attn_page_push_key(json, "kind"), attn_table_name(drawing->table));
+    attn_json_text(attn_page_push_key(json, "title"), drawing->cells.grid.title);
+    attn_json_text(attn_page_push_key(json, "note"), drawing->cells.grid.note);
+    attn_json_string(attn_page_push_key(json, "model"), model, n_model);
+    attn_json_text(attn_page_push_key(json, "asked"), picture->view.asked);
+    attn_json_text(attn_page_push_key(json, "answer"), picture->answer[0] ? picture->answer : NULL);
+    attn_json_text(attn_page_push_key(json, "metric"), picture->metric);
+    attn_json_text(attn_page_push_key(json, "target"), picture->target);
+    attn_json_text(attn_page_push_key(json, "foil"), picture->foil);
+    push_texts(json, &drawing->cells.grid);
+}
+
+/* Returns true if ROW of the table has a cell in the map. */
+static bool is_on_map(const struct attn_table_drawing *drawing, size_t row)
+{
+    return !drawing->is_figure && drawing->cells.rows.of_rows[row] != SIZE_MAX &&
+           drawing->cells.columns.of_rows[row] != SIZE_MAX;
+}
+
+/* Writes the scale of column C in the map with its ticks, and the rule for numbers in cells. */
+static void push_scale(struct attn_json_writer *json, const struct attn_table_drawing *drawing,
+                       size_t c, struct attn_color_scale asked)
+{
+    static const struct {
+        const char *name, *words;
+    } curves[] = {
+#define CURVE_ROW(curve, name, words) [ATTN_CURVE_##curve] = {name, ", " words},
+        ATTN_PAGE_CURVE_MAP(CURVE_ROW)
+#undef CURVE_ROW
+    };
+    const struct attn_column *column = attn_table_column(drawing->table, c);
+    const bool is_share = column->range == ATTN_RANGE_SHARE;
+    const struct attn_grid_axis *columns = drawing->cells.grid.columns;
+    struct attn_page_rule rule = {.factor = is_share ? 100 : 0};
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    struct attn_column drawn = *column;
+    struct attn_color_scale scale;
+    struct attn_color_range ends;
+
+    for (size_t r = 0; r < attn_table_n_row(drawing->table); r++)
+        if (drawing->is_figure || is_on_map(drawing, r)) {
+            const double number = (double)attn_table_number(drawing->table, r, c);
+
+            least = fmin(least, number);
+            most = fmax(most, number);
+        }
+    if (column->range == ATTN_RANGE_SIGNED && column->type != ATTN_VALUE_REAL && !(least < 0))
+        drawn.range = ATTN_RANGE_POSITIVE; /* counts begin at 0 */
+    scale = attn_color_scale_of_column(asked, &drawn, least, most);
+    ends = attn_color_range(&scale, least, most);
+    attn_json_begin(attn_json_key(json, "scale"), '{');
+    attn_page_push_number(attn_json_key(json, "low"), 9, ends.low);
+    attn_page_push_number(attn_json_key(json, "high"), 9, ends.high);
+    attn_json_bool(attn_json_key(json, "is_signed"), scale.is_signed);
+    attn_json_text(attn_json_key(json, "curve"), curves[scale.curve].name);
+    attn_json_text(attn_json_key(json, "words"),
+                   scale.curve == ATTN_CURVE_LINEAR ? "" : curves[scale.curve].words);
+    attn_page_push_ticks(attn_json_key(json, "ticks"), &scale, ends, is_share ? 100 : 1);
+    attn_json_end(json);
+    rule.digits[0] = is_share ? 0
+                              : attn_table_cell_digits(column, fmax(fabs(least), fabs(most)),
+                                                       columns && columns->n_main > 0);
+    attn_page_push_rule(attn_json_key(json, "cell"), &rule);
+}
+
+/* Returns "WORDS, UNIT", each of which may be NULL; NULL without both. The caller releases TEXT. */
+static const char *join_unit(struct attn_buffer *text, const char *words, const char *unit)
+{
+    attn_buffer_append_string(text, words ? words : "");
+    attn_buffer_append_string(text, words && unit ? ", " : "");
+    attn_buffer_append_string(text, unit ? unit : "");
+    return text->size > 0 ? attn_buffer_string(text) : NULL;
+}
+
+static void push_columns(struct attn_json_writer *json, const struct attn_table_drawing *drawing,
+                         struct attn_color_scale asked)
+{
+    static const char *const types[] = {
+        [ATTN_VALUE_INTEGER] = "integer", [ATTN_VALUE_REAL] = "real", [ATTN_VALUE_TEXT] = "text",
+        [ATTN_VALUE_BOOLEAN] = "boolean", [ATTN_VALUE_LIST] = "list", [ATTN_VALUE_REALS] = "list"};
+    static const char *const roles[] = {
+        "value",          "layer",  "head",   "kv_head",     "neuron",     "position",
+        "query",          "key",    "place",  "token",       "id",         "site",
+        "part",           "set",    "number", "other_layer", "other_head", "other_number",
+        "count",          "total",  "stack",  "row_type",    "other_part", "picture_row",
+        "picture_column", "writer", "reader"};
+    _Static_assert(sizeof roles / sizeof *roles == ATTN_N_COLUMN_ROLE, "each role has a word");
+    const struct attn_page_rule whole = {.digits = {0}};
+    const size_t values = attn_table_view_find(drawing->table, drawing->picture->view.values);
+
+    attn_json_begin(attn_page_push_key(json, "columns"), '[');
+    for (size_t c = 0; c < attn_table_n_column(drawing->table); c++) {
+        const struct attn_column *column = attn_table_column(drawing->table, c);
+        const bool is_number = column->type != ATTN_VALUE_TEXT && !attn_value_is_list(column->type);
+        struct attn_table_picture picture = *drawing->picture;
+        struct attn_table_words words = {0};
+        struct attn_buffer title = {0}, heading = {0};
+
+        if (c != values)
+            picture.view.quantity = NULL; /* it describes another column */
+        attn_table_words_find(&words, column, &picture);
+        attn_json_line(json);
+        attn_json_begin(json, '{');
+        attn_json_text(attn_json_key(json, "name"), column->name);
+        attn_json_text(attn_json_key(json, "type"), types[column->type]);
+        if (column->role != ATTN_ROLE_VALUE)
+            attn_json_text(attn_json_key(json, "role"), roles[column->role]);
+        attn_json_text(attn_json_key(json, "heading"),
+                       join_unit(&heading, column->name, column->unit));
+        attn_json_text(attn_json_key(json, "title"),
+                       words.quantity ? join_unit(&title, words.quantity, column->unit) : NULL);
+        if (is_number && column->range == ATTN_RANGE_SIGNED)
+            attn_json_bool(attn_json_key(json, "is_signed"), true);
+        if (column->type == ATTN_VALUE_INTEGER)
+            attn_page_push_rule(attn_json_key(json, "number"), &whole);
+        if (is_number && (column->role == ATTN_ROLE_VALUE || c == values))
+            push_scale(json, drawing, c, asked);
+        attn_json_end(json);
+        json->out->has_failed |= words.bytes.has_failed || title.has_failed || heading.has_failed;
+        attn_table_words_release(&words);
+        attn_buffer_release(&title);
+        attn_buffer_release(&heading);
+    }
+    attn_json_end(json);
+}
+
+static void push_rows(struct attn_json_writer *json, const struct attn_table *table)
+{
+    struct attn_buffer printable = {0};
+
+    attn_json_begin(attn_page_push_key(json, "rows"), '[');
+    for (size_t r = 0; r < attn_table_n_row(table); r++) {
+        attn_json_line(json);
+        attn_json_begin(json, '[');
+        for (size_t c = 0; c < attn_table_n_column(table); c++) {
+            const struct attn_column *column = attn_table_column(table, c);
+            const struct attn_cell cell = attn_table_cell(table, r, c);
+
+            if (cell.type == ATTN_VALUE_TEXT || attn_value_is_list(cell.type)) {
+                attn_table_append_cell(&printable, -1, column, &cell);
+                attn_json_buffer(json, &printable);
+            } else {
+                attn_table_push_cell(json, column, &cell, -1);
+            }
+        }
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+/* Writes the texts of reals and booleans, row by row, as the tool prints them but with a
+ * typographic minus sign. */
+static void push_cells(struct attn_json_writer *json, const struct attn_table *table)
+{
+    struct attn_buffer text = {0};
+
+    attn_json_begin(attn_page_push_key(json, "texts_of_rows"), '[');
+    for (size_t r = 0; r < attn_table_n_row(table); r++) {
+        attn_json_begin(json, '[');
+        for (size_t c = 0; c < attn_table_n_column(table); c++) {
+            const struct attn_column *column = attn_table_column(table, c);
+            const struct attn_cell cell = attn_table_cell(table, r, c);
+
+            if (column->type != ATTN_VALUE_REAL && column->type != ATTN_VALUE_BOOLEAN)
+                continue;
+            text.size = 0;
+            if (cell.type == ATTN_VALUE_REAL && cell.real < 0) {
+                const struct attn_cell size = attn_cell_real(-cell.real);
+
+                attn_buffer_append_string(&text, "\xe2\x88\x92");
+                attn_table_append_cell(&text, -1, column, &size);
+            } else if (cell.type != ATTN_VALUE_MISSING) {
+                attn_table_append_cell(&text, -1, column, &cell);
+            }
+            attn_json_string(json, text.size > 0 ? text.data : NULL, text.size);
+        }
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+    json->out->has_failed |= text.has_failed;
+    attn_buffer_release(&text);
+}
+
+/* --- The map --------------------------------------------------------------------------------- */
+
+/* Writes the full name of row or column I: "layer 2", "position 3 cat", "mlp". */
+static void push_name(struct attn_json_writer *json, const struct attn_grid_axis *axis, size_t i)
+{
+    const char *title = axis->title ? axis->title : "", *text = "", *before = "";
+    struct attn_buffer name = {0};
+    size_t n = 0;
+
+    if (axis->texts)
+        text = attn_grid_text(axis, i, &n);
+    for (; n > 0 && *text == ' '; n--)
+        text++;
+    /* columns that are set apart have full names already */
+    if (!axis->is_named || i < axis->n_main) {
+        attn_buffer_append(&name, title, strcspn(title, ":"));
+        before = name.size > 0 ? " " : "";
+    }
+    if (!axis->is_named) {
+        attn_buffer_append_format(&name, "%s%zu", before, attn_grid_position(axis, i));
+        before = " ";
+    }
+    attn_buffer_append_string(&name, n > 0 ? before : "");
+    attn_buffer_append(&name, text, n);
+    attn_json_buffer(json, &name);
+}
+
+/* Writes the labels of the rows or columns of the map. */
+static void push_axis(struct attn_json_writer *json, const char *name,
+                      const struct attn_grid_axis *axis)
+{
+    struct attn_buffer label = {0};
+
+    attn_json_begin(attn_json_key(json, name), '{');
+    attn_json_text(attn_json_key(json, "title"), axis->title);
+    attn_json_size(attn_json_key(json, "n"), axis->n);
+    attn_json_size(attn_json_key(json, "n_main"), axis->n_main);
+    if (attn_json_begin_list(attn_json_key(json, "positions"), !axis->is_named)) {
+        for (size_t i = 0; i < axis->n; i++)
+            attn_json_size(json, attn_grid_position(axis, i));
+        attn_json_end(json);
+    }
+    if (attn_json_begin_list(attn_json_key(json, "texts"), axis->texts)) {
+        for (size_t i = 0; i < axis->n; i++) {
+            size_t n;
+
+            attn_grid_text(axis, i, &n);
+            if (n > 0)
+                attn_grid_append_label(axis, i, &label);
+            attn_json_buffer(json, &label);
+        }
+        attn_json_end(json);
+    }
+    attn_json_begin(attn_json_key(json, "names"), '[');
+    for (size_t i = 0; i < axis->n; i++)
+        push_name(json, axis, i);
+    attn_json_end(json);
+    attn_json_end(json);
+}
+
+/* Writes the tokens of a text, each with the position of its row; a leading blank is removed and
+ * recorded in `gaps`. */
+static void push_text(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
+{
+    const struct attn_grid_axis *axis = drawing->cells.grid.columns;
+    const size_t position = attn_table_find_role(drawing->table, ATTN_ROLE_POSITION);
+    const size_t n_row = position != SIZE_MAX ? attn_table_n_row(drawing->table) : 0;
+    size_t n, row = 0;
+
+    attn_json_begin(attn_json_key(json, "columns"), '{');
+    attn_json_size(attn_json_key(json, "n"), axis->n);
+    attn_json_begin(attn_json_key(json, "texts"), '[');
+    for (size_t i = 0; i < axis->n; i++) {
+        const char *text = attn_grid_text(axis, i, &n);
+        const size_t n_blank = n > 1 && *text == ' ';
+
+        attn_json_string(json, text + n_blank, n - n_blank);
+    }
+    attn_json_end(json);
+    attn_json_begin(attn_json_key(json, "gaps"), '[');
+    for (size_t i = 0; i < axis->n; i++) {
+        const char *text = attn_grid_text(axis, i, &n);
+
+        attn_json_integer(json, n > 1 && *text == ' ');
+    }
+    attn_json_end(json);
+    attn_json_begin(attn_json_key(json, "names"), '[');
+    for (size_t i = 0; i < axis->n; i++) {
+        const char *text = attn_grid_text(axis, i, &n);
+        struct attn_buffer name = {0};
+
+        for (size_t k = 0; k < n_row && drawing->cells.columns.of_rows[row] != i; k++)
+            row = row + 1 < n_row ? row + 1 : 0;
+        if (row < n_row && drawing->cells.columns.of_rows[row] == i) {
+            attn_buffer_append_string(&name, "position ");
+            attn_grid_append_cell(&name, drawing->table, row, position);
+        }
+        attn_buffer_append_string(&name, name.size > 0 ? " " : "");
+        if (n == 1 && *text == ' ')
+            attn_buffer_append_string(&name, "' '");
+        else
+            attn_buffer_append(&name, text + (n > 0 && *text == ' '), n - (n > 0 && *text == ' '));
+        attn_json_buffer(json, &name);
+    }
+    attn_json_end(json);
+    attn_json_end(json);
+}
+
+/* Appends BEFORE and the cell of ROW in the first column with ROLE, without a leading blank.
+ * Returns false if the cell is missing. */
+static bool append_part(struct attn_buffer *out, const struct attn_table *table, size_t row,
+                        enum attn_column_role role, const char *before)
+{
+    const size_t c = attn_table_find_role(table, role);
+    size_t n;
+
+    if (c == SIZE_MAX || attn_table_is_missing(table, row, c))
+        return false;
+    attn_buffer_append_string(out, before);
+    n = out->size;
+    attn_grid_append_cell(out, table, row, c);
+    if (out->size > n + 1 && out->data[n] == ' ')
+        memmove(out->data + n, out->data + n + 1, --out->size - n);
+    return true;
+}
+
+/* Appends the name of a row that is not on the map: "2.5, query 6, key 3 cat", "mlp", "row 7". */
+static void append_row_name(struct attn_buffer *out, const struct attn_table_drawing *drawing,
+                            size_t row)
+{
+    static const enum attn_column_role parts[] = {ATTN_ROLE_PART, ATTN_ROLE_SET, ATTN_ROLE_TOKEN};
+    const struct attn_table *table = drawing->table;
+    const size_t query = attn_table_find_role(table, ATTN_ROLE_QUERY);
+    const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
+    bool is_there = false;
+
+    if (query != SIZE_MAX && !attn_table_is_missing(table, row, query)) {
+        const bool is_head = head != SIZE_MAX && !attn_table_is_missing(table, row, head);
+
+        append_part(out, table, row, ATTN_ROLE_LAYER, is_head ? "" : "MLP ");
+        append_part(out, table, row, ATTN_ROLE_HEAD, ".");
+        append_part(out, table, row, ATTN_ROLE_QUERY, ", query ");
+        append_part(out, table, row, ATTN_ROLE_KEY, ", key ");
+        append_part(out, table, row, ATTN_ROLE_TOKEN, " ");
+        return;
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && !is_there; i++)
+        is_there = append_part(out, table, row, parts[i], "");
+    for (size_t c = 0; c < drawing->picture->n_label && !is_there; c++)
+        if (!attn_table_is_missing(table, row, c)) {
+            attn_grid_append_cell(out, table, row, c);
+            is_there = true;
+        }
+    if (!is_there)
+        attn_buffer_append_format(out, "row %zu", row);
+}
+
+/* Writes the names of rows that are not on the map; null for rows on it. */
+static void push_row_names(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
+{
+    struct attn_buffer name = {0};
+
+    attn_json_begin(attn_page_push_key(json, "names"), '[');
+    for (size_t r = 0; r < attn_table_n_row(drawing->table); r++) {
+        name.size = 0;
+        if (!is_on_map(drawing, r))
+            append_row_name(&name, drawing, r);
+        attn_json_string(json, name.size > 0 ? name.data : NULL, name.size);
+    }
+    attn_json_end(json);
+    json->out->has_failed |= name.has_failed;
+    attn_buffer_release(&name);
+}
+
+/* Returns the name of COLUMN; NULL if it is missing. */
+static const char *name_of(const struct attn_table *table, size_t column)
+{
+    const struct attn_column *found = attn_table_column(table, column);
+
+    return found ? found->name : NULL;
+}
+
+static void push_map(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
+{
+    const struct attn_table_view *view = &drawing->picture->view;
+    const bool is_plot = drawing->is_figure, is_text = drawing->is_text;
+    const size_t cells =
+        drawing->cells.grid.cells ? attn_table_view_find(drawing->table, view->cells) : SIZE_MAX;
+
+    attn_json_size(attn_page_push_key(json, "n_label"), drawing->picture->n_label);
+    attn_json_text(attn_page_push_key(json, "value"),
+                   name_of(drawing->table, attn_table_view_find(drawing->table, view->values)));
+    attn_json_begin(attn_page_push_key(json, "map"), '{');
+    attn_json_text(attn_json_key(json, "kind"), is_plot ? "figure" : is_text ? "tokens" : "grid");
+    attn_json_bool(attn_json_key(json, "is_pairs"), (view->traits & ATTN_VIEW_PAIRS) != 0);
+    attn_json_text(attn_json_key(json, "cell"), name_of(drawing->table, cells));
+    attn_json_bool(attn_json_key(json, "is_ranked"),
+                   (view->traits & ATTN_VIEW_SEQUENCE) == 0 &&
+                       attn_table_find_role(drawing->table, ATTN_ROLE_SITE) == SIZE_MAX &&
+                       cells == SIZE_MAX);
+    if (!is_plot && is_text)
+        push_text(json, drawing);
+    else if (!is_plot) {
+        push_axis(json, "rows", drawing->cells.grid.rows);
+        push_axis(json, "columns", drawing->cells.grid.columns);
+    }
+    if (attn_json_begin_list(attn_json_key(json, "at"), !is_plot)) {
+        for (size_t i = 0; i < attn_table_n_row(drawing->table); i++) {
+            const bool is_there = is_on_map(drawing, i);
+
+            attn_json_integer(json, is_there ? (int64_t)drawing->cells.rows.of_rows[i] : -1);
+            attn_json_integer(json, is_there ? (int64_t)drawing->cells.columns.of_rows[i] : -1);
+        }
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+static void push_look(struct attn_json_writer *json, const struct attn_picture_options *picture)
+{
+    static const char *const values[] = {"auto", "always", "never"};
+
+    attn_json_begin(attn_page_push_key(json, "look"), '{');
+    attn_json_text(attn_json_key(json, "colormap"),
+                   picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
+    attn_json_text(attn_json_key(json, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
+    attn_json_text(attn_json_key(json, "values"), values[picture->values]);
+    attn_json_size(attn_json_key(json, "cell"), picture->cell);
+    attn_json_end(json);
+}
+
+static void push_all(struct attn_buffer *out, const struct attn_table_drawing *drawing)
+{
+    struct attn_json_writer json = {.out = out, .comma = ","};
+
+    attn_json_begin(&json, '{');
+    push_question(&json, drawing);
+    push_columns(&json, drawing, drawing->options->color_scale);
+    push_map(&json, drawing);
+    push_rows(&json, drawing->table);
+    push_cells(&json, drawing->table);
+    push_row_names(&json, drawing);
+    push_look(&json, drawing->options);
+    attn_page_push_colors(&json);
+    attn_json_line(&json);
+    attn_json_end(&json);
+    attn_buffer_append_char(out, '\n');
+}
+
+/* --- The markup, with a figure and a table for browsers without scripts ---------------------- */
+
+static void append_markup(struct attn_buffer *out, const char *text, size_t n)
+{
+    attn_buffer_append_string(out, "<bdi>");
+    attn_page_append_text(out, text, n, ATTN_PAGE_MOST_TEXT);
+    attn_buffer_append_string(out, "</bdi>");
+}
+
+/* Appends "fable; clean: The key; corrupted: The keys". */
+static void append_about(struct attn_buffer *out, const struct attn_grid *figure)
+{
+    const char *between = "";
+
+    if (figure->model) {
+        size_t n;
+        const char *model = attn_grid_model(figure, &n);
+
+        append_markup(out, model, n);
+        between = "; ";
+    }
+    for (size_t i = 0; i < sizeof figure->texts / sizeof *figure->texts; i++) {
+        const struct attn_figure_text *text = &figure->texts[i];
+
+        if (!text->text || text->n == 0)
+            continue;
+        attn_buffer_append_string(out, between);
+        if (text->name)
+            attn_buffer_append_format(out, "%s: ", text->name);
+        append_markup(out, text->text, text->n);
+        between = "; ";
+    }
+    if (figure->note)
+        attn_buffer_append_format(out, "%s%s", between, figure->note);
+}
+
+static void append_table(struct attn_buffer *out, const struct attn_table *table)
+{
+    const size_t n_row = attn_table_n_row(table), n_column = attn_table_n_column(table);
+    struct attn_buffer text = {0};
+
+    attn_buffer_append_string(out, "<table class=\"plain\">\n<tr>");
+    for (size_t c = 0; c < n_column; c++) {
+        const char *name = attn_table_column(table, c)->name;
+
+        if (attn_table_is_all_data(table, c))
+            continue;
+        attn_buffer_append_string(out, "<th>");
+        append_markup(out, name, strlen(name)); /* a user may choose any label, so it is escaped */
+        attn_buffer_append_string(out, "</th>");
+    }
+    attn_buffer_append_string(out, "</tr>\n");
+    for (size_t r = 0; r < n_row && r < MOST_ROWS; r++) {
+        attn_buffer_append_string(out, "<tr>");
+        for (size_t c = 0; c < n_column; c++) {
+            const struct attn_cell cell = attn_table_cell(table, r, c);
+
+            text.size = 0;
+            if (attn_table_is_all_data(table, c))
+                continue;
+            if (cell.type != ATTN_VALUE_MISSING)
+                attn_table_append_cell(&text, -1, attn_table_column(table, c), &cell);
+            attn_buffer_append_string(out, "<td>");
+            attn_markup_append(out, text.data ? text.data : "", text.size, true);
+            attn_buffer_append_string(out, "</td>");
+        }
+        attn_buffer_append_string(out, "</tr>\n");
+    }
+    attn_buffer_append_string(out, "</table>\n");
+    if (n_row > MOST_ROWS)
+        attn_buffer_append_format(out, "<p>%zu more rows need a script.</p>\n", n_row - MOST_ROWS);
+    out->has_failed |= text.has_failed;
+    attn_buffer_release(&text);
+}
+
+/* Appends SVG [n] without style attributes, which the policy of the page forbids. */
+static void append_svg(struct attn_buffer *out, const char *svg, size_t n)
+{
+    /* question.css sets this style instead */
+    static const char style[] = " style=\"image-rendering:pixelated\"";
+    const char *end = svg + n, *at;
+
+    while ((at = memmem(svg, (size_t)(end - svg), style, sizeof style - 1))) {
+        attn_buffer_append(out, svg, (size_t)(at - svg));
+        svg = at + sizeof style - 1;
+    }
+    attn_buffer_append(out, svg, (size_t)(end - svg));
+}
+
+/* Appends the figure as SVG, unless it is large and there is a table as well. */
+static enum attn_status append_figure(struct attn_buffer *out,
+                                      const struct attn_table_drawing *drawing,
+                                      struct attn_error *err)
+{
+    struct attn_sink *svg;
+    size_t n_unknown, n;
+    const char *bytes;
+    enum attn_status status;
+
+    if (!drawing->has_shapes)
+        return ATTN_OK;
+    ATTN_TRY(attn_sink_create_memory(&svg, err));
+    status = attn_figure_svg_write(&drawing->shapes, svg, &n_unknown, err);
+    if (status == ATTN_OK)
+        status = attn_sink_check(svg, err);
+    if (status == ATTN_OK) {
+        bytes = attn_sink_bytes(svg, &n);
+        if (n <= MOST_FIGURE || drawing->is_figure)
+            append_svg(out, bytes, n);
+    }
+    attn_sink_free(svg);
+    return status;
+}
+
+/* Finds the head with the largest number, if rows are heads. */
+static void find_head(struct attn_page_question *question, const struct attn_table_drawing *drawing)
+{
+    const struct attn_table *table = drawing->table;
+    const size_t value = attn_table_view_find(table, drawing->picture->view.values);
+    double most = -1;
+
+    question->head = (struct attn_location){.layer = ATTN_NO_LAYER};
+    for (size_t r = 0; r < attn_table_n_row(table) && value < SIZE_MAX; r++) {
+        struct attn_location at;
+        const struct attn_cell v = attn_table_cell(table, r, value);
+        const double size = v.type == ATTN_VALUE_REAL ? fabs(v.real) : fabs((double)v.integer);
+
+        if (!attn_table_read_head(table, r, &at) || v.type == ATTN_VALUE_MISSING || !(size > most))
+            continue;
+        most = size;
+        question->head = at;
+    }
+}
+
+/* --- All of it ------------------------------------------------------------------------------- */
+
+/* Fills QUESTION from DRAWING. */
+static enum attn_status fill(struct attn_page_question *question,
+                             const struct attn_table_drawing *drawing, struct attn_error *err)
+{
+    const char *title = drawing->options->title;
+    const struct attn_grid *figure = &drawing->cells.grid;
+    const bool is_atlas = drawing->picture->cards && drawing->picture->n_label == 0;
+    const char *examples;
+    size_t n_example;
+
+    if (title)
+        attn_escape_append(&question->title, title, strlen(title));
+    else if (is_atlas || figure->title)
+        attn_buffer_append_string(&question->title, is_atlas ? "Atlas of heads" : figure->title);
+    else
+        attn_buffer_append_format(&question->title, "%s%s%s", figure->model ? figure->model : "",
+                                  figure->model ? ": " : "", figure->name);
+    append_about(&question->about, figure);
+    push_all(&question->json, drawing);
+    examples = attn_table_page(drawing->table, &n_example);
+    attn_buffer_append(&question->examples, examples, n_example);
+    if (is_atlas)
+        ATTN_TRY(
+            attn_page_atlas_append(drawing->table, drawing->picture->cards, &question->atlas, err));
+    ATTN_TRY(append_figure(&question->view, drawing, err));
+    append_table(&question->view, drawing->table);
+    find_head(question, drawing);
+    ATTN_TRY(attn_buffer_check(&question->title, err));
+    ATTN_TRY(attn_buffer_check(&question->about, err));
+    ATTN_TRY(attn_buffer_check(&question->json, err));
+    ATTN_TRY(attn_buffer_check(&question->examples, err));
+    return attn_buffer_check(&question->view, err);
+}
+
+enum attn_status attn_page_question_init(struct attn_page_question *question,
+                                         const struct attn_table *table,
+                                         const struct attn_table_picture *drawn,
+                                         const struct attn_picture_options *picture,
+                                         struct attn_error *err)
+{
+    struct attn_table_drawing drawing = {0};
+    enum attn_status status = attn_table_drawing_create(&drawing, table, drawn, picture, err);
+
+    if (status == ATTN_OK)
+        status = fill(question, &drawing, err);
+    attn_table_drawing_release(&drawing);
+    return status;
+}
+
+void attn_page_question_release(struct attn_page_question *question)
+{
+    attn_buffer_release(&question->title);
+    attn_buffer_release(&question->about);
+    attn_buffer_release(&question->json);
+    attn_buffer_release(&question->examples);
+    attn_buffer_release(&question->atlas);
+    attn_buffer_release(&question->view);
+}

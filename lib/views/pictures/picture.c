@@ -1,0 +1,236 @@
+/* picture.c - see picture.h. */
+#include "pictures/picture_internal.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/fixed_text.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "pictures/colormap_internal.h"
+#include "tensors/view.h"
+
+#include <string.h>
+
+ATTN_DEFAULTS(attn_picture_options, .size = sizeof(struct attn_picture_options))
+
+/* Figures that are no longer drawn, and what to use instead. */
+static const struct {
+    const char *name, *hint;
+} former[] = {
+    {"both", "`figure patches:both`"},
+    {"card", "`html` over `items` is an atlas of all heads, whose points open cards"},
+    {"causes", "'attn-cli attribute' with `method causes` and `csv` lists the cells and MLPs"},
+    {"lines", "`figure arcs` shows the keys of one query, `figure matrix` those of all"},
+    {"points", "numpy finds the components of the rows that `npz` writes: numpy.linalg.svd"},
+    {"poster", "`figure map` shows where each head looks most"},
+    {"tiles", "`figure patches:tiles`"},
+    {"whole", "`figure patches:whole`"},
+};
+
+/* The names, in the order in which messages list them. */
+static const struct {
+    enum attn_figure figure;
+    const char *name;
+} figures[] = {
+#define FIGURE_NAME(name, number, text, file, traits, words) {ATTN_FIGURE_##name, text},
+    ATTN_FIGURE_MAP(FIGURE_NAME)
+#undef FIGURE_NAME
+};
+
+enum {
+    N_FIGURE = sizeof figures / sizeof *figures,
+    MOST_PATCHES = 1 << 16, /* maximum patches per side, so that R x C fits any size_t */
+};
+
+const char *attn_figure_name(enum attn_figure figure)
+{
+    for (size_t i = 0; i < N_FIGURE; i++)
+        if (figures[i].figure == figure)
+            return figures[i].name;
+    return "";
+}
+
+struct attn_figure_names attn_figure_names(enum attn_figure_trait trait, const char *last)
+{
+    struct attn_figure_names names;
+    size_t n = 0, used = 0;
+
+    names.text[0] = '\0';
+    for (size_t i = N_FIGURE; i-- > 0;)
+        n += (attn_figure_traits(figures[i].figure) & trait) != 0;
+    for (size_t i = 0; i < N_FIGURE; i++)
+        if ((attn_figure_traits(figures[i].figure) & trait) != 0)
+            attn_fixed_text_append(names.text, sizeof names.text, &used, "%s%s",
+                                   used == 0  ? ""
+                                   : --n == 1 ? last
+                                              : ", ",
+                                   figures[i].name);
+    return names;
+}
+
+static const char *const patches[] = {"", ":tiles", ":whole", ":both"}; /* by enum attn_patches */
+
+enum { N_PATCHES = sizeof patches / sizeof *patches };
+
+const char *attn_patches_name(enum attn_patches cells)
+{
+    return patches[cells];
+}
+
+/* Parses "tiles", "whole", "both" or "RxC". */
+static bool read_patches(const char *text, struct attn_picture_options *options)
+{
+    const char *x = strchr(text, 'x');
+    int64_t n_row, n_column;
+
+    for (size_t i = 1; i < N_PATCHES; i++)
+        if (strcmp(text, patches[i] + 1) == 0) {
+            options->figure = ATTN_FIGURE_PATCHES;
+            options->n_patch_row = options->n_patch_column = 0;
+            options->patches = (enum attn_patches)i;
+            return true;
+        }
+    if (!x || !attn_parse_int(text, (size_t)(x - text), 1, MOST_PATCHES, &n_row) ||
+        !attn_parse_int(x + 1, strlen(x + 1), 1, MOST_PATCHES, &n_column))
+        return false;
+    options->figure = ATTN_FIGURE_PATCHES;
+    options->n_patch_row = (size_t)n_row;
+    options->n_patch_column = (size_t)n_column;
+    options->patches = ATTN_PATCHES_USUAL;
+    return true;
+}
+
+enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
+                                   struct attn_error *err)
+{
+    if (!attn_is_given(text, "text", err) || !attn_is_given(options, "options", err))
+        return ATTN_INVALID;
+    static const char over[] = "patches:", strip[] = "strip:";
+
+    for (size_t i = 0; i < N_FIGURE; i++)
+        if (strcmp(text, figures[i].name) == 0) {
+            options->figure = figures[i].figure;
+            options->n_patch_row = options->n_patch_column = 0;
+            options->patches = ATTN_PATCHES_USUAL;
+            options->chosen = NULL;
+            return ATTN_OK;
+        }
+    if (strncmp(text, strip, sizeof strip - 1) == 0 && text[sizeof strip - 1] != '\0') {
+        options->figure = ATTN_FIGURE_STRIP;
+        options->chosen = text + sizeof strip - 1;
+        return ATTN_OK;
+    }
+    if (strncmp(text, over, sizeof over - 1) == 0 && read_patches(text + sizeof over - 1, options))
+        return ATTN_OK;
+    for (size_t i = 0; i < sizeof former / sizeof *former; i++)
+        if (strcmp(text, former[i].name) == 0) {
+            attn_error_set(err, ATTN_INVALID, "'%s' is no figure any more", text);
+            return attn_error_hint(err, "since 0.4.0: %s", former[i].hint);
+        }
+    return attn_error_set(err, ATTN_INVALID,
+                          "'%s' is no figure, expected %s, over an image, or "
+                          "patches:tiles|whole|both|RxC with R rows of C patches, or of a table %s",
+                          attn_quote_string(text).text,
+                          attn_figure_names(ATTN_FIGURE_OF_RUN, ", ").text,
+                          attn_figure_names(ATTN_FIGURE_OF_TABLE, " or ").text);
+}
+
+void attn_picture_name_fields(const struct attn_picture_options *options, struct attn_buffer *text)
+{
+    enum { LONGEST = 512 }; /* maximum length of a line of a picture */
+    const char *string = attn_buffer_string(text);
+    char named[LONGEST];
+
+    if (!string || !options->name_fields)
+        return;
+    options->name_fields(string, named, sizeof named);
+    text->size = 0;
+    attn_buffer_append_string(text, named);
+}
+
+enum attn_theme attn_picture_terminal_theme(const struct attn_picture_options *options)
+{
+    const enum attn_theme theme =
+        options->theme != ATTN_THEME_AUTO ? options->theme : options->terminal_theme;
+
+    return theme != ATTN_THEME_AUTO ? theme : ATTN_THEME_DARK;
+}
+
+const struct attn_colormap *attn_picture_colormap(const struct attn_picture_options *options,
+                                                  const struct attn_color_scale *scale,
+                                                  const char *usual)
+{
+    if (options->colormap)
+        return options->colormap;
+    return attn_colormap_find(scale->is_signed ? "diverging" : usual);
+}
+
+/* Returns true if SIZE is 0, the default, or within LEAST and MOST. Otherwise sets the error. */
+static bool is_size(double size, double least, double most, const char *name,
+                    struct attn_error *err)
+{
+    if (size == 0 || (size >= least && size <= most))
+        return true;
+    attn_error_set(err, ATTN_INVALID, "`%s` is %g%s, expected %g to %g", name, size,
+                   strcmp(name, "dpi") == 0 ? "" : " points", least, most);
+    return false;
+}
+
+static bool is_used(enum attn_figure figure, struct attn_error *err)
+{
+    if (!figure || attn_figure_traits(figure) != 0)
+        return true;
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "'figure' is %d, which is no figure any more", figure);
+    return false;
+}
+
+enum attn_status attn_picture_options_read(const struct attn_picture_options *given,
+                                           struct attn_picture_options *picture,
+                                           struct attn_error *err)
+{
+    struct attn_picture_options read = ATTN_PICTURE_OPTIONS_DEFAULT;
+    const enum attn_status status = attn_options_read(given, &read, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (!attn_is_choice(read.figure, ATTN_N_FIGURE, "figure", err) || !is_used(read.figure, err) ||
+        !attn_is_choice(read.patches, N_PATCHES, "patches", err) ||
+        !attn_is_choice(read.values, ATTN_CELL_TEXT_NEVER + 1, "values", err) ||
+        !attn_is_choice(read.theme, ATTN_THEME_DARK + 1, "theme", err) ||
+        !attn_is_choice(read.terminal_theme, ATTN_THEME_DARK + 1, "terminal_theme", err) ||
+        !attn_is_choice(read.depth, ATTN_DEPTH_24_BIT + 1, "depth", err) ||
+        !attn_is_choice(read.color_scale.curve, ATTN_CURVE_LOG + 1, "curve", err) ||
+        !attn_is_choice(read.color_scale.span, ATTN_SPAN_FIXED + 1, "span", err) ||
+        !is_size(read.dpi, 10, 2400, "dpi", err) ||
+        !is_size(read.font_size, 1, 200, "font_size", err) ||
+        !is_size(read.figure_width, 28, 14174, "figure_width", err)) /* 1 cm to 5 m */
+        return ATTN_INVALID;
+    *picture = read;
+    return ATTN_OK;
+}
+
+static enum attn_status copy_options(const struct attn_picture_options *given,
+                                     struct attn_picture_options **picture, struct attn_error *err)
+{
+    struct attn_picture_options read;
+
+    ATTN_TRY(attn_picture_options_read(given, &read, err));
+    ATTN_TRY(ATTN_ALLOC(*picture, 1, err));
+    **picture = read;
+    return ATTN_OK;
+}
+
+static struct attn_view_options find_view(const struct attn_picture_options *picture)
+{
+    return (struct attn_view_options){.merges_words = picture->merges_words,
+                                      .renormalizes = picture->renormalizes,
+                                      .hides = picture->hides,
+                                      .is_of_figure = picture->figure != ATTN_FIGURE_DEFAULT};
+}
+
+static const struct attn_picture_options usual = {.size = sizeof(struct attn_picture_options)};
+
+const struct attn_picture_settings attn_settings_of_pictures = {
+    &attn_picture_params, &attn_view_params, &usual, copy_options, find_view};
