@@ -81,7 +81,10 @@ ifeq ($(MODE),fuzz)
 CC := $(CLANG)
 endif
 
-CPPFLAGS_ALL := -D_GNU_SOURCE -Ilib -I. $(CPPFLAGS_$(MODE)) $(CPPFLAGS)
+# A file of lib sees its own folder and those before it (lib/folders): the compiler holds the border. All others see all.
+FOLDERS := $(patsubst -Ilib/%,%,$(file <lib/folders))
+SEEN := -I. -Ilib $(FOLDERS:%=-Ilib/%)
+CPPFLAGS_ALL = -D_GNU_SOURCE $(SEEN) $(CPPFLAGS_$(MODE)) $(CPPFLAGS)
 NATIVE_FLAGS := $(if $(filter wasm,$(MODE)),,-fPIC -pthread)
 # The folder that is built in leaves no trace: equal sources give equal bytes.
 CFLAGS_ALL := -std=c11 -ffp-contract=off -fvisibility=hidden -ffile-prefix-map="$$PWD"=. $(NATIVE_FLAGS) $(WARNINGS) $(CFLAGS) \
@@ -107,33 +110,34 @@ FLAGS_vector_blocks := -O3 $(if $(filter x86_64,$(MACHINE)),-mprefer-vector-widt
 # gcc puts the steps of several exponentials beside each other only when it schedules early.
 FLAGS_vector_rows := $(call accepted,-fschedule-insns -fsched-pressure)
 
-VECTOR_SOURCES := $(wildcard lib/kernels/vector*.c)
+VECTOR_SOURCES := $(wildcard lib/core/kernels/vector*.c)
 EXAMPLES := $(wildcard lib/examples/*.c)
-XSMM_ABSENT := lib/kernels/gemm_xsmm$(if $(filter yes,$(XSMM)),_absent).c # the other one is built
-AMX_ABSENT := lib/kernels/amx$(if $(filter x86_64,$(MACHINE)),$(if $(call accepted,-mamx-bf16),_absent)).c
+XSMM_ABSENT := lib/core/kernels/gemm_xsmm$(if $(filter yes,$(XSMM)),_absent).c # the other one is built
+AMX_ABSENT := lib/core/kernels/amx$(if $(filter x86_64,$(MACHINE)),$(if $(call accepted,-mamx-bf16),_absent)).c
 # Nothing can be opened at run time by a static program, which has a C library of its own. For musl all are static.
 CLOSED := $(filter static wasm,$(MODE))$(findstring musl,$(TARGET))
-CAIRO_ABSENT := lib/pictures/figure_cairo$(if $(CLOSED),,_absent).c
+CAIRO_ABSENT := lib/views/pictures/figure_cairo$(if $(CLOSED),,_absent).c
 IMAGE_ABSENT := $(if $(CLOSED), \
     lib/core/base/dynamic.c lib/media/image/image_library.c \
-    $(addprefix lib/input/image_file_,png.c jpeg.c webp.c) lib/media/sound/sound_file.c, \
+    $(addprefix lib/media/image/image_file_,png.c jpeg.c webp.c) lib/media/sound/sound_file.c, \
     lib/media/image/image_file_absent.c lib/media/sound/sound_file_absent.c)
 OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/core/base/system_linux.c cmd/line/ask_terminal.c cmd/line/interrupt.c \
-    $(filter-out %_wasm.c,$(wildcard lib/template/*.c)), \
-    $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
-LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
-    $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c))
+    $(filter-out %_wasm.c,$(wildcard lib/chat/template/*.c)), \
+    $(wildcard lib/*/*/*_wasm.c cmd/*/*_wasm.c))
+LIB_SOURCES := $(filter-out lib/core_parts.c $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
+    $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*.c lib/*/*/*.c lib/*/*/*/*.c))
 EMBEDDED := lib/core/base/unicode_tables.S lib/views/pictures/colormap_tables.S lib/views/page/page_files.S \
     lib/core/tokenizer/unicode/unicode_tables.S
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
-    $(if $(filter wasm,$(MODE)),,$(BUILD)/lib/model/builtin_files.o) \
+    $(if $(filter wasm,$(MODE)),,$(BUILD)/lib/core/model/builtin_files.o) \
     $(EMBEDDED:%.S=$(BUILD)/%.o) \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
 CMD_SOURCES := $(filter-out $(OTHER_SYSTEM),$(wildcard cmd/*.c cmd/*/*.c))
 MODEL_FILES := $(wildcard models/*/*.*) # folders, like that of a training, have no dot
 SHARED_FILES := $(MODEL_FILES) $(wildcard data/experiments/*.csv data/experiments/*.jsonl data/microgpt/*.* data/stories/*.json)
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
-OBJECTS := $(LIB_OBJECTS) $(CMD_OBJECTS) $(EXAMPLES:%.c=$(BUILD)/%.o)
+CORE_OBJECTS := $(filter $(BUILD)/lib/core/%,$(LIB_OBJECTS)) $(BUILD)/lib/core_parts.o
+OBJECTS := $(LIB_OBJECTS) $(BUILD)/lib/core_parts.o $(CMD_OBJECTS) $(EXAMPLES:%.c=$(BUILD)/%.o)
 
 # V=1 shows the commands instead of their short form.
 say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(@:$(BUILD)/%=%);)
@@ -176,6 +180,13 @@ include $(wildcard lib/views/page/page.mk tests/tests.mk .packaging/install.mk .
 
 $(OBJECTS): $(BUILD)/flags $(BUILD)/libraries.cflags $(BUILD)/hardening.cflags
 
+define border
+seen_here += -Ilib/$(1)
+$(BUILD)/lib/$(1)/%: private SEEN := $$(seen_here)
+endef
+seen_here :=
+$(foreach folder,$(FOLDERS),$(eval $(call border,$(folder))))
+
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(COMPILE) $(CFLAGS_ALL) -c $< -o $@
@@ -196,7 +207,7 @@ EXAMPLE_INCLUDES := -I$(BUILD)/include
 $(EXAMPLES:%.c=$(BUILD)/%.o): CPPFLAGS_ALL += $(EXAMPLE_INCLUDES)
 $(EXAMPLES:%.c=$(BUILD)/%.o): | $(BUILD)/include/attn
 $(BUILD)/include/attn:
-	@mkdir -p $(@D) && ln -sfn "$(CURDIR)/lib" $@
+	@mkdir -p $@ && ln -sfn $(foreach room,$(wildcard lib/*.h lib/*/*/),"$(CURDIR)/$(room:%/=%)") $@
 
 define isa_rule
 $(BUILD)/%_$(1).o: %.c
@@ -207,15 +218,17 @@ endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
 # They hold files (.incbin), which -MMD does not see: the built-in models, colors, characters; and the page (lib/views/page/page.mk).
-$(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
-$(BUILD)/lib/tables/colormap_tables.o: $(wildcard lib/tables/*.bin)
-$(BUILD)/lib/base/unicode_tables.o: $(wildcard lib/base/unicode/*.bin)
-$(BUILD)/lib/tokenizer/unicode/unicode_tables.o: $(wildcard lib/tokenizer/unicode/tables/*.bin)
+$(BUILD)/lib/core/model/builtin_files.o: $(MODEL_FILES)
+$(BUILD)/lib/core/tables/colormap_tables.o: $(wildcard lib/views/pictures/*.bin)
+$(BUILD)/lib/core/base/unicode_tables.o: $(wildcard lib/core/base/unicode/*.bin)
+$(BUILD)/lib/core/tokenizer/unicode/unicode_tables.o: $(wildcard lib/core/tokenizer/unicode/tables/*.bin)
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack,-I$(BUILD) -MMD -MP -c $< -o $@
 
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
+$(BUILD)/libattn-core.a: $(CORE_OBJECTS)
+$(BUILD)/libattn.a $(BUILD)/libattn-core.a:
 	@rm -f $@
 	$(call say,AR)$(AR) rcs $@ $^
 
@@ -240,6 +253,12 @@ $(BUILD)/attn.wasm: $(CMD_OBJECTS) $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $(sort $^) @$(BUILD)/libraries.libs -o $@
 
 -include $(OBJECTS:.o=.d)
+
+# lib/core by itself: a program that is linked with nothing else, and its unit tests (tests/tests.mk).
+core: $(BUILD)/lib/examples/core ## build the core alone: libattn-core.a, and a program of it
+	@:
+$(BUILD)/lib/examples/core: $(BUILD)/lib/examples/core.o $(BUILD)/libattn-core.a | $(BUILD)/hardening.ldflags
+	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
 # --- Running and testing ------------------------------------------------------------------------
 # run and test first install what is missing; only then is the rest of the graph looked at.

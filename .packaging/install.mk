@@ -1,6 +1,7 @@
 # install.mk - what is installed below PREFIX, and removed.
 
 PUBLIC_HEADERS := extra.h base/api.h $(shell sed -nE 's/^\#include "([^"]+)".*/\1/p' lib/attn.h lib/extra.h)
+home_of = $(firstword $(wildcard lib/$(1) lib/*/$(1)))
 COMPLETIONS := $(addprefix $(BUILD)/completion.,bash zsh fish)
 BASH_COMPLETION := share/bash-completion/completions/attn-cli
 ZSH_COMPLETION := share/zsh/site-functions/_attn-cli
@@ -36,7 +37,7 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions, m
 	@$(STRIP) --strip-debug $(lib_place)/libattn.a
 	@ln -sf libattn.so.$(VERSION) $(lib_place)/$(SONAME)
 	@ln -sf $(SONAME) $(lib_place)/libattn.so
-	@set -e; for file in $(PUBLIC_HEADERS); do $(copy) lib/$$file $(place)/include/attn/$$file; done
+	@set -e; $(foreach file,$(PUBLIC_HEADERS),$(copy) $(call home_of,$(file)) $(place)/include/attn/$(file);)
 	@sed -i -E -e 's|^(#include) "([^"]+)"|\1 <attn/\2>|' $(addprefix $(place)/include/attn/,$(PUBLIC_HEADERS))
 	@$(copy) lib/attn.pc.in $(lib_place)/pkgconfig/attn.pc
 	@sed -i -e 's|@PREFIX@|$(abspath $(PREFIX))|' \

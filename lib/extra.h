@@ -24,7 +24,7 @@
 /* Arrays and pictures. */
 #include "base/dtype.h"
 #include "formats/ndarray.h"
-#include "image/pixels.h"
+#include "towers/pixels.h"
 #include "sound/sound.h"
 
 /* Tensors, tables and pictures as files. */
@@ -40,6 +40,7 @@
 #include "pictures/table_picture.h"
 #include "page/page_live.h"
 #include "live/live.h"
+#include "live/page_request.h"
 
 /* Many inputs, also from and to files. */
 #include "measures/measure.h"
@@ -67,7 +68,8 @@
 #include "diff/pair.h"
 #include "circuit/patch.h"
 #include "score/score.h"
-#include "machine/questions_extra.h"
+#include "heads/heads_extra.h"
+#include "align/align_extra.h"
 #include "heads/sinks.h"
 #include "spans/spans.h"
 #include "heads/heads.h"

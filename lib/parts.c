@@ -2,18 +2,18 @@
  * lacks a row refuses its files. */
 #include "attention/attention_internal.h"
 #include "formats/opener.h"
-#include "input/reader.h"
-#include "towers/gguf_projector.h"
-#include "model/model_internal.h"
-#include "towers/vision_family.h"
-#include "sites/derived.h"
 #include "gradient/gradient.h"
+#include "input/reader.h"
+#include "model/model_internal.h"
+#include "pictures/picture_internal.h"
 #include "run/run_internal.h"
 #include "run/watcher.h"
-#include "pictures/picture_internal.h"
+#include "sites/derived.h"
 #include "tensors/view.h"
 #include "tensors/writer.h"
 #include "tokenizer/chat_form.h"
+#include "towers/gguf_projector.h"
+#include "towers/vision_family.h"
 
 /* Files of other programs. */
 extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_microgpt,

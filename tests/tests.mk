@@ -43,15 +43,24 @@ $(TEST_OBJECTS): CPPFLAGS_ALL += @$(BUILD)/check.cflags
 
 # One program has all unit tests and runs the file of its name. A single file that is asked for is linked alone: it does not
 # wait for the others.
-UNIT := $(BUILD)/tests/unit/all
-$(UNIT): $(UNIT_TESTS:=.o)
+# The tests that tests/unit/core lists need lib/core alone: they are in a program of their own, linked with nothing else.
+UNIT := $(BUILD)/tests/unit/all $(BUILD)/tests/unit/all_core
+CORE_TESTS := $(addprefix $(BUILD)/tests/unit/,$(file <tests/unit/core))
+$(BUILD)/tests/unit/all: $(addsuffix .o,$(filter-out $(CORE_TESTS),$(UNIT_TESTS)))
 	$(LINK_TESTS)
-	@cd $(@D) && for name in $(notdir $(UNIT_TESTS)); do ln -sf all $$name; done
+	@cd $(@D) && for name in $(notdir $(filter-out $(CORE_TESTS),$(UNIT_TESTS))); do ln -sf all $$name; done
+$(BUILD)/tests/unit/all_core: $(CORE_TESTS:=.o) $(BUILD)/tests/support/libsupport.a $(BUILD)/libattn-core.a | $(BUILD)/hardening.ldflags
+	$(LINK_TESTS)
+	@cd $(@D) && for name in $(notdir $(CORE_TESTS)); do ln -sf all_core $$name; done
+$(BUILD)/tests/support/libsupport.a: $(SUPPORT_OBJECTS)
+	@rm -f $@
+	$(call say,AR)$(AR) rcs $@ $^
+core: $(BUILD)/tests/unit/all_core
 $(UNIT_TESTS): %: %.o
 	$(LINK_TESTS)
 $(BROWSER_TESTS): %: %.o $(BUILD)/tests/browser/browser.o
 	$(LINK_TESTS)
-$(UNIT) $(UNIT_TESTS) $(BROWSER_TESTS): $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
+$(BUILD)/tests/unit/all $(UNIT_TESTS) $(BROWSER_TESTS): $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 LINK_TESTS = $(call say,LD)$(LINK) $(filter %.o,$^) $(filter %.a,$^) @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
 # Their models and arrays are unpacked where git ignores them.
@@ -65,9 +74,9 @@ fixtures: ## keep the models and arrays of tests in their archives, after one wa
 fixtures-check: $(FIXTURES)
 	@tests/tools/fixtures.sh check
 # It looks at what the tool makes of the library's texts.
-$(UNIT) $(BUILD)/tests/unit/test_cli_fields: $(filter-out %/main.o,$(CMD_OBJECTS))
+$(BUILD)/tests/unit/all $(BUILD)/tests/unit/test_cli_fields: $(filter-out %/main.o,$(CMD_OBJECTS))
 
-$(UNIT) $(BUILD)/tests/unit/test_bench: $(filter-out %/parts.o,$(BENCH_PARTS_OBJECTS))
+$(BUILD)/tests/unit/all $(BUILD)/tests/unit/test_bench: $(filter-out %/parts.o,$(BENCH_PARTS_OBJECTS))
 
 # It runs the example that needs no library.
 $(UNIT) $(BUILD)/tests/unit/test_one_layer: | $(BUILD)/lib/examples/one_layer
@@ -284,7 +293,7 @@ fuzzers: $(FUZZERS)
 
 # --- Lint ---------------------------------------------------------------------------------------
 
-SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/* lib/*/*/* cmd/* cmd/*/* tests/*/* .packaging/wheel/*))
+SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/*/* lib/*/*/*/* cmd/* cmd/*/* tests/*/* .packaging/wheel/*))
 # one_layer.c prints arrays of rows as numbers in a row, which the analyzer takes for going beyond the first.
 # ANALYZER=no: without clang's analyzer of paths, which takes nine tenths of the time.
 TIDIED := tidy$(if $(filter no,$(ANALYZER)),-fast)

@@ -32,7 +32,9 @@ def preprocess(text, *flags):
             os.makedirs(os.path.dirname(copy), exist_ok=True)
             with open(path) as header, open(copy, "w") as file:
                 file.write(header.read())
-        command = [os.environ.get("CC", "cc"), "-E", "-P", "-D_GNU_SOURCE", "-I" + folder, *flags, "-x", "c", "-"]
+        with open("lib/folders") as folders:
+            places = ["-I" + os.path.join(folder, os.path.relpath(line[2:], "lib")) for line in folders.read().split()]
+        command = [os.environ.get("CC", "cc"), "-E", "-P", "-D_GNU_SOURCE", "-I" + folder, *places, *flags, "-x", "c", "-"]
         return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 

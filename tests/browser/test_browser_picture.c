@@ -5,14 +5,14 @@
  * a text the same positions are a word, two tiles of 2 x 2 cells, the picture in 2 x 2 cells, and a
  * word of the question.
  */
-#include "towers/picture_prompt.h"
-#include "towers/picture_maps.h"
 #include "pictures/colormap_internal.h"
 #include "tensors/labels_internal.h"
 #include "tensors/writer.h"
 #include "tests/browser/browser.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
+#include "towers/picture_maps.h"
+#include "towers/picture_prompt.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

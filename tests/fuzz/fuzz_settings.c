@@ -6,8 +6,8 @@
  * literal as it stands, a list of blocks, or a string. A refusal writes nothing.
  */
 #include "base/number.h"
-#include "formats/json_reader.h"
 #include "drawn/model_init_internal.h"
+#include "formats/json_reader.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -8,8 +8,8 @@
  */
 #include "base/dtype_internal.h"
 #include "foreign/checkpoint.h"
-#include "formats/tensor_files_internal.h"
 #include "foreign/torch.h"
+#include "formats/tensor_files_internal.h"
 #include "model/model.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -30,10 +30,13 @@ const struct attn_model *attn_tower_of(const struct attn_model *model)
 
 struct attn_host *attn_open_host(const char *name, const struct attn_host_options *options)
 {
+    struct attn_source source = {0};
     struct attn_host *host = NULL;
     struct attn_error err = {0};
 
-    ck_assert_msg(attn_host_open(name, options, &host, &err) == ATTN_OK, "%s: %s", name,
+    if (!attn_builtin_find(name, &source))
+        source.directory = name;
+    ck_assert_msg(attn_host_create(&source, options, &host, &err) == ATTN_OK, "%s: %s", name,
                   err.message);
     return host;
 }

@@ -14,7 +14,7 @@ struct attn_model *attn_open_source(const struct attn_source *source,
 /* The encoder of pictures in MODEL, which owns it. */
 const struct attn_model *attn_tower_of(const struct attn_model *model);
 
-/* The host of a model by name or directory. OPTIONS may be NULL: the defaults. Free it. */
+/* The host of a built-in model or of a directory. OPTIONS may be NULL: the defaults. Free it. */
 struct attn_host *attn_open_host(const char *name, const struct attn_host_options *options);
 
 #endif

@@ -1,6 +1,5 @@
 /* recording.c - see recording.h. */
 #include "tests/support/recording.h"
-#include "towers/pixel_feed.h"
 #include "forward/session_internal.h"
 #include "tests/support/assert.h"
 #include "tests/support/near.h"
@@ -176,7 +175,7 @@ static const char *site_of_slot(size_t i, size_t *layer)
     return attn_site_name((enum attn_site)(i % ATTN_N_SITE));
 }
 
-static void assert_complete(const struct attn_recording *recording)
+void attn_recording_assert_complete(const struct attn_recording *recording)
 {
     for (size_t i = 0; i < (recording->dims.n_layer + 1) * ATTN_N_SITE; i++) {
         const struct attn_recorded *record = &recording->records[i];
@@ -192,10 +191,10 @@ static void assert_complete(const struct attn_recording *recording)
     }
 }
 
-/* A session with OPTIONS for RECORDING, which holds nothing. */
-static enum attn_status start(struct attn_recording *recording, const struct attn_model *model,
-                              const struct attn_session_options *options,
-                              struct attn_session **session, struct attn_error *err)
+enum attn_status attn_recording_start(struct attn_recording *recording,
+                                      const struct attn_model *model,
+                                      const struct attn_session_options *options,
+                                      struct attn_session **session, struct attn_error *err)
 {
     struct attn_session_options own = *options;
 
@@ -214,30 +213,13 @@ enum attn_status attn_recording_run_types(struct attn_recording *recording,
                                           struct attn_error *err)
 {
     struct attn_session *session = NULL;
-    enum attn_status status = start(recording, model, options, &session, err);
+    enum attn_status status = attn_recording_start(recording, model, options, &session, err);
 
     if (status == ATTN_OK)
         status = attn_session_feed_types(session, ids, types, recording->dims.n_position, err);
     attn_session_free(session);
     if (status == ATTN_OK)
-        assert_complete(recording);
-    return status;
-}
-
-enum attn_status attn_recording_run_pixels(struct attn_recording *recording,
-                                           const struct attn_model *model,
-                                           const struct attn_session_options *options,
-                                           const float *pixels, const size_t size[2],
-                                           struct attn_error *err)
-{
-    struct attn_session *session = NULL;
-    enum attn_status status = start(recording, model, options, &session, err);
-
-    if (status == ATTN_OK)
-        status = attn_session_feed_pixels(session, pixels, size[0], size[1], err);
-    attn_session_free(session);
-    if (status == ATTN_OK)
-        assert_complete(recording);
+        attn_recording_assert_complete(recording);
     return status;
 }
 
@@ -248,7 +230,7 @@ enum attn_status attn_recording_run(struct attn_recording *recording,
 {
     struct attn_session *session;
     size_t n = recording->dims.n_position;
-    enum attn_status status = start(recording, model, options, &session, err);
+    enum attn_status status = attn_recording_start(recording, model, options, &session, err);
 
     if (status != ATTN_OK)
         return status;
@@ -256,7 +238,7 @@ enum attn_status attn_recording_run(struct attn_recording *recording,
         status = attn_session_feed(session, ids + i, n - i < step ? n - i : step, err);
     attn_session_free(session);
     if (status == ATTN_OK)
-        assert_complete(recording);
+        attn_recording_assert_complete(recording);
     return status;
 }
 

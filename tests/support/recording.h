@@ -69,12 +69,13 @@ enum attn_status attn_recording_run_types(struct attn_recording *recording,
                                           const int32_t *ids, const int32_t *types,
                                           struct attn_error *err);
 
-/* The same of a picture, PIXELS [n_channel, height, width]. */
-enum attn_status attn_recording_run_pixels(struct attn_recording *recording,
-                                           const struct attn_model *model,
-                                           const struct attn_session_options *options,
-                                           const float *pixels, const size_t size[2],
-                                           struct attn_error *err);
+/* A session with OPTIONS for RECORDING, which holds nothing; and the check after a feed that all
+ * came. */
+enum attn_status attn_recording_start(struct attn_recording *recording,
+                                      const struct attn_model *model,
+                                      const struct attn_session_options *options,
+                                      struct attn_session **session, struct attn_error *err);
+void attn_recording_assert_complete(const struct attn_recording *recording);
 
 /* What a session with OPTIONS tells of SUBJECT, whatever that is. */
 typedef void (*attn_record_fn)(struct attn_recording *recording, const void *subject,

@@ -59,7 +59,7 @@ wrap_all() {
 # The loop of the product multiplies and adds by one instruction, four lanes at a time.
 check_products() {
     local n
-    n=$(aarch64-linux-gnu-objdump -d "$build/lib/kernels/vector_gemm_neon.o" |
+    n=$(aarch64-linux-gnu-objdump -d "$build/lib/core/kernels/vector_gemm_neon.o" |
         grep -cE 'fmla[[:space:]]+v[0-9]+\.4s')
     [ "$n" -ge 16 ] || failed+=("vector_gemm_neon.o has $n fmla of four lanes, expected 16 or more")
     echo "products: $n fmla of four lanes"
@@ -97,7 +97,7 @@ check_binding() {
     python=(qemu-aarch64 -L "$root" -E "LD_LIBRARY_PATH=$libraries/blas:$libraries/lapack" -E "LIBATTN=$build/libattn.so"
         "$root/usr/bin/python3")
     mkdir "$scratch/include" && ln -s "$PWD/lib" "$scratch/include/attn"
-    aarch64-linux-gnu-gcc -Ilib "-I$scratch/include" tests/install/layout.c -o "$scratch/layout" &&
+    aarch64-linux-gnu-gcc -Ilib @lib/folders "-I$scratch/include" tests/install/layout.c -o "$scratch/layout" &&
         qemu-aarch64 -L "$root" "$scratch/layout" | diff tests/install/layout.out - || failed+=('binding: layout of structs')
     CC=aarch64-linux-gnu-gcc tests/tools/check_calls.sh "${python[@]}" || failed+=('binding: calls')
     "${python[@]}" lib/examples/one_head.py models/tiny-gpt2 2.1 'The cat sat on the mat' |

@@ -18,7 +18,7 @@ fail() { printf 'abi: %s\n' "$@" && exit 1; }
 # Prints variables: a pointer to each function of attn.h, and the fields of its structs that may grow, or that might once.
 variables() {
     sed -nE 's/^attn\.h +(.*)/__typeof__(\1) *function__\1;/p' tests/install/symbols
-    ${CC:-cc} -E -P -D_GNU_SOURCE -Ilib lib/attn.h | awk -F'"' -v growing=" $growing " '
+    ${CC:-cc} -E -P -D_GNU_SOURCE -Ilib @lib/folders lib/attn.h | awk -F'"' -v growing=" $growing " '
         function emit(   i) {
             if (!(name in is_public) || (field[1] != "size" && field[n] != "later" && !index(growing, " " name " "))) return
             printf "enum %s__layout {", name
@@ -37,7 +37,7 @@ variables() {
 
 describe() {
     { echo '#include "attn.h"' && variables; } >"$scratch/abi.c"
-    ${CC:-cc} -std=gnu11 -g -shared -fPIC -D_GNU_SOURCE -Ilib "$scratch/abi.c" -o "$scratch/abi.so"
+    ${CC:-cc} -std=gnu11 -g -shared -fPIC -D_GNU_SOURCE -Ilib @lib/folders "$scratch/abi.c" -o "$scratch/abi.so"
     abidw --no-show-locs --no-corpus-path --no-comp-dir-path --no-elf-needed --no-parameter-names "$scratch/abi.so"
 }
 

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 # Prints nothing when the program on standard input compiles with FLAG...
 compile() {
-    ${CC:-cc} -std=c11 -Ilib "$@" -Wall -Wextra -Werror -fsyntax-only -x c -
+    ${CC:-cc} -std=c11 -Ilib @lib/folders "$@" -Wall -Wextra -Werror -fsyntax-only -x c -
 }
 
 status=0

@@ -11,7 +11,7 @@ scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 tests/tools/check_calls.py source >"$scratch/echo.c"
 # An argument that is an array is a pointer, and its size is meant.
-"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-sizeof-array-argument -O1 -shared -fPIC -Ilib \
+"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-sizeof-array-argument -O1 -shared -fPIC -Ilib @lib/folders \
     "$scratch/echo.c" -o "$scratch/echo.so"
 "$@" tests/tools/check_calls.py call "$scratch/echo.so" >"$scratch/log" && tail -n 1 "$scratch/log" && exit
 printf 'check-calls: the last function that was called: %s\n' "$(grep '^attn_' "$scratch/log" | grep -v : | tail -n 1)"

@@ -20,7 +20,11 @@ includes_of() { sed -nE 's/^#include "([^"]+)".*/\1/p' "$1"; }
 
 # The examples of a header, each as a function; those of its lines that are no code are dropped.
 extract() { # HEADER
-    awk -v header="$1" '
+    local path
+    for path in "lib/$1" lib/*/"$1"; do
+        [ ! -e "$path" ] || break
+    done
+    awk -v header="${path#lib/}" '
         function flush(    i, last, is_statement, has_name, is_function) {
             for (i = 1; i <= n; i++) {
                 plain = lines[i]
@@ -54,11 +58,11 @@ extract() { # HEADER
             next
         }
         { flush() }
-        END { flush() }' "lib/$1"
+        END { flush() }' "$path"
 }
 
-mkdir "$scratch/include"
-ln -s "$PWD/lib" "$scratch/include/attn"
+mkdir -p "$scratch/include/attn"
+ln -s "$PWD"/lib/*.h "$PWD"/lib/*/*/ "$scratch/include/attn"
 stable=$(echo attn.h && includes_of lib/attn.h)
 n_example=0 objects=()
 for header in ${*:-$stable $(includes_of lib/extra.h | grep -vxF attn.h)}; do
@@ -77,7 +81,7 @@ for header in ${*:-$stable $(includes_of lib/extra.h | grep -vxF attn.h)}; do
     } >"$scratch/$name.c"
     n_example=$((n_example + $(grep -c '^static void example_' "$scratch/body")))
     if ${CC:-cc} -std=c11 -pedantic-errors -Wall -Werror -Wno-unused -Wno-uninitialized -Wno-maybe-uninitialized -fPIC \
-        -I"$scratch/include" -Ilib -I. -c "$scratch/$name.c" -o "$scratch/$name.o"; then
+        -I"$scratch/include" -Ilib @lib/folders -I. -c "$scratch/$name.c" -o "$scratch/$name.o"; then
         objects+=("$scratch/$name.o")
     else
         status=1

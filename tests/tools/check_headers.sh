@@ -20,7 +20,7 @@ fail() {
 includes_of() { sed -nE 's/^#include "([^"]+)".*/\1/p' "$1"; }
 
 while read -r header; do
-    ${CC:-cc} -std=c11 -D_GNU_SOURCE -DATTN_ISA=baseline -Ilib -I. @"$build/libraries.cflags" \
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -DATTN_ISA=baseline -Ilib @lib/folders -I. @"$build/libraries.cflags" \
         -Wall -Wextra -Wno-unused-function -Werror -fsyntax-only -x c "$header" ||
         fail "$header: does not compile alone"
 done < <(find lib cmd tests/support -name '*.h' ! -name wasi.h | LC_ALL=C sort)
@@ -30,10 +30,18 @@ for header in attn.h extra.h; do
     for language in 'c c11' 'c++ c++17'; do
         read -r kind standard <<<"$language"
         echo "#include \"$header\"" |
-            ${CC:-cc} -std="$standard" -pedantic-errors -Wall -Wextra -Werror -Ilib -fsyntax-only -x "$kind" - ||
+            ${CC:-cc} -std="$standard" -pedantic-errors -Wall -Wextra -Werror -Ilib @lib/folders -fsyntax-only -x "$kind" - ||
             fail "lib/$header: does not compile as $standard"
     done
 done
+
+# Prints the path of HEADER, which is in lib or in a folder of it.
+path_of() { # HEADER
+    local path
+    for path in "lib/$1" lib/*/"$1"; do
+        [ ! -e "$path" ] || { echo "$path" && return; }
+    done
+}
 
 stable=$(echo base/api.h && includes_of lib/attn.h)
 public=$(echo "$stable" && includes_of lib/extra.h | grep -vxF attn.h)
@@ -41,12 +49,13 @@ for header in attn.h extra.h $public; do
     may_include=$public
     [ $header != extra.h ] || may_include="attn.h $public"
     ! grep -qxF "$header" <<<"$stable" || may_include=$stable
-    lines=$(wc -l <"lib/$header")
-    [ "$lines" -lt $max_lines ] || fail "lib/$header: $lines lines, a public header has less than $max_lines"
-    found=$(grep -E '^[a-z][^#]*\battn_[a-z_]+\(' "lib/$header" | grep -vE '^(static|typedef)') && fail "lib/$header: declares what is not exported: $found"
-    for target in $(includes_of "lib/$header"); do
+    path=$(path_of "$header")
+    lines=$(wc -l <"$path")
+    [ "$lines" -lt $max_lines ] || fail "$path: $lines lines, a public header has less than $max_lines"
+    found=$(grep -E '^[a-z][^#]*\battn_[a-z_]+\(' "$path" | grep -vE '^(static|typedef)') && fail "$path: declares what is not exported: $found"
+    for target in $(includes_of "$path"); do
         grep -qwF "$target" <<<"$may_include" ||
-            fail "lib/$header: is public and includes '$target', which its list does not name"
+            fail "$path: is public and includes '$target', which its list does not name"
     done
 done
 exit $status

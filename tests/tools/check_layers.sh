@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check_layers.sh - the rules of the layers, as far as a command can see them.
 #
-#   check_layers.sh OBJECT...      the objects of the library, BUILD/lib/LAYER/FILE.o
+#   check_layers.sh OBJECT...      the objects of the library, BUILD/lib/FOLDER/ROOM/FILE.o
 #
 # Includes point down, and calls between the files of a layer go one way; a foreign library is known
 # to one layer alone; memory, maps and threads belong to base; the library neither prints nor exits
@@ -16,27 +16,38 @@ trap 'rm -f "$found"' EXIT
 
 most_internal_tests=45
 
-# The rooms of lib in order: each may include those above it. What draws and writes stands above what runs
-# a model, and the questions see all.
-rooms=(base params kernels formats tables trace attention tokenizer template model forward gradient inspect catalog
-    input measures edits tensors predict pictures terminal page run stream questions)
+# The rooms of lib in order, FOLDER/ROOM: each may include those above it. The folders are a border that the compiler holds
+# (lib/folders). Of the questions each sees the machine, and no other question but those named below.
+rooms=(core/{base,params,kernels,formats,tables,trace,attention,tokenizer,model,forward,input,edits,tensors,predict,run}
+    checkpoints/{foreign,drawn,catalog} chat/{template,talk} analysis/{gradient,kinds,measures,sites}
+    media/{image,sound,towers} views/{pictures,terminal,page} questions/{stream,machine})
+questions=(heads attribute circuit ablate lens diff spans align explain score inspect live)
+ties=(attribute:score heads:attribute heads:circuit lens:attribute spans:attribute)
 
-# Sets BELOW[ROOM] to the rooms that ROOM may include, itself aside.
-declare -A below=()
+# Sets BELOW[ROOM] to the rooms that ROOM may include, itself aside, and FOLDER_OF[ROOM].
+declare -A below=() folder_of=()
 for room in "${rooms[@]}"; do
-    below[$room]=${above-}
-    above="${above-}${above:+ }$room"
+    below[${room##*/}]=${above-}
+    folder_of[${room##*/}]=${room%/*}
+    above="${above-}${above:+ }${room##*/}"
+done
+for room in "${questions[@]}"; do
+    below[$room]=$above
+    folder_of[$room]=questions
+    for tie in "${ties[@]}"; do
+        [ "${tie%:*}" != "$room" ] || below[$room]+=" ${tie#*:}"
+    done
 done
 
 # Foreign headers and the one place that may include them: an expression over paths.
 declare -A home=(
-    [libxsmm.h]='lib/kernels/gemm_xsmm\.c'
-    [cJSON.h]='lib/formats/.*'
-    [pcre2.h]='lib/tokenizer/.*'
-    [zlib.h]='lib/(formats|stream|page)/.*'
-    [pthread.h]='lib/base/.*'
-    [mman.h]='lib/base/.*|lib/kernels/gemm.*|cmd/.*'
-    [immintrin.h]='lib/kernels/.*'
+    [libxsmm.h]='lib/core/kernels/gemm_xsmm\.c'
+    [cJSON.h]='lib/core/formats/.*'
+    [pcre2.h]='lib/core/tokenizer/.*'
+    [zlib.h]='lib/(core/formats|questions/stream|views/(page|pictures))/.*'
+    [pthread.h]='lib/core/base/.*'
+    [mman.h]='lib/core/base/.*|lib/core/kernels/gemm.*|cmd/.*'
+    [immintrin.h]='lib/core/kernels/.*'
 )
 
 report() { echo "$*" >>"$found"; }
@@ -51,7 +62,7 @@ check_layer_of() {
     local place=$1 layer=$2 target=$3
     case $target in
     */*) ;;
-    *) report "$place: includes '$target', expected 'layer/file.h'" && return ;;
+    *) report "$place: includes '$target', expected 'room/file.h'" && return ;;
     esac
     local other=${target%%/*}
     [ "$other" = "$layer" ] && return
@@ -72,11 +83,11 @@ check_includes() {
         case $file in
         lib/attn.h | lib/extra.h | lib/tool.h | lib/parts.c) ;; # parts.c lists the rows of all rooms
         lib/*)
-            layer=${file#lib/} layer=${layer%%/*}
-            if [ -n "${below[$layer]+set}" ]; then
+            layer=${file#lib/*/} layer=${layer%%/*}
+            if [ "lib/${folder_of[$layer]-}/$layer" = "${file:0:$((5 + ${#folder_of[$layer]} + ${#layer}))}" ]; then
                 check_layer_of "$place" "$layer" "$target"
             else
-                report "$place: '$layer' is not a layer of tests/tools/check_layers.sh"
+                report "$place: '$layer' is not a room of tests/tools/check_layers.sh"
             fi
             ;;
         cmd/*)
@@ -103,7 +114,7 @@ check_texts() {
         [[ $line == lib/checkpoints/catalog/hub.c:* || $line == lib/checkpoints/catalog/catalog.c:*--include* ||
             $line == lib/views/pictures/figure.c:*option-\>name* ]] ||
             report "$(cut -d: -f1,2 <<<"$line"): names an option in a text, expected a field in backquotes"
-    done < <(printf '%s\n' "$@" | grep '^lib/.*\.c$' | xargs grep -nE '"([^"\\]|\\.)*--[a-z%]')
+    done < <(printf '%s\n' "$@" | grep '^lib/.*\.c$' | grep -v '^lib/examples/' | xargs grep -nE '"([^"\\]|\\.)*--[a-z%]')
 }
 
 # Numbers of blocks, of which a layer of a decoder with a source has two, are known to four rooms; the
@@ -114,7 +125,7 @@ check_blocks() {
     known+='|\bblocks\[|\bint block\b'
     while read -r line; do
         report "$(cut -d: -f1,2 <<<"$line"): knows numbers of blocks, expected a location"
-    done < <(printf '%s\n' "$@" | grep -vE '^lib/(trace|model|forward|gradient|kernels)/' | xargs grep -nE "$known" /dev/null)
+    done < <(printf '%s\n' "$@" | grep -vE '^lib/(core/(trace|model|forward|kernels)|analysis/gradient)/' | xargs grep -nE "$known" /dev/null)
 }
 
 # Functions that the library must not need; those of the second list only outside base.
@@ -133,8 +144,8 @@ check_uses() {
         object=lib/${object%.o}
         if [[ $name =~ ^(__)?($banned)(_chk|_unlocked)?$ ]]; then
             report "$object: uses '$name', which the library must not"
-        elif [[ $name =~ ^(__)?($of_base)(_chk)?$ && $object != lib/base/* ]]; then
-            [[ $object == lib/kernels/gemm* && $name =~ ^($of_gemm)$ ]] ||
+        elif [[ $name =~ ^(__)?($of_base)(_chk)?$ && $object != lib/core/base/* ]]; then
+            [[ $object == lib/core/kernels/gemm* && $name =~ ^($of_gemm)$ ]] ||
                 report "$object: uses '$name', which belongs to base"
         fi
     done < <(nm -A -u "$@" | sed -E 's/^(.*):[[:space:]]+[a-zA-Z] ([^@]+).*$/\1 \2/')
@@ -168,14 +179,14 @@ check_names() {
 list_calls() {
     nm -A -g "$@" | awk '
         { file = $1; sub(/:.*/, "", file); sub(/.*\/lib\//, "", file); sub(/\.o$/, "", file) }
-        file ~ /^base\/system_/ { next }
+        file ~ /^core\/base\/system_/ { next }
         $(NF - 1) == "T" { defined[$NF] = file }
         $(NF - 1) == "U" { user[++n] = file; name[n] = $NF }
         END {
             for (i = 1; i <= n; i++) {
                 split(user[i], from, "/")
                 split(defined[name[i]], to, "/")
-                if (from[1] == to[1]) print user[i], defined[name[i]]
+                if (from[1] == to[1] && from[2] == to[2]) print user[i], defined[name[i]]
             }
         }' | sort -u
 }

@@ -10,8 +10,8 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
-exempt='^lib/kernels/vector\.h$' # compiled once an instruction set, from lib/kernels/vector_*.c
-of_system='^lib/base/system_linux\.c$|_wasm\.c$' # one system's part of what several headers declare
+exempt='^lib/core/kernels/vector\.h$' # compiled once an instruction set, from lib/core/kernels/vector_*.c
+of_system='^lib/core/base/system_linux\.c$|_wasm\.c$' # one system's part of what several headers declare
 
 # One line a function that is visible outside its file: FILE (declared or defined) NAME.
 list_functions() {

@@ -129,7 +129,7 @@ rmSync(work, { recursive: true });
 
 // What is changed for an engine without them is nothing else: the objects that have them have as many.
 let n_expected = 0;
-for (const path of list(join(dirname(modulePath), 'lib/kernels')).filter(path => path.endsWith('_relaxed.o')))
+for (const path of list(join(dirname(modulePath), 'lib/core/kernels')).filter(path => path.endsWith('_relaxed.o')))
   n_expected += wasiRelaxedPlaces(readFileSync(path)).length;
 const n_place = wasiRelaxedPlaces(bytes).length, name = one =>
   new TextDecoder().decode(wasiCall(one, ['attn-cli', '--version']).out).match(/\((\w+),/)?.[1];

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the tables of lib/tokenizer/unicode/tables, by asking the library tokenizers about every character; with --widths
-those of lib/base/unicode, from Python's Unicode data.
+"""Writes the tables of lib/core/tokenizer/unicode/tables, by asking the library tokenizers about every character; with --widths
+those of lib/core/base/unicode, from Python's Unicode data.
 
 No one version of Unicode has what that library does: each of its parts has tables of its own. Run it with the version that
 SOURCE names, from the root of the repository. lib/core/base/version.h and cmd/manual/models.md name the versions of Unicode.
@@ -35,7 +35,7 @@ def ranges(value):
     return found
 
 
-def write_table(name, form, rows, folder="lib/tokenizer/unicode/tables"):
+def write_table(name, form, rows, folder="lib/core/tokenizer/unicode/tables"):
     os.makedirs(folder, exist_ok=True)
     with open(f"{folder}/{name}.bin", "wb") as file:
         for row in rows:
@@ -199,9 +199,9 @@ def write_widths():
             for c in range(first, last + 1)}
     punctuation = bridged_ranges(lambda c: unicodedata.category(chr(c))[0] == "P", lambda c: False)
     write_table("widths", "III", ranges(lambda c: 1 if c in zero else 3 if c in wide else 0),
-                "lib/base/unicode")
+                "lib/core/base/unicode")
     write_table("punctuation", "III", [(first, last, 1) for first, last in punctuation],
-                "lib/base/unicode")
+                "lib/core/base/unicode")
 
 
 if sys.argv[1:] == ["--widths"]:

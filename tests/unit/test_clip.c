@@ -5,13 +5,13 @@
 #include "attn.h"
 #include "base/thread.h"
 #include "forward/session_pack.h"
-#include "image/pixels.h"
 #include "run/run_extra.h"
 #include "tests/support/encoders.h"
 #include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
+#include "towers/pixels.h"
 
 #include <errno.h>
 #include <math.h>

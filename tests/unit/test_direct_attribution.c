@@ -10,9 +10,9 @@
  * its output adds.
  */
 #include "extra.h"
+#include "machine/readout.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "machine/readout.h"
 #include "run/host_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/column.h"

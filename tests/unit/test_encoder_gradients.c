@@ -6,10 +6,10 @@
 #include "base/random.h"
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
-#include "towers/image_patches.h"
 #include "tests/support/encoders.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
+#include "towers/image_patches.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,14 +5,15 @@
  * Each prompt has its own bounds: 4 times what transformers' float32 is off, and 1e-6 of the
  * largest value. The table at the end shows the largest differences as shares of their bounds.
  */
-#include "towers/image_patches.h"
 #include "tests/support/encoders.h"
 #include "tests/support/expected.h"
 #include "tests/support/families.h"
 #include "tests/support/kept.h"
 #include "tests/support/npy.h"
+#include "tests/support/recording_pixels.h"
 #include "tests/support/suite.h"
 #include "tool.h"
+#include "towers/image_patches.h"
 #include "trace/site_set.h"
 
 #include <math.h>

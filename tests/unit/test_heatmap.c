@@ -5,6 +5,7 @@
  */
 #include "base/random.h"
 #include "pictures/levels.h"
+#include "pictures/picture.h"
 #include "tensors/outputs_internal.h"
 #include "tensors/picture.h"
 #include "tensors/writer.h"

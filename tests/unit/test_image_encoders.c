@@ -4,18 +4,19 @@
  * Their tensors are compared with float64 in test_family_fixtures.c.
  */
 #include "base/buffer.h"
-#include "towers/pixel_feed.h"
 #include "catalog/cost.h"
-#include "towers/image_patches.h"
 #include "tests/support/encoders.h"
 #include "tests/support/kept.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
 #include "tests/support/parts.h"
 #include "tests/support/recording.h"
+#include "tests/support/recording_pixels.h"
 #include "tests/support/sessions.h"
 #include "tests/support/suite.h"
 #include "tool.h"
+#include "towers/image_patches.h"
+#include "towers/pixel_feed.h"
 #include "trace/site_set.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
  * test_lowrank.c - the projections of low-rank attention: PyTorch's numbers, and products against
  * double precision, the same bits from every engine and in any layout.
  */
-#include "kinds/lowrank.h"
 #include "base/memory.h"
+#include "kinds/lowrank.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
 #include "tests/support/reference.h"

@@ -2,8 +2,8 @@
  * test_many.c - the same request for many inputs: results in order and with the bits of single
  * runs, records that fail in their places, bounds of what is inside, and what ends it all.
  */
-#include "extra.h"
 #include "drawn/model_init.h"
+#include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/kept.h"

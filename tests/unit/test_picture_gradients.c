@@ -4,11 +4,11 @@
  * join patches or are their means, and masks that are not causal.
  */
 #include "base/random.h"
-#include "image/pixels.h"
 #include "model/model_internal.h"
 #include "run/run_internal.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
+#include "towers/pixels.h"
 
 #include <math.h>
 #include <stdio.h>

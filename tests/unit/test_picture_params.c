@@ -2,8 +2,8 @@
  * test_picture_params.c - the parameters of pictures: what each text sets in the options, and that
  * all of them are found by names, as programs find them.
  */
-#include "run/run_extra.h"
 #include "pictures/picture.h"
+#include "run/run_extra.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 

@@ -5,16 +5,16 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "formats/json.h"
-#include "towers/before_pictures.h"
-#include "talk/chat.h"
-#include "towers/picture_prompt.h"
 #include "input/position.h"
 #include "model/model_internal.h"
 #include "run/host_internal.h"
 #include "run/run_internal.h"
+#include "talk/chat.h"
 #include "tests/support/folder.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
+#include "towers/before_pictures.h"
+#include "towers/picture_prompt.h"
 
 #include <math.h>
 #include <stdio.h>

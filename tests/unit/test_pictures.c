@@ -4,15 +4,15 @@
  */
 #include "attn.h"
 #include "base/memory.h"
-#include "towers/before_pictures.h"
 #include "image/image_file_internal.h"
-#include "towers/picture_sizes.h"
-#include "image/pixels.h"
 #include "run/host_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/npy.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
+#include "towers/before_pictures.h"
+#include "towers/picture_sizes.h"
+#include "towers/pixels.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* test_token_times.c - times of tokens: the path against trying all paths, and what is refused.
  * tests/tools/check_token_times.py compares them with transformers. */
+#include "align/align_extra.h"
 #include "base/random.h"
-#include "machine/questions_extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

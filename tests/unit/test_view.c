@@ -111,15 +111,14 @@ static void tear_down(void)
 }
 
 /* Hands M over in events of N_AT_ONCE rows; sparse when IS_SPARSE. */
-static struct heard look(const struct matrix *m, const struct attn_picture_options *picture,
-                         int layer, size_t n_at_once, bool is_sparse)
+static struct heard look(const struct matrix *m, struct attn_view_options options, int layer,
+                         size_t n_at_once, bool is_sparse)
 {
     struct heard heard = {0};
     struct attn_view *view;
 
     clear(&heard.matrix);
-    ck_assert_int_eq(attn_view_create(&labels, attn_view_of(picture), hear, &heard, &view, NULL),
-                     ATTN_OK);
+    ck_assert_int_eq(attn_view_create(&labels, options, hear, &heard, &view, NULL), ATTN_OK);
     for (size_t row0 = 0; row0 < N; row0 += n_at_once) {
         const size_t n_row = N - row0 < n_at_once ? N - row0 : n_at_once;
         float data[N][N] = {{0}};
@@ -208,18 +207,18 @@ static void compare_look(struct heard heard, const struct matrix *expected)
 
 START_TEST(words_are_sums_of_columns_and_means_of_rows)
 {
-    struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_view_options options = {0};
     struct matrix m, expected;
 
     set_up();
-    picture.merges_words = true;
+    options.merges_words = true;
     for (int layer = 0; layer < 2; layer++)
         for (size_t n_at_once = 1; n_at_once <= N; n_at_once++)
             for (int is_sparse = 0; is_sparse < 2; is_sparse++) {
                 struct heard heard;
 
                 fill(&m, !is_cross[layer]);
-                heard = look(&m, &picture, layer, n_at_once, is_sparse);
+                heard = look(&m, options, layer, n_at_once, is_sparse);
                 expect_words(&m, layer == 0 ? words : source_words, layer == 0 ? N : N_SOURCE,
                              &expected);
                 compare(&heard.matrix, &expected);
@@ -232,14 +231,14 @@ END_TEST
 
 START_TEST(rows_of_words_still_sum_to_1)
 {
-    struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_view_options options = {0};
     struct matrix m;
     struct heard heard;
 
     set_up();
-    picture.merges_words = true;
+    options.merges_words = true;
     fill(&m, true);
-    heard = look(&m, &picture, 0, 2, false);
+    heard = look(&m, options, 0, 2, false);
     for (size_t w = 0; w < N_WORD; w++) {
         double sum = 0;
 
@@ -253,24 +252,24 @@ END_TEST
 
 START_TEST(the_first_key_is_left_out_and_the_rest_divided)
 {
-    struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_view_options options = {0};
     struct matrix m, expected;
 
     set_up();
     fill(&m, true);
     expected = m;
     hide_first(&expected);
-    picture.hides = ATTN_HIDDEN_FIRST;
-    compare_look(look(&m, &picture, 0, 3, false), &expected);
+    options.hides = ATTN_HIDDEN_FIRST;
+    compare_look(look(&m, options, 0, 3, false), &expected);
     divide(&expected); /* the first row has nothing left */
-    picture.renormalizes = true;
-    compare_look(look(&m, &picture, 0, 3, false), &expected);
-    compare_look(look(&m, &picture, 0, 2, true), &expected);
-    picture.merges_words = true;
+    options.renormalizes = true;
+    compare_look(look(&m, options, 0, 3, false), &expected);
+    compare_look(look(&m, options, 0, 2, true), &expected);
+    options.merges_words = true;
     expect_words(&m, words, N, &expected);
     hide_first(&expected);
     divide(&expected);
-    compare_look(look(&m, &picture, 0, 2, false), &expected);
+    compare_look(look(&m, options, 0, 2, false), &expected);
     tear_down();
 }
 END_TEST
@@ -278,15 +277,14 @@ END_TEST
 START_TEST(labels_are_the_words)
 {
     static const char *const expected[] = {"The", " bluebells", " sat", " down."};
-    struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_view_options options = {0};
     const struct attn_labels *told;
     struct attn_view *view;
 
     set_up();
-    picture.merges_words = true;
+    options.merges_words = true;
     ck_assert_int_eq(attn_selection_add_queries(selection, ATTN_STACK_ONLY, 1, 3, NULL), ATTN_OK);
-    ck_assert_int_eq(attn_view_create(&labels, attn_view_of(&picture), hear, NULL, &view, NULL),
-                     ATTN_OK);
+    ck_assert_int_eq(attn_view_create(&labels, options, hear, NULL, &view, NULL), ATTN_OK);
     told = attn_view_labels(view);
     ck_assert_uint_eq(attn_selection_dims(told->selection)->n_position, N_WORD);
     ck_assert_uint_eq(attn_selection_dims(told->selection)->n_source, N_SOURCE_WORD);
@@ -304,17 +302,17 @@ END_TEST
 
 START_TEST(a_failure_to_find_memory_leaves_nothing_behind)
 {
-    struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_view_options options = {0};
     struct attn_error err = {0};
     enum attn_status status;
 
     set_up();
-    picture.merges_words = true;
+    options.merges_words = true;
     for (long n = 0;; n++) {
         struct attn_view *view = NULL;
 
         attn_alloc_fail_at(n);
-        status = attn_view_create(&labels, attn_view_of(&picture), hear, NULL, &view, &err);
+        status = attn_view_create(&labels, options, hear, NULL, &view, &err);
         attn_alloc_fail_off();
         attn_view_free(view);
         if (status == ATTN_OK)

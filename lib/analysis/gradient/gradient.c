@@ -5,9 +5,9 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "gradient/relevance.h"
 #include "gradient/tape.h"
 #include "model/model_internal.h"
-#include "gradient/relevance.h"
 #include "run/run_internal.h"
 #include "trace/trace_internal.h"
 

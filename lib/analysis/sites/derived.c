@@ -8,8 +8,8 @@
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
 #include "input/pass.h"
-#include "sites/contacts.h"
 #include "run/run_internal.h"
+#include "sites/contacts.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

@@ -8,10 +8,10 @@
 #include "base/status_internal.h"
 #include "edits/edits_internal.h"
 #include "forward/session_internal.h"
+#include "measures/run_measures.h"
 #include "model/config_internal.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
-#include "measures/run_measures.h"
 #include "trace/capture.h"
 #include "trace/trace_internal.h"
 

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "template/template.h"
 #include "talk/tokenizer_chat.h"
+#include "template/template.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>

@@ -9,8 +9,8 @@
 #include "base/number.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "model/family.h"
 #include "drawn/model_init_internal.h"
+#include "model/family.h"
 
 #include <dirent.h>
 #include <errno.h>

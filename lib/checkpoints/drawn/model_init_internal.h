@@ -3,9 +3,9 @@
 #define ATTN_DRAWN_MODEL_INIT_INTERNAL_H
 
 #include "base/buffer.h"
+#include "drawn/model_init.h"
 #include "formats/safetensors.h"
 #include "model/config_fields.h"
-#include "drawn/model_init.h"
 #include "model/weights.h"
 
 /* Appends the text of config.json to OUT: first the members of a file, then the settings, then the

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "formats/foreign.h"
+#include "foreign/foreign.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "formats/tensor_files_internal.h"

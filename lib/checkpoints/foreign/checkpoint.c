@@ -5,11 +5,11 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "formats/foreign.h"
-#include "formats/gguf.h"
+#include "foreign/foreign.h"
 #include "foreign/pickle.h"
-#include "formats/tensor_files_internal.h"
 #include "foreign/torch.h"
+#include "formats/gguf.h"
+#include "formats/tensor_files_internal.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* foreign.c - see foreign.h. */
-#include "formats/foreign.h"
+#include "foreign/foreign.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"

@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "foreign/checkpoint.h"
-#include "formats/json.h"
 #include "foreign/pickle.h"
+#include "formats/json.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "formats/foreign.h"
+#include "foreign/foreign.h"
 #include "formats/opener.h"
 #include "formats/tensor_files_internal.h"
 #include "formats/zip.h"

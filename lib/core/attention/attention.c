@@ -113,7 +113,7 @@ enum attn_status attn_attention_check(const struct attn_attention *attention, bo
     if (!attn_is_given(attention, "attention", err))
         return ATTN_INVALID;
 
-    if ((unsigned)attention->kind >= ATTN_N_ATTENTION_KIND)
+    if ((unsigned)attention->kind >= ATTN_N_ATTENTION_KIND || !attn_kinds[attention->kind])
         return attn_error_set(err, ATTN_INVALID, "there is no attention of kind %d",
                               (int)attention->kind);
     ATTN_TRY(check_numbers(attention, err));

@@ -7,7 +7,7 @@
 #include "trace/lists.h"
 
 struct attn_ndarray; /* formats/ndarray.h */
-struct attn_pixels;  /* image/pixels.h */
+struct attn_pixels;  /* towers/pixels.h */
 
 /* The input of one run: a text, token ids, embeddings or a picture. For attention without a model:
  * the arrays q, k and v, or scores and v. */
@@ -28,7 +28,7 @@ struct attn_input {
     const int32_t *key_mask; /* [n_key_mask] 0 masks a token or row, 1 keeps it; for encoders and
                                 sources; NULL: all are kept */
     size_t n_key_mask;
-    const char *image; /* the path of a picture (image/pixels.h), for models that read them */
+    const char *image; /* the path of a picture (towers/pixels.h), for models that read them */
     const struct attn_pixels *pixels; /* or its pixels; their `shown` may be NULL */
     const char *answer; /* [n_answer] an answer to a text with a picture, appended; NULL: none */
     size_t n_answer;

@@ -7,11 +7,11 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "model/model_parts.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "input/reader.h"
 #include "model/model_internal.h"
+#include "model/model_parts.h"
 #include "tensors/format_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 

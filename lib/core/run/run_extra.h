@@ -1,5 +1,5 @@
 /* run_extra.h - captures for observers, the metric of a result as a table, towers and second
- * tokenizers of hosts, pixels, pages, and the lists of the parameters of a request. */
+ * tokenizers of hosts, pixels, and the lists of the parameters of a request. */
 #ifndef ATTN_RUN_RUN_EXTRA_H
 #define ATTN_RUN_RUN_EXTRA_H
 
@@ -24,20 +24,6 @@ ATTN_API enum attn_status attn_result_metric(const struct attn_result *result,
  * call this themselves: one with a picture runs only the tower for pictures. */
 ATTN_API enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,
                                           struct attn_host **found, struct attn_error *err);
-
-/* If a page is among the outputs of REQUEST, requests the five most probable tokens after every
- * position, unless another output would contain them or computing them would take long. If a page
- * is the only output, and gradients are requested without a list of sites, selects the two sites
- * that a page shows. Does nothing if REQUEST has queries or a kind of figure. HOST may be of any
- * kind. */
-ATTN_API void attn_request_fill_page(const struct attn_host *host, struct attn_request *request);
-
-/* Writes the page `outputs.items` [1] of REQUEST: the table `outputs.table`, and below it the
- * patterns of the run that REQUEST describes. If the run has no patterns, or more than a page
- * holds, they are left out. The selection, predictions and notes of REQUEST are not used. */
-ATTN_API enum attn_status attn_run_table_page(struct attn_host *host,
-                                              const struct attn_request *request,
-                                              struct attn_error *err);
 
 /*
  * Lists of the parameters of a request, other than its input: how texts are

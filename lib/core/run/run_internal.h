@@ -6,7 +6,6 @@
 #include "base/store.h"
 #include "edits/edits.h"
 #include "edits/edits_internal.h"
-#include "formats/json.h"
 #include "input/arrays_input.h"
 #include "input/before.h"
 #include "input/pass.h"
@@ -205,22 +204,6 @@ extern const struct attn_param_list attn_prediction_params, attn_span_params, at
  * weights are drawn for a whole sequence, so that it does not work token by token. */
 extern const struct attn_param_list attn_attention_params, attn_dropout_params,
     attn_array_dropout_params;
-
-/* Files that steps read, each listed once: pictures, and vectors for steering. */
-struct attn_live_paths {
-    struct attn_live_path {
-        char *name; /* owns; as written in the steps */
-        bool is_image;
-    } * items; /* [n] owns */
-    size_t n, capacity;
-};
-
-/* Checks the story JSON without computing: prepares each of its steps on HOST, and each of its
- * edits alone, as the page of REQUEST would. ATTN_FORMAT names the file, the step (from 1), key,
- * value and what was expected. Adds to PATHS, which the caller frees after a failure too. */
-enum attn_status attn_live_story_check(const struct attn_json *json, struct attn_host *host,
-                                       const struct attn_request *request,
-                                       struct attn_live_paths *paths, struct attn_error *err);
 
 /* A bit for PAIRS of attn_item_choose: an item may have only a source; its text is then empty. */
 #define ATTN_ITEM_SOURCE_ALONE (1U << 31)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct attn_picture_maps; /* towers/picture_maps.h */
-struct attn_pixels;       /* image/pixels.h */
+struct attn_pixels;       /* towers/pixels.h */
 
 /* An option that affected the run, as the user wrote it. */
 struct attn_option {

@@ -5,10 +5,10 @@
 #include "base/memory.h"
 #include "formats/tensor_files_internal.h"
 #include "forward/session_internal.h"
-#include "towers/encoder.h"
+#include "input/encoder.h"
+#include "model/model_internal.h"
 #include "sound/log_mel.h"
 #include "sound/sound_internal.h"
-#include "model/model_internal.h"
 
 enum { KERNEL = 3 }; /* width of the convolution: the column before, the column, the column after */
 

@@ -6,10 +6,10 @@
  *
  * The probe and its query are constant.
  */
-#include "towers/pool_head.h"
 #include "forward/step_internal.h"
 #include "gradient/backward_internal.h"
 #include "towers/image_patches.h"
+#include "towers/pool_head.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 
 #include "base/memory.h"
 #include "gradient/tape.h"
+#include "model/model_internal.h"
 #include "towers/connector.h"
 #include "towers/image_patches.h"
-#include "model/model_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

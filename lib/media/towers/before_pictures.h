@@ -5,7 +5,7 @@
 
 #include "input/before.h"
 #include "towers/picture_prompt.h"
-#include "image/pixels_internal.h"
+#include "towers/pixels_internal.h"
 
 /* Keeps the features of the last pictures for further texts about them. Threads share it: one
  * computes them, and the others wait. End with

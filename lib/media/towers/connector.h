@@ -2,7 +2,7 @@
 #ifndef ATTN_TOWERS_CONNECTOR_H
 #define ATTN_TOWERS_CONNECTOR_H
 
-#include "towers/encoder.h"
+#include "input/encoder.h"
 
 /* A connector of TOWER, for PICTURE, with its pool and kernels. Borrows all. */
 struct attn_connector {

@@ -14,6 +14,7 @@
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "kernels/kernels.h"
+#include "towers/model_zero_shot.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,12 +6,12 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "formats/json_writer.h"
-#include "talk/chat.h"
-#include "towers/pixel_steps.h"
-#include "image/pixels_internal.h"
 #include "model/model_internal.h"
-#include "towers/vision_family.h"
+#include "talk/chat.h"
 #include "tokenizer/tokenizer_internal.h"
+#include "towers/pixel_steps.h"
+#include "towers/pixels_internal.h"
+#include "towers/vision_family.h"
 
 #include <stdio.h>
 #include <string.h>

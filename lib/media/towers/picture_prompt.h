@@ -10,13 +10,13 @@
 #define ATTN_TOWERS_PICTURE_PROMPT_H
 
 #include "base/status_internal.h"
-#include "input/input.h"
-#include "image/pixels.h"
-#include "input/seen.h"
 #include "image/tile_grid.h"
+#include "input/input.h"
+#include "input/seen.h"
+#include "towers/pixels.h"
 
 struct attn_json_writer;
-struct attn_pixel_maker; /* Declared in image/pixels_internal.h. */
+struct attn_pixel_maker; /* Declared in towers/pixels_internal.h. */
 struct attn_sequence;    /* Declared in input/sequence.h. */
 
 /* An image in a sequence. */

@@ -4,13 +4,13 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "model/model_internal.h"
+#include "tensors/format_internal.h"
 #include "towers/before_backward.h"
 #include "towers/before_pictures.h"
 #include "towers/picture_position.h"
 #include "towers/pixel_steps.h"
-#include "model/model_internal.h"
 #include "towers/zero_shot.h"
-#include "tensors/format_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

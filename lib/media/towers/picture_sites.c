@@ -6,11 +6,11 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "towers/picture_prompt.h"
 #include "model/model_internal.h"
 #include "run/maker.h"
 #include "run/run_internal.h"
 #include "tensors/labels_internal.h"
+#include "towers/picture_prompt.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

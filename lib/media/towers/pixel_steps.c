@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/json.h"
-#include "towers/gguf_projector.h"
 #include "model/model_internal.h"
+#include "towers/gguf_projector.h"
 #include "towers/vision_family.h"
 
 #include <float.h>

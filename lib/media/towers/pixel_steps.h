@@ -6,10 +6,10 @@
 
 #include "base/source.h"
 #include "image/image_file_internal.h"
-#include "towers/picture_sizes.h"
-#include "image/pixels.h"
 #include "model/config_fields.h"
 #include "model/model.h"
+#include "towers/picture_sizes.h"
+#include "towers/pixels.h"
 
 #include <stdbool.h>
 

@@ -6,10 +6,11 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_pack.h"
-#include "towers/before_pictures.h"
 #include "input/pass.h"
 #include "model/model_internal.h"
 #include "predict/prediction.h"
+#include "towers/before_pictures.h"
+#include "towers/model_zero_shot.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
 #ifndef ATTN_ABLATE_ABLATE_INTERNAL_H
 #define ATTN_ABLATE_ABLATE_INTERNAL_H
 
+#include "ablate/ablate.h"
 #include "base/random.h"
 #include "edits/edits_internal.h"
-#include "ablate/ablate.h"
 #include "machine/frame.h"
 #include "machine/parts.h"
 #include "machine/questions_internal.h"

@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "towers/picture_prompt.h"
 #include "machine/parts.h"
+#include "towers/picture_prompt.h"
 
 #include <stdio.h>
 #include <string.h>

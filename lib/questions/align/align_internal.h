@@ -3,10 +3,10 @@
 #ifndef ATTN_ALIGN_ALIGN_INTERNAL_H
 #define ATTN_ALIGN_ALIGN_INTERNAL_H
 
-#include "input/text_words.h"
-#include "measures/links.h"
 #include "align/align.h"
+#include "input/text_words.h"
 #include "machine/frame.h"
+#include "measures/links.h"
 
 /* A text, its words, and the word of each token. */
 struct attn_align_side {
@@ -91,5 +91,16 @@ enum attn_status attn_align_derive(const void *args, const struct attn_fold_mean
 
 /* Makes the links, and appends their rows or their scores. */
 enum attn_status attn_align_append(struct attn_align_run *align, struct attn_error *err);
+
+/* Which rows have times, and how weights are smoothed. */
+struct attn_times_form {
+    size_t first, n; /* the N rows from FIRST on; SIZE_MAX: all rows */
+    size_t n_median; /* frames of the median, odd */
+};
+
+/* As attn_token_times, by FORM. Weights are standardized over all rows, as openai-whisper does. */
+enum attn_status attn_token_times_of(const struct attn_ndarray *weights,
+                                     const struct attn_times_form *form, struct attn_table **table,
+                                     struct attn_error *err);
 
 #endif

@@ -1,17 +1,18 @@
-/* speech_times.c - see questions_extra.h. */
-#include "machine/questions_extra.h"
+/* speech_times.c - see align_extra.h. */
+#include "align/align_extra.h"
 
+#include "align/align_internal.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "sound/log_mel.h"
 #include "input/text_words.h"
-#include "model/config_internal.h"
-#include "model/model_internal.h"
 #include "machine/questions_internal.h"
 #include "machine/rows.h"
+#include "model/config_internal.h"
+#include "model/model_internal.h"
 #include "run/run_internal.h"
+#include "sound/log_mel.h"
 #include "tables/table_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "trace/capture.h"

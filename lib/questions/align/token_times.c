@@ -1,6 +1,7 @@
-/* token_times.c - see questions_extra.h. */
-#include "machine/questions_internal.h"
+/* token_times.c - see align_extra.h. */
+#include "align/align_internal.h"
 
+#include "align/align_extra.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"

@@ -109,8 +109,8 @@
 #ifndef ATTN_ATTRIBUTE_ATTRIBUTE_H
 #define ATTN_ATTRIBUTE_ATTRIBUTE_H
 
-#include "predict/answer.h"
 #include "attribute/attribute_kinds.h"
+#include "predict/answer.h"
 #include "run/run.h"
 #include "tables/table.h"
 

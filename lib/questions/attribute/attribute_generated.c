@@ -7,8 +7,8 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "predict/prediction.h"
 #include "machine/rows.h"
+#include "predict/prediction.h"
 #include "run/run_internal.h"
 
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "attribute/attribute.h"
 #include "machine/frame.h"
-#include "score/generate.h"
 #include "machine/questions_internal.h"
+#include "score/generate.h"
 #include "trace/trace_internal.h"
 
 extern const struct attn_procedure attn_attribute_parts;   /* dla */

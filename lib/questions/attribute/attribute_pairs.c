@@ -14,10 +14,10 @@
 #include "base/status_internal.h"
 #include "edits/edits_internal.h"
 #include "input/position.h"
-#include "model/config_internal.h"
-#include "model/model_internal.h"
 #include "machine/parts.h"
 #include "machine/sums.h"
+#include "model/config_internal.h"
+#include "model/model_internal.h"
 #include "sites/trial.h"
 #include "trace/trace_internal.h"
 

@@ -13,10 +13,10 @@
 #include "base/status_internal.h"
 #include "forward/rotary.h"
 #include "gradient/backward.h"
-#include "model/config_internal.h"
-#include "model/elements.h"
 #include "machine/parts.h"
 #include "machine/readout.h"
+#include "model/config_internal.h"
+#include "model/elements.h"
 #include "trace/capture.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
 #ifndef ATTN_ATTRIBUTE_ATTRIBUTE_SIDES_H
 #define ATTN_ATTRIBUTE_ATTRIBUTE_SIDES_H
 
-#include "forward/rotary.h"
 #include "attribute/attribute_internal.h"
+#include "forward/rotary.h"
 
 /* The biases of norms that follow the sums of a layer: parts that are compared by address. */
 extern const char attn_pair_attn_norm_bias[], attn_pair_mlp_norm_bias[];

@@ -4,13 +4,13 @@
 #include "attribute/attribute_baselines.h"
 
 #include "base/status_internal.h"
-#include "towers/encoder.h"
-#include "kernels/kernels.h"
-#include "model/model_internal.h"
-#include "predict/answer_internal.h"
-#include "machine/derivative.h"
 #include "gradient/gradient.h"
 #include "gradient/relevance.h"
+#include "input/encoder.h"
+#include "kernels/kernels.h"
+#include "machine/derivative.h"
+#include "model/model_internal.h"
+#include "predict/answer_internal.h"
 #include "tokenizer/words.h"
 #include "trace/capture.h"
 

@@ -12,10 +12,10 @@
 #ifndef ATTN_CIRCUIT_CIRCUIT_INTERNAL_H
 #define ATTN_CIRCUIT_CIRCUIT_INTERNAL_H
 
-#include "predict/answer_internal.h"
 #include "circuit/circuit.h"
 #include "circuit/patch_internal.h"
 #include "circuit/wiring.h"
+#include "predict/answer_internal.h"
 #include "sites/reply.h"
 #include "sites/trial.h"
 

@@ -6,8 +6,8 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "gradient/backward.h"
 #include "circuit/patch_internal.h"
+#include "gradient/backward.h"
 #include "tables/table_internal.h"
 #include "trace/places_internal.h"
 

@@ -3,11 +3,11 @@
 #ifndef ATTN_CIRCUIT_PATCH_INTERNAL_H
 #define ATTN_CIRCUIT_PATCH_INTERNAL_H
 
+#include "circuit/patch.h"
+#include "circuit/wiring.h"
 #include "machine/frame.h"
 #include "machine/part_sums.h"
 #include "machine/parts.h"
-#include "circuit/patch.h"
-#include "circuit/wiring.h"
 #include "sites/reply.h"
 
 /* Why a part is patched: not at all; in exact patching; to check one of the largest estimates; or

@@ -17,9 +17,9 @@
 
 #include "base/sink.h"
 #include "explain/explain.h"
+#include "pictures/picture.h"
 #include "tables/table.h"
 #include "tensors/outputs.h"
-#include "pictures/picture.h"
 
 /* The run to which the row belongs. */
 struct attn_explained_run {

@@ -7,11 +7,11 @@
 #include "base/status_internal.h"
 #include "formats/float_text.h"
 #include "forward/rotary.h"
-#include "towers/picture_prompt.h"
 #include "model/config_internal.h"
 #include "tables/document.h"
 #include "tables/table_internal.h"
 #include "tensors/token_text.h"
+#include "towers/picture_prompt.h"
 #include "trace/trace_internal.h"
 
 #include <stdarg.h>

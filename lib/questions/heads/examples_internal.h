@@ -4,11 +4,11 @@
 #define ATTN_HEADS_EXAMPLES_INTERNAL_H
 
 #include "base/buffer.h"
+#include "heads/examples.h"
+#include "machine/frame.h"
 #include "measures/analysis_internal.h"
 #include "measures/head_cards_internal.h"
 #include "model/config_fields.h"
-#include "heads/examples.h"
-#include "machine/frame.h"
 #include "run/item.h"
 
 /* The value of one text, and its row with the largest value. */

@@ -4,13 +4,13 @@
  * about the same input, and their rows of heads are copied. */
 #include "heads/heads_internal.h"
 
+#include "attribute/attribute.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "params/param_internal.h"
-#include "attribute/attribute.h"
 #include "circuit/patch.h"
 #include "machine/questions.h"
 #include "machine/questions_internal.h"
+#include "params/param_internal.h"
 #include "tables/table_internal.h"
 #include "trace/location_internal.h"
 

@@ -11,10 +11,10 @@
 #include "base/thread.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
+#include "machine/readout.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "machine/readout.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
-/* head_measures.c - the measures of heads in a run that was prepared; see questions_extra.h. */
-#include "machine/questions_extra.h"
+/* head_measures.c - the measures of heads in a run that was prepared; see heads_extra.h. */
+#include "heads/heads_extra.h"
 
 #include "base/given.h"
 #include "base/status_internal.h"
-#include "measures/analysis_internal.h"
 #include "heads/heads_internal.h"
+#include "measures/analysis_internal.h"
 #include "measures/run_measures.h"
 #include "tables/table_internal.h"
 #include "trace/trace_internal.h"

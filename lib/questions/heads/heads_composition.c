@@ -11,10 +11,10 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "kernels/linear.h"
-#include "model/config_internal.h"
 #include "heads/head_maps.h"
+#include "kernels/linear.h"
 #include "machine/questions_internal.h"
+#include "model/config_internal.h"
 #include "run/host_internal.h"
 
 #include <math.h>

@@ -5,10 +5,10 @@
 #ifndef ATTN_HEADS_HEADS_INTERNAL_H
 #define ATTN_HEADS_HEADS_INTERNAL_H
 
-#include "measures/head_mix.h"
-#include "machine/frame.h"
 #include "heads/heads.h"
+#include "machine/frame.h"
 #include "machine/parts.h"
+#include "measures/head_mix.h"
 
 /* --- The table (heads_table.c) ---------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "measures/analysis_internal.h"
-#include "towers/head_pictures.h"
 #include "tables/table_internal.h"
+#include "towers/head_pictures.h"
 
 #include <math.h>
 

@@ -4,11 +4,11 @@
 
 #include "base/escape.h"
 #include "base/status_internal.h"
+#include "heads/examples_internal.h"
 #include "measures/analysis_internal.h"
 #include "measures/head_cards_internal.h"
-#include "heads/examples_internal.h"
-#include "run/host_internal.h"
 #include "measures/run_measures.h"
+#include "run/host_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -8,12 +8,12 @@
 #include "base/note.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "model/config_internal.h"
-#include "model/elements.h"
-#include "model/model_internal.h"
 #include "heads/head_maps.h"
 #include "machine/questions_internal.h"
 #include "machine/readout.h"
+#include "model/config_internal.h"
+#include "model/elements.h"
+#include "model/model_internal.h"
 #include "run/host_internal.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* similarity.c - see questions_extra.h. The pool's threads share the pairs; each pair is summed by
+/* similarity.c - see heads_extra.h. The pool's threads share the pairs; each pair is summed by
  * one thread, in the order of rows and keys. */
-#include "machine/questions_extra.h"
+#include "heads/heads_extra.h"
 
 #include "base/elementary.h"
 #include "base/memory.h"

@@ -4,10 +4,10 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "measures/parks.h"
 #include "machine/parts.h"
 #include "machine/questions.h"
 #include "machine/questions_internal.h"
+#include "measures/parks.h"
 #include "trace/trace_internal.h"
 
 #include <assert.h>

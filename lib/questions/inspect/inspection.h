@@ -15,8 +15,8 @@
 #define ATTN_INSPECT_INSPECTION_H
 
 #include "base/source.h"
-#include "formats/gguf.h"
 #include "catalog/cost.h"
+#include "formats/gguf.h"
 #include "tables/table.h"
 #include "tokenizer/tokenizer.h"
 

@@ -3,8 +3,8 @@
 #ifndef ATTN_LENS_LENS_INTERNAL_H
 #define ATTN_LENS_LENS_INTERNAL_H
 
-#include "machine/frame.h"
 #include "lens/lens.h"
+#include "machine/frame.h"
 
 /* --- The table (lens_table.c) ----------------------------------------------------------------- */
 

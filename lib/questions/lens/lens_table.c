@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "machine/frame.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
-#include "machine/frame.h"
 #include "sites/reply.h"
 #include "trace/trace_internal.h"
 

@@ -1,16 +1,16 @@
 /* life.c - see life.h. */
 #include "lens/life.h"
 
+#include "attribute/attribute.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "machine/questions.h"
+#include "machine/rows.h"
 #include "model/config_internal.h"
 #include "model/model_internal.h"
 #include "pictures/table_axis.h"
-#include "attribute/attribute.h"
-#include "machine/questions.h"
-#include "machine/rows.h"
 #include "tables/table_internal.h"
 
 #include <math.h>

@@ -8,16 +8,17 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/status_internal.h"
-#include "model/model_parts.h"
+#include "foreign/microgpt.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
-#include "foreign/microgpt.h"
-#include "towers/before_pictures.h"
 #include "image/image_file_internal.h"
-#include "towers/pixel_steps.h"
-#include "page/page_internal.h"
 #include "live/live_module.h"
+#include "live/live_story.h"
+#include "model/model_parts.h"
+#include "page/page_internal.h"
 #include "run/run_internal.h"
+#include "towers/before_pictures.h"
+#include "towers/pixel_steps.h"
 
 #include <string.h>
 

@@ -12,9 +12,10 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "edits/edit_texts.h"
-#include "image/pixels_internal.h"
+#include "live/live_story.h"
 #include "params/param_internal.h"
 #include "run/run.h"
+#include "towers/pixels_internal.h"
 #include "trace/trace_extra.h"
 #include "trace/trace_internal.h"
 

@@ -2,6 +2,7 @@
 #include "run/run_extra.h"
 
 #include "base/status_internal.h"
+#include "live/page_request.h"
 #include "page/page_internal.h"
 #include "pictures/table_picture.h"
 #include "predict/prediction.h"

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
-#include "towers/encoder.h"
+#include "input/encoder.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
 #include "run/host_internal.h"

@@ -4,12 +4,12 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "image/pixels_internal.h"
 #include "machine/question_internal.h"
 #include "run/host_internal.h"
-#include "towers/zero_shot.h"
 #include "stream/items_internal.h"
 #include "tables/table_order.h"
+#include "towers/pixels_internal.h"
+#include "towers/zero_shot.h"
 
 #include <assert.h>
 #include <stdio.h>

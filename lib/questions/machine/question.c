@@ -3,8 +3,8 @@
 
 #include "base/given.h"
 #include "input/sequence.h"
-#include "params/param_internal.h"
 #include "machine/study.h"
+#include "params/param_internal.h"
 
 #include <string.h>
 

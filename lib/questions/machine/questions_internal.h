@@ -4,7 +4,6 @@
 
 #include "machine/frame.h"
 #include "machine/question.h"
-#include "machine/questions_extra.h"
 #include "machine/study.h"
 
 /* X(NAME): a file of this folder defines attn_question_NAME. In the order of the help; those
@@ -28,22 +27,6 @@
 #define ATTN_QUESTION_EXTERN(name) extern const struct attn_question attn_question_##name;
 ATTN_QUESTION_MAP(ATTN_QUESTION_EXTERN)
 #undef ATTN_QUESTION_EXTERN
-
-/* The arguments of a batch; attn_question_find finds them by name. Its parameters are about: the
- * records; their number and length; the contents of results; edges; how results are written. */
-extern const struct attn_param_list attn_batch_record_params, attn_batch_limit_params,
-    attn_batch_field_params, attn_batch_edge_params, attn_batch_writing_params;
-
-/* Which rows have times, and how weights are smoothed. */
-struct attn_times_form {
-    size_t first, n; /* the N rows from FIRST on; SIZE_MAX: all rows */
-    size_t n_median; /* frames of the median, odd */
-};
-
-/* As attn_token_times, by FORM. Weights are standardized over all rows, as openai-whisper does. */
-enum attn_status attn_token_times_of(const struct attn_ndarray *weights,
-                                     const struct attn_times_form *form, struct attn_table **table,
-                                     struct attn_error *err);
 
 /* The rule of a sink, for sinks.c and for the notes of spans.c. */
 

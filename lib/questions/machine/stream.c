@@ -7,17 +7,17 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "talk/chat.h"
 #include "input/spaces.h"
-#include "predict/class_label.h"
 #include "machine/fold.h"
 #include "machine/frame.h"
 #include "machine/item_notes.h"
 #include "machine/question_internal.h"
 #include "machine/rows.h"
+#include "predict/class_label.h"
 #include "run/host_internal.h"
 #include "stream/each_file.h"
 #include "stream/items_internal.h"
+#include "talk/chat.h"
 
 #include <inttypes.h>
 #include <math.h>

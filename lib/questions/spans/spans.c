@@ -1,14 +1,14 @@
 /* spans.c - see spans.h. */
 #include "spans/spans.h"
 
+#include "attribute/attribute_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "machine/questions.h"
+#include "machine/questions_internal.h"
 #include "measures/parks.h"
 #include "pictures/table_axis.h"
 #include "predict/answer_internal.h"
-#include "attribute/attribute_internal.h"
-#include "machine/questions.h"
-#include "machine/questions_internal.h"
 #include "spans/spans_internal.h"
 #include "stream/items_internal.h"
 #include "trace/trace_internal.h"

@@ -6,9 +6,9 @@
 #include "base/glob.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "towers/picture_prompt.h"
 #include "input/position.h"
 #include "stream/items_internal.h"
+#include "towers/picture_prompt.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * earlier_rows.h - reads the rows of items that an earlier run wrote (each_file.h), one item after
- * the other. The file may have any content. Private to lib/stream.
+ * the other. The file may have any content. Private to lib/questions/stream.
  *
  *     attn_earlier_open("rows.csv.part", records, &earlier, &err);
  *     while (attn_earlier_next(earlier, items, &result, &is_over, &err) == ATTN_OK && !is_over) {

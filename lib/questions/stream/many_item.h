@@ -12,11 +12,11 @@
 #ifndef ATTN_STREAM_MANY_ITEM_H
 #define ATTN_STREAM_MANY_ITEM_H
 
-#include "image/pixels.h"
 #include "input/spaces.h"
 #include "measures/analysis_internal.h"
 #include "run/run_internal.h"
 #include "stream/many.h"
+#include "towers/pixels.h"
 
 /* The options and the request for all records. */
 struct attn_many_task {

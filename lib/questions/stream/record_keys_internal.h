@@ -5,7 +5,7 @@
  *     attn_record_find_key("foil", 4, &key);
  *     attn_record_set(&item, &key, &value, &err);     // item.answer.foil
  *
- * To add a key, add a row to the table in record_keys.c. Private to lib/stream.
+ * To add a key, add a row to the table in record_keys.c. Private to lib/questions/stream.
  */
 #ifndef ATTN_STREAM_RECORD_KEYS_INTERNAL_H
 #define ATTN_STREAM_RECORD_KEYS_INTERNAL_H

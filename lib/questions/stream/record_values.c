@@ -5,8 +5,8 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "formats/ndarray.h"
-#include "sound/sound_internal.h"
 #include "run/run_internal.h"
+#include "sound/sound_internal.h"
 #include "stream/record_keys_internal.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 # page.mk - what the page of --html holds: its files, and the policies of its scripts and styles.
 
-PAGE_FILES := $(wildcard lib/page/*.js lib/page/*.css lib/page/*.html)
-BARE_FILES := $(patsubst %.js,$(BUILD)/%.bare.js,$(wildcard lib/page/*.js))
-POLICIES := $(patsubst %,$(BUILD)/lib/page/%.policy,viewer figure more live)
-$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(BARE_FILES) $(POLICIES)
+PAGE_FILES := $(wildcard lib/views/page/*.js lib/views/page/*.css lib/views/page/*.html)
+BARE_FILES := $(patsubst %.js,$(BUILD)/%.bare.js,$(wildcard lib/views/page/*.js))
+POLICIES := $(patsubst %,$(BUILD)/lib/views/page/%.policy,viewer figure more live)
+$(BUILD)/lib/views/page/page_files.o: $(PAGE_FILES) $(BARE_FILES) $(POLICIES)
 
 # Scripts stand in pages, and in attn.wasm, without comments, blank lines and indentation. A template that spans lines
 # would lose its own.
@@ -13,9 +13,9 @@ $(BARE_FILES): $(BUILD)/%.bare.js: %.js lib/views/page/page.mk
 	$(call say,GEN)sed -E '/^ *(\/\/( .*)?)?$$/d; s/^ +//' $< >$@
 
 # Policies are hashes of the scripts and styles of a page.
-bare = $(foreach part,$(1),$(BUILD)/lib/page/$(part).bare.js)
-styles = $(foreach part,$(1),lib/page/$(part).css)
-$(POLICIES): $(BUILD)/lib/page/%.policy: tests/tools/page_policy.sh $(PAGE_FILES) $(BARE_FILES)
+bare = $(foreach part,$(1),$(BUILD)/lib/views/page/$(part).bare.js)
+styles = $(foreach part,$(1),lib/views/page/$(part).css)
+$(POLICIES): $(BUILD)/lib/views/page/%.policy: tests/tools/page_policy.sh $(PAGE_FILES) $(BARE_FILES)
 	@mkdir -p $(@D)
 	$(call say,GEN)$< $(POLICY_$*) >$@
 POLICY_viewer = $(call bare,shared map viewer) $(call styles,viewer)

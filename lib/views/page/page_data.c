@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/pieces.h"
 #include "base/status_internal.h"
-#include "pictures/png_file.h"
 #include "formats/quoting.h"
+#include "pictures/png_file.h"
 
 #include <string.h>
 #define ZLIB_CONST /* declares input pointers as const */

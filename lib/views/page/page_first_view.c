@@ -3,10 +3,10 @@
 
 #include "base/memory.h"
 #include "base/sink_internal.h"
-#include "pictures/png_file.h"
 #include "formats/quoting.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/picture_internal.h"
+#include "pictures/png_file.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #include "formats/json_writer.h"
 #include "measures/analysis_internal.h"
 #include "measures/head_kind.h"
+#include "pictures/colormap_internal.h"
 #include "pictures/levels.h"
 #include "pictures/table_picture.h"
-#include "pictures/colormap_internal.h"
 #include "tensors/token_text.h"
 #include "tensors/writer.h"
 

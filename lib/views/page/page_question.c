@@ -6,12 +6,12 @@
 #include "base/sink_internal.h"
 #include "base/version.h"
 #include "formats/quoting.h"
-#include "pictures/table_picture_internal.h"
 #include "pictures/colormap_internal.h"
+#include "pictures/picture_internal.h"
+#include "pictures/table_picture_internal.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
 #include "tables/text_table.h"
-#include "pictures/picture_internal.h"
 
 #include <math.h>
 #include <string.h>

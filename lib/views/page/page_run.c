@@ -5,16 +5,16 @@
 #include "base/path.h"
 #include "base/version.h"
 #include "formats/json_writer.h"
-#include "pictures/png_file.h"
 #include "formats/quoting.h"
-#include "towers/picture_prompt.h"
-#include "towers/picture_maps.h"
 #include "pictures/colormap_internal.h"
+#include "pictures/picture_internal.h"
+#include "pictures/png_file.h"
 #include "tables/table_writer.h"
 #include "tensors/labels_internal.h"
 #include "tensors/labels_json.h"
-#include "pictures/picture_internal.h"
 #include "tensors/view.h"
+#include "towers/picture_maps.h"
+#include "towers/picture_prompt.h"
 
 #include <math.h>
 #include <stdio.h>

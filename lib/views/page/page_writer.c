@@ -22,9 +22,9 @@
 #include "base/status_internal.h"
 #include "base/version.h"
 #include "formats/quoting.h"
-#include "towers/head_pictures.h"
 #include "pictures/figure_internal.h"
 #include "pictures/picture_internal.h"
+#include "towers/head_pictures.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -6,8 +6,8 @@
 #include "base/status_internal.h"
 #include "base/version.h"
 #include "pictures/colormap_internal.h"
-#include "tables/text_table.h"
 #include "pictures/picture_internal.h"
+#include "tables/text_table.h"
 #include "tensors/view.h"
 #include "trace/trace_internal.h"
 

@@ -17,10 +17,10 @@
 #define ATTN_PICTURES_FIGURE_H
 
 #include "base/note.h"
-#include "pictures/shapes.h"
 #include "pictures/grid.h"
-#include "pictures/table_view.h"
 #include "pictures/picture.h"
+#include "pictures/shapes.h"
+#include "pictures/table_view.h"
 #include "tensors/token_text.h"
 
 struct attn_figure_content {

@@ -15,8 +15,8 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "pictures/png_file.h"
 #include "pictures/cairo_functions.h"
+#include "pictures/png_file.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "base/elementary.h"
 #include "base/status_internal.h"
 #include "measures/head_kind.h"
-#include "tables/text_table.h"
 #include "pictures/picture_internal.h"
+#include "tables/text_table.h"
 #include "tensors/view.h"
 #include "trace/trace_internal.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/sink.h"
 #include "formats/float_text.h"
-#include "pictures/figure.h"
 #include "pictures/colormap_internal.h"
+#include "pictures/figure.h"
 #include "pictures/picture_internal.h"
 
 /* Lengths in units. */

@@ -5,8 +5,8 @@
 #include "pictures/figure_internal.h"
 
 #include "base/memory.h"
-#include "tables/text_table.h"
 #include "pictures/picture_internal.h"
+#include "tables/text_table.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "base/memory.h"
 #include "base/sink_internal.h"
-#include "pictures/png_file.h"
 #include "formats/quoting.h"
+#include "pictures/png_file.h"
 #include "tables/text_table.h"
 
 #include <inttypes.h>

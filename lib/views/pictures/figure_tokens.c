@@ -4,8 +4,8 @@
 
 #include "base/status_internal.h"
 #include "formats/float_text.h"
-#include "pictures/table_grid.h"
 #include "pictures/colormap_internal.h"
+#include "pictures/table_grid.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
 

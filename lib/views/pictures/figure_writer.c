@@ -6,12 +6,12 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "towers/picture_prompt.h"
-#include "image/pixels.h"
+#include "pictures/picture_internal.h"
 #include "pictures/table_axis.h"
 #include "tensors/labels_internal.h"
-#include "pictures/picture_internal.h"
 #include "tensors/view.h"
+#include "towers/picture_prompt.h"
+#include "towers/pixels.h"
 #include "trace/model_stack.h"
 
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #include "base/elementary.h"
 #include "base/escape.h"
 #include "base/path.h"
-#include "towers/picture_maps.h"
 #include "tables/text_table.h"
 #include "tensors/output.h"
+#include "towers/picture_maps.h"
 #include "trace/model_stack.h"
 #include "trace/trace_internal.h"
 

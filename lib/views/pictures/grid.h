@@ -6,8 +6,8 @@
 
 #include "formats/float_text.h"
 #include "pictures/levels.h"
-#include "tables/table.h"
 #include "pictures/picture.h"
+#include "tables/table.h"
 #include "tensors/token_text.h"
 
 struct attn_backdrop; /* tensors/output.h */

@@ -22,9 +22,9 @@
 #ifndef ATTN_PICTURES_LEVELS_H
 #define ATTN_PICTURES_LEVELS_H
 
-#include "towers/picture_maps.h"
 #include "pictures/colormap_internal.h"
 #include "tensors/writer.h"
+#include "towers/picture_maps.h"
 #include "trace/trace_internal.h"
 
 /* One selected matrix: a head of a site in one layer, or a site without heads. */

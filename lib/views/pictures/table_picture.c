@@ -6,15 +6,15 @@
 #include "base/given.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
-#include "towers/picture_prompt.h"
-#include "image/pixels.h"
+#include "pictures/picture_internal.h"
 #include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
 #include "tables/text_table.h"
 #include "tensors/format_internal.h"
 #include "tensors/labels_internal.h"
 #include "tensors/outputs_internal.h"
-#include "pictures/picture_internal.h"
+#include "towers/picture_prompt.h"
+#include "towers/pixels.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
 #ifndef ATTN_PICTURES_TABLE_VIEW_H
 #define ATTN_PICTURES_TABLE_VIEW_H
 
+#include "pictures/picture.h"
 #include "tables/table.h"
 #include "tensors/output.h"
-#include "pictures/picture.h"
 
 struct attn_head_cards; /* measures/head_cards.h */
 

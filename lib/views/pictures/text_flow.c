@@ -2,8 +2,8 @@
 #include "pictures/text_flow.h"
 
 #include "base/status_internal.h"
-#include "tables/text_table.h"
 #include "pictures/picture_internal.h"
+#include "tables/text_table.h"
 
 #include <math.h>
 #include <string.h>

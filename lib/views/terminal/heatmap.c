@@ -1,8 +1,8 @@
 /* heatmap.c - see heatmap_internal.h: a matrix of a run as a sheet of numbers or half blocks. */
 #include "terminal/heatmap_internal.h"
 
-#include "tables/text_table.h"
 #include "pictures/picture_internal.h"
+#include "tables/text_table.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

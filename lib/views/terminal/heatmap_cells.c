@@ -2,8 +2,8 @@
  * colors. */
 #include "terminal/heatmap_internal.h"
 
-#include "tables/text_table.h"
 #include "pictures/picture_internal.h"
+#include "tables/text_table.h"
 
 #include <math.h>
 #include <string.h>

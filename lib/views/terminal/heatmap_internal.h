@@ -27,8 +27,8 @@
 
 #include "measures/analysis_internal.h"
 #include "measures/head_kind.h"
-#include "pictures/grid.h"
 #include "pictures/color_line.h"
+#include "pictures/grid.h"
 
 /* Initialize with = {0}; end with attn_heatmap_release. */
 struct attn_heatmap {

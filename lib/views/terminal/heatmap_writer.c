@@ -4,8 +4,8 @@
 
 #include "base/escape.h"
 #include "base/status_internal.h"
-#include "tables/text_table.h"
 #include "pictures/picture_internal.h"
+#include "tables/text_table.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

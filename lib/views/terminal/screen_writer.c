@@ -18,10 +18,10 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/path.h"
-#include "towers/picture_prompt.h"
-#include "tables/text_table.h"
 #include "pictures/picture_internal.h"
+#include "tables/text_table.h"
 #include "tensors/writer.h"
+#include "towers/picture_prompt.h"
 #include "trace/trace_internal.h"
 
 #include <assert.h>

@@ -9,8 +9,8 @@
  * A request that names an `image` reads the file. Bytes are resized to the same bits as
  * Pillow 12.1; values are computed from them as transformers does.
  */
-#ifndef ATTN_IMAGE_PIXELS_H
-#define ATTN_IMAGE_PIXELS_H
+#ifndef ATTN_TOWERS_PIXELS_H
+#define ATTN_TOWERS_PIXELS_H
 
 #include "base/status.h"
 

@@ -1,11 +1,11 @@
 /* pixels_internal.h - declarations for pixels.h that only the library uses. */
-#ifndef ATTN_IMAGE_PIXELS_INTERNAL_H
-#define ATTN_IMAGE_PIXELS_INTERNAL_H
+#ifndef ATTN_TOWERS_PIXELS_INTERNAL_H
+#define ATTN_TOWERS_PIXELS_INTERNAL_H
 
 #include "base/status_internal.h"
-#include "image/pixels.h"
 #include "input/sequence.h"
 #include "model/model.h"
+#include "towers/pixels.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* encoder.c - see encoder.h. */
-#include "towers/encoder.h"
+#include "input/encoder.h"
 
 #include "forward/session_internal.h"
 #include "model/model_internal.h"

@@ -1,6 +1,6 @@
 /* encoder.h - what an encoder of sound reads, and maps outside of a session. */
-#ifndef ATTN_TOWERS_ENCODER_H
-#define ATTN_TOWERS_ENCODER_H
+#ifndef ATTN_INPUT_ENCODER_H
+#define ATTN_INPUT_ENCODER_H
 
 #include "input/sequence.h"
 

@@ -1,12 +1,12 @@
-/* link_scores.c - see questions_extra.h. */
-#include "machine/questions_extra.h"
+/* link_scores.c - see align_extra.h. */
+#include "align/align_extra.h"
 
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "measures/links.h"
 #include "machine/rows.h"
+#include "measures/links.h"
 #include "tables/table_internal.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
  *     if (!attn_source_has_part(source, "model.safetensors"))
  *         status = attn_foreign_check(source, err);
  */
-#ifndef ATTN_FORMATS_FOREIGN_H
-#define ATTN_FORMATS_FOREIGN_H
+#ifndef ATTN_FOREIGN_FOREIGN_H
+#define ATTN_FOREIGN_FOREIGN_H
 
 #include "formats/opener.h"
 

@@ -1,5 +1,5 @@
 /* pixels.c - see pixels.h. */
-#include "image/pixels_internal.h"
+#include "towers/pixels_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"

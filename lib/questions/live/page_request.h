@@ -1,0 +1,22 @@
+/* page_request.h - requests that are served as a page. */
+#ifndef ATTN_LIVE_PAGE_REQUEST_H
+#define ATTN_LIVE_PAGE_REQUEST_H
+
+#include "run/host.h"
+#include "run/request.h"
+
+/* If a page is among the outputs of REQUEST, requests the five most probable tokens after every
+ * position, unless another output would contain them or computing them would take long. If a page
+ * is the only output, and gradients are requested without a list of sites, selects the two sites
+ * that a page shows. Does nothing if REQUEST has queries or a kind of figure. HOST may be of any
+ * kind. */
+ATTN_API void attn_request_fill_page(const struct attn_host *host, struct attn_request *request);
+
+/* Writes the page `outputs.items` [1] of REQUEST: the table `outputs.table`, and below it the
+ * patterns of the run that REQUEST describes. If the run has no patterns, or more than a page
+ * holds, they are left out. The selection, predictions and notes of REQUEST are not used. */
+ATTN_API enum attn_status attn_run_table_page(struct attn_host *host,
+                                              const struct attn_request *request,
+                                              struct attn_error *err);
+
+#endif
