@@ -41,12 +41,12 @@ static inline void use(int32_t id, size_t begin, size_t end)
 /* The names that have other types in other headers. */
 #if defined IN_base_status_h
 static struct attn_model_options options;
-#elif defined IN_questions_questions_h || defined IN_pictures_table_picture_h
+#elif defined IN_machine_questions_h || defined IN_pictures_table_picture_h
 static struct attn_picture_options options;
 #else
 static struct attn_session_options options;
 #endif
-#ifdef IN_questions_diff_h
+#ifdef IN_diff_diff_h
 static struct attn_request text;
 #else
 static const char *text;
@@ -73,16 +73,16 @@ static struct lines {
 #if defined IN_measures_head_cards_h
 static struct attn_heads_args args;
 static struct attn_table_picture picture;
-#elif defined IN_questions_attribute_generated_h
+#elif defined IN_attribute_attribute_generated_h
 static struct attn_attribute_args args;
 static struct attn_table *matrix;
-#elif defined IN_questions_questions_h
+#elif defined IN_machine_questions_h
 static struct attn_lens_args args;
 #endif
-#ifdef IN_run_live_h
+#ifdef IN_live_live_h
 static struct attn_picture_options picture;
 #endif
-#ifdef IN_questions_patch_h
+#ifdef IN_circuit_patch_h
 static struct attn_patch_sum sum;
 #endif
 #endif

@@ -7,7 +7,6 @@
 #include "pictures/levels.h"
 #include "pictures/picture.h"
 #include "tensors/outputs_internal.h"
-#include "tensors/picture.h"
 #include "tensors/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/picture.h"

@@ -3,7 +3,6 @@
  * double precision; however the rows are split into events.
  */
 #include "base/random.h"
-#include "tensors/picture.h"
 #include "tensors/view.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
