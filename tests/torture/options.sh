@@ -301,7 +301,7 @@ try_shown() { # "OPTION|VALUE|LINE"
 # Prints "NAME OF ARGUMENT" for each option and setting of COMMAND; OF is - for an option.
 list_options() { # COMMAND
     local of name argument
-    "$cli" help "$1" | sed -nE "/ 'NAME=VALUE/d; s/^( {6}|  -., )--([a-z-]+)( [^ ]+)?(  .*|$)/\\2 -\\3/p"
+    "$cli" "$1" --help-all | sed -nE "/ 'NAME=VALUE/d; s/^( {6}|  -., )--([a-z-]+)( [^ ]+)?(  .*|$)/\\2 -\\3/p"
     for of in style:figures attention:attention stats:items; do
         "$cli" completion words -- "$1" "--${of%:*}" '' | sed -n 's/=\?\t.*//p' >"$scratch/names"
         "$cli" help "${of#*:}" | sed -nE 's/^ {8}([a-z-]+)=?([^ ]*)(  .*|$)/\1 \2/p' | while read -r name argument; do
