@@ -21,9 +21,6 @@
 
 /* Options that formats have in common. */
 static const struct attn_param shared_rows[] = {
-    ATTN_PARAM(FLAG, "add", NULL, struct output_args, is_addition,
-               "keep the files in DIR that an earlier run wrote and this one does not; without "
-               "--add they are removed"),
     OPTION_PRECISION("digits after the point in decimal formats; default: as many as bring back "
                      "the same number"),
 };
@@ -62,7 +59,6 @@ struct attn_output output_of(const struct output_args *args, const struct attn_f
         .path = is_standard ? NULL : path,
         .sink = is_standard ? standard : NULL,
         .own = args->paths.own[i],
-        .is_addition = args->is_addition,
     };
 }
 
@@ -180,24 +176,9 @@ enum attn_status outputs_check_tables(const struct output_args *args, const char
     return ATTN_OK;
 }
 
-static bool is_directory(const struct attn_format *format)
-{
-    return format->is_directory;
-}
-
-/* Refuses --add without an output directory, and the option of a format that is not written. */
+/* Refuses the option of a format that is not written. */
 static enum attn_status check_use(const struct output_args *args, struct attn_error *err)
 {
-    bool has_directory = !args->is_addition;
-    char list[128];
-
-    for (struct output_walk walk = {.args = args}; output_next(&walk);)
-        has_directory |=
-            walk.output.path && attn_format_is_directory(walk.output.format, walk.output.path);
-    if (!has_directory) {
-        attn_format_list(is_directory, "or", list, sizeof list);
-        return refuse(err, NULL, "`add` needs the DIR of %s", list);
-    }
     for (size_t i = 0; i < attn_n_format(); i++) {
         const struct attn_format *format = attn_format_at(i);
 

@@ -11,7 +11,6 @@
 /* The output options. Initialize with precision SIZE_MAX. */
 struct output_args {
     struct format_paths paths;
-    bool is_addition;   /* files of earlier runs are kept */
     size_t precision;   /* SIZE_MAX: as many digits as are needed to read back the same number */
     bool has_table_csv; /* `csv` gets a table instead of tensors */
 };

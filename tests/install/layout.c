@@ -708,7 +708,6 @@ static const struct {
     {"    path", offsetof(struct attn_output, path)},
     {"    sink", offsetof(struct attn_output, sink)},
     {"    own", offsetof(struct attn_output, own)},
-    {"    is_addition", offsetof(struct attn_output, is_addition)},
     {"    is_synced", offsetof(struct attn_output, is_synced)},
     {"attn_table_view", sizeof(struct attn_table_view)},
     {"    rows", offsetof(struct attn_table_view, rows)},

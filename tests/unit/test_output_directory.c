@@ -34,8 +34,7 @@ static enum attn_status write_file(struct attn_directory *directory, const char 
 }
 
 /* Writes the files NAMES, which end with NULL, in one run. */
-static enum attn_status write_files(const char *const *names, bool is_addition,
-                                    struct attn_error *err)
+static enum attn_status write_files(const char *const *names, struct attn_error *err)
 {
     struct attn_directory *directory = NULL;
     struct attn_manifest_run *run = NULL;
@@ -52,7 +51,7 @@ static enum attn_status write_files(const char *const *names, bool is_addition,
     for (size_t i = 0; names[i] && status == ATTN_OK; i++)
         status = write_file(directory, names[i], err);
     if (status == ATTN_OK)
-        status = attn_directory_finish(directory, run, is_addition, err);
+        status = attn_directory_finish(directory, run, err);
     attn_directory_free(directory);
     return status;
 }
@@ -80,17 +79,14 @@ static const char *const first[] = {"a.csv", "b.csv", "c.csv", NULL};
 static const char *const second[] = {"b.csv", "d.csv", NULL};
 static const char *const both[] = {"a.csv", "b.csv", "c.csv", "d.csv", NULL};
 
-START_TEST(what_a_run_does_not_write_goes_unless_it_adds)
+START_TEST(what_a_run_does_not_write_goes)
 {
     struct attn_error err = {0};
 
     set_up();
-    ck_assert_int_eq(write_files(first, false, &err), ATTN_OK);
-    ck_assert_int_eq(write_files(second, true, &err), ATTN_OK);
-    ck_assert_files(both, 4);
-    ck_assert_int_eq(write_files(first, false, &err), ATTN_OK);
+    ck_assert_int_eq(write_files(first, &err), ATTN_OK);
     ck_assert_files(first, 3);
-    ck_assert_int_eq(write_files(second, false, &err), ATTN_OK);
+    ck_assert_int_eq(write_files(second, &err), ATTN_OK);
     ck_assert_files(second, 2);
     remove_files(both);
     tear_down();
@@ -105,10 +101,10 @@ START_TEST(every_failed_allocation_leaves_a_manifest_of_all_files)
     for (long n = 0; status != ATTN_OK; n++) {
         struct attn_error err = {0};
 
-        ck_assert_int_eq(write_files(first, false, &err), ATTN_OK);
+        ck_assert_int_eq(write_files(first, &err), ATTN_OK);
         ck_assert_files(first, 3);
         attn_alloc_fail_at(n);
-        status = write_files(second, false, &err);
+        status = write_files(second, &err);
         attn_alloc_fail_off();
         ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%s", err.message);
         ck_assert_int_lt(n, 1000);
@@ -119,5 +115,5 @@ START_TEST(every_failed_allocation_leaves_a_manifest_of_all_files)
 }
 END_TEST
 
-ATTN_SUITE("output_directory", what_a_run_does_not_write_goes_unless_it_adds,
+ATTN_SUITE("output_directory", what_a_run_does_not_write_goes,
            every_failed_allocation_leaves_a_manifest_of_all_files)

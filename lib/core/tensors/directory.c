@@ -437,12 +437,10 @@ static enum attn_status remove_file(const struct attn_directory *directory,
     return status;
 }
 
-/* Removes names from an EARLIER run: those that were written again and, unless OTHERS_STAY, all
- * others together with their files. */
+/* Removes the names of an EARLIER run, together with the files that were not written again. */
 static enum attn_status supersede(const struct attn_directory *directory,
                                   struct attn_manifest_run *earlier,
-                                  const struct sorted_names *written, bool others_stay,
-                                  struct attn_error *err)
+                                  const struct sorted_names *written, struct attn_error *err)
 {
     const struct attn_format *format = attn_format_find(earlier->format);
     struct attn_file_names old = earlier->files;
@@ -453,9 +451,9 @@ static enum attn_status supersede(const struct attn_directory *directory,
     while ((name = next_name(&old, name))) {
         if (bsearch(&name, written->items, written->n, sizeof *written->items, compare_names))
             continue;
-        if (!others_stay && status == ATTN_OK)
+        if (status == ATTN_OK)
             status = remove_file(directory, format, name, err);
-        if (others_stay || status != ATTN_OK)
+        if (status != ATTN_OK)
             attn_file_names_append(&earlier->files, name);
     }
     release_names(&old);
@@ -465,8 +463,7 @@ static enum attn_status supersede(const struct attn_directory *directory,
 /* Supersedes all earlier runs of RUN's format. WRITTEN must be empty; the caller releases it. */
 static enum attn_status supersede_all(struct attn_directory *directory,
                                       const struct attn_manifest_run *run,
-                                      struct sorted_names *written, bool others_stay,
-                                      struct attn_error *err)
+                                      struct sorted_names *written, struct attn_error *err)
 {
     const char *name = NULL;
 
@@ -480,18 +477,17 @@ static enum attn_status supersede_all(struct attn_directory *directory,
         if (earlier->is_current || strcmp(earlier->format, run->format) != 0)
             continue;
         directory->has_manifest = false;
-        ATTN_TRY(supersede(directory, earlier, written, others_stay, err));
+        ATTN_TRY(supersede(directory, earlier, written, err));
     }
     return ATTN_OK;
 }
 
 enum attn_status attn_directory_finish(struct attn_directory *directory,
-                                       const struct attn_manifest_run *run, bool is_addition,
-                                       struct attn_error *err)
+                                       const struct attn_manifest_run *run, struct attn_error *err)
 {
     struct manifest *manifest = &directory->manifest;
     struct sorted_names written = {0};
-    const enum attn_status status = supersede_all(directory, run, &written, is_addition, err);
+    const enum attn_status status = supersede_all(directory, run, &written, err);
     size_t n = 0;
 
     attn_free(written.items);

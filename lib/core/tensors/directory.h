@@ -89,10 +89,9 @@ enum attn_status attn_directory_create_file(struct attn_directory *directory, co
 enum attn_status attn_directory_commit_file(struct attn_directory *directory,
                                             struct attn_sink *sink, struct attn_error *err);
 
-/* Completes RUN. Removes files of earlier runs in its format, unless IS_ADDITION. */
+/* Completes RUN. Removes files of earlier runs in its format. */
 enum attn_status attn_directory_finish(struct attn_directory *directory,
-                                       const struct attn_manifest_run *run, bool is_addition,
-                                       struct attn_error *err);
+                                       const struct attn_manifest_run *run, struct attn_error *err);
 
 void attn_directory_free(struct attn_directory *directory); /* NULL is allowed */
 

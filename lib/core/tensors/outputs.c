@@ -254,7 +254,6 @@ static enum attn_status open_output(struct attn_outputs *outputs, struct open_ou
     enum attn_status status;
 
     own.own = item->own;
-    own.is_addition = item->is_addition;
     output->sink = target.sink;
     status =
         attn_writer_open(item->format, &target, outputs->labels, &own, &output->writer, &found);

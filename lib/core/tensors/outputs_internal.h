@@ -18,7 +18,7 @@ enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
                                     struct attn_error *err);
 
 /* Checks the N outputs, then opens all of them or none; N may be 0. LABELS and pointers in OPTIONS
- * are borrowed until attn_outputs_free. The fields own, is_addition and is_synced come from the
+ * are borrowed until attn_outputs_free. The fields own and is_synced come from the
  * items. */
 enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
                                      const struct attn_labels *labels,

@@ -669,8 +669,7 @@ static enum attn_status finish(struct attn_writer *writer, struct attn_error *er
     if (writer->ops->finish)
         ATTN_TRY(writer->ops->finish(writer, err));
     if (writer->directory)
-        return attn_directory_finish(writer->directory, writer->run, writer->options.is_addition,
-                                     err);
+        return attn_directory_finish(writer->directory, writer->run, err);
     return writer->owns_sink ? attn_sink_commit(writer->sink, err)
                              : attn_sink_check(writer->sink, err);
 }

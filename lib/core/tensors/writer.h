@@ -34,10 +34,9 @@ struct attn_table;         /* tables/table.h */
 struct attn_table_picture; /* pictures/table_picture.h */
 
 struct attn_writer_options {
-    size_t size;      /* size of this struct */
-    int precision;    /* decimals, 0..17; -1: shortest exact text */
-    const char *own;  /* value of the format's own option, or NULL. Borrowed */
-    bool is_addition; /* for a directory: keeps the files that earlier runs wrote there */
+    size_t size;     /* size of this struct */
+    int precision;   /* decimals, 0..17; -1: shortest exact text */
+    const char *own; /* value of the format's own option, or NULL. Borrowed */
     /* if it becomes nonzero, stops with ATTN_CANCELED; or NULL. Borrowed */
     const volatile sig_atomic_t *cancel;
     struct attn_pool *pool;                     /* used for text and checksums; or NULL. Borrowed */
@@ -199,10 +198,10 @@ struct attn_writer_target {
 };
 
 /* Creates a writer. A directory gets a manifest, run.json, that lists the written files;
- * attn_writer_finish removes the files that earlier runs wrote there in the same format, unless
- * given->is_addition. ATTN_IO if another writer uses the directory: attn_outputs_create waits, and
- * can write several formats into one directory. ATTN_INVALID if the format does not support the
- * selected sites: tidy requires patterns. */
+ * attn_writer_finish removes the files that earlier runs wrote there in the same format. ATTN_IO if
+ * another writer uses the directory: attn_outputs_create waits, and can write several formats into
+ * one directory. ATTN_INVALID if the format does not support the selected sites: tidy requires
+ * patterns. */
 enum attn_status attn_writer_open(const struct attn_format *format,
                                   const struct attn_writer_target *target,
                                   const struct attn_labels *labels,

@@ -1990,7 +1990,6 @@ attn_output._fields_ = [
     ("path", c_char_p),
     ("sink", c_void_p),
     ("own", c_char_p),
-    ("is_addition", c_bool),
     ("is_synced", c_bool),
 ]
 attn_table_view._fields_ = [
