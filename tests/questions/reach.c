@@ -1,6 +1,6 @@
 /* reach.c - attn-cli reach: how far back a head looks. A question that
- * tests/tools/check_question.sh adds to the library: this file, as lib/questions/reach.c, and a
- * row of ATTN_QUESTION_MAP. */
+ * tests/tools/check_question.sh adds to the library: this file, as lib/questions/reach/reach.c, and
+ * a row of ATTN_QUESTION_MAP. */
 #include "machine/questions_internal.h"
 
 #include "base/status_internal.h"

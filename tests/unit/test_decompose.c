@@ -1,6 +1,6 @@
 /* test_decompose.c - decompositions give back their matrix, and eigenvalues that are known. */
-#include "base/decompose.h"
 #include "base/random.h"
+#include "measures/decompose.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SHA-256: the published vectors of FIPS 180-4 and of NIST's CAVP, by both functions that add
  * blocks. */
-#include "kernels/sha256.h"
 #include "tests/support/suite.h"
+#include "towers/sha256.h"
 
 #include <stdbool.h>
 #include <stdio.h>

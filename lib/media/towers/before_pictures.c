@@ -3,10 +3,10 @@
 
 #include "base/memory.h"
 #include "base/thread.h"
-#include "kernels/sha256.h"
 #include "model/model_internal.h"
 #include "towers/connector.h"
 #include "towers/image_patches.h"
+#include "towers/sha256.h"
 
 #include <string.h>
 

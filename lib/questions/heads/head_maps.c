@@ -3,7 +3,6 @@
  * parts are added in double precision, in the order of the tokens. */
 #include "heads/head_maps.h"
 
-#include "base/decompose.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
@@ -12,6 +11,7 @@
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
 #include "machine/readout.h"
+#include "measures/decompose.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"

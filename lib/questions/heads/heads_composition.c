@@ -7,13 +7,13 @@
  * a run, and are squared and added in double precision. */
 #include "heads/heads_internal.h"
 
-#include "base/decompose.h"
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "heads/head_maps.h"
 #include "kernels/linear.h"
 #include "machine/questions_internal.h"
+#include "measures/decompose.h"
 #include "model/config_internal.h"
 #include "run/host_internal.h"
 

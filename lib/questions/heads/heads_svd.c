@@ -2,7 +2,6 @@
  * tokens that lie along them. */
 #include "heads/heads_internal.h"
 
-#include "base/decompose.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/note.h"
@@ -11,6 +10,7 @@
 #include "heads/head_maps.h"
 #include "machine/questions_internal.h"
 #include "machine/readout.h"
+#include "measures/decompose.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"

@@ -7,8 +7,8 @@
  *     attn_sha256_update(&hash, bytes, size);
  *     attn_sha256_digest(&hash, digest);
  */
-#ifndef ATTN_KERNELS_SHA256_H
-#define ATTN_KERNELS_SHA256_H
+#ifndef ATTN_TOWERS_SHA256_H
+#define ATTN_TOWERS_SHA256_H
 
 #include <stddef.h>
 #include <stdint.h>

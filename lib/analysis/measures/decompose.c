@@ -1,5 +1,5 @@
 /* decompose.c - see decompose.h. */
-#include "base/decompose.h"
+#include "measures/decompose.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* sha256.c - see sha256.h. The names are those of FIPS 180-4. */
-#include "kernels/sha256.h"
+#include "towers/sha256.h"
 
 #include <stdbool.h>
 #include <string.h>

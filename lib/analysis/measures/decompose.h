@@ -8,8 +8,8 @@
  *     attn_svd(k, n, s, u, v);                     // K = U diag(s) V^T
  *     attn_eigenvalues(k, n, real, imaginary);
  */
-#ifndef ATTN_BASE_DECOMPOSE_H
-#define ATTN_BASE_DECOMPOSE_H
+#ifndef ATTN_MEASURES_DECOMPOSE_H
+#define ATTN_MEASURES_DECOMPOSE_H
 
 #include <stdbool.h>
 #include <stddef.h>
