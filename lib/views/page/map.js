@@ -320,5 +320,5 @@ class AttnMap {
   }
 }
 
-return Object.assign(AttnMap, { paintCells, colorOf, textWidth });
+return Object.assign(AttnMap, { paintCells, colorOf });
 })();

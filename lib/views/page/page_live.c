@@ -118,11 +118,8 @@ bool attn_page_live_has_text(const char *text)
         ATTN_PAGE_FILE(question_js), ATTN_PAGE_FILE(life_js),  ATTN_PAGE_FILE(pair_js),
         ATTN_PAGE_FILE(like_js),     ATTN_PAGE_FILE(guess_js)};
     static const char *const words[] = {/* further texts, from the object of the run */
-#define WORDS(name, words, more) words,
-                                        ATTN_PAGE_MEASURE_MAP(WORDS)
-#undef WORDS
 #define WORDS(curve, name, words) words,
-                                            ATTN_PAGE_CURVE_MAP(WORDS)
+                                        ATTN_PAGE_CURVE_MAP(WORDS)
 #undef WORDS
     };
     const size_t n = strlen(text);

@@ -5,7 +5,7 @@
 const $ = id => document.getElementById(id);
 const { abs, ceil, floor, max, min, round, sqrt } = Math;
 const { el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, inkOn, swatch, written, rampBox, opaque, save, csvField } = attnPage;
-const { colorOf, paintCells, textWidth } = AttnMap;
+const { colorOf, paintCells } = AttnMap;
 const on = (node, event, action) => node.addEventListener(event, action);
 
 // Sets style lengths of a node in pixels.
@@ -15,7 +15,7 @@ const inPixels = (node, lengths) => {
 
 // --- The run ---
 
-let run, blockOf, heads, groups, columns, byName, isComparison, MEASURES;
+let run, blockOf, heads, groups, columns, byName, isComparison;
 let nTaken = 0; // number of shown runs: data decoded for an earlier run are discarded
 let plain; // the run as given
 let words = null, areMerged = false, isEncoder; // of the rows: words, of the encoder
@@ -38,7 +38,6 @@ function takeRun(made, textOf) {
   columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
   byName = new Map(heads.map((h, i) => [h.at, i]));
   isComparison = run.sets.length > 1;
-  MEASURES = [...run.measures.map(([name]) => name), ...signedSets()];
   plain = { ...run };
   arrange();
   nTaken++;
@@ -299,8 +298,7 @@ function matrixOf(list, set) {
 
 const thumbs = []; // by head and set: planes of weights, and their size
 
-// Reads the thumbnails. BYTES has the planes of each head's sets, and of their difference. If
-// OTHERS is given, it has the second set, and the differences are read when they are shown.
+// Reads the thumbnails: BYTES has the planes of each head, OTHERS those of the second run, if there is one.
 function readThumbs(bytes, others) {
   const own = { bytes, at: 0 }, other = others ? { bytes: others, at: 0 } : own;
   thumbs.length = 0;
@@ -314,14 +312,7 @@ function readThumbs(bytes, others) {
     eachNotFinite(head, (row, column) => {
       for (const plane of sets[0]) plane[floor(row / k) * cols + floor(column / k)] = Infinity;
     });
-    const thumb = { rows, cols, sets, difference: null };
-    if (isComparison && !others) {
-      thumb.difference = Float32Array.from(bytes.subarray(own.at, own.at + n), level =>
-        level === 0 ? NaN : Math.sign(level - 128) * ((level - 128) / 127) ** 2);
-      own.at += n;
-      head.difference = largestOf(thumb.difference);
-    }
-    thumbs.push(thumb);
+    thumbs.push({ rows, cols, sets, difference: null });
   }
 }
 
@@ -335,7 +326,6 @@ async function readDifferences() {
     const [own, other] = (await Promise.all(sets)).map(bytes => weightsOf(bytes, rows * cols, run.bytes));
     if (began !== nTaken) return;
     thumbs[h].difference = poolDifferences({ rows, cols, k: head.pooled }, own, other);
-    head.difference = largestOf(thumbs[h].difference);
   }));
   thumbsDrawn = '';
   if (began === nTaken) draw();
@@ -426,7 +416,6 @@ const defaults = {
   dir: 'from', // tokens: weights from a query, or to a key
   w: 'chosen', // comparison: which matrices are shown
   z: clamp(run.cell, 0, 64), // pixels of a cell; 0: chosen to fit
-  m: '', o: 0, // measure; heads are sorted by it
   a: 0, // the matrix is shown as a table
   words: 0, // rows and columns are words
   on: '', // letters of the switches of picture.js that are on
@@ -467,7 +456,7 @@ const readers = {
   t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)), words: readNumber(0, 1),
   dir: readWord(['from', 'to']),
   w: text => readWord(shownSets())(text),
-  z: readNumber(0, 64), m: text => readWord(MEASURES)(text), o: readNumber(0, 1), a: readNumber(0, 1),
+  z: readNumber(0, 64), a: readNumber(0, 1),
   on: text => /^[nst]{1,3}$/.test(text) ? text : undefined,
 };
 
@@ -611,8 +600,7 @@ function makeThumbs() {
 
 function thumbSize() {
   const room = roomIn($('thumbs')) - 44;
-  const across = state.o && state.m ? min(heads.length, columns.length) : columns.length;
-  return clamp(floor(room / across) - 4, 8, state.v === 'grid' ? 128 : 40);
+  return clamp(floor(room / columns.length) - 4, 8, state.v === 'grid' ? 128 : 40);
 }
 
 // Draws the parts of a thumbnail that do not depend on the selected head.
@@ -624,35 +612,12 @@ function drawThumb(h, size, set) {
     inPixels(canvas, { width: max(3, round(size * head.cols / shrink)), height: max(3, round(size * head.rows / shrink)) });
   }
   while (node.childNodes.length > 1) node.lastChild.remove();
-  if (state.m && size >= 24) node.append(el('span', { class: 'value' }, written(run.numbers.measure, head[state.m])));
-  canvas.style.opacity = state.m ? dimmed(head[state.m]) : 1;
-}
-
-// Returns the opacity of a head: its share of the largest measure of all heads.
-function dimmed(value) {
-  if (state.m === 'difference') return 1; // the colors show it
-  const largest = max(...heads.map(h => h[state.m] || 0));
-  return value === null || largest === 0 ? 0.25 : 0.25 + 0.75 * min(1, value / largest);
-}
-
-function orderedHeads() {
-  const order = heads.map((_, h) => h);
-  return order.sort((a, b) => (heads[b][state.m] || 0) - (heads[a][state.m] || 0) || a - b);
 }
 
 const groupTitle = () => run.grouping === 'none' ? '' : run.grouping;
 
 function arrangeThumbs(size) {
   const place = $('thumbs');
-  if (state.o && state.m) {
-    const longest = max(...heads.map(head => textWidth(head.at)));
-    place.style.gridTemplateColumns = 'repeat(auto-fill, ' + max(size, longest) + 'px)';
-    place.replaceChildren(...orderedHeads().map(h => {
-      thumbNodes[h].append(el('span', { class: 'value' }, heads[h].at));
-      return el('div', { class: 'row', role: 'row' }, thumbNodes[h]);
-    }));
-    return;
-  }
   const top = el('div', { class: 'row', role: 'row' },
     el('span', { class: 'row-name', role: 'columnheader' }, groupTitle()),
     ...columns.map(c => el('span', { class: 'column-name', role: 'columnheader' }, String(c))));
@@ -673,8 +638,8 @@ function drawThumbs() {
   const size = thumbSize(), which = thumbSet();
   if (isComparison && thumbs[0].difference === null) differences ??= readDifferences();
   if (which === 'difference' && !thumbs.every(thumb => thumb.difference)) return;
-  const { s, first, m, o } = state;
-  const drawn = [size, which, rampName(), isDark(), attnPage.isPrinting, s, first, m, o, over?.key()].join();
+  const { s, first } = state;
+  const drawn = [size, which, rampName(), isDark(), attnPage.isPrinting, s, first, over?.key()].join();
   if (drawn !== thumbsDrawn) {
     for (let h = 0; h < heads.length; h++) drawThumb(h, size, which);
     arrangeThumbs(size);
@@ -686,9 +651,7 @@ function drawThumbs() {
   });
   place.setAttribute('aria-activedescendant', 'thumb-' + state.h);
   const k = heads[0].pooled;
-  $('measure-note').textContent = run.measures.find(([name]) => name === state.m)?.[2]
-    || (state.m === 'difference' ? 'largest of a weight' : state.m ? 'mean weight of a query'
-    : k > 1 && !over ? `a cell is the ${isNaN(which) ? 'largest' : 'mean row maximum'} of ${k} x ${k}` : '');
+  $('heads-note').textContent = k > 1 && !over ? `a cell is the ${isNaN(which) ? 'largest' : 'mean row maximum'} of ${k} x ${k}` : '';
 }
 
 function tick(h) {
@@ -696,13 +659,8 @@ function tick(h) {
   set({ t: t.sort((a, b) => a - b) });
 }
 
-// Returns the next head in a direction, in the grid or in the order of a measure.
+// Goes to the next head in a direction.
 function moveHead(down, across) {
-  if (state.o && state.m) {
-    const order = orderedHeads();
-    const at = order.indexOf(state.h) + across + down;
-    return set({ h: order[clamp(at, 0, order.length - 1)] });
-  }
   let row = groups.indexOf(heads[state.h].group), column = columns.indexOf(heads[state.h].head);
   for (;;) {
     row += down;
@@ -1238,8 +1196,8 @@ const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2
 // Returns what is shown as a table: measures of all heads, the matrix, or sums of tokens.
 function csvRows() {
   if (state.v === 'grid')
-    return [[run.grouping, 'head', 'type', ...MEASURES],
-      ...heads.map((head, h) => [head.group, head.head, typeOf(h).name ?? '', ...MEASURES.map(name => head[name] ?? '')])];
+    return [[run.grouping, 'head', 'type', ...run.measures.map(([name]) => name)],
+      ...heads.map((head, h) => [head.group, head.head, typeOf(h).name ?? '', ...run.measures.map(([name]) => head[name] ?? '')])];
   const m = shown, list = [];
   if (state.v === 'tokens') {
     const isFrom = state.dir === 'from';
@@ -1377,7 +1335,7 @@ const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
 
 // Ids of controls, and the members of `state` that they set.
 const CONTROLS = [['head', 'h'], ['combine', 'c'], ['scale', 's'], ['colormap', 'map'], ['first', 'first'],
-  ['which', 'w'], ['measure', 'm'], ['sort', 'o']];
+  ['which', 'w']];
 
 function fillControls() {
   fillHeads();
@@ -1393,8 +1351,6 @@ function fillHeads() {
   $('which').replaceChildren(...shownSets().map((value, i) => el('option', { value }, names[i])));
   $('compared').hidden = !names[1];
   $('words').parentNode.hidden = !words;
-  $('measure').replaceChildren(...[['', 'none'], ...run.measures, ...signedSets().map(name => [name, name])].map(([value, words]) =>
-    el('option', { value }, words)));
   $('app').classList.toggle('alone', heads.length === 1);
 }
 
@@ -1427,13 +1383,6 @@ function listen() {
   addEventListener('resize', () => draw());
   on(prefersDark, 'change', () => draw());
   for (const event of ['beforeprint', 'afterprint']) addEventListener(event, () => draw());
-}
-
-// A comparison begins with the head that differs most.
-function openComparison() {
-  const most = max(...heads.map(h => h.difference));
-  Object.assign(defaults, { w: 'difference', h: heads.findIndex(h => h.difference === most) });
-  if (heads.length > 1) Object.assign(defaults, { m: 'difference', o: 1 });
 }
 
 // --- Another run ---
@@ -1482,8 +1431,7 @@ async function show(made, textOf, other, otherTextOf) {
   Object.assign(state, { h: byName.get(names[0]) ?? run.start,
     t: names.slice(1).map(name => byName.get(name)).filter(h => h !== undefined),
     q: isLast || !rowOfQuery.has(q) ? usualQuery : q, k: state.k > maxKey ? -1 : state.k,
-    p: state.p.filter(p => p <= maxPosition), w: isComparison ? state.w : 'chosen',
-    m: MEASURES.includes(state.m) ? state.m : '' });
+    p: state.p.filter(p => p <= maxPosition), w: isComparison ? state.w : 'chosen' });
   if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
   if (state.words) mergeWords(true);
   state.words = areMerged ? 1 : 0;
@@ -1499,7 +1447,6 @@ async function start() {
   readThumbs(await inflate(blockOf('thumbs-data')));
   over = lookOver(run.picture && await attnPicture.load(blockOf));
   over?.open();
-  if (isComparison) openComparison();
   words = findWords();
   fillControls();
   makeThumbs();
