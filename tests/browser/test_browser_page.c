@@ -240,11 +240,12 @@ START_TEST(colors_are_weights)
     run(FABLE("--heads", "2.1,2.5", life));
     json = read_json();
     for (int s = 0; s < 3; s++) {
-        char hash[64];
+        char style[64];
         struct grid grid;
 
-        snprintf(hash, sizeof hash, "v=matrix&h=2.5&map=viridis&s=%s", scales[s]);
-        attn_browser_load(browser, "p.html", hash);
+        snprintf(style, sizeof style, "colormap=viridis color-scale=%s", scales[s]);
+        run_without_json(FABLE("--heads", "2.1,2.5", "--style", style, life));
+        attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
         grid = find_grid();
         for (int q = 0; q < 7; q++)
             for (int k = 0; k <= q; k++) {
@@ -271,13 +272,14 @@ START_TEST(legends_have_the_ticks_of_the_library)
     run_without_json(FABLE("--style", "color-scale=:0..0.5", life));
     attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
     assert_text(TICKS, "0 .005 .02 .05 .1 .25 .5");
-    run_without_json(FABLE(life));
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&s=log");
+    run_without_json(FABLE("--style", "color-scale=log", life));
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
     assert_text(TICKS, "1e-4 .001 .01 .1 1");
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&s=linear");
+    run_without_json(FABLE("--style", "color-scale=linear", life));
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
     assert_text(TICKS, "0 .25 .5 .75 1");
     run_without_json(FABLE("--style", "color-scale=sqrt:matrix", life));
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&s=sqrt&first=0");
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&first=0");
     assert_text(TICKS, "0 .0063 .025 .063 .16 .32 .63"); /* shares of the largest */
     leave();
 }
@@ -290,8 +292,8 @@ START_TEST(masked_zero_and_left_out_look_different)
     int rgb[3];
 
     enter();
-    run(FABLE("--attention", "window:2", "--heads", "3.2", life));
-    attn_browser_load(browser, "p.html", "v=matrix&map=blues&s=linear");
+    run(FABLE("--attention", "window:2", "--heads", "3.2", "--style", "color-scale=linear", life));
+    attn_browser_load(browser, "p.html", "v=matrix&map=blues");
     grid = find_grid();
     read_cell(&grid, 6, 0, rgb); /* outside the window */
     ck_assert(rgb[0] < 215 && rgb[0] == rgb[1] && rgb[1] == rgb[2]);
@@ -373,9 +375,6 @@ START_TEST(keys_do_what_the_mouse_does)
         {"ArrowRight", ATTN_KEY_SHIFT, "#v=matrix&h=2.2&q=5&k=0"},
         {"ArrowUp", ATTN_KEY_SHIFT, "#v=matrix&h=1.2&q=5&k=0"},
         {"Escape", 0, "#v=matrix&h=1.2&q=5"},
-        {"s", 0, "#v=matrix&h=1.2&q=5&s=linear"},
-        {"s", 0, "#v=matrix&h=1.2&q=5&s=log"},
-        {"s", 0, "#v=matrix&h=1.2&q=5"},
         {"f", 0, "#v=matrix&h=1.2&q=5&first=0"},
         {"f", 0, "#v=matrix&h=1.2&q=5"},
         {"d", 0, "#v=matrix&h=1.2&q=5&d=dark"},
@@ -407,9 +406,8 @@ START_TEST(address_brings_a_view_back_and_its_garbage_is_left_out)
 {
     enter();
     run(FABLE("--queries", "2-6", life));
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&q=6&k=5&s=linear&d=dark");
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&q=6&k=5&d=dark");
     assert_text(READOUT, "query 6 first \u2192 key 5 dessert 0.6305, rank 1 in the row");
-    assert_text("document.getElementById('scale').value", "linear");
     assert_text("document.documentElement.dataset.theme", "dark");
     attn_browser_load(browser, "p.html",
                       "v=%3Cscript%3E&h=9.9&q=1&k=99999999&s=__proto__&constructor=1&__proto__=x&"

@@ -348,14 +348,13 @@ void attn_page_push_number(struct attn_json_writer *json, int n_digit, double va
  * about sqrt(W) / 254; it is shown with as many digits as that precision justifies. */
 void attn_page_push_numbers(struct attn_json_writer *json, int n_byte);
 
-/* X(CURVE, name, words): the color scales of a page, in the order of its menu. */
+/* X(CURVE, name, words): the color scales of a page. */
 #define ATTN_PAGE_CURVE_MAP(X)                                                                     \
     X(SQRT, "sqrt", "square root") X(LINEAR, "linear", "linear") X(LOG, "log", "logarithm")
 
-/* Writes the member `scales`, the color scales that a reader can choose, with the ticks of their
- * legends: {"sqrt": {words, ticks, signed, fixed}}. `fixed` has the ticks for the ends that the
- * user set in ASKED, and the member `extent` names these ends. */
-void attn_page_push_scales(struct attn_json_writer *json, const struct attn_color_scale *asked);
+/* Writes the member `scale`, the color scale ASKED for, with the ticks of its legends: {curve,
+ * words, ticks, signed, fixed}. `fixed` has the ticks for the ends that the user set. */
+void attn_page_push_scale(struct attn_json_writer *json, const struct attn_color_scale *asked);
 
 /* --- Labels (page_labels.c) ------------------------------------------------------------------- */
 

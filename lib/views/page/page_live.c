@@ -117,19 +117,11 @@ bool attn_page_live_has_text(const char *text)
         ATTN_PAGE_FILE(stage_js),    ATTN_PAGE_FILE(story_js), ATTN_PAGE_FILE(why_js),
         ATTN_PAGE_FILE(question_js), ATTN_PAGE_FILE(life_js),  ATTN_PAGE_FILE(pair_js),
         ATTN_PAGE_FILE(like_js),     ATTN_PAGE_FILE(guess_js)};
-    static const char *const words[] = {/* further texts, from the object of the run */
-#define WORDS(curve, name, words) words,
-                                        ATTN_PAGE_CURVE_MAP(WORDS)
-#undef WORDS
-    };
     const size_t n = strlen(text);
 
     for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++)
         if (strcmp(attn_head_kind_at(i)->name, text) == 0 ||
             strcmp(attn_head_kind_at(i)->words, text) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i], text) == 0)
             return true;
     for (size_t i = 0; n > 0 && i < sizeof files / sizeof *files; i++) {
         const char *at = files[i].begin, *end = files[i].end - 1;

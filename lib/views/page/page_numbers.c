@@ -146,32 +146,28 @@ void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color
     attn_json_end(json);
 }
 
-void attn_page_push_scales(struct attn_json_writer *json, const struct attn_color_scale *asked)
+void attn_page_push_scale(struct attn_json_writer *json, const struct attn_color_scale *asked)
 {
     static const struct {
-        enum attn_color_curve curve;
         const char *name, *words;
     } curves[] = {
-#define CURVE_ROW(curve, name, words) {ATTN_CURVE_##curve, name, words},
+#define CURVE_ROW(curve, name, words) [ATTN_CURVE_##curve] = {name, words},
         ATTN_PAGE_CURVE_MAP(CURVE_ROW)
 #undef CURVE_ROW
     };
-    const struct attn_color_range fixed = {asked->low, asked->high};
+    struct attn_color_scale scale = {.curve = asked->curve, .span = ATTN_SPAN_UNIT};
 
-    attn_json_begin(attn_page_push_key(json, "scales"), '{');
-    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
-        struct attn_color_scale scale = {.curve = curves[i].curve, .span = ATTN_SPAN_UNIT};
-
-        attn_json_begin(attn_json_key(json, curves[i].name), '{');
-        attn_json_text(attn_json_key(json, "words"), curves[i].words);
-        attn_page_push_ticks(attn_json_key(json, "ticks"), &scale, (struct attn_color_range){0, 1},
-                             1);
-        if (asked->span == ATTN_SPAN_FIXED)
-            attn_page_push_ticks(attn_json_key(json, "fixed"), &scale, fixed, 1);
-        scale.is_signed = true;
-        attn_page_push_ticks(attn_json_key(json, "signed"), &scale,
-                             (struct attn_color_range){-1, 1}, 1);
-        attn_json_end(json);
-    }
+    if (asked->curve == ATTN_CURVE_DEFAULT)
+        scale.curve = ATTN_CURVE_SQRT;
+    attn_json_begin(attn_page_push_key(json, "scale"), '{');
+    attn_json_text(attn_json_key(json, "curve"), curves[scale.curve].name);
+    attn_json_text(attn_json_key(json, "words"), curves[scale.curve].words);
+    attn_page_push_ticks(attn_json_key(json, "ticks"), &scale, (struct attn_color_range){0, 1}, 1);
+    if (asked->span == ATTN_SPAN_FIXED)
+        attn_page_push_ticks(attn_json_key(json, "fixed"), &scale,
+                             (struct attn_color_range){asked->low, asked->high}, 1);
+    scale.is_signed = true;
+    attn_page_push_ticks(attn_json_key(json, "signed"), &scale, (struct attn_color_range){-1, 1},
+                         1);
     attn_json_end(json);
 }

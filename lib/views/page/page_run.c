@@ -102,7 +102,6 @@ void attn_page_push_colors(struct attn_json_writer *json)
 /* Writes the options of the initial look: color map, scale, theme, views. */
 static void push_look(struct run_json *to)
 {
-    static const char *const curves[] = {"sqrt", "linear", "sqrt", "log"};
     static const char *const spans[] = {"unit", "unit", "matrix", "row", "fixed"};
     static const char *const values[] = {"auto", "always", "never"};
     const struct attn_picture_options *given = to->page->base.options.picture;
@@ -121,7 +120,6 @@ static void push_look(struct run_json *to)
     attn_json_text(push_key(to, "colormap"),
                    picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
     attn_json_text(push_key(to, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
-    attn_json_text(push_key(to, "scale"), curves[scale->curve]);
     attn_json_text(push_key(to, "span"), to->page->picture && scale->span == ATTN_SPAN_DEFAULT
                                              ? "patches"
                                              : spans[scale->span]);
@@ -129,7 +127,7 @@ static void push_look(struct run_json *to)
         attn_page_push_number(push_key(to, "low"), 9, scale->low);
         attn_page_push_number(push_key(to, "high"), 9, scale->high);
     }
-    attn_page_push_scales(&to->json, scale);
+    attn_page_push_scale(&to->json, scale);
     attn_json_text(push_key(to, "values"), values[picture->values]);
     attn_json_size(push_key(to, "cell"), picture->cell);
     attn_json_text(push_key(to, "figure"), figure);

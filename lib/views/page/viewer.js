@@ -380,12 +380,12 @@ function largestOf(cells) {
   return most;
 }
 
-const stepper = range => attnPage.stepper(state.s, range);
+const stepper = range => attnPage.stepper(run.scale.curve, range);
 
 const labelOf = (position, isSource) => ({ position, text: shortText(position, isSource), isSought: isSought(position, isSource) });
 
 // Returns a matrix as the cells of a map.
-const cellsOf = m => ({ key: [m.key, rampName(), isDark(), state.s].join(),
+const cellsOf = m => ({ key: [m.key, rampName(), isDark()].join(),
   rows: { n: m.rows, title: 'query: attends', label: r => labelOf(queryAt(r), false) },
   columns: { n: m.cols, title: 'key: attended to', label: c => labelOf(c, m.isSource) },
   ramp: rampOf(m.isDifference), nothing: Object.fromEntries(Object.keys(run.nothing).map(kind => [kind, nothingOf(kind)])),
@@ -406,7 +406,6 @@ const defaults = {
   v: VIEWS.includes(run.figure) ? run.figure : heads.length > 1 ? 'grid' : 'matrix', // the view
   h: run.start, // the head
   q: usualQuery, k: -1, // the cell, by positions; -1: none
-  s: run.scale, // scale
   map: run.colormap || '', // color map; '' follows the theme
   first: run.hides_first ? 0 : 1, // the first key is shown
   d: run.theme || '', // dark, light, or '' for the system's theme
@@ -450,7 +449,7 @@ const readQuery = text => rowOfQuery.has(readNumber(0, maxPosition)(text)) ? Num
 // How each part of the hash is parsed. Invalid parts are undefined and ignored.
 const readers = {
   v: readWord(VIEWS), h: readHead, q: readQuery, k: text => readNumber(0, maxKey)(text),
-  s: readWord(Object.keys(run.scales)), map: readWord(rampNames),
+  map: readWord(rampNames),
   first: readNumber(0, 1),
   d: readWord(['dark', 'light']), c: readWord(['mean', 'max']),
   t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)), words: readNumber(0, 1),
@@ -638,8 +637,7 @@ function drawThumbs() {
   const size = thumbSize(), which = thumbSet();
   if (isComparison && thumbs[0].difference === null) differences ??= readDifferences();
   if (which === 'difference' && !thumbs.every(thumb => thumb.difference)) return;
-  const { s, first } = state;
-  const drawn = [size, which, rampName(), isDark(), attnPage.isPrinting, s, first, over?.key()].join();
+  const drawn = [size, which, rampName(), isDark(), attnPage.isPrinting, state.first, over?.key()].join();
   if (drawn !== thumbsDrawn) {
     for (let h = 0; h < heads.length; h++) drawThumb(h, size, which);
     arrangeThumbs(size);
@@ -897,7 +895,7 @@ const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels for the tables of a query
 // Returns the ticks [place, text] of the scale for colors up to SIZE, made from the library's
 // ticks [place, number, text].
 function ticksOf(isSigned, size) {
-  const { fixed, signed, ticks } = run.scales[state.s], isFixed = run.span === 'fixed';
+  const { fixed, signed, ticks } = run.scale, isFixed = run.span === 'fixed';
   const factor = isFixed ? 1 : size;
   return (isFixed ? fixed : isSigned ? signed : ticks).map(([place, x, text]) =>
     [place, factor === 1 ? text : written(run.numbers.tick, x * factor)]);
@@ -913,7 +911,7 @@ function drawLegend(m) {
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
   const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
-    kind((!one.isDifference ? run.quantity + ': ' : run.set_names.join(' minus ') + ': signed ') + run.scales[state.s].words + (over?.span() ?? spans[run.span] ?? ''))]);
+    kind((!one.isDifference ? run.quantity + ': ' : run.set_names.join(' minus ') + ': signed ') + run.scale.words + (over?.span() ?? spans[run.span] ?? ''))]);
   m.hasMasked ??= m.weights.some((w, i) => w !== w && !isHidden(m, i % m.cols));
   if (m.hasMasked) parts.push(kind('masked', swatch(nothingOf('masked'))));
   if (!state.first) parts.push(kind(leftOut, swatch(nothingOf('hidden'))));
@@ -1110,7 +1108,7 @@ const fileName = ending => (run.model || 'attention') + '-' + (state.v === 'grid
 function keptTitle(name) {
   const more = (state.first ? '' : ', ' + leftOut) + (run.renormalizes ? ', renormalized' : '');
   return [svgText(10, 20, heading(), { 'font-weight': 'bold', 'font-size': 14 }),
-    svgText(10, 38, name + ', ' + run.scales[state.s].words + ' of the weight' + more, { fill: paint('--soft') })];
+    svgText(10, 38, name + ', ' + run.scale.words + ' of the weight' + more, { fill: paint('--soft') })];
 }
 
 function keptSvg(width, height, ...parts) {
@@ -1246,7 +1244,6 @@ const KEYS = [
   ['f', 'leave the first token out, or show it'],
   ['u', 'tokens of a word together, or apart'],
   ['/', 'find a token or a head; Enter: the next one'],
-  ['s', 'scale: square root, linear, logarithm'],
   ['o', 'colors'],
   ['Space  Enter', 'compare the head; open it as a matrix'],
   ['c', 'compared heads: apart, mean, maximum'],
@@ -1287,7 +1284,6 @@ const actions = {
   m: () => set({ v: 'matrix' }),
   t: () => state.v === 'tokens' ? turn() : set({ v: 'tokens' }),
   f: () => run.hides_first || $('first').parentNode.hidden || set({ first: state.first ? 0 : 1 }),
-  s: () => set({ s: next(Object.keys(run.scales), state.s) }),
   o: () => set({ map: next(['', ...rampNames], state.map) }),
   c: () => set({ c: next(['', 'mean', 'max'], state.c) }),
   d: () => set({ d: isDark() ? 'light' : 'dark' }),
@@ -1334,12 +1330,11 @@ let over;
 const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
 
 // Ids of controls, and the members of `state` that they set.
-const CONTROLS = [['head', 'h'], ['combine', 'c'], ['scale', 's'], ['colormap', 'map'], ['first', 'first'],
+const CONTROLS = [['head', 'h'], ['combine', 'c'], ['colormap', 'map'], ['first', 'first'],
   ['which', 'w']];
 
 function fillControls() {
   fillHeads();
-  $('scale').append(...Object.entries(run.scales).map(([value, { words }]) => el('option', { value }, words)));
   $('colormap').append(el('option', { value: '' }, 'by theme'),
     ...rampNames.map(name => el('option', { value: name }, name)));
 }
