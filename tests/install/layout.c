@@ -1085,7 +1085,7 @@ static const struct {
     {"    corrupted", offsetof(struct attn_patch_args, corrupted)},
     {"    answer", offsetof(struct attn_patch_args, answer)},
     {"    site", offsetof(struct attn_patch_args, site)},
-    {"    is_to_noise", offsetof(struct attn_patch_args, is_to_noise)},
+    {"    direction", offsetof(struct attn_patch_args, direction)},
     {"    n_control", offsetof(struct attn_patch_args, n_control)},
     {"    seed", offsetof(struct attn_patch_args, seed)},
     {"    places", offsetof(struct attn_patch_args, places)},

@@ -181,7 +181,7 @@ static struct attn_table *patch(const struct asked *asked, const char *paths, bo
     args.answer =
         (struct attn_answer_args){.target_id = &asked->answer[0], .foil_id = &asked->answer[1]};
     args.path = paths;
-    args.is_to_noise = is_to_noise;
+    args.direction = is_to_noise ? ATTN_PATCH_DIRECTION_NOISE : ATTN_PATCH_DIRECTION_RESTORE;
     args.is_frozen = is_frozen;
     ck_assert_msg(attn_patch(asked->host, &asked->request, &args, &table, &sum, &err) == ATTN_OK,
                   "%s", err.message);
@@ -293,7 +293,7 @@ static double estimate(const struct asked *asked, const char *site, int layer, i
     args.method = method;
     args.n_point = 5;
     args.n_verified = 0;
-    args.is_to_noise = true;
+    args.direction = ATTN_PATCH_DIRECTION_NOISE;
     ck_assert_msg(attn_patch(asked->host, &asked->request, &args, &table, &sum, &err) == ATTN_OK,
                   "%s", err.message);
     for (size_t row = 2; row < attn_table_n_row(table); row++)

@@ -718,7 +718,7 @@ static void patch_everything_and_nothing(struct fixture *f)
     for (int noise = 0; noise < 2; noise++) {
         struct attn_patch_args args = patch_of(f, "resid_post");
 
-        args.is_to_noise = noise == 1;
+        args.direction = noise == 1 ? ATTN_PATCH_DIRECTION_NOISE : ATTN_PATCH_DIRECTION_AUTO;
         ck_assert(attn_patch(f->host, &f->request, &args, &table, &sum, &f->err) == ATTN_OK);
         for (size_t at = 0; at + 1 < n; at++)
             ck_assert_double_eq(number_at(table, 2 + (n_layer - 1) * n + at, "effect"), 0);

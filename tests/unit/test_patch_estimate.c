@@ -137,7 +137,8 @@ static void check_rows(struct pair *pair, const struct golden *golden, size_t n)
     struct attn_patch_args args = args_of(pair, golden->site);
     const bool is_of_keys = strcmp(golden->site, "k") == 0 || strcmp(golden->site, "v") == 0;
 
-    args.is_to_noise = strcmp(golden->direction, "noise") == 0;
+    args.direction = strcmp(golden->direction, "noise") == 0 ? ATTN_PATCH_DIRECTION_NOISE
+                                                             : ATTN_PATCH_DIRECTION_AUTO;
     args.is_by_position = strcmp(golden->by, "position") == 0;
     for (int method = 0; method < N_METHOD; method++) {
         struct attn_table *table;
@@ -228,7 +229,7 @@ static void check_differences(struct pair *pair, const char *site, const struct 
     args.n_verified = 1000;
     pair->request.input = (struct attn_input){.embeddings = &rows[0]};
     for (int noise = 0; noise < 2; noise++) {
-        args.is_to_noise = noise;
+        args.direction = noise ? ATTN_PATCH_DIRECTION_NOISE : ATTN_PATCH_DIRECTION_AUTO;
         ck_assert_msg(attn_patch(pair->host, &pair->request, &args, &tables[noise], &sum,
                                  &pair->err) == ATTN_OK,
                       "%s: %s", site, pair->err.message);
@@ -435,7 +436,8 @@ static void check_patched(struct pair *pair, const char *site, bool is_to_noise)
     size_t n_checked = 0;
 
     args.n_verified = 3;
-    args.is_to_noise = exact.is_to_noise = is_to_noise;
+    args.direction = exact.direction =
+        is_to_noise ? ATTN_PATCH_DIRECTION_NOISE : ATTN_PATCH_DIRECTION_RESTORE;
     exact.corrupted = args.corrupted;
     exact.answer = args.answer;
     exact.site = site;

@@ -665,6 +665,9 @@ ATTN_PATCH_ATP = 1
 ATTN_PATCH_RELP = 2
 ATTN_PATCH_IG = 3
 ATTN_N_PATCH_METHOD = 4
+ATTN_PATCH_DIRECTION_AUTO = 0
+ATTN_PATCH_DIRECTION_NOISE = 1
+ATTN_PATCH_DIRECTION_RESTORE = 2
 ATTN_SCORE_BY_TEXT = 0
 ATTN_SCORE_BY_TOKEN = 1
 ATTN_SCORE_BY_WORD = 2
@@ -2399,7 +2402,7 @@ attn_patch_args._fields_ = [
     ("corrupted", attn_input),
     ("answer", attn_answer_args),
     ("site", c_char_p),
-    ("is_to_noise", c_bool),
+    ("direction", c_int),
     ("n_control", c_size_t),
     ("seed", c_uint64),
     ("places", POINTER(attn_item_place)),

@@ -207,8 +207,8 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
 
     Scores each edge from what one part writes into the residual stream to one later part that reads it: input, heads
     2.5 and MLPs 2.mlp write; the q of a head, 3.1.q, the k and v of a key head, 3.0.k, MLPs and the logits read. A
-    score estimates, by gradients, which share of the difference of both answers the patch of this edge alone would
-    make, `attn-cli patch` with `path`. The largest come first.
+    score estimates, by gradients, which share of the difference of both answers is lost if this edge alone is patched:
+    the effect of `attn-cli patch` with `path`. The largest come first.
 
     Scores are about the difference of these two texts, and straight lines through a model that is none: some are far
     off. They do not add up to 1. Edges that only work together show nothing alone.
@@ -464,7 +464,7 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
 
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto", site=None,
-          queries=None, direction: str = "restore", path=None, norm: str = "exact", estimate: str | None = None,
+          queries=None, direction: str = "auto", path=None, norm: str = "exact", estimate: str | None = None,
           verify: int | None = None, by: str = "head", control: int = 0, seed: int = 0, corrupted_source=None,
           corrupted_image=None, positions=None, sort: str | None = None, limit: int = 0, where: dict | None = None,
           columns=None, **options) -> Table:
@@ -479,8 +479,9 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     The numbers say which parts carry the difference between these two texts. They do not say what else the answer
     needs: what both texts share has no effect, and pieces that only work together show nothing alone.
 
-    With `path` one edge is patched: the end of the path alone reads the other run's difference. What parts between both
-    ends would carry on is not in the number, so it is not that of path patching through all MLPs.
+    With `path` one edge of the clean run is patched: the end of the path alone reads the other run's difference.
+    `attn-cli circuit` estimates the effects of all edges. What parts between both ends would carry on is not in the
+    number, so it is not that of path patching through all MLPs.
 
     With `estimate` gradients stand for the runs. An estimate is a straight line through the run that is patched; only
     rows with an effect were computed. Notes say how both agree there, and how many large effects the others may hide.
@@ -498,8 +499,9 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                 positions, of which the 20 largest or `limit` are printed
     queries     copy only these positions of a head, numbers or words of the clean text; for k and v, in layers that
                 attend to the source, of the source
-    direction   restore (default): copy from the clean run into the corrupted one; noise: the other way round (restore,
-                noise)
+    direction   restore: what the corrupted text gains from a copy of the clean run; noise: what the clean text loses by
+                one of the corrupted run; auto (default): noise with `path`, as `attn-cli circuit`, else restore (auto,
+                noise, restore)
     path        patch edges instead of parts: TO alone reads what FROM writes in the other run. FROM is input, a head
                 2.5, or 2.mlp; TO is the q of a head, 3.1.q, the k or v of a key head, 3.0.k, 3.mlp, or logits; either
                 may be *

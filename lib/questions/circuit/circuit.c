@@ -175,8 +175,9 @@ const struct attn_question attn_question_circuit = {
         "Scores each edge from what one part writes into the residual stream to one later\n"
         "part that reads it: input, heads 2.5 and MLPs 2.mlp write; the q of a head, 3.1.q,\n"
         "the k and v of a key head, 3.0.k, MLPs and the logits read. A score estimates,\n"
-        "by gradients, which share of the difference of both answers the patch of this\n"
-        "edge alone would make, `attn-cli patch` with `path`. The largest come first.\n"
+        "by gradients, which share of the difference of both answers is lost if this edge\n"
+        "alone is patched: the effect of `attn-cli patch` with `path`. The largest come\n"
+        "first.\n"
         "\n"
         "Scores are about the difference of these two texts, and straight lines through a\n"
         "model that is none: some are far off. They do not add up to 1. Edges that only\n"
@@ -232,8 +233,10 @@ static enum attn_status choose(void *state, struct attn_error *err)
     circuit->pair = (struct attn_patch_args){.size = sizeof circuit->pair,
                                              .corrupted = circuit->args->corrupted,
                                              .answer = circuit->args->answer,
-                                             .is_to_noise = !circuit->args->is_to_restore ||
-                                                            circuit->patch.frame.plan};
+                                             .direction = circuit->args->is_to_restore &&
+                                                                  !circuit->patch.frame.plan
+                                                              ? ATTN_PATCH_DIRECTION_RESTORE
+                                                              : ATTN_PATCH_DIRECTION_NOISE};
     circuit->patch.args = &circuit->pair;
     circuit->patch.site = ATTN_SITE_Q;
     circuit->patch.is_by_head = true;

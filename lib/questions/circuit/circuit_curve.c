@@ -152,7 +152,7 @@ static enum attn_status append_rows(struct attn_circuit_state *state, const stru
 {
     struct attn_patching *patch = &state->patch;
     const size_t n_circuit = curve->n_size * curve->n_each;
-    const bool is_to_noise = patch->args->is_to_noise;
+    const bool is_to_noise = attn_patch_is_to_noise(patch->args);
     double *numbers = attn_frame_alloc(&patch->frame, FIRST_CIRCUIT + n_circuit, sizeof *numbers);
 
     ATTN_TRY(attn_frame_memory(&patch->frame, err));

@@ -81,7 +81,8 @@ enum attn_status attn_circuit_verify(struct attn_host *host, const struct attn_r
     request.on_note = NULL; /* the scores have told about the texts */
     patch.corrupted = args->corrupted;
     patch.answer = args->answer;
-    patch.is_to_noise = !args->is_to_restore;
+    patch.direction =
+        args->is_to_restore ? ATTN_PATCH_DIRECTION_RESTORE : ATTN_PATCH_DIRECTION_NOISE;
     list_edges(table, n, &list);
     status = attn_buffer_check(&list, err);
     if (status == ATTN_OK)

@@ -117,10 +117,11 @@ static const struct attn_param param_rows[] = {
                "k and v, in layers that attend to the source, of the source",
                .home = ATTN_PARAM_OF_REQUEST,
                .second = offsetof(struct attn_request, selection.queries.n), .keys = "queries"),
-    ATTN_PARAM(SWITCH, "direction", NULL, struct attn_patch_args, is_to_noise,
-               "restore (default): copy from the clean run into the corrupted one; noise: the "
-               "other way round",
-               .words = "restore|noise"),
+    ATTN_PARAM(CHOICE, "direction", NULL, struct attn_patch_args, direction,
+               "restore: what the corrupted text gains from a copy of the clean run; noise: what "
+               "the clean text loses by one of the corrupted run; auto (default): noise with "
+               "`path`, as `attn-cli circuit`, else restore",
+               .words = "auto|noise|restore"),
     ATTN_PARAM(
         TEXT, "path", "FROM:TO,...", struct attn_patch_args, path,
         "patch edges instead of parts: TO alone reads what FROM writes in the other run. FROM "
@@ -284,9 +285,10 @@ const struct attn_question attn_question_patch = {
         "do not say what else the answer needs: what both texts share has no effect, and\n"
         "pieces that only work together show nothing alone.\n"
         "\n"
-        "With `path` one edge is patched: the end of the path alone reads the other run's\n"
-        "difference. What parts between both ends would carry on is not in the number, so\n"
-        "it is not that of path patching through all MLPs.\n"
+        "With `path` one edge of the clean run is patched: the end of the path alone\n"
+        "reads the other run's difference. `attn-cli circuit` estimates the effects of\n"
+        "all edges. What parts between both ends would carry on is not in the number,\n"
+        "so it is not that of path patching through all MLPs.\n"
         "\n"
         "With `estimate` gradients stand for the runs. An estimate is a straight line\n"
         "through the run that is patched; only rows with an effect were computed. Notes\n"
@@ -563,7 +565,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
     attn_drawn_ask(drawn, "by%s %s of each %s%s", is_estimated ? " patching" : "",
                    args->site ? args->site : "resid_pre", view->detail > 0 ? "head and " : "",
                    column < SIZE_MAX ? attn_table_column(drawn->table, column)->name : "place");
-    view->quantity = quantities[is_estimated][args->is_to_noise];
+    view->quantity = quantities[is_estimated][attn_patch_is_to_noise(args)];
     if (is_estimated)
         view->values = ATTN_TABLE_COLUMN(ESTIMATE);
     else if (args->n_place == 0 && (args->corrupted.image || args->corrupted.pixels))
@@ -694,7 +696,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct attn_patching *patch = state;
     struct attn_patch_sum *sum = patch->frame.sum;
-    const bool is_to_noise = patch->args->is_to_noise;
+    const bool is_to_noise = attn_patch_is_to_noise(patch->args);
 
     if (patch->args->path) {
         ATTN_TRY(attn_patch_try_paths(patch, err));

@@ -8,9 +8,9 @@
  *     args.answer.target = " are", args.answer.foil = " is", args.site = "resid_pre";
  *     attn_patch(host, &clean, &args, &table, &sum, &err);
  *
- * By default the corrupted text runs with one part of the clean run: effect = (m - m_corrupted) /
+ * To restore, the corrupted text runs with one part of the clean run: effect = (m - m_corrupted) /
  * (m_clean - m_corrupted), which is 1 if the part restores the answer and 0 if it changes nothing.
- * With is_to_noise the clean text runs with a part of the corrupted run: effect = (m - m_clean) /
+ * To noise, the clean text runs with a part of the corrupted run: effect = (m - m_clean) /
  * (m_corrupted - m_clean). The first rows of the table are `base`, the run that is patched, and
  * `source`, the other run. Then there is a row per part:
  *
@@ -85,6 +85,13 @@ enum attn_patch_method {
         ATTN_N_PATCH_METHOD = 0 ATTN_PATCH_METHOD_MAP(ATTN_COUNT)
 };
 
+/* Auto: noise with `path`, which is what attn_circuit estimates; else restore. */
+enum attn_patch_direction {
+    ATTN_PATCH_DIRECTION_AUTO = 0,
+    ATTN_PATCH_DIRECTION_NOISE = 1,
+    ATTN_PATCH_DIRECTION_RESTORE = 2
+};
+
 struct attn_patch_args {
     size_t size; /* size of this struct */
     /* the corrupted input: a text or ids with as many tokens as the clean text, or a picture with
@@ -93,7 +100,7 @@ struct attn_patch_args {
     /* `at` is a place in the clean text. Estimates support any metric but kl */
     struct attn_answer_args answer;
     const char *site; /* one of the sites above; NULL: resid_pre */
-    bool is_to_noise; /* patches the clean run with parts of the corrupted one */
+    enum attn_patch_direction direction;
     size_t n_control; /* number of random choices of a head; 0: no controls. Exact patches only */
     uint64_t seed; /* seed of the controls, or of the parts that are drawn to check an estimate */
     /* [n_place] places of the clean text to patch, instead of single positions; for sites without

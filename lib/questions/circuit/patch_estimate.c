@@ -351,7 +351,7 @@ static void list_differences(const struct attn_patching *patch, char *out, size_
 
 void attn_patch_note_runs(const struct attn_patching *patch)
 {
-    const bool is_to_noise = patch->args->is_to_noise;
+    const bool is_to_noise = attn_patch_is_to_noise(patch->args);
     char places[640];
 
     attn_note(patch->frame.request.on_note, patch->frame.request.user, ATTN_NOTE_PATCH_RUNS,
@@ -436,7 +436,7 @@ static enum attn_status add_about(struct attn_patching *patch, struct attn_error
         attn_fixed_text_append(method, sizeof method, &used, ":%zu", n_point(patch));
 
     const struct attn_cell cells[] = {
-        attn_cell_string(patch->args->is_to_noise ? "noise" : "restore"),
+        attn_cell_string(attn_patch_is_to_noise(patch->args) ? "noise" : "restore"),
         attn_cell_string(attn_answer_metric_name(patch->answer.metric)),
         attn_cell_string(method),
         attn_cell_real(sum->clean),

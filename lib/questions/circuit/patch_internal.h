@@ -68,6 +68,9 @@ struct attn_patching {
 /* Minimum difference of the metric between both runs. */
 #define ATTN_PATCH_SMALLEST_DIFFERENCE 1e-4
 
+/* Returns true if the clean run is patched with parts of the corrupted one. */
+bool attn_patch_is_to_noise(const struct attn_patch_args *args);
+
 /* Returns the number of the head or neuron of PART; 0 if it has neither. */
 size_t attn_patch_unit(const struct attn_patch_part *part);
 

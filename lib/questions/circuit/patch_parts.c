@@ -15,6 +15,13 @@ bool attn_patch_is_of_source(const struct attn_patching *patch, const struct att
             attn_location_is_cross(attn_selection_dims(patch->base->selection), &part->of.at));
 }
 
+bool attn_patch_is_to_noise(const struct attn_patch_args *args)
+{
+    return args->direction == ATTN_PATCH_DIRECTION_AUTO
+               ? args->path != NULL
+               : args->direction == ATTN_PATCH_DIRECTION_NOISE;
+}
+
 size_t attn_patch_unit(const struct attn_patch_part *part)
 {
     return part->of.neuron >= 0    ? (size_t)part->of.neuron

@@ -138,8 +138,8 @@ enum attn_status attn_patch_prepare(struct attn_patching *patch, struct attn_err
     ATTN_TRY(check_lengths(frame, err));
     if (!patch->is_by_head)
         ATTN_TRY(find_places(patch, err));
-    patch->base = patch->args->is_to_noise ? frame->run : frame->other;
-    patch->source = patch->args->is_to_noise ? frame->other : frame->run;
+    patch->base = attn_patch_is_to_noise(patch->args) ? frame->run : frame->other;
+    patch->source = attn_patch_is_to_noise(patch->args) ? frame->other : frame->run;
     patch->answer.of = attn_run_answer_scope(patch->base);
     return find_rows(patch, err);
 }
@@ -155,7 +155,7 @@ double attn_patch_share(const struct attn_patching *patch, double value)
 
 void attn_patch_report_base(struct attn_patching *patch)
 {
-    const bool is_base = patch->args->is_to_noise;
+    const bool is_base = attn_patch_is_to_noise(patch->args);
 
     attn_frame_report_base(&patch->frame, &patch->answer,
                            is_base ? &patch->base_reply : &patch->source_reply);
