@@ -293,7 +293,7 @@ START_TEST(masked_zero_and_left_out_look_different)
 
     enter();
     run(FABLE("--attention", "window:2", "--heads", "3.2", "--style", "color-scale=linear", life));
-    attn_browser_load(browser, "p.html", "v=matrix&map=blues");
+    attn_browser_load(browser, "p.html", "v=matrix");
     grid = find_grid();
     read_cell(&grid, 6, 0, rgb); /* outside the window */
     ck_assert(rgb[0] < 215 && rgb[0] == rgb[1] && rgb[1] == rgb[2]);

@@ -348,7 +348,7 @@ START_TEST(a_picture_has_its_own_colors_where_a_head_looks)
     ck_assert_double_ge(frame[1], 180);
     find_frame(2, 2, frame);
     ck_assert_double_eq(frame[0], frame[1]);
-    load("h=1.1&map=blues");
+    free(attn_browser_text(browser, "(attnViewer.run.colormap = 'blues', attnViewer.set({}), '')"));
     check_colors(seen_in_blues);
     find_frame(1, 1, frame);
     ck_assert_double_ge(frame[0], frame[1]);

@@ -388,8 +388,9 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
 /* Begins the member NAME of the page's object on a new line. Returns JSON. */
 struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name);
 
-/* Pushes `nothing`, the colors of cells without a value, and all `colormaps`. */
-void attn_page_push_colors(struct attn_json_writer *json);
+/* Pushes `nothing`, the colors of cells without a value, and the `colormaps`: the usual ones and
+ * ASKED, which may be NULL. */
+void attn_page_push_colors(struct attn_json_writer *json, const struct attn_colormap *asked);
 
 /* Writes JSON in an element with id ID, escaped in the same way. */
 void attn_page_write_json(struct attn_sink *sink, const char *id, const struct attn_buffer *json);

@@ -477,7 +477,7 @@ static void push_all(struct attn_buffer *out, const struct attn_table_drawing *d
     push_cells(&json, drawing->table);
     push_row_names(&json, drawing);
     push_look(&json, drawing->options);
-    attn_page_push_colors(&json);
+    attn_page_push_colors(&json, drawing->options->colormap);
     attn_json_line(&json);
     attn_json_end(&json);
     attn_buffer_append_char(out, '\n');

@@ -36,9 +36,11 @@ static struct attn_json_writer *push_key(struct run_json *to, const char *name)
 
 /* --- Colors --------------------------------------------------------------------------------- */
 
-/* Writes all color maps, 256 colors each; diverging maps once per theme. */
-static void push_colormaps(struct attn_json_writer *json)
+/* Writes the color maps of both themes and of signed numbers, and ASKED, if it is another: 256
+ * colors each; diverging maps once per theme. */
+static void push_colormaps(struct attn_json_writer *json, const struct attn_colormap *asked)
 {
+    static const char usual[] = "blues viridis diverging";
     static const char *const endings[] = {[ATTN_THEME_LIGHT] = "", [ATTN_THEME_DARK] = "-dark"};
     struct attn_buffer *out;
 
@@ -48,6 +50,8 @@ static void push_colormaps(struct attn_json_writer *json)
         const struct attn_colormap *map = attn_colormap_at(i);
         const int last = attn_colormap_is_diverging(map) ? ATTN_THEME_DARK : ATTN_THEME_LIGHT;
 
+        if (map != asked && !strstr(usual, attn_colormap_name(map)))
+            continue;
         for (int theme = ATTN_THEME_LIGHT; theme <= last; theme++) {
             unsigned char bytes[ATTN_N_COLOR][3];
             char name[64];
@@ -93,10 +97,10 @@ static void push_cells(struct attn_json_writer *json)
     attn_json_end(json);
 }
 
-void attn_page_push_colors(struct attn_json_writer *json)
+void attn_page_push_colors(struct attn_json_writer *json, const struct attn_colormap *asked)
 {
     push_cells(json);
-    push_colormaps(json);
+    push_colormaps(json, asked);
 }
 
 /* Writes the options of the initial look: color map, scale, theme, views. */
@@ -629,7 +633,8 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
     status = attn_page_push_tokens(&to.json, page, err);
     push_picture(&to);
     attn_page_push_numbers(&to.json, page->n_byte);
-    attn_page_push_colors(&to.json);
+    attn_page_push_colors(&to.json,
+                          page->has_question ? NULL : page->base.options.picture->colormap);
     push_groups(&to);
     push_heads(&to);
     attn_json_line(&to.json);

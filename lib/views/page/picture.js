@@ -73,7 +73,7 @@ const grounds = {};
 
 // Whether the picture has its own colors, the stronger the larger a weight. Other colors stand for
 // signs, or were asked for.
-const isLit = isSigned => !isSigned && !state.map;
+const isLit = isSigned => !isSigned && !run.colormap;
 const paper = () => viewer.isDark() ? 0x12 : 0xff; // its red, green and blue, as in figures
 
 // The darkest and the lightest grey of the picture in grey: pale in light mode, dim in dark mode.
@@ -348,7 +348,7 @@ function drawThumb(h, size, canvas) {
 }
 
 // Identifies what the maps of all heads depend on, in addition to what matrices depend on.
-const key = () => [isFollowing, state.map, state.dir, state.on, viewer.lookedFrom()].join();
+const key = () => [isFollowing, state.dir, state.on, viewer.lookedFrom()].join();
 
 // --- One head -----------------------------------------------------------------------------------
 

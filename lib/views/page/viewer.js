@@ -342,9 +342,7 @@ function thumbOf(h, set) {
 // --- Colors ---
 
 const ramps = attnPage.rampsOf(run.colormaps);
-const rampNames = Object.keys(ramps).filter(name => !name.startsWith('diverging'));
-
-const rampName = () => state.map || (isDark() ? 'viridis' : 'blues');
+const rampName = () => run.colormap || (isDark() ? 'viridis' : 'blues');
 const nothingOf = kind => run.nothing[kind][isDark() ? 'dark' : 'light'];
 
 // Whether a column is left out: the first, or those of sinks.
@@ -406,7 +404,6 @@ const defaults = {
   v: VIEWS.includes(run.figure) ? run.figure : heads.length > 1 ? 'grid' : 'matrix', // the view
   h: run.start, // the head
   q: usualQuery, k: -1, // the cell, by positions; -1: none
-  map: run.colormap || '', // color map; '' follows the theme
   first: run.hides_first ? 0 : 1, // the first key is shown
   d: run.theme || '', // dark, light, or '' for the system's theme
   c: '', // how ticked heads are combined
@@ -449,7 +446,6 @@ const readQuery = text => rowOfQuery.has(readNumber(0, maxPosition)(text)) ? Num
 // How each part of the hash is parsed. Invalid parts are undefined and ignored.
 const readers = {
   v: readWord(VIEWS), h: readHead, q: readQuery, k: text => readNumber(0, maxKey)(text),
-  map: readWord(rampNames),
   first: readNumber(0, 1),
   d: readWord(['dark', 'light']), c: readWord(['mean', 'max']),
   t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)), words: readNumber(0, 1),
@@ -1244,7 +1240,6 @@ const KEYS = [
   ['f', 'leave the first token out, or show it'],
   ['u', 'tokens of a word together, or apart'],
   ['/', 'find a token or a head; Enter: the next one'],
-  ['o', 'colors'],
   ['Space  Enter', 'compare the head; open it as a matrix'],
   ['c', 'compared heads: apart, mean, maximum'],
   ['p  Esc', 'pin the token; unpin all'],
@@ -1284,7 +1279,6 @@ const actions = {
   m: () => set({ v: 'matrix' }),
   t: () => state.v === 'tokens' ? turn() : set({ v: 'tokens' }),
   f: () => run.hides_first || $('first').parentNode.hidden || set({ first: state.first ? 0 : 1 }),
-  o: () => set({ map: next(['', ...rampNames], state.map) }),
   c: () => set({ c: next(['', 'mean', 'max'], state.c) }),
   d: () => set({ d: isDark() ? 'light' : 'dark' }),
   a: () => state.v === 'matrix' && set({ a: state.a ? 0 : 1 }),
@@ -1330,14 +1324,8 @@ let over;
 const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
 
 // Ids of controls, and the members of `state` that they set.
-const CONTROLS = [['head', 'h'], ['combine', 'c'], ['colormap', 'map'], ['first', 'first'],
+const CONTROLS = [['head', 'h'], ['combine', 'c'], ['first', 'first'],
   ['which', 'w']];
-
-function fillControls() {
-  fillHeads();
-  $('colormap').append(el('option', { value: '' }, 'by theme'),
-    ...rampNames.map(name => el('option', { value: name }, name)));
-}
 
 // Fills the controls that depend on the shown run.
 function fillHeads() {
@@ -1443,7 +1431,7 @@ async function start() {
   over = lookOver(run.picture && await attnPicture.load(blockOf));
   over?.open();
   words = findWords();
-  fillControls();
+  fillHeads();
   makeThumbs();
   readHash(location.hash);
   $('static').remove();
