@@ -51,7 +51,6 @@ static const struct attn_param_part parts[] = {
     {&live_options, 0},
     PICTURE_OPTIONS(offsetof(struct question_args, tables.picture)),
     QUESTION_PART(attn_prediction_params, prompt.asked),
-    QUESTION_PART(attn_span_params, prompt.labels),
     QUESTION_PART(attn_target_params, answer),
     QUESTION_PART(attn_foil_params, answer),
     QUESTION_PART(attn_at_params, answer),

@@ -253,7 +253,6 @@ static const struct {
     {"    name", offsetof(struct attn_label_ids, name)},
     {"    later", offsetof(struct attn_label_ids, later)},
     {"attn_request_labels", sizeof(struct attn_request_labels)},
-    {"    max_span", offsetof(struct attn_request_labels, max_span)},
     {"    ids", offsetof(struct attn_request_labels, ids)},
     {"    n_ids", offsetof(struct attn_request_labels, n_ids)},
     {"    images", offsetof(struct attn_request_labels, images)},

@@ -54,7 +54,6 @@ struct attn_label_ids {
 
 /* Other labels to compare a text or a picture with, and the length of spans. Borrowed. */
 struct attn_request_labels {
-    size_t max_span;                  /* maximum number of tokens of a span; 0: 15 */
     const struct attn_label_ids *ids; /* [n_ids] */
     size_t n_ids;
     const char *const *images; /* [n_image] picture files, for a tower of texts */

@@ -289,20 +289,18 @@ enum attn_status attn_predict_spans(struct attn_session *session, size_t row,
 {
     const struct attn_sequence *text = args->text;
     const struct attn_answer any = {.of = {.model = args->model, .text = text}};
-    const struct attn_request_labels *more = args->question->more;
-    const size_t n_most = more && more->max_span > 0 ? more->max_span : MOST_OF_SPAN;
     float *logits = attn_alloc_uninitialized(text->n, args->n_vocab * sizeof *logits, err);
     enum attn_status status = ATTN_NO_MEMORY;
     double total;
     size_t n = 0;
 
     describe(args, found);
-    found->top =
-        attn_alloc(text->n, (n_most < text->n ? n_most : text->n) * sizeof *found->top, err);
+    found->top = attn_alloc(
+        text->n, (MOST_OF_SPAN < text->n ? MOST_OF_SPAN : text->n) * sizeof *found->top, err);
     if (logits && found->top)
         status = attn_session_logits_at(session, row, text->n, logits, err);
     for (size_t first = 0; status == ATTN_OK && first < text->n; first++)
-        for (size_t last = first; last < text->n && last - first < n_most; last++) {
+        for (size_t last = first; last < text->n && last - first < MOST_OF_SPAN; last++) {
             const double score = (double)logits[2 * first] + (double)logits[2 * last + 1];
 
             if (last == 0 ||

@@ -108,14 +108,6 @@ static const struct attn_param gradients[] = {
 
 const struct attn_param_list attn_gradient_params = ATTN_PARAM_LIST("Answer", gradients);
 
-static const struct attn_param spans[] = {
-    ATTN_PARAM(COUNT, "max_span", "N", struct attn_request_labels, max_span,
-               "most tokens of a span that `top` prints (default: 15)", .least = 1,
-               .most = INT32_MAX),
-};
-
-const struct attn_param_list attn_span_params = ATTN_PARAM_LIST("Prediction", spans);
-
 const struct attn_param_list *attn_request_params_find(const char *name)
 {
     static const struct {
@@ -139,7 +131,6 @@ const struct attn_param_list *attn_request_params_find(const char *name)
         {"reading", &attn_reading_params},
         {"selection", &attn_selection_params},
         {"sinks", &attn_sink_params},
-        {"spans", &attn_span_params},
         {"target", &attn_target_params},
     };
 

@@ -53,18 +53,6 @@ enum attn_status attn_run_check_question(const struct attn_model *model,
                : ATTN_OK;
 }
 
-/* Refuses a maximum length of spans if no spans are predicted. */
-static enum attn_status check_span(const struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_request_predict *predict = &run->request.predict;
-
-    if (!predict->more || predict->more->max_span == 0 ||
-        (predict->top > 0 && run->model && attn_model_config(run->model)->task == ATTN_TASK_SPANS))
-        return ATTN_OK;
-    return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                       "`max_span` is for `top` of a model that answers with spans");
-}
-
 struct attn_answer_scope attn_run_answer_scope(const struct attn_run *run)
 {
     return (struct attn_answer_scope){.model = run->model,
@@ -189,7 +177,6 @@ enum attn_status attn_run_find_answers(struct attn_run *run, struct attn_error *
     static const struct attn_answer_args only; /* for models with one label */
     const struct attn_answer_args *goal = run->request.selection.gradients_of;
 
-    ATTN_TRY(check_span(run, err));
     ATTN_TRY(find_masks(run, err));
     if (run->asked.has_goal) {
         ATTN_TRY(attn_run_find_answer(run, goal ? goal : &only, &run->asked.goal, err));

@@ -198,7 +198,7 @@ const struct attn_edit *attn_run_edits(const struct attn_run *run, enum attn_mod
 extern const struct attn_param_list attn_selection_params, attn_array_selection_params,
     attn_map_params, attn_sink_params;
 
-extern const struct attn_param_list attn_prediction_params, attn_span_params, attn_gradient_params;
+extern const struct attn_param_list attn_prediction_params, attn_gradient_params;
 
 /* Parameters of a struct attn_attention_args (attention_args.c). Dropout is separate, because its
  * weights are drawn for a whole sequence, so that it does not work token by token. */

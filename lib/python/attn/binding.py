@@ -1491,7 +1491,6 @@ attn_label_ids._fields_ = [
     ("later", c_void_p * 2),
 ]
 attn_request_labels._fields_ = [
-    ("max_span", c_size_t),
     ("ids", POINTER(attn_label_ids)),
     ("n_ids", c_size_t),
     ("images", POINTER(c_char_p)),

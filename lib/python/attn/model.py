@@ -211,7 +211,6 @@ class Model(questions.Questions):
         labels      of a model with two towers, as CLIP is: texts that the image is compared with; result.predictions.top
                     has their scores and probabilities; of a model of sentences: texts that the text is compared with.
                     label_ids: the same as token ids; label_images: paths of pictures that CLIP compares a text with
-        max_span    most tokens of the spans in `top` of a model that answers questions, default 15
         target, foil, at, metric
                     a metric of the next token, as in `ablate`: result.predictions.metric
         grad        True: with each tensor its gradient, how fast that metric changes with each of its numbers:

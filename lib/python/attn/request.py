@@ -212,11 +212,11 @@ SPECIALS = {"parse": c.ATTN_SPECIAL_PARSE, "text": c.ATTN_SPECIAL_TEXT}
 
 SELECTION = parameters_of("reading", "selection", "prediction", "gradients", "maps", "sinks", "picture_prompt", "chat")
 PLACES = parameters_of("places")
-INTERVENTIONS, SPANS = parameters_of("interventions"), parameters_of("spans")
+INTERVENTIONS = parameters_of("interventions")
 _CHANGES = parameters_of("attention", "dropout", "array_dropout")
 ANSWER = parameters_of("target", "foil", "at", "metric")
 ATTENTION = tuple(keywords_of(_CHANGES))
-OPTIONS = (*keywords_of(SELECTION), *keywords_of(INTERVENTIONS), *keywords_of(PLACES), *keywords_of(SPANS), *ATTENTION)
+OPTIONS = (*keywords_of(SELECTION), *keywords_of(INTERVENTIONS), *keywords_of(PLACES), *ATTENTION)
 METRICS = words_of(next(param for param in ANSWER if param.name == b"metric"))
 
 
@@ -292,9 +292,8 @@ class Request:
         request.predict.labels, request.predict.n_label = texts(labels, "labels", self.keep)
         rows = [ids_of(ids, "label_ids") for ids in listed(label_ids, "label_ids", "lists of token ids")]
         more = c.attn_request_labels(n_ids=len(rows))
-        fill_all(more, SPANS, given, self.keep)
         more.images, more.n_image = texts(label_images, "label_images", self.keep)
-        if rows or more.n_image or more.max_span:
+        if rows or more.n_image:
             named = (c.attn_label_ids * len(rows))(*(c.attn_label_ids(cast(ids.ctypes.data, POINTER(c_int32)), len(ids),
                                                                       ",".join(map(str, ids)).encode()) for ids in rows))
             more.ids = named

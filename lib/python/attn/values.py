@@ -218,7 +218,7 @@ def refuse_parts(options: dict, names: tuple[str, ...], where: str) -> None:
 
 def refuse_unused(options: dict, *used: str) -> None:
     """What Model.run takes beside these is without effect here."""
-    for name in ("sites", "layers", "heads", "queries", "top", "next", "grad", "max_span"):
+    for name in ("sites", "layers", "heads", "queries", "top", "next", "grad"):
         if name in options and name not in used:
             raise unexpected(name)
 
