@@ -11,13 +11,11 @@ enum { DEFAULT_LIMIT = 64, MOST_LIMIT = 1024 }; /* in MiB */
 
 static const struct attn_param rows[] = {
     ATTN_PARAM_KEPT(
-        FLAG, "live", NULL,
+        TEXT, "live", "[=MIB]",
         "put this program and the model into the page of --html, where they run: type another "
-        "text, switch heads off, knock keys out"),
-    ATTN_PARAM_KEPT(COUNT, "live-limit", "MIB",
-                    "the largest model that --live puts into a page, default: 64 MiB; a page "
-                    "without one asks for the model's files",
-                    .least = 1, .most = MOST_LIMIT),
+        "text, switch heads off, knock keys out. A page asks for the files of a model of more than "
+        "64 MiB, or MIB",
+        .traits = ATTN_PARAM_MAY_BE_ALONE),
     ATTN_PARAM_KEPT(
         TEXT, "story", "FILE",
         "steps for a live page: texts, what is changed, and a paragraph to each, as JSON"),
@@ -35,14 +33,19 @@ enum attn_status live_check(const struct question *question, struct attn_error *
                                  "source-ids|key-mask|config|weights|adapter|queries|"
                                  "figure|with-prompt|chat|system|messages";
     const struct call *call = question->call;
-    const bool is_live = option_text(call, "live");
-    const char *other = option_find_given(call, is_live ? others : "story|live-words|live-limit");
+    const char *live = option_text(call, "live");
+    const bool is_live = live;
+    int64_t limit;
+    const char *other = option_find_given(call, is_live ? others : "story|live-words");
 
     if (is_live && !other && !model_vocab_is_beside(question->args->model.vocab))
         other = "vocab";
 
     if (!is_live && other)
         return refuse(err, NULL, "`%s` is of a live page, expected `live` too", other);
+    if (is_live && strcmp(live, "-") != 0 &&
+        !attn_parse_int(live, strlen(live), 1, MOST_LIMIT, &limit))
+        return refuse(err, NULL, "'`live`' is '%s', expected 1 to %d MiB", live, MOST_LIMIT);
     if (is_live && !output_path(&question->args->tables.output, "html"))
         return refuse(err, "add --html FILE", "`live` makes a page, and none is written");
     if (other)
@@ -194,7 +197,7 @@ static enum attn_status open_effects(struct question *question, struct live *liv
 enum attn_status live_open(struct question *question, struct live *live, struct attn_error *err)
 {
     const struct call *call = question->call;
-    const char *typed = option_text(call, "live-limit");
+    const char *size = option_text(call, "live");
     int64_t limit = DEFAULT_LIMIT;
     struct attn_live_args made = {.given = question->args->model.name,
                                   .module = getenv("ATTN_LIVE_MODULE"),
@@ -204,10 +207,10 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
                                   .request = &question->request,
                                   .image = question->args->prompt.asked.input.image};
 
-    if (!option_text(call, "live"))
+    if (!size)
         return ATTN_OK;
-    if (typed)
-        attn_parse_int(typed, strlen(typed), 1, MOST_LIMIT, &limit);
+    if (strcmp(size, "-") != 0)
+        attn_parse_int(size, strlen(size), 1, MOST_LIMIT, &limit);
     made.most = (size_t)limit << 20;
     ATTN_TRY(list_reading(question, live, &made.n_reading, err));
     made.reading = live->reading;
@@ -218,7 +221,7 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
     attn_live_put_effects(live->files, live->effects);
     question->tensors.look.live = attn_live_of(live->files);
     if (question->tensors.look.live->n_file == 0)
-        note("the model has %.1f MiB, more than the %lld of --live-limit: the page asks for its "
+        note("the model has %.1f MiB, more than the %lld of --live: the page asks for its "
              "files",
              (double)attn_live_n_byte(live->files) / (1 << 20), (long long)limit);
     return ATTN_OK;

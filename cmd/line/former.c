@@ -41,6 +41,7 @@ static const struct {
     {"rows", "align", NULL, SINCE "--shifted for the row of the token before; both in two runs"},
     {"unit", "align", NULL, SINCE "--by token|word"},
     {"compare", NULL, "KIND", SINCE "attn-cli diff --with-attention KIND"},
+    {"live-limit", "run", "MIB", SINCE "--live=MIB"},
     {"max-span", "run", NULL, SINCE "spans of --top have at most 15 tokens"},
     {"add", NULL, NULL, SINCE "each run has a DIR of its own"},
     {"full", "run|attend|generate", NULL, SINCE "--csv DIR, --tidy FILE or --npz FILE writes all"},

@@ -521,7 +521,7 @@ START_TEST(a_large_model_is_asked_for)
                                         "merges.txt"};
 
     enter();
-    RUN("--html", "p.html", "--live", "--live-limit", "1", "-q", keys);
+    RUN("--html", "p.html", "--live=1", "-q", keys);
     attn_browser_load(browser, "p.html", "v=grid");
     assert_text("document.querySelectorAll('[id^=live-file-]').length", "0");
     attn_browser_wait(browser, STATUS);

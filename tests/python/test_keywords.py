@@ -42,7 +42,7 @@ ELSEWHERE = {
     "with_model, a model that was opened with the adapter": "diff --with-adapter",
     "Table.render, Result.render": "csv tidy npy npz safetensors json jsonl latex markdown precision png svg pdf html add id",
     "Table.plot, Result.render": "column figure colormap color-scale values cell dpi font-size font figure-width title theme "
-                                 "merge-words hide renormalize live live-limit story live-words",
+                                 "merge-words hide renormalize live story live-words",
     "their settings": "style stats",
     "the terminal": "heatmap width color quiet verbose help",
     "Model.similarity": "pairs",

@@ -400,8 +400,9 @@ class _Live:
     def __init__(self, host: Host, given: dict, format: str, options: dict, request: Request):
         self.files, self.struct = c_void_p(), None
         paths = {name: options.pop(option, None) for name, option in (("story", "story"), ("words", "live_words"))}
-        limit = whole(options.pop("live_limit", 64), "live_limit", 1, 2**31 - 1)
-        if not flag(options.pop("live", False), "live"):
+        live = options.pop("live", False)
+        limit = 64 if isinstance(live, (bool, np.bool_)) else whole(live, "live", 0, 2**31 - 1)
+        if not live:
             for name, option in (("story", "story"), ("words", "live_words")):
                 if paths[name] is not None:
                     raise TypeError(f"{option} needs live=True")

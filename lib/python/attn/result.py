@@ -537,8 +537,8 @@ class Result:
     def save_html(self, path, **options) -> None:
         """Saves a web page with all heads, which works without a network; of a run with grad=True with their gradients.
         live=True puts attn-cli and the model into it, where they run: type another text, switch heads off, knock keys
-        out. story, live_words: paths of its steps and of another language, as JSON; live_limit: of a model of more MiB
-        (64) the page asks for the files."""
+        out. story, live_words: paths of its steps and of another language, as JSON. Of a model of more than 64 MiB the page
+        asks for the files; live=200: of more than 200."""
         self.render("html", path, **options)
 
     def save_npz(self, path, **options) -> None:
