@@ -219,7 +219,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
 # They hold files (.incbin), which -MMD does not see: the built-in models, colors, characters; and the page (lib/views/page/page.mk).
 $(BUILD)/lib/core/model/builtin_files.o: $(MODEL_FILES)
-$(BUILD)/lib/core/tables/colormap_tables.o: $(wildcard lib/views/pictures/*.bin)
+$(BUILD)/lib/views/pictures/colormap_tables.o: $(wildcard lib/views/pictures/*.bin)
 $(BUILD)/lib/core/base/unicode_tables.o: $(wildcard lib/core/base/unicode/*.bin)
 $(BUILD)/lib/core/tokenizer/unicode/unicode_tables.o: $(wildcard lib/core/tokenizer/unicode/tables/*.bin)
 $(BUILD)/%.o: %.S

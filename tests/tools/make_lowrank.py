@@ -3,7 +3,7 @@
 
     make_lowrank.py        run in the repository root
 
-lib/core/attention/lowrank.h promises these numbers, of a PyTorch without AVX2, bit for bit.
+lib/analysis/kinds/lowrank.h promises these numbers, of a PyTorch without AVX2, bit for bit.
 """
 
 import math
