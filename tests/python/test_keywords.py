@@ -44,7 +44,7 @@ ELSEWHERE = {
     "Table.plot, Result.render": "column figure colormap color-scale values cell dpi font-size font figure-width title theme "
                                  "merge-words hide renormalize live story live-words",
     "their settings": "style stats",
-    "the terminal": "heatmap width color quiet verbose help",
+    "the terminal": "heatmap width color quiet verbose help help-all",
     "Model.similarity": "pairs",
     "Result.measures of Model.map": "attend --measures",
     "Model.map": "run --tower",

@@ -54,7 +54,7 @@ PICTURE = ("figure", "colormap", "color_scale", "cell", "title", "theme", "dpi",
            "hide", "renormalize", "merge_words", "precision", "heads", "layers", "queries", "live", "story")
 
 # What a message may name instead: a part of the argument. Else it says what does not go together.
-ALSO = {"items": ("item 0", "item 1"), **dict.fromkeys(("clean", "a", "b", "texts"), ("text is", "text has", "text holds")),
+ALSO = {"items": ("item 0", "item 1"), "source": ("a sound",), **dict.fromkeys(("clean", "a", "b", "texts"), ("text is", "text has", "text holds")),
         **dict.fromkeys(("on_event", "on_token", "on_progress"), ("Nothing() takes",))}
 
 

@@ -73,6 +73,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.drop) value=e ;;
     *.embeds | *.source-file | *.corrupted-source-file) value=$in/embeds.npy ;;
     *.estimate) value=atp ;;
+    patch.direction) value=noise ;;
     ablate.fdr) value=change ;;
     attribute.fdr) value=value ;;
     diff.fdr) value=tv ;;
