@@ -40,7 +40,7 @@ ELSEWHERE = {
     "the text or the array itself": "sentence file raw ids embeds clean-ids corrupted-ids a-ids b-ids x",
     "attn.open": "model config vocab weights adapter mmproj load compute threads",
     "with_model, a model that was opened with the adapter": "diff --with-adapter",
-    "Table.render, Result.render": "csv tidy npy npz safetensors json jsonl latex markdown precision png svg pdf html add id",
+    "Table.render, Result.render": "csv tidy npy npz safetensors json jsonl latex markdown precision png svg pdf html id",
     "Table.plot, Result.render": "column figure colormap color-scale values cell dpi font-size font figure-width title theme "
                                  "merge-words hide renormalize live story live-words",
     "their settings": "style stats",
