@@ -87,8 +87,8 @@ static void release_lists(struct args *args)
 /* ATTN_CANCELED: the line asks for the help. */
 static enum attn_status parse(int argc, char **argv, struct args *args)
 {
-    const char *given[sizeof rows / sizeof *rows + 1] = {NULL}; /* and --help */
-    struct call_source sources[sizeof rows / sizeof *rows + 1] = {{CALL_ORIGIN_NONE, NULL}};
+    const char *given[sizeof rows / sizeof *rows + 2] = {NULL}; /* and --help, --help-all */
+    struct call_source sources[sizeof rows / sizeof *rows + 2] = {{CALL_ORIGIN_NONE, NULL}};
     struct call call = {.command = &command,
                         .argv = argv,
                         .argc = argc,
