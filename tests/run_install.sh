@@ -73,7 +73,7 @@ keeps_the_abi_of_a_release() {
     local tree=$scratch/tree file edit expected
     [ -n "${TORTURE-}" ] || { echo "skipped ${FUNCNAME[0]}: needs TORTURE=more" && return; }
     command -v abidiff >/dev/null || { echo "skipped ${FUNCNAME[0]}: abidiff is missing" && return; }
-    mkdir "$tree" && cp --parents $(find lib -name '*.h') tests/tools/check_abi.sh tests/install/* "$tree" || return
+    mkdir "$tree" && cp --parents $(find lib -name '*.h') lib/folders tests/tools/check_abi.sh tests/install/* "$tree" || return
     set_abi() { sed -i -E "s/(define ATTN_ABI ).*/\1$1/; s/(define ATTN_VERSION ).*/\1\"$2\"/" "$tree/lib/core/base/version.h"; }
     echo 'ATTN_API struct attn_encode_options attn_value(int x);' >>"$tree/lib/attn.h" # begins with size, and is a value
     echo 'attn.h  attn_value' >>"$tree/tests/install/symbols"
