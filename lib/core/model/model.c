@@ -118,6 +118,8 @@ static enum attn_status read_files(const struct attn_source *source,
         attn_error_hint(err, "a model directory holds config.json, model.safetensors and the files "
                              "of a tokenizer");
     ATTN_TRY(status);
+    if (attn_unpacker)
+        ATTN_TRY(attn_unpacker->check(source, json[0], &model->is_quantized, err));
     if (attn_json_get_string(json[0], attn_json_root(json[0]), "model_type", &type, NULL) ==
             ATTN_OK &&
         type)

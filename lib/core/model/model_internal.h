@@ -96,6 +96,17 @@ struct attn_adapter_reader {
 /* NULL: adapters are refused. In lib/parts.c. */
 extern const struct attn_adapter_reader *const attn_adapters;
 
+/* What reads weights that another program quantized. */
+struct attn_unpacker {
+    /* Sets *is_quantized if CONFIG, the config.json of SOURCE, or another file says that weights
+     * are. ATTN_UNSUPPORTED, with the name of the method, if they are not read. */
+    enum attn_status (*check)(const struct attn_source *source, const struct attn_json *config,
+                              bool *is_quantized, struct attn_error *err);
+};
+
+/* NULL: quantized weights are refused by their types. In lib/parts.c. */
+extern const struct attn_unpacker *const attn_unpacker;
+
 /* How an encoder of sound makes its spectrogram, from preprocessor_config.json. */
 struct attn_sound_form {
     size_t n_fft, n_hop;       /* samples in a frame, and from one frame to the next */
@@ -116,6 +127,7 @@ struct attn_model {
     /* For a decoder beside encoders that are not read: its row, and the number of their tensors. */
     const struct attn_decoder_part *part;
     size_t n_outside;
+    bool is_quantized; /* its files say so */
     char *code; /* owns; the file of own code that config.json names for the model; or NULL */
     struct attn_weights weights;
     struct attn_model *encoder; /* owns: the encoder, which borrows `st`; or NULL */

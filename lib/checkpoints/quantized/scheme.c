@@ -1,0 +1,364 @@
+/* scheme.c - reads how a folder is quantized, and refuses by name what is not read. */
+#include "quantized/quantized_internal.h"
+
+#include "base/escape.h"
+#include "base/path.h"
+#include "base/status_internal.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum { MOST_GROUP = 1 << 30 };
+
+/* The values of `quant_method` that are read. */
+static const struct {
+    const char *method;
+    enum attn_quantizer quantizer;
+} methods[] = {{"fp8", ATTN_QUANTIZER_FP8},
+               {"fbgemm_fp8", ATTN_QUANTIZER_FP8},
+               {"modelopt", ATTN_QUANTIZER_FP8},
+               {"bitsandbytes", ATTN_QUANTIZER_BNB},
+               {"awq", ATTN_QUANTIZER_AWQ},
+               {"gptq", ATTN_QUANTIZER_GPTQ},
+               {"compressed-tensors", ATTN_QUANTIZER_CT},
+               {"mxfp4", ATTN_QUANTIZER_MXFP4}};
+
+/* Keys whose texts must be among some words. */
+static const struct {
+    enum attn_quantizer quantizer;
+    const char *key;
+    const char *words[9];
+} choices[] = {
+    {ATTN_QUANTIZER_MLX, "mode", {"affine", "mxfp4", "nvfp4", "mxfp8"}},
+    {ATTN_QUANTIZER_FP8, "quant_algo", {"FP8", "NVFP4"}},
+    {ATTN_QUANTIZER_AWQ, "version", {"gemm"}},
+    {ATTN_QUANTIZER_GPTQ, "checkpoint_format", {"gptq", "gptq_v2"}},
+    {ATTN_QUANTIZER_CT,
+     "format",
+     {"pack-quantized", "int-quantized", "naive-quantized", "float-quantized",
+      "nvfp4-pack-quantized", "mxfp4-pack-quantized", "mixed-precision", "dense"}},
+};
+
+/* Keys that must be missing, null, false or empty. */
+static const struct {
+    enum attn_quantizer quantizer;
+    const char *key;
+} refused[] = {{ATTN_QUANTIZER_MLX, "global_scale"},
+               {ATTN_QUANTIZER_GPTQ, "is_marlin_format"},
+               {ATTN_QUANTIZER_CT, "transform_config"}};
+
+/* Numbers of bits, as bits of a number. */
+static const unsigned widths[] = {
+    [ATTN_QUANTIZER_MLX] = 0x17E, [ATTN_QUANTIZER_FP8] = 0x100,  [ATTN_QUANTIZER_BNB] = 0x110,
+    [ATTN_QUANTIZER_AWQ] = 0x10,  [ATTN_QUANTIZER_GPTQ] = 0x11C, [ATTN_QUANTIZER_CT] = 0x114};
+
+enum attn_status attn_scheme_hint(enum attn_status status, struct attn_error *err)
+{
+    if (status == ATTN_UNSUPPORTED)
+        attn_error_hint(err, "a GGUF file of the same model is read, and so is a folder with what "
+                             "the library's own dequantize makes of this one");
+    return status;
+}
+
+static enum attn_status refuse_text(const struct attn_json *json, const char *key,
+                                    const char *value, struct attn_error *err)
+{
+    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key, "is '%s', which is not read",
+                            attn_quote_string(value).text);
+}
+
+/* Checks the texts of OBJECT that belong to QUANTIZER. */
+static enum attn_status check_words(const struct attn_json *json, enum attn_quantizer quantizer,
+                                    const struct attn_node *object, struct attn_error *err)
+{
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        const char *value = NULL;
+        size_t k = 0;
+
+        if (choices[i].quantizer != quantizer)
+            continue;
+        ATTN_TRY(attn_json_get_string(json, object, choices[i].key, &value, err));
+        while (value && choices[i].words[k] && strcasecmp(value, choices[i].words[k]) != 0)
+            k++;
+        if (value && !choices[i].words[k])
+            return refuse_text(json, choices[i].key, value, err);
+    }
+    return ATTN_OK;
+}
+
+/* Whether NODE has a member or an item that is not empty, or is a value other than null and false.
+ */
+static bool is_set(const struct attn_node *node)
+{
+    bool value = true;
+
+    if (attn_node_is_null(node) || (attn_node_is_bool(node, &value) && !value))
+        return false;
+    if (!attn_node_is_object(node) && !attn_node_is_array(node))
+        return true;
+    for (node = attn_node_first(node); node; node = attn_node_next(node))
+        if (is_set(node))
+            return true;
+    return false;
+}
+
+static enum attn_status check_bits(const struct attn_json *json, enum attn_quantizer quantizer,
+                                   const char *key, size_t bits, struct attn_error *err)
+{
+    if (bits < 32 && (widths[quantizer] >> bits & 1) != 0)
+        return ATTN_OK;
+    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key, "is %zu, which is not read", bits);
+}
+
+/* Reads bits, group and mode of OBJECT, in MLX's words. */
+static enum attn_status read_mlx(const struct attn_scheme *scheme, const struct attn_node *object,
+                                 struct attn_quant_width *width, struct attn_error *err)
+{
+    static const struct {
+        const char *mode;
+        size_t bits, group_size;
+    } fixed[] = {{"mxfp4", 4, 32}, {"nvfp4", 4, 16}, {"mxfp8", 8, 32}};
+    const struct attn_json *json = scheme->json;
+
+    if (width->bits == 0 && !attn_node_find(object, "group_size"))
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'quantization_config' in '%s' has neither 'quant_method' nor "
+                              "'group_size', which is not read",
+                              attn_quote_string(attn_json_name(json)).text);
+    width->mode = "affine";
+    ATTN_TRY(check_words(json, ATTN_QUANTIZER_MLX, object, err));
+    ATTN_TRY(attn_json_get_string(json, object, "mode", &width->mode, err));
+    ATTN_TRY(attn_json_get_size(json, object, "bits", 1, 8, &width->bits, err));
+    ATTN_TRY(check_bits(json, ATTN_QUANTIZER_MLX, "bits", width->bits, err));
+    ATTN_TRY(attn_json_get_size(json, object, "group_size", 16, 128, &width->group_size, err));
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        if (strcasecmp(width->mode, fixed[i].mode) == 0)
+            return width->bits == fixed[i].bits && width->group_size == fixed[i].group_size
+                       ? ATTN_OK
+                       : attn_json_refuse(json, err, ATTN_FORMAT, "mode",
+                                          "is '%s', which has %zu bits in groups of %zu",
+                                          fixed[i].mode, fixed[i].bits, fixed[i].group_size);
+    if (width->group_size == 32 || width->group_size == 64 || width->group_size == 128)
+        return ATTN_OK;
+    return attn_json_refuse(json, err, ATTN_FORMAT, "group_size", "is %zu, expected 32, 64 or 128",
+                            width->group_size);
+}
+
+/* Reads a group size that is -1 for a whole row, or one of AWQ's older name. */
+static enum attn_status read_group(const struct attn_scheme *scheme, size_t *size,
+                                   struct attn_error *err)
+{
+    const char *key =
+        attn_node_find(scheme->object, "q_group_size") ? "q_group_size" : "group_size";
+    int64_t value = -1;
+
+    ATTN_TRY(attn_json_get_int(scheme->json, scheme->object, key, -1, MOST_GROUP, &value, err));
+    *size = value < 0 ? 0 : (size_t)value;
+    if (value != 0)
+        return ATTN_OK;
+    return attn_json_refuse(scheme->json, err, ATTN_FORMAT, key,
+                            "is 0, expected -1 or a number from 1");
+}
+
+/* Reads the pair of rows and columns KEY of OBJECT. */
+static enum attn_status read_block(const struct attn_json *json, const struct attn_node *object,
+                                   const char *key, size_t block[2], struct attn_error *err)
+{
+    const struct attn_node *list = attn_node_find(object, key), *item;
+    int64_t value = 0;
+    size_t n = 0;
+
+    if (!list || attn_node_is_null(list))
+        return ATTN_OK;
+    for (item = attn_node_is_array(list) ? attn_node_first(list) : NULL; item && n < 3;
+         item = attn_node_next(item), n++) {
+        if (!attn_node_int(item, &value) || value < 1 || value > MOST_GROUP)
+            break;
+        if (n < 2)
+            block[n] = (size_t)value;
+    }
+    if (n == 2 && !item)
+        return ATTN_OK;
+    return attn_json_refuse(json, err, ATTN_FORMAT, key, "is no pair of numbers from 1");
+}
+
+/* Reads the groups of compressed-tensors; the first one is what most modules have. */
+static enum attn_status read_groups(struct attn_scheme *scheme, struct attn_error *err)
+{
+    const struct attn_json *json = scheme->json;
+    const struct attn_node *groups = attn_node_find(scheme->object, "config_groups");
+    const struct attn_node *sparsity = attn_node_find(scheme->object, "sparsity_config");
+    const char *sparse = NULL;
+
+    if (sparsity && attn_node_is_object(sparsity))
+        ATTN_TRY(attn_json_get_string(json, sparsity, "format", &sparse, err));
+    if (sparse && strcmp(sparse, "dense") != 0)
+        return refuse_text(json, "sparsity_config", sparse, err);
+    groups = groups && attn_node_is_object(groups) ? attn_node_first(groups) : NULL;
+    for (; groups; groups = attn_node_next(groups)) {
+        const struct attn_node *own =
+            attn_node_is_object(groups) ? attn_node_find(groups, "weights") : NULL;
+        const char *type = "int";
+        size_t bits = 0;
+
+        if (!own || !attn_node_is_object(own))
+            continue;
+        ATTN_TRY(check_words(json, ATTN_QUANTIZER_CT, groups, err));
+        ATTN_TRY(attn_json_get_string(json, own, "type", &type, err));
+        ATTN_TRY(attn_json_get_size(json, own, "num_bits", 1, 16, &bits, err));
+        ATTN_TRY(check_bits(json, ATTN_QUANTIZER_CT, "num_bits", bits, err));
+        if (strcmp(type, "int") == 0)
+            scheme->widths |= 1U << bits;
+        if (scheme->common.bits == 0) {
+            int64_t size = 0;
+
+            scheme->common.bits = bits;
+            ATTN_TRY(attn_json_get_int(json, own, "group_size", -1, MOST_GROUP, &size, err));
+            scheme->common.group_size = size > 0 ? (size_t)size : 0;
+        }
+        if (scheme->block[0] == 0)
+            ATTN_TRY(read_block(json, own, "block_structure", scheme->block, err));
+    }
+    return ATTN_OK;
+}
+
+/* Reads what belongs to the method, which is known. */
+static enum attn_status read_method(struct attn_scheme *scheme, struct attn_error *err)
+{
+    const struct attn_json *json = scheme->json;
+    const struct attn_node *object = scheme->object;
+    const char *bits_key = attn_node_find(object, "w_bit") ? "w_bit" : "bits", *algorithm = "";
+    bool is_symmetric = true, is_8_bit = false;
+    const char *format = "gptq";
+
+    ATTN_TRY(check_words(json, scheme->quantizer, object, err));
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        const struct attn_node *node = attn_node_find(object, refused[i].key);
+
+        if (scheme->quantizer == refused[i].quantizer && node && is_set(node))
+            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, refused[i].key,
+                                    "is set, which is not read");
+    }
+    switch (scheme->quantizer) {
+    case ATTN_QUANTIZER_MLX:
+        return read_mlx(scheme, object, &scheme->common, err);
+    case ATTN_QUANTIZER_FP8:
+        ATTN_TRY(attn_json_get_string(json, object, "quant_algo", &algorithm, err));
+        scheme->common.bits = strcasecmp(algorithm, "NVFP4") == 0 ? 4 : 8;
+        return read_block(json, object, "weight_block_size", scheme->block, err);
+    case ATTN_QUANTIZER_BNB:
+        ATTN_TRY(attn_json_get_bool(json, object, "load_in_8bit", &is_8_bit, err));
+        scheme->common.bits = is_8_bit ? 8 : 4;
+        return ATTN_OK;
+    case ATTN_QUANTIZER_AWQ:
+    case ATTN_QUANTIZER_GPTQ:
+        scheme->common.bits = 4;
+        ATTN_TRY(attn_json_get_size(json, object, bits_key, 1, 31, &scheme->common.bits, err));
+        ATTN_TRY(check_bits(json, scheme->quantizer, bits_key, scheme->common.bits, err));
+        ATTN_TRY(attn_json_get_bool(json, object, "sym", &is_symmetric, err));
+        ATTN_TRY(attn_json_get_string(json, object, "checkpoint_format", &format, err));
+        scheme->is_asymmetric = !is_symmetric;
+        scheme->has_stored_zeros = strcasecmp(format, "gptq_v2") == 0;
+        return read_group(scheme, &scheme->common.group_size, err);
+    case ATTN_QUANTIZER_CT:
+        return read_groups(scheme, err);
+    default:
+        return ATTN_OK;
+    }
+}
+
+/* Sets the quantizer of the scheme by `quant_method`; without one it is USUAL. */
+static enum attn_status find_method(struct attn_scheme *scheme, enum attn_quantizer usual,
+                                    struct attn_error *err)
+{
+    const char *method = NULL;
+    bool is_bnb[2] = {false, false};
+    size_t i = 0;
+
+    scheme->quantizer = usual;
+    ATTN_TRY(attn_json_get_string(scheme->json, scheme->object, "quant_method", &method, err));
+    ATTN_TRY(attn_json_get_bool(scheme->json, scheme->object, "load_in_4bit", &is_bnb[0], err));
+    ATTN_TRY(attn_json_get_bool(scheme->json, scheme->object, "load_in_8bit", &is_bnb[1], err));
+    if (!method && (is_bnb[0] || is_bnb[1]))
+        method = "bitsandbytes"; /* older files have no method */
+    while (method && i < sizeof methods / sizeof *methods && strcmp(methods[i].method, method) != 0)
+        i++;
+    if (i == sizeof methods / sizeof *methods)
+        return refuse_text(scheme->json, "quant_method", method, err);
+    if (method)
+        scheme->quantizer = methods[i].quantizer;
+    return ATTN_OK;
+}
+
+/* Finds the object in config.json, or in its text_config, and whose it usually is. `null` and {}
+ * mean nothing. */
+static enum attn_status find_object(struct attn_scheme *scheme, enum attn_quantizer *usual,
+                                    struct attn_error *err)
+{
+    static const char *const keys[] = {"quantization", "quantization_config", "compression_config"};
+    const struct attn_node *root = attn_json_root(scheme->json);
+    const struct attn_node *const places[] = {root, attn_node_find(root, "text_config")};
+
+    for (size_t i = 0; i < 6 && !scheme->object; i++) {
+        const struct attn_node *place = places[i / 3];
+        const struct attn_node *node =
+            place && attn_node_is_object(place) ? attn_node_find(place, keys[i % 3]) : NULL;
+
+        *usual = i % 3 == 2 ? ATTN_QUANTIZER_CT : ATTN_QUANTIZER_MLX;
+        if (node && attn_node_is_object(node) && attn_node_first(node))
+            scheme->object = node;
+        else if (node && i % 3 > 0 && !attn_node_is_object(node) && !attn_node_is_null(node))
+            return attn_json_refuse(scheme->json, err, ATTN_FORMAT, keys[i % 3],
+                                    "is no object, as the settings of a quantization are");
+    }
+    return ATTN_OK;
+}
+
+/* The files that programs wrote beside config.json before it had the key. */
+static const struct {
+    const char *name;
+    enum attn_quantizer quantizer;
+    const char *object; /* or NULL: the root */
+} beside[] = {{"quantize_config.json", ATTN_QUANTIZER_GPTQ, NULL},
+              {"quant_config.json", ATTN_QUANTIZER_AWQ, NULL},
+              {"hf_quant_config.json", ATTN_QUANTIZER_FP8, "quantization"}};
+
+static enum attn_status read_beside(const struct attn_source *source, struct attn_scheme *scheme,
+                                    struct attn_error *err)
+{
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        if (!attn_source_has_part(source, beside[i].name))
+            continue;
+        ATTN_TRY(attn_json_read_part(source, beside[i].name, NULL, &scheme->json, err));
+        scheme->object = attn_json_root(scheme->json);
+        if (beside[i].object)
+            scheme->object = attn_node_find(scheme->object, beside[i].object);
+        if (scheme->object && attn_node_is_object(scheme->object)) {
+            scheme->quantizer = beside[i].quantizer;
+            return read_method(scheme, err);
+        }
+        attn_scheme_release(scheme);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_scheme_read(const struct attn_source *source, struct attn_scheme *scheme,
+                                  struct attn_error *err)
+{
+    enum attn_quantizer usual = ATTN_QUANTIZER_NONE;
+
+    ATTN_TRY(attn_json_read_part(source, "config.json", NULL, &scheme->json, err));
+    ATTN_TRY(find_object(scheme, &usual, err));
+    if (scheme->object) {
+        ATTN_TRY(find_method(scheme, usual, err));
+        return read_method(scheme, err);
+    }
+    attn_scheme_release(scheme);
+    return read_beside(source, scheme, err);
+}
+
+void attn_scheme_release(struct attn_scheme *scheme)
+{
+    attn_json_free(scheme->json);
+    *scheme = (struct attn_scheme){0};
+}
