@@ -145,30 +145,30 @@ static enum attn_status read_sections(const struct attn_vision_reading *reading,
     return ATTN_OK;
 }
 
-/* Inserts layer LAYER of the tower, number NUMBER of its list. */
+/* Inserts layer LAYER of the tower, number NUMBER of its list. Trap: transformers looks for each
+ * layer in the list, so numbers of no layer and repeated numbers have no effect. */
 static enum attn_status add_deep(const struct attn_vision_reading *reading, int64_t layer,
                                  size_t number, size_t n_layer)
 {
     struct attn_vision_config *vision = &reading->config->vision;
-    size_t at = vision->n_deep++;
+    size_t at = vision->n_deep;
 
-    if (layer < 0 || (size_t)layer >= n_layer || at == ATTN_MOST_DEEP ||
-        at == reading->config->n_layer)
+    if (layer < 0 || (size_t)layer >= n_layer)
+        return ATTN_OK;
+    for (size_t i = 0; i < at; i++)
+        if (vision->deep[i] == (size_t)layer)
+            return ATTN_OK;
+    if (at == ATTN_MOST_DEEP || at == reading->config->n_layer)
         return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED,
                                 "deepstack_visual_indexes",
-                                "is not a list of up to %zu of the %zu layers of the tower",
-                                reading->config->n_layer < ATTN_MOST_DEEP ? reading->config->n_layer
-                                                                          : (size_t)ATTN_MOST_DEEP,
-                                n_layer);
-    for (; at > 0 && vision->deep[at - 1] >= (size_t)layer; at--) {
-        if (vision->deep[at - 1] == (size_t)layer)
-            return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED,
-                                    "deepstack_visual_indexes", "has %zu twice", (size_t)layer);
+                                "has more than %zu of the %zu layers of the tower", at, n_layer);
+    for (; at > 0 && vision->deep[at - 1] > (size_t)layer; at--) {
         vision->deep[at] = vision->deep[at - 1];
         vision->deep_numbers[at] = vision->deep_numbers[at - 1];
     }
     vision->deep[at] = (size_t)layer;
     vision->deep_numbers[at] = number;
+    vision->n_deep++;
     return ATTN_OK;
 }
 
@@ -190,8 +190,12 @@ static enum attn_status read_deep(const struct attn_vision_reading *reading)
     if (list && !attn_node_is_array(list))
         return attn_json_refuse(reading->json, reading->err, ATTN_FORMAT, key, "is not a list");
     for (list = list ? attn_node_first(list) : NULL; list; list = attn_node_next(list))
-        ATTN_TRY(add_deep(reading, attn_node_int(list, &layer) ? layer : -1, n++, n_layer));
-    for (size_t i = n; i < reading->config->n_layer; i++)
+        if (!attn_node_int(list, &layer))
+            return attn_json_refuse(reading->json, reading->err, ATTN_FORMAT, key,
+                                    "is not a list of layers");
+        else
+            ATTN_TRY(add_deep(reading, layer, n++, n_layer));
+    for (size_t i = reading->config->vision.n_deep; i < reading->config->n_layer; i++)
         attn_config_lack(reading->layers, i, ATTN_SITES(ATTN_SITE_DEEPSTACK));
     return ATTN_OK;
 }

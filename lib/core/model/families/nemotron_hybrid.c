@@ -259,8 +259,8 @@ const struct attn_family attn_family_nemotron_h = {
              .activation_key = "mlp_hidden_act",
              .eps_key = "layer_norm_epsilon",
              ATTN_SWITCHES(ATTN_MLP_BIAS("mlp_bias"), ATTN_FLAG("use_bias", has_mixer_bias),
-                           ATTN_FLAG("mamba_conv_bias", has_mixer_conv_bias),
-                           ATTN_FLAG("use_conv_bias", has_mixer_conv_bias)),
+                           ATTN_FLAG("use_conv_bias", has_mixer_conv_bias),
+                           ATTN_FLAG("mamba_conv_bias", has_mixer_conv_bias)), /* the old wins */
              .defaults = {ATTN_BLOCK, .has_single_norm = true, .act_fn = "relu2",
                           .norm = ATTN_NORM_RMSNORM, .output = ATTN_OUTPUT_OWN,
                           .has_mixer_conv_bias = true,
