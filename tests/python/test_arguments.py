@@ -30,6 +30,8 @@ class Arguments(TestCase):
         self.assert_raises(TypeError, "messages is list, expected the path of a file: json.dump(", lambda: m.run(messages=talk))
         self.assert_raises(TypeError, "text is a list of messages, expected a text: json.dump it", lambda: m.run(talk))
         self.assert_raises(TypeError, "text is a list of texts, expected one; Model.map takes many", lambda: m.run([KEYS, KEY]))
+        self.assert_raises(TypeError, "text is a list, expected one text: [model.tokenize(", lambda: m.tokenize([KEYS, KEY]))
+        self.assert_raises(TypeError, "target is the list [' are'], expected one text or one token id", lambda: m.run(KEYS, target=[" are"]))
 
     def test_numbers_are_whole_and_in_range(self):
         m = model()

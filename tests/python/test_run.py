@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import pickle
+import struct
 import sys
 import tempfile
 import unittest
@@ -177,6 +178,21 @@ class GGUF(TestCase):
         ours = attn.Model(self.FILE, vocab=vocab).run([1, 2, 3], sites="pattern")
         name = "blocks.0.attn.hook_pattern"
         self.assert_same(ours.cache[name], theirs.cache[name])
+
+
+class Vocabularies(TestCase):
+    @needs_sources
+    def test_a_file_of_letters_or_of_llama2_c_is_read_as_by_the_tool(self):
+        with tempfile.TemporaryDirectory() as folder:
+            letters, pieces = pathlib.Path(folder, "meta.pkl"), pathlib.Path(folder, "tok.bin")
+            letters.write_bytes(pickle.dumps({"stoi": {"a": 0, "b": 1}}, protocol=2))
+            pieces.write_bytes(struct.pack("<ifi1sfi1s", 1, 0, 1, b"a", 0, 1, b"b"))
+            self.assertEqual(list(attn.open("fable", vocab=letters).tokenize("bab").ids), [1, 0, 1])
+            for path in (letters, pieces):
+                path.write_bytes(b"\x80\2}.")
+            for path, text in (letters, "dictionary 'stoi'"), (pieces, "no tokenizer of llama2.c"):
+                with self.assertRaisesRegex(attn.FormatError, text):
+                    attn.open("fable", vocab=path).tokenize("ab")
 
 
 class Changes(TestCase):

@@ -4,6 +4,7 @@
 #include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/status_internal.h"
 #include "foreign/foreign.h"
 #include "foreign/pickle.h"
@@ -16,12 +17,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether the directory of SOURCE is that of a live page; a folder of the name is DeepSpeed's. */
+static bool is_of_page(const struct attn_source *source)
+{
+    char path[ATTN_PATH_SIZE];
+
+    return attn_source_has_part(source, ATTN_CHECKPOINT_PART) &&
+           !attn_source_has_part(source, "config.json") &&
+           attn_path_join(source->directory, ATTN_CHECKPOINT_PART, path) &&
+           !attn_path_is_folder(path);
+}
+
 static bool is_model(const struct attn_source *source)
 {
-    return !attn_gguf_is_source(source) && (attn_source_override(source, ATTN_CHECKPOINT_PART) ||
-                                            attn_source_blob(source, ATTN_CHECKPOINT_PART) ||
-                                            (attn_source_has_part(source, ATTN_CHECKPOINT_PART) &&
-                                             !attn_source_has_part(source, "config.json")));
+    return !attn_gguf_is_source(source) &&
+           (attn_source_override(source, ATTN_CHECKPOINT_PART) ||
+            attn_source_blob(source, ATTN_CHECKPOINT_PART) || is_of_page(source));
 }
 
 /* --- nanoGPT ---------------------------------------------------------------------------------- */

@@ -122,6 +122,12 @@ static const struct {
     {"rust_model.ot", "is of rust-bert", NULL},
     {"model.bin", "is of another program", NULL},
     {"onnx", "has ONNX models alone", NULL},
+    {".metadata", "is of a distributed checkpoint, as of Lightning with FSDP",
+     "python3 -m torch.distributed.checkpoint.format_utils dcp_to_torch, this folder and a "
+     "file.ckpt "
+     "write a checkpoint that -m takes"},
+    {"zero_to_fp32.py", "is of a checkpoint of DeepSpeed, as of Lightning",
+     "it writes a pytorch_model.bin from this folder; put it beside the model's config.json"},
 };
 
 #define FETCH_WHISPER                                                                              \
@@ -222,21 +228,33 @@ static bool find_between(const char *folder, const char *before, const char *end
     return is_found;
 }
 
+/* Refuses a directory whose model is the file PATH, the name of which is NAME, or is in it. */
+static enum attn_status refuse_inner(const struct attn_quote *folder, const char *name,
+                                     const char *path, struct attn_error *err)
+{
+    attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has no model here, but in '%s'", folder->text,
+                   attn_quote_string(name).text);
+    attn_error_hint(err, "-m %s", attn_quote_string(path).text);
+    return ATTN_UNSUPPORTED;
+}
+
 /* Refuses what a directory has instead of a model that is read, if it is known. */
 static enum attn_status check_others(const struct attn_source *source, struct attn_error *err)
 {
     const struct attn_quote folder = attn_quote_string(source->directory);
-    char name[ATTN_OPENER_NAME_SIZE], path[ATTN_PATH_SIZE];
+    static const char *const folders[] = {"", "/checkpoints"}; /* of Lightning */
+    char name[ATTN_OPENER_NAME_SIZE], path[ATTN_PATH_SIZE], inner[ATTN_PATH_SIZE];
 
     if (!attn_source_has_part(source, "config.json") &&
         find_between(source->directory, "checkpoint-", "", name) &&
         attn_path_join(source->directory, name, path) &&
-        attn_source_has_part(&(struct attn_source){.directory = path}, "config.json")) {
-        attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has no model here, but in '%s'", folder.text,
-                       attn_quote_string(name).text);
-        attn_error_hint(err, "-m %s", attn_quote_string(path).text);
-        return ATTN_UNSUPPORTED;
-    }
+        attn_source_has_part(&(struct attn_source){.directory = path}, "config.json"))
+        return refuse_inner(&folder, name, path, err);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (snprintf(inner, sizeof inner, "%s%s", source->directory, folders[i]) <
+                (int)sizeof inner &&
+            find_between(inner, "", ".ckpt", name) && attn_path_join(inner, name, path))
+            return refuse_inner(&folder, name, path, err);
     if (find_between(source->directory, "model.", ".safetensors", name)) {
         attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has only the variant '%s'", folder.text,
                        attn_quote_string(name).text);

@@ -85,8 +85,8 @@ def _override(source: c.attn_source, overrides: dict) -> None:
         elif path is not None:
             name = _OVERRIDES[what]
             if what == "vocab":
-                ends = ("tokenizer.json", "vocab.txt")
-                name = next((end for end in ends if os.fsdecode(path_bytes(path, what)).endswith(end)), name)
+                ends = {"tokenizer.json": "tokenizer.json", "vocab.txt": "vocab.txt", ".pkl": "meta.pkl", ".bin": "tokenizer.bin"}
+                name = next((part for end, part in ends.items() if os.fsdecode(path_bytes(path, what)).endswith(end)), name)
             items.append(c.attn_override(name.encode(), path_bytes(path, what)))
     if items:
         array = (c.attn_override * len(items))(*items)

@@ -135,6 +135,8 @@ class Model(questions.Questions):
         none of its own. With `pair`, a second text, those of both, as PairTokens."""
         host = self._use()
         tokenizer = self._tokenizer(host)
+        if isinstance(text, (list, tuple)):
+            raise TypeError("text is a list, expected one text: [model.tokenize(text) for text in texts]")
         data, second = utf8(text, "text"), None if pair is None else utf8(pair, "pair")
         options, encoding = default(c.attn_encode_options), c.attn_encoding()
         options.special = choice(special, SPECIALS, "special")

@@ -186,5 +186,7 @@ def fill_all(args, params: Iterable[c.attn_param], given: dict[str, Any], keep: 
 
 def fill_id(args, at: int, param: c.attn_param, name: str, value, keep: list) -> None:
     """Sets PARAM to the token id VALUE, which NAME has instead of a text."""
+    if isinstance(value, (list, tuple)):
+        raise TypeError(f"{name} is the list {value!r}, expected one text or one token id")
     keep.append(c_int32(whole(value, name, 0, 2**31 - 1)))
     c_size_t.from_buffer(args, at + param.offset).value = addressof(keep[-1])
