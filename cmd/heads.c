@@ -116,6 +116,37 @@ static void choose_pairs(struct question *question)
     tables->order.n_most = tables_limit_or(question->call, tables, DEFAULT_PAIRS);
 }
 
+/* Whether TABLE shows types of heads, and no head has one. */
+static bool lacks_types(const struct attn_table *table)
+{
+    size_t c = 0, row = 0;
+
+    while (c < attn_table_n_column(table) && strcmp(attn_table_column(table, c)->name, "type") != 0)
+        c++;
+    while (row < attn_table_n_row(table) &&
+           attn_table_cell(table, row, c).type == ATTN_VALUE_MISSING)
+        row++;
+    return c < attn_table_n_column(table) && row > 0 && row == attn_table_n_row(table);
+}
+
+/* Notes why the printed column of types is empty. */
+static enum attn_status note_types(const struct question *question, struct attn_error *err)
+{
+    const struct tables_args *tables = &question->args->tables;
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table *shown;
+
+    if (!question_is_noted(question) || outputs_are_wanted(&tables->output) ||
+        !lacks_types(question->table))
+        return ATTN_OK;
+    order.columns = tables->order.columns;
+    ATTN_TRY(attn_table_sort(question->table, &order, &shown, err));
+    if (lacks_types(shown))
+        note("types need 30 tokens; of fewer, `most` and `share` say where a head looks");
+    attn_table_free(shown);
+    return ATTN_OK;
+}
+
 static enum attn_status measure_heads(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
@@ -147,7 +178,8 @@ static enum attn_status measure_heads(struct question *question, struct attn_err
     drawn.sort = args->tables.order.sort;
     question->how = &drawn;
     question->picture.cards = data->cards;
-    return question_write(question, err);
+    ATTN_TRY(question_write(question, err));
+    return note_types(question, err);
 }
 
 static enum attn_status ask(struct question *question, struct attn_error *err)
