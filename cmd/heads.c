@@ -137,7 +137,7 @@ static enum attn_status note_types(const struct question *question, struct attn_
     struct attn_table *shown;
 
     if (!question_is_noted(question) || outputs_are_wanted(&tables->output) ||
-        !lacks_types(question->table))
+        items_take_standard(&question->items) || !lacks_types(question->table))
         return ATTN_OK;
     order.columns = tables->order.columns;
     ATTN_TRY(attn_table_sort(question->table, &order, &shown, err));

@@ -205,14 +205,23 @@ static enum attn_status check_rows(const struct attn_fold *fold, const struct at
 static enum attn_status check_item(const struct attn_fold *fold,
                                    const struct attn_item_result *result, struct attn_error *err)
 {
+    const char *chosen = result->chosen;
+    bool is_of_right;
+
     ATTN_TRY(attn_fold_labels_check(fold, result->item, err));
-    return atomic_load(&fold->has_first) && result->chosen && fold->chosen &&
-                   strcmp(result->chosen, fold->chosen) != 0
-               ? attn_error_set(
-                     err, ATTN_INVALID,
-                     "it has %s foil, unlike the first item, so its metric is another one",
-                     strcmp(result->chosen, "logit_diff") == 0 ? "a" : "no")
-               : ATTN_OK;
+    if (!atomic_load(&fold->has_first) || !chosen || !fold->chosen ||
+        strcmp(chosen, fold->chosen) == 0)
+        return ATTN_OK;
+    is_of_right = strncmp(chosen, "right", 5) == 0;
+    if (is_of_right && strncmp(fold->chosen, "right", 5) != 0)
+        return ATTN_OK; /* the first was read from a file, which has its metric alone */
+    return attn_error_set(err, ATTN_INVALID, "it has %s foil, unlike the first item, so %s",
+                          strcmp(chosen, "logit_diff") == 0 ||
+                                  strcmp(chosen, ATTN_CHOSEN_OF_FOIL) == 0
+                              ? "a"
+                              : "no",
+                          is_of_right ? "`right` compares with another answer"
+                                      : "its metric is another one");
 }
 
 /* Adds the hint of the form to the failure STATUS. */

@@ -527,8 +527,9 @@ enum attn_status attn_frame_find_answer(struct attn_frame *frame,
                                         struct attn_answer *answer, struct attn_error *err)
 {
     ATTN_TRY(attn_run_find_answer(frame->run, args, answer, err));
-    if (frame->answer && args->metric == ATTN_ANSWER_AUTO)
-        frame->answer->chosen = attn_answer_metric_name(answer->metric);
+    if (frame->answer)
+        frame->answer->chosen = attn_item_chosen(
+            args->metric, attn_answer_metric_name(answer->metric), answer->has_foil);
     frame->spaces = answer->spaces;
     frame->asked = answer;
     return ATTN_OK;

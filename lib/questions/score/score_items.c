@@ -411,8 +411,8 @@ static enum attn_status fill_tokens(struct item_scoring *scoring, struct attn_it
     scoring->has_noted_tokens = true;
     *result->spaces = result->run->asked.spaces;
     result->metric = attn_answer_metric_name(metric);
-    if (scoring->args->answer.metric == ATTN_ANSWER_AUTO)
-        result->chosen = result->metric;
+    if (n > 1 || scoring->args->answer.metric == ATTN_ANSWER_AUTO) /* else it has no `right` */
+        result->chosen = attn_item_chosen(scoring->args->answer.metric, result->metric, n > 1);
     result->value = metric == ATTN_ANSWER_PROB       ? attn_exp(target)
                     : metric == ATTN_ANSWER_LOG_PROB ? target
                                                      : target - last[1].log_probability;
@@ -440,8 +440,7 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     total = attn_answer_total(&asked, logits);
     *result->spaces = asked.spaces;
     result->metric = attn_answer_metric_name(asked.metric);
-    if (args.metric == ATTN_ANSWER_AUTO)
-        result->chosen = result->metric;
+    result->chosen = attn_item_chosen(args.metric, result->metric, asked.has_foil);
     result->value = attn_answer_value(&asked, logits, total);
     result->has_right = asked.has_foil || attn_answer_is_judged(&asked);
     result->right = asked.has_target ? attn_answer_right(&asked, logits) : 0;

@@ -96,9 +96,13 @@ struct attn_item_result {
     struct attn_spaces *spaces; /* receives unusual spaces of the text or the target; or NULL */
     struct attn_error err;      /* the message of the failure */
     const struct attn_head_mix *mixes; /* [L, H] NULL unless has_mixes */
-    /* metric that follows from whether the item has a foil; NULL if it is given, or without one */
+    /* what follows from whether the item has a foil: METRIC, or if it is given, one of the texts
+     * below, since `right` compares with the foil or with all answers; NULL without both */
     const char *chosen;
 };
+
+#define ATTN_CHOSEN_OF_FOIL "right, of a foil"
+#define ATTN_CHOSEN_OF_ALL "right, of all"
 
 /* Reads the next item, with its number; NULL after the last. The caller owns it, and keeps it valid
  * until `release`. May block. Called on the thread that called attn_run_many. */
