@@ -220,7 +220,7 @@ static enum attn_status check_item(const struct attn_fold *fold,
                                   strcmp(chosen, ATTN_CHOSEN_OF_FOIL) == 0
                               ? "a"
                               : "no",
-                          is_of_right ? "`right` compares with another answer"
+                          is_of_right ? "right compares with another answer"
                                       : "its metric is another one");
 }
 
