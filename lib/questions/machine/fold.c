@@ -215,13 +215,10 @@ static enum attn_status check_item(const struct attn_fold *fold,
     is_of_right = strncmp(chosen, "right", 5) == 0;
     if (is_of_right && strncmp(fold->chosen, "right", 5) != 0)
         return ATTN_OK; /* the first was read from a file, which has its metric alone */
-    return attn_error_set(err, ATTN_INVALID, "it has %s foil, unlike the first item, so %s",
-                          strcmp(chosen, "logit_diff") == 0 ||
-                                  strcmp(chosen, ATTN_CHOSEN_OF_FOIL) == 0
-                              ? "a"
-                              : "no",
-                          is_of_right ? "right compares with another answer"
-                                      : "its metric is another one");
+    return attn_error_set(
+        err, ATTN_INVALID, "it has %s foil, unlike the first item, so %s",
+        strcmp(chosen, "logit_diff") == 0 || strcmp(chosen, ATTN_CHOSEN_OF_FOIL) == 0 ? "a" : "no",
+        is_of_right ? "right compares with another answer" : "its metric is another one");
 }
 
 /* Adds the hint of the form to the failure STATUS. */

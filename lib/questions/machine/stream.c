@@ -101,10 +101,10 @@ enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answ
 
 const char *attn_item_chosen(enum attn_answer_metric given, const char *metric, bool has_foil)
 {
-    return given == ATTN_ANSWER_AUTO        ? metric
-           : !attn_metric_has_right(given)  ? NULL
-           : has_foil                       ? ATTN_CHOSEN_OF_FOIL
-                                            : ATTN_CHOSEN_OF_ALL;
+    return given == ATTN_ANSWER_AUTO       ? metric
+           : !attn_metric_has_right(given) ? NULL
+           : has_foil                      ? ATTN_CHOSEN_OF_FOIL
+                                           : ATTN_CHOSEN_OF_ALL;
 }
 
 void attn_item_answer_base(struct attn_item_result *result, const struct attn_answer *asked,

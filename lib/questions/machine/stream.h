@@ -101,8 +101,8 @@ enum attn_status attn_stream_again(struct attn_stream *stream, struct attn_item 
 enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answer_args *args,
                                   struct attn_error *err);
 
-/* Returns `chosen` of a result: METRIC is what the metric GIVEN means for an item that has a foil or
- * not. */
+/* Returns `chosen` of a result: METRIC is what the metric GIVEN means for an item that has a foil
+ * or not. */
 const char *attn_item_chosen(enum attn_answer_metric given, const char *metric, bool has_foil);
 
 /* Sets the metric of the unchanged run, the row "base", from REPLY. */
