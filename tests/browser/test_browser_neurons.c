@@ -187,11 +187,6 @@ START_TEST(it_follows_the_page_and_leads_it)
     attn_browser_click_on(browser, "#neurons tr[data-k='1'] th");
     attn_browser_wait(browser, "location.hash.includes('k=1')");
     attn_browser_wait(browser, "document.querySelector('#neurons tr.here')?.dataset.k == 1");
-    RUN("-m", "fable", "--explain", "--html", "p.html", "It is not known to nobody that it slept");
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&words=1");
-    attn_browser_wait(browser, "document.getElementById('neurons').hidden"); /* of words */
-    attn_browser_key(browser, "u", 0);
-    attn_browser_wait(browser, "!document.getElementById('neurons').hidden");
     leave();
 }
 END_TEST

@@ -530,57 +530,6 @@ START_TEST(labels_belong_to_the_whole_text)
 }
 END_TEST
 
-/* The page makes of tokens the same words as --merge-words. */
-START_TEST(words_are_merged_on_the_page)
-{
-    static const char text[] = "It is not known to nobody that it slept";
-    char expected[32];
-    cJSON *json;
-
-    enter();
-    run_with(FABLE("--merge-words", text), (const char *[]){"--json", "j.json"}, 2);
-    run_without_json(FABLE(text));
-    json = read_json();
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&words=1&q=6&k=5");
-    snprintf(expected, sizeof expected, "%.3f", weight_of(json, 2, 5, 6, 5));
-    assert_text("Number(" VALUE ").toFixed(3)", expected);
-    assert_text(N_ROW, "9");
-    assert_text(READOUT ".startsWith('query 6 that \u2192 key 5 nobody')", "true");
-    attn_browser_key(browser, "u", 0); /* tokens again */
-    attn_browser_wait(browser, N_ROW " > 9");
-    assert_text(HASH ".includes('words')", "false");
-    attn_browser_click_on(browser, "#words");
-    attn_browser_wait(browser, N_ROW " == 9");
-    attn_browser_click_on(browser, "#view-tokens");
-    attn_browser_wait(browser, "document.querySelectorAll('#stage .token').length == 9");
-    assert_text("document.querySelector('#stage .text').textContent", text);
-    cJSON_Delete(json);
-    leave();
-}
-END_TEST
-
-/* Of WordPiece, where [CLS] and [SEP] stand by themselves. */
-START_TEST(words_of_pieces_are_merged)
-{
-    char command[4200];
-    FILE *vocabulary;
-
-    enter();
-    snprintf(command, sizeof command, "tar -xf '%s/tests/fixtures/encoders.tar'", root);
-    ck_assert_int_eq(system(command), 0);
-    vocabulary = fopen("vocab.txt", "w");
-    ck_assert_ptr_nonnull(vocabulary);
-    fputs("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\n##s\nsat\n.\n", vocabulary);
-    fclose(vocabulary);
-    run_without_json((const char *[]){"run", "-m", "bert", "--vocab", "vocab.txt", "The cats sat.",
-                                      "--heads", "0.0", NULL});
-    attn_browser_load(browser, "p.html", "v=tokens&words=1");
-    assert_text("[...document.querySelectorAll('#stage .token')].map(t => t.textContent).join('|')",
-                "[CLS]|the|cats|sat|.|[SEP]");
-    leave();
-}
-END_TEST
-
 /* A word and the blank before it are on one line. */
 START_TEST(no_token_is_on_two_lines)
 {
@@ -601,7 +550,6 @@ START_TEST(no_token_is_on_two_lines)
 }
 END_TEST
 
-/* Tokens, and words: <s> Life iss <s> short */
 START_TEST(the_second_text_begins_a_line)
 {
     static const char tops[] = "[...document.querySelectorAll('#stage .token')].map(t => "
@@ -1221,7 +1169,7 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_weights,
            what_is_not_finite_is_told, views_are_kept, text_stays_text, naughty_strings_stay_text,
            dark_light_and_paper, fits_a_telephone, shows_a_picture_and_a_table_without_a_script,
            has_names_for_everything_and_few_tab_stops, tokens_and_heads_are_found,
-           words_are_merged_on_the_page, words_of_pieces_are_merged, no_token_is_on_two_lines,
+           no_token_is_on_two_lines,
            the_second_text_begins_a_line, cross_attention_is_named, two_stacks_are_named,
            maps_of_the_encoder_have_rows_of_the_source, can_be_touched_and_printed,
            all_heads_are_printed, no_label_is_cut, text_is_the_title, room_is_used,

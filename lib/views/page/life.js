@@ -190,7 +190,7 @@ function draw() {
   if (!isShown) return;
   $('stage-life').dataset.tab = tab;
   $('stage-life').setAttribute('aria-label', t(TABS[tab][1]));
-  const p = viewer.tokensAt(Math.max(0, state.q), false)[1], width = $('life-picture').clientWidth, [after, before] = runs();
+  const p = Math.max(0, state.q), width = $('life-picture').clientWidth, [after, before] = runs();
   if (width === 0) return; // on the workbench; it is drawn when the stage opens
   const answers = [...new Map([before, after].flatMap(run => predictedAt(run, p).slice(0, N_ANSWER)).map(({ id, token }) => [id, nameOf(token ?? String(id))]))];
   const target = answer ?? answers[0]?.[0] ?? null, key = JSON.stringify([tab, what, p, target, foil, width, tab === 'pair' && second, ['pair', 'like'].includes(tab) && state.h, tab === 'like' && like.asked()]);

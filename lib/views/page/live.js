@@ -739,7 +739,7 @@ async function addLabel() {
 
 function knockOutCell() {
   const cell = cellHere();
-  if (cell) toggleKnockout(viewer.tokensAt(cell.q, false), viewer.tokensAt(cell.k, viewer.run.heads[state.h].is_source));
+  if (cell) toggleKnockout([cell.q, cell.q], [cell.k, cell.k]);
 }
 
 // Returns the chosen cell of the matrix; asks for one if there is none.
@@ -754,10 +754,9 @@ function cellHere() {
 
 const ALL_PAIRS = '1000000';
 
-// Returns the options that split the score of a head, "2.5", for a query and a key. They are
-// positions on the page, tokens or words.
+// Returns the options that split the score of a head, "2.5", for a query and a key.
 const scoreOptions = (head, q, k) => [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(asked),
-  ['score', `${range(viewer.tokensAt(q, false))}>${range(viewer.tokensAt(k, head.is_source))}@${head.at}`]];
+  ['score', `${q}>${k}@${head.at}`]];
 
 // Returns all pairs of writers of a score, and the command line that prints the largest.
 async function askPairs(head, q, k) {

@@ -157,7 +157,7 @@ async function showRow(head, q, k) {
 function draw() {
   const { state } = attnViewer;
   run = attnViewer.run; // its rows are those of the shown stack
-  return showRow(state.words ? undefined : run.heads[state.h], state.q, state.k); // words have no vectors
+  return showRow(run.heads[state.h], state.q, state.k);
 }
 
 // For a live page: `show` draws a row of the head AT of the run MADE, whose data blocks BLOCK_OF returns.

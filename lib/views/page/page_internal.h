@@ -366,11 +366,8 @@ void attn_page_push_scale(struct attn_json_writer *json, const struct attn_color
  *     names       without surrounding blanks; ' ' for a blank
  *     short       {"5": "counterintuit..."}: names that are shortened in maps
  *     gaps        what precedes each token: 0 nothing, 1 a blank, 2 a line break; null: all 0
- *     source_...  the same for a source
- *     merged      the same for words, with the first token of each (firsts, source_firsts); null if
- *                 rows and columns cannot be words */
-enum attn_status attn_page_push_tokens(struct attn_json_writer *json, const struct attn_page *page,
-                                       struct attn_error *err);
+ *     source_...  the same for a source */
+void attn_page_push_tokens(struct attn_json_writer *json, const struct attn_page *page);
 
 /* --- The run (page_run.c) -------------------------------------------------------------------- */
 

@@ -1,8 +1,6 @@
 /* page_labels.c - see page_internal.h. */
 #include "page/page_internal.h"
 
-#include "base/memory.h"
-#include "base/status_internal.h"
 #include "pictures/grid.h"
 #include "tables/text_table.h"
 #include "tensors/labels_json.h"
@@ -10,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The tokens on one side of a matrix: of the text, or of a source; or the words that they form. */
+/* The tokens on one side of a matrix: of the text, or of a source. */
 struct side {
     const char *prefix;        /* prefix of the JSON keys */
     const char *const *tokens; /* [n]; NULL: no tokens */
@@ -19,8 +17,7 @@ struct side {
     const struct attn_token_texts *texts, *labels;
     /* the run that the tokens belong to; NULL: tokens of its source */
     const struct attn_labels *run;
-    bool has_blanks;      /* blanks are part of the tokens */
-    const size_t *firsts; /* [n] for words: index of the first token of each; NULL for tokens */
+    bool has_blanks; /* blanks are part of the tokens */
 };
 
 /* Writes TEXTS as a list; null if IS_SAME as the previous list. */
@@ -122,13 +119,12 @@ static struct attn_json_writer *push_side_key(struct attn_json_writer *json,
     char key[32];
 
     snprintf(key, sizeof key, "%s%s", side->prefix, name);
-    return side->firsts ? attn_json_key(json, key) : attn_page_push_key(json, key);
+    return attn_page_push_key(json, key);
 }
 
 /* Writes the tokens, their texts in tables and for readers, their names in maps, and the gaps
  * before them. Each list is null or empty if it adds nothing new. */
-static void push_side(struct attn_json_writer *json, const struct side *side,
-                      const struct side *base)
+static void push_side(struct attn_json_writer *json, const struct side *side)
 {
     size_t n_byte = 0; /* lower bound: escaping makes bytes longer */
     bool has_gap = false;
@@ -147,84 +143,15 @@ static void push_side(struct attn_json_writer *json, const struct side *side,
     snprintf(key, sizeof key, "%sshort", side->prefix);
     push_names(push_side_key(json, side, "names"), key, side->labels);
     for (size_t p = 0; side->tokens && p < side->n; p++)
-        has_gap |= gap_before(base, side->firsts ? side->firsts[p] : p) > 0;
+        has_gap |= gap_before(side, p) > 0;
     if (attn_json_begin_list(push_side_key(json, side, "gaps"), has_gap)) {
         for (size_t p = 0; p < side->n; p++)
-            attn_json_integer(json, gap_before(base, side->firsts ? side->firsts[p] : p));
+            attn_json_integer(json, gap_before(side, p));
         attn_json_end(json);
     }
 }
 
-/* Finds the first token of each word. WORDS [n] is the word of each token. The caller frees
- * *FIRSTS. */
-static enum attn_status find_firsts(const size_t *words, size_t n, size_t **firsts,
-                                    struct attn_error *err)
-{
-    ATTN_TRY(ATTN_ALLOC(*firsts, words[n - 1] + 1, err));
-    for (size_t i = n; i-- > 0;)
-        (*firsts)[words[i]] = i;
-    return ATTN_OK;
-}
-
-/* Writes the words that the tokens of BASE form. WORDS is the word of each token. */
-static enum attn_status push_words(struct attn_json_writer *json, const struct side *base,
-                                   const size_t *words, const char *piece, struct attn_error *err)
-{
-    struct attn_joined_tokens joined = {.piece = piece};
-    struct attn_token_texts texts[2] = {0};
-    size_t *firsts = NULL;
-    enum attn_status status =
-        attn_joined_tokens_init(&joined, words, base->n, base->tokens, base->sizes, err);
-
-    if (status == ATTN_OK)
-        status = find_firsts(words, base->n, &firsts, err);
-    if (status == ATTN_OK)
-        status = attn_token_texts_of(&texts[0], joined.texts, joined.sizes, joined.n, err);
-    if (status == ATTN_OK)
-        status = attn_token_labels_of(&texts[1], joined.texts, joined.sizes, joined.n, err);
-    if (status == ATTN_OK) {
-        const struct side side = {.prefix = base->prefix,
-                                  .tokens = joined.texts,
-                                  .sizes = joined.sizes,
-                                  .n = joined.n,
-                                  .texts = &texts[0],
-                                  .labels = &texts[1],
-                                  .firsts = firsts};
-
-        push_side(json, &side, base);
-        attn_json_begin(push_side_key(json, &side, "firsts"), '[');
-        for (size_t w = 0; w < side.n; w++)
-            attn_json_size(json, firsts[w]);
-        attn_json_end(json);
-    }
-    attn_joined_tokens_release(&joined);
-    attn_token_texts_release(texts, 2);
-    attn_free(firsts);
-    return status;
-}
-
-/* Returns true if rows and columns can be words: all rows are present, and some word has several
- * tokens. */
-static bool has_words(const struct attn_page *page, const struct side sides[2])
-{
-    const struct attn_labels *labels = &page->base.labels;
-    const size_t *words[] = {labels->words, labels->source_words};
-    bool is_joined = false;
-
-    for (int i = 0; i < 2; i++)
-        is_joined |= words[i] && sides[i].tokens && words[i][sides[i].n - 1] + 1 < sides[i].n;
-    for (size_t i = 0; i < page->heads.n && is_joined; i++) {
-        const struct attn_page_head *head = &page->heads.items[i];
-
-        is_joined &= head->is_source || head->is_encoder ? words[1] && sides[1].tokens
-                                                         : head->n_row == sides[0].n;
-    }
-    return is_joined && words[0] && sides[0].tokens && labels->ids &&
-           page->base.n_query == page->base.n_position && !page->picture;
-}
-
-enum attn_status attn_page_push_tokens(struct attn_json_writer *json, const struct attn_page *page,
-                                       struct attn_error *err)
+void attn_page_push_tokens(struct attn_json_writer *json, const struct attn_page *page)
 {
     const struct attn_labels *labels = &page->base.labels;
     const struct side sides[] = {
@@ -246,15 +173,5 @@ enum attn_status attn_page_push_tokens(struct attn_json_writer *json, const stru
              has_blanks(labels->source_tokens, labels->source_token_sizes, page->texts[1].n)}};
 
     for (int i = 0; i < 2; i++)
-        push_side(json, &sides[i], &sides[i]);
-    if (!has_words(page, sides)) {
-        attn_json_null(attn_page_push_key(json, "merged"));
-        return ATTN_OK;
-    }
-    attn_json_begin(attn_page_push_key(json, "merged"), '{');
-    ATTN_TRY(push_words(json, &sides[0], labels->words, labels->piece, err));
-    if (labels->source_words && sides[1].tokens)
-        ATTN_TRY(push_words(json, &sides[1], labels->source_words, NULL, err));
-    attn_json_end(json);
-    return ATTN_OK;
+        push_side(json, &sides[i]);
 }

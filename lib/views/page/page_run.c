@@ -143,7 +143,6 @@ static void push_look(struct run_json *to)
         attn_json_end(&to->json);
     }
     attn_json_bool(push_key(to, "renormalizes"), picture->renormalizes);
-    attn_json_bool(push_key(to, "merges_words"), picture->merges_words);
 }
 
 /* --- The run --------------------------------------------------------------------------------- */
@@ -630,7 +629,7 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
     to.json.out = &to.text;
     attn_json_begin(&to.json, '{');
     push_labels(&to);
-    status = attn_page_push_tokens(&to.json, page, err);
+    attn_page_push_tokens(&to.json, page);
     push_picture(&to);
     attn_page_push_numbers(&to.json, page->n_byte);
     attn_page_push_colors(&to.json,
@@ -640,8 +639,7 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
     attn_json_line(&to.json);
     attn_json_end(&to.json);
     attn_buffer_append_char(&to.text, '\n');
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&to.text, err);
+    status = attn_buffer_check(&to.text, err);
     if (status == ATTN_OK)
         attn_page_write_json(page->base.sink, "run", &to.text);
     attn_buffer_release(&to.text);

@@ -164,7 +164,7 @@ function drawWords() {
     wordsOf = key;
     mapOf = partsOf = fitted = '';
     words = run.tokens.map((_, p) => makeWord(p));
-    begins = new Set(state.words || !run.words ? words.keys() : run.words);
+    begins = new Set(run.words ?? words.keys());
     isRtl = /^\P{L}*[\p{sc=Arabic}\p{sc=Hebrew}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}]/u.test(run.text ?? key);
     $('stage-words').dir = isRtl ? 'rtl' : 'ltr';
   }

@@ -18,7 +18,7 @@ const inPixels = (node, lengths) => {
 let run, blockOf, heads, groups, columns, byName, isComparison;
 let nTaken = 0; // number of shown runs: data decoded for an earlier run are discarded
 let plain; // the run as given
-let words = null, areMerged = false, isEncoder; // of the rows: words, of the encoder
+let isEncoder; // rows of the encoder are shown
 let usualQuery, maxKey, maxPosition; // positions; the query that is selected first
 const rowOfQuery = new Map();
 const MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
@@ -43,10 +43,9 @@ function takeRun(made, textOf) {
   nTaken++;
 }
 
-// Sets the texts of rows and columns: of words or tokens, and, while a head of an encoder is shown,
-// of the source.
+// Sets the texts of rows and columns: those of the source while a head of an encoder is shown.
 function arrange() {
-  Object.assign(run, plain, areMerged && words.texts);
+  Object.assign(run, plain);
   if (isEncoder) {
     for (const name of ['tokens', 'texts', 'labels', 'names', 'short', 'gaps']) run[name] = run['source_' + name];
     Object.assign(run, { source_tokens: null, ids: null, queries: null, predictions: null });
@@ -54,7 +53,7 @@ function arrange() {
   rowOfQuery.clear();
   const { rows } = heads.find(h => h.is_encoder === isEncoder) ?? heads[0];
   for (let row = 0; row < rows; row++) rowOfQuery.set(queryAt(row), row);
-  usualQuery = areMerged || isEncoder ? rows - 1 : run.query;
+  usualQuery = isEncoder ? rows - 1 : run.query;
   maxKey = max(...heads.map(h => h.cols)) - 1;
   maxPosition = max(maxKey, usualQuery);
 }
@@ -80,65 +79,6 @@ const nameAt = (position, isSource) => ((isSource ? run.source_names : run.names
 const shortText = (position, isSource) => (isSource ? run.source_short : run.short)[position] ?? nameAt(position, isSource);
 
 const isolated = (position, isSource) => '\u2068' + shortText(position, isSource) + '\u2069';
-
-// --- Words ---
-
-// Returns the data for a page of words: the first and the last token of each word, and the members
-// of the run that differ for words. Null if the library has not found words.
-function findWords() {
-  const { merged, tokens, source_tokens, predictions } = plain; // run may have the rows of an encoder
-  if (!merged) return null;
-  const groups = (firsts, tokens) => firsts?.map((from, w) => [from, (firsts[w + 1] ?? tokens.length) - 1]);
-  const own = groups(merged.firsts, tokens), source = groups(merged.source_firsts, source_tokens);
-  // the word after which p is predicted
-  const positionOf = p => own.findIndex(([, to]) => to === p);
-  return { own, source, sizes: heads.map(h => [h.rows, h.cols]), texts: { ...merged,
-    predictions: predictions && { ...predictions, top: predictions.top.flatMap(p =>
-      positionOf(p.position) < 0 ? [] : [{ ...p, position: positionOf(p.position) }]) } } };
-}
-
-// Returns the words of the rows and of the columns of a head.
-const wordsOfHead = ({ is_encoder, is_source }) =>
-  [is_encoder ? words.source : words.own, is_encoder || is_source ? words.source : words.own];
-
-// Returns the first and the last token at a position.
-const tokensAt = (position, isSource) => !areMerged ? [position, position] : (isSource ? words.source : words.own)[position];
-
-// Switches between words and tokens.
-function mergeWords(isOn) {
-  isOn = Boolean(isOn && words);
-  if (isOn === areMerged) return;
-  areMerged = isOn;
-  heads.forEach((head, h) => {
-    [head.rows, head.cols] = isOn ? wordsOfHead(head).map(list => list.length) : words.sizes[h];
-  });
-  arrange();
-  elsewhere = null;
-  shapedOnes.clear();
-  $('stage').dataset.made = '';
-}
-
-// Returns values between words: the columns of a word's tokens are summed, and their rows averaged.
-function betweenWords(values, h, joined = (sum, nRow) => sum / nRow) {
-  const nColumn = words.sizes[h][1], [rows, columns] = wordsOfHead(heads[h]);
-  const out = new Float32Array(rows.length * columns.length).fill(NaN);
-  rows.forEach(([r0, r1], i) => columns.forEach(([c0, c1], j) => {
-    let sum = 0, n = 0;
-    for (let r = r0; r <= r1; r++)
-      for (let c = c0; c <= c1; c++) {
-        const x = values[r * nColumn + c];
-        if (x === x) [sum, n] = [sum + x, n + 1];
-      }
-    if (n > 0) out[i * columns.length + j] = joined(sum, r1 - r0 + 1, n);
-  }));
-  return out;
-}
-
-const setWords = isOn => {
-  mergeWords(isOn);
-  hover = null;
-  set({ words: areMerged ? 1 : 0, q: usualQuery, k: -1, p: [] });
-};
 
 // --- Weights ---
 
@@ -198,14 +138,14 @@ async function decode(h, set) {
   const key = [nTaken, set, h].join(':');
   let weights = decoded.get(key);
   if (!weights) {
-    const head = heads[h], [rows, cols] = words ? words.sizes[h] : [head.rows, head.cols], { step = 1 } = head;
+    const head = heads[h], { rows, cols, step = 1 } = head;
     weights = weightsOf(await inflate(blockOf(head.id + run.sets[set])), ceil(rows / step) * ceil(cols / step), run.bytes);
-    if (step > 1) weights = spread(weights, { ...head, rows, cols });
+    if (step > 1) weights = spread(weights, head);
     if (set === 0)
       eachNotFinite(head, (row, column) => { weights[row * cols + column] = Infinity; });
     decoded.set(key, weights);
   }
-  return areMerged ? betweenWords(weights, h) : weights;
+  return weights;
 }
 
 let levels = null; // {of, bytes}: those of all heads of a run
@@ -223,11 +163,11 @@ async function inflateAll() {
 async function aimsAt(row) {
   const of = nTaken, { bytes: planes } = run;
   if (levels?.of !== of) levels = { of, bytes: inflateAll() };
-  const all = await levels.bytes, whole = areMerged ? await Promise.all(heads.map((_, h) => decode(h, 0))) : null;
+  const all = await levels.bytes;
   if (of !== nTaken) return null;
   return heads.map(({ rows, cols, step = 1 }, h) => {
     const n = ceil(cols / step), first = floor(min(row, rows - 1) / step) * n, low = ceil(rows / step) * n;
-    const weightAt = i => whole ? whole[h][first + i] : planes === 2 ? weightOf(all[h][first + i] * 256 + all[h][low + first + i], 65534) : weightOfByte[all[h][first + i]];
+    const weightAt = i => planes === 2 ? weightOf(all[h][first + i] * 256 + all[h][low + first + i], 65534) : weightOfByte[all[h][first + i]];
     let key = 0, weight = 0;
     for (let i = 0; i < n; i++) if (weightAt(i) > weight) [key, weight] = [i * step, weightAt(i)];
     return { key, weight };
@@ -275,7 +215,7 @@ async function makeCombined(list, set) {
 // Returns the matrix of one or more heads; null while it is being decoded, after which the page is
 // drawn again.
 function matrixOf(list, set) {
-  const key = [nTaken, list.join(), set, list.length > 1 ? state.c : '', state.first, areMerged].join(':');
+  const key = [nTaken, list.join(), set, list.length > 1 ? state.c : '', state.first].join(':');
   const found = shapedOnes.get(key);
   if (found) return found;
   if (!waited.has(key)) {
@@ -285,7 +225,6 @@ function matrixOf(list, set) {
       waited.delete(key);
       if (began !== nTaken) return draw();
       const { rows, cols, is_source } = heads[list[0]];
-      if (weights.length !== rows * cols) return draw(); // words became tokens in the meantime
       shapedOnes.set(key, { key, weights, rows, cols, isSource: is_source,
         isDifference: isNaN(set) });
       return draw();
@@ -322,7 +261,7 @@ let differences = null; // the promise of readDifferences
 async function readDifferences() {
   const began = nTaken;
   await Promise.all(heads.map(async (head, h) => {
-    const [rows, cols] = words ? words.sizes[h] : [head.rows, head.cols], sets = run.sets.map(set => inflate(blockOf(head.id + set)));
+    const { rows, cols } = head, sets = run.sets.map(set => inflate(blockOf(head.id + set)));
     const [own, other] = (await Promise.all(sets)).map(bytes => weightsOf(bytes, rows * cols, run.bytes));
     if (began !== nTaken) return;
     thumbs[h].difference = poolDifferences({ rows, cols, k: head.pooled }, own, other);
@@ -413,7 +352,6 @@ const defaults = {
   w: 'chosen', // comparison: which matrices are shown
   z: clamp(run.cell, 0, 64), // pixels of a cell; 0: chosen to fit
   a: 0, // the matrix is shown as a table
-  words: 0, // rows and columns are words
   on: '', // letters of the switches of picture.js that are on
 };
 const state = structuredClone(defaults);
@@ -448,7 +386,7 @@ const readers = {
   v: readWord(VIEWS), h: readHead, q: readQuery, k: text => readNumber(0, maxKey)(text),
   first: readNumber(0, 1),
   d: readWord(['dark', 'light']), c: readWord(['mean', 'max']),
-  t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)), words: readNumber(0, 1),
+  t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)),
   dir: readWord(['from', 'to']),
   w: text => readWord(shownSets())(text),
   z: readNumber(0, 64), a: readNumber(0, 1),
@@ -457,7 +395,6 @@ const readers = {
 
 function readHash(hash) {
   const parts = hash.replace(/^#/, '').split('&');
-  mergeWords(parts.includes('words=1')); // the meaning of positions depends on it
   Object.assign(state, structuredClone(defaults));
   turnTo(state.h);
   [elsewhere, state.q] = [null, usualQuery];
@@ -470,7 +407,6 @@ function readHash(hash) {
     state[name] = value;
     turnTo(state.h);
   }
-  if (!words) state.words = 0;
   if (run.hides_first) state.first = 0; // its weights are not in the file
   if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
 }
@@ -1088,7 +1024,6 @@ function draw() {
   for (const [id, name] of CONTROLS) $(id)[$(id).type === 'checkbox' ? 'checked' : 'value'] = state[name];
   $('tick').setAttribute('aria-pressed', state.t.includes(state.h));
   $('first').disabled = run.hides_first;
-  $('words').checked = areMerged;
   $('dark').setAttribute('aria-pressed', isDark());
   $('view-tools').replaceChildren(...tools());
   drawThumbs();
@@ -1238,7 +1173,6 @@ const KEYS = [
   ['g  m  t', 'heads, matrix, tokens'],
   ['t', 'in tokens: weights from a token, or to it'],
   ['f', 'leave the first token out, or show it'],
-  ['u', 'tokens of a word together, or apart'],
   ['/', 'find a token or a head; Enter: the next one'],
   ['Space  Enter', 'compare the head; open it as a matrix'],
   ['c', 'compared heads: apart, mean, maximum'],
@@ -1252,7 +1186,7 @@ const KEYS = [
 ];
 
 function openKeys() {
-  openDialog('Shortcuts', el('dl', {}, ...KEYS.filter(([key]) => (shownSets()[1] || key !== 'w') && (words || key !== 'u')).flatMap(([key, text]) =>
+  openDialog('Shortcuts', el('dl', {}, ...KEYS.filter(([key]) => (shownSets()[1] || key !== 'w')).flatMap(([key, text]) =>
     [el('dt', {}, ...key.split('  ').flatMap((k, i) => [i ? ' ' : '', el('kbd', {}, k)])), el('dd', {}, text)])));
 }
 
@@ -1288,7 +1222,6 @@ const actions = {
   '-': () => zoom(-1), '+': () => zoom(1), '0': () => set({ z: 0 }),
   '?': openKeys,
   '/': () => $('find').focus(),
-  u: () => words && setWords(!areMerged),
   ' ': () => tick(state.h),
   Enter: () => set({ v: 'matrix' }),
   Escape: () => set({ p: [], k: -1 }),
@@ -1333,7 +1266,6 @@ function fillHeads() {
   const names = isComparison ? [...run.set_names, 'difference', 'side by side'] : ['pattern'];
   $('which').replaceChildren(...shownSets().map((value, i) => el('option', { value }, names[i])));
   $('compared').hidden = !names[1];
-  $('words').parentNode.hidden = !words;
   $('app').classList.toggle('alone', heads.length === 1);
 }
 
@@ -1344,7 +1276,6 @@ function listen() {
   for (const [id, name] of CONTROLS)
     on($(id), 'change', ({ target }) => set({ [name]: target.type === 'checkbox' ? Number(target.checked)
       : name === 'h' ? Number(target.value) : target.value }));
-  on($('words'), 'change', event => setWords(event.target.checked));
   on($('find'), 'input', event => seek(event.target.value));
   on($('find'), 'keydown', event => {
     if (event.key === 'Enter') { event.preventDefault(); seekNext(); }
@@ -1397,7 +1328,6 @@ async function show(made, textOf, other, otherTextOf) {
 
   if (number !== nWanted) return;
   if (other) made.sets = ['', '-other'];
-  mergeWords(false);
   takeRun(made, id => id.endsWith('-other') ? otherTextOf(id.slice(0, -6)) : textOf(id));
   over = lookOver(image);
   for (const cache of [decoded, shapedOnes]) cache.clear();
@@ -1408,7 +1338,6 @@ async function show(made, textOf, other, otherTextOf) {
   });
   differences = null;
   readThumbs(bytes, otherBytes);
-  words = findWords();
   [hover, shown, thumbsDrawn] = [null, null, ''];
   sought = seekNothing();
   Object.assign(state, { h: byName.get(names[0]) ?? run.start,
@@ -1416,8 +1345,6 @@ async function show(made, textOf, other, otherTextOf) {
     q: isLast || !rowOfQuery.has(q) ? usualQuery : q, k: state.k > maxKey ? -1 : state.k,
     p: state.p.filter(p => p <= maxPosition), w: isComparison ? state.w : 'chosen' });
   if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
-  if (state.words) mergeWords(true);
-  state.words = areMerged ? 1 : 0;
   $('stage').dataset.made = '';
   fillHeads();
   makeThumbs();
@@ -1430,7 +1357,6 @@ async function start() {
   readThumbs(await inflate(blockOf('thumbs-data')));
   over = lookOver(run.picture && await attnPicture.load(blockOf));
   over?.open();
-  words = findWords();
   fillHeads();
   makeThumbs();
   readHash(location.hash);
@@ -1443,7 +1369,7 @@ async function start() {
 
 // Functions for live.js and stage.js.
 globalThis.attnViewer = {
-  $, inflate, state, set, show, decode, number, openDialog, headName, tokenAt, nameAt, shortText, tokensAt, predictedAt, expectedAt, cell,
+  $, inflate, state, set, show, decode, number, openDialog, headName, tokenAt, nameAt, shortText, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
   typeOf, aimsAt,

@@ -73,9 +73,8 @@ async function show(h, q, k) {
   const { run } = viewer, head = run.heads[h], weights = await viewer.decode(h, 0), row = weights.subarray(q * head.cols, (q + 1) * head.cols);
   const best = [...row.keys()].filter(i => i !== k && row[i] >= 0).sort((a, b) => row[b] - row[a] || a - b);
   const keys = [...k < 0 ? [] : [k], ...best].slice(0, 2).map(at => ({ at, name: viewer.nameAt(at, head.is_source), weight: row[at] }));
-  const [from, to] = [viewer.tokensAt(q, false)[1], viewer.tokensAt(keys[0].at, head.is_source)[1]];
   const tabs = [...isPicture ? [] : [['parts', 'Parts', () => makeParts(head, q, keys)]],
-    ['arithmetic', 'Arithmetic', () => makeArithmetic(head, from, to)], ['text', 'As text', () => makeText(head, from)]];
+    ['arithmetic', 'Arithmetic', () => makeArithmetic(head, q, keys[0].at)], ['text', 'As text', () => makeText(head, q)]];
   const place = el('div', { id: 'why-body', 'aria-live': 'polite' }), buttons = tabs.map(([id, name]) => el('button', { id: 'why-' + id, type: 'button' }, t(name)));
   let shown = -1;
   const open = async i => {
