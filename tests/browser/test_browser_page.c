@@ -333,30 +333,6 @@ START_TEST(all_heads_are_named_and_locked)
 }
 END_TEST
 
-START_TEST(heads_are_combined)
-{
-    cJSON *json;
-    char expected[32];
-
-    enter();
-    run(FABLE(life));
-    json = read_json();
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&t=2.5,3.0&c=mean&q=6&k=5");
-    snprintf(expected, sizeof expected, "%.4f",
-             (weight_of(json, 2, 5, 6, 5) + weight_of(json, 3, 0, 6, 5)) / 2);
-    assert_text(VALUE, expected);
-    assert_text("document.getElementById('name').textContent", "mean of 2 heads");
-    attn_browser_key(browser, "c", 0);
-    attn_browser_wait(browser,
-                      "document.getElementById('name').textContent == 'maximum of 2 heads'");
-    snprintf(expected, sizeof expected, "%.4f",
-             fmax(weight_of(json, 2, 5, 6, 5), weight_of(json, 3, 0, 6, 5)));
-    assert_text(VALUE, expected);
-    cJSON_Delete(json);
-    leave();
-}
-END_TEST
-
 /* --- Keys and address ------------------------------------------------------------------------ */
 
 START_TEST(keys_do_what_the_mouse_does)
@@ -379,12 +355,8 @@ START_TEST(keys_do_what_the_mouse_does)
         {"f", 0, "#v=matrix&h=1.2&q=5"},
         {"d", 0, "#v=matrix&h=1.2&q=5&d=dark"},
         {"d", 0, "#v=matrix&h=1.2&q=5&d=light"},
-        {"t", 0, "#v=tokens&h=1.2&q=5&d=light"},
-        {"t", 0, "#v=tokens&h=1.2&q=5&d=light&dir=to"},
-        {" ", 0, "#v=tokens&h=1.2&q=5&d=light&t=1.2&dir=to"},
-        {"c", 0, "#v=tokens&h=1.2&q=5&d=light&c=mean&t=1.2&dir=to"},
-        {"g", 0, "#v=grid&h=1.2&q=5&d=light&c=mean&t=1.2&dir=to"},
-        {"ArrowDown", 0, "#v=grid&h=2.2&q=5&d=light&c=mean&t=1.2&dir=to"},
+        {"g", 0, "#v=grid&h=1.2&q=5&d=light"},
+        {"ArrowDown", 0, "#v=grid&h=2.2&q=5&d=light"},
     };
 
     enter();
@@ -423,45 +395,7 @@ START_TEST(address_brings_a_view_back_and_its_garbage_is_left_out)
 }
 END_TEST
 
-/* --- Tokens and lines ------------------------------------------------------------------------ */
-
-#define TOKEN(n) "#stage .token:nth-of-type(" #n ")"
-
-START_TEST(tokens_have_the_colors_of_a_row_or_a_column)
-{
-    cJSON *json;
-    char expected[64];
-
-    enter();
-    run(FABLE(life));
-    json = read_json();
-    attn_browser_load(browser, "p.html", "v=tokens&h=2.5");
-    assert_text("document.querySelector('#stage .text').textContent", life);
-    attn_browser_point_at(browser, TOKEN(6));
-    attn_browser_wait(browser, READOUT ".startsWith('query 5 dessert')");
-    snprintf(expected, sizeof expected, "%.4f", weight_of(json, 2, 5, 5, 4));
-    assert_text(VALUE, expected);
-    attn_browser_click_on(browser, TOKEN(6)); /* pinned */
-    attn_browser_click_on(browser, TOKEN(7));
-    attn_browser_point(browser, 2, 2);
-    snprintf(expected, sizeof expected, "sum of 2 pinned queries \u2192  5 dessert %.4f",
-             weight_of(json, 2, 5, 5, 5) + weight_of(json, 2, 5, 6, 5));
-    attn_browser_wait(browser, "location.hash.includes('p=5,6')");
-    assert_text(READOUT ".slice(0, "
-                        "document.getElementById('readout').textContent.indexOf(','))",
-                expected);
-    attn_browser_key(browser, "Escape", 0);
-    attn_browser_key(browser, "t", 0);
-    attn_browser_point_at(browser, TOKEN(3));
-    attn_browser_wait(browser, READOUT ".startsWith('key 2 short')");
-    snprintf(expected, sizeof expected, "%.4f", weight_of(json, 2, 5, 3, 2)); /* the largest */
-    assert_text(VALUE, expected);
-    assert_text("document.querySelector('" TOKEN(1) "').className", "token masked"); /* it came
-                                                                                     before */
-    cJSON_Delete(json);
-    leave();
-}
-END_TEST
+/* --- Finding -------------------------------------------------------------------------------- */
 
 static void type_into_search(const char *text)
 {
@@ -503,9 +437,10 @@ START_TEST(every_position_says_what_is_expected_there)
 {
     enter();
     run_without_json(FABLE("The keys to the cabinet"));
-    attn_browser_load(browser, "p.html", "v=tokens&h=2.5");
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
     assert_text("document.querySelector('#predictions td').textContent", " are");
-    attn_browser_point_at(browser, "#stage .token:nth-of-type(3)");
+    attn_browser_key(browser, "ArrowUp", 0);
+    attn_browser_key(browser, "ArrowUp", 0);
     attn_browser_wait(browser, "document.querySelector('#predictions caption').textContent == "
                                "'expected after position 2 to'");
     assert_text("document.querySelector('#predictions td').textContent", " the");
@@ -526,44 +461,6 @@ START_TEST(labels_belong_to_the_whole_text)
     assert_text("[...document.querySelectorAll('#predictions bdi')].map(x => x.textContent)"
                 ".sort().join()",
                 "negative,neutral,positive");
-    leave();
-}
-END_TEST
-
-/* A word and the blank before it are on one line. */
-START_TEST(no_token_is_on_two_lines)
-{
-    enter();
-    attn_browser_resize(browser, 640, 900);
-    run_without_json(
-        FABLE("Nobody knows how long it is to the store, and the cat that was in the road "
-              "because it was too tired did not want to go there, so it went to eat"));
-    attn_browser_load(browser, "p.html", "v=tokens&h=2.5");
-    assert_text("[...document.querySelectorAll('#stage .token')].filter(t => "
-                "t.getClientRects().length > 1).length",
-                "0");
-    assert_text("new Set([...document.querySelectorAll('#stage .token')].map(t => "
-                "t.getBoundingClientRect().top)).size > 2",
-                "true");
-    assert_text("document.documentElement.scrollWidth <= 640", "true");
-    leave();
-}
-END_TEST
-
-START_TEST(the_second_text_begins_a_line)
-{
-    static const char tops[] = "[...document.querySelectorAll('#stage .token')].map(t => "
-                               "t.getBoundingClientRect().top).map((top, i, all) => "
-                               "top > all[0] ? 2 : 1).join('').replace(/(.)\\1*/g, '$1')";
-
-    enter();
-    run_without_json((const char *[]){"run", "-m", "@tests/fixtures/family-whole-tinyllama",
-                                      "Life iss", "--pair", "short", NULL});
-    attn_browser_load(browser, "p.html", "v=tokens&h=0.0");
-    assert_text(tops, "12");
-    attn_browser_key(browser, "u", 0);
-    attn_browser_wait(browser, HASH ".includes('words')");
-    assert_text(tops, "12");
     leave();
 }
 END_TEST
@@ -610,10 +507,6 @@ START_TEST(cross_attention_has_two_texts)
     snprintf(expected, sizeof expected, "%.4f", weight_of(json, 0, 0, 2, 1));
     assert_text(VALUE, expected);
     assert_text(READOUT ".startsWith('query 2 short \u2192 key 1 first')", "true");
-    attn_browser_key(browser, "t", 0);
-    attn_browser_wait(browser, "document.querySelectorAll('#stage .text').length == 2");
-    attn_browser_point_at(browser, "#stage .text:last-child .token");
-    attn_browser_wait(browser, READOUT ".startsWith('query 0 Life')");
     cJSON_Delete(json);
     leave();
 }
@@ -666,18 +559,14 @@ START_TEST(two_stacks_are_named)
     ck_assert_int_eq(system(command), 0);
     run_without_json((const char *[]){"run", "-q", "-m", "whole_opus", "--source", "The cat sat",
                                       "Le chat", NULL});
-    attn_browser_load(browser, "p.html", "h=cross:1.0&v=tokens&q=5");
+    attn_browser_load(browser, "p.html", "h=cross:1.0&v=matrix&q=5&k=1");
     assert_text("document.getElementById('name').textContent", "cross layer 1, head 0");
     assert_text("document.getElementById('head').selectedOptions[0].textContent",
                 "cross layer 1, head 0");
     assert_text(
         "[...document.querySelectorAll('#thumbs .row-name')].map(n => n.textContent).join()",
         "layer,encoder 0,encoder 1,decoder 0,cross 0,decoder 1,cross 1");
-    assert_text("[...document.querySelectorAll('#stage .text')].map(n => n.textContent).join('|')",
-                " The cat sat</s>|<pad> Le chat");
-    assert_text(READOUT ".startsWith('query 5 ch')", "true");
-    assert_text("document.querySelectorAll('#stage .text')[0].querySelectorAll('[style]').length",
-                "7");
+    assert_text(READOUT ".startsWith('query 5 ch \u2192 key 1 ')", "true");
     type_into_search("decoder 0.1");
     assert_text(HASH ".includes('h=decoder:0.1')", "true");
     type_into_search("cross:0.1");
@@ -686,8 +575,8 @@ START_TEST(two_stacks_are_named)
 }
 END_TEST
 
-/* The encoder's maps have rows and columns of the source, and a cursor of their own, in tokens and
- * in words; their weights are those of an array of the same run. */
+/* The encoder's maps have rows and columns of the source, and a cursor of their own; their
+ * weights are those of an array of the same run. */
 START_TEST(maps_of_the_encoder_have_rows_of_the_source)
 {
     char command[sizeof root + 64];
@@ -714,11 +603,6 @@ START_TEST(maps_of_the_encoder_have_rows_of_the_source)
                             6e-5);
     attn_browser_key(browser, "ArrowUp", 0);
     assert_text(HASH, "#v=matrix&h=encoder:1.0&q=4&k=0");
-    attn_browser_key(browser, "u", 0); /* words */
-    attn_browser_wait(browser, ROW_LABELS " === '0The,1cat,2on,3the,4</s>'");
-    choose_head("cross layer 1, head 0");
-    attn_browser_wait(browser, ROW_LABELS " === '0<pad>,1Le,2chat'");
-    attn_browser_key(browser, "u", 0);
     attn_browser_load(browser, "p.html", "h=encoder:0.1&q=1&k=2&v=matrix");
     assert_text(READOUT ".startsWith('query 1 ca \u2192 key 2 t ')", "true");
     choose_head("decoder layer 0, head 1");
@@ -876,14 +760,13 @@ START_TEST(text_stays_text)
     enter();
     run(FABLE("--title", text, "--heads", "0.*", text));
     for (int i = 0; i < 3; i++) {
-        static const char *const views[] = {"v=tokens", "v=matrix&a=1", "v=grid"};
+        static const char *const views[] = {"v=matrix", "v=matrix&a=1", "v=grid"};
 
         attn_browser_load(browser, "p.html", views[i]);
         assert_text("window.hit", "undefined");
         assert_text("document.querySelectorAll('img, script[src]').length", "0");
     }
-    attn_browser_load(browser, "p.html", "v=tokens");
-    shown = attn_browser_text(browser, "document.querySelector('#stage .text').textContent");
+    shown = attn_browser_text(browser, "attnViewer.run.tokens.join('')");
     snprintf(expected, sizeof expected, "%s",
              "</script><script>window.hit=1</script><!--<script>]]>\"'&amp;<img src=x "
              "onerror=window.hit=1>");
@@ -905,7 +788,7 @@ START_TEST(naughty_strings_stay_text)
             !attn_naughty_is_utf8(&attn_naughty[i]) || attn_naughty[i].text[0] == '@')
             continue;
         run(FABLE("--title", attn_naughty[i].text, "--heads", "0.0", "-p", attn_naughty[i].text));
-        attn_browser_load(browser, "p.html", "v=tokens");
+        attn_browser_load(browser, "p.html", "v=matrix");
         attn_browser_assert_quiet(browser);
     }
     leave();
@@ -949,7 +832,7 @@ END_TEST
 
 START_TEST(fits_a_telephone)
 {
-    static const char *const views[] = {"v=grid", "v=matrix", "v=tokens"};
+    static const char *const views[] = {"v=grid", "v=matrix", "v=matrix&a=1"};
     char text[1024];
 
     enter();
@@ -1049,14 +932,14 @@ START_TEST(text_is_the_title)
         "7 tokens')",
         "true");
     assert_text(
-        "['tick', 'keep', 'help'].map(id => document.getElementById(id).textContent).join()",
-        "Compare,Save,Shortcuts");
+        "['dark', 'keep', 'help'].map(id => document.getElementById(id).textContent).join()",
+        "Dark,Save,Shortcuts");
     leave();
 }
 END_TEST
 
-/* A wide page is filled: the tables of a query stand below few heads, and a short text and its
- * lines are large. A narrow one, and one of many heads, has the tables below the matrix. */
+/* A wide page is filled: the tables of a query stand below few heads. A narrow one, and one of many
+ * heads, has the tables below the matrix. */
 START_TEST(room_is_used)
 {
     const char parent[] = "document.getElementById('detail').parentNode.id";
@@ -1073,16 +956,12 @@ START_TEST(room_is_used)
                 "true");
     attn_browser_load(browser, "p.html", "v=matrix");
     assert_text(parent, "body");
-    attn_browser_load(browser, "p.html", "v=tokens");
-    assert_text("getComputedStyle(document.querySelector('.text .token')).fontSize", "22px");
     attn_browser_resize(browser, 390, 844);
     attn_browser_load(browser, "p.html", "");
     assert_text(parent, "body");
     write_words(text, 200);
     run_without_json(FABLE(text));
     attn_browser_resize(browser, 1440, 900);
-    attn_browser_load(browser, "p.html", "v=tokens");
-    assert_text("getComputedStyle(document.querySelector('.text .token')).fontSize", "16px");
     attn_browser_load(browser, "p.html", "");
     assert_text("document.getElementById('heads-note').textContent",
                 "a cell is the mean row maximum of 7 x 7");
@@ -1161,16 +1040,14 @@ END_TEST
 
 ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_weights,
            legends_have_the_ticks_of_the_library, masked_zero_and_left_out_look_different,
-           all_heads_are_named_and_locked, heads_are_combined, keys_do_what_the_mouse_does,
+           all_heads_are_named_and_locked, keys_do_what_the_mouse_does,
            address_brings_a_view_back_and_its_garbage_is_left_out,
-           tokens_have_the_colors_of_a_row_or_a_column, long_texts_have_fewer_labels_and_digits,
-           cross_attention_has_two_texts, predictions_stand_beside_their_position,
-           first_key_that_is_not_in_the_file_stays_hatched, words_stand_in_the_place_of_tokens,
-           what_is_not_finite_is_told, views_are_kept, text_stays_text, naughty_strings_stay_text,
-           dark_light_and_paper, fits_a_telephone, shows_a_picture_and_a_table_without_a_script,
-           has_names_for_everything_and_few_tab_stops, tokens_and_heads_are_found,
-           no_token_is_on_two_lines,
-           the_second_text_begins_a_line, cross_attention_is_named, two_stacks_are_named,
+           long_texts_have_fewer_labels_and_digits, cross_attention_has_two_texts,
+           predictions_stand_beside_their_position, first_key_that_is_not_in_the_file_stays_hatched,
+           words_stand_in_the_place_of_tokens, what_is_not_finite_is_told, views_are_kept,
+           text_stays_text, naughty_strings_stay_text, dark_light_and_paper, fits_a_telephone,
+           shows_a_picture_and_a_table_without_a_script, has_names_for_everything_and_few_tab_stops,
+           tokens_and_heads_are_found, cross_attention_is_named, two_stacks_are_named,
            maps_of_the_encoder_have_rows_of_the_source, can_be_touched_and_printed,
            all_heads_are_printed, no_label_is_cut, text_is_the_title, room_is_used,
            every_position_says_what_is_expected_there, labels_belong_to_the_whole_text, is_seen)

@@ -347,7 +347,7 @@ START_TEST(pair_says_both_texts)
 }
 END_TEST
 
-START_TEST(similar_heads_are_compared)
+START_TEST(a_pair_of_heads_opens_the_first)
 {
     struct cells cells;
 
@@ -356,7 +356,7 @@ START_TEST(similar_heads_are_compared)
     attn_browser_load(browser, "p.html", "");
     cells = find_cells();
     click_on(&cells, 30, 24); /* 3.6 and 3.0: both triangles are there */
-    attn_browser_wait(browser, HASH ".includes('t=3.0,3.6')");
+    attn_browser_wait(browser, HASH ".includes('h=3.0')");
     assert_text("document.querySelector('.x-tip b').textContent", "3.6 and 3.0");
     leave();
 }
@@ -847,7 +847,7 @@ END_TEST
 ATTN_SUITE("browser_question", map_says_every_number_and_shows_its_sign,
            head_that_is_chosen_shows_its_pattern, another_column_is_drawn,
            rows_are_sorted_and_found, table_is_saved, surprisal_colors_the_text,
-           readings_have_their_tokens, pair_says_both_texts, similar_heads_are_compared,
+           readings_have_their_tokens, pair_says_both_texts, a_pair_of_heads_opens_the_first,
            a_gap_between_columns_is_no_cell, a_map_without_room_for_its_cells_is_no_error,
            drawn_again_it_leaves_no_listener, an_edge_of_a_circuit_says_its_score_and_its_effect,
            readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,

@@ -365,7 +365,6 @@ void attn_page_push_scale(struct attn_json_writer *json, const struct attn_color
  *     labels      for readers, with surrounding blanks
  *     names       without surrounding blanks; ' ' for a blank
  *     short       {"5": "counterintuit..."}: names that are shortened in maps
- *     gaps        what precedes each token: 0 nothing, 1 a blank, 2 a line break; null: all 0
  *     source_...  the same for a source */
 void attn_page_push_tokens(struct attn_json_writer *json, const struct attn_page *page);
 

@@ -13,11 +13,7 @@ struct side {
     const char *prefix;        /* prefix of the JSON keys */
     const char *const *tokens; /* [n]; NULL: no tokens */
     const size_t *sizes;       /* [n] */
-    size_t n;
     const struct attn_token_texts *texts, *labels;
-    /* the run that the tokens belong to; NULL: tokens of its source */
-    const struct attn_labels *run;
-    bool has_blanks; /* blanks are part of the tokens */
 };
 
 /* Writes TEXTS as a list; null if IS_SAME as the previous list. */
@@ -86,32 +82,6 @@ static void push_names(struct attn_json_writer *json, const char *key,
     attn_buffer_release(&label);
 }
 
-/* Returns what precedes a token: 0: nothing, 1: a blank, 2: a line break. */
-static int gap_before(const struct side *side, size_t i)
-{
-    const struct attn_labels *run = side->run;
-
-    if (i == 0)
-        return 0;
-    if ((run && run->texts && run->texts[i] == 2 && run->texts[i - 1] != 2) ||
-        (side->sizes[i - 1] > 0 && side->tokens[i - 1][side->sizes[i - 1] - 1] == '\n'))
-        return 2;
-    if (run && run->begin)
-        return run->begin[i] > run->end[i - 1];
-    return !side->has_blanks && !(run && run->ids);
-}
-
-/* Returns true if any token begins or ends with a blank, or there are fewer than two tokens. */
-static bool has_blanks(const char *const *tokens, const size_t *sizes, size_t n)
-{
-    bool found = n < 2;
-
-    for (size_t i = 0; i < n && !found; i++)
-        found = sizes[i] > 0 && (memchr(" \n\t\r", tokens[i][0], 4) ||
-                                 memchr(" \n\t\r", tokens[i][sizes[i] - 1], 4));
-    return found;
-}
-
 /* Begins a member of the open object; its key has the prefix of SIDE. */
 static struct attn_json_writer *push_side_key(struct attn_json_writer *json,
                                               const struct side *side, const char *name)
@@ -122,12 +92,11 @@ static struct attn_json_writer *push_side_key(struct attn_json_writer *json,
     return attn_page_push_key(json, key);
 }
 
-/* Writes the tokens, their texts in tables and for readers, their names in maps, and the gaps
- * before them. Each list is null or empty if it adds nothing new. */
+/* Writes the tokens, their texts in tables and for readers, and their names in maps. Each list is
+ * null or empty if it adds nothing new. */
 static void push_side(struct attn_json_writer *json, const struct side *side)
 {
     size_t n_byte = 0; /* lower bound: escaping makes bytes longer */
-    bool has_gap = false;
     char key[32];
 
     for (size_t p = 0; p < side->texts->n; p++)
@@ -142,35 +111,21 @@ static void push_side(struct attn_json_writer *json, const struct side *side)
                     memcmp(side->texts->bytes.data, side->labels->bytes.data, n_byte) == 0));
     snprintf(key, sizeof key, "%sshort", side->prefix);
     push_names(push_side_key(json, side, "names"), key, side->labels);
-    for (size_t p = 0; side->tokens && p < side->n; p++)
-        has_gap |= gap_before(side, p) > 0;
-    if (attn_json_begin_list(push_side_key(json, side, "gaps"), has_gap)) {
-        for (size_t p = 0; p < side->n; p++)
-            attn_json_integer(json, gap_before(side, p));
-        attn_json_end(json);
-    }
 }
 
 void attn_page_push_tokens(struct attn_json_writer *json, const struct attn_page *page)
 {
     const struct attn_labels *labels = &page->base.labels;
-    const struct side sides[] = {
-        {.prefix = "",
-         .tokens = labels->tokens,
-         .sizes = labels->token_sizes,
-         .n = page->texts[0].n,
-         .texts = &page->texts[0],
-         .labels = &page->names[0],
-         .run = labels,
-         .has_blanks = has_blanks(labels->tokens, labels->token_sizes, page->texts[0].n)},
-        {.prefix = "source_",
-         .tokens = labels->source_tokens,
-         .sizes = labels->source_token_sizes,
-         .n = page->texts[1].n,
-         .texts = &page->texts[1],
-         .labels = &page->names[1],
-         .has_blanks =
-             has_blanks(labels->source_tokens, labels->source_token_sizes, page->texts[1].n)}};
+    const struct side sides[] = {{.prefix = "",
+                                  .tokens = labels->tokens,
+                                  .sizes = labels->token_sizes,
+                                  .texts = &page->texts[0],
+                                  .labels = &page->names[0]},
+                                 {.prefix = "source_",
+                                  .tokens = labels->source_tokens,
+                                  .sizes = labels->source_token_sizes,
+                                  .texts = &page->texts[1],
+                                  .labels = &page->names[1]}};
 
     for (int i = 0; i < 2; i++)
         push_side(json, &sides[i]);

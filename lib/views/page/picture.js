@@ -225,24 +225,23 @@ async function readTaken() {
 }
 
 const isSink = w => w < 0 || Object.is(w, -0);
-const isRelative = () => isOn('n') && state.dir === 'from' && state.c !== 'max';
+const isRelative = () => isOn('n') && state.dir === 'from';
 const isSignedSet = set => set === 'difference' || isRelative() && !picture.is_ratio;
 
-// Returns WEIGHTS without the cells, of tiles and of the whole picture, that are sinks of all heads of LIST.
-function withoutSinks(list, weights) {
+// Returns WEIGHTS without the cells, of tiles and of the whole picture, that are sinks of head H.
+function withoutSinks(h, weights) {
   const out = Float32Array.from(weights), n = taken ? taken.length / heads.length : 0;
-  if (isOn('s')) ALL_PLACES.forEach((p, i) => { if (i < n && list.every(h => isSink(taken[h * n + i]))) out[p] = NaN; });
+  if (isOn('s')) ALL_PLACES.forEach((p, i) => { if (i < n && isSink(taken[h * n + i])) out[p] = NaN; });
   return out;
 }
 
-// Takes the neutral question and sinks away from WEIGHTS, the mean of the heads of LIST.
-function takeAway(list, weights) {
+// Takes the neutral question and sinks away from WEIGHTS of head H.
+function takeAway(h, weights) {
   const n = taken ? taken.length / heads.length : 0, first = isOfTiles() ? 0 : n - picture.n_row * picture.n_col;
   for (let i = 0; n && state.dir === 'from' && i < places.length; i++) {
-    const own = list.map(h => taken[h * n + first + i]), p = places[i];
-    const usual = own.reduce((sum, w) => sum + Math.abs(w), 0) / list.length * viewer.lookedFrom().length;
-    if (isOn('s') && own.every(isSink)) weights[p] = NaN;
-    else if (isRelative()) weights[p] = picture.is_ratio ? weights[p] / usual : weights[p] - usual;
+    const usual = taken[h * n + first + i], p = places[i];
+    if (isOn('s') && isSink(usual)) weights[p] = NaN;
+    else if (isRelative()) weights[p] = picture.is_ratio ? weights[p] / Math.abs(usual) : weights[p] - Math.abs(usual);
   }
   return weights;
 }
@@ -290,15 +289,12 @@ function lineOf(h, set) {
   const add = (p, row, column) => {
     if (column === 0 && !state.first) return;
     const w = weightAt(bytes, row * cols + column, n);
-    if (w !== w) return;
-    out[p] = (out[p] === out[p] ? out[p] : 0) + w;
+    if (w === w) out[p] = w;
   };
-  for (const from of viewer.lookedFrom()) {
-    const row = rowOfQuery.get(from);
-    if (isFrom && row !== undefined) for (let j = 0; j < cols; j++) add(j, row, j);
-    if (!isFrom && from < cols) for (let i = 0; i < rows; i++) add(viewer.queryAt(i), i, from);
-  }
-  return set === 0 ? takeAway([h], out) : out;
+  const from = viewer.lookedFrom(), row = rowOfQuery.get(from);
+  if (isFrom && row !== undefined) for (let j = 0; j < cols; j++) add(j, row, j);
+  if (!isFrom && from < cols) for (let i = 0; i < rows; i++) add(viewer.queryAt(i), i, from);
+  return set === 0 ? takeAway(h, out) : out;
 }
 
 const largestOf = weights => places.reduce((most, p) => isFinite(weights[p]) ? Math.max(most, Math.abs(weights[p])) : most, 0);
@@ -343,7 +339,7 @@ function drawThumb(h, size, canvas) {
   canvas.style.height = tall + 'px';
   paintMap(context, canvas.width, canvas.height, weights, viewer.stepper(rangeOf(weights, set)), isSignedSet(set));
   if (size >= 40) paintStrong(context, canvas.width, canvas.height, weights, isSignedSet(set), false);
-  if (size >= 40) for (const p of viewer.lookedFrom()) paintMark(context, canvas.width, canvas.height, p, false);
+  if (size >= 40) paintMark(context, canvas.width, canvas.height, viewer.lookedFrom(), false);
   return true;
 }
 
@@ -365,13 +361,8 @@ const point = p => {
 const choose = p => {
   point(null);
   if (isCellOfText(p)) viewer.set({ k: p });
-  else viewer.set(state.dir === 'from' ? rowOfQuery.get(p) === undefined ? {} : { q: p, p: [] } : { k: p, p: [] });
+  else viewer.set(state.dir === 'from' ? rowOfQuery.get(p) === undefined ? {} : { q: p } : { k: p });
 };
-const pinOne = p => {
-  point(null);
-  viewer.set({ p: state.p.includes(p) ? state.p.filter(x => x !== p) : [...state.p, p] });
-};
-
 function patchAt(event) {
   const box = canvas.getBoundingClientRect();
   const c = Math.floor((event.clientX - box.left) / box.width * nCol), r = Math.floor((event.clientY - box.top) / box.height * nRow);
@@ -401,14 +392,13 @@ function make() {
   canvas.addEventListener('pointerleave', () => point(null));
   canvas.addEventListener('click', event => {
     const p = patchAt(event);
-    if (p === null) return;
-    if (event.ctrlKey || event.metaKey || event.shiftKey) pinOne(p); else choose(p);
+    if (p !== null) choose(p);
   });
   chips = words.map(p => {
     const chip = el('button', { class: 'chip' });
     chip.addEventListener('pointerenter', () => point(p));
     chip.addEventListener('pointerleave', () => point(null));
-    chip.addEventListener('click', event => event.shiftKey || event.ctrlKey || event.metaKey ? pinOne(p) : choose(p));
+    chip.addEventListener('click', () => choose(p));
     return chip;
   });
   const switches = SWITCHES.map(([letter, text]) => {
@@ -453,7 +443,7 @@ function drawChips(weights, stepOf, isSigned, from) {
       chip.tabIndex = p === state.q ? 0 : -1;
     }
     tint(chip, isSeen ? colorOn(paper, weights[p], stepOf, isSigned) : '');
-    chip.classList.toggle('from', from.includes(p));
+    chip.classList.toggle('from', p === from);
   });
 }
 
@@ -473,34 +463,33 @@ function drawLayers(noteOf) {
   });
 }
 
-// Writes below the picture the shares of the picture and of the words in WEIGHTS, the sums of N queries,
-// and beside the layers theirs.
-function drawShares(weights, n) {
-  const sumOf = list => shareOf(weights, list) / n;
+// Writes below the picture the shares of the picture and of the words in WEIGHTS, and beside the layers theirs.
+function drawShares(weights) {
+  const sumOf = list => shareOf(weights, list);
   foot.textContent = SHARES.map(([name, list]) => `${name} ${(100 * sumOf(list)).toFixed(1)} %`).join(', ');
   drawLayers(areTiles => ' ' + written({ factor: 100, figures: 2, unit: ' %' }, sumOf(PLACES.get(areTiles))));
 }
 
-// Draws the heads of LIST over the picture; returns null while they are being read.
-function draw(list) {
-  const set = setOf(state.w), m = viewer.matrixOf(list, set);
+// Draws head H over the picture; returns null while it is being read.
+function draw(h) {
+  const set = setOf(state.w), m = viewer.matrixOf(h, set);
   if (!m) return null;
   layOut();
   if ($('stage').dataset.made !== 'picture') make();
   const sums = viewer.tokenWeights(m), from = viewer.lookedFrom(), weights = new Float32Array(nKey).fill(NaN);
   sums.forEach((w, i) => { weights[state.dir === 'from' ? i : viewer.queryAt(i)] = w; });
-  foot.hidden = set === 'difference' || state.dir !== 'from' || list.length > 1 && state.c === 'max';
-  if (isInText && !foot.hidden) drawShares(set === 0 ? withoutSinks(list, weights) : weights, from.length);
+  foot.hidden = set === 'difference' || state.dir !== 'from';
+  if (isInText && !foot.hidden) drawShares(set === 0 ? withoutSinks(h, weights) : weights);
   else drawLayers(() => '');
   const ofWords = Float32Array.from(weights), stepOfWords = viewer.stepper([0, Math.max(largestOf(ofWords), LEAST_END)]);
-  if (set === 0) takeAway(list, weights);
+  if (set === 0) takeAway(h, weights);
   const range = rangeOf(weights, set), stepOf = viewer.stepper(range), isSigned = isSignedSet(set), isTaken = isInText && set === 0 && isRelative();
   fit();
   const context = canvas.getContext('2d');
   paintMap(context, canvas.width, canvas.height, weights, stepOf, isSigned);
   paintStrong(context, canvas.width, canvas.height, weights, isSigned, true);
   const cell = [pointed, state.k].find(isCellOfText);
-  for (const p of cell === undefined ? from : [...from, cell]) paintMark(context, canvas.width, canvas.height, p, true);
+  for (const p of cell === undefined ? [from] : [from, cell]) paintMark(context, canvas.width, canvas.height, p, true);
   if (cell === undefined || pointed !== null && pointed !== cell) {
     drawChips(isTaken ? ofWords : weights, isTaken ? stepOfWords : stepOf, isSigned && !isTaken, from);
     viewer.sayToken(m, sums);
@@ -557,7 +546,7 @@ function kept() {
     return viewer.keptSvg(Math.max(420, w + 20), h + 90, ...viewer.keptTitle($('name').textContent + ', ' + $('readout').textContent),
       svgEl('image', { x: 10, y: 52, width: w, height: h, href: canvas.toDataURL() }), svgText(10, h + 72, front));
   }
-  return viewer.keptGrid('all heads, ' + viewer.shortText(viewer.lookedFrom()[0]));
+  return viewer.keptGrid('all heads, ' + viewer.shortText(viewer.lookedFrom()));
 }
 
 // --- Start --------------------------------------------------------------------------------------
@@ -579,7 +568,6 @@ function onKey(event) {
 
 // Renames the controls that have other names for pictures. Called once.
 function open() {
-  $('view-tokens').textContent = 'Picture';
   $('view-matrix').before($('view-tokens'));
   if (!isInText) $('first').nextSibling.data = ' [CLS]';
   $('first').parentNode.hidden = !isInText && nFront === 0;

@@ -5,7 +5,7 @@
 //
 // Again with other data it draws that instead: what the reader chose stays where it still means
 // something, and no listener of the first time is left. A row that is chosen is told to the
-// container as an event, 'attn-choose', whose detail is {stack, layer, head, position, key, other}
+// container as an event, 'attn-choose', whose detail is {stack, layer, head, position, key}
 // as far as the row has them; other is {stack, layer, head} of a pair;
 // attnQuestion.mark(container, place) marks a head that was chosen elsewhere: { stack, layer,
 // head }.
@@ -59,17 +59,10 @@ class View {
 
   valueOf(row, role) { return this.data.rows[row]?.[this.of.get(role)] ?? null; }
 
-  // Returns the stack of the layer in the column ROLE. The stack is in the column before; undefined
-  // if there is only one stack.
-  stackOf(row, role = 'layer') {
-    const at = this.of.get(role) - 1;
-    return this.data.columns[at]?.role === 'stack' ? this.data.rows[row][at] ?? undefined : undefined;
-  }
-
-  // Returns the head that the columns ROLES, a layer and a head, name, with its stack.
-  headOf(row, roles = ['layer', 'head']) {
-    const [layer, head] = roles.map(role => this.valueOf(row, role) ?? undefined);
-    return { stack: this.stackOf(row, roles[0]), layer, head };
+  // Returns the head of ROW: the columns of its layer and head, and its stack, in the column before, if there are two stacks.
+  headOf(row) {
+    const [layer, head] = ['layer', 'head'].map(role => this.valueOf(row, role) ?? undefined), at = this.of.get('layer') - 1;
+    return { stack: this.data.columns[at]?.role === 'stack' ? this.data.rows[row][at] ?? undefined : undefined, layer, head };
   }
 
   listen(node, type, action, options) {
@@ -354,7 +347,7 @@ class View {
   announce(row, isPressed) {
     const place = role => typeof this.valueOf(row, role) === 'number' ? this.valueOf(row, role) : undefined;
     this.container.dispatchEvent(new CustomEvent('attn-choose', { bubbles: true, detail: { isPressed,
-      ...this.headOf(row), other: this.headOf(row, ['other_layer', 'other_head']),
+      ...this.headOf(row),
       position: place('position') ?? place('query'), key: place('key') } }));
   }
 

@@ -4,8 +4,8 @@
 (() => {
 const $ = id => document.getElementById(id);
 const { abs, ceil, floor, max, min, round, sqrt } = Math;
-const { el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, inkOn, swatch, written, rampBox, opaque, save, csvField } = attnPage;
-const { colorOf, paintCells } = AttnMap;
+const { el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, swatch, written, rampBox, opaque, save, csvField } = attnPage;
+const { paintCells } = AttnMap;
 const on = (node, event, action) => node.addEventListener(event, action);
 
 // Sets style lengths of a node in pixels.
@@ -47,7 +47,7 @@ function takeRun(made, textOf) {
 function arrange() {
   Object.assign(run, plain);
   if (isEncoder) {
-    for (const name of ['tokens', 'texts', 'labels', 'names', 'short', 'gaps']) run[name] = run['source_' + name];
+    for (const name of ['tokens', 'texts', 'labels', 'names', 'short']) run[name] = run['source_' + name];
     Object.assign(run, { source_tokens: null, ids: null, queries: null, predictions: null });
   }
   rowOfQuery.clear();
@@ -71,10 +71,8 @@ const heading = () => run.heading ?? run.title;
 const tokensOf = isSource => isSource ? run.source_tokens : run.tokens;
 const textsOf = isSource => (isSource ? run.source_texts : run.texts) || tokensOf(isSource);
 
-// These return the text of a position: as in a running text; alone; short, for maps. '' if there
-// are no tokens.
+// These return the text of a position: alone; short, for maps. '' if there are no tokens.
 const labelsOf = isSource => (isSource ? run.source_labels : run.labels) || textsOf(isSource);
-const tokenAt = (position, isSource) => labelsOf(isSource)?.[position] ?? '';
 const nameAt = (position, isSource) => ((isSource ? run.source_names : run.names) || labelsOf(isSource))?.[position] ?? over?.nameOf(position) ?? '';
 const shortText = (position, isSource) => (isSource ? run.source_short : run.short)[position] ?? nameAt(position, isSource);
 
@@ -194,37 +192,18 @@ async function makeOne(h, set) {
   return shape(await decode(h, set), heads[h].rows, heads[h].cols);
 }
 
-// Returns the mean or the maximum of several heads. A cell that is masked in only some heads counts
-// as 0 in these.
-async function makeCombined(list, set) {
-  let sum, n = 0;
-  for (const h of list) {
-    const one = await makeOne(h, set);
-    if (!sum) sum = Float32Array.from(one);
-    else for (let i = 0; i < one.length; i++) {
-      if (one[i] !== one[i]) continue;
-      const before = sum[i] || 0;
-      sum[i] = state.c === 'max' ? max(before, one[i]) : before + one[i];
-    }
-    n++;
-  }
-  if (state.c === 'mean') for (let i = 0; i < sum.length; i++) sum[i] /= n;
-  return sum;
-}
-
-// Returns the matrix of one or more heads; null while it is being decoded, after which the page is
-// drawn again.
-function matrixOf(list, set) {
-  const key = [nTaken, list.join(), set, list.length > 1 ? state.c : '', state.first].join(':');
+// Returns the matrix of a head; null while it is being decoded, after which the page is drawn again.
+function matrixOf(h, set) {
+  const key = [nTaken, h, set, state.first].join(':');
   const found = shapedOnes.get(key);
   if (found) return found;
   if (!waited.has(key)) {
     const began = nTaken;
     waited.add(key);
-    (list.length > 1 ? makeCombined(list, set) : makeOne(list[0], set)).then(weights => {
+    makeOne(h, set).then(weights => {
       waited.delete(key);
       if (began !== nTaken) return draw();
-      const { rows, cols, is_source } = heads[list[0]];
+      const { rows, cols, is_source } = heads[h];
       shapedOnes.set(key, { key, weights, rows, cols, isSource: is_source,
         isDifference: isNaN(set) });
       return draw();
@@ -338,16 +317,13 @@ const number = w => written(run.numbers.weight, w);
 
 // --- State ---
 
-const VIEWS = ['grid', 'matrix', 'tokens'];
+const VIEWS = ['grid', 'matrix', ...run.picture ? ['tokens'] : []]; // tokens: over the picture
 const defaults = {
   v: VIEWS.includes(run.figure) ? run.figure : heads.length > 1 ? 'grid' : 'matrix', // the view
   h: run.start, // the head
   q: usualQuery, k: -1, // the cell, by positions; -1: none
   first: run.hides_first ? 0 : 1, // the first key is shown
   d: run.theme || '', // dark, light, or '' for the system's theme
-  c: '', // how ticked heads are combined
-  t: [], // ticked heads
-  p: [], // pinned tokens
   dir: 'from', // tokens: weights from a query, or to a key
   w: 'chosen', // comparison: which matrices are shown
   z: clamp(run.cell, 0, 64), // pixels of a cell; 0: chosen to fit
@@ -356,23 +332,19 @@ const defaults = {
 };
 const state = structuredClone(defaults);
 let hover = null; // under the pointer: {q, k} by positions, or {h}
-let elsewhere; // query, pinned tokens and search of the other stack
+let elsewhere; // query and search of the other stack
 
 // Makes the rows those of head H's stack, if there are two stacks.
 function turnTo(h) {
   if (heads[h].is_encoder === isEncoder) return;
-  const { q, p } = state, there = elsewhere;
-  elsewhere = { q, p, sought };
+  const { q } = state, there = elsewhere;
+  elsewhere = { q, sought };
   isEncoder = heads[h].is_encoder;
   arrange();
-  ({ q: state.q, p: state.p, sought } = there ?? { q: usualQuery, p: [], sought: seekNothing() });
+  ({ q: state.q, sought } = there ?? { q: usualQuery, sought: seekNothing() });
   $('stage').dataset.made = '';
 }
 
-const listOf = (text, read) => {
-  const list = text === '' ? [] : text.split(',').map(read);
-  return list.includes(undefined) ? undefined : list;
-};
 const readNumber = (low, high) => text => {
   const x = /^\d{1,7}$/.test(text) ? Number(text) : -1;
   return x >= low && x <= high ? x : undefined;
@@ -385,8 +357,7 @@ const readQuery = text => rowOfQuery.has(readNumber(0, maxPosition)(text)) ? Num
 const readers = {
   v: readWord(VIEWS), h: readHead, q: readQuery, k: text => readNumber(0, maxKey)(text),
   first: readNumber(0, 1),
-  d: readWord(['dark', 'light']), c: readWord(['mean', 'max']),
-  t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)),
+  d: readWord(['dark', 'light']),
   dir: readWord(['from', 'to']),
   w: text => readWord(shownSets())(text),
   z: readNumber(0, 64), a: readNumber(0, 1),
@@ -419,8 +390,7 @@ function writeHash() {
     if (String(value) === String(name === 'q' ? usualQuery : defaults[name]) && name !== 'v' && name !== 'h')
       continue;
     if (value === -1 || value === '') continue;
-    const text = name === 'h' ? heads[value].at : name === 't' ? value.map(h => heads[h].at).join()
-      : String(value);
+    const text = name === 'h' ? heads[value].at : String(value);
     parts.push(name + '=' + text);
   }
   const hash = '#' + [...parts, ...moreOfHash()].join('&');
@@ -441,23 +411,11 @@ function set(changes) {
 
 // --- What is looked at ---
 
-// Returns true if head H has the same rows and columns as the selected head.
-const isLike = h => ['rows', 'cols', 'is_source', 'is_encoder'].every(key => heads[h][key] === heads[state.h][key]);
-
-// Returns the heads that are shown as one matrix: the ticked heads if they are combined, else one.
-function shownHeads() {
-  const like = state.t.filter(isLike);
-  if (state.c && like.length > 0) return like;
-  return [hover?.h ?? state.h];
-}
+// Returns the head that is shown.
+const shownHead = () => hover?.h ?? state.h;
 
 const setOf = which => which === 'exact' ? 1 : signedSets().includes(which) ? which : 0;
 const thumbSet = () => setOf(state.w === 'both' ? 'difference' : state.w);
-
-function shownName(list) {
-  if (list.length === 1) return headName(list[0]);
-  return (state.c === 'max' ? 'maximum of ' : 'mean of ') + list.length + ' heads';
-}
 
 // Returns the cell under the pointer, or else the selected cell.
 function cell() {
@@ -496,7 +454,7 @@ function sayCell(m) {
   const row = rowOfQuery.get(q);
   const others = state.w === 'both' && matrices.length === 3 ? matrices : [];
   if (row === undefined || k < 0 || k >= m.cols) {
-    say(el('b', {}, shownName(shownHeads())), ...(row === undefined ? [] : [': ', ...named('query', q)]));
+    say(el('b', {}, headName(shownHead())), ...(row === undefined ? [] : [': ', ...named('query', q)]));
     return;
   }
   const w = m.weights[row * m.cols + k];
@@ -520,10 +478,7 @@ function makeThumbs() {
       'aria-label': headName(h), title: headName(h) }, el('canvas', { 'aria-hidden': 'true' }));
     on(node, 'pointerenter', () => { hover = { h }; sayHead(h); drawOne(); });
     on(node, 'pointerleave', () => { hover = null; draw(); });
-    on(node, 'click', event => {
-      hover = null;
-      if (event.ctrlKey || event.metaKey || event.shiftKey) tick(h); else set({ h });
-    });
+    on(node, 'click', () => { hover = null; set({ h }); });
     on(node, 'dblclick', () => set({ h, v: 'matrix' }));
     return node;
   });
@@ -575,18 +530,10 @@ function drawThumbs() {
     arrangeThumbs(size);
     thumbsDrawn = drawn;
   }
-  thumbNodes.forEach((node, h) => {
-    node.setAttribute('aria-selected', h === state.h);
-    node.setAttribute('aria-checked', state.t.includes(h));
-  });
+  thumbNodes.forEach((node, h) => node.setAttribute('aria-selected', h === state.h));
   place.setAttribute('aria-activedescendant', 'thumb-' + state.h);
   const k = heads[0].pooled;
   $('heads-note').textContent = k > 1 && !over ? `a cell is the ${isNaN(which) ? 'largest' : 'mean row maximum'} of ${k} x ${k}` : '';
-}
-
-function tick(h) {
-  const t = state.t.includes(h) ? state.t.filter(x => x !== h) : [...state.t, h];
-  set({ t: t.sort((a, b) => a - b) });
 }
 
 // Goes to the next head in a direction.
@@ -610,7 +557,7 @@ function showMatrix(map, m, isSmall, most = 44) {
   Object.assign(map, { m, given: cellsOf(m) });
   while (!state.z && px > 1 && (map.measure(px, px).width > width - 2 || map.height > height)) px--;
   inPixels(map.node, { maxHeight: max(height, 240) });
-  map.node.setAttribute('aria-label', `Weights of ${shownName(shownHeads())}: queries down, keys across. Arrow keys move the cell.`);
+  map.node.setAttribute('aria-label', `Weights of ${headName(shownHead())}: queries down, keys across. Arrow keys move the cell.`);
   map.show(map.given, width, px, px);
 }
 
@@ -658,9 +605,9 @@ function makeMatrices(n) {
   });
 }
 
-function drawMatrix(list) {
+function drawMatrix(h) {
   const isBoth = state.w === 'both', sets = isBoth ? [1, 0, 'difference'] : [setOf(state.w)];
-  const found = sets.map(set => matrixOf(list, set));
+  const found = sets.map(set => matrixOf(h, set));
   if (found.includes(null)) return null;
   if (state.a && state.v === 'matrix') {
     matrices = [];
@@ -698,126 +645,24 @@ function tableOf(m) {
     el('table', { class: 'plain' }, el('caption', {}, note), el('thead', {}, head), body));
 }
 
-// --- The text ---
+// --- Over a picture ---
 
-// Returns true if a line may break between two tokens. A word and its blank stay together, and so
-// do the pieces of a word, except in scripts without blanks.
-const mayBreak = (before, text) => /^\s/.test(text) || /[\u2e80-\uffef]/.test(before.slice(-1) + text[0]) ||
-  !(/[\p{L}\p{N}\p{M}]$/u.test(before) && /^[\p{L}\p{N}\p{M}]/u.test(text));
+// Returns the position whose weights are shown: the one under the pointer, or that of the selected cell.
+const lookedFrom = () => hover?.token ?? (state.dir === 'from' ? state.q : max(0, state.k));
 
-let spans = []; // by position, and by row of the source
-
-function makeText(n, isSource, role) {
-  const box = el('div', { class: 'text', tabindex: '0', role: 'group', 'aria-label': role });
-  const made = [];
-  for (let p = 0; p < n; p++) {
-    const text = tokenAt(p, isSource) || p + ' ';
-    const span = el('bdi', { class: 'token' }, text);
-    on(span, 'pointerenter', () => { hover = tokenHover(p, isSource); draw(); });
-    on(span, 'pointerleave', () => { hover = null; draw(); });
-    on(span, 'click', () => pin(p, isSource));
-    made.push(span);
-    const gap = (isSource ? run.source_gaps : run.gaps)?.[p];
-    if (gap) box.append(gap > 1 ? el('br') : ' ');
-    else if (p > 0 && mayBreak(tokenAt(p - 1, isSource), text)) box.append(el('wbr'));
-    box.append(span);
-  }
-  return { box, spans: made };
-}
-
-// Returns what the pointer selects on a token: a query if weights from it are shown, else a key.
-function tokenHover(p, isSource) {
-  if (isSource || state.dir === 'to') return isSource || !isCross() ? { token: p, isSource } : null;
-  return { token: p, isSource };
-}
-
-const isCross = () => heads[state.h].is_source;
-
-function pin(p, isSource) {
-  const wanted = isCross() ? isSource === (state.dir === 'to') : true;
-  if (!wanted) return;
-  const list = state.p.includes(p) ? state.p.filter(x => x !== p) : [...state.p, p];
-  hover = null;
-  set(state.dir === 'from' && rowOfQuery.has(p) ? { p: list, q: p } : { p: list });
-}
-
-// Returns the tokens whose weights are shown: the pinned ones, or the one under the pointer, or
-// that of the selected cell.
-function lookedFrom() {
-  if (state.p.length > 0) return state.p;
-  if (hover?.token !== undefined && (!isCross() || hover.isSource === (state.dir === 'to')))
-    return [hover.token];
-  return [state.dir === 'from' ? state.q : max(0, state.k)];
-}
-
-// Sums over the chosen tokens: weights from them, by key, or weights to them, by query.
+// Returns the weights from the chosen position, by key, or those to it, by query.
 function tokenWeights(m) {
-  const isFrom = state.dir === 'from', n = isFrom ? m.cols : m.rows;
-  const sums = new Float32Array(n).fill(NaN);
-  for (const p of lookedFrom()) {
-    const line = isFrom ? rowOfQuery.get(p) : p;
-    if (line === undefined || line >= (isFrom ? m.rows : m.cols)) continue;
-    for (let i = 0; i < n; i++) {
-      const w = isFrom ? m.weights[line * m.cols + i] : m.weights[i * m.cols + line];
-      if (w === w) sums[i] = (sums[i] || 0) + w;
-    }
-  }
-  return sums;
+  const isFrom = state.dir === 'from', p = lookedFrom(), line = isFrom ? rowOfQuery.get(p) : p;
+  const weights = new Float32Array(isFrom ? m.cols : m.rows).fill(NaN);
+  if (line === undefined || line >= (isFrom ? m.rows : m.cols)) return weights;
+  return weights.map((_, i) => isFrom ? m.weights[line * m.cols + i] : m.weights[i * m.cols + line]);
 }
 
-function colorText(m) {
-  const isFrom = state.dir === 'from', sums = tokenWeights(m), from = lookedFrom();
-  const [own, source] = spans, target = isFrom && m.isSource ? source : own;
-  const asked = !isFrom && m.isSource ? source : own;
-  const positionOf = i => isFrom ? i : queryAt(i);
-  const line = { ...m, weights: sums, rows: 1, cols: sums.length, ranges: null, isPooled: !isFrom }, cells = cellsOf(line);
-  spans.forEach((list, at) => list.forEach((span, p) => {
-    span.className = isSought(p, at === 1) ? 'token sought' : 'token';
-    span.style.backgroundColor = span.style.color = '';
-  }));
-  for (let i = 0; i < sums.length; i++) {
-    const span = target[positionOf(i)], color = colorOf(cells, 0, i);
-    // faint, so that visible tokens stand out
-    if (!isFinite(sums[i]) && kindOf(line, 0, i) === 'masked') {
-      span.classList.add('masked');
-      continue;
-    }
-    span.style.backgroundColor = color;
-    span.style.color = isFinite(sums[i]) || !isDark() ? inkOn(color) : '#a0a9b3';
-  }
-  for (const p of from) if (asked[p]) asked[p].classList.add('from');
-  for (const p of state.p) if (asked[p]) asked[p].classList.add('pinned');
-  return sums;
-}
-
-function sayToken(m, sums) {
-  const isFrom = state.dir === 'from', from = lookedFrom();
-  const role = isFrom ? 'query' : 'key';
-  const who = from.length === 1 ? named(role, from[0], !isFrom && m.isSource)
-    : ['sum of ' + from.length + ' pinned ' + (isFrom ? 'queries' : 'keys')];
-  if (from.length === 1 && isFrom && !rowOfQuery.has(from[0]))
-    return say(...who, ' is not among the queries of this page');
+function sayToken(m, weights) {
+  const isFrom = state.dir === 'from', p = lookedFrom(), who = named(isFrom ? 'query' : 'key', p, !isFrom && m.isSource);
+  if (isFrom && !rowOfQuery.has(p)) return say(...who, ' is not among the queries of this page');
   return say(...who, isFrom ? ' \u2192' : ' \u2190',
-    ...best(sums, i => isFrom ? named('', i, m.isSource) : named('', queryAt(i))));
-}
-
-const FEW_LETTERS = 600; // letters of a text that may be shown large
-
-function drawTokens(list) {
-  const m = matrixOf(list, setOf(state.w));
-  if (!m) return null;
-  if ($('stage').dataset.made !== 'tokens' + m.isSource) {
-    const nOwn = max(usualQuery + 1, m.isSource || run.tokens ? (run.tokens || []).length : m.cols);
-    const own = makeText(nOwn, false, m.isSource ? 'Queries' : 'Text');
-    const source = m.isSource ? makeText(m.cols, true, 'Keys') : { spans: [] };
-    spans = [own.spans, source.spans];
-    $('stage').replaceChildren(...m.isSource ? [el('p', { class: 'text-name' }, 'source: keys'), source.box,
-      el('p', { class: 'text-name' }, 'queries')] : [], own.box);
-    $('stage').dataset.made = 'tokens' + m.isSource;
-    $('stage').classList.toggle('short', (run.tokens || []).join('').length < FEW_LETTERS);
-  }
-  sayToken(m, colorText(m));
-  return m;
+    ...best(weights, i => isFrom ? named('', i, m.isSource) : named('', queryAt(i))));
 }
 
 // --- Legend and details ---
@@ -884,8 +729,7 @@ function predictionTable(q) {
 
 function drawDetail(m) {
   const at = cell();
-  const q = state.v === 'tokens' && state.dir === 'from' ? lookedFrom().at(-1)
-    : at.q < 0 ? state.q : at.q;
+  const q = state.v === 'tokens' && state.dir === 'from' ? lookedFrom() : at.q < 0 ? state.q : at.q;
   if (!m || !rowOfQuery.has(q)) return $('detail').replaceChildren();
   return $('detail').replaceChildren(strongestTable(m, q), ...predictionTable(q));
 }
@@ -941,7 +785,6 @@ function seekNext() {
   hover = null;
   set(changes);
   reveal();
-  spans[isSource ? 1 : 0]?.[p]?.scrollIntoView?.({ block: 'nearest' });
 }
 
 // --- Drawing ---
@@ -960,12 +803,11 @@ function tools() {
       button('larger', '+', () => zoom(1)),
       button('as-table', state.a ? 'As picture' : 'As table', () => set({ a: state.a ? 0 : 1 }))];
   if (state.v === 'tokens')
-    return [button('turn', state.dir === 'from' ? 'Weights from a token' : 'Weights to a token', turn),
-      ...(state.p.length ? [button('unpin', 'Unpin', () => set({ p: [] }))] : [])];
+    return [button('turn', '', turn)]; // picture.js names it
   return [];
 }
 
-const turn = () => set({ dir: state.dir === 'from' ? 'to' : 'from', p: [] });
+const turn = () => set({ dir: state.dir === 'from' ? 'to' : 'from' });
 
 function zoom(by) {
   if (!matrices[0]) return;
@@ -979,19 +821,18 @@ function zoom(by) {
 const isBehind = () => document.documentElement.classList.contains('on-stage');
 
 function drawOne() {
-  const list = shownHeads();
-  const view = isOver() ? '' : state.v;
-  turnTo(list[0]);
+  const h = shownHead(), isPicture = isOver();
+  turnTo(h);
   if (isBehind()) {
     document.documentElement.dataset.ready = state.v;
     return;
   }
-  if (view !== 'grid' && view !== 'matrix') matrices = [];
-  $('name').textContent = shownName(list);
-  shown = !view ? over.draw(list) : view === 'tokens' ? drawTokens(list) : drawMatrix(list);
+  if (isPicture) matrices = [];
+  $('name').textContent = headName(h);
+  shown = isPicture ? over.draw(h) : drawMatrix(h);
   if (!shown && waited.size > 0) return;
-  if (view === 'grid' || view === 'matrix') $('stage').dataset.made = 'matrix';
-  if (shown && (view === 'matrix' || view === 'grid')) {
+  if (!isPicture) $('stage').dataset.made = 'matrix';
+  if (shown && !isPicture) {
     if (hover?.h !== undefined) sayHead(hover.h);
     else if (state.v === 'grid' && state.k < 0 && !hover) sayHead(state.h);
     else sayCell(shown);
@@ -1022,7 +863,6 @@ function draw() {
   for (const button of $('views').children)
     button.setAttribute('aria-pressed', button.dataset.view === state.v);
   for (const [id, name] of CONTROLS) $(id)[$(id).type === 'checkbox' ? 'checked' : 'value'] = state[name];
-  $('tick').setAttribute('aria-pressed', state.t.includes(state.h));
   $('first').disabled = run.hides_first;
   $('dark').setAttribute('aria-pressed', isDark());
   $('view-tools').replaceChildren(...tools());
@@ -1052,7 +892,7 @@ function keptMatrix() {
   const map = matrices.find(({ m }) => m === shown) ?? new AttnMap('matrix');
   if (!map.m) map.given = cellsOf(shown); // it is shown as a table
   if (!map.m) map.measure(22, 22);
-  return keptSvg(max(420, map.width + 12), map.height + 60, ...keptTitle(shownName(shownHeads())),
+  return keptSvg(max(420, map.width + 12), map.height + 60, ...keptTitle(headName(shownHead())),
     svgEl('g', { transform: 'translate(0 48)' }, ...map.svg()));
 }
 
@@ -1069,25 +909,9 @@ function keptGrid(title) {
       { 'text-anchor': 'end', 'font-size': 11 })));
 }
 
-function keptTokens() {
-  const box = $('stage').getBoundingClientRect(), parts = [];
-  for (const span of spans.flat()) {
-    const style = getComputedStyle(span), text = span.textContent;
-    for (const r of span.getClientRects())
-      parts.push(svgEl('rect', { x: r.x - box.x + 10, y: r.y - box.y + 56, width: r.width,
-        height: r.height, fill: span.style.backgroundColor || 'none' }));
-    const r = span.getClientRects()[0];
-    if (r) parts.push(svgText(r.x - box.x + 10, r.y - box.y + 56 + r.height * 0.72, text,
-      { fill: style.color, 'font-size': style.fontSize }));
-  }
-  return keptSvg(ceil(box.width) + 20, ceil(box.height) + 70,
-    ...keptTitle(shownName(shownHeads())), ...parts);
-}
-
 function kept() {
   if (isOver()) return over.kept();
   if (state.v === 'grid') return keptGrid('all heads');
-  if (state.v === 'tokens') return keptTokens();
   return shown && keptMatrix();
 }
 
@@ -1122,7 +946,7 @@ const csvLabel = (p, isSource) => {
 // numpy can read both
 const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : '';
 
-// Returns what is shown as a table: measures of all heads, the matrix, or sums of tokens.
+// Returns what is shown as a table: measures of all heads, the matrix, or weights of a position of a picture.
 function csvRows() {
   if (state.v === 'grid')
     return [[run.grouping, 'head', 'type', ...run.measures.map(([name]) => name)],
@@ -1130,8 +954,7 @@ function csvRows() {
   const m = shown, list = [];
   if (state.v === 'tokens') {
     const isFrom = state.dir === 'from';
-    tokenWeights(m).forEach((w, i) => list.push([
-      isFrom ? csvLabel(i, m.isSource) : csvLabel(queryAt(i)), csvWeight(w)]));
+    tokenWeights(m).forEach((w, i) => list.push([csvLabel(isFrom ? i : queryAt(i), isFrom && m.isSource), csvWeight(w)]));
     return [[isFrom ? 'key' : 'query', run.quantity], ...list];
   }
   list.push(['query', ...Array.from({ length: m.cols }, (_, j) => csvLabel(j, m.isSource))]);
@@ -1170,13 +993,11 @@ const KEYS = [
   ['\u2190 \u2191 \u2192 \u2193', 'move the cell; among all heads, the head'],
   ['Shift + arrows', 'another head'],
   ['Home  End', 'first and last key'],
-  ['g  m  t', 'heads, matrix, tokens'],
-  ['t', 'in tokens: weights from a token, or to it'],
+  ['g  m', 'heads, matrix'],
+  ...run.picture ? [['t', 'over the picture: weights from a position, or to it']] : [],
   ['f', 'leave the first token out, or show it'],
   ['/', 'find a token or a head; Enter: the next one'],
-  ['Space  Enter', 'compare the head; open it as a matrix'],
-  ['c', 'compared heads: apart, mean, maximum'],
-  ['p  Esc', 'pin the token; unpin all'],
+  ['Enter  Esc', 'open the head as a matrix; no cell'],
   ['\u2212  +  0', 'smaller, larger, fit'],
   ['a', 'matrix as a table'],
   ['w', 'of a comparison: chosen, exact, difference, side by side'],
@@ -1197,13 +1018,10 @@ const next = (list, value) => list[(list.indexOf(value) + 1) % list.length];
 function moveCell(down, across) {
   const { rows, cols } = heads[state.h];
   const row = clamp((rowOfQuery.get(state.q) ?? rows - 1) + down, 0, rows - 1);
-  const k = state.v === 'tokens' && state.dir === 'from' ? state.k
-    : clamp(state.k < 0 ? 0 : state.k + across, 0, cols - 1);
+  const k = clamp(state.k < 0 ? 0 : state.k + across, 0, cols - 1);
   const q = queryAt(row);
-  if (state.v === 'tokens' && state.dir === 'from')
-    return set({ q: queryAt(clamp(rowOfQuery.get(state.q) + down + across, 0, rows - 1)) });
   set({ q, k });
-  return reveal();
+  reveal();
 }
 
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -1211,20 +1029,17 @@ const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowR
 const actions = {
   g: () => heads.length > 1 && set({ v: 'grid' }),
   m: () => set({ v: 'matrix' }),
-  t: () => state.v === 'tokens' ? turn() : set({ v: 'tokens' }),
+  t: () => over && (state.v === 'tokens' ? turn() : set({ v: 'tokens' })),
   f: () => run.hides_first || $('first').parentNode.hidden || set({ first: state.first ? 0 : 1 }),
-  c: () => set({ c: next(['', 'mean', 'max'], state.c) }),
   d: () => set({ d: isDark() ? 'light' : 'dark' }),
   a: () => state.v === 'matrix' && set({ a: state.a ? 0 : 1 }),
   w: () => set({ w: next(shownSets(), state.w) }),
   k: openKeep,
-  p: () => pin(state.dir === 'from' ? state.q : max(0, state.k), isCross() && state.dir === 'to'),
   '-': () => zoom(-1), '+': () => zoom(1), '0': () => set({ z: 0 }),
   '?': openKeys,
   '/': () => $('find').focus(),
-  ' ': () => tick(state.h),
   Enter: () => set({ v: 'matrix' }),
-  Escape: () => set({ p: [], k: -1 }),
+  Escape: () => set({ k: -1 }),
   Home: () => set({ k: 0 }),
   End: () => set({ k: heads[state.h].cols - 1 }),
 };
@@ -1257,8 +1072,7 @@ let over;
 const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
 
 // Ids of controls, and the members of `state` that they set.
-const CONTROLS = [['head', 'h'], ['combine', 'c'], ['first', 'first'],
-  ['which', 'w']];
+const CONTROLS = [['head', 'h'], ['first', 'first'], ['which', 'w']];
 
 // Fills the controls that depend on the shown run.
 function fillHeads() {
@@ -1283,7 +1097,6 @@ function listen() {
   });
   for (const [id, by] of [['previous-head', -1], ['next-head', 1]])
     click(id, () => set({ h: clamp(state.h + by, 0, heads.length - 1) }));
-  click('tick', () => tick(state.h));
   click('more', () => {
     const isOpen = $('bar').classList.toggle('open');
     $('more').setAttribute('aria-expanded', isOpen);
@@ -1320,8 +1133,8 @@ let nWanted = 0; // number of runs that were requested
 // is decoded, and only if no other run was requested in the meantime.
 async function show(made, textOf, other, otherTextOf) {
   const number = ++nWanted;
-  const names = [state.h, ...state.t].map(h => heads[h].at), { q } = state;
-  const isLast = q === usualQuery, wanted = made.heads.filter(h => names.includes(h.at)).slice(0, MAX_KEPT);
+  const name = heads[state.h].at, { q } = state;
+  const isLast = q === usualQuery, wanted = made.heads.filter(h => h.at === name);
   const weights = (run, text) => run && Promise.all(wanted.map(async ({ id, rows, cols }) => weightsOf(await inflate(text(id)), rows * cols, run.bytes)));
   const [own, others, bytes, otherBytes, image] = await Promise.all([weights(made, textOf), weights(other, otherTextOf),
     inflate(textOf('thumbs-data')), other && inflate(otherTextOf('thumbs-data')), made.picture && attnPicture?.load(textOf)]);
@@ -1340,10 +1153,9 @@ async function show(made, textOf, other, otherTextOf) {
   readThumbs(bytes, otherBytes);
   [hover, shown, thumbsDrawn] = [null, null, ''];
   sought = seekNothing();
-  Object.assign(state, { h: byName.get(names[0]) ?? run.start,
-    t: names.slice(1).map(name => byName.get(name)).filter(h => h !== undefined),
+  Object.assign(state, { h: byName.get(name) ?? run.start,
     q: isLast || !rowOfQuery.has(q) ? usualQuery : q, k: state.k > maxKey ? -1 : state.k,
-    p: state.p.filter(p => p <= maxPosition), w: isComparison ? state.w : 'chosen' });
+    w: isComparison ? state.w : 'chosen' });
   if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
   $('stage').dataset.made = '';
   fillHeads();
@@ -1369,17 +1181,17 @@ async function start() {
 
 // Functions for live.js and stage.js.
 globalThis.attnViewer = {
-  $, inflate, state, set, show, decode, number, openDialog, headName, tokenAt, nameAt, shortText, predictedAt, expectedAt, cell,
+  $, inflate, state, set, show, decode, number, openDialog, headName, nameAt, shortText, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
   typeOf, aimsAt,
   get given() { return plain; }, // the run with the rows of the decoder, whichever are shown
   headAt: name => byName.get(name),
-  // Shows a head, a query and a key that were chosen elsewhere, and compares two heads if OTHER is given.
-  follow({ position, key, other, ...chosen }) {
-    const [h, second] = [chosen, other ?? {}].map(head => byName.get(attnPage.atOf(head)));
+  // Shows a head, a query and a key that were chosen elsewhere.
+  follow({ position, key, ...chosen }) {
+    const h = byName.get(attnPage.atOf(chosen));
     if (h !== undefined) turnTo(h);
-    set({ ...h === undefined ? {} : { h }, ...second === undefined ? {} : { t: [h, second] },
+    set({ ...h === undefined ? {} : { h },
       ...rowOfQuery.has(position) ? { q: position } : {}, ...key === undefined ? {} : { k: key } });
   },
   look: view => { readHash(view); draw(); writeHash(); },
