@@ -92,8 +92,8 @@ static void assert_fits_fingers(void)
 {
     assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
     assert_text("[...document.querySelectorAll('#live-controls :is(button, select, input, "
-                "textarea), #live-questions :is(summary, button, select, input), #live-head > *, "
-                ".switch')].filter(b => b.offsetParent && b.getBoundingClientRect().height < 44)"
+                "textarea), #live-head > *, .switch')].filter(b => b.offsetParent && "
+                "b.getBoundingClientRect().height < 44)"
                 ".map(b => b.id || b.nodeName).join()",
                 "");
 }
@@ -844,37 +844,6 @@ START_TEST(tokens_are_added_as_it_was_said)
     attn_browser_click_on(browser, "#live-command");
     assert_text(ID("live-line") ".value",
                 "attn-cli run -m bert --html page.html --special-tokens off 'the mat'");
-    leave();
-}
-END_TEST
-
-START_TEST(questions_are_of_both_texts)
-{
-    struct attn_ran ran;
-    const char *line;
-    double value, change;
-    char found[256];
-
-    enter();
-    open_bert(BERT(PAIR), "v=matrix");
-    attn_browser_click_on(browser, "#live-questions summary");
-    attn_browser_wait(browser, ID("live-target") ".value");
-    type_into("#live-target", " cat");
-    attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser, "document.querySelectorAll('#live-table tbody tr').length > 5");
-    ran = attn_command((const char *[]){"ablate", "-q", "-m", "bert", "--pair", "on mat",
-                                        "--target", " cat", "the cat [MASK].", NULL});
-    line = strstr(ran.out, "\nhead ");
-    ck_assert_msg(line && sscanf(line, " head %*d %*d %lf %lf", &value, &change) == 2, "%s",
-                  ran.err);
-    snprintf(found, sizeof found,
-             ID("live-table") ".textContent.replaceAll('\u2212', '-').includes('%.6f')", change);
-    assert_text(found, "true");
-    attn_ran_release(&ran);
-    assert_text(ID("live-asked") ".textContent.endsWith(\"--pair 'on mat' 'the cat [MASK].'\")",
-                "true");
-    type_into("#live-pair", "on");
-    assert_text(ID("live-table") ".childElementCount", "0");
     leave();
 }
 END_TEST
@@ -2596,15 +2565,14 @@ START_TEST(tiles_are_laid_once)
 }
 END_TEST
 
-/* A step may have a question with its answer, an experiment, and a steering, whose file is in the
- * page. */
+/* A step may have a question with its answer, and a steering, whose file is in the page. */
 START_TEST(steps_ask_and_steer)
 {
     static const char story[] =
         "{\"steps\": [{\"text\": \"The keys to the cabinet\", \"paragraph\": \"Look.\", "
         "\"question\": \"Which word is next?\", \"answer\": \"It is are.\", \"view\": "
-        "\"v=grid&h=2.5&q=4&k=3\"}, {\"ask\": \"ablate\", \"target\": \" is\", \"foil\": \" "
-        "are\"}, {\"steer\": [\"resid_pre:2@-1=rows/blocks.2.hook_resid_pre.npy*3\"]}]}";
+        "\"v=grid&h=2.5&q=4&k=3\"}, {\"steer\": "
+        "[\"resid_pre:2@-1=rows/blocks.2.hook_resid_pre.npy*3\"]}]}";
     FILE *file;
     char *value;
 
@@ -2624,13 +2592,8 @@ START_TEST(steps_ask_and_steer)
     attn_browser_click_on(browser, "#live-reveal");
     assert_text(ID("live-revealed") ".textContent", "It is are.");
     attn_browser_click_on(browser, "#live-on");
-    attn_browser_wait(browser,
-                      "document.querySelectorAll('#stage-ask #live-table tbody tr').length > 30");
-    assert_text(ID("live-asked") ".textContent.includes(\"--target ' is' --foil ' are'\")", "true");
-    assert_text(ID("live-inquiry") ".hidden", "true");
-    attn_browser_click_on(browser, "#live-on");
     wait_for_run();
-    assert_text(ID("live-table") ".childElementCount", "0");
+    assert_text(ID("live-inquiry") ".hidden", "true");
     assert_text(ID("live-changes") ".textContent",
                 "steer resid_pre:2@-1=rows/blocks.2.hook_resid_pre.npy*3 \xc3\x97");
     value = attn_browser_text(browser, BARS ".map(b => b.lastChild.textContent).join()");
@@ -2649,77 +2612,6 @@ START_TEST(steps_ask_and_steer)
         attn_ran_release(&ran);
     }
     free(value);
-    leave();
-}
-END_TEST
-
-/* On a telephone the answer to what a step asks is below the paragraph, which stays in view. */
-START_TEST(an_answer_is_below_the_story)
-{
-    FILE *file = NULL;
-
-    enter_on_telephone();
-    file = fopen("story.json", "w");
-    fputs("{\"steps\": [{\"ask\": \"attribute\", \"target\": \" are\", \"paragraph\": \"Look.\"}]}",
-          file);
-    fclose(file);
-    RUN("--html", "p.html", "--live", "--story", "story.json", keys);
-    load("");
-    attn_browser_wait(browser, "document.querySelectorAll('#stage-ask tbody tr').length > 12");
-    assert_text("(([story, ask]) => story.bottom <= innerHeight && story.bottom <= ask.top)("
-                "['story', 'ask'].map(id => document.getElementById('stage-' + id)"
-                ".getBoundingClientRect()))",
-                "true");
-    assert_fits_fingers();
-    leave();
-}
-END_TEST
-
-/* A story that is made on the page and saved is one that the tool takes. */
-START_TEST(a_story_is_made_on_the_page)
-{
-    char path[4096];
-
-    enter();
-    attn_browser_save_into(browser, ".");
-    open_page("v=matrix&h=2.5&q=4&k=1&text=The%20keys%20to%20the%20cabinet&ablate=1.1,2.4&knockout="
-              "4%3E1");
-    attn_browser_wait(browser, "attnLive.isDone()");
-    attn_browser_click_on(browser, "#live-teach");
-    assert_text(ID("story-save") ".disabled", "true");
-    free(attn_browser_text(
-        browser, "(" ID("story-title") ".value = 'A <b>', " ID(
-                     "story-question") ".value = 'Why?', " ID("story-answer") ".value = 'So.')"));
-    attn_browser_click_on(browser, "#story-add");
-    attn_browser_click_on(browser, "#dialog-close");
-    attn_browser_click_on(browser, "#live-restore");
-    wait_for_run();
-    type("The dogs");
-    free(attn_browser_text(browser, "document.activeElement.blur()"));
-    attn_browser_click_on(browser, "#live-teach");
-    attn_browser_click_on(browser, "#story-add");
-    attn_browser_click_on(browser, "#story-save");
-    for (int i = 0; i < 100 && access("story.json", R_OK) != 0; i++)
-        free(attn_browser_text(browser, "new Promise(done => setTimeout(done, 20))"));
-    attn_browser_click_on(browser, "#dialog-close");
-    RUN("--html", "p.html", "--live", "--story", "story.json", "The");
-    load("");
-    assert_text(WORDS, "The|keys|to|the|cabinet");
-    assert_text(ID("live-step-title") ".textContent", "A <b>");
-    assert_text(ID("live-step") ".textContent", "1 of 2");
-    assert_text(ID("live-changes") ".textContent",
-                "head 1.1 off \xc3\x97head 2.4 off \xc3\x97knockout 4>1 \xc3\x97");
-    assert_text("attnViewer.state.k + attnViewer.state.v", "1matrix");
-    attn_browser_click_on(browser, "#live-on");
-    wait_for_run();
-    assert_text(WORDS, "The|dogs");
-    assert_text(ID("live-changes") ".textContent", "");
-    open_page("");
-    attn_browser_click_on(browser, "#live-teach");
-    ck_assert_ptr_nonnull(realpath("story.json", path));
-    attn_browser_choose(browser, "#story-open", (const char *[]){path}, 1);
-    attn_browser_wait(browser, ID("live-step") ".textContent === '1 of 2' && attnLive.isDone()");
-    assert_text(ID("live-text") ".value", "The keys to the cabinet");
     leave();
 }
 END_TEST
@@ -2984,17 +2876,6 @@ START_TEST(labels_are_typed)
     assert_expected((const char *[]){"run", "-q", "-m", "clip", "--image", "rgb.png", "--label",
                                      "a dog", "--label", "cat", NULL},
                     "a dog");
-    attn_browser_click_on(browser, "#live-questions summary");
-    attn_browser_wait(browser, ID("live-target") ".value");
-    attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser, "document.querySelectorAll('#live-table tbody tr').length > 3");
-    free(attn_browser_text(browser,
-                           "(e => { e.value = 'lens'; e.dispatchEvent(new Event('change')); "
-                           "})(" ID("live-question") ")"));
-    attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser,
-                      ID("live-asked") ".textContent.startsWith('attn-cli lens -m clip ')");
-    assert_text(ID("live-status") ".classList.contains('problem')", "false");
     leave();
 }
 END_TEST
@@ -3008,7 +2889,7 @@ START_TEST(a_story_has_pictures)
     unpack("image-encoders.tar", "vit");
     unpack("pictures.tar", "");
     file = fopen("story.json", "w");
-    fputs("{\"steps\": [{\"paragraph\": \"One.\"}, {\"image\": \"gray.png\", \"ask\": \"lens\"}, "
+    fputs("{\"steps\": [{\"paragraph\": \"One.\"}, {\"image\": \"gray.png\"}, "
           "{\"image\": "
           "\"rgb.png\", \"ablate\": [\"0.1\"]}]}",
           file);
@@ -3019,13 +2900,12 @@ START_TEST(a_story_has_pictures)
     assert_text(IS_STAGE, "false");
     assert_text(ID("live-name") ".textContent", "rgb.png");
     attn_browser_click_on(browser, "#live-on");
-    attn_browser_wait(browser, "document.querySelector('#live-table tbody tr')");
+    wait_for_run();
     assert_text(ID("live-name") ".textContent", "gray.png");
     attn_browser_click_on(browser, "#live-on");
     wait_for_run();
     assert_text(ID("live-name") ".textContent", "rgb.png");
     assert_text(ID("live-changes") ".textContent", "head 0.1 off \xc3\x97");
-    assert_text(ID("live-table") ".childElementCount", "0");
     leave();
 }
 END_TEST
@@ -3038,63 +2918,6 @@ START_TEST(pictures_fit_a_telephone_and_are_named)
     assert_fits_fingers();
     assert_all_named();
     assert_text("[...document.images].every(i => i.alt)", "true");
-    leave();
-}
-END_TEST
-
-START_TEST(questions_are_answered_in_the_page)
-{
-    enter();
-    open_page("v=matrix");
-    attn_browser_click_on(browser, "#live-questions summary");
-    attn_browser_wait(browser, ID("live-target") ".value === ' are'");
-    attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser, "document.querySelectorAll('#live-table tbody tr').length > 30");
-    free(attn_browser_text(
-        browser, "[...document.querySelectorAll('#live-table tbody tr')].find(r => "
-                 "r.cells[1].textContent === '1' && r.cells[2].textContent === '3').click()"));
-    assert_text(ID("head") ".selectedOptions[0].textContent", "layer 1, head 3");
-    type("The dogs");
-    assert_text(ID("live-table") ".childElementCount", "0");
-    leave();
-}
-END_TEST
-
-/* The first row of ablate, the model as it is asked about, has the value of the changed run. */
-START_TEST(questions_keep_changes)
-{
-    static const char *const changes[][2] = {{"ablate=2.5", "--ablate 2.5"},
-                                             {"ablate=mean:2.5", "--ablate mean:2.5"},
-                                             {"knockout=4%3E1", "--knockout '4>1'"}};
-    char *values[4];
-
-    enter();
-    for (size_t i = 0; i < 4; i++) {
-        char hash[128];
-
-        snprintf(hash, sizeof hash, "v=matrix&text=The%%20keys%%20to%%20the%%20cabinet%s%s",
-                 i > 0 ? "&" : "", i > 0 ? changes[i - 1][0] : "");
-        open_page(hash);
-        attn_browser_wait(browser, "attnLive.isDone()");
-        attn_browser_click_on(browser, "#live-questions summary");
-        attn_browser_wait(browser, ID("live-target") ".value !== ''");
-        free(attn_browser_text(browser, "(" ID("live-target") ".value = ' are')"));
-        attn_browser_click_on(browser, "#live-ask");
-        attn_browser_wait(browser, "document.querySelectorAll('#live-table tbody tr').length > 30");
-        if (i > 0) {
-            char told[128];
-
-            snprintf(told, sizeof told, ID("live-asked") ".textContent.includes(\"%s\")",
-                     changes[i - 1][1]);
-            assert_text(told, "true");
-        }
-        values[i] = attn_browser_text(browser,
-                                      "document.querySelector('#live-table tbody tr').textContent");
-        for (size_t k = 0; k < i; k++)
-            ck_assert_str_ne(values[k], values[i]);
-    }
-    for (size_t i = 0; i < 4; i++)
-        free(values[i]);
     leave();
 }
 END_TEST
@@ -3247,31 +3070,22 @@ START_TEST(everything_has_a_name)
 }
 END_TEST
 
-/* Three pictures to look at, beside the program: a sentence that was typed, a key that is knocked
- * out, and a question. */
+/* Two pictures to look at, beside the program: a sentence that was typed, and a key that is knocked
+ * out. */
 START_TEST(is_seen)
 {
     static const char *const hashes[] = {
         "v=matrix&h=2.5&q=4&k=1&text=The%20keys%20to%20the%20cabinet",
-        "v=matrix&h=2.5&w=both&text=The%20keys%20to%20the%20cabinet&knockout=4%3E1&ablate=1.1",
-        "v=matrix&h=2.5&q=4&k=1&text=The%20keys%20to%20the%20cabinet"};
+        "v=matrix&h=2.5&w=both&text=The%20keys%20to%20the%20cabinet&knockout=4%3E1&ablate=1.1"};
     const char *build = getenv("BUILD") ? getenv("BUILD") : "build/release";
 
     enter();
     attn_browser_resize(browser, 1100, 800);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         char path[4096];
 
         open_page(hashes[i]);
         wait_for_run();
-        if (i == 2) {
-            attn_browser_click_on(browser, "#live-questions summary");
-            attn_browser_wait(browser, ID("live-target") ".value");
-            free(attn_browser_text(browser, ID("live-foil") ".value = ' is'"));
-            attn_browser_click_on(browser, "#live-ask");
-            attn_browser_wait(browser,
-                              "document.querySelectorAll('#live-table tbody tr').length > 30");
-        }
         free(attn_browser_text(browser, "(" ID("live-status") ".textContent = '5 tokens', "
                                                               "document.activeElement.blur())"));
         snprintf(path, sizeof path, "%s/%s/live-%d.png", root, build, i + 1);
@@ -3281,37 +3095,37 @@ START_TEST(is_seen)
 }
 END_TEST
 
-ATTN_SUITE(
-    "browser_live", fable_has_the_bits_of_the_binary,
-    attention_and_questions_have_the_bits_of_the_binary, families_have_the_bits_of_the_binary,
-    a_gguf_file_can_be_chosen, checkpoints_have_the_bits_of_the_binary, what_is_typed_is_shown,
-    no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on, cells_are_knocked_out,
-    knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
-    heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
-    a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
-    a_story_hides_what_is_guessed, a_sentence_is_guessed, shipped_stories_are_told,
-    letters_are_sorted, opens_on_the_stage, arcs_are_of_the_word_under_the_pointer,
-    a_translator_says_why, translations_have_the_bits_of_the_binary, a_sentence_is_translated,
-    a_story_has_sources, a_translation_fits_a_telephone, an_arc_says_why, why_is_asked_by_keyboard,
-    a_press_chooses_a_head_and_a_switch_turns_it_off, next_words_are_written,
-    the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
-    arcs_cross_no_word, a_telephone_has_a_ladder, the_size_of_words_is_kept,
-    what_folding_leaves_is_one_line, bytes_of_a_character_share_a_bracket,
-    a_story_is_whole_on_a_telephone, the_stage_stands_still_and_is_printed,
-    terms_are_those_of_the_glossary, sentences_are_offered, marks_have_names,
-    heads_have_the_colors_of_their_kinds, heads_stand_under_words, many_heads_are_small_tiles,
-    tiles_are_laid_once, steps_ask_and_steer, an_answer_is_below_the_story,
-    a_story_is_made_on_the_page, controls_are_in_another_language, a_mask_is_filled_on_the_stage,
-    pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
-    a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
-    questions_are_of_both_texts, two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
-    labels_have_the_bits_of_the_binary, maps_are_those_of_the_picture, another_picture_is_shown,
-    a_picture_is_dropped, labels_are_typed, a_story_has_pictures,
-    pictures_fit_a_telephone_and_are_named, questions_are_answered_in_the_page,
-    questions_keep_changes, temperature_and_arithmetic_and_command, arithmetic_is_looked_into,
-    nothing_is_fetched, a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
-    buttons_name_the_head_that_they_switch, everything_has_a_name, ribbons_add_up_to_the_answer,
-    two_sentences_are_back_to_back, a_head_is_tried_in_sentences_of_the_same_form,
-    hidden_tabs_ask_for_nothing, a_ribbon_is_removed_and_comes_back,
-    ribbons_are_pressed_by_keyboard, a_life_has_any_length_and_fits_a_telephone,
-    other_models_have_a_life, is_seen)
+ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
+           attention_and_questions_have_the_bits_of_the_binary,
+           families_have_the_bits_of_the_binary, a_gguf_file_can_be_chosen,
+           checkpoints_have_the_bits_of_the_binary, what_is_typed_is_shown,
+           no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on,
+           cells_are_knocked_out, knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
+           heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
+           a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
+           a_story_hides_what_is_guessed, a_sentence_is_guessed, shipped_stories_are_told,
+           letters_are_sorted, opens_on_the_stage, arcs_are_of_the_word_under_the_pointer,
+           a_translator_says_why, translations_have_the_bits_of_the_binary,
+           a_sentence_is_translated, a_story_has_sources, a_translation_fits_a_telephone,
+           an_arc_says_why, why_is_asked_by_keyboard,
+           a_press_chooses_a_head_and_a_switch_turns_it_off, next_words_are_written,
+           the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard,
+           the_stage_fits_a_telephone, arcs_cross_no_word, a_telephone_has_a_ladder,
+           the_size_of_words_is_kept, what_folding_leaves_is_one_line,
+           bytes_of_a_character_share_a_bracket, a_story_is_whole_on_a_telephone,
+           the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary,
+           sentences_are_offered, marks_have_names, heads_have_the_colors_of_their_kinds,
+           heads_stand_under_words, many_heads_are_small_tiles, tiles_are_laid_once,
+           steps_ask_and_steer, controls_are_in_another_language, a_mask_is_filled_on_the_stage,
+           pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+           a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
+           two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
+           labels_have_the_bits_of_the_binary, maps_are_those_of_the_picture,
+           another_picture_is_shown, a_picture_is_dropped, labels_are_typed, a_story_has_pictures,
+           pictures_fit_a_telephone_and_are_named, temperature_and_arithmetic_and_command,
+           arithmetic_is_looked_into, nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
+           fits_a_telephone_and_is_dark, buttons_name_the_head_that_they_switch,
+           everything_has_a_name, ribbons_add_up_to_the_answer, two_sentences_are_back_to_back,
+           a_head_is_tried_in_sentences_of_the_same_form, hidden_tabs_ask_for_nothing,
+           a_ribbon_is_removed_and_comes_back, ribbons_are_pressed_by_keyboard,
+           a_life_has_any_length_and_fits_a_telephone, other_models_have_a_life, is_seen)

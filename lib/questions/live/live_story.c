@@ -27,8 +27,8 @@
 #define MEMBER_MAP(X)                                                                          \
     X(TITLE, "title") X(PARAGRAPH, "paragraph") X(QUESTION, "question") X(ANSWER, "answer")    \
     X(TEXT, "text") X(PAIR, "pair") X(SOURCE, "source") X(IMAGE, "image") X(VIEW, "view")      \
-    X(ATTENTION, "attention") X(MASK, "mask") X(ASK, "ask") X(TARGET, "target")                \
-    X(FOIL, "foil") X(HIDE, "hide") X(ABLATE, "ablate") X(KNOCKOUT, "knockout") X(STEER, "steer")
+    X(ATTENTION, "attention") X(MASK, "mask") X(HIDE, "hide") X(ABLATE, "ablate")              \
+    X(KNOCKOUT, "knockout") X(STEER, "steer")
 /* clang-format on */
 #define MEMBER_ENUM(id, name) id,
 #define MEMBER_NAME(id, name) name,
@@ -208,48 +208,28 @@ static bool is_position(const struct attn_selection *selection, const char *item
     return attn_parse_int(item, size, 0, n - 1, &position);
 }
 
-/* The parts of a view. The value is one of WORDS, or a list of items that IS accepts; if both are
- * NULL, it is not checked. */
+/* The parts of a view. The value is one of WORDS, or IS accepts it; if both are NULL, it is not
+ * checked. */
 static const struct part {
     const char *name, *words;
     bool (*is)(const struct attn_selection *selection, const char *item, size_t size);
 } parts[] = {{"v", "grid|matrix|tokens", NULL},
              {"h", NULL, is_head},
-             {"t", NULL, is_head},
              {"q", NULL, is_position},
              {"k", NULL, is_position},
-             {"p", NULL, is_position},
-             {"s", "sqrt|linear|log", NULL},
-             {"e", "unit|matrix|row|fixed", NULL},
              {"d", "dark|light", NULL},
-             {"c", "mean|max", NULL},
              {"dir", "from|to", NULL},
              {"w", "chosen|exact|difference|both", NULL},
              {"first", "0|1", NULL},
-             {"r", "0|1", NULL},
              {"a", "0|1", NULL},
-             {"o", "0|1", NULL},
-             {"words", "0|1", NULL},
-             {"m", NULL, NULL},
-             {"z", NULL, NULL},
-             {"min", NULL, NULL},
-             {"map", NULL, NULL}};
+             {"z", NULL, NULL}};
 
 static bool fits(const struct part *part, const struct attn_selection *selection, const char *value,
                  size_t size)
 {
     if (part->words)
         return attn_param_find_word(part->words, value, size) >= 0;
-    for (const char *end = value + size; part->is;) {
-        const char *comma = memchr(value, ',', (size_t)(end - value));
-
-        if (!part->is(selection, value, (size_t)((comma ? comma : end) - value)))
-            return false;
-        if (!comma)
-            break;
-        value = comma + 1;
-    }
-    return true;
+    return !part->is || part->is(selection, value, size);
 }
 
 static enum attn_status refuse_part(const struct story *story, const char *view,
@@ -264,9 +244,9 @@ static enum attn_status refuse_part(const struct story *story, const char *view,
     if (part->words)
         snprintf(why, sizeof why, "expected %s=%s", part->name, part->words);
     else if (part->is == is_head)
-        snprintf(why, sizeof why, "%s= expects heads of the page, as in 0.1", part->name);
+        snprintf(why, sizeof why, "%s= expects a head of the page, as in 0.1", part->name);
     else
-        snprintf(why, sizeof why, "%s= expects positions, 0 to %zu", part->name,
+        snprintf(why, sizeof why, "%s= expects a position, 0 to %zu", part->name,
                  attn_selection_dims(selection)->n_position - 1);
     return refuse(story, "view", view, why, err);
 }
@@ -291,31 +271,6 @@ static enum attn_status check_view(const struct story *story, const char *view,
             break;
     }
     return ATTN_OK;
-}
-
-/* Checks the question of a step: a question of the page, its target and its foil. */
-static enum attn_status check_question(const struct story *story, const char *const *texts,
-                                       struct attn_error *err)
-{
-    const struct attn_answer_args answer = {.target = texts[TARGET], .foil = texts[FOIL]};
-    const enum member key = texts[TARGET] ? TARGET : FOIL;
-    const char *ask = texts[ASK] ? texts[ASK] : "", *given = texts[key];
-    const bool is_text = story->request.input.text;
-    struct attn_request request = story->request;
-
-    if (texts[ASK] && attn_param_find_word(is_text ? "ablate|attribute|lens|score" : "ablate|lens",
-                                           ask, strlen(ask)) < 0)
-        return refuse(
-            story, "ask", ask,
-            is_text ? "expected ablate, attribute, lens or score" : "expected ablate or lens", err);
-    if (given && attn_param_find_word("ablate|attribute", ask, strlen(ask)) < 0)
-        return refuse(story, members[key], given, "expected 'ask' too, ablate or attribute", err);
-    if (given && !texts[TARGET])
-        return refuse(story, "foil", given, "expected 'target' too", err);
-    if (!given || !is_text)
-        return ATTN_OK;
-    request.predict.answer = &answer;
-    return prepare(story, &request, members[key], given, NULL, err);
 }
 
 /* Checks that the page has what a step hides: the next words or the arcs of a text. */
@@ -369,8 +324,7 @@ static enum attn_status read_step(const struct story *story, const struct attn_n
             return attn_error_set(err, ATTN_FORMAT,
                                   "step %zu of '%s' has '%s', expected title, paragraph, "
                                   "question, answer, text, pair, source, image, view, "
-                                  "attention, mask, "
-                                  "ask, target, foil, hide, ablate, knockout or steer",
+                                  "attention, mask, hide, ablate, knockout or steer",
                                   story->number,
                                   attn_quote_string(attn_json_name(story->json)).text,
                                   attn_quote_string(key).text);
@@ -396,8 +350,6 @@ static enum attn_status check_step(struct story *story, const struct attn_node *
     attn_run_free(run);
     if (status == ATTN_OK)
         status = check_attention(story, texts[ATTENTION], texts[MASK], err);
-    if (status == ATTN_OK)
-        status = check_question(story, texts, err);
     if (status == ATTN_OK)
         status = check_hidden(story, texts[HIDE], err);
     for (size_t i = ABLATE; status == ATTN_OK && i < N_MEMBER; i++)

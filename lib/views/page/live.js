@@ -307,12 +307,10 @@ async function follow(view) {
       before && textOf(before));
     if (number !== nFollowed) return;
     typedOver = null;
-    if (key !== shownKey) dropAnswer();
     shownKey = key;
     showTexts(after.page.run);
     if (isPicture) showSeen(after.page.blocks['picture-data']);
     showExpected(after.page.run, before?.page.run, changes);
-    suggestTargets();
     say(`${sizeOf(after.page.run)}, ${Math.round(after.ms + (before?.ms ?? 0))} ms${pictures.get(changes.image)?.note ?? note}`);
   } catch (problem) {
     tellOf(problem);
@@ -593,7 +591,7 @@ function makeControls() {
       button('live-why', 'Why this cell', whyCell, { title: 'Which parts of the model make this query look at this key. Or press a cell twice', 'aria-haspopup': 'dialog' }),
       el('label', {}, 'Mask ', el('select', { id: 'live-mask' }, ...[['', "the model's"], ['causal', 'causal'], ['none', 'none']]
         .map(option))),
-      el('span', { class: 'group end' }, button('live-save', 'Save numbers', chooseOutputs), button('live-teach', 'Story', story.makeStory), button('live-command', 'Copy command', copyCommand),
+      el('span', { class: 'group end' }, button('live-save', 'Save numbers', chooseOutputs), button('live-command', 'Copy command', copyCommand),
         button('live-files', 'Another model', chooseFiles))),
     el('div', { class: 'live-row', id: 'live-undo' }, el('span', { id: 'live-changes', class: 'group' }),
       button('live-restore', 'Restore all', () => change(noChanges())))),
@@ -933,68 +931,6 @@ function readHash() {
   return { text: text ?? (isPicture ? '' : first.text), pair: text === undefined ? first.pair : pair, source, image: asked.image, labels: hasLabels ? labels : [], ...changesOf(valuesOf) };
 }
 
-// --- Questions ----------------------------------------------------------------------------------
-
-// The questions that can be asked about the input: the command, what it finds, and whether it needs
-// a target.
-const QUESTIONS = isPicture ? [
-  ['ablate', 'Which heads matter for the label? (ablate)', true],
-  ['lens', 'Which label does each layer expect? (lens)', false],
-] : [
-  ['ablate', 'Which heads matter for the next word? (ablate)', true],
-  ['attribute', 'Which parts add to its logit? (attribute)', true],
-  ['lens', 'What does each layer expect? (lens)', false],
-  ['score', 'How probable is each token? (score)', false],
-];
-
-const needsTarget = () => QUESTIONS.find(([command]) => command === $('live-question').value)[2];
-
-function makeQuestions() {
-  const text = (id, name) => el('label', {}, name + ' ', el('input', { id, class: 'live-input', size: 8, list: 'live-words',
-    spellcheck: 'false' }));
-  const place = el('details', { id: 'live-questions' }, el('summary', {}, isPicture ? 'Ask about this picture' : 'Ask about this text'),
-    el('div', { class: 'live-row' },
-      el('select', { id: 'live-question', 'aria-label': 'Question' }, ...QUESTIONS.map(([command, name]) =>
-        el('option', { value: command }, name))),
-      el('span', { id: 'live-answer', class: 'group' }, text('live-target', 'Target'), text('live-foil', 'Foil'),
-        el('datalist', { id: 'live-words' })),
-      button('live-ask', 'Ask', askQuestion)),
-    el('p', { id: 'live-asked', class: 'note' }), el('div', { id: 'live-table' }));
-  $('live-controls').after(place);
-  $('live-question').addEventListener('change', () => { $('live-answer').hidden = !needsTarget(); });
-  place.addEventListener('toggle', suggestTargets);
-  $('live-table').addEventListener('attn-choose', ({ detail }) => viewer.follow(detail));
-}
-
-// Suggests as target the most probable next word, or the one at an encoder's mask, unless the user
-// has typed another.
-function suggestTargets() {
-  const words = predictedAt(expected.after, positionOfNext(expected.after)).filter(p => p.token !== null).map(p => p.token);
-  $('live-words').replaceChildren(...words.map(value => el('option', { value })));
-  const { dataset, value } = $('live-target');
-  if (value === '' || value === dataset.suggested) $('live-target').value = dataset.suggested = words[0] ?? '';
-}
-
-async function askQuestion() {
-  const command = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(known => known[0] === command);
-  const what = structuredClone(asked), target = $('live-target').value, foil = $('live-foil').value;
-  const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ...needsTarget ? [['target', target]] : [],
-    ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' && !isPicture ? [['queries', String(state.q)]] : [], ['html', 'page.html']];
-  say(t('computing') + ' \u2026');
-  const { ms, page } = await answerOf(command, options, what, 'page');
-  if (keyOf(what) !== keyOf(asked)) return undefined;
-  say(`${name.replace(/\?.*/, '')}: ${Math.round(ms)} ms`);
-  $('live-asked').textContent = commandOf(command, options, what);
-  attnQuestion.show($('live-table'), { ...page.question, figure: page.figure });
-  return undefined;
-}
-
-// Removes an answer that is about another text than the shown one.
-function dropAnswer() {
-  $('live-asked').textContent = '';
-  $('live-table').replaceChildren();
-}
-
 // --- Files --------------------------------------------------------------------------------------
 
 const SAVED = [['npz', 'out.npz', 'all tensors of --sites, for numpy.load'], ['json', 'out.json', 'the same as JSON'],
@@ -1157,7 +1093,7 @@ function makeStage() {
   stage = attnStage({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, takes, isIdle: () => Boolean(engine?.isReady && !engine.current),
      begin, life, callModule, covers: guess.covers, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
     lent: [lend($('live-from'), 'stage-text'), lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-chips'), lend($('live-status'), 'stage-undo'),
-      lend($('live-story'), 'stage-story'), lend($('live-questions'), 'stage-ask')] });
+      lend($('live-story'), 'stage-story')] });
   stage.make();
   life.make();
   guess.make();
@@ -1168,31 +1104,7 @@ const guess = attnGuess({ viewer, asked, t, button, expectedHere });
 
 // --- A story ------------------------------------------------------------------------------------
 
-const ownView = ([name]) => !['text', 'pair', 'source', 'label', 'stage', 'life', 'guess', ...CHANGED].includes(name);
-
-// Asks the question of a step in a story.
-async function askOf({ ask: command, target, foil }) {
-  $('live-questions').open = Boolean(command);
-  $('live-stage')?.classList.toggle('asking', Boolean(command));
-  if (!command) return dropAnswer();
-  $('live-question').value = command;
-  $('live-question').dispatchEvent(new Event('change'));
-  if (target) Object.assign($('live-target'), { value: target });
-  $('live-foil').value = foil ?? '';
-  return askQuestion();
-}
-
-// Returns the question that is answered on the page now, in the same form.
-function askedNow() {
-  if ($('live-table').childElementCount === 0) return {};
-  const command = $('live-question').value, [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
-  return needsTarget() ? { ask: command, target, ...foil ? { foil } : {} } : { ask: command };
-}
-
-const story = attnStory({ viewer, asked, t, button, change, changesOf, optionsOf, ask: askOf, askedNow, guess,
-  pathOf: name => name === imageName ? first.image : name,
-  imageOf: path => path === first.image ? imageName : pictures.get(path)?.name,
-  viewParts: () => location.hash.slice(1).split('&').filter(part => ownView(part.split('='))) });
+const story = attnStory({ viewer, asked, t, button, change, changesOf, guess, pathOf: name => name === imageName ? first.image : name });
 
 // --- Another model ------------------------------------------------------------------------------
 
@@ -1284,7 +1196,6 @@ globalThis.attnLive = {
 
 viewer.isReady.then(async () => {
   makeControls();
-  makeQuestions();
   viewer.addToHash(hashParts);
   viewer.addKeys([['x', 'knock the cell out; among all heads, switch the head off'], ['y', 'why the head looks at the key of the cell'],
     ...isPicture ? [] : [['i', 'type another sentence']]]);

@@ -895,7 +895,7 @@ function make() {
       makeFold(),
       el('div', { id: 'stage-strip', role: 'radiogroup', 'aria-label': t('Heads') }),
       el('h2', {}, term('head', t('Heads')), el('select', { id: 'stage-pick', 'aria-label': t('Head') }), el('span', { class: 'note' }, el('span', {}, term('kind', t('Looks most at:'))), ...kinds))),
-    el('div', { id: 'stage-undo' }), el('div', { id: 'stage-ask' }),
+    el('div', { id: 'stage-undo' }),
     el('div', { id: 'stage-tip', role: 'tooltip', hidden: '' })));
   $('top').prepend(button('live-to-stage', t('Stage'), () => { open(true); ($('stage-more').offsetParent ? $('stage-more') : $('stage-workbench')).focus(); }));
   $('stage-tip').addEventListener('pointerleave', hideTip);

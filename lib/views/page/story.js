@@ -1,17 +1,13 @@
 // story.js - the story of a live page: steps with a paragraph, a text, changes, a view, and
-// optionally a question. A teacher can write one on the page: "Add this view as a step" records
-// what is shown, and "Save" writes the file that --story reads (live_story.c checks it).
+// optionally a question with its answer (live_story.c checks the file).
 'use strict';
-globalThis.attnStory = ({ viewer, asked, t, button, change, changesOf, optionsOf, ask, askedNow, guess, pathOf, imageOf, viewParts }) => {
+globalThis.attnStory = ({ viewer, asked, t, button, change, changesOf, guess, pathOf }) => {
 const { $ } = viewer, { el } = attnPage;
-const LISTS = ['ablate', 'knockout', 'steer'];
-const HIDES = { '': 'nothing', bars: 'the next words', bow: 'where the head looks' };
-const LABELS = { title: 'Title', paragraph: 'Paragraph', question: 'Question', answer: 'Answer' }, WORDS = Object.keys(LABELS);
 let story = { title: '', steps: [] }, step = 0;
 
 // --- Telling ------------------------------------------------------------------------------------
 
-// Shows step NUMBER: its text, changes, view and question. If a step has no text, the current text
+// Shows step NUMBER: its text, changes and view. If a step has no text, the current text
 // stays; changes that it doesn't have are undone.
 async function tell(number) {
   const told = story.steps[number];
@@ -21,7 +17,6 @@ async function tell(number) {
   const pair = told.pair ?? (told.text === undefined ? asked.pair : null);
   await change({ text: told.text ?? asked.text, pair, source: told.source ?? asked.source, image: told.image === undefined ? asked.image : pathOf(told.image),
     ...changesOf(name => [told[name] ?? []].flat()) }, told.view);
-  if (story.steps[step] === told) await ask(told);
 }
 
 // Returns the number of the round that the step NUMBER is, if it hides something, and how many there are.
@@ -51,81 +46,6 @@ function reveal() {
   $('live-revealed').scrollIntoView({ block: 'nearest' }); // on a phone there is less space
 }
 
-// --- Making -------------------------------------------------------------------------------------
-
-// Returns what is shown as a step, with the texts of the dialog.
-function stepNow() {
-  const made = {}, options = optionsOf(asked), valuesOf = name => options.filter(option => option[0] === name).map(option => option[1]);
-  for (const name of WORDS) {
-    const text = $('story-' + name).value.trim();
-    if (text) made[name] = text;
-  }
-  if ($('story-hide').value !== '') made.hide = $('story-hide').value;
-  if (asked.image === null) made.text = asked.text;
-  else made.image = imageOf(asked.image);
-  if (asked.pair !== null) made.pair = asked.pair;
-  if (asked.source !== null) made.source = asked.source;
-  for (const name of LISTS) if (valuesOf(name).length > 0) made[name] = valuesOf(name).flatMap(text => name === 'ablate' ? text.split(',') : [text]);
-  for (const name of ['attention', 'mask']) if (valuesOf(name).length > 0) [made[name]] = valuesOf(name);
-  return { ...made, view: viewParts().join('&'), ...askedNow() };
-}
-
-function add() {
-  story.steps.splice(story.steps.length === 0 ? 0 : step + 1, 0, stepNow());
-  step = Math.min(step + 1, story.steps.length - 1);
-  for (const name of WORDS) $('story-' + name).value = '';
-  write();
-  list();
-}
-
-function remove(number) {
-  story.steps.splice(number, 1);
-  step = Math.max(0, Math.min(step, story.steps.length - 1));
-  write();
-  list();
-}
-
-// Lists the steps in the dialog. Each can be shown or removed.
-function list() {
-  const nameOf = ({ title, text, paragraph }) => title ?? text ?? paragraph ?? '';
-  $('story-steps').replaceChildren(...story.steps.map((one, i) => el('li', i === step ? { 'aria-current': 'step' } : {},
-    button('', nameOf(one) || t('step {}', i + 1), () => { $('dialog').close(); return tell(i); }),
-    button('', '\u00d7', () => remove(i), { 'aria-label': t('Remove step {}', i + 1) }))));
-  $('story-save').disabled = story.steps.length === 0;
-}
-
-const save = () => attnPage.save(new Blob([JSON.stringify(story, null, 2) + '\n'], { type: 'application/json' }), 'story.json');
-
-// Reads a saved story and shows its first step.
-async function open(file) {
-  if (!file) return undefined;
-  let found;
-  try {
-    found = JSON.parse(await file.text());
-  } catch {
-    found = null;
-  }
-  if (!Array.isArray(found?.steps) || found.steps.length === 0 || found.steps.some(one => one === null || typeof one !== 'object'))
-    throw new Error(t("'{}' has no list 'steps', expected a story", file.name));
-  story = found;
-  guess.begin(true);
-  $('dialog').close();
-  return tell(0);
-}
-
-function makeStory() {
-  const row = (name, rows) => el('p', {}, el('label', {}, t(LABELS[name]) + ' ',
-    rows ? el('textarea', { id: 'story-' + name, class: 'live-input', rows }) : el('input', { id: 'story-' + name, class: 'live-input' })));
-  const input = el('input', { type: 'file', accept: '.json,application/json', id: 'story-open' });
-  input.addEventListener('change', () => open(input.files[0]).catch(problem => { $('dialog').close(); throw problem; }));
-  viewer.openDialog(t('A story'), el('p', { class: 'note' }, t('Make the page show what a step is about: text, head, word and changes. Then add it.')),
-    row('title'), row('paragraph', 3), row('question'), row('answer'),
-    el('p', {}, el('label', {}, t('Readers guess:') + ' ', el('select', { id: 'story-hide' }, ...Object.entries(HIDES).map(([value, name]) => el('option', { value }, t(name)))))),
-    el('p', { class: 'group' }, button('story-add', t('Add this view as a step'), add), button('story-save', t('Save the story'), save)),
-    el('ol', { id: 'story-steps' }), el('p', {}, el('label', {}, t('Open a story') + ' ', input)));
-  list();
-}
-
 function make(given) {
   story = given ?? story;
   const words = el('div', { id: 'live-told' }, el('p', { id: 'live-paragraph', 'aria-live': 'polite' }),
@@ -138,5 +58,5 @@ function make(given) {
   write();
 }
 
-return { make, makeStory, tell, isTold: () => story.steps.length > 0 };
+return { make, tell, isTold: () => story.steps.length > 0 };
 };
