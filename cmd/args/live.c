@@ -177,21 +177,50 @@ static enum attn_status open_kinds(struct question *question, struct live *live,
     return status;
 }
 
-/* Finds how the next token of the page's text changes without each head. */
+/* Whether to find what each head does for the next token, by which a page and the first screen
+ * choose the head that they open with: for a live page always, else where that is quick. */
+static bool wants_effects(const struct question *question)
+{
+    static const double most = 2e10, most_of_page = 2e11; /* multiplications: about 0.2 s, 2 s */
+    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
+    const struct question_args *args = question->call->args;
+    const struct attn_request *request = &question->request;
+    const double n_byte = 3,
+                 n = (double)request->input.n_text / n_byte + (double)request->input.n_id;
+    const bool is_page = output_path(&args->tables.output, "html");
+    double cost = 12.0 * (double)config->d_model * (double)config->d_model;
+
+    if (config->is_encoder || config->output == ATTN_OUTPUT_NONE ||
+        option_find_given(question->call, "source|image"))
+        return false;
+    if (option_text(question->call, "live"))
+        return true;
+    cost *= (double)config->n_layer * (double)config->n_layer * (double)config->n_head * n;
+    return cost <= (is_page ? most_of_page : most) &&
+           (is_page || !outputs_are_wanted(&args->tables.output)) &&
+           !option_find_given(question->call, "explain|heads|layers|sites|queries|figure|heatmap|"
+                                              "top|next|target|label|grad|embeds|key-mask");
+}
+
+/* Finds how the next token of the text changes without each head. */
 static enum attn_status open_effects(struct question *question, struct live *live,
                                      struct attn_error *err)
 {
     struct attn_request request = question->request;
-    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
+    struct attn_error failure = {0};
+    enum attn_status status;
 
-    if (config->is_encoder || config->output == ATTN_OUTPUT_NONE ||
-        option_find_given(question->call, "source|image") || attn_live_of(live->files)->n_file == 0)
+    if (!wants_effects(question))
         return ATTN_OK;
     args.answer.metric = ATTN_ANSWER_KL;
-    request.on_note = NULL; /* the run of the page sends the same notes */
-    return attn_ablate(question->host, &request, &args, &live->effects, &sum, err);
+    request.on_note = NULL; /* the run sends the same notes */
+    status = attn_ablate(question->host, &request, &args, &live->effects, &sum, &failure);
+    question->tensors.look.effects = live->effects;
+    if (status == ATTN_OK || (status != ATTN_CANCELED && !option_text(question->call, "live")))
+        return ATTN_OK; /* the run itself says what is wrong */
+    return attn_error_copy(err, &failure);
 }
 
 enum attn_status live_open(struct question *question, struct live *live, struct attn_error *err)
@@ -208,7 +237,7 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
                                   .image = question->args->prompt.asked.input.image};
 
     if (!size)
-        return ATTN_OK;
+        return open_effects(question, live, err);
     if (strcmp(size, "-") != 0)
         attn_parse_int(size, strlen(size), 1, MOST_LIMIT, &limit);
     made.most = (size_t)limit << 20;
@@ -218,7 +247,6 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
     ATTN_TRY(open_kinds(question, live, err));
     attn_live_put_heads(live->files, live->heads, live->probes);
     ATTN_TRY(open_effects(question, live, err));
-    attn_live_put_effects(live->files, live->effects);
     question->tensors.look.live = attn_live_of(live->files);
     if (question->tensors.look.live->n_file == 0)
         note("the model has %.1f MiB, more than the %lld of --live: the page asks for its "

@@ -14,7 +14,7 @@ struct live {
     struct attn_live_files *files;
     struct attn_option *reading;
     struct attn_table *heads, *probes; /* of a page whose kinds are not of the run */
-    struct attn_table *effects;        /* of each head on the next token */
+    struct attn_table *effects;        /* of each head on the next token, also without a page */
 };
 
 /* Opens the files for the page of QUESTION and adds them to the look of its outputs. The model is

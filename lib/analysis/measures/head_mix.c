@@ -420,6 +420,11 @@ void attn_head_mixes_find(struct attn_head_mixes *mixes, const struct attn_locat
     find_entropy(mixes, head, mix);
 }
 
+bool attn_head_mixes_is_park(const struct attn_head_mixes *mixes, size_t key)
+{
+    return mixes->is_parked && key < mixes->n && mixes->is_parked[key];
+}
+
 double attn_head_mixes_look(const struct attn_head_mixes *mixes, const struct attn_location *at,
                             size_t *key)
 {
@@ -427,8 +432,7 @@ double attn_head_mixes_look(const struct attn_head_mixes *mixes, const struct at
     const struct head *head = mixes->heads + slot * (mixes->n_head + 1) + at->head;
 
     for (size_t k = 0; k < N_LARGE; k++)
-        if (head->large[k].weight > 0 &&
-            !(mixes->is_parked && mixes->is_parked[head->large[k].key])) {
+        if (head->large[k].weight > 0 && !attn_head_mixes_is_park(mixes, head->large[k].key)) {
             *key = head->large[k].key;
             return head->large[k].weight;
         }

@@ -71,4 +71,7 @@ void attn_head_mixes_find(struct attn_head_mixes *mixes, const struct attn_locat
 double attn_head_mixes_look(const struct attn_head_mixes *mixes, const struct attn_location *at,
                             size_t *key);
 
+/* Returns true if KEY is a park; after attn_head_mixes_find. */
+bool attn_head_mixes_is_park(const struct attn_head_mixes *mixes, size_t key);
+
 #endif

@@ -1986,6 +1986,7 @@ attn_picture_options._fields_ = [
     ("user", c_void_p),
     ("chosen", c_char_p),
     ("patches", c_int),
+    ("effects", c_void_p),
 ]
 attn_output._fields_ = [
     ("format", c_void_p),
@@ -2057,7 +2058,6 @@ attn_live._fields_ = [
     ("n_words", c_size_t),
     ("heads", c_void_p),
     ("probes", c_void_p),
-    ("effects", c_void_p),
 ]
 attn_live_args._fields_ = [
     ("source", POINTER(attn_source)),
@@ -2757,7 +2757,6 @@ FUNCTIONS = {
     "attn_live_open": (c_int, [POINTER(attn_live_args), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_live_of": (POINTER(attn_live), [c_void_p]),
     "attn_live_put_heads": (None, [c_void_p, c_void_p, c_void_p]),
-    "attn_live_put_effects": (None, [c_void_p, c_void_p]),
     "attn_live_n_byte": (c_uint64, [c_void_p]),
     "attn_live_free": (None, [c_void_p]),
     "attn_request_fill_page": (None, [c_void_p, POINTER(attn_request)]),

@@ -268,11 +268,6 @@ void attn_live_put_heads(struct attn_live_files *files, const struct attn_table 
     files->live.probes = probes;
 }
 
-void attn_live_put_effects(struct attn_live_files *files, const struct attn_table *effects)
-{
-    files->live.effects = effects;
-}
-
 uint64_t attn_live_n_byte(const struct attn_live_files *files)
 {
     return files->n_byte;

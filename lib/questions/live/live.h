@@ -51,10 +51,6 @@ ATTN_API const struct attn_live *attn_live_of(const struct attn_live_files *file
 ATTN_API void attn_live_put_heads(struct attn_live_files *files, const struct attn_table *heads,
                                   const struct attn_table *probes);
 
-/* Gives the page the table EFFECTS (page/page_live.h), which is borrowed; or NULL. */
-ATTN_API void attn_live_put_effects(struct attn_live_files *files,
-                                    const struct attn_table *effects);
-
 /* Returns the bytes of the model, whether or not they are embedded in the page. */
 ATTN_API uint64_t attn_live_n_byte(const struct attn_live_files *files);
 

@@ -1041,14 +1041,11 @@ function effectsOf(what) {
 // The effects for what is shown; null while another run is on its way.
 const effectsHere = () => isSame(viewer.given.ids, expected.after.ids) && engine && !isPicture && asked.source === null && viewer.given.predictions ? effectsOf(expected.changes) : null;
 
-const LEAST_FIRST = 0.5, LEAST_SECOND = 0.3; // weights of the strongest key of the head that is shown first
-
-// Returns the head without which the next token changes most, of those that look from the last word at a single other one,
-// neither the first nor the one before.
+// Returns the head that opens the stage best, as page and first screen choose theirs (first_head.h).
 async function firstHead(klOf) {
-  const { heads } = viewer.run, list = [...heads.keys()].filter(h => klOf[heads[h].at] > 0).sort((a, b) => klOf[heads[b].at] - klOf[heads[a].at]);
-  const aims = await viewer.aimsAt(Infinity), isApart = h => aims?.[h].key > 0 && aims[h].key < heads[h].cols - 2; // null: another run is shown
-  return [LEAST_FIRST, LEAST_SECOND].map(least => list.find(h => isApart(h) && aims[h].weight >= least)).find(h => h !== undefined) ?? list[0] ?? state.h;
+  const { heads } = viewer.run, aims = await viewer.aimsAt(Infinity);
+  const ranks = aims && callModule('rank_heads', [heads.length], heads.flatMap(({ at }, h) => [aims[h].look, klOf[at] ?? NaN]), heads.length);
+  return ranks ? ranks.indexOf(Math.max(...ranks)) : state.h; // null: another run is shown
 }
 
 // Returns true if the vocabulary has about the words of TEXT, not only its letters.
@@ -1215,7 +1212,6 @@ viewer.isReady.then(async () => {
   readLife();
   if (stage) guess.read(view);
   const opens = wantsStage();
-  if (live.effects && !givenStory && isSame(asked, first) && !/(^#|&)h=/.test(view)) viewer.set({ h: await firstHead(live.effects) });
   if (opens) stage.open(true);
   if (!isSame(asked, first)) follow(view); // there are now differences to show
   else if (givenStory) story.tell(0).catch(tellOf);

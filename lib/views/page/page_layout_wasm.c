@@ -2,6 +2,7 @@
  * return where words, tiles and bows stand, as figures place them. Another draws a strip of numbers
  * that the page has. Input and output are lists of numbers. */
 #include "pictures/bow_layout.h"
+#include "pictures/first_head.h"
 #include "pictures/table_picture.h"
 #include "pictures/under_layout.h"
 
@@ -18,6 +19,7 @@ double *attn_page_numbers(size_t n);
 int attn_page_lay_under(size_t n_word, size_t n_group, size_t n_tile, int is_leftwards,
                         int is_list);
 int attn_page_lay_bows(size_t n);
+int attn_page_rank_heads(size_t n);
 int attn_page_draw_strip(size_t n_head, size_t n_text, size_t chosen);
 
 static double *numbers; /* those of the last call of attn_page_numbers */
@@ -110,6 +112,14 @@ EXPORTED("attn_page_lay_bows") int attn_page_lay_bows(size_t n)
         out[2] = bows[i].width;
     }
     attn_free(bows);
+    return true;
+}
+
+/* Ranks heads (pictures/first_head.h). Input: look and effect of each head. Output: its rank. */
+EXPORTED("attn_page_rank_heads") int attn_page_rank_heads(size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        numbers[i] = attn_first_head_rank(numbers[2 * i], numbers[2 * i + 1]);
     return true;
 }
 

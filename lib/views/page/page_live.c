@@ -90,8 +90,8 @@ static void append_live(struct attn_buffer *out, const struct attn_page *page)
         attn_json_end(&json);
     }
     attn_json_end(&json);
-    if (live->effects)
-        append_effects(attn_json_key(&json, "effects"), live->effects);
+    if (page->base.options.picture->effects)
+        append_effects(attn_json_key(&json, "effects"), page->base.options.picture->effects);
     if (live->rgb) {
         attn_json_size(attn_json_key(&json, "height"), live->height);
         attn_json_size(attn_json_key(&json, "width"), live->width);

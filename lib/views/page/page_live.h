@@ -44,8 +44,6 @@ struct attn_live {
      * kinds are those of the run. Before them goes `induction` or `duplicate` in `probes`, heads
      * over random tokens that are repeated, or NULL */
     const struct attn_table *heads, *probes;
-    /* the next token of the run without each head in turn (ablate/ablate.h); NULL: unknown */
-    const struct attn_table *effects;
 };
 
 #endif

@@ -166,6 +166,20 @@ static void push_positions(struct run_json *to)
     }
 }
 
+/* Writes the positions on which heads park weight, or null without a model. */
+static void push_parks(struct run_json *to)
+{
+    struct attn_head_mixes *const *mixes = to->page->base.options.mixes;
+
+    if (attn_json_begin_list(push_key(to, "parks"),
+                             mixes && mixes[0] && !to->page->base.options.picture->merges_words)) {
+        for (size_t i = 0; i < to->page->base.n_position; i++)
+            if (attn_head_mixes_is_park(mixes[0], i))
+                attn_json_size(&to->json, i);
+        attn_json_end(&to->json);
+    }
+}
+
 static void push_labels(struct run_json *to)
 {
     const struct attn_page *page = to->page;
@@ -194,6 +208,7 @@ static void push_labels(struct run_json *to)
     attn_json_end(&to->json);
     attn_json_append_ids(attn_json_value(push_key(to, "ids")), labels, page->base.n_position);
     push_positions(to);
+    push_parks(to);
     push_look(to);
     push_key(to, "predictions");
     if (page->predictions.size > 0)

@@ -23,6 +23,7 @@
 #include "base/version.h"
 #include "formats/quoting.h"
 #include "pictures/figure_internal.h"
+#include "pictures/first_head.h"
 #include "pictures/picture_internal.h"
 #include "towers/head_pictures.h"
 #include "trace/trace_internal.h"
@@ -442,20 +443,21 @@ static void move_bytes(struct attn_page *w, struct attn_buffer *bytes)
     bytes->size = 0;
 }
 
-/* Returns how hard HEAD looks at something: from its last row beside parks (attn_head_mixes_look);
- * its measure `far` in an encoder, a source or without a model. */
-static double find_look(const struct attn_page *w, const struct attn_page_head *head)
+/* Returns how well HEAD opens the page (first_head.h); its measure `far` in an encoder, a source or
+ * without a model. */
+static double find_rank(const struct attn_page *w, const struct attn_page_head *head)
 {
     struct attn_head_mixes *const *mixes = w->base.options.mixes;
+    double look;
     size_t key;
 
     return mixes && mixes[0] && !head->is_encoder && !head->is_source
-               ? attn_head_mixes_look(mixes[0], &head->at, &key)
+               ? attn_first_head_rank_of(w->base.options.picture, mixes[0], &head->at, &look, &key)
                : head->values[ATTN_MEASURE_FAR];
 }
 
 /* Returns true if HEAD should be shown first rather than OTHER: the head of the question;
- * otherwise a head with a source, or the one that looks farther. */
+ * otherwise a head with a source, or the one that opens better. */
 static bool is_better(const struct attn_page *w, const struct attn_page_head *head,
                       const struct attn_page_head *other)
 {
@@ -466,7 +468,7 @@ static bool is_better(const struct attn_page *w, const struct attn_page_head *he
     if (head->is_pooled)
         return false;
     return head->is_source != other->is_source ? head->is_source
-                                               : find_look(w, head) > find_look(w, other);
+                                               : find_rank(w, head) > find_rank(w, other);
 }
 
 /* Begins the block of HEAD, in memory if it may be left out. */

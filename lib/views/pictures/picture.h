@@ -33,6 +33,7 @@ struct attn_figure_text {
 };
 
 struct attn_live;
+struct attn_table;
 
 /* Copies TEXT to OUT [size], replacing field names in backquotes ("`heads 3.2`") by the names that
  * the reader uses. */
@@ -86,6 +87,10 @@ struct attn_picture_options {
     const char *chosen;
 
     enum attn_patches patches; /* for patches over a picture beside a text */
+
+    /* the next token of the run without each head in turn (ablate/ablate.h), by which a screen or a
+     * page chooses the head that it opens with; NULL: unknown. Borrowed */
+    const struct attn_table *effects;
 };
 
 /* Sets OPTIONS [size bytes] to the defaults, and returns it. */

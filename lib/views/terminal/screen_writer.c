@@ -1,11 +1,11 @@
 /*
  * screen_writer.c - the first screen of a run: its tokens; then one head with its numbers; and
  * last, so that a short terminal shows them, all heads as thumbnails, or as a map with one cell per
- * head if thumbnails do not fit. The one head is a good one to start with: the one that looks most
- * at tokens other than the first token, the previous one and the token itself; with a source, the
- * one that looks most at a token within the source. For a model of one or two heads all heads are
- * drawn with numbers instead. At most 60 lines, unless the terminal is narrow or the model has more
- * layers. Of a picture in a text only the words are printed: figures and pages show heads over it.
+ * head if thumbnails do not fit. The one head is a good one to start with (first_head.h); with a
+ * source, the one that looks most at a token within the source. For a model of one or two heads all
+ * heads are drawn with numbers instead. At most 60 lines, unless the terminal is narrow or the
+ * model has more layers. Of a picture in a text only the words are printed: figures and pages show
+ * heads over it.
  *
  * The head is chosen when the run is over. Until then all patterns are kept, pooled to the width of
  * a line, and the part of each head's context vectors that the table would show.
@@ -18,6 +18,7 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "pictures/first_head.h"
 #include "pictures/picture_internal.h"
 #include "tables/text_table.h"
 #include "tensors/writer.h"
@@ -184,7 +185,8 @@ static void append_reason(struct screen_writer *w, const struct chosen *chosen, 
     const bool is_of_source = is_cross(w, chosen->matrix);
 
     if (chosen->key > 0 && !labels->mask && labels->n_back == 0)
-        attn_fixed_text_append(note, size, used, "(last token looks hardest: %.2f on %zu",
+        attn_fixed_text_append(note, size, used, "(last token %s: %.2f on %zu",
+                               w->base.options.picture->effects ? "needs it most" : "looks hardest",
                                chosen->far, chosen->key);
     else if (chosen->key > 0)
         attn_fixed_text_append(note, size, used, "(token %zu looks hardest: %.2f on %zu",
@@ -457,25 +459,27 @@ static enum attn_status predictions_screen(struct attn_writer *writer,
 
 /* --- Printing -------------------------------------------------------------------------------- */
 
-/* Chooses the head that looks hardest from the last token at another than parks, the first, the one
- * before and itself; the first one in a tie. */
+/* Chooses the head that opens best (first_head.h); the first one in a tie. */
 static struct chosen choose_look(const struct screen_writer *w)
 {
     struct attn_head_mixes *mixes = w->base.options.mixes ? w->base.options.mixes[0] : NULL;
     struct chosen chosen = {NULL, 0, 0};
+    double most = 0;
 
     for (size_t i = 0; mixes && !w->has_cross && i < w->levels->n; i++) {
         const struct attn_level_matrix *m = &w->levels->items[i];
         struct attn_head_mix mix;
         size_t key = 0;
-        double weight;
+        double weight, rank;
 
         if (m->at.site != ATTN_SITE_PATTERN || !may_be_drawn(w, m))
             continue;
         attn_head_mixes_find(mixes, &m->at, &mix);
-        weight = attn_head_mixes_look(mixes, &m->at, &key);
-        if (weight > chosen.far)
+        rank = attn_first_head_rank_of(w->base.options.picture, mixes, &m->at, &weight, &key);
+        if (weight > 0 && rank > most) {
             chosen = (struct chosen){.matrix = m, .far = weight, .key = key};
+            most = rank;
+        }
     }
     return chosen;
 }
