@@ -116,7 +116,7 @@ XSMM_ABSENT := lib/core/kernels/gemm_xsmm$(if $(filter yes,$(XSMM)),_absent).c #
 AMX_ABSENT := lib/core/kernels/amx$(if $(filter x86_64,$(MACHINE)),$(if $(call accepted,-mamx-bf16),_absent)).c
 # Nothing can be opened at run time by a static program, which has a C library of its own. For musl all are static.
 CLOSED := $(filter static wasm,$(MODE))$(findstring musl,$(TARGET))
-CAIRO_ABSENT := lib/views/pictures/figure_cairo$(if $(CLOSED),,_absent).c
+CAIRO_ABSENT := lib/views/figures/figure_cairo$(if $(CLOSED),,_absent).c
 IMAGE_ABSENT := $(if $(CLOSED), \
     lib/core/base/dynamic.c lib/media/image/image_library.c \
     $(addprefix lib/media/image/image_file_,png.c jpeg.c webp.c) lib/media/sound/sound_file.c, \

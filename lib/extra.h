@@ -37,7 +37,7 @@
 #include "tensors/format.h"
 #include "tensors/outputs.h"
 #include "pictures/table_view.h"
-#include "pictures/table_picture.h"
+#include "figures/table_picture.h"
 #include "page/page_live.h"
 #include "live/live.h"
 #include "live/page_request.h"

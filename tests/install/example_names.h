@@ -41,7 +41,7 @@ static inline void use(int32_t id, size_t begin, size_t end)
 /* The names that have other types in other headers. */
 #if defined IN_base_status_h
 static struct attn_model_options options;
-#elif defined IN_machine_questions_h || defined IN_pictures_table_picture_h
+#elif defined IN_machine_questions_h || defined IN_figures_table_picture_h
 static struct attn_picture_options options;
 #else
 static struct attn_session_options options;

@@ -1,7 +1,7 @@
 /* picture.c - see picture.h. */
 #include "tests/support/picture.h"
 
-#include "pictures/figure_internal.h"
+#include "figures/figure_internal.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

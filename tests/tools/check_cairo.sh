@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_cairo.sh - lib/views/pictures/cairo_functions.h says what the headers of cairo and pango say, and
+# check_cairo.sh - lib/views/figures/cairo_functions.h says what the headers of cairo and pango say, and
 # lib/media/image/image_functions.h what those of libpng, TurboJPEG and libwebp do, where these are installed.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -70,7 +70,7 @@ compile $flags <<'END' || status=1
 #include <cairo-pdf.h>
 #include <pango/pangocairo.h>
 
-#include "pictures/cairo_functions.h"
+#include "figures/cairo_functions.h"
 
 /* An enumeration is no int in a declaration, but is one when it is passed. */
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)

@@ -20,7 +20,7 @@ most_internal_tests=45
 # (lib/folders). Of the questions each sees the machine, and no other question but those named below.
 rooms=(core/{base,params,kernels,formats,tables,trace,attention,tokenizer,model,forward,input,edits,tensors,predict,run}
     checkpoints/{foreign,quantized,drawn,catalog} chat/{template,talk} analysis/{gradient,kinds,measures,sites}
-    media/{image,sound,towers} views/{pictures,terminal,page} questions/{stream,machine})
+    media/{image,sound,towers} views/{pictures,figures,terminal,page} questions/{stream,machine})
 questions=(heads attribute circuit ablate lens diff spans align explain score inspect live)
 ties=(attribute:score heads:attribute heads:circuit lens:attribute spans:attribute)
 
@@ -112,7 +112,7 @@ check_texts() {
     local line
     while read -r line; do
         [[ $line == lib/checkpoints/catalog/hub.c:* || $line == lib/checkpoints/catalog/catalog.c:*--include* ||
-            $line == lib/views/pictures/figure.c:*option-\>name* ]] ||
+            $line == lib/views/figures/figure.c:*option-\>name* ]] ||
             report "$(cut -d: -f1,2 <<<"$line"): names an option in a text, expected a field in backquotes"
     done < <(printf '%s\n' "$@" | grep '^lib/.*\.c$' | grep -v '^lib/examples/' | xargs grep -nE '"([^"\\]|\\.)*--[a-z%]')
 }

@@ -3,8 +3,8 @@
  * at any place leaves an error and no leak, and how the rows come makes no difference.
  */
 #include "attn.h"
-#include "pictures/figure_internal.h"
-#include "pictures/table_picture.h"
+#include "figures/figure_internal.h"
+#include "figures/table_picture.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/picture.h"

@@ -3,7 +3,7 @@
  * has the hue, and in how many groups each part is the largest.
  */
 #include "attn.h"
-#include "pictures/table_picture.h"
+#include "figures/table_picture.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

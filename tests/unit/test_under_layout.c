@@ -2,7 +2,7 @@
  * test_under_layout.c - tiles stand under their words without touching those of others, within the
  * room, in rows or in a list.
  */
-#include "pictures/under_layout.h"
+#include "figures/under_layout.h"
 #include "tests/support/suite.h"
 
 #include <string.h>

@@ -48,7 +48,7 @@ struct attn_request_selection {
 };
 
 struct attn_table;         /* tables/table.h */
-struct attn_table_picture; /* pictures/table_picture.h */
+struct attn_table_picture; /* figures/table_picture.h */
 
 /* Where tensors and predictions are written, and in which form. */
 struct attn_request_outputs {
@@ -62,7 +62,7 @@ struct attn_request_outputs {
     size_t n_option;
     const struct attn_table *table; /* the table of a question: a page shows it above the
                                        patterns of the run; or NULL */
-    /* How the table is drawn (pictures/table_picture.h). */
+    /* How the table is drawn (figures/table_picture.h). */
     const struct attn_table_picture *table_picture;
     const void *later[4];
 };

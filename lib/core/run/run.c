@@ -362,7 +362,7 @@ void attn_run_free(struct attn_run *run)
     if (!run)
         return;
     attn_free(run->image_sizes);
-    attn_free(run->picture);
+    attn_free(run->look);
     attn_free(run->queries);
     attn_free(run->query_numbers);
     attn_before_release(&run->before);

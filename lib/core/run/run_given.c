@@ -56,9 +56,9 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "options of pictures need a reader, which is not linked");
     const enum attn_status status =
-        attn_picture_settings->copy(run->request.outputs.picture, &run->picture, err);
+        attn_picture_settings->copy(run->request.outputs.picture, &run->look, err);
 
-    run->request.outputs.picture = run->picture;
+    run->request.outputs.picture = run->look;
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 

@@ -30,14 +30,14 @@ struct attn_parks;      /* measures/parks.h */
 
 /* Members are in the order of the stages that set them. */
 struct attn_run {
-    struct attn_host *host;               /* borrowed */
-    struct attn_request request;          /* a copy; borrows the data that it points to */
-    struct attn_picture_options *picture; /* owns; a copy, to which the request points; or NULL */
-    bool is_performed;                    /* attn_run_perform was called */
-    struct attn_host *labelled;           /* owns; the host of a classifier for the request's labels
-                                             (run/host_internal.h), which `host` is then; or NULL */
-    const struct attn_model *model;       /* the host's; NULL for arrays */
-    const struct attn_run *like;          /* borrowed; gives the positions of the edits; or NULL */
+    struct attn_host *host;            /* borrowed */
+    struct attn_request request;       /* a copy; borrows the data that it points to */
+    struct attn_picture_options *look; /* owns; a copy, to which the request points; or NULL */
+    bool is_performed;                 /* attn_run_perform was called */
+    struct attn_host *labelled;        /* owns; the host of a classifier for the request's labels
+                                          (run/host_internal.h), which `host` is then; or NULL */
+    const struct attn_model *model;    /* the host's; NULL for arrays */
+    const struct attn_run *like;       /* borrowed; gives the positions of the edits; or NULL */
     /* input: tokenizers are borrowed from the host, or NULL */
     const struct attn_tokenizer *tokenizer, *source_tokenizer;
     struct attn_sequence text, source;

@@ -31,7 +31,7 @@
 
 struct attn_head_mixes;    /* measures/head_mix.h */
 struct attn_table;         /* tables/table.h */
-struct attn_table_picture; /* pictures/table_picture.h */
+struct attn_table_picture; /* figures/table_picture.h */
 
 struct attn_writer_options {
     size_t size;     /* size of this struct */
@@ -100,7 +100,7 @@ struct attn_place {
 };
 
 struct attn_shapes; /* pictures/shapes.h */
-struct attn_grid;   /* pictures/figure.h */
+struct attn_grid;   /* figures/figure.h */
 
 struct attn_writer_ops {
     size_t size; /* bytes of the format's struct, which is zeroed before `open` */

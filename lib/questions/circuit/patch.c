@@ -9,11 +9,11 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "circuit/patch_internal.h"
+#include "figures/table_grid.h"
 #include "gradient/backward.h"
 #include "input/position.h"
 #include "machine/questions.h"
 #include "model/config_internal.h"
-#include "pictures/table_grid.h"
 #include "run/input_params.h"
 #include "trace/trace_internal.h"
 

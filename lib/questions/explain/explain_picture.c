@@ -3,9 +3,9 @@
 #include "explain/explain_internal.h"
 
 #include "base/status_internal.h"
+#include "figures/table_picture.h"
 #include "formats/float_text.h"
 #include "pictures/grid.h"
-#include "pictures/table_picture.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
 #include "tensors/format_internal.h"

@@ -6,11 +6,11 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "figures/table_axis.h"
 #include "machine/questions.h"
 #include "machine/rows.h"
 #include "model/config_internal.h"
 #include "model/model_internal.h"
-#include "pictures/table_axis.h"
 #include "tables/table_internal.h"
 
 #include <math.h>

@@ -2,9 +2,9 @@
 #include "run/run_extra.h"
 
 #include "base/status_internal.h"
+#include "figures/table_picture.h"
 #include "live/page_request.h"
 #include "page/page_internal.h"
-#include "pictures/table_picture.h"
 #include "predict/prediction.h"
 #include "run/host_internal.h"
 #include "run/run.h"

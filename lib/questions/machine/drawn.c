@@ -3,9 +3,9 @@
 
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
+#include "figures/table_grid.h"
 #include "machine/frame.h"
 #include "machine/question_internal.h"
-#include "pictures/table_grid.h"
 #include "predict/answer_internal.h"
 #include "tables/table_internal.h"
 

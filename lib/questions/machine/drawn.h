@@ -4,7 +4,7 @@
 #ifndef ATTN_MACHINE_DRAWN_H
 #define ATTN_MACHINE_DRAWN_H
 
-#include "pictures/table_picture.h"
+#include "figures/table_picture.h"
 #include "predict/answer.h"
 #include "run/host.h"
 #include "run/request.h"

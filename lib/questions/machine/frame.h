@@ -129,7 +129,7 @@ struct attn_procedure {
     /* Returns which of its flags hold, for `shown` of its columns. NULL: it has none. For items
      * also called before `prepare`; if makes_runs, after it. */
     uint64_t (*shows)(const void *state);
-    /* Views of the table (pictures/table_picture.h); their ATTN_TABLE_COLUMN refer to `columns`.
+    /* Views of the table (figures/table_picture.h); their ATTN_TABLE_COLUMN refer to `columns`.
      * The first view whose columns the table has is drawn. `draw` adapts it to the arguments; NULL:
      * no adaptation. */
     const struct attn_table_view *views; /* [n_view] */

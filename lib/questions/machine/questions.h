@@ -13,8 +13,8 @@
 #ifndef ATTN_MACHINE_QUESTIONS_H
 #define ATTN_MACHINE_QUESTIONS_H
 
+#include "figures/table_picture.h"
 #include "machine/question.h"
-#include "pictures/table_picture.h"
 
 /* Returns the arguments that question NAME accepts. Other names: "items", the arguments about
  * items that all questions share (struct attn_items_args).

@@ -17,9 +17,9 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "figures/table_grid.h"
 #include "measures/head_cards_internal.h"
 #include "measures/head_kind.h"
-#include "pictures/table_grid.h"
 #include "tables/table_internal.h"
 
 #include <math.h>

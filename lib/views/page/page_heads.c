@@ -2,8 +2,8 @@
 #include "page/page_internal.h"
 
 #include "base/memory.h"
+#include "figures/table_grid.h"
 #include "page/page_live.h"
-#include "pictures/table_grid.h"
 #include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 

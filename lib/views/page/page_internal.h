@@ -4,12 +4,12 @@
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
 
+#include "figures/table_picture.h"
 #include "formats/json_writer.h"
 #include "measures/analysis_internal.h"
 #include "measures/head_kind.h"
 #include "pictures/colormap_internal.h"
 #include "pictures/levels.h"
-#include "pictures/table_picture.h"
 #include "tensors/token_text.h"
 #include "tensors/writer.h"
 

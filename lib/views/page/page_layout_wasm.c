@@ -1,10 +1,10 @@
 /* page_layout_wasm.c - functions of the module that the script of a live page calls. The layouts
  * return where words, tiles and bows stand, as figures place them. Another draws a strip of numbers
  * that the page has. Input and output are lists of numbers. */
-#include "pictures/bow_layout.h"
-#include "pictures/first_head.h"
-#include "pictures/table_picture.h"
-#include "pictures/under_layout.h"
+#include "figures/bow_layout.h"
+#include "figures/first_head.h"
+#include "figures/table_picture.h"
+#include "figures/under_layout.h"
 
 #include "base/memory.h"
 #include "base/sink.h"
@@ -37,7 +37,7 @@ static double next(const double **at)
     return *(*at)++;
 }
 
-/* Lays out words and tiles (pictures/under_layout.h). Input: right end, size of a tile with its
+/* Lays out words and tiles (figures/under_layout.h). Input: right end, size of a tile with its
  * gap, gap of tiles, least and most gap of words, height of a label; word and label of each group;
  * group of each tile. Returns false without memory. Output: is_line, bottom; x, y and width of each
  * group; x and y of each tile. */
@@ -89,7 +89,7 @@ int attn_page_lay_under(size_t n_word, size_t n_group, size_t n_tile, int is_lef
     return true;
 }
 
-/* Lays out bows (pictures/bow_layout.h). Input: most width of the feet on a side, and most height;
+/* Lays out bows (figures/bow_layout.h). Input: most width of the feet on a side, and most height;
  * distance and width of each bow. Returns false without memory. Output: foot, height and width of
  * each bow. */
 EXPORTED("attn_page_lay_bows") int attn_page_lay_bows(size_t n)
@@ -115,7 +115,7 @@ EXPORTED("attn_page_lay_bows") int attn_page_lay_bows(size_t n)
     return true;
 }
 
-/* Ranks heads (pictures/first_head.h). Input: look and effect of each head. Output: its rank. */
+/* Ranks heads (figures/first_head.h). Input: look and effect of each head. Output: its rank. */
 EXPORTED("attn_page_rank_heads") int attn_page_rank_heads(size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -163,7 +163,7 @@ static enum attn_status draw_table(const struct attn_table *table, const char *c
     return attn_table_picture_write(table, &picture, &options, &output, NULL);
 }
 
-/* Draws a strip (pictures/figure_strip.c) of how the next word of N_TEXT texts changes without each
+/* Draws a strip (figures/figure_strip.c) of how the next word of N_TEXT texts changes without each
  * head, with head number CHOSEN in its hue. Input: width and font size in points; layer and head of
  * each head; KL of each head of the first text, then of the next. Returns false without memory.
  * Output: address and size of an SVG, which stays until the next call. */

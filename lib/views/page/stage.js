@@ -316,7 +316,7 @@ function boxOf({ node, whole }, frame) {
 
 // --- Paths of arcs ------------------------------------------------------------------------------
 
-// Gives ARCS above a line of words their paths, as figures have them (pictures/bow_layout.h), at most HIGH px high.
+// Gives ARCS above a line of words their paths, as figures have them (figures/bow_layout.h), at most HIGH px high.
 function layBows(arcs, from, high, place) {
   const at = box => isRtl ? place - box.x : box.x, n = arcs.length;
   const found = callModule('lay_bows', [n], [WIDEST, high, ...arcs.flatMap(({ to, width }) => [at(to) - at(from), width])], 3 * n);
@@ -702,7 +702,7 @@ function makeGroup({ heads: own, name, node }) {
 
 const LABEL = 7; // px width of a character of a label
 
-// Calls the layout of figures (pictures/under_layout.h). Returns the places of GROUPS and, if HAS_TILES, of all tiles, in a
+// Calls the layout of figures (figures/under_layout.h). Returns the places of GROUPS and, if HAS_TILES, of all tiles, in a
 // line of words or a list, and the height of all.
 function placeUnder(groups, nWord, { room, pitch, high, hasTiles, isList }) {
   const labelOf = ({ label }) => LABEL * label.textContent.length + 16, n = hasTiles ? cells.length : 0;

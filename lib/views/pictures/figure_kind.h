@@ -17,7 +17,7 @@ enum attn_figure_trait {
 };
 
 /* The kinds of figures: X(NAME, number, name, file, traits, words of the help, with fields in
- * backquotes). lib/views/pictures/figure_FILE.c draws it, by attn_figure_draw_FILE. */
+ * backquotes). lib/views/figures/figure_FILE.c draws it, by attn_figure_draw_FILE. */
 /* clang-format off */
 #define ATTN_FIGURE_MAP(X)                                                                         \
     X(MATRIX, 1, "matrix", matrix, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_AS_TEXT,                       \

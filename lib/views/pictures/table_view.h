@@ -1,5 +1,5 @@
 /* table_view.h - how a table becomes a grid: which of its columns give the rows, the columns and
- * the numbers, and the wording of the title (pictures/table_picture.h draws it). */
+ * the numbers, and the wording of the title (figures/table_picture.h draws it). */
 #ifndef ATTN_PICTURES_TABLE_VIEW_H
 #define ATTN_PICTURES_TABLE_VIEW_H
 

@@ -18,7 +18,7 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/path.h"
-#include "pictures/first_head.h"
+#include "figures/first_head.h"
 #include "pictures/picture_internal.h"
 #include "tables/text_table.h"
 #include "tensors/writer.h"

@@ -1,0 +1,147 @@
+/* figure_grid.c - all selected matrices as thumbnails: layers (or batches of arrays) go down, heads
+ * across. */
+#include "figures/figure_internal.h"
+
+#include "base/status_internal.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+
+enum {
+    SIDE = 96,   /* minimum side of a thumbnail; rounded up to a multiple of its cells */
+    LONE = 28,   /* side of a thumbnail of a single cell, with its number */
+    BETWEEN = 8, /* gap between thumbnails */
+    DENSE = 8,   /* in print, with more heads in a line the gap is NARROW and the legend below */
+    NARROW = 3,
+};
+
+/* Sets position and size of each line, beginning at FROM, with cells of SIDE and gaps of BETWEEN.
+ * Returns the end of the last line. */
+static double place_lines(struct attn_panel_line *lines, size_t n, double from, double side,
+                          double between)
+{
+    for (size_t i = 0; i < n; i++) {
+        lines[i].at = from;
+        lines[i].size = (double)lines[i].n_cell * side;
+        from += lines[i].size + between;
+    }
+    return from - between;
+}
+
+/* Computes the layout. END: the right and the lower end of the panels. */
+static enum attn_status plan(struct attn_figure_pen *pen, struct attn_figure_panels *grid,
+                             double end[2], double *side, struct attn_error *err)
+{
+    size_t n_cell = 1;
+    double between;
+    bool is_dense;
+
+    ATTN_TRY(attn_figure_panels_list(pen, grid, err));
+    is_dense = pen->is_printed && grid->n_column > DENSE;
+    between = is_dense ? NARROW : BETWEEN;
+    for (size_t i = 0; i < grid->n_row; i++)
+        n_cell = grid->rows[i].n_cell > n_cell ? grid->rows[i].n_cell : n_cell;
+    for (size_t i = 0; i < grid->n_column; i++)
+        n_cell = grid->columns[i].n_cell > n_cell ? grid->columns[i].n_cell : n_cell;
+    *side = attn_figure_side(
+        pen, attn_grid_is_lone(pen->content->grid) ? LONE : ceil(SIDE / (double)n_cell));
+    end[0] = place_lines(grid->columns, grid->n_column,
+                         ATTN_FIGURE_PAD + attn_figure_panels_left(pen), *side, between);
+    attn_figure_set_frame(pen, end[0], ATTN_PANELS_ABOVE,
+                          place_lines(grid->rows, grid->n_row, 0, *side, between), is_dense);
+    end[1] = place_lines(grid->rows, grid->n_row, pen->layout.top, *side, between);
+    return ATTN_OK;
+}
+
+static struct attn_figure_place place_of(const struct attn_figure_pen *pen,
+                                         const struct attn_figure_panels *grid,
+                                         const struct attn_level_matrix *matrix, double side)
+{
+    size_t row, column;
+
+    attn_figure_panels_find(pen, grid, matrix, &row, &column);
+    return (struct attn_figure_place){
+        .x = grid->columns[column].at, .y = grid->rows[row].at, .side = side};
+}
+
+/* Draws lines at the beginning of the second text. */
+static void add_border(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                       struct attn_figure_place place)
+{
+    const struct attn_grid_axis axes[2] = {attn_grid_columns(pen->content->grid, matrix),
+                                           attn_grid_rows(pen->content->grid, matrix)};
+    const double size[2] = {(double)matrix->n_cell_column * place.side,
+                            (double)matrix->n_cell_row * place.side};
+
+    for (int down = 0; down < 2; down++)
+        for (size_t i = 1; i < axes[down].n; i++) {
+            const size_t cell = i / matrix->k;
+            const double at = (double)cell * place.side + 0.5;
+            const double x = place.x + (down ? 0 : at), y = place.y + (down ? at : 0);
+
+            if (attn_grid_begins(&axes[down], i))
+                attn_figure_add_line(pen, (double[]){x, y},
+                                     (double[]){down ? x + size[0] : x, down ? y : y + size[1]}, 1,
+                                     pen->ink);
+        }
+}
+
+static void add_thumbnails(struct attn_figure_pen *pen, const struct attn_figure_panels *grid,
+                           double side)
+{
+    enum { CELLS, HATCHES, VALUES, N_STEP };
+    const bool has_values =
+        pen->options->values == ATTN_CELL_TEXT_ALWAYS || attn_grid_is_lone(pen->content->grid);
+
+    for (int step = CELLS; step < N_STEP; step++)
+        for (size_t i = 0; i < pen->content->grid->n; i++) {
+            const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
+            const struct attn_figure_view view = attn_figure_whole(matrix);
+            const struct attn_figure_place place = place_of(pen, grid, matrix, side);
+
+            if (step == CELLS)
+                attn_figure_add_cells(pen, view, place);
+            if (step == HATCHES)
+                attn_figure_add_hatches(pen, view, place);
+            if (step == VALUES && has_values)
+                attn_figure_add_values(pen, view, place);
+            if (step == VALUES)
+                attn_figure_add_frame(pen, place.x, place.y, (double)view.n_col * side,
+                                      (double)view.n_row * side);
+            if (step == VALUES)
+                add_border(pen, matrix, place);
+        }
+}
+
+enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
+    const struct attn_array_axes *axes = pen->content->grid->run->labels.axes;
+    const bool has_rows = axes ? axes->rank == 4 : first->at.layer != ATTN_NO_LAYER;
+    const bool has_columns = attn_site_has_heads(first->at.site) && (!axes || axes->rank > 2);
+    struct attn_figure_panels grid = {0};
+    double end[2], side;
+    enum attn_status status;
+    size_t k = 1;
+
+    for (size_t i = 0; i < pen->content->grid->n; i++)
+        if (attn_figure_matrix(pen, i)->k > k)
+            k = attn_figure_matrix(pen, i)->k;
+    if (k > 1)
+        attn_buffer_append_format(&pen->subtitle, "each cell the largest of %zu x %zu; ", k, k);
+    if (attn_grid_is_lone(pen->content->grid))
+        attn_buffer_append_string(&pen->subtitle,
+                                  "a single token has nothing but itself to look at; ");
+    status = plan(pen, &grid, end, &side, err);
+    if (status == ATTN_OK && !pen->is_measuring) {
+        add_thumbnails(pen, &grid, side);
+        attn_figure_panels_add_names(pen, &grid, end,
+                                     !has_rows ? ""
+                                     : axes    ? "batch"
+                                               : "layer",
+                                     has_columns ? "head" : "");
+        attn_figure_panels_add_numbers(pen, &grid, has_rows, has_columns);
+    }
+    attn_figure_panels_release(&grid);
+    return status;
+}

@@ -1,0 +1,474 @@
+/* figure_strip.c - how large a part is in each group of a table: a row for each part, a dot for
+ * each group, and a bar at the median. The parts with the largest medians have rows, and the one
+ * that was asked for; the last row has the medians of the others. Below is a sentence: in how many
+ * groups each part is the largest. Numbers without a sign go by their square roots, so that small
+ * ones are apart. */
+#include "figures/figure_internal.h"
+
+#include "base/escape.h"
+#include "base/fixed_text.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "tables/table_internal.h"
+#include "tables/text_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RANKED = 6,       /* parts with the largest medians */
+    FEW = 2,          /* so many others have rows, too */
+    MOST_ROWS = 9,    /* those, the one that was asked for, and the row of the others */
+    WIDTH = 420,      /* of the axis */
+    BETWEEN = 8,      /* from a name to the axis */
+    MOST_WINNERS = 4, /* parts in the sentence */
+    SENTENCE_SIZE = 256,
+    MARK_SIZE = 160
+};
+
+#define PITCH 1.8   /* from row to row / font size of names */
+#define RADIUS 0.32 /* of a dot / font size of names */
+#define MEDIAN 1.15 /* height of the bar of a median / font size of names */
+#define LINE 1.35   /* height of a line / font size */
+#define OPACITY 0.5
+
+/* A part: a column of the matrix, whose rows are groups. */
+struct part {
+    size_t column;
+    double median; /* NaN without numbers */
+    size_t n_won;  /* groups in which it is the largest */
+};
+
+struct strip {
+    const struct attn_level_matrix *matrix;
+    struct attn_grid_axis groups, names;
+    struct part *parts; /* [names.n] owns; the largest median first */
+    double *numbers;    /* [groups.n] owns; those of a part */
+    struct part *rows[MOST_ROWS];
+    size_t n_row;        /* without the row of the others */
+    struct part *chosen; /* has the hue */
+    double low, high;    /* ends of the axis */
+    bool is_rooted;      /* it goes by square roots */
+    double left, top, width, bottom;
+    char sentence[SENTENCE_SIZE], mark[MARK_SIZE];
+};
+
+/* --- Numbers ------------------------------------------------------------------------------- */
+
+/* Returns the number of COLUMN in GROUP; NaN if it is missing. */
+static double number_of(const struct strip *strip, size_t group, size_t column)
+{
+    float value;
+
+    return attn_level_cell(strip->matrix, group, column, &value) == ATTN_CELL_VALUE ? (double)value
+                                                                                    : (double)NAN;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return attn_compare_numbers(*(const double *)a, *(const double *)b);
+}
+
+static double median_of(struct strip *strip, size_t column)
+{
+    size_t n = 0;
+
+    for (size_t g = 0; g < strip->groups.n; g++) {
+        const double number = number_of(strip, g, column);
+
+        if (isfinite(number))
+            strip->numbers[n++] = number;
+    }
+    if (n == 0)
+        return (double)NAN;
+    qsort(strip->numbers, n, sizeof *strip->numbers, by_number);
+    return (strip->numbers[(n - 1) / 2] + strip->numbers[n / 2]) / 2;
+}
+
+static int by_median(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    const int order = attn_compare_numbers(-fabs(x->median), -fabs(y->median));
+
+    return order != 0 ? order : x->column < y->column ? -1 : x->column > y->column;
+}
+
+static int by_won(const void *a, const void *b)
+{
+    const struct part *x = *(struct part *const *)a, *y = *(struct part *const *)b;
+
+    return x->n_won != y->n_won ? (x->n_won < y->n_won ? 1 : -1) : by_median(x, y);
+}
+
+/* Finds the ends of the axis and the median of each part, and counts the groups in which each is
+ * the largest. */
+static enum attn_status find_parts(struct strip *strip, struct attn_error *err)
+{
+    const double small = 1e-6; /* rounding may leave a number that is at least 0 below it */
+
+    ATTN_TRY(ATTN_ALLOC(strip->parts, strip->names.n, err));
+    ATTN_TRY(ATTN_ALLOC(strip->numbers, strip->groups.n, err));
+    for (size_t c = 0; c < strip->names.n; c++)
+        strip->parts[c] = (struct part){.column = c, .median = median_of(strip, c)};
+    for (size_t g = 0; g < strip->groups.n; g++) {
+        size_t most = SIZE_MAX;
+
+        for (size_t c = 0; c < strip->names.n; c++) {
+            const double number = number_of(strip, g, c);
+
+            if (!isfinite(number))
+                continue;
+            if (most == SIZE_MAX || fabs(number) > fabs(number_of(strip, g, most)))
+                most = c;
+            strip->low = fmin(strip->low, number);
+            strip->high = fmax(strip->high, number);
+        }
+        if (most < SIZE_MAX)
+            strip->parts[most].n_won++;
+    }
+    strip->is_rooted = strip->low >= -small * strip->high;
+    strip->low = strip->is_rooted ? 0 : strip->low;
+    strip->high = strip->low < strip->high ? strip->high : strip->low + 1;
+    qsort(strip->parts, strip->names.n, sizeof *strip->parts, by_median);
+    return ATTN_OK;
+}
+
+/* Chooses the part that has the hue: the one called NAME, or the largest. */
+static enum attn_status choose_part(struct attn_figure_pen *pen, struct strip *strip,
+                                    const char *name, struct attn_error *err)
+{
+    strip->chosen = name ? NULL : strip->parts;
+    for (size_t i = 0; name && i < strip->names.n; i++) {
+        size_t n;
+        const char *label = attn_figure_label(pen, &strip->names, strip->parts[i].column, &n);
+
+        if (n == strlen(name) && memcmp(label, name, n) == 0)
+            strip->chosen = &strip->parts[i];
+    }
+    ATTN_TRY(attn_buffer_check(&pen->scratch, err));
+    return strip->chosen ? ATTN_OK
+                         : attn_error_set(err, ATTN_INVALID,
+                                          "'`figure strip:%s`' names no row of the table, expected "
+                                          "a name such as 2.5",
+                                          attn_quote_string(name).text);
+}
+
+/* Lists the parts that have rows. A single row is not put together. */
+static void list_rows(struct strip *strip)
+{
+    const size_t n = strip->names.n, n_ranked = n <= RANKED + FEW ? n : RANKED;
+
+    for (size_t i = 0; i < n; i++)
+        if (i < n_ranked || &strip->parts[i] == strip->chosen)
+            strip->rows[strip->n_row++] = &strip->parts[i];
+}
+
+/* --- The sentence -------------------------------------------------------------------------- */
+
+/* Returns the word for the groups of the table. */
+static const char *groups_of(const struct attn_figure_pen *pen)
+{
+    return strcmp(attn_table_column(pen->content->table, 0)->name, "id") == 0 ? "items" : "groups";
+}
+
+/* Returns what the largest part of a group does. */
+static const char *verb_of(const struct attn_figure_pen *pen, const struct strip *strip)
+{
+    const char *metric = pen->content->of->metric;
+
+    if ((metric && strcmp(metric, "kl") == 0) || strcmp(pen->content->grid->name, "kl") == 0)
+        return "changes the prediction most";
+    return strip->is_rooted ? "has the largest number" : "has the largest number of either sign";
+}
+
+/* Appends the name of PART to TEXT [size]. */
+static void append_name(struct attn_figure_pen *pen, const struct strip *strip,
+                        const struct part *part, char *text, size_t size, size_t *used)
+{
+    size_t n;
+    const char *label = attn_figure_label(pen, &strip->names, part->column, &n);
+
+    attn_fixed_text_append(text, size, used, "%.*s", (int)n, label);
+}
+
+/* Writes the sentence, "Head 2.5 changes the prediction most in 32 of 36 items, 0.2 in 4.", and
+ * its mark, "strip,2.5,32,36,0.2,4". */
+static enum attn_status find_sentence(struct attn_figure_pen *pen, struct strip *strip,
+                                      struct attn_error *err)
+{
+    const bool is_of_heads = attn_table_find_role(pen->content->table, ATTN_ROLE_HEAD) < SIZE_MAX;
+    struct part **winners;
+    size_t used = 0, marked = 0, n = 0, n_told = 0;
+
+    ATTN_TRY(ATTN_ALLOC(winners, strip->names.n, err));
+    for (size_t i = 0; i < strip->names.n; i++)
+        if (strip->parts[i].n_won > 0 && &strip->parts[i] != strip->chosen)
+            winners[n++] = &strip->parts[i];
+    qsort(winners, n, sizeof *winners, by_won);
+    attn_fixed_text_append(strip->sentence, SENTENCE_SIZE, &used, is_of_heads ? "Head " : "");
+    append_name(pen, strip, strip->chosen, strip->sentence, SENTENCE_SIZE, &used);
+    attn_fixed_text_append(strip->sentence, SENTENCE_SIZE, &used, " %s in %zu of %zu %s",
+                           verb_of(pen, strip), strip->chosen->n_won, strip->groups.n,
+                           groups_of(pen));
+    attn_fixed_text_append(strip->mark, MARK_SIZE, &marked, "strip,");
+    append_name(pen, strip, strip->chosen, strip->mark, MARK_SIZE, &marked);
+    attn_fixed_text_append(strip->mark, MARK_SIZE, &marked, ",%zu,%zu", strip->chosen->n_won,
+                           strip->groups.n);
+    for (; n_told < n && n_told < MOST_WINNERS; n_told++) {
+        attn_fixed_text_append(strip->sentence, SENTENCE_SIZE, &used, ", ");
+        append_name(pen, strip, winners[n_told], strip->sentence, SENTENCE_SIZE, &used);
+        attn_fixed_text_append(strip->sentence, SENTENCE_SIZE, &used, " in %zu",
+                               winners[n_told]->n_won);
+        attn_fixed_text_append(strip->mark, MARK_SIZE, &marked, ",");
+        append_name(pen, strip, winners[n_told], strip->mark, MARK_SIZE, &marked);
+        attn_fixed_text_append(strip->mark, MARK_SIZE, &marked, ",%zu", winners[n_told]->n_won);
+    }
+    attn_fixed_text_append(strip->sentence, SENTENCE_SIZE, &used, n_told < n ? ", ..." : ".");
+    attn_free(winners);
+    return ATTN_OK;
+}
+
+/* Returns the bytes of TEXT up to the last comma before WIDTH, or the last blank; all, if it is no
+ * wider. */
+static size_t break_line(const struct attn_figure_pen *pen, const char *text, double size,
+                         double width)
+{
+    size_t best = 0, comma = 0;
+
+    for (size_t n = 0;; n++) {
+        if (text[n] != ' ' && text[n] != '\0')
+            continue;
+        if (best > 0 && size * attn_figure_string_width(pen, text, n) > width)
+            return comma > 0 ? comma : best;
+        best = n;
+        if (text[n] == '\0')
+            return best;
+        comma = n > 0 && text[n - 1] == ',' ? n : comma;
+    }
+}
+
+/* Writes the sentence in lines from Y on, and returns the y behind it. */
+static double add_sentence(struct attn_figure_pen *pen, const struct strip *strip, double y)
+{
+    const double size = pen->letters.axis, width = strip->left + strip->width - ATTN_FIGURE_PAD;
+    const char *text = strip->sentence;
+
+    if (!pen->is_measuring)
+        attn_shapes_set_mark(pen->shapes, strip->mark);
+    while (*text) {
+        const size_t n = break_line(pen, text, size, width);
+        const struct attn_shape_text line = {
+            .x = ATTN_FIGURE_PAD, .y = y + size, .size = size, .color = pen->ink};
+
+        if (!pen->is_measuring)
+            attn_shapes_add_text(pen->shapes, &line, text, n);
+        y += LINE * size;
+        text += n;
+        text += *text == ' ';
+    }
+    attn_shapes_set_mark(pen->shapes, "");
+    return y;
+}
+
+/* --- Drawing ------------------------------------------------------------------------------- */
+
+static double x_of(const struct strip *strip, double number)
+{
+    const double range = strip->high - strip->low, at = fmax(0, (number - strip->low) / range);
+
+    return strip->left + strip->width * (strip->is_rooted ? sqrt(at) : at);
+}
+
+static uint32_t hue_of(const struct attn_figure_pen *pen, bool is_chosen)
+{
+    const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
+
+    if (is_chosen)
+        return is_dark ? 0xff7a1a : 0xc8400a;
+    return is_dark ? 0xa9b8c9 : 0x5a6b80;
+}
+
+/* Writes round numbers of a rooted axis to TICKS, the largest first, which are at least APART from
+ * each other and from 0, and 0. Returns their number. */
+static size_t root_ticks(const struct strip *strip, double apart, double ticks[ATTN_MOST_TICKS])
+{
+    static const double steps[] = {5, 2, 1};
+    double unit = 1, last = HUGE_VAL;
+    size_t n = 0;
+
+    while (unit < strip->high)
+        unit *= 10;
+    while (unit > strip->high)
+        unit /= 10;
+    while (x_of(strip, unit * 5) - strip->left >= apart && n < ATTN_MOST_TICKS - 1) {
+        for (size_t i = 0; i < sizeof steps / sizeof *steps && n < ATTN_MOST_TICKS - 1; i++) {
+            const double tick = unit < 1 ? steps[i] / round(1 / unit) : steps[i] * unit;
+            const double x = x_of(strip, tick);
+
+            if (tick > strip->high || last - x < apart || x - strip->left < apart)
+                continue;
+            ticks[n++] = tick;
+            last = x;
+        }
+        unit /= 10;
+    }
+    ticks[n++] = 0;
+    return n;
+}
+
+/* Adds the ticks below the rows, and the name of the axis. Returns the y behind them. */
+static double add_axis(struct attn_figure_pen *pen, const struct strip *strip)
+{
+    const struct attn_grid *grid = pen->content->grid;
+    const double size = pen->letters.tick, y = strip->bottom + size + 2;
+    double ticks[ATTN_MOST_TICKS];
+    const size_t n = strip->is_rooted ? root_ticks(strip, 4 * size, ticks)
+                                      : attn_round_ticks(strip->low, strip->high, ticks);
+    char number[ATTN_TICK_TEXT_SIZE];
+
+    for (size_t i = 0; i < n && !pen->is_measuring; i++) {
+        const struct attn_shape_text text = {.x = x_of(strip, ticks[i]),
+                                             .y = y,
+                                             .size = size,
+                                             .color = pen->ink,
+                                             .anchor = ATTN_ANCHOR_MIDDLE};
+
+        attn_figure_add_line(pen, (double[]){text.x, strip->top}, (double[]){text.x, strip->bottom},
+                             1, pen->rule);
+        attn_shapes_add_text(pen->shapes, &text, number, attn_color_tick_text(ticks[i], number));
+    }
+    if (pen->is_measuring)
+        return y + 1.8 * pen->letters.axis;
+    attn_shapes_set_mark(pen->shapes, "axis");
+    attn_figure_add_axis_name(pen, strip->left + strip->width / 2, y + LINE * pen->letters.axis,
+                              grid->quantity ? grid->quantity : grid->name);
+    attn_shapes_set_mark(pen->shapes, "");
+    return y + 1.8 * pen->letters.axis;
+}
+
+/* Adds the dot of NUMBER at Y. */
+static void add_dot(struct attn_figure_pen *pen, const struct strip *strip, double number, double y,
+                    double radius, bool is_chosen)
+{
+    if (isfinite(number))
+        attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){.x = x_of(strip, number),
+                                                                 .y = y,
+                                                                 .radius = radius,
+                                                                 .color = hue_of(pen, is_chosen),
+                                                                 .opacity = OPACITY});
+}
+
+/* Adds the line of a row at Y, and its name. */
+static void add_name(struct attn_figure_pen *pen, const struct strip *strip, double y,
+                     const char *name, bool is_chosen, bool is_faint)
+{
+    const struct attn_shape_text label = {.x = strip->left - BETWEEN,
+                                          .y = y + 0.35 * pen->letters.label,
+                                          .size = pen->letters.label,
+                                          .color = is_faint ? pen->faint : pen->ink,
+                                          .anchor = ATTN_ANCHOR_END,
+                                          .is_bold = is_chosen};
+
+    attn_figure_add_line(pen, (double[]){strip->left, y}, (double[]){strip->left + strip->width, y},
+                         1, pen->rule);
+    attn_shapes_add_string(pen->shapes, &label, name);
+}
+
+/* Adds the row of PART at Y. The mark of a dot is "2.5,17": the name of the part and the number of
+ * the group. */
+static void add_row(struct attn_figure_pen *pen, const struct strip *strip, const struct part *part,
+                    double y)
+{
+    const double size = pen->letters.label, half = MEDIAN * size / 2;
+    const bool is_chosen = part == strip->chosen;
+    char name[MARK_SIZE], mark[MARK_SIZE];
+    size_t used = 0;
+
+    append_name(pen, strip, part, name, sizeof name, &used);
+    add_name(pen, strip, y, name, is_chosen, false);
+    for (size_t g = 0; g < strip->groups.n; g++) {
+        snprintf(mark, sizeof mark, "%.*s,%zu", (int)used, name, g);
+        attn_shapes_set_mark(pen->shapes, mark);
+        add_dot(pen, strip, number_of(strip, g, part->column), y, RADIUS * size, is_chosen);
+    }
+    attn_shapes_set_mark(pen->shapes, "");
+    if (isfinite(part->median))
+        attn_figure_add_line(pen, (double[]){x_of(strip, part->median), y - half},
+                             (double[]){x_of(strip, part->median), y + half}, 3,
+                             hue_of(pen, is_chosen));
+}
+
+/* Whether PART has a row. */
+static bool has_row(const struct strip *strip, const struct part *part)
+{
+    size_t i = 0;
+
+    while (i < strip->n_row && strip->rows[i] != part)
+        i++;
+    return i < strip->n_row;
+}
+
+/* Adds the row of the medians of the parts without rows. */
+static void add_others(struct attn_figure_pen *pen, const struct strip *strip, double y)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "%zu others", strip->names.n - strip->n_row);
+    attn_shapes_set_mark(pen->shapes, "others");
+    add_name(pen, strip, y, name, false, true);
+    attn_shapes_set_mark(pen->shapes, "");
+    for (size_t i = 0; i < strip->names.n; i++)
+        if (!has_row(strip, &strip->parts[i]))
+            add_dot(pen, strip, strip->parts[i].median, y, 0.6 * RADIUS * pen->letters.label,
+                    false);
+}
+
+/* Lays out the rows, and draws all unless the figure is measured. */
+static void draw_strip(struct attn_figure_pen *pen, struct strip *strip)
+{
+    enum { OTHERS_COLUMNS = 11 }; /* of "1000 others" */
+    const bool has_others = strip->n_row < strip->names.n;
+    const double size = pen->letters.label, pitch = PITCH * size, edge = RADIUS * size + 2;
+    double label = attn_figure_label_width(pen, &strip->names, size);
+
+    if (has_others)
+        label = fmax(label, attn_figure_text_width(OTHERS_COLUMNS, size));
+    strip->left = ceil(ATTN_FIGURE_PAD + label + BETWEEN + edge);
+    strip->width =
+        pen->room > 0 ? fmax(80, floor(pen->room - strip->left - edge - ATTN_FIGURE_PAD)) : WIDTH;
+    strip->top = attn_figure_add_heading(pen, strip->left + strip->width + edge) + 4;
+    strip->bottom = strip->top + pitch * (double)(strip->n_row + has_others);
+    pen->shapes->height = ceil(add_sentence(pen, strip, add_axis(pen, strip)) + ATTN_FIGURE_PAD);
+    if (pen->is_measuring)
+        return;
+    for (size_t i = 0; i < strip->n_row; i++)
+        add_row(pen, strip, strip->rows[i], strip->top + pitch * ((double)i + 0.5));
+    if (has_others)
+        add_others(pen, strip, strip->top + pitch * ((double)strip->n_row + 0.5));
+}
+
+enum attn_status attn_figure_draw_strip(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    struct strip strip = {.matrix = attn_figure_matrix(pen, 0)};
+    enum attn_status status;
+
+    strip.groups = attn_figure_rows(pen, strip.matrix);
+    strip.names = attn_figure_columns(pen, strip.matrix);
+    attn_buffer_append_format(&pen->subtitle, "dots: %zu %s, bars: medians; ", strip.groups.n,
+                              groups_of(pen));
+    status = find_parts(&strip, err);
+    if (status == ATTN_OK)
+        status = choose_part(pen, &strip, pen->options->chosen, err);
+    if (status == ATTN_OK) {
+        list_rows(&strip);
+        status = find_sentence(pen, &strip, err);
+    }
+    if (status == ATTN_OK)
+        draw_strip(pen, &strip);
+    attn_free(strip.parts);
+    attn_free(strip.numbers);
+    return status;
+}

@@ -1,0 +1,188 @@
+/* figure_tokens.c - the wrapped text, each token on the color of its weight in one row, the query
+ * framed, unseen tokens grey; of the spans of a text also their names and numbers below it. */
+#include "figures/text_flow.h"
+
+#include "base/status_internal.h"
+#include "figures/table_grid.h"
+#include "formats/float_text.h"
+#include "pictures/colormap_internal.h"
+#include "tables/table_internal.h"
+#include "tables/text_table.h"
+
+#include <math.h>
+
+enum {
+    LINE = 28,  /* height of a line of text */
+    BOX = 22,   /* height of a token's box */
+    ROW = 17,   /* height of a span in the list */
+    NAME = 106, /* width of a name, */
+    NAME_COLUMNS = 16,
+    NUMBER = 52, /* width of a number, */
+    LONG = 48,   /* and of the longest bar beside it */
+};
+
+#define MARGIN ((double)ATTN_FLOW_MARGIN)
+
+/* The color of VALUE, or of a cell of KIND without one. */
+static uint32_t color_of(const struct attn_figure_pen *pen, enum attn_cell_kind kind, float value,
+                         int *level)
+{
+    const struct attn_color_range range =
+        attn_level_range(attn_figure_matrix(pen, 0), &pen->scale, 0);
+
+    *level = kind == ATTN_CELL_VALUE ? attn_color_level(&pen->scale, range, (double)value) : 0;
+    return kind == ATTN_CELL_VALUE ? attn_figure_color(pen, *level) : attn_figure_ground(pen, kind);
+}
+
+static bool has_spans(const struct attn_figure_pen *pen)
+{
+    return pen->content->of && attn_table_has_spans(pen->content->of);
+}
+
+static void add_token(struct attn_figure_pen *pen, const struct attn_text_flow *layout, size_t i,
+                      struct attn_flow_spot spot)
+{
+    float value = 0;
+    const enum attn_cell_kind kind = attn_level_cell(layout->matrix, 0, i, &value);
+    const bool is_value = kind == ATTN_CELL_VALUE;
+    int level;
+    const uint32_t color = color_of(pen, kind, value, &level);
+    struct attn_shape_text text = {.x = spot.x + MARGIN,
+                                   .y = spot.y + 0.5 * BOX + 0.35 * pen->letters.word,
+                                   .size = pen->letters.word};
+    size_t n;
+    const char *bytes;
+
+    if (kind == ATTN_CELL_MASKED && !pen->content->grid->run && !has_spans(pen)) {
+        /* without a number, as the first token of a text has none */
+        attn_figure_add_frame(pen, spot.x + 1, spot.y + 1, spot.width - 2, BOX - 2);
+    } else {
+        pen->has_kind[kind] = !has_spans(pen); /* their list shows it */
+        attn_shapes_add_box(pen->shapes,
+                            (struct attn_shape_box){spot.x, spot.y, spot.width, BOX, color});
+    }
+    text.color = !is_value ? pen->faint : attn_figure_takes_black(pen, level) ? 0 : 0xffffff;
+    bytes = attn_flow_token(pen, layout, i, &n);
+    if (layout->is_leftwards) /* its blanks stand at the right */
+        for (; n > 1 && *bytes == ' '; n--)
+            bytes++;
+    attn_shapes_add_text(pen->shapes, &text, bytes, n);
+}
+
+/* The list of spans below a text. */
+struct list {
+    size_t columns[3]; /* share, change, cut: indices in the table; SIZE_MAX: missing */
+    double left, right, height;
+};
+
+static struct list plan_list(const struct attn_figure_pen *pen)
+{
+    const struct attn_table *table = pen->content->table;
+    struct list list = {.left = ATTN_FIGURE_PAD + ROW + NAME};
+
+    if (!has_spans(pen))
+        return (struct list){.right = 0};
+    list.columns[0] = attn_view_columns_find(table, &pen->content->of->view).values;
+    list.columns[1] = attn_table_find(table, "change");
+    list.columns[2] = attn_table_find(table, "cut");
+    list.right = list.left + NUMBER + (list.columns[2] < SIZE_MAX ? 2 * (NUMBER + LONG) : 0);
+    list.height = ((double)attn_table_n_row(table) + 1.5) * ROW;
+    return list;
+}
+
+/* Adds the cells of column I of LIST in ROW below Y: a number, of an effect also its bar, which is
+ * as long as the column if it has the size MOST. */
+static void add_cell(struct attn_figure_pen *pen, const struct list *list, size_t i, size_t row,
+                     double y, double most)
+{
+    const struct attn_table *table = pen->content->table;
+    const bool is_percent = i == 0 && pen->content->grid->is_share;
+    const double number = (double)attn_table_number(table, row, list->columns[i]);
+    struct attn_shape_text text = {.x = list->left + NUMBER + (double)i * (NUMBER + LONG),
+                                   .y = y + 11,
+                                   .size = pen->letters.tick,
+                                   .color = pen->ink,
+                                   .anchor = ATTN_ANCHOR_END};
+    char bytes[ATTN_FIXED_TEXT_SIZE + 2];
+    size_t n;
+
+    if (attn_table_is_missing(table, row, list->columns[i]))
+        return;
+    text.x -= i > 0 ? LONG : 0;
+    n = attn_float_text_fixed((float)(is_percent ? 100 * number : number), is_percent ? 0 : 2,
+                              bytes);
+    for (const char *unit = is_percent ? " %" : ""; *unit; unit++)
+        bytes[n++] = *unit;
+    attn_shapes_add_text(pen->shapes, &text, bytes, n);
+    if (i > 0 && most > 0)
+        attn_shapes_add_box(pen->shapes, (struct attn_shape_box){text.x + 4, y + 3,
+                                                                 (LONG - 4) * fabs(number) / most,
+                                                                 ROW - 7, pen->frame});
+}
+
+/* Draws LIST below Y: color and name of each span, its share, and the effects of its cut. */
+static void add_list(struct attn_figure_pen *pen, const struct list *list, double y)
+{
+    const struct attn_table *table = pen->content->table;
+    const size_t names = attn_table_view_find(table, pen->content->of->view.rows);
+    const size_t n = list->columns[2] < SIZE_MAX ? 3 : 1;
+    struct attn_shape_text text = {.y = y + 11, .size = pen->letters.tick, .color = pen->faint};
+    double most = 0;
+
+    text.anchor = ATTN_ANCHOR_END;
+    for (size_t i = 0; i < n; i++) {
+        text.x = list->left + NUMBER + (double)i * (NUMBER + LONG) - (i > 0 ? LONG : 0);
+        attn_shapes_add_string(pen->shapes, &text, attn_table_column_name(table, list->columns[i]));
+        for (size_t row = 0; i > 0 && row < attn_table_n_row(table); row++)
+            if (!attn_table_is_missing(table, row, list->columns[i]))
+                most = fmax(most, fabs((double)attn_table_number(table, row, list->columns[i])));
+    }
+    text = (struct attn_shape_text){
+        .x = ATTN_FIGURE_PAD + ROW, .size = pen->letters.tick, .color = pen->ink};
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        const struct attn_cell name = attn_table_cell(table, row, names);
+        const bool is_rest = !attn_table_is_span(&name);
+        int level;
+
+        y += ROW;
+        attn_shapes_add_box(pen->shapes,
+                            (struct attn_shape_box){
+                                ATTN_FIGURE_PAD, y + 2, ROW - 5, ROW - 5,
+                                color_of(pen, is_rest ? ATTN_CELL_MASKED : ATTN_CELL_VALUE,
+                                         attn_table_number(table, row, list->columns[0]), &level)});
+        pen->scratch.size = 0;
+        attn_text_append_label(&pen->scratch, name.text, name.size, NAME_COLUMNS, ATTN_ELLIPSIS);
+        text.y = y + 11;
+        attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+        for (size_t i = 0; i < n; i++)
+            add_cell(pen, list, i, row, y, most);
+    }
+}
+
+enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const struct list list = plan_list(pen);
+    struct attn_text_flow layout;
+    double right, height;
+
+    ATTN_TRY(attn_flow_open(pen, LINE, has_spans(pen) ? SIZE_MAX : ATTN_FIGURE_FEW, &layout, err));
+    right = fmax(attn_flow_measure(pen, &layout, ATTN_FIGURE_PAD), list.right);
+    height = layout.spot.y + BOX;
+    attn_figure_set_frame(pen, right, 4, height + list.height, true);
+    layout.top = pen->layout.top;
+    if (pen->is_measuring)
+        return ATTN_OK;
+    for (size_t i = 0; i < layout.matrix->n_column; i++) {
+        const struct attn_flow_spot spot = attn_flow_next(pen, &layout, i);
+
+        add_token(pen, &layout, i, spot);
+        if (attn_flow_has_query(pen, &layout) &&
+            attn_grid_position(&layout.keys, i) == pen->content->grid->run->queries[0])
+            attn_figure_add_outline(
+                pen, (double[]){spot.x - 1, spot.y - 1, spot.x + spot.width + 1, spot.y + BOX + 1},
+                2, pen->ink);
+    }
+    if (list.height > 0)
+        add_list(pen, &list, layout.top + height + ROW / 2.0);
+    return ATTN_OK;
+}

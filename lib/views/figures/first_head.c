@@ -1,0 +1,32 @@
+/* first_head.c - see first_head.h. */
+#include "figures/first_head.h"
+
+#include "figures/table_axis.h"
+#include "tables/table_internal.h"
+
+#include <math.h>
+
+double attn_first_head_rank(double look, double effect)
+{
+    static const double least = 0.34; /* weight on one word */
+
+    return isnan(effect) ? look : (look >= least) + effect / (1 + effect);
+}
+
+/* Returns how the next token changes without the head AT; NaN if it is unknown. */
+static double find_effect(const struct attn_table *effects, const struct attn_location *at)
+{
+    for (size_t i = 0; effects && i < attn_table_n_row(effects); i++)
+        if (attn_table_number(effects, i, attn_table_find(effects, "layer")) == at->layer &&
+            attn_table_number(effects, i, attn_table_find(effects, "head")) == at->head)
+            return attn_table_number(effects, i, attn_table_find(effects, "kl"));
+    return NAN;
+}
+
+double attn_first_head_rank_of(const struct attn_picture_options *picture,
+                               const struct attn_head_mixes *mixes, const struct attn_location *at,
+                               double *look, size_t *key)
+{
+    *look = attn_head_mixes_look(mixes, at, key);
+    return attn_first_head_rank(*look, find_effect(picture->effects, at));
+}

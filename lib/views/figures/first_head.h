@@ -1,0 +1,20 @@
+/* first_head.h - which head a screen, a page or a live page opens with. */
+#ifndef ATTN_FIGURES_FIRST_HEAD_H
+#define ATTN_FIGURES_FIRST_HEAD_H
+
+#include "measures/head_mix.h"
+#include "pictures/picture.h"
+
+/* Returns how well a head opens a view, for comparison. LOOK is its largest weight on a word
+ * (attn_head_mixes_look). EFFECT is how the next token changes without it, KL in nats; NaN:
+ * unknown. Of heads that look hard at one word, the one with the largest effect comes first;
+ * without effects the one that looks hardest. */
+double attn_first_head_rank(double look, double effect);
+
+/* The same for the head AT of a run with MIXES, with the effects of PICTURE. Stores its weight and
+ * its key in *look and *key. */
+double attn_first_head_rank_of(const struct attn_picture_options *picture,
+                               const struct attn_head_mixes *mixes, const struct attn_location *at,
+                               double *look, size_t *key);
+
+#endif

@@ -1,0 +1,1088 @@
+/* table_grid.c - see table_grid.h: selects the columns that are drawn, and reads their numbers and
+ * names. */
+#include "figures/table_grid.h"
+
+#include "base/elementary.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "figures/figure_streams.h"
+#include "measures/head_kind.h"
+#include "tables/table_internal.h"
+#include "tables/text_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Appends QUANTITY, replacing the '@' in it by ANSWER. */
+static void append_quantity(struct attn_buffer *out, const char *quantity, const char *answer)
+{
+    const char *at = strchr(quantity, *ATTN_ANSWER);
+
+    answer = answer[0] ? answer : "the answer";
+    if (!at) {
+        attn_buffer_append_string(out, quantity);
+        return;
+    }
+    attn_buffer_append(out, quantity, (size_t)(at - quantity));
+    attn_escape_append(out, answer, strlen(answer));
+    attn_buffer_append_string(out, at + 1);
+}
+
+void attn_table_words_find(struct attn_table_words *words, const struct attn_column *column,
+                           const struct attn_table_picture *picture)
+{
+    const struct attn_table_view *view = &picture->view;
+    const char *quantity = view->quantity ? view->quantity : column->quantity;
+    size_t n;
+
+    if (!quantity)
+        return;
+    append_quantity(&words->bytes, quantity, picture->answer);
+    attn_buffer_append_char(&words->bytes, '\0');
+    n = words->bytes.size;
+    append_quantity(&words->bytes, quantity, picture->answer);
+    if (view->asked) {
+        attn_buffer_append_char(&words->bytes, ' ');
+        attn_escape_append(&words->bytes, view->asked, strlen(view->asked));
+    }
+    if (!attn_buffer_string(&words->bytes))
+        return;
+    words->quantity = words->bytes.data;
+    words->title = words->bytes.data + n;
+}
+
+void attn_table_words_release(struct attn_table_words *words)
+{
+    attn_buffer_release(&words->bytes);
+}
+
+enum { LIFE_DIGITS = 2 }; /* decimals of what a layer adds to a logit */
+
+/* Sets the title and the quantity of the numbers. */
+static enum attn_status find_words(const struct attn_column *column,
+                                   const struct attn_table_picture *picture,
+                                   struct attn_table_cells *cells, struct attn_error *err)
+{
+    struct attn_table_words *words = &cells->words;
+
+    if (!words->title) /* the life of a position has its own */
+        attn_table_words_find(words, column, picture);
+    ATTN_TRY(attn_buffer_check(&words->bytes, err));
+    attn_buffer_append_string(&cells->quantity, words->quantity ? words->quantity : column->name);
+    if (column->unit || cells->grid.is_share)
+        attn_buffer_append_format(&cells->quantity, ", %s", column->unit ? column->unit : "%");
+    if (!attn_buffer_string(&cells->quantity))
+        return attn_buffer_check(&cells->quantity, err);
+    cells->grid.title = words->title;
+    cells->grid.quantity = cells->quantity.data;
+    return ATTN_OK;
+}
+
+/* Reads the texts of the cells. ROWS [n] is the row of the table for each cell, or SIZE_MAX. */
+static enum attn_status read_texts(const struct attn_table *table, size_t column,
+                                   const size_t *rows, struct attn_table_cells *cells,
+                                   struct attn_error *err)
+{
+    const size_t n = cells->matrix.n_row * cells->columns.axis.n;
+    struct attn_token_texts *texts = &cells->texts;
+
+    ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_cell cell = attn_table_cell(table, rows[i], column);
+
+        if (cell.type == ATTN_VALUE_TEXT)
+            attn_table_append_label(&texts->bytes, cell.text, cell.size);
+        texts->ends[texts->n++] = texts->bytes.size;
+    }
+    cells->grid.cells = texts;
+    cells->grid.has_words = attn_table_has_role(table, column, ATTN_ROLE_TOKEN);
+    return attn_buffer_check(&texts->bytes, err);
+}
+
+/* Returns true if most cells of the first row repeat the label of their column, as the embedding of
+ * a token is the token. PLACED is the row of the table for each cell. */
+static bool repeats_labels(const struct attn_table *table, const struct attn_table_cells *cells,
+                           const size_t *placed)
+{
+    const struct attn_grid_axis *columns = &cells->columns.axis;
+    struct attn_buffer word = {0};
+    const double most = 0.75;
+    size_t n_equal = 0;
+
+    if (!columns->texts || cells->grid.groups || cells->rows.axis.n < 2)
+        return false;
+    for (size_t i = 0; i < columns->n; i++) {
+        const struct attn_cell cell = attn_table_cell(table, placed[i], cells->of.cells);
+        const char *token, *label;
+        size_t n_token, n_label;
+
+        word.size = 0;
+        if (cell.type == ATTN_VALUE_TEXT)
+            attn_escape_append(&word, cell.text, cell.size);
+        n_token = word.size;
+        token = attn_text_trim(word.data, &n_token);
+        label = attn_grid_text(columns, i, &n_label);
+        label = attn_text_trim(label, &n_label);
+        n_equal += n_token > 0 && n_token == n_label && memcmp(token, label, n_label) == 0;
+    }
+    attn_buffer_release(&word);
+    return (double)n_equal >= most * (double)columns->n;
+}
+
+/* Refuses rows A and B of one cell if they are heads of two kinds, as in a layer with mixing beside
+ * attention. A label of items that is called `kind` is none. */
+static enum attn_status check_kinds(const struct attn_table *table, size_t a, size_t b,
+                                    struct attn_error *err)
+{
+    const size_t column = attn_table_find(table, "kind");
+    const struct attn_cell first = attn_table_cell(table, a, column),
+                           other = attn_table_cell(table, b, column);
+
+    if (column == SIZE_MAX || !(attn_table_column(table, column)->traits & ATTN_TRAIT_NAME) ||
+        first.type != ATTN_VALUE_TEXT || other.type != ATTN_VALUE_TEXT ||
+        attn_cell_is_equal(&first, &other))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "the figure has one cell for heads of the kinds %s and %s",
+                   attn_quote(first.text, first.size).text,
+                   attn_quote(other.text, other.size).text);
+    return attn_error_hint(err, "`where kind=%s` chooses one",
+                           attn_quote(other.text, other.size).text);
+}
+
+/* Assigns each row of the table to its cell, within the rows of its group: stores the index of the
+ * row in PLACED [n_cell], which has SIZE_MAX in each. Rows without a number have no cell, except on
+ * a map of heads. If the table has one total of all parts, notes the share that is shown. */
+static enum attn_status place_rows(const struct attn_table *table,
+                                   const struct attn_table_picture *picture, bool is_map,
+                                   struct attn_table_cells *cells, size_t *placed,
+                                   struct attn_error *err)
+{
+    const size_t values = cells->of.values;
+    const size_t n = cells->columns.axis.n;
+    double shown = 0, sum = 0;
+
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const size_t group = cells->grid.groups ? cells->groups.of_rows[i] : 0;
+        const size_t row = cells->rows.of_rows[i] + group * cells->rows.axis.n;
+        const size_t at = cells->columns.of_rows[i];
+
+        if (picture->view.parts && picture->n_label == 0 && attn_table_total(table, i) == 0)
+            sum = (double)attn_table_number(table, i, values);
+        if (cells->rows.of_rows[i] == SIZE_MAX || at == SIZE_MAX)
+            continue;
+        if (placed[row * n + at] != SIZE_MAX) {
+            ATTN_TRY(check_kinds(table, placed[row * n + at], i, err));
+            continue;
+        }
+        if (!is_map && attn_table_is_missing(table, i, values))
+            continue;
+        placed[row * n + at] = i;
+        shown += (double)attn_table_number(table, i, values);
+    }
+    if (fabs(shown - sum) > 1e-3 * fabs(sum) && sum != 0) {
+        snprintf(cells->note, sizeof cells->note, "the parts shown add up to %.3g of %.3g", shown,
+                 sum);
+        cells->grid.note = cells->note;
+    }
+    return ATTN_OK;
+}
+
+/* Puts the number of each placed row into its cell, for pairs of heads also into the cell of the
+ * mirrored pair. */
+static void put_numbers(const struct attn_table *table, const size_t *placed, bool is_pairs,
+                        struct attn_table_cells *cells)
+{
+    const size_t n = cells->columns.axis.n;
+
+    for (size_t i = 0; i < cells->matrix.n_row * n; i++) {
+        const float value = attn_table_number(table, placed[i], cells->of.values);
+
+        if (placed[i] < SIZE_MAX)
+            attn_level_matrix_put(&cells->matrix, i / n, i % n, value);
+        if (placed[i] < SIZE_MAX && is_pairs)
+            attn_level_matrix_put(&cells->matrix, i % n, i / n, value);
+        if (is_pairs && i % n == i / n)
+            attn_level_matrix_put(&cells->matrix, i / n, i % n, 0);
+    }
+}
+
+/* Reads the columns rest_self to rest_elsewhere, if there are any. */
+static enum attn_status read_rest(const struct attn_table *table, struct attn_table_cells *cells,
+                                  struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table);
+
+    for (size_t k = 0; k < ATTN_N_MIX_CLASS; k++) {
+        char name[24];
+        size_t column;
+
+        snprintf(name, sizeof name, "rest_%s", attn_head_kind_at(k)->name);
+        column = attn_table_find(table, name);
+        if (column == SIZE_MAX)
+            return ATTN_OK;
+        if (!cells->shares)
+            ATTN_TRY(ATTN_ALLOC(cells->shares, attn_size_mul(n_row, ATTN_N_MIX_CLASS), err));
+        for (size_t i = 0; i < n_row; i++)
+            cells->shares[i * ATTN_N_MIX_CLASS + k] = (double)attn_table_number(table, i, column);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_table_kinds_find(const struct attn_table *table,
+                                       struct attn_table_cells *cells, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table), types = attn_table_find(table, "type");
+    const size_t shares = attn_table_find(table, "share"), parks = attn_table_find(table, "park");
+    const size_t classes = attn_table_find(table, "most");
+
+    if (types == SIZE_MAX || classes == SIZE_MAX || shares == SIZE_MAX || parks == SIZE_MAX)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "the table has no columns 'type', 'most', 'share' and 'park' of heads");
+    ATTN_TRY(ATTN_ALLOC(cells->kinds, n_row, err));
+    ATTN_TRY(ATTN_ALLOC(cells->weights, n_row, err));
+    ATTN_TRY(ATTN_ALLOC(cells->parks, n_row, err));
+    for (size_t i = 0; i < n_row; i++) {
+        const struct attn_cell given = attn_table_cell(table, i, types);
+        const struct attn_cell type =
+            given.type == ATTN_VALUE_TEXT ? given : attn_table_cell(table, i, classes);
+
+        if (type.type == ATTN_VALUE_TEXT)
+            cells->kinds[i] = attn_head_kind_find(type.text, type.size);
+        cells->weights[i] = fmax(0, (double)attn_table_number(table, i, shares));
+        cells->parks[i] = fmax(0, (double)attn_table_number(table, i, parks));
+    }
+    return read_rest(table, cells, err);
+}
+
+/* Returns how many heads share keys and values; 0 if they do not. */
+static size_t n_sharing(const struct attn_table *table, size_t n_head)
+{
+    const size_t column = attn_table_find_role(table, ATTN_ROLE_KV_HEAD);
+    size_t n_kv = 1;
+
+    for (size_t i = 0; i < attn_table_n_row(table) && column < SIZE_MAX; i++) {
+        const int64_t kv_head = attn_table_cell(table, i, column).integer;
+
+        n_kv = (size_t)kv_head >= n_kv ? (size_t)kv_head + 1 : n_kv;
+    }
+    return n_kv > 1 && n_kv < n_head ? n_head / n_kv : 0;
+}
+
+/* Returns the strength of the hue of row ROW of a map, 0 to 1: the root of the weight of its kind;
+ * if cells have bars, only the ground of heads with a job is not empty. */
+static double strength_of(const struct attn_table_cells *cells, size_t row)
+{
+    const struct attn_head_kind *kind = cells->kinds[row];
+
+    if (cells->shares)
+        return kind == attn_head_kind_at(ATTN_MIX_INDUCTION) ||
+                       kind == attn_head_kind_at(ATTN_MIX_DUPLICATE)
+                   ? 0.35
+                   : 0;
+    return sqrt(fmin(cells->weights[row] * (1 - cells->parks[row]), 1));
+}
+
+/* Puts the bar of row ROW into cell I, and its parts into the legend. */
+static void put_bar(struct attn_table_cells *cells, size_t row, size_t i)
+{
+    const double least = 0.02;
+    double *shares = cells->bars + cells->matrix.n_row * cells->columns.axis.n;
+    struct attn_head_part parts[ATTN_HEAD_PARTS];
+    size_t n;
+
+    shares += i * ATTN_N_MIX_CLASS;
+    memcpy(shares, cells->shares + row * ATTN_N_MIX_CLASS, ATTN_N_MIX_CLASS * sizeof *shares);
+    cells->bars[i] = cells->parks[row];
+    n = attn_head_bar(shares, cells->bars[i], parts);
+    for (size_t p = 0; p < n; p++)
+        if (parts[p].end - parts[p].begin >= least)
+            cells->grid.kinds |= UINT32_C(1) << (parts[p].kind - attn_head_kind_at(0));
+}
+
+/* Puts the name of each placed head into its cell, with its bar, or if there are many columns the
+ * letter; without bars on the hue of its kind. */
+static enum attn_status put_kinds(const struct attn_table *table, const size_t *placed,
+                                  bool has_names, struct attn_table_cells *cells,
+                                  struct attn_error *err)
+{
+    const size_t n = cells->columns.axis.n, n_cell = cells->matrix.n_row * n;
+    struct attn_token_texts *texts = &cells->texts;
+
+    ATTN_TRY(attn_table_kinds_find(table, cells, err));
+    ATTN_TRY(ATTN_ALLOC(texts->ends, n_cell, err));
+    if (cells->shares)
+        ATTN_TRY(ATTN_ALLOC(cells->bars, attn_size_mul(n_cell, ATTN_HEAD_PARTS), err));
+    for (size_t i = 0; i < n_cell; i++) {
+        const struct attn_head_kind *kind = placed[i] < SIZE_MAX ? cells->kinds[placed[i]] : NULL;
+
+        if (kind) {
+            const size_t number = (size_t)(kind - attn_head_kind_at(0));
+            const double level = round(strength_of(cells, placed[i]) * (ATTN_KIND_LEVELS - 1));
+
+            attn_level_matrix_put(
+                &cells->matrix, i / n, i % n,
+                (float)(((double)(number * ATTN_KIND_LEVELS) + level) / (ATTN_N_COLOR - 1)));
+            attn_buffer_append(&texts->bytes, has_names ? kind->brief : &kind->letter,
+                               has_names ? strlen(kind->brief) : 1);
+            if (!has_names)
+                cells->grid.kinds |= UINT32_C(1) << number;
+            if (cells->shares)
+                put_bar(cells, placed[i], i);
+        }
+        texts->ends[texts->n++] = texts->bytes.size;
+    }
+    cells->columns.axis.n_together = n_sharing(table, n);
+    cells->grid.cells = texts;
+    cells->grid.has_letters = !has_names;
+    cells->grid.parks = cells->bars;
+    cells->grid.shares = cells->bars ? cells->bars + n_cell : NULL;
+    return attn_buffer_check(&texts->bytes, err);
+}
+
+static enum attn_status read_cells(const struct attn_table *table,
+                                   const struct attn_table_picture *picture, bool is_map,
+                                   struct attn_table_cells *cells, struct attn_error *err)
+{
+    enum { MOST_NAMED = 12 }; /* columns with names instead of letters */
+    const bool has_texts = !is_map && cells->of.cells != SIZE_MAX;
+    enum attn_status status = ATTN_OK;
+    size_t n_row, n, *placed;
+
+    ATTN_TRY(attn_table_axes_read(table, picture, cells, err));
+    n = cells->columns.axis.n;
+    n_row = cells->rows.axis.n * (cells->grid.groups ? cells->groups.texts.n : 1);
+    ATTN_TRY(ATTN_ALLOC(placed, n_row * n, err));
+    for (size_t i = 0; i < n_row * n; i++)
+        placed[i] = SIZE_MAX;
+    status = place_rows(table, picture, is_map, cells, placed, err);
+    if (status == ATTN_OK && has_texts && repeats_labels(table, cells, placed)) {
+        attn_table_axis_drop_first(&cells->rows, attn_table_n_row(table));
+        memmove(placed, placed + n, --n_row * n * sizeof *placed);
+    }
+    if (status == ATTN_OK)
+        status = attn_level_matrix_create(n_row, n, &cells->matrix, err);
+    if (status == ATTN_OK && is_map)
+        status = put_kinds(table, placed, !cells->is_narrow && n <= MOST_NAMED, cells, err);
+    else if (status == ATTN_OK)
+        put_numbers(table, placed, (picture->view.traits & ATTN_VIEW_PAIRS) != 0, cells);
+    if (status == ATTN_OK && has_texts)
+        status = read_texts(table, cells->of.cells, placed, cells, err);
+    attn_free(placed);
+    return status;
+}
+
+/* --- Bars and curves -------------------------------------------------------------------------- */
+
+/* Stores the numbers of the placed rows. If several rows share a cell, the first is used and the
+ * others become unplaced. */
+static void put_series(const struct attn_table *table, size_t values,
+                       struct attn_table_cells *cells)
+{
+    float value;
+
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const size_t row = cells->rows.of_rows[i], column = cells->columns.of_rows[i];
+
+        if (row == SIZE_MAX || attn_table_is_missing(table, i, values))
+            continue;
+        if (attn_level_cell(&cells->matrix, row, column, &value) == ATTN_CELL_MASKED)
+            attn_level_matrix_put(&cells->matrix, row, column, attn_table_number(table, i, values));
+        else
+            cells->rows.of_rows[i] = cells->columns.of_rows[i] = SIZE_MAX;
+    }
+}
+
+/* Reads the interval of each number of VALUES; without intervals, one standard error on either
+ * side. The numbers are in row ROW of the matrix or, if that is SIZE_MAX, in those of their groups.
+ */
+static void read_errors(const struct attn_table *table, size_t values, size_t row,
+                        struct attn_table_cells *cells)
+{
+    const size_t low = attn_table_find_spread(table, values, ATTN_TRAIT_LOW);
+    const size_t high = attn_table_find_spread(table, values, ATTN_TRAIT_HIGH);
+    const size_t se = attn_table_find_spread(table, values, ATTN_TRAIT_SE);
+    const bool has_interval = low != SIZE_MAX && high != SIZE_MAX;
+    const size_t n = cells->columns.texts.n;
+
+    if (!has_interval && se == SIZE_MAX)
+        return;
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const size_t group = row == SIZE_MAX ? cells->rows.of_rows[i] : row;
+        const size_t at = group * n + cells->columns.of_rows[i];
+        const float value = attn_table_number(table, i, values);
+
+        if (cells->rows.of_rows[i] == SIZE_MAX)
+            continue;
+        cells->lows[at] = has_interval ? attn_table_number(table, i, low)
+                                       : value - attn_table_number(table, i, se);
+        cells->highs[at] = has_interval ? attn_table_number(table, i, high)
+                                        : value + attn_table_number(table, i, se);
+    }
+    cells->grid.lows = cells->lows;
+    cells->grid.highs = cells->highs;
+    cells->grid.note = has_interval ? "with intervals of the mean" : "with standard errors";
+}
+
+/* Allocates the matrix [n_row, n_column] and the intervals of its numbers. */
+static enum attn_status allocate_series(struct attn_table_cells *cells, size_t n_row,
+                                        size_t n_column, struct attn_error *err)
+{
+    ATTN_TRY(attn_level_matrix_create(n_row, n_column, &cells->matrix, err));
+    ATTN_TRY(ATTN_ALLOC(cells->lows, n_row * n_column, err));
+    ATTN_TRY(ATTN_ALLOC(cells->highs, n_row * n_column, err));
+    for (size_t i = 0; i < n_row * n_column; i++)
+        cells->lows[i] = cells->highs[i] = NAN;
+    return ATTN_OK;
+}
+
+/* Whether column C of reals is drawn beside VALUES. */
+static bool is_beside(const struct attn_column *values, const struct attn_column *c)
+{
+    const unsigned spreads = ATTN_TRAIT_SD | ATTN_TRAIT_SE | ATTN_TRAIT_LOW | ATTN_TRAIT_HIGH;
+
+    return c->type == ATTN_VALUE_REAL && c->range == values->range && (c->traits & spreads) == 0;
+}
+
+/* Reads each column of the range of the values, from these on, as a group with the name of the
+ * column. */
+static enum attn_status read_columns(const struct attn_table *table, struct attn_table_cells *cells,
+                                     struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table), n = attn_table_n_column(table);
+    const struct attn_column *values = attn_table_column(table, cells->of.values);
+    struct attn_table_axis *groups = &cells->groups;
+
+    ATTN_TRY(attn_table_axis_create(groups, n_row, n, err));
+    ATTN_TRY(allocate_series(cells, n, cells->columns.axis.n, err));
+    for (size_t c = cells->of.values; c < n; c++) {
+        if (!is_beside(values, attn_table_column(table, c)))
+            continue;
+        for (size_t i = 0; i < n_row; i++)
+            if (cells->columns.of_rows[i] < SIZE_MAX && !attn_table_is_missing(table, i, c))
+                attn_level_matrix_put(&cells->matrix, groups->texts.n, cells->columns.of_rows[i],
+                                      attn_table_number(table, i, c));
+        read_errors(table, c, groups->texts.n, cells);
+        attn_buffer_append_string(&groups->texts.bytes, attn_table_column_name(table, c));
+        groups->texts.ends[groups->texts.n++] = groups->texts.bytes.size;
+    }
+    cells->matrix.n_row = cells->matrix.n_cell_row = groups->texts.n;
+    groups->axis = attn_table_named_axis(groups, "");
+    return attn_buffer_check(&groups->texts.bytes, err);
+}
+
+/* Returns true if the rows of the table are parts of layers, whose order the user left open. */
+static bool is_ranked(const struct attn_table *table, const struct attn_table_picture *picture,
+                      const struct attn_view_columns *of)
+{
+    const struct attn_column *columns = attn_table_column(table, of->columns);
+
+    return (picture->view.traits & (ATTN_VIEW_ORDERED | ATTN_VIEW_SEQUENCE)) == 0 &&
+           attn_table_has_role(table, of->rows, ATTN_ROLE_LAYER) && columns &&
+           (columns->role == ATTN_ROLE_HEAD || columns->role == ATTN_ROLE_KV_HEAD ||
+            columns->role == ATTN_ROLE_NEURON);
+}
+
+/* Reads the numbers of a strip: a row for each group, a column for each part. */
+static enum attn_status read_strip(const struct attn_table *table,
+                                   const struct attn_table_picture *picture,
+                                   struct attn_table_cells *cells, struct attn_error *err)
+{
+    if (picture->n_label == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure strip`' has a dot for each group of `items`, and there are "
+                              "no groups: `group_by id` makes one of each item");
+    ATTN_TRY(attn_table_names_read(table, picture, false, cells, err));
+    ATTN_TRY(
+        attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n, &cells->matrix, err));
+    put_series(table, cells->of.values, cells);
+    return ATTN_OK;
+}
+
+static enum attn_status read_series(const struct attn_table *table,
+                                    const struct attn_table_picture *picture, bool is_curve,
+                                    struct attn_table_cells *cells, struct attn_error *err)
+{
+    ATTN_TRY(attn_table_names_read(table, picture, is_curve, cells, err));
+    if ((picture->view.traits & ATTN_VIEW_SERIES) != 0)
+        return read_columns(table, cells, err);
+    cells->grid.is_ranked = !is_curve && is_ranked(table, picture, &cells->of);
+    ATTN_TRY(allocate_series(cells, cells->rows.axis.n, cells->columns.axis.n, err));
+    put_series(table, cells->of.values, cells);
+    read_errors(table, cells->of.values, SIZE_MAX, cells);
+    return ATTN_OK;
+}
+
+/* --- Tokens, and positions -------------------------------------------------------------------- */
+
+/* Appends the token of a row: from TOKENS at its position, otherwise the text or id in the
+ * table. */
+static void append_token(struct attn_buffer *out, const struct attn_table *table, size_t row,
+                         size_t texts, size_t positions, const struct attn_token_texts *tokens)
+{
+    const struct attn_cell position = attn_table_cell(table, row, positions);
+    const size_t ids = attn_table_find_role(table, ATTN_ROLE_ID);
+    size_t n;
+    const char *token;
+
+    if (!attn_grid_is_position(&position, tokens)) {
+        if (!attn_table_is_missing(table, row, texts))
+            attn_grid_append_cell(out, table, row, texts);
+        else if (!attn_table_is_missing(table, row, ids))
+            attn_grid_append_cell(out, table, row, ids);
+        else /* the tokens of items differ */
+            attn_buffer_append_string(out, " " ATTN_ELLIPSIS);
+        return;
+    }
+    token = attn_token_text(tokens, (size_t)position.integer, &n);
+    attn_buffer_append(out, token, n);
+}
+
+/* Returns true if ROW begins another text than the row BEFORE: the text after a source, or the
+ * second of a pair. */
+static bool begins_text(const struct attn_table *table, size_t row, size_t before)
+{
+    const size_t parts = attn_table_find_role(table, ATTN_ROLE_PART);
+    const struct attn_cell a = attn_table_cell(table, before, parts);
+    const struct attn_cell b = attn_table_cell(table, row, parts);
+
+    return attn_cell_word(&a, "source a") < SIZE_MAX && attn_cell_word(&b, "source a") == SIZE_MAX;
+}
+
+/* Reads each row of the table that has a position as a token. */
+static enum attn_status read_tokens(const struct attn_table *table,
+                                    const struct attn_table_picture *picture,
+                                    struct attn_table_cells *cells, struct attn_error *err)
+{
+    const size_t texts = cells->of.texts, rows = cells->of.rows, values = cells->of.values;
+    const size_t n_row = attn_table_n_row(table);
+    const size_t positions = attn_table_find_role(table, ATTN_ROLE_POSITION);
+    struct attn_table_axis *axis = &cells->columns;
+    size_t n = 0, last = 0;
+
+    for (size_t i = 0; i < n_row; i++)
+        n += rows == SIZE_MAX || !attn_table_is_missing(table, i, rows);
+    if (texts == SIZE_MAX || n == 0 || rows != cells->of.columns)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure tokens`' needs a table with a row for each token");
+    if (picture->n_label > 0)
+        return attn_table_refuse_groups("tokens", err);
+    ATTN_TRY(attn_table_axis_create(axis, n_row, n, err));
+    ATTN_TRY(attn_table_axis_create(&cells->rows, n_row, 1, err));
+    ATTN_TRY(attn_level_matrix_create(1, n, &cells->matrix, err));
+    if (picture->run && positions != SIZE_MAX)
+        ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
+    for (size_t i = 0; i < n_row; i++) {
+        if (rows != SIZE_MAX && attn_table_is_missing(table, i, rows))
+            continue; /* a row about all tokens together */
+        axis->begins[axis->texts.n] = axis->texts.n > 0 && begins_text(table, i, last);
+        last = i;
+        cells->rows.of_rows[i] = 0;
+        axis->of_rows[i] = axis->texts.n;
+        append_token(&axis->texts.bytes, table, i, texts, positions, cells->tokens);
+        if (!attn_table_is_missing(table, i, values))
+            attn_level_matrix_put(&cells->matrix, 0, axis->texts.n,
+                                  attn_table_number(table, i, values));
+        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
+    }
+    if (attn_table_find_role(table, ATTN_ROLE_COUNT) != SIZE_MAX)
+        cells->grid.note = ATTN_ELLIPSIS " where items differ";
+    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
+    axis->axis = attn_table_named_axis(axis, attn_table_column_name(table, texts));
+    axis->axis.begins = axis->begins;
+    return attn_buffer_check(&axis->texts.bytes, err);
+}
+
+/* Reads a range of the list "0-2,4" at *AT, a part of TEXT [n], and moves *AT behind it. */
+static void next_range(const char *text, size_t n, size_t *at, size_t range[2])
+{
+    for (int i = 0; i < 2; i++) {
+        if (i > 0 && (*at == n || text[*at] != '-')) {
+            range[1] = range[0];
+            break;
+        }
+        *at += i > 0;
+        for (range[i] = 0; *at < n && text[*at] >= '0' && text[*at] <= '9'; ++*at)
+            range[i] = 10 * range[i] + (size_t)(text[*at] - '0');
+    }
+    *at += *at < n;
+}
+
+/* Reads the tokens of the run, each with the value of the first row that has its position, or
+ * without a value in no span. */
+static enum attn_status read_spans(const struct attn_table *table,
+                                   const struct attn_table_picture *picture,
+                                   struct attn_table_cells *cells, struct attn_error *err)
+{
+    const size_t n = attn_selection_dims(picture->run->selection)->n_position;
+    struct attn_table_axis *axis = &cells->columns;
+    float value;
+
+    ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
+    ATTN_TRY(attn_table_axis_create(axis, attn_table_n_row(table), n, err));
+    ATTN_TRY(attn_table_axis_create(&cells->rows, attn_table_n_row(table), 1, err));
+    ATTN_TRY(attn_level_matrix_create(1, n, &cells->matrix, err));
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        const struct attn_cell name = attn_table_cell(table, row, cells->of.rows);
+        const struct attn_cell places = attn_table_cell(table, row, cells->of.texts);
+        size_t range[2];
+
+        for (size_t at = 0; attn_table_is_span(&name) && at < places.size;) {
+            next_range(places.text, places.size, &at, range);
+            for (size_t i = range[0]; i <= range[1] && i < n; i++)
+                if (attn_level_cell(&cells->matrix, 0, i, &value) != ATTN_CELL_VALUE)
+                    attn_level_matrix_put(&cells->matrix, 0, i,
+                                          attn_table_number(table, row, cells->of.values));
+        }
+    }
+    if (attn_table_find(table, "cut") < SIZE_MAX) {
+        append_quantity(&cells->texts.bytes,
+                        "change: of @ without the span; cut: with the span alone", picture->answer);
+        cells->grid.note = attn_buffer_string(&cells->texts.bytes);
+    }
+    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
+    axis->axis = (struct attn_grid_axis){
+        .n = n, .texts = cells->tokens[0].n > 0 ? cells->tokens : NULL, .title = "token"};
+    return attn_buffer_check(&cells->texts.bytes, err);
+}
+
+/* Checks the edges of a circuit, which its figure reads from the table. */
+static enum attn_status read_circuit(const struct attn_table *table,
+                                     const struct attn_table_picture *picture,
+                                     struct attn_table_cells *cells, struct attn_error *err)
+{
+    enum { MOST_EDGES = 500 };
+    const size_t n_row = attn_table_n_row(table);
+
+    if (attn_table_find_role(table, ATTN_ROLE_WRITER) == SIZE_MAX)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure circuit`' draws edges of the question "
+                              "circuit");
+    if (picture->n_label > 0)
+        return attn_table_refuse_groups("a circuit", err);
+    if (n_row == 0 || n_row > MOST_EDGES) {
+        attn_error_set(err, ATTN_INVALID, "'`figure circuit`' shows 1 to %d edges, not %zu",
+                       MOST_EDGES, n_row);
+        return attn_error_hint(err, "`size` chooses them");
+    }
+    cells->rows.axis = cells->columns.axis = (struct attn_grid_axis){.n = 1, .title = ""};
+    for (size_t i = 0; i < n_row; i++) /* sets the number of digits */
+        cells->matrix.most =
+            fmaxf(cells->matrix.most, fabsf(attn_table_number(table, i, cells->of.values)));
+    return ATTN_OK;
+}
+
+/* Returns how many keys a picture shows: in print as many as have room. */
+static size_t most_keys(const struct attn_picture_options *options)
+{
+    enum { MOST_KEYS = 16, PITCH = 46, ASIDE = ATTN_STREAMS_LEFT + ATTN_LIFE_ASIDE };
+    const double room = options->figure_width / attn_figure_unit(options) - ASIDE;
+
+    return attn_figure_is_printed(options) ? (size_t)fmax(1, fmin(MOST_KEYS, room / PITCH))
+                                           : MOST_KEYS;
+}
+
+/* Adds up the sizes of what heads bring from each key to SIZES [n], and finds its token. */
+static void add_sizes(const struct attn_table *parts, double *sizes, struct attn_cell *tokens)
+{
+    const size_t keys = attn_table_find_role(parts, ATTN_ROLE_KEY);
+    const size_t texts = attn_table_find_role(parts, ATTN_ROLE_TOKEN);
+    const size_t values = attn_table_next_value(parts, SIZE_MAX);
+
+    for (size_t i = 0; i < attn_table_n_row(parts); i++) {
+        const struct attn_cell key = attn_table_cell(parts, i, keys);
+
+        if (key.type != ATTN_VALUE_INTEGER)
+            continue;
+        sizes[key.integer] += fabs(attn_table_cell(parts, i, values).real);
+        tokens[key.integer] = attn_table_cell(parts, i, texts);
+    }
+}
+
+/* Chooses the MOST keys with the largest SIZES [n] as columns, and the position AT. */
+static void choose_keys(const double *sizes, const struct attn_cell *tokens, size_t n, size_t at,
+                        size_t most, struct attn_table_axis *axis)
+{
+    for (size_t key = 0; key < n; key++) {
+        size_t n_larger = 0;
+
+        for (size_t other = 0; other < n; other++)
+            n_larger += sizes[other] > sizes[key] || (sizes[other] == sizes[key] && other < key);
+        if (n_larger >= most && key != at)
+            continue;
+        axis->positions[axis->texts.n] = key;
+        if (tokens[key].type == ATTN_VALUE_TEXT)
+            attn_buffer_append(&axis->texts.bytes, tokens[key].text, tokens[key].size);
+        else
+            attn_buffer_append_integer(&axis->texts.bytes, (int64_t)key);
+        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
+    }
+}
+
+/* Makes the title: whose life it is, and of which answer. */
+static enum attn_status name_life(const struct attn_table_picture *picture,
+                                  const struct attn_cell *token, struct attn_table_words *words,
+                                  struct attn_error *err)
+{
+    const struct attn_table *lens = picture->lens;
+    const struct attn_cell best = attn_table_cell(lens, attn_table_n_row(lens) - 1,
+                                                  attn_table_find_role(lens, ATTN_ROLE_TOKEN));
+    struct attn_buffer *out = &words->bytes;
+
+    attn_buffer_append_string(out, "life of '");
+    attn_table_append_label(out, token->text, token->size);
+    attn_buffer_append_string(out, "': what each layer adds to ");
+    if (*picture->answer) {
+        attn_buffer_append_string(out, picture->answer);
+    } else {
+        attn_buffer_append_string(out, "logit(");
+        attn_table_append_label(out, best.text, best.size);
+        attn_buffer_append_string(out, ")");
+    }
+    words->title = attn_buffer_string(out);
+    return attn_buffer_check(out, err);
+}
+
+/* Reads the keys of PARTS, of which there are N, into the columns. AT is the position. */
+static enum attn_status read_keys(const struct attn_table *table,
+                                  const struct attn_table_picture *picture, size_t n, size_t at,
+                                  struct attn_table_cells *cells, struct attn_error *err)
+{
+    struct attn_table_axis *axis = &cells->columns;
+    double *sizes = attn_alloc(n, sizeof *sizes, err);
+    struct attn_cell *tokens = sizes ? attn_alloc(n, sizeof *tokens, err) : NULL;
+    enum attn_status status = tokens ? ATTN_OK : ATTN_NO_MEMORY;
+
+    if (status == ATTN_OK)
+        status = attn_table_axis_create(axis, attn_table_n_row(table), n, err);
+    if (status == ATTN_OK) {
+        add_sizes(picture->life, sizes, tokens);
+        choose_keys(sizes, tokens, n, at, cells->most_keys, axis);
+        status = name_life(picture, &tokens[at], &cells->words, err);
+    }
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&axis->texts.bytes, err);
+    attn_free(sizes);
+    attn_free(tokens);
+    return status;
+}
+
+static enum attn_status read_life(const struct attn_table *table,
+                                  const struct attn_table_picture *picture,
+                                  struct attn_table_cells *cells, struct attn_error *err)
+{
+    const struct attn_table *lens = picture->lens;
+    struct attn_table_axis *axis = &cells->columns;
+    size_t n, at;
+
+    if (!picture->life || !lens)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure life`' draws one position of the question lens");
+    at = (size_t)attn_table_cell(lens, 0, attn_table_find_role(lens, ATTN_ROLE_POSITION)).integer;
+    n = attn_table_count(picture->life, ATTN_ROLE_KEY);
+    if (at >= n)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure life`' needs a position that attends to itself");
+    ATTN_TRY(read_keys(table, picture, n, at, cells, err));
+    axis->axis = attn_table_named_axis(axis, "");
+    axis->axis.is_named = false;
+    axis->axis.positions = axis->positions;
+    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
+    return ATTN_OK;
+}
+
+/* --- Parts ------------------------------------------------------------------------------------ */
+
+static bool has_numbers(const struct attn_table *table, size_t column)
+{
+    const enum attn_value_type type = attn_table_column(table, column)->type;
+
+    return type == ATTN_VALUE_INTEGER || type == ATTN_VALUE_REAL || type == ATTN_VALUE_REALS;
+}
+
+/* Reads the rows: position, name and mark. A row without a position is set apart. Positions are
+ * those of the text, or with ATTN_ROLE_KEY those of the source. */
+static enum attn_status read_rows(const struct attn_table *table,
+                                  const struct attn_table_picture *picture,
+                                  struct attn_table_cells *cells, struct attn_error *err)
+{
+    const bool is_source = attn_table_has_role(table, cells->of.rows, ATTN_ROLE_KEY);
+    const struct attn_token_texts *tokens = picture->run ? &cells->tokens[is_source] : NULL;
+    const size_t n = attn_table_n_row(table);
+    struct attn_table_axis *rows = &cells->rows;
+    bool has_texts = false;
+
+    if (tokens)
+        ATTN_TRY(attn_table_read_tokens(picture, cells->tokens, err));
+    ATTN_TRY(attn_table_axis_create(rows, n, n, err));
+    ATTN_TRY(ATTN_ALLOC(cells->marks, n, err));
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_cell position = attn_table_cell(table, i, cells->of.rows);
+        const bool has_position = position.type == ATTN_VALUE_INTEGER;
+        const bool has_text = !attn_table_is_missing(table, i, cells->of.texts);
+
+        rows->of_rows[i] = i;
+        rows->positions[i] = has_position ? (size_t)position.integer : ATTN_GRID_NO_POSITION;
+        rows->begins[i] = i > 0 && has_position != (rows->positions[i - 1] < ATTN_GRID_NO_POSITION);
+        cells->marks[i] = !attn_table_is_missing(table, i, cells->of.marks);
+        has_texts |= has_text && has_position;
+        if (attn_grid_is_position(&position, tokens)) {
+            size_t size;
+            const char *token = attn_token_text(tokens, (size_t)position.integer, &size);
+
+            attn_buffer_append(&rows->texts.bytes, token, size);
+        } else {
+            attn_grid_append_cell(&rows->texts.bytes, table, i,
+                                  has_text ? cells->of.texts : cells->of.rows);
+        }
+        rows->texts.ends[rows->texts.n++] = rows->texts.bytes.size;
+    }
+    rows->axis = attn_table_named_axis(rows, attn_table_column_name(table, cells->of.rows));
+    rows->axis.positions = rows->positions;
+    rows->axis.begins = rows->begins;
+    rows->axis.is_named = !has_texts;
+    return attn_buffer_check(&rows->texts.bytes, err);
+}
+
+/* Reads column C of the table into PART and MATRIX. */
+static enum attn_status read_part(const struct attn_table *table, size_t c,
+                                  struct attn_color_scale asked, struct attn_grid_part *part,
+                                  struct attn_level_matrix *matrix, struct attn_error *err)
+{
+    const struct attn_column *column = attn_table_column(table, c);
+    const size_t n_row = attn_table_n_row(table);
+    const bool is_list = column->type == ATTN_VALUE_REALS;
+    size_t n = is_list ? 0 : 1;
+
+    *part = (struct attn_grid_part){
+        .name = column->name,
+        .quantity = column->quantity ? column->quantity : column->name,
+        .look = is_list                                ? ATTN_LOOK_CELLS
+                : column->range == ATTN_RANGE_SHARE    ? ATTN_LOOK_SHARE
+                : column->range == ATTN_RANGE_POSITIVE ? ATTN_LOOK_BAR
+                                                       : ATTN_LOOK_NUMBER,
+        .scale = attn_color_scale_of(is_list ? (struct attn_color_scale){0} : asked, column->range,
+                                     false),
+        .digits = column->digits};
+    for (size_t i = 0; is_list && i < n_row; i++) {
+        const size_t size = attn_table_cell(table, i, c).size;
+
+        n = size > n ? size : n;
+    }
+    ATTN_TRY(attn_level_matrix_create(n_row, n, matrix, err));
+    for (size_t i = 0; i < n_row; i++) {
+        const struct attn_cell cell = attn_table_cell(table, i, c);
+
+        for (size_t k = 0; is_list && k < cell.size; k++)
+            attn_level_matrix_put(matrix, i, k, (float)cell.reals[k]);
+        if (!is_list && cell.type != ATTN_VALUE_MISSING)
+            attn_level_matrix_put(matrix, i, 0, attn_table_number(table, i, c));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_parts(const struct attn_table *table,
+                                   const struct attn_table_picture *picture,
+                                   struct attn_color_scale asked, struct attn_table_cells *cells,
+                                   struct attn_error *err)
+{
+    const size_t n_column = attn_table_n_column(table);
+    struct attn_grid *grid = &cells->grid;
+
+    if (cells->of.rows == SIZE_MAX || cells->of.texts == SIZE_MAX || cells->of.values == SIZE_MAX)
+        return attn_error_set(err, ATTN_INVALID, "the table lacks a column to be drawn by");
+    ATTN_TRY(read_rows(table, picture, cells, err));
+    ATTN_TRY(ATTN_ALLOC(cells->parts, n_column, err));
+    ATTN_TRY(ATTN_ALLOC(cells->matrices, n_column, err));
+    for (size_t c = cells->of.values; c < n_column; c++)
+        if (has_numbers(table, c)) {
+            ATTN_TRY(
+                read_part(table, c, asked, &cells->parts[grid->n], &cells->matrices[grid->n], err));
+            grid->n++;
+        }
+    if (grid->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "the table has no numbers to draw");
+    grid->matrices = cells->matrices;
+    grid->parts = cells->parts;
+    grid->marks = cells->marks;
+    grid->rows = &cells->rows.axis;
+    grid->columns = &cells->columns.axis;
+    grid->name = attn_table_name(table);
+    grid->model = picture->model;
+    grid->has_models = picture->has_models;
+    grid->title = picture->view.quantity;
+    grid->note = picture->note;
+    grid->scale = attn_color_scale_of((struct attn_color_scale){0}, ATTN_RANGE_SIGNED, false);
+    return ATTN_OK;
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+static enum attn_status read_kind(const struct attn_table *table,
+                                  const struct attn_table_picture *picture, enum attn_figure kind,
+                                  struct attn_table_cells *cells, struct attn_error *err)
+{
+    const struct attn_view_columns *of = &cells->of;
+    const bool is_pairs = (picture->view.traits & ATTN_VIEW_PAIRS) != 0;
+
+    if (kind == ATTN_FIGURE_PAIR &&
+        (of->rows != of->columns || !attn_table_has_role(table, of->rows, ATTN_ROLE_KEY) ||
+         attn_table_find_role(table, ATTN_ROLE_PART) == SIZE_MAX))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure pair`' draws two texts of the question diff");
+    if (kind == ATTN_FIGURE_TOKENS && attn_table_has_spans(picture))
+        return read_spans(table, picture, cells, err);
+    if (kind == ATTN_FIGURE_TOKENS || kind == ATTN_FIGURE_PAIR)
+        return read_tokens(table, picture, cells, err);
+    if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE)
+        return read_series(table, picture, kind == ATTN_FIGURE_CURVE, cells, err);
+    if (kind == ATTN_FIGURE_STRIP)
+        return read_strip(table, picture, cells, err);
+    if (kind == ATTN_FIGURE_CIRCUIT)
+        return read_circuit(table, picture, cells, err);
+    if (kind == ATTN_FIGURE_LIFE)
+        return read_life(table, picture, cells, err);
+    if (picture->n_label > 0 && (kind != ATTN_FIGURE_MATRIX || is_pairs))
+        return attn_table_refuse_groups(is_pairs ? "a grid of pairs" : "a map", err);
+    if (!is_pairs && kind != ATTN_FIGURE_MAP && of->rows == of->columns && of->rows < SIZE_MAX) {
+        attn_error_set(err, ATTN_INVALID,
+                       "a grid is laid out by two columns, and this table has one: '%s'",
+                       attn_table_column_name(table, of->rows));
+        return attn_error_hint(err, picture->view.texts > 0 ? "`figure tokens` or `figure bars`"
+                                                            : "`figure bars` draws it into a file");
+    }
+    if (picture->n_label > 0) {
+        ATTN_TRY(attn_table_groups_read(table, picture->n_label, &cells->groups, err));
+        cells->grid.groups = &cells->groups.axis;
+    }
+    return read_cells(table, picture, kind == ATTN_FIGURE_MAP, cells, err);
+}
+
+/* Sets title, note and scale of a map of heads. */
+static void set_map_words(struct attn_grid *figure)
+{
+    const bool has_bars = figure->shares != NULL;
+
+    figure->is_share = false;
+    figure->quantity = "mean weight (square root)";
+    figure->scale = (struct attn_color_scale){.curve = ATTN_CURVE_LINEAR, .span = ATTN_SPAN_UNIT};
+    figure->title = has_bars ? "what each head looks at" : "where each head looks most";
+    figure->note = has_bars ? "each bar is all weight of a head, the parked part pale"
+                            : "the stronger a hue, the larger the mean weight (square root)";
+}
+
+/* Sets the texts of the figure: the first two texts of PICTURE, each followed by the third. */
+static enum attn_status join_texts(const struct attn_table_picture *picture,
+                                   struct attn_table_cells *cells, struct attn_error *err)
+{
+    const struct attn_figure_text *second = &picture->texts[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct attn_figure_text *text = &picture->texts[i];
+        struct attn_buffer *joined = &cells->joined[i];
+
+        cells->grid.texts[i] = *text;
+        if (!text->text || !second->text)
+            continue;
+        attn_buffer_append(joined, text->text, text->n);
+        attn_buffer_append_char(joined, ' ');
+        attn_buffer_append(joined, second->text, second->n);
+        ATTN_TRY(attn_buffer_check(joined, err));
+        cells->grid.texts[i].text = joined->data;
+        cells->grid.texts[i].n = joined->size;
+    }
+    return ATTN_OK;
+}
+
+int attn_table_cell_digits(const struct attn_column *column, double most, bool has_parts)
+{
+    enum { MOST_DIGITS = 4, MANY = 1000 };
+
+    if (column->type != ATTN_VALUE_REAL || !isfinite(most) || most >= MANY)
+        return 0;
+    if (most > 0 && most < 1)
+        return (int)fmin(1 - floor(attn_log10(most)), MOST_DIGITS);
+    /* with parts two digits, as one part is often much larger than the others */
+    return most < 10 && has_parts ? 2 : 1;
+}
+
+enum attn_status attn_table_cells_read(const struct attn_table *table,
+                                       const struct attn_table_picture *picture,
+                                       enum attn_figure kind,
+                                       const struct attn_picture_options *options,
+                                       struct attn_table_cells *cells, struct attn_error *err)
+{
+    struct attn_grid *figure = &cells->grid;
+    const struct attn_column *column;
+    const struct attn_view_columns *of = &cells->of;
+    const bool is_life = kind == ATTN_FIGURE_LIFE;
+    const bool is_difference = (picture->view.traits & ATTN_VIEW_DIFFERENCE) != 0;
+    double most;
+
+    cells->of = attn_view_columns_find(table, &picture->view);
+    if ((picture->view.traits & ATTN_VIEW_SPANS) != 0 && kind != ATTN_FIGURE_TOKENS)
+        cells->of.texts = SIZE_MAX; /* names alone */
+    cells->most_keys = most_keys(options);
+    cells->is_narrow = options->figure_width > 0 || options->cell > 0;
+    if ((picture->view.traits & ATTN_VIEW_PARTS) != 0)
+        return read_parts(table, picture, options->color_scale, cells, err);
+    ATTN_TRY(attn_view_columns_check(
+        table, of, of->values,
+        of->values < SIZE_MAX ? attn_table_column_name(table, of->values) : "", err));
+    ATTN_TRY(read_kind(table, picture, kind, cells, err));
+    if (kind != ATTN_FIGURE_STRIP) /* it draws each group, not their mean */
+        ATTN_TRY(join_texts(picture, cells, err));
+    column = is_life
+                 ? attn_table_column(picture->life, attn_table_next_value(picture->life, SIZE_MAX))
+                 : attn_table_column(table, of->values);
+    figure->matrices = &cells->matrix;
+    figure->n = 1;
+    figure->rows =
+        picture->view.traits & ATTN_VIEW_SERIES ? &cells->groups.axis : &cells->rows.axis;
+    figure->columns = &cells->columns.axis;
+    figure->name = column->name;
+    figure->model = picture->model;
+    figure->has_models = picture->has_models;
+    figure->scale = attn_color_scale_of_column(
+        options->color_scale, column, (double)cells->matrix.least, (double)cells->matrix.most);
+    figure->is_share = column->range == ATTN_RANGE_SHARE || is_difference;
+    if (is_difference)
+        figure->scale = attn_color_scale_of(options->color_scale, ATTN_RANGE_SHARE, true);
+    most = fmax(fabs((double)cells->matrix.least), fabs((double)cells->matrix.most));
+    figure->digits = is_life ? LIFE_DIGITS
+                             : attn_table_cell_digits(column, most, cells->columns.axis.n_main > 0);
+    if (kind == ATTN_FIGURE_MAP) {
+        set_map_words(figure);
+        return ATTN_OK;
+    }
+    return find_words(column, picture, cells, err);
+}
+
+void attn_table_cells_release(struct attn_table_cells *cells)
+{
+    attn_table_axis_release(&cells->rows);
+    attn_table_axis_release(&cells->columns);
+    attn_table_axis_release(&cells->groups);
+    attn_token_texts_release(&cells->texts, 1);
+    attn_token_texts_release(cells->tokens, ATTN_GRID_N_TOKENS);
+    attn_free(cells->kinds);
+    attn_free(cells->weights);
+    attn_free(cells->parks);
+    attn_free(cells->shares);
+    attn_free(cells->bars);
+    attn_free(cells->lows);
+    attn_free(cells->highs);
+    attn_free(cells->matrix.cells);
+    for (size_t i = 0; cells->matrices && i < cells->grid.n; i++)
+        attn_free(cells->matrices[i].cells);
+    attn_free(cells->matrices);
+    attn_free(cells->parts);
+    attn_free(cells->marks);
+    attn_table_words_release(&cells->words);
+    attn_buffer_release(&cells->quantity);
+    attn_buffer_release(&cells->both);
+    attn_buffer_release(&cells->joined[0]);
+    attn_buffer_release(&cells->joined[1]);
+}

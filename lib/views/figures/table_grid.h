@@ -1,0 +1,87 @@
+/*
+ * table_grid.h - converts a table into a grid: places its numbers in rows and columns as a view
+ * specifies.
+ *
+ *     struct attn_table_cells cells = {0};
+ *     attn_table_cells_read(table, picture, ATTN_FIGURE_MATRIX, &options, &cells, &err);
+ *     ... cells.grid, cells.rows.of_rows[i] ...
+ *     attn_table_cells_release(&cells);
+ */
+#ifndef ATTN_FIGURES_TABLE_GRID_H
+#define ATTN_FIGURES_TABLE_GRID_H
+
+#include "figures/table_axis.h"
+#include "pictures/grid.h"
+
+/* Names of a column, printable. Initialize with = {0}. */
+struct attn_table_words {
+    struct attn_buffer bytes; /* owns */
+    const char *title;    /* includes the intervention: "... without each head"; NULL if unknown */
+    const char *quantity; /* null-terminated: "change of logit(are) - logit(is)" */
+};
+
+/* Fills WORDS, which must be {0}; bytes.has_failed is set if memory ran out. */
+void attn_table_words_find(struct attn_table_words *words, const struct attn_column *column,
+                           const struct attn_table_picture *picture);
+
+void attn_table_words_release(struct attn_table_words *words);
+
+/* A grid and the memory that it refers to. Initialize with = {0}. Must not be copied. */
+struct attn_table_cells {
+    struct attn_view_columns of; /* the columns of the table that the view names */
+    struct attn_grid grid;
+    struct attn_level_matrix matrix;    /* the matrix of the grid; owns its cells */
+    struct attn_level_matrix *matrices; /* [grid.n] matrices of the parts; owns */
+    struct attn_grid_part *parts;       /* [grid.n] owns */
+    bool *marks;                        /* [rows] owns */
+    struct attn_table_words words;
+    struct attn_buffer quantity;  /* quantity with its unit */
+    struct attn_buffer both;      /* "position: clean/corrupted", if labels show two texts */
+    struct attn_buffer joined[2]; /* the two texts, each followed by the second text of the input */
+    struct attn_table_axis rows, columns, groups;
+    struct attn_token_texts texts; /* texts in the cells */
+    struct attn_token_texts
+        tokens[ATTN_GRID_N_TOKENS]; /* tokens of the runs, if positions are drawn */
+    char note[80];
+    float *lows, *highs;                 /* [cells] for plots: ends of intervals; owns */
+    const struct attn_head_kind **kinds; /* [n_row of the table] kind of each head; owns */
+    size_t most_keys;                    /* columns of a life */
+    bool is_narrow;                      /* the figure has a given width: names are letters */
+    double *weights, *parks; /* [n_row of the table] the share of each head in its kind, and what it
+                                parks; own */
+    double *shares; /* [n_row of the table, ATTN_N_MIX_CLASS] of the rest; owns, NULL if unknown */
+    double *bars;   /* of a map: parks and shares of its cells; owns */
+};
+
+/* Returns true if the rows of PICTURE are parts of the text of its run. */
+static inline bool attn_table_has_spans(const struct attn_table_picture *picture)
+{
+    return (picture->view.traits & ATTN_VIEW_SPANS) != 0 && picture->run && !picture->run->backdrop;
+}
+
+/* Whether NAME, of a row of a table with spans, is a span, and not the other tokens. */
+static inline bool attn_table_is_span(const struct attn_cell *name)
+{
+    return attn_cell_word(name, "rest") != 0 && attn_cell_word(name, "parked") != 0;
+}
+
+/* Reads TABLE into CELLS, which must be {0}, for KIND of figure, which must not be
+ * ATTN_FIGURE_DEFAULT. Release CELLS after a failure, too. */
+enum attn_status attn_table_cells_read(const struct attn_table *table,
+                                       const struct attn_table_picture *picture,
+                                       enum attn_figure kind,
+                                       const struct attn_picture_options *options,
+                                       struct attn_table_cells *cells, struct attn_error *err);
+void attn_table_cells_release(struct attn_table_cells *cells);
+
+/* Returns the decimals of COLUMN in cells, so that the largest number, MOST, has two significant
+ * digits. */
+int attn_table_cell_digits(const struct attn_column *column, double most, bool has_parts);
+
+/* Finds the kind of the head in each row of TABLE, how strong it is, what it parks, and if the
+ * table has them the shares of the rest. Fills `kinds`, `weights`, `parks` and `shares` of CELLS.
+ */
+enum attn_status attn_table_kinds_find(const struct attn_table *table,
+                                       struct attn_table_cells *cells, struct attn_error *err);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * under_layout.h - where words and tiles stand in a picture of all heads of one query, in which
+ * each head is a tile under the word at which it looks most. Figures and the page draw by it.
+ *
+ * The words stand in a line, as far apart as their tiles need, and the tiles in as few rows as the
+ * room permits. Without room for that, the picture is a list of the words that have tiles.
+ */
+#ifndef ATTN_FIGURES_UNDER_LAYOUT_H
+#define ATTN_FIGURES_UNDER_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A word and its tiles. */
+struct attn_under_group {
+    double word;  /* width of the word in a line */
+    double label; /* width of the text before its tiles in a list */
+
+    /* computed: */
+    size_t n;        /* tiles */
+    double x, width; /* left end, and width */
+    double y;        /* top of the first row of tiles */
+    size_t across;   /* tiles in a row */
+};
+
+struct attn_under_tile {
+    size_t group; /* index of its group */
+    double x, y;  /* computed: upper left corner */
+};
+
+struct attn_under_layout {
+    /* [n_group] borrowed; those after the words have tiles without a word, and only a label */
+    struct attn_under_group *groups;
+    struct attn_under_tile *tiles; /* [n_tile] borrowed */
+    size_t n_word, n_group, n_tile;
+    double left, right;             /* ends of the room */
+    double tile_width, tile_height; /* with the gap after a tile */
+    double tile_gap;
+    double gap, most_gap; /* between words, at least and at most */
+    double line;          /* height of the label above a group that stands below the words */
+    bool is_leftwards;    /* a line of words runs from right to left */
+    bool is_list;         /* never a line of words */
+    bool is_flowing;      /* in a list, groups follow each other like words of a text */
+
+    /* computed: */
+    bool is_line;  /* false: it is a list, in which words without tiles have no place */
+    double end;    /* right end */
+    double bottom; /* below the last tile, from the first row of tiles */
+};
+
+void attn_under_lay_out(struct attn_under_layout *layout);
+
+#endif
