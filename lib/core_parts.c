@@ -14,7 +14,7 @@
 
 const struct attn_opener *const attn_openers[] = {NULL};
 const struct attn_adapter_reader *const attn_adapters = NULL;
-const struct attn_unpacker *const attn_unpacker = NULL;
+attn_unpack_fn *const attn_unpack = NULL;
 const struct attn_talker *const attn_talker = NULL;
 
 const struct attn_kind *const attn_kinds[ATTN_N_ATTENTION_KIND] = {

@@ -6,6 +6,7 @@
 #include "input/reader.h"
 #include "model/model_internal.h"
 #include "pictures/picture_internal.h"
+#include "quantized/quantized.h"
 #include "run/run_internal.h"
 #include "run/watcher.h"
 #include "sites/derived.h"
@@ -19,13 +20,12 @@
 extern const struct attn_opener attn_opener_small_vocabulary, attn_opener_microgpt,
     attn_opener_checkpoint, attn_opener_torch;
 extern const struct attn_adapter_reader attn_adapter_of_peft;
-extern const struct attn_unpacker attn_unpacker_of_folders;
 
 const struct attn_opener *const attn_openers[] = {&attn_opener_small_vocabulary,
                                                   &attn_opener_microgpt, &attn_opener_checkpoint,
                                                   &attn_opener_torch, NULL};
 const struct attn_adapter_reader *const attn_adapters = &attn_adapter_of_peft;
-const struct attn_unpacker *const attn_unpacker = &attn_unpacker_of_folders;
+attn_unpack_fn *const attn_unpack = attn_quantized_unpack;
 
 /* Conversations. */
 extern const struct attn_talker attn_talker_by_template;

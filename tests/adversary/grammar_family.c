@@ -516,7 +516,7 @@ static void set_extra(struct attn_case *c, struct known *known)
                                             {"attention_chunk_size", "8"},
                                             {"num_experts", "4"},
                                             {"num_local_experts", "8"},
-                                            {"quantization_config", "{}"}};
+                                            {"quantization_config", "{\"quant_method\":\"eetq\"}"}};
     const size_t i = attn_case_below(c, 8);
 
     set(known, extras[i][0], extras[i][1]);

@@ -44,7 +44,7 @@ OTHERS = {
     "norm_topk_prob": [True], "normalize_before": [True], "normalize_embedding": [True], "num_experts": [3], "num_local_experts": [3],
     "num_key_value_heads": [1], "original_max_position_embeddings": [7], "parallel_attn": [True], "partial_rotary_factor": [0.5],
     "position_embedding_type": ["relative_key", "rope"], "pretraining_tp": [2], "qk_layernorm": [True], "query_pre_attn_scalar": [3],
-    "qkv_bias": [True], "quantization_config": [{}], "residual_multiplier": [0.5], "rms_norm_eps": [0.3], "rope_interleaved": [True],
+    "qkv_bias": [True], "quantization_config": [{"quant_method": "hqq"}], "residual_multiplier": [0.5], "rms_norm_eps": [0.3], "rope_interleaved": [True],
     "rope_local_base_freq": [50.0], "rope_scaling": [{"rope_type": "linear", "factor": 3.0}], "rope_theta": [50.0],
     "rotary_dim": [2], "rotary_emb_base": [50.0], "rotary_pct": [0.5], "router_jitter_noise": [0.4], "scale_attn_by_inverse_layer_idx": [True],
     "scale_attn_weights": [False], "scale_embedding": [True], "sliding_window": [2], "sliding_window_pattern": [2],

@@ -810,7 +810,8 @@ START_TEST(refuses_other_model_types)
         {"[]", "'[' at byte 0, expected an object"},
         {"", "ends at byte 0"},
         {"{\"model_type\":\"gpt2\"} x", "at byte 22"},
-        {"{\"model_type\":\"gpt2\",\"quantization_config\":{}}", "'quantization_config'"},
+        {"{\"model_type\":\"gpt2\",\"quantization_config\":{\"quant_method\":\"quark\"}}",
+         "'quark'"},
         {"{\"model_type\":\"gpt2\",\"pruned_heads\":{\"0\":[1]}}", "'pruned_heads'"},
     };
 

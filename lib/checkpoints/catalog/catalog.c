@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/given.h"
+#include "base/number.h"
 #include "base/status_internal.h"
 #include "catalog/cost.h"
 #include "foreign/checkpoint.h"
@@ -17,6 +18,7 @@
 #include "model/builtin.h"
 #include "model/family.h"
 #include "model/model_internal.h"
+#include "quantized/quantized.h"
 #include "tables/table_internal.h"
 
 #include <assert.h>
@@ -634,8 +636,9 @@ struct model_row {
     char family[FAMILY_SIZE]; /* its model_type; empty: its config has none */
     char problem[WORDS_SIZE]; /* why it cannot be opened; empty: it can */
     uint64_t n_parameter;
-    double bits;     /* bits for each weight */
-    uint64_t n_byte; /* bytes of its files of weights; 0: unknown */
+    double bits;                             /* bits for each weight */
+    uint64_t n_byte;                         /* bytes of its files of weights; 0: unknown */
+    char about[ATTN_QUANTIZATION_SIZE + 64]; /* how it is quantized; empty: it is not */
 };
 
 /* Reads the model_type of the config, which may name a family that is not supported. Fails only for
@@ -717,21 +720,28 @@ static void find_problem(struct model_row *row)
 /* Sets the number of bits for each weight in FILES, and their number of bytes. */
 static void measure(const struct attn_tensor_files *files, struct model_row *row)
 {
+    char words[ATTN_QUANTIZATION_SIZE], size[ATTN_QUANTITY_SIZE];
     double n_value = 0, n_byte = 0;
 
     for (size_t i = 0; i < attn_tensor_files_count(files); i++) {
-        const struct attn_tensor tensor = attn_tensor_files_entry(files, i).tensor;
-
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
+        const struct attn_tensor tensor = entry.tensor;
+        struct attn_quantized_place place;
         double n = 1;
 
         for (int k = 0; k < tensor.rank; k++)
             n *= (double)tensor.shape[k];
         n_value += n;
-        n_byte += (double)attn_tensor_n_byte(&tensor);
+        n_byte +=
+            (double)(attn_quantized_find(files, &entry, &place) ? place.n_byte
+                                                                : attn_tensor_n_byte(&tensor));
     }
     row->bits = n_value > 0 ? 8 * n_byte / n_value : 0;
     for (int i = 0; i < attn_tensor_files_n_shard(files); i++)
         row->n_byte += attn_tensor_files_size(files, i);
+    if (attn_quantization_words(files, words))
+        snprintf(row->about, sizeof row->about, "%s: %.3g bits a weight, %s", words, row->bits,
+                 attn_quantity_bytes(row->n_byte, size));
 }
 
 static enum attn_status inspect(const struct attn_catalog *catalog, const char *name,
@@ -816,7 +826,9 @@ static enum attn_status add_row(void *user, const char *name, struct attn_error 
         text_cell(origins[origin]),
         text_cell(row.family),
         row.problem[0] == '\0' ? attn_cell_integer((int64_t)row.n_parameter) : attn_cell_missing(),
-        text_cell(origin < ATTN_ORIGIN_CACHED ? find_about(name) : NULL),
+        text_cell(row.about[0] != '\0'          ? row.about
+                  : origin < ATTN_ORIGIN_CACHED ? find_about(name)
+                                                : NULL),
         text_cell(row.problem),
         text_cell(row.found.source.directory),
         text_cell(row.failure.message),

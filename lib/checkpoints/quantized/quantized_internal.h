@@ -2,8 +2,11 @@
 #ifndef ATTN_QUANTIZED_QUANTIZED_INTERNAL_H
 #define ATTN_QUANTIZED_QUANTIZED_INTERNAL_H
 
+#include "base/pool.h"
 #include "base/source.h"
 #include "formats/json.h"
+#include "formats/tensor_files_internal.h"
+#include "model/config_internal.h"
 
 /* X(ID, its name to people): the programs whose weights are read. */
 #define ATTN_QUANTIZER_MAP(X)                                                                      \
@@ -46,7 +49,93 @@ enum attn_status attn_scheme_read(const struct attn_source *source, struct attn_
                                   struct attn_error *err);
 void attn_scheme_release(struct attn_scheme *scheme);
 
+/* Finds how MLX stores MODULE. */
+enum attn_status attn_scheme_of_module(const struct attn_scheme *scheme, const char *module,
+                                       struct attn_quant_width *width, struct attn_error *err);
+
 /* Adds the way out to a refusal. Returns STATUS. */
 enum attn_status attn_scheme_hint(enum attn_status status, struct attn_error *err);
+
+/* --- Weights ---------------------------------------------------------------------------------- */
+
+/* Where the code of output o and input i lies, a field of `bits` bits. */
+enum attn_code_layout {
+    ATTN_CODES_IN_ROWS,    /* rows [n_out] of fields */
+    ATTN_CODES_IN_COLUMNS, /* columns [n_out] of 32-bit words, read downwards */
+    ATTN_CODES_OF_AWQ,     /* rows [n_in] of fields, eight outputs a word in AWQ's order */
+    ATTN_CODES_IN_PAIRS,   /* one row of all values, of two in a byte the high half first */
+};
+
+/* The number that a code stands for. */
+enum attn_code_values {
+    ATTN_VALUES_CODE,   /* itself */
+    ATTN_VALUES_SIGNED, /* the same less half of its range */
+    ATTN_VALUES_INT8,
+    ATTN_VALUES_E2M1,
+    ATTN_VALUES_E4M3,
+    ATTN_VALUES_E5M2,
+    ATTN_VALUES_MAP, /* an element of `map` */
+};
+
+/* What is subtracted from the number, by group. */
+enum attn_code_zeros {
+    ATTN_ZEROS_NONE,
+    ATTN_ZEROS_GPTQ, /* rows [n_group] of fields of outputs */
+    ATTN_ZEROS_AWQ,  /* the same in AWQ's order */
+    ATTN_ZEROS_CT,   /* columns [n_group] of words, less half of the range */
+    ATTN_ZEROS_INT8, /* where the factor is */
+};
+
+/* A quantized weight X [n_out, n_in]: (number - zero) * factor + offset, each rounded to float32.
+ * Input i is in group index[i], or i / group. Borrows the tensors. */
+struct attn_coded {
+    char *text; /* owns; "X.weight", NUL, and its decoded shape */
+    size_t n_out, n_in, bits;
+    enum attn_code_layout layout;
+    const unsigned char *codes;
+    size_t row_size; /* bytes of a row of codes */
+    enum attn_code_values values;
+    struct attn_tensor map; /* [2^bits] */
+    struct attn_tensor
+        scale; /* factor k of output o is element o / block * step_out + k * step_in */
+    size_t block, step_out, step_in, n_group, group;
+    struct attn_tensor index;  /* [n_in] I32, or no data */
+    struct attn_tensor offset; /* as scale, or no data */
+    enum attn_code_zeros zero_form;
+    struct attn_tensor zeros;
+    bool is_symmetric, has_stored_zeros; /* of GPTQ */
+    struct attn_tensor scale_2;          /* [1] multiplies factors, or no data */
+    bool is_divisor;                     /* scale_2 divides them */
+    /* Double quantization: elements of scale are codes of nested_map, times nested[k / n_nested],
+     * plus nested_offset. */
+    struct attn_tensor nested_map, nested;
+    size_t n_nested;
+    float nested_offset, last; /* last: a factor after the others; 0: none */
+    bool is_turned;            /* decoded as [n_in, n_out] */
+    int shard;
+    size_t offset_in_file, n_stored; /* the codes; the bytes of all its tensors */
+    float *out;                      /* [n_out, n_in], not owned; NULL: there is no room for it */
+};
+
+/* Decodes CODED into its `out`. Any codes: nothing is read outside of the tensors. */
+enum attn_status attn_coded_decode(const struct attn_coded *coded, struct attn_pool *pool,
+                                   struct attn_error *err);
+
+/* The quantized weights of a directory. */
+struct attn_coded_list {
+    struct attn_coded *items; /* [n]; owns */
+    size_t n, capacity, size; /* size: bytes of all decoded */
+};
+
+/* Returns the bytes of CODED decoded, rounded up to whole cache lines. */
+size_t attn_coded_size(const struct attn_coded *coded);
+
+/* Finds the quantized weights of FILES, checks their tensors, and replaces these in the directory
+ * by one float32 tensor for each weight, whose data are not made yet. */
+enum attn_status attn_coded_list_fill(const struct attn_scheme *scheme,
+                                      const struct attn_config *config,
+                                      struct attn_tensor_files *files, struct attn_coded_list *list,
+                                      struct attn_error *err);
+void attn_coded_list_release(struct attn_coded_list *list);
 
 #endif

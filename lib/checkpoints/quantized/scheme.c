@@ -144,6 +144,15 @@ static enum attn_status read_mlx(const struct attn_scheme *scheme, const struct 
                             width->group_size);
 }
 
+enum attn_status attn_scheme_of_module(const struct attn_scheme *scheme, const char *module,
+                                       struct attn_quant_width *width, struct attn_error *err)
+{
+    const struct attn_node *own = attn_node_find(scheme->object, module);
+
+    *width = scheme->common;
+    return own && attn_node_is_object(own) ? read_mlx(scheme, own, width, err) : ATTN_OK;
+}
+
 /* Reads a group size that is -1 for a whole row, or one of AWQ's older name. */
 static enum attn_status read_group(const struct attn_scheme *scheme, size_t *size,
                                    struct attn_error *err)

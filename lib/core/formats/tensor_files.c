@@ -37,7 +37,15 @@ void attn_tensor_files_free(struct attn_tensor_files *files)
     attn_free(files->shards);
     attn_free(files->records);
     attn_free(files->names);
+    if (files->maker)
+        files->maker->free(files->maker);
     attn_free(files);
+}
+
+enum attn_status attn_tensor_files_make(const struct attn_tensor_files *files,
+                                        struct attn_pool *pool, struct attn_error *err)
+{
+    return files && files->maker ? files->maker->make(files->maker, files, pool, err) : ATTN_OK;
 }
 
 int attn_tensor_compare_names(const void *a, const void *b)

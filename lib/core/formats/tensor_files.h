@@ -11,6 +11,7 @@
 #define ATTN_FORMATS_TENSOR_FILES_H
 
 #include "base/dtype.h"
+#include "base/pool.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -61,6 +62,11 @@ enum attn_status attn_tensor_files_rename(struct attn_tensor_files *files,
  * mapped memory. False if that is not possible; COPY is then undefined. */
 bool attn_tensor_files_read_again(const struct attn_tensor_files *files, const void *data,
                                   size_t size, void *copy);
+
+/* Makes, once, the values of tensors that are undefined until then, because the files hold them in
+ * another form. Any thread. FILES and POOL may be NULL. */
+enum attn_status attn_tensor_files_make(const struct attn_tensor_files *files,
+                                        struct attn_pool *pool, struct attn_error *err);
 
 /* Whether ADDRESS is in a mapped file. For a handler of SIGBUS: async-signal-safe. */
 bool attn_tensor_files_owns_address(const struct attn_tensor_files *files, const void *address);

@@ -32,6 +32,13 @@ struct attn_tensor_file {
     unsigned char *made; /* owns; tensors that are not used as the file has them; or NULL */
 };
 
+/* What makes the values of tensors later; the first member of its owner's struct. */
+struct attn_tensor_maker {
+    enum attn_status (*make)(struct attn_tensor_maker *maker, const struct attn_tensor_files *files,
+                             struct attn_pool *pool, struct attn_error *err);
+    void (*free)(struct attn_tensor_maker *maker);
+};
+
 struct attn_tensor_files {
     struct attn_tensor_file *shards; /* [n_shard]; owns */
     int n_shard;
@@ -39,7 +46,8 @@ struct attn_tensor_files {
     size_t count;
     char *names;        /* owns; the names that attn_tensor_files_rename gave, or NULL */
     const char *format; /* static; "safetensors" */
-    bool lacks_head;    /* the index names an lm_head.weight that no shard has */
+    struct attn_tensor_maker *maker; /* owns; or NULL */
+    bool lacks_head;                 /* the index names an lm_head.weight that no shard has */
 };
 
 /* Creates an empty directory with room for N_SHARD files. NULL on failure, with ERR set. */

@@ -339,6 +339,7 @@ static enum attn_status build(struct attn_session *s, const struct attn_model *m
 {
     struct attn_forward *f = &s->forward;
 
+    ATTN_TRY(attn_tensor_files_make(model->st, options->pool, err));
     ATTN_TRY(prepare(s, model, options, err));
     ATTN_TRY(attn_arena_allocate(&s->arena, err));
     attn_plan_memory(f, &s->arena);

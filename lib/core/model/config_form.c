@@ -12,8 +12,6 @@
 /* --- Unsupported parts ------------------------------------------------------------------------ */
 
 static const struct attn_config_extra extras[] = {
-    {"quantization_config", ATTN_WISH_PRESENT},
-    {"compression_config", ATTN_WISH_PRESENT}, /* in older files of compressed-tensors */
     {"pruned_heads", ATTN_WISH_FILLED},
     {"add_cross_attention", ATTN_WISH_TRUE},
     {"attention_chunk_size", ATTN_WISH_ABOVE_ZERO},
@@ -115,11 +113,7 @@ enum attn_status attn_config_refuse_extras(const struct attn_json *json,
                                            struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
-    const struct attn_node *quantization = attn_config_find_given(root, extras[0].key);
-    const char *method = "";
 
-    if (form->reads_mxfp4 && quantization && attn_node_is_object(quantization))
-        ATTN_TRY(attn_json_get_string(json, quantization, "quant_method", &method, err));
     ATTN_TRY(attn_config_refuse(json, root, form->refused, err));
     if (!form->is_of_two_stacks)
         ATTN_TRY(attn_config_refuse(json, root, stacks, err));
@@ -131,7 +125,7 @@ enum attn_status attn_config_refuse_extras(const struct attn_json *json,
         ATTN_TRY(attn_config_refuse(json, root, both_ways[0], err));
     if (!form->may_look_both_ways && !form->sees_prompt)
         ATTN_TRY(attn_config_refuse(json, root, both_ways[1], err));
-    return attn_config_refuse(json, root, extras + (strcmp(method, "mxfp4") == 0), err);
+    return attn_config_refuse(json, root, extras, err);
 }
 
 /* --- sizes ------------------------------------------------------------------------------------ */

@@ -466,7 +466,6 @@ struct attn_config_form {
     bool has_no_heads_keys; /* neither num_key_value_heads nor head_dim is a key */
     bool has_no_width_key;  /* head_dim is not a key */
     bool is_of_two_stacks;
-    bool reads_mxfp4; /* a quantization_config with the method mxfp4 is accepted */
     /* Further keys that are refused (attn_config_refuse); NULL: no such keys. */
     const struct attn_config_extra *refused;
     const char *width_key;    /* the key of d_head, whatever the flags above are; or NULL */

@@ -118,8 +118,6 @@ static enum attn_status read_files(const struct attn_source *source,
         attn_error_hint(err, "a model directory holds config.json, model.safetensors and the files "
                              "of a tokenizer");
     ATTN_TRY(status);
-    if (attn_unpacker)
-        ATTN_TRY(attn_unpacker->check(source, json[0], &model->is_quantized, err));
     if (attn_json_get_string(json[0], attn_json_root(json[0]), "model_type", &type, NULL) ==
             ATTN_OK &&
         type)
@@ -146,6 +144,8 @@ static enum attn_status read_files(const struct attn_source *source,
         ATTN_TRY(attn_family_read_tower(json[0], &model->config, &model->tower->config,
                                         &model->tower->layers, err));
     }
+    if (attn_unpack)
+        ATTN_TRY(attn_unpack(source, json[0], &model->config, options->load, &model->files, err));
     if (!attn_source_has_part(source, generation))
         return ATTN_OK;
     /* Tokens that end a text are read from generation_config.json if it exists, because Hugging
@@ -442,6 +442,8 @@ static enum attn_status bind(struct attn_model *m, struct attn_adapter *adapter,
                                          .most_of_experts = attn_memory_of_machine() / 4 * 3,
                                          .pool = options->pool};
 
+    if (adapter || options->reuse || m->encoder || m->config.pooling == ATTN_POOLING_FIRST_TWO)
+        ATTN_TRY(attn_tensor_files_make(m->st, options->pool, err)); /* their values are read */
     ATTN_TRY(attn_weights_bind(&m->weights, &m->config, m->naming, m->st, err));
     if (adapter)
         ATTN_TRY(attn_adapters->apply(adapter, &target, err));
@@ -885,6 +887,7 @@ enum attn_status attn_model_embed(const struct attn_model *model, const int32_t 
         return ATTN_INVALID;
 
     ATTN_TRY(attn_model_check_ids(model, ids, n, 0, err));
+    ATTN_TRY(attn_tensor_files_make(model->st, NULL, err));
     attn_model_gather(model, attn_kernels_find(ATTN_ISA_BEST), ids, n, x);
     return ATTN_OK;
 }

@@ -96,16 +96,14 @@ struct attn_adapter_reader {
 /* NULL: adapters are refused. In lib/parts.c. */
 extern const struct attn_adapter_reader *const attn_adapters;
 
-/* What reads weights that another program quantized. */
-struct attn_unpacker {
-    /* Sets *is_quantized if CONFIG, the config.json of SOURCE, or another file says that weights
-     * are. ATTN_UNSUPPORTED, with the name of the method, if they are not read. */
-    enum attn_status (*check)(const struct attn_source *source, const struct attn_json *config,
-                              bool *is_quantized, struct attn_error *err);
-};
-
-/* NULL: quantized weights are refused by their types. In lib/parts.c. */
-extern const struct attn_unpacker *const attn_unpacker;
+/* If the config JSON of SOURCE, or a file beside it, says that weights are quantized, opens *files
+ * unless that is done, and replaces these weights by float32 tensors, which attn_tensor_files_make
+ * decodes. ATTN_UNSUPPORTED, with the name of the method, if they are not read. */
+typedef enum attn_status attn_unpack_fn(const struct attn_source *source,
+                                        const struct attn_json *json,
+                                        const struct attn_config *config, enum attn_load load,
+                                        struct attn_tensor_files **files, struct attn_error *err);
+extern attn_unpack_fn *const attn_unpack; /* NULL: refused by their types. In lib/parts.c */
 
 /* How an encoder of sound makes its spectrogram, from preprocessor_config.json. */
 struct attn_sound_form {
@@ -127,7 +125,6 @@ struct attn_model {
     /* For a decoder beside encoders that are not read: its row, and the number of their tensors. */
     const struct attn_decoder_part *part;
     size_t n_outside;
-    bool is_quantized; /* its files say so */
     char *code; /* owns; the file of own code that config.json names for the model; or NULL */
     struct attn_weights weights;
     struct attn_model *encoder; /* owns: the encoder, which borrows `st`; or NULL */

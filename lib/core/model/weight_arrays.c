@@ -401,6 +401,7 @@ enum attn_status attn_model_weight_read(const struct attn_model *model, const ch
     if (reading.found.block && reading.found.block->lazy &&
         reading.found.block->lazy->mxfp4[0].blocks)
         attn_weights_make_expert(reading.found.block, reading.found.expert, NULL);
+    ATTN_TRY(attn_tensor_files_make(model->st, NULL, err));
     ATTN_TRY(read(&reading.found, values, err));
     /* only the weights of norms have names that end in .w */
     for (size_t i = 0; i < reading.found.array.shape[0] && adds_one(model, name); i++)

@@ -171,6 +171,7 @@ static enum attn_status open_source(struct attn_host *host, const struct attn_so
     options.on_note = host->options.on_note;
     options.user = host->options.user;
     ATTN_TRY(attn_model_open(source, &options, &host->model, err));
+    ATTN_TRY(attn_tensor_files_make(host->model->st, host->pool, err));
     if (host->options.tower == ATTN_TOWER_OF_INPUT)
         host->options.tower =
             attn_model_config(host->model)->has_two_towers ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;

@@ -15,6 +15,7 @@
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "quantized/quantized.h"
 #include "tables/table_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "trace/selection.h"
@@ -377,6 +378,8 @@ static enum attn_status find_prompts(struct filling *to)
 
 /* --- Tables of the files ---------------------------------------------------------------------- */
 
+enum { TYPE_SIZE = 16 };
+
 /* Returns the name of a file of weights, without its folder. */
 static const char *shard_name(const struct attn_tensor_files *weights, int shard)
 {
@@ -384,6 +387,24 @@ static const char *shard_name(const struct attn_tensor_files *weights, int shard
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
+}
+
+/* Writes how ENTRY is stored to NAME: its type, or the bits of its codes. Returns its bytes in the
+ * files, and sets *offset. */
+static uint64_t find_stored(const struct attn_tensor_files *weights,
+                            const struct attn_tensor_entry *entry, char name[TYPE_SIZE],
+                            size_t *offset)
+{
+    struct attn_quantized_place place;
+
+    if (attn_quantized_find(weights, entry, &place)) {
+        snprintf(name, TYPE_SIZE, "%zu bits", place.bits);
+        *offset = place.offset;
+        return place.n_byte;
+    }
+    snprintf(name, TYPE_SIZE, "%s", attn_dtype_name(entry->tensor.dtype));
+    *offset = entry->offset;
+    return attn_tensor_n_byte(&entry->tensor);
 }
 
 static const struct attn_column tensors_columns[] = {{TEXT("name")},    {TEXT("dtype")},
@@ -398,20 +419,26 @@ static enum attn_status find_tensors(struct filling *to)
         const struct attn_tensor_entry entry = attn_tensor_files_entry(weights, i);
         const struct attn_tensor *tensor = &entry.tensor;
         int64_t shape[ATTN_MAX_RANK];
-        ATTN_TRY(append(to, attn_cell_text(entry.name, entry.name_size),
-                        attn_cell_string(attn_dtype_name(tensor->dtype)),
+        char type[TYPE_SIZE];
+        size_t offset;
+        const uint64_t n_byte = find_stored(weights, &entry, type, &offset);
+
+        ATTN_TRY(append(to, attn_cell_text(entry.name, entry.name_size), attn_cell_string(type),
                         shape_cell(tensor->shape, tensor->rank, shape),
-                        attn_cell_string(shard_name(weights, entry.shard)),
-                        count_cell(entry.offset), count_cell(attn_tensor_n_byte(tensor))));
+                        attn_cell_string(shard_name(weights, entry.shard)), count_cell(offset),
+                        count_cell(n_byte)));
     }
     return ATTN_OK;
 }
 
-/* The sum over the tensors of one type. */
+/* The sum over the tensors of one type, or of one number of bits. */
 struct type_sum {
-    enum attn_dtype dtype;
+    char name[TYPE_SIZE];
+    int order; /* of types with equally many values */
     uint64_t n_tensor, n_value, n_byte;
 };
+
+enum { N_TYPE = ATTN_N_DTYPE + 9 };
 
 /* Orders types by number of values, descending. */
 static int compare_types(const void *a, const void *b)
@@ -420,22 +447,26 @@ static int compare_types(const void *a, const void *b)
 
     if (x->n_value != y->n_value)
         return x->n_value < y->n_value ? 1 : -1;
-    return (x->dtype > y->dtype) - (x->dtype < y->dtype);
+    return x->order - y->order;
 }
 
-static void sum_types(const struct attn_tensor_files *weights, struct type_sum sums[ATTN_N_DTYPE])
+static void sum_types(const struct attn_tensor_files *weights, struct type_sum sums[N_TYPE])
 {
-    for (int i = 0; i < ATTN_N_DTYPE; i++)
-        sums[i] = (struct type_sum){.dtype = (enum attn_dtype)i};
+    for (int i = 0; i < N_TYPE; i++)
+        sums[i] = (struct type_sum){.order = i};
     for (size_t i = 0; i < attn_tensor_files_count(weights); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(weights, i);
-        struct type_sum *sum = &sums[entry.tensor.dtype];
+        struct attn_quantized_place place;
+        const bool is_coded = attn_quantized_find(weights, &entry, &place);
+        struct type_sum *sum = &sums[is_coded ? ATTN_N_DTYPE + place.bits : entry.tensor.dtype];
+        size_t offset;
+        const uint64_t n_byte = find_stored(weights, &entry, sum->name, &offset);
 
         sum->n_tensor++;
         sum->n_value = attn_saturated_add(sum->n_value, attn_tensor_n_element(&entry.tensor));
-        sum->n_byte = attn_saturated_add(sum->n_byte, attn_tensor_n_byte(&entry.tensor));
+        sum->n_byte = attn_saturated_add(sum->n_byte, n_byte);
     }
-    qsort(sums, ATTN_N_DTYPE, sizeof *sums, compare_types);
+    qsort(sums, N_TYPE, sizeof *sums, compare_types);
 }
 
 static const struct attn_column types_columns[] = {{TEXT("dtype")},
@@ -446,18 +477,18 @@ static const struct attn_column types_columns[] = {{TEXT("dtype")},
 
 static enum attn_status find_types(struct filling *to)
 {
-    struct type_sum sums[ATTN_N_DTYPE];
+    struct type_sum sums[N_TYPE];
     double n = 0;
 
     sum_types(to->given.weights, sums);
-    for (int i = 0; i < ATTN_N_DTYPE; i++)
+    for (int i = 0; i < N_TYPE; i++)
         n += (double)sums[i].n_value;
-    for (int i = 0; i < ATTN_N_DTYPE; i++) {
+    for (int i = 0; i < N_TYPE; i++) {
         if (sums[i].n_tensor > 0)
-            ATTN_TRY(append(
-                to, attn_cell_string(attn_dtype_name(sums[i].dtype)), count_cell(sums[i].n_tensor),
-                count_cell(sums[i].n_value), count_cell(sums[i].n_byte),
-                n > 0 ? attn_cell_real((double)sums[i].n_value / n) : attn_cell_missing()));
+            ATTN_TRY(
+                append(to, attn_cell_string(sums[i].name), count_cell(sums[i].n_tensor),
+                       count_cell(sums[i].n_value), count_cell(sums[i].n_byte),
+                       n > 0 ? attn_cell_real((double)sums[i].n_value / n) : attn_cell_missing()));
     }
     return ATTN_OK;
 }
@@ -467,15 +498,19 @@ static const struct attn_column precision_columns[] = {{TEXT("mixture")},
 
 static enum attn_status find_precision(struct filling *to)
 {
-    struct type_sum sums[ATTN_N_DTYPE];
+    struct type_sum sums[N_TYPE];
+    char words[ATTN_QUANTIZATION_SIZE];
     double n_value = 0, n_byte = 0;
 
     sum_types(to->given.weights, sums);
-    for (int i = 0; i < ATTN_N_DTYPE; i++) {
+    for (int i = 0; i < N_TYPE; i++) {
         n_value += (double)sums[i].n_value;
         n_byte += (double)sums[i].n_byte;
     }
-    return append(to, attn_cell_string(to->given.gguf ? attn_gguf_mixture(to->given.gguf) : NULL),
+    return append(to,
+                  attn_cell_string(to->given.gguf
+                                       ? attn_gguf_mixture(to->given.gguf)
+                                       : attn_quantization_words(to->given.weights, words)),
                   n_value > 0 ? attn_cell_real(8 * n_byte / n_value) : attn_cell_missing());
 }
 
@@ -560,6 +595,7 @@ static enum attn_status find_non_finite(struct filling *to)
 {
     const struct attn_tensor_files *weights = to->given.weights;
 
+    ATTN_TRY(attn_tensor_files_make(weights, NULL, to->err));
     for (size_t i = 0; i < attn_tensor_files_count(weights); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(weights, i);
         const struct attn_non_finite found = attn_tensor_find_non_finite(&entry.tensor);

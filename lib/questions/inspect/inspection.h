@@ -34,19 +34,21 @@
  * GPT-2 of the same sizes: name, value. parameters: the elements of each part, total. adapter: a
  * row per tensor that an adapter changes: name, shape, rank and scale (missing if the tensor is
  * replaced), norm_ratio (the norm of the change, divided by that of the tensor). tensors:
- * name, dtype, shape, file, offset, bytes. types: a row per dtype, most values first: dtype,
+ * name, dtype ("4 bits" of a quantized one, whose offset and bytes are those of the file), shape,
+ * file, offset, bytes. types: a row per dtype, most values first: dtype,
  * n_tensor, n_value, bytes, share of all values. precision: mixture (its name in GGUF, missing if
- * the tensors do not agree), bits_per_weight. metadata: the pairs of a GGUF file: key, type, n
- * (items of an array), value (missing for long arrays). conversion: part, difference: how
- * a GGUF file differs from Hugging Face's. tokenizer: kind (word, char, bpe), n_vocab, unicode (the
- * version of its letters, numbers and scripts), chat_template (the file or key that has it).
- * special: id and token of each special token. prompts: of a model of sentences: name, text,
- * is_default. files: name, bytes; files of weights come last. run: n_token, n_source, n_pair.
- * multiply_adds: per part, total. memory: bytes per part. outputs: a row per site, n_layer, shape
- * in one layer (missing if layers differ), bytes of all layers. kinds: exact attention, then other
- * kinds that the model can have, with a width of sqrt(n_token), rounded up: kind, n_pair,
- * multiply_adds, multiply-adds as a share of exact attention. non_finite: a row per tensor with NaN
- * or infinity: name, n_nan, n_infinite, n_value, first.
+ * the tensors do not agree; for quantized folders method, bits and groups), bits_per_weight.
+ * metadata: the pairs of a GGUF file: key, type, n (items of an array), value (missing for long
+ * arrays). conversion: part, difference: how a GGUF file differs from Hugging Face's. tokenizer:
+ * kind (word, char, bpe), n_vocab, unicode (the version of its letters, numbers and scripts),
+ * chat_template (the file or key that has it). special: id and token of each special token.
+ * prompts: of a model of sentences: name, text, is_default. files: name, bytes; files of weights
+ * come last. run: n_token, n_source, n_pair. multiply_adds: per part, total. memory: bytes per
+ * part. outputs: a row per site, n_layer, shape in one layer (missing if layers differ), bytes of
+ * all layers. kinds: exact attention, then other kinds that the model can have, with a width of
+ * sqrt(n_token), rounded up: kind, n_pair, multiply_adds, multiply-adds as a share of exact
+ * attention. non_finite: a row per tensor with NaN or infinity: name, n_nan, n_infinite, n_value,
+ * first.
  */
 #define ATTN_INSPECTED_MAP(X)                                                                      \
     X(CONFIG, config, MODEL)                                                                       \

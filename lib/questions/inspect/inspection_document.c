@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "quantized/quantized.h"
 #include "tables/table_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 
@@ -157,6 +158,8 @@ static void add(struct attn_document *document, const struct attn_shown_inspecti
 
 static void add_config(struct attn_document *document, const struct attn_shown_inspection *shown)
 {
+    const struct attn_quantization *quantization = attn_quantization_of(shown->given.weights);
+
     if (N_ROW(TOWERS) > 0) {
         attn_document_text(document, attn_model_config(shown->given.model)->stack.has_encoder
                                          ? "\nStacks\n"
@@ -179,6 +182,16 @@ static void add_config(struct attn_document *document, const struct attn_shown_i
         add(document, shown, ATTN_INSPECTED_ADAPTER);
     attn_document_value(document, "mixture", CELL(PRECISION, 0, "mixture"));
     attn_document_value(document, "bits_per_weight", CELL(PRECISION, 0, "bits_per_weight"));
+    if (quantization) {
+        attn_document_begin(document, "quantization");
+        attn_document_value(document, "method", attn_cell_string(quantization->method));
+        attn_document_value(document, "bits", attn_cell_integer((int64_t)quantization->bits));
+        attn_document_value(document, "group_size",
+                            quantization->group_size > 0
+                                ? attn_cell_integer((int64_t)quantization->group_size)
+                                : attn_cell_missing());
+        attn_document_end(document);
+    }
     add(document, shown, ATTN_INSPECTED_TYPES);
 }
 
@@ -463,7 +476,7 @@ static void add_heading(struct attn_document *document, const struct attn_shown_
     }
     attn_document_text(document, ", %zu tensor%s, %s", n, n == 1 ? "" : "s",
                        attn_quantity_bytes(n_byte, text));
-    if (shown->given.gguf)
+    if (shown->given.gguf || attn_quantization_of(shown->given.weights))
         add_precision(document, shown);
     else if (shown->given.model && strcmp(format, "PyTorch") == 0)
         attn_document_text(document, ", %s", format);

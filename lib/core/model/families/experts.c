@@ -345,7 +345,6 @@ const struct attn_family attn_family_gpt_oss = {
     .gguf = {"gpt-oss", .default_window = 128, .yarn_is_exact = true, .part = "experts",
              .difference = "gate and up apart, where Hugging Face's columns alternate"},
     .form = {.eps_key = "rms_norm_eps",
-             .reads_mxfp4 = true,
              .rope = {TURNS("rope_theta", 150000, 1), .without_object = &yarn},
              ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_FACTOR("swiglu_limit", expert_limit),
                            ATTN_FACTOR("swiglu_alpha", expert_alpha)),
