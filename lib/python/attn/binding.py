@@ -2045,6 +2045,7 @@ attn_live._fields_ = [
     ("given", c_char_p),
     ("files", POINTER(attn_blob)),
     ("n_file", c_size_t),
+    ("n_byte", c_uint64),
     ("reading", POINTER(attn_option)),
     ("n_reading", c_size_t),
     ("rgb", POINTER(c_ubyte)),
@@ -2395,6 +2396,7 @@ attn_lens_args._fields_ = [
     ("study", POINTER(attn_study_args)),
     ("map", c_char_p),
     ("n_answer", c_size_t),
+    ("finds_alike", c_bool),
 ]
 attn_patch_args._fields_ = [
     ("size", c_size_t),

@@ -23,6 +23,7 @@ enum {
     PROB,
     LOGIT,
     VALUE,
+    COSINE,
     RIGHT,
     ROW_TYPE,
     N_COLUMN
@@ -38,12 +39,13 @@ enum {
     SHOW_MEAN = 128,
     SHOW_TOKENS = 256,
     SHOW_VALUE = 512,
-    SHOW_RIGHT = 1024
+    SHOW_RIGHT = 1024,
+    SHOW_COSINE = 2048
 };
 
 const struct attn_column attn_lens_columns[ATTN_LENS_N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
-    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_STREAM | SHOW_HEADS),
     [SITE] = ATTN_COLUMN_OF(SITE, "site", TEXT, .shown = SHOW_STREAM),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_POSITIONS),
@@ -63,6 +65,8 @@ const struct attn_column attn_lens_columns[ATTN_LENS_N_COLUMN] = {
                                    .shown = SHOW_HEADS | SHOW_TARGET),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "@",
                                    .shown = SHOW_VALUE), /* with target and foil */
+    [COSINE] = ATTN_COLUMN_QUANTITY("cosine", 4, NULL, SIGNED, "cosine of the embeddings",
+                                    .shown = SHOW_COSINE),
     [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
@@ -169,6 +173,8 @@ uint64_t attn_lens_shows(const void *state)
     const bool has_target =
         lens->frame.item ? !lists : asked->target || asked->target_id || attn_lens_has_first(lens);
 
+    if (lens->args->finds_alike)
+        return SHOW_POSITIONS | SHOW_LIST | SHOW_TOKENS | SHOW_COSINE;
     if (attn_lens_has_answers(lens))
         return SHOW_STREAM | SHOW_RANK | SHOW_TOKENS | SHOW_TARGET |
                (attn_lens_reads_mean(lens->frame.config) ? 0 : SHOW_POSITIONS);
@@ -235,7 +241,7 @@ enum attn_status attn_lens_append(struct attn_lens_run *lens,
 
         row[PLACE] = attn_cell_integer(i < top ? (int64_t)i + 1 : -(int64_t)(i - top) - 1);
         put_token(lens, id, row);
-        row[PROB] = row[LOGIT] = attn_cell_real(values[i]);
+        row[PROB] = row[LOGIT] = row[COSINE] = attn_cell_real(values[i]);
         ATTN_TRY(attn_frame_append(&lens->frame, row, err));
     }
     return ATTN_OK;
