@@ -103,6 +103,7 @@ static enum attn_status open_model(struct attn_live_files *to, const struct attn
     ATTN_TRY(name_parts(to, args, model, err));
     to->live.files = to->blobs;
     to->live.n_file = to->n_byte <= args->most ? to->parts.n : 0;
+    to->live.n_byte = to->n_byte;
     return ATTN_OK;
 }
 

@@ -26,7 +26,7 @@ static bool is_page_predicting(const struct attn_request *request)
     return has_page;
 }
 
-/* Requests the predictions that a page shows, unless computing them would take long. */
+/* Requests the predictions that a page shows: after each position, unless that would take long. */
 static void predict(const struct attn_host *host, struct attn_request *request)
 {
     enum { TOP = 5, BYTES = 3 /* estimated bytes per token */ };
@@ -40,10 +40,11 @@ static void predict(const struct attn_host *host, struct attn_request *request)
 
     if (!config || config->output == ATTN_OUTPUT_NONE || !is_page_predicting(request) ||
         predict->top > 0 || predict->n_next > 0 || attn_predict_n_label(predict) > 0 ||
-        predict->answer || n * (double)config->n_vocab * (double)config->d_model > most)
+        predict->answer)
         return;
     request->predict.top = TOP;
-    request->selection.queries.text = "all";
+    if (n * (double)config->n_vocab * (double)config->d_model <= most)
+        request->selection.queries.text = "all";
 }
 
 void attn_request_fill_page(const struct attn_host *host, struct attn_request *request)

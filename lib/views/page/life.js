@@ -4,7 +4,7 @@
 // position. Its ghost stays, and a press on that brings it back. Ribbons are found by their marks: "2,1,5" is
 // what head 1 of layer 2 brings from position 5, "2,," the MLP, "rest2" the rest.
 'use strict';
-globalThis.attnLife = ({ viewer, t, drawingOf, pairWith, likeWith, shown, isOff, runs, toggle, tellOf }) => {
+globalThis.attnLife = ({ viewer, t, hasModel, drawingOf, pairWith, likeWith, shown, isOff, runs, toggle, tellOf }) => {
 const { $, state, predictedAt } = viewer, { el, written, isDark } = attnPage;
 const N_ANSWER = 6; // answers of a run that are offered
 const REACH = 14; // px around a ribbon that can be pressed
@@ -185,6 +185,10 @@ function draw() {
   const isShown = tab !== '' && what.source === null;
   $('life-tabs').hidden = what.source !== null; // a translator has two stacks of layers
   $('live-stage').classList.toggle('living', isShown);
+  for (const node of $('life-tabs').children) {
+    node.disabled = node.value !== '' && !hasModel();
+    node.title = node.disabled ? t('Open the model first') : '';
+  }
   for (const node of $('life-tabs').children) node.setAttribute('aria-pressed', String(node.value === (isShown ? tab : '')));
   $('life-like').hidden = what.source !== null || viewer.given.predictions?.is_in_place !== false || !isOff() && tab !== 'like';
   if (!isShown) return;

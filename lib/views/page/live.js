@@ -17,7 +17,7 @@ const givenStory = $('live-steps') && JSON.parse($('live-steps').textContent);
 const CHANGED = ['ablate', 'knockout', 'steer', 'rescale', 'attention', 'mask'];
 // kept, since the page cannot change them
 const INTERVENTIONS = ['patch'];
-const PREDICTED = [['top', '12'], ['queries', 'all']];
+const PREDICTED = [['top', '12']];
 const NO_MODEL = 'This page holds no model: choose the files of one.';
 const MASK = /^\s*(\[MASK\]|<mask>)\s*$/;
 const MOST_EXPECTED = 7; // rows of the table of next words
@@ -244,10 +244,10 @@ let nFollowed = 0, nShown = 0, timer = 0;
 let shownKey = keyOf(asked);
 let plain = null; // {key, found, isDone}: the run without changes
 
-// Runs the model on WHAT. If the first page has predictions, asks for them after all positions,
-// since they cost little.
+// Runs the model on WHAT, with predictions where the first page has them.
 function runPage(what) {
-  const options = [...kept, ...optionsOf(what), ...viewer.given.predictions && !isPicture ? PREDICTED : [], ['html', 'page.html']];
+  const { predictions } = viewer.given, areAll = new Set(predictions?.top.map(({ position }) => position)).size > 1; // else that would take long
+  const options = [...kept, ...optionsOf(what), ...predictions && !isPicture ? PREDICTED : [], ...areAll && !isPicture ? [['queries', 'all']] : [], ['html', 'page.html']];
   return engine.ask(argsOf('run', options, what), { wanted: 'page', isShown: true });
 }
 
@@ -794,10 +794,10 @@ async function drawPair(what, text, query, width) {
   return new TextDecoder().decode(answer.file);
 }
 
-// Returns the tokens whose embeddings are most like that of position K, as the lens finds them.
+// Returns the tokens whose embeddings are most like that of position K: [{ id, token }], the most alike first.
 async function likeAt(what, k) {
-  const { out } = await answerOf('lens', [['queries', String(k)], ['top', '24'], ['json', '-']], what);
-  return JSON.parse(out).rows.filter(row => row.layer === 0 && row.site === 'resid_pre').map(row => row.token ?? '');
+  const { out } = await answerOf('lens', [['alike', ''], ['queries', String(k)], ['top', '48'], ['json', '-']], what);
+  return JSON.parse(out).rows.map(({ id, token }) => ({ id, token: token ?? '' }));
 }
 
 // Returns TEXT with TOKEN in the place of one, which is given in bytes.
@@ -815,7 +815,7 @@ async function figureOf(what, head, lines) {
   return (await answerOf('ablate', stripOptions(what, head), { ...what, text: null }, 'file')).file;
 }
 
-const life = attnLife({ viewer, t, drawingOf, pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likeAt, textWith: textWithAt, nameOf }),
+const life = attnLife({ viewer, t, drawingOf, hasModel: () => engine !== null, pairWith: nameOf => attnPair({ viewer, t, seen, drawPair, likeAt, textWith: textWithAt, nameOf }),
   likeWith: ({ wordsLike, isWord }) => attnLike({ wordsLike, isWord, viewer, t, seen, textWith: textWithAt, without: withoutHeads, figureOf, drawStrip, tellOf,
     commandFor: (what, head) => commandOf('ablate', stripOptions(what, head), { ...what, text: null }) }),
   isOff: () => Boolean(asked.off[headHere()]), shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,
@@ -1038,8 +1038,9 @@ function effectsOf(what) {
   return effects.found;
 }
 
-// The effects for what is shown; null while another run is on its way.
-const effectsHere = () => isSame(viewer.given.ids, expected.after.ids) && engine && !isPicture && asked.source === null && viewer.given.predictions ? effectsOf(expected.changes) : null;
+// The effects for what is shown; null while another run is on its way, or without a model for them.
+const effectsHere = () => isSame(viewer.given.ids, expected.after.ids) && (engine || effects?.key === JSON.stringify(expected.changes)) && !isPicture && asked.source === null && viewer.given.predictions
+  ? effectsOf(expected.changes) : null;
 
 // Returns the head that opens the stage best, as page and first screen choose theirs (first_head.h).
 async function firstHead(klOf) {
@@ -1088,7 +1089,7 @@ function lend(node, slot) {
 function makeStage() {
   const row = $('live-text').parentNode;
   stage = attnStage({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, takes, isIdle: () => Boolean(engine?.isReady && !engine.current),
-     begin, life, callModule, covers: guess.covers, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
+     begin, life, hasModel: () => engine !== null, openOwn, bytes: live.bytes, model: () => live.model, callModule, covers: guess.covers, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
     lent: [lend($('live-from'), 'stage-text'), lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-chips'), lend($('live-status'), 'stage-undo'),
       lend($('live-story'), 'stage-story')] });
   stage.make();
@@ -1106,6 +1107,32 @@ const story = attnStory({ viewer, asked, t, button, change, changesOf, guess, pa
 // --- Another model ------------------------------------------------------------------------------
 
 const PARTS = /(^|\/)(config\.json|generation_config\.json|preprocessor_config\.json|special_tokens_map\.json|tokenizer_config\.json|added_tokens\.json|vocab\.json|vocab\.txt|merges\.txt|tokenizer\.json|tokenizer\.model|(source|target)\.spm|target_vocab\.json|spiece\.model|[^/]*\.(safetensors|bin)(\.index\.json)?|[^/]*\.pt|meta\.pkl|[^/]*\.gguf)$/;
+
+// Opens the files of the page's own model: a file, or a folder of them.
+function openOwn() {
+  const input = el('input', { type: 'file', id: 'stage-input', hidden: '', ...isOneFile() ? {} : { webkitdirectory: '' } });
+  $('stage-input')?.remove();
+  $('live-stage').append(input);
+  input.addEventListener('change', () => takeFiles([...input.files]).catch(tellOf));
+  input.click();
+}
+
+const isOneFile = () => /\.(gguf|json|pt|bin)$/.test(live.model);
+
+// Takes the files that are dropped on the page, those of folders too.
+function listenToDrops() {
+  const canTake = event => [...event.dataTransfer.types].includes('Files');
+  const filesOf = entry => new Promise((resolve, reject) => {
+    if (entry.isFile) entry.file(file => resolve([file]), reject);
+    else entry.createReader().readEntries(list => Promise.all(list.map(filesOf)).then(lists => resolve(lists.flat())), reject);
+  });
+  addEventListener('dragover', event => { if (canTake(event)) event.preventDefault(); });
+  addEventListener('drop', event => {
+    if (!canTake(event)) return;
+    event.preventDefault();
+    Promise.all([...event.dataTransfer.items].map(item => item.webkitGetAsEntry()).filter(Boolean).map(filesOf)).then(lists => takeFiles(lists.flat())).catch(tellOf);
+  });
+}
 
 function chooseFiles() {
   const input = el('input', { type: 'file', multiple: '', id: 'live-input' });
@@ -1138,6 +1165,8 @@ async function takeFiles(chosen) {
   const checkpoint = !wanted.some(file => file.name === 'config.json') && wanted.find(file => /^(?!tokenizer).*\.(pt|bin)$/.test(file.name));
   const folder = checkpoint ? checkpoint.name : wanted[0]?.webkitRelativePath.split('/').at(-2) || 'model';
   if (wanted.length === 0 && !single) return say('Among these files is none of a model, expected config.json or a GGUF file', true);
+  const isOwn = live.bytes === (single ? [single] : wanted).reduce((sum, { size }) => sum + size, 0), { text } = asked;
+  if (!isOwn) effects = null; // those of another model
   live.model = single ? single.name : folder;
   live.given = live.model;
   kept.length = 0;
@@ -1147,7 +1176,9 @@ async function takeFiles(chosen) {
   await findPairs();
   if (!takesPairs) asked.pair = null;
   Object.assign(first, structuredClone(asked));
-  return follow();
+  if (isOwn && effects) effects.key = JSON.stringify(asked);
+  await follow();
+  if (stage && asked.text === text && viewer.given.predictions) await begin(text);
 }
 
 // --- Start --------------------------------------------------------------------------------------
@@ -1175,6 +1206,7 @@ function listen() {
     if (!isSame(found, asked)) change(found, location.hash);
   });
   listenToDrags();
+  if (!isPicture) listenToDrops();
   $('stage').addEventListener('dblclick', event => {
     if (viewer.cellAt(event)) whyCell().catch(tellOf);
   });

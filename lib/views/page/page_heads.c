@@ -289,9 +289,10 @@ void attn_page_heads_type(struct attn_page_heads *heads, struct attn_head_mixes 
         struct attn_head_mixes *own = mixes[head->at.stack == ATTN_STACK_ENCODER];
         struct attn_head_mix mix;
 
+        if (own)
+            attn_head_mixes_find(own, &head->at, &mix); /* finds the parks, too */
         if (head->type.kind || !own)
             continue;
-        attn_head_mixes_find(own, &head->at, &mix);
         head->type = attn_head_type_of(&mix, 0);
         head->type.kind = head->type.kind ? head->type.kind : head->type.largest;
     }

@@ -79,6 +79,7 @@ static void append_live(struct attn_buffer *out, const struct attn_page *page)
     for (size_t i = 0; i < live->n_file; i++)
         attn_json_text(&json, live->files[i].name);
     attn_json_end(&json);
+    attn_json_size(attn_json_key(&json, "bytes"), (size_t)live->n_byte);
     append_options(attn_json_key(&json, "options"), labels->options, labels->n_option);
     append_options(attn_json_key(&json, "reading"), live->reading, live->n_reading);
     attn_json_begin(attn_json_key(&json, "extras"), '[');

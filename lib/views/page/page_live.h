@@ -27,6 +27,7 @@ struct attn_live {
      * reader for them */
     const struct attn_blob *files;
     size_t n_file;
+    uint64_t n_byte; /* of the files, embedded or not */
     /* [n_reading] options that define how the input is read: special-tokens; image and label */
     const struct attn_option *reading;
     size_t n_reading;

@@ -1,12 +1,12 @@
 // pair.js - a tab of the stage: a second sentence back to back with that of the stage. Arcs of the first
 // stand above the words, those of the second below; words that both have stand once. Under them are the
 // next words of both. Without a sentence of its own the tab finds one that differs in one word: the
-// head looks at the word, and the lens of its embedding finds others like it. Of these the page takes
-// the one that changes the next word most.
+// head looks at the word, others have embeddings like its own, and of these the model finds some more
+// likely there. The page takes the one that changes the next word most; with many heads, the most likely.
 'use strict';
 globalThis.attnPair = ({ viewer, t, seen, drawPair, likeAt, textWith, nameOf }) => {
 const { $ } = viewer, { el, written } = attnPage;
-const N_LIKE = 8; // words that are tried
+const N_LIKE = 8, MANY = 100; // words that are tried, but with so many heads one
 const LEAST = 0.02; // smaller weights have no arc
 const MOST_WORDS = 6, N_BEST = 5; // next words, and how many of each sentence are among them
 const LEAST_SHARE = 0.01; // a next word has it in one of the sentences
@@ -19,12 +19,19 @@ const isWord = text => /^\p{L}+$/u.test(text.trim());
 // Returns KL(p || q) in nats.
 const divergence = (p, q) => p.reduce((sum, x, i) => x > 0 ? sum + x * Math.log(x / q[i]) : sum, 0);
 
+const startsUpper = text => /^\p{Lu}/u.test(text.trim());
+
 // Returns true if OTHER can stand in the place of TOKEN.
-const isLike = (token, other) => other.trim().toLowerCase() !== token.trim().toLowerCase()
+const isLike = (token, other) => other.trim().toLowerCase() !== token.trim().toLowerCase() && startsUpper(other) === startsUpper(token)
   && other.startsWith(' ') === token.startsWith(' ') && isWord(other) === isWord(token);
 
-// Returns N words that may stand in the place of token K of the text of WHAT, the most alike first.
-const wordsLike = async (what, tokens, k, n) => (await likeAt(what, k)).filter(token => isLike(tokens[k], token)).slice(0, n);
+// Returns N words that may stand in the place of token K of the text of WHAT: of 3 N whose embeddings are most alike, those that the
+// model finds most likely there.
+async function wordsLike(what, tokens, k, n) {
+  const like = (await likeAt(what, k)).filter(({ token }) => isLike(tokens[k], token) && !tokens.includes(token)).slice(0, 3 * n);
+  const next = k > 0 && like.length > n ? (await seen(what, k - 1 - tokens.length)).next : null;
+  return (next ? like.sort((a, b) => next[b.id] - next[a.id]) : like).slice(0, n).map(({ token }) => token);
+}
 
 // Returns what the page shows without a second sentence: the word that changes, those that may stand in its
 // place with what the model sees then, the best first. Null if something else is asked for meanwhile.
@@ -34,7 +41,12 @@ async function findPair(what, one, isWanted) {
     const like = await wordsLike(what, one.tokens, k, N_LIKE), found = [];
     for (const token of like) {
       if (!isWanted()) return null;
-      const text = textWith(what.text, one.offsets[k], token), other = await seen({ ...what, text }, one.query - one.tokens.length);
+      const text = textWith(what.text, one.offsets[k], token);
+      if (found.length > 0 && viewer.run.heads.length > MANY) {
+        found.push({ k, token, text, kl: -found.length }); // in its order
+        continue;
+      }
+      const other = await seen({ ...what, text }, one.query - one.tokens.length);
       if (other.tokens.length === one.tokens.length) found.push({ k, token, text, other, kl: divergence(one.next, other.next) });
     }
     if (found.length > 0) return found.sort((a, b) => b.kl - a.kl);

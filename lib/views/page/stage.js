@@ -6,7 +6,7 @@
 // press on an arc shows why it is there. Weights, measures and probabilities are those of the run
 // that the viewer shows (viewer.js, live.js).
 'use strict';
-globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, callModule, covers, lent }) => {
+globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, toggleHeads, effectsHere, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, callModule, covers, hasModel, openOwn, bytes, model, lent }) => {
 const { $, state } = viewer, { el, svgEl, written, barOf, barPartsOf } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // The kinds of layers of a translator, and where their heads look.
@@ -33,6 +33,7 @@ const MOST_WORDS = 5; // maximum number of next words
 const TILES = [[48, 36], [400, 24], [Infinity, 12]]; // heads, and px of their tiles
 const LEAST_FINE = 1100, FINGER = 44, TILE_GAP = 2; // px of a wide screen, of tiles on others, and between tiles
 const LEAST_AIM = 0.34; // weight of the strongest key of a head that stands under it
+const LEAST_PARKED = 0.5; // weight on sinks of a head that parks, of many
 const WORD_GAPS = [8, 96]; // px between words of a line, least and most
 const FAINTEST = 25; // percent of the color of a tile without which nothing changes
 
@@ -575,7 +576,7 @@ function makeBar(p) {
     el('span', { class: 'stage-meter', 'aria-hidden': 'true' }, el('i', { class: 'before' }), el('i', { class: 'after' })),
     el('span', { class: 'number' }));
   node.addEventListener('click', () => write(p.token));
-  node.disabled = p.token === null;
+  node.disabled = p.token === null || !hasModel();
   return node;
 }
 
@@ -622,7 +623,7 @@ function choose(h) {
 }
 
 function makeCell(head, h) {
-  const node = el('button', { class: 'stage-cell', type: 'button', role: 'radio', id: 'stage-cell-' + h }, nameOf(h).replace(/.*:/, ''), el('small', {}));
+  const node = el('button', { class: 'stage-cell', type: 'button', role: 'radio', id: 'stage-cell-' + h }, nameOf(h).replace(/.*:/, ''), el('i', { 'aria-hidden': 'true' }), el('small', {}));
   follow(node, { h });
   for (const event of ['focus', 'click']) node.addEventListener(event, () => choose(h));
   return node;
@@ -657,7 +658,7 @@ function drawTiles() {
   tilesOf = names;
   const largest = Math.max(...Object.values(effects));
   heads.forEach((_, h) => {
-    const { name, brief, hue, park = 0, bar = [] } = { ...viewer.run.kinds.find(kind => kind.name === 'mixed'), ...types[h] }, node = cells[h];
+    const { name, letter, brief, hue, park = 0, bar = [] } = { ...viewer.run.kinds.find(kind => kind.name === 'mixed'), ...types[h] }, node = cells[h];
     const effect = effects[nameOf(h)] ?? 0, strength = Math.round(FAINTEST + (100 - FAINTEST) * Math.sqrt(effect > 0 ? effect / largest : 0));
     const look = [isOff(h), h === state.h, strength, aims[h]?.said].join();
     if (looks[h] === look) return;
@@ -666,6 +667,7 @@ function drawTiles() {
     node.style.setProperty('--hue', hue);
     node.style.setProperty('--strength', strength + '%');
     node.style.setProperty('--bar', barOf(bar, viewer.run.kinds));
+    node.children[0].textContent = letter;
     node.lastChild.textContent = t(name) === name ? brief : t(name);
     Object.assign(node.dataset, { kind: name, name: shownName(h) + ' ' + t(name) + (park >= 0.005 ? ', ' + t('parked {} %', Math.round(100 * park)) : '') });
     node.tabIndex = h === state.h ? 0 : -1;
@@ -676,15 +678,24 @@ function drawTiles() {
   $('stage-pick').value = state.h;
 }
 
+let showsParked = false; // the tiles of heads that park, of many
+let needed = { of: '', px: 0 }; // the height of the tiles of a sentence, the most of its words so far
+
+// Of many heads, those that park stand apart, and the others under the word at which they look most beside sinks.
+const placedOf = aim => !isCrowded ? aim : { ...aim, ...aim.other, rest: 1 - aim.parked, isParked: aim.parked >= LEAST_PARKED };
+
+// The heads whose tiles are shown: all, or without those that park; the chosen one always.
+const shownTiles = () => [...cells.keys()].filter(h => showsParked || !aims[h].isParked || h === state.h);
+
 // Returns the groups of heads: those that look most at each word of the sentence, those that look at no word in particular,
-// and of a translator those of other stacks. AIMS becomes the group of each head.
+// those that park, and of a translator those of other stacks. AIMS becomes the group of each head.
 function groupHeads() {
   const { run } = viewer, isSource = isCross(state.h), texts = isSource ? run.source_tokens : run.tokens;
   const list = isMap() ? texts.map((_, k) => ({ from: k, to: k + 1, node: shownAt(k, isSource) })) : wholes.map(({ from, to, text }) => ({ from, to, node: shownText(run.tokens[from], text) }));
-  const groups = [...list, { name: '' }, ...STACKS.map(([stack, name]) => ({ stack, name: t(name) }))].map(group => ({ ...group, heads: [] }));
+  const groups = [...list, { name: '' }, { isParking: true }, ...STACKS.map(([stack, name]) => ({ stack, name: t(name) }))].map(group => ({ ...group, heads: [] }));
   run.heads.forEach((head, h) => {
-    const { key, weight } = aims[h];
-    const g = !isLike(h) ? groups.findIndex(({ stack }) => stack === stackOf(head)) : weight < LEAST_AIM ? list.length : list.findIndex(({ from, to }) => key >= from && key < to);
+    const { key, weight, rest = 1, isParked } = aims[h];
+    const g = !isLike(h) ? groups.findIndex(({ stack }) => stack === stackOf(head)) : isParked ? list.length + 1 : weight < LEAST_AIM * rest ? list.length : list.findIndex(({ from, to }) => key >= from && key < to);
     groups[g].heads.push(h);
     Object.assign(aims[h], { group: g, said: g < list.length ? t('{} looks at: {}', textAt(state.q), viewer.nameAt(key, isSource) + ' ' + share(weight)) : '' });
   });
@@ -692,11 +703,26 @@ function groupHeads() {
 }
 
 // Returns the button above the tiles of a group, or before them in a list; it switches all of its heads.
-function makeGroup({ heads: own, name, node }) {
+function makeGroup({ heads: own, name, node, isParking }) {
+  if (isParking) return makeParking(own);
   const n = t(own.length === 1 ? '{} head' : '{} heads', own.length), words = name === '' ? t('{} look everywhere', n) : n;
   const all = el('button', { type: 'button', class: 'stage-group', title: t('Switches all of them') }, ...node ?? name ? [node ?? name] : [], el('span', {}, words));
   all.addEventListener('click', () => toggleHeads(own.map(nameOf)));
   all.setAttribute('aria-label', [node?.textContent ?? name, words].filter(Boolean).join(': '));
+  return all;
+}
+
+// Returns the button after which stand the heads that park: their number, where they park, and whether their tiles are shown.
+function makeParking(own) {
+  const numbers = new Map(), list = () => [...numbers].sort((a, b) => b[1] - a[1]).map(([key, n]) => viewer.nameAt(key, false) + ' ' + n).join(', ');
+  for (const h of own) numbers.set(aims[h].park.key, (numbers.get(aims[h].park.key) ?? 0) + 1);
+  const all = el('button', { type: 'button', class: 'stage-group', id: 'stage-parked', 'aria-expanded': String(showsParked), title: t('Heads with half of their weight or more on the first word or another sink') },
+    el('span', {}, t('{} heads park ({}): {}', own.length, list(), t(showsParked ? 'hide' : 'show'))));
+  all.addEventListener('click', () => {
+    showsParked = !showsParked;
+    laidOf = '';
+    layTiles().then(() => $('stage-parked')?.focus());
+  });
   return all;
 }
 
@@ -705,13 +731,13 @@ const LABEL = 7; // px width of a character of a label
 // Calls the layout of figures (figures/under_layout.h). Returns the places of GROUPS and, if HAS_TILES, of all tiles, in a
 // line of words or a list, and the height of all.
 function placeUnder(groups, nWord, { room, pitch, high, hasTiles, isList }) {
-  const labelOf = ({ label }) => LABEL * label.textContent.length + 16, n = hasTiles ? cells.length : 0;
+  const labelOf = ({ label }) => LABEL * label.textContent.length + 16, list = hasTiles ? shownTiles() : [], n = list.length;
   const found = callModule('lay_under', [nWord, groups.length, n, Number(isRtl && !isMap()), Number(isList)],
-    [room, pitch, TILE_GAP, ...WORD_GAPS, high, ...groups.flatMap((group, g) => [g < nWord && !isList ? wholes[g].width : 0, labelOf(group)]), ...hasTiles ? aims.map(({ group }) => group) : []],
+    [room, pitch, TILE_GAP, ...WORD_GAPS, high, ...groups.flatMap((group, g) => [g < nWord && !isList ? wholes[g].width : 0, labelOf(group)]), ...list.map(h => aims[h].group)],
     2 + 3 * groups.length + 2 * n);
   if (!found) return null;
   const tiles = found.subarray(2 + 3 * groups.length);
-  return { isLine: found[0] === 1, bottom: found[1], placeOf: g => ({ x: found[2 + 3 * g], y: found[3 + 3 * g], width: found[4 + 3 * g] }), tileOf: h => ({ x: tiles[2 * h], y: tiles[2 * h + 1] }) };
+  return { isLine: found[0] === 1, bottom: found[1], placeOf: g => ({ x: found[2 + 3 * g], y: found[3 + 3 * g], width: found[4 + 3 * g] }), list, tileOf: i => ({ x: tiles[2 * i], y: tiles[2 * i + 1] }) };
 }
 
 const arePlaced = () => shape !== 'line' || wholes[0].x !== undefined;
@@ -729,14 +755,15 @@ function moveWords({ placeOf }) {
 
 // Places words and tiles: tiles under their words, if they have room there; otherwise group after group, each after its name.
 async function layTiles(isAgain = false) {
-  const { run } = viewer, place = $('stage-strip'), room = place.clientWidth - 6, isLine = shape === 'line' && !isMap(), key = [state.q, isMap(), shape, partsOf, room].join('\0');
+  const { run } = viewer, place = $('stage-strip'), room = place.clientWidth - 6, isLine = shape === 'line' && !isMap(), key = [state.q, isMap(), shape, partsOf, room, aims[state.h]?.isParked ? state.h : ''].join('\0');
   if (key === laidOf && run === laidRun) return;
   [laidOf, laidRun] = [key, run];
-  const found = await viewer.aimsAt(state.q), keyOfAim = ({ key: k, weight }) => weight < LEAST_AIM ? -1 : k;
+  const found = await viewer.aimsAt(state.q), keyOfAim = ({ key: k, weight, rest = 1 }) => weight < LEAST_AIM * rest ? -1 : k;
   if (!found || key !== laidOf || run !== laidRun || found.length !== cells.length) return;
   // those that look elsewhere move there; to animate all of many is slow
-  found.forEach((aim, h) => cells[h].classList.toggle('moves', aims[h] !== undefined && keyOfAim(aim) !== keyOfAim(aims[h])));
-  aims = found;
+  const placed = found.map(placedOf);
+  placed.forEach((aim, h) => cells[h].classList.toggle('moves', aims[h] !== undefined && keyOfAim(aim) !== keyOfAim(aims[h])));
+  aims = placed;
   const { groups, nWord } = groupHeads(), isFine = innerWidth >= LEAST_FINE, size = isFine || isCrowded ? tileSize() : FINGER, pitch = size + TILE_GAP, high = isFine ? 24 : FINGER;
   for (const group of groups) group.label = makeGroup(group);
   if (isLine) for (const whole of wholes) whole.width ??= whole.node.getBoundingClientRect().width;
@@ -751,17 +778,25 @@ async function layTiles(isAgain = false) {
     node.classList.toggle('late', x > room / 2);
   };
   const top = laid.isLine ? high : 0;
-  cells.forEach((cell, h) => put(cell, laid.tileOf(h), top));
+  for (const cell of cells) cell.hidden = true;
+  laid.list.forEach((h, i) => { cells[h].hidden = false; put(cells[h], laid.tileOf(i), top); });
   const labels = groups.flatMap(({ label, heads: own }, g) => {
     const spot = laid.placeOf(g), words = label.lastChild;
     if (own.length === 0) return [];
+    if (groups[g].isParking && !laid.list.some(h => aims[h].group === g)) {
+      label.style.height = '24px';
+      put(label, { x: 0, y: laid.bottom + TILE_GAP }, top);
+      return [label];
+    }
     if (laid.isLine) label.replaceChildren(g < nWord && spot.width < LABEL * words.textContent.length ? String(own.length) : words);
     label.style.height = (laid.isLine ? high : size) + 'px';
     label.style.width = spot.width + 'px';
     put(label, spot, top - (laid.isLine ? high : 0));
     return [label];
   });
-  for (const [name, px] of [['--tile', size], ['--high', laid.bottom + top], ['--most', high + (cells.length + 1) * pitch]]) place.style.setProperty(name, px + 'px');
+  const isParked = groups.some(({ isParking, heads: own }, g) => isParking && own.length > 0 && !laid.list.some(h => aims[h].group === g)), all = laid.bottom + top + (isParked ? 24 + TILE_GAP : 0);
+  needed = { of: wordsOf, px: needed.of === wordsOf ? Math.max(needed.px, all) : all }; // so that another word does not move the page
+  for (const [name, px] of [['--tile', size], ['--high', all], ['--need', needed.px + 6], ['--most', high + (cells.length + 1) * pitch]]) place.style.setProperty(name, px + 'px');
   for (const old of place.querySelectorAll('.stage-group')) old.remove();
   place.prepend(...labels);
   drawTiles();
@@ -781,10 +816,10 @@ function drawEffects() {
 
 // Returns the next head in a direction; layers may have different numbers of heads.
 function stepHead(at, [down, across]) {
-  const { heads } = viewer.run;
-  if (!down) return at + across;
-  const groups = layersOf(heads), group = groups[groups.indexOf(heads[at].group) + down];
-  return heads.findIndex(head => head.group === group && head.head === heads[at].head);
+  const { heads } = viewer.run, groups = layersOf(heads);
+  const next = h => down ? heads.findIndex(head => head.group === groups[groups.indexOf(heads[h].group) + down] && head.head === heads[h].head) : h + across;
+  for (at = next(at); cells[at]?.hidden;) at = next(at);
+  return at;
 }
 
 // --- The first line -----------------------------------------------------------------------------
@@ -793,7 +828,13 @@ let triedOf = null; // the model whose sentences are offered
 
 // Writes what the program does, and how to begin.
 function drawIntro() {
-  const { predictions } = viewer.given;
+  const { predictions } = viewer.given, isMissing = !hasModel();
+  $('live-stage').classList.toggle('missing', isMissing);
+  $('live-stage').classList.toggle('wordless', !predictions);
+  for (const node of [...$('stage-switch').children, $('stage-on')]) {
+    node.disabled = isMissing;
+    node.title = t(isMissing ? 'Open the model first' : node === $('stage-on') ? 'Writes the ten most probable next tokens' : 'The key x does the same');
+  }
   $('stage-does').textContent = !predictions ? '' : t(asked.source !== null ? 'This program translates.' : predictions.is_in_place ? 'This program guesses hidden words.' : 'This program guesses the next word.');
   for (const node of $('stage-try').children) node.setAttribute('aria-pressed', String(node.value === asked.text));
   offer().catch(() => { triedOf = null; });
@@ -878,7 +919,8 @@ function make() {
   });
   $('app').prepend(el('section', { id: 'live-stage', 'aria-label': t('Stage') },
     el('div', { id: 'stage-intro' }, el('h1', {}, t('What a language model looks at')),
-      el('p', {}, el('span', { id: 'stage-does' }), ' ', el('span', { class: 'pointed' }, t('Point at a word to see where a head looks.')), el('span', { class: 'tapped' }, t('Tap a word to see where a head looks.')))),
+      el('p', {}, el('span', { id: 'stage-does' }), ' ', el('span', { class: 'pointed' }, t('Point at a word to see where a head looks.')), el('span', { class: 'tapped' }, t('Tap a word to see where a head looks.'))),
+      el('p', { id: 'stage-missing' }, button('stage-open', t('Open {}', model()), openOwn), ' ' + t('({} MB, stays on this machine) to type, and to switch heads off.', Math.round(bytes / 1e6)))),
     el('div', { id: 'stage-top' }, el('span', { id: 'stage-head' }, term('head', el('b', { id: 'stage-name' }, t('Head')), el('small', { id: 'stage-place' })),
       el('span', { id: 'stage-switch', class: 'tabs', role: 'group' }, makeSwitch('stage-head-on', 'on', true), makeSwitch('stage-head-off', 'off', false))), el('span', { id: 'stage-chips' }), el('p', { id: 'stage-said', role: 'status' }),
       makeMenu()),

@@ -156,9 +156,9 @@ async function inflateAll() {
   return all;
 }
 
-// Returns for each head where row ROW looks: its key with the largest weight; what is on sinks, and its key with the largest weight
-// beside them; and its largest weight on a word that is neither a sink nor the first, itself or a neighbour (as attn_head_mixes_look):
-// [{ key, weight, parked, other: { key, weight }, look }]. Null if another run is shown meanwhile.
+// Returns for each head where row ROW looks: its key with the largest weight; what is on sinks, the sink with the largest
+// weight and the key with the largest weight beside them; and its largest weight on a word that is neither a sink nor the first, itself or a neighbour (as attn_head_mixes_look):
+// [{ key, weight, parked, park: { key, weight }, other: { key, weight }, look }]. Null if another run is shown meanwhile.
 async function aimsAt(row) {
   const of = nTaken, { bytes: planes } = run;
   if (levels?.of !== of) levels = { of, bytes: inflateAll() };
@@ -167,12 +167,13 @@ async function aimsAt(row) {
   return heads.map(({ rows, cols, step = 1, is_source, is_encoder }, h) => {
     const at = min(row, rows - 1), n = ceil(cols / step), first = floor(at / step) * n, low = ceil(rows / step) * n;
     const weightAt = i => planes === 2 ? weightOf(all[h][first + i] * 256 + all[h][low + first + i], 65534) : weightOfByte[all[h][first + i]];
-    const parks = new Set(is_source || is_encoder ? [] : run.parks), own = queryAt(at), aim = { key: 0, weight: 0, parked: 0, other: { key: 0, weight: 0 }, look: 0 };
+    const parks = new Set(is_source || is_encoder ? [] : run.parks), own = queryAt(at), aim = { key: 0, weight: 0, parked: 0, park: { key: 0, weight: 0 }, other: { key: 0, weight: 0 }, look: 0 };
     for (let i = 0; i < n; i++) {
       const key = i * step, weight = weightAt(i) || 0, isPark = parks.has(key);
       if (weight > aim.weight) Object.assign(aim, { key, weight });
+      const most = isPark ? 'park' : 'other';
       if (isPark) aim.parked += weight;
-      else if (weight > aim.other.weight) aim.other = { key, weight };
+      if (weight > aim[most].weight) aim[most] = { key, weight };
       if (!isPark && key > 0 && abs(key - own) > 1) aim.look = max(aim.look, weight);
     }
     return aim;
