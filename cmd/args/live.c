@@ -2,6 +2,7 @@
 #include "cmd/args/live.h"
 
 #include "cmd/line/print.h"
+#include "cmd/line/progress.h"
 #include "cmd/line/report.h"
 
 #include <stdlib.h>
@@ -143,8 +144,11 @@ static enum attn_status find_kinds(struct question *question, struct live *live,
     texts->n_item = size * (double)config->n_layer < N_SMALL ? 4 : 1;
     texts->most = config->n_ctx < MOST_TOKENS ? config->n_ctx : MOST_TOKENS;
     ATTN_TRY(ALLOCATE(texts->ids, texts->n_item * texts->most, err));
-    for (size_t i = 0; i < texts->n_item * N_JOINED; i++)
+    question->unit = "texts";
+    for (size_t i = 0; i < texts->n_item * N_JOINED; i++) {
+        question_on_progress(question, i, texts->n_item * N_JOINED);
         ATTN_TRY(write_text(question, texts, i, N_JOINED, err));
+    }
     options.inputs = texts->inputs;
     options.n_input = texts->n_item;
     ATTN_TRY(attn_items_open(&options, &texts->items, err));
@@ -216,7 +220,12 @@ static enum attn_status open_effects(struct question *question, struct live *liv
         return ATTN_OK;
     args.answer.metric = ATTN_ANSWER_KL;
     request.on_note = NULL; /* the run sends the same notes */
+    request.on_part = NULL;
+    request.on_progress = question_on_progress;
+    question->unit = "heads";
     status = attn_ablate(question->host, &request, &args, &live->effects, &sum, &failure);
+    progress_clear();
+    question->is_counting = false;
     question->tensors.look.effects = live->effects;
     if (status == ATTN_OK || (status != ATTN_CANCELED && !option_text(question->call, "live")))
         return ATTN_OK; /* the run itself says what is wrong */

@@ -120,7 +120,7 @@ static void note_time(const struct question *question, size_t done, size_t total
          quicker ? "; " : "", quicker ? quicker : "");
 }
 
-static void on_progress(void *user, size_t done, size_t total)
+void question_on_progress(void *user, size_t done, size_t total)
 {
     struct question *question = user;
     double left;
@@ -198,7 +198,7 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     ATTN_TRY(attn_attention_args_open(&question->attention, err));
     question->request.attention.change = &question->attention.change;
     question->request.on_note = args->running.is_quiet ? NULL : note_message;
-    question->request.on_progress = on_progress;
+    question->request.on_progress = question_on_progress;
     question->request.on_part = question_on_part;
     question->request.user = question;
     ATTN_TRY(edits_read(&question->edits, &args->places, question->host, &question->request, err));

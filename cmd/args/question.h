@@ -184,6 +184,7 @@ enum attn_status question_check(const struct question *question, struct attn_err
 
 /* Shows how much of a run of USER, a question, is done (`on_part` of struct attn_request). */
 void question_on_part(void *user, size_t done, size_t total);
+void question_on_progress(void *user, size_t done, size_t total); /* counts question->unit */
 
 /* Returns true if notes are printed. */
 bool question_is_noted(const struct question *question);

@@ -639,7 +639,7 @@ const stackOf = head => head.stack ?? (head.is_source ? 'cross' : head.is_encode
 
 function makeTiles(heads) {
   cells = heads.map(makeCell);
-  [looks, aims] = [[], []];
+  [looks, aims, needed] = [[], [], 0];
   laidOf = '';
   isCrowded = tileSize() < TILES[0][1];
   $('live-stage').classList.toggle('crowded', isCrowded);
@@ -679,7 +679,7 @@ function drawTiles() {
 }
 
 let showsParked = false; // the tiles of heads that park, of many
-let needed = { of: '', px: 0 }; // the height of the tiles of a sentence, the most of its words so far
+let needed = 0; // the height of the tiles, the most so far
 
 // Of many heads, those that park stand apart, and the others under the word at which they look most beside sinks.
 const placedOf = aim => !isCrowded ? aim : { ...aim, ...aim.other, rest: 1 - aim.parked, isParked: aim.parked >= LEAST_PARKED };
@@ -778,8 +778,8 @@ async function layTiles(isAgain = false) {
     node.classList.toggle('late', x > room / 2);
   };
   const top = laid.isLine ? high : 0;
-  for (const cell of cells) cell.hidden = true;
-  laid.list.forEach((h, i) => { cells[h].hidden = false; put(cells[h], laid.tileOf(i), top); });
+  cells.forEach((cell, h) => { cell.hidden = !laid.list.includes(h); }); // the focus stays
+  laid.list.forEach((h, i) => put(cells[h], laid.tileOf(i), top));
   const labels = groups.flatMap(({ label, heads: own }, g) => {
     const spot = laid.placeOf(g), words = label.lastChild;
     if (own.length === 0) return [];
@@ -795,8 +795,8 @@ async function layTiles(isAgain = false) {
     return [label];
   });
   const isParked = groups.some(({ isParking, heads: own }, g) => isParking && own.length > 0 && !laid.list.some(h => aims[h].group === g)), all = laid.bottom + top + (isParked ? 24 + TILE_GAP : 0);
-  needed = { of: wordsOf, px: needed.of === wordsOf ? Math.max(needed.px, all) : all }; // so that another word does not move the page
-  for (const [name, px] of [['--tile', size], ['--high', all], ['--need', needed.px + 6], ['--most', high + (cells.length + 1) * pitch]]) place.style.setProperty(name, px + 'px');
+  needed = Math.max(needed, all); // so that another word does not move the page
+  for (const [name, px] of [['--tile', size], ['--high', all], ['--need', needed + 6], ['--most', high + (cells.length + 1) * pitch]]) place.style.setProperty(name, px + 'px');
   for (const old of place.querySelectorAll('.stage-group')) old.remove();
   place.prepend(...labels);
   drawTiles();
