@@ -107,6 +107,9 @@ static void give_as_hint(struct attn_buffer *command, struct attn_error *err)
     attn_buffer_release(command);
 }
 
+#define FETCH_WHISPER                                                                              \
+    "hf download openai/whisper-tiny, or the size that it is of, fetches a form that is read"
+
 /* Files that other programs read, and what to say of them. */
 static const struct {
     const char *name, *what, *hint; /* hint: or NULL */
@@ -120,6 +123,8 @@ static const struct {
     {"tf_model.h5", "is of TensorFlow", NULL},
     {"flax_model.msgpack", "is of Flax", NULL},
     {"rust_model.ot", "is of rust-bert", NULL},
+    {"weights.npz", "has the layout of MLX's Whisper", FETCH_WHISPER},
+    {"weights.safetensors", "has the layout of MLX's Whisper", FETCH_WHISPER},
     {"model.bin", "is of another program", NULL},
     {"onnx", "has ONNX models alone", NULL},
     {".metadata", "is of a distributed checkpoint, as of Lightning with FSDP",
@@ -129,9 +134,6 @@ static const struct {
     {"zero_to_fp32.py", "is of a checkpoint of DeepSpeed, as of Lightning",
      "it writes a pytorch_model.bin from this folder; put it beside the model's config.json"},
 };
-
-#define FETCH_WHISPER                                                                              \
-    "hf download openai/whisper-tiny, or the size that it is of, fetches a form that is read"
 
 /* Layouts of weights that other programs read: by the first bytes of a file (of CTranslate2, after
  * a version and a size), or by one of its tensors, of whose name this is the end. */
@@ -274,6 +276,18 @@ static enum attn_status check_others(const struct attn_source *source, struct at
     return ATTN_OK;
 }
 
+/* Whether PATH is a GGUF file with directions to steer by; its architecture comes first. */
+static bool is_control_vector(const char *path)
+{
+    static const char name[] = "controlvector";
+    struct attn_file file = {0};
+    bool is_it = attn_file_open_regular(path, ATTN_MAP, &file, NULL) == ATTN_OK;
+
+    is_it = is_it && memmem(file.data, file.size < 4096 ? file.size : 4096, name, strlen(name));
+    attn_file_release(&file);
+    return is_it;
+}
+
 enum attn_status attn_foreign_refuse_adapter(const char *path, struct attn_error *err)
 {
     const struct attn_quote quote = attn_quote_string(path);
@@ -283,6 +297,8 @@ enum attn_status attn_foreign_refuse_adapter(const char *path, struct attn_error
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "'%s' is a file, expected the folder of an adapter as peft saves it",
                        quote.text);
+        if (is_control_vector(path))
+            attn_error_hint(err, ATTN_FOREIGN_DIRECTIONS, path);
         attn_error_hint(err, attn_path_has_ending(path, ".gguf") ? ATTN_FOREIGN_MERGE_GGUF
                                                                  : ATTN_FOREIGN_ADAPTER);
         return ATTN_UNSUPPORTED;
