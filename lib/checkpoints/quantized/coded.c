@@ -454,6 +454,7 @@ static enum attn_status plan_bnb4(struct reader *r)
     if (attn_tensor_n_byte(&codes.tensor) != n / 2 + n % 2)
         return refuse_shape(r, &codes, "as many bytes as the shape in its state needs");
     c->codes = codes.tensor.data;
+    c->n_code_byte = attn_tensor_n_byte(&codes.tensor);
     c->shard = codes.shard;
     c->offset_in_file = codes.offset;
     c->bits = 4;
@@ -577,6 +578,7 @@ static enum attn_status read_weight(struct reader *r, size_t at, struct attn_cod
     *r->coded = (struct attn_coded){.codes = entry.tensor.data,
                                     .shard = entry.shard,
                                     .offset_in_file = entry.offset,
+                                    .n_code_byte = attn_tensor_n_byte(&entry.tensor),
                                     .n_stored = attn_tensor_n_byte(&entry.tensor)};
     r->is_used[at] = true;
     ATTN_TRY(form->plan(r));

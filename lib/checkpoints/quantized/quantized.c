@@ -61,7 +61,7 @@ static enum attn_status make_all(struct maker *maker, const struct attn_tensor_f
             return refuse_size(maker, files, err);
         ATTN_TRY(attn_coded_decode(coded, pool, err));
         if (attn_tensor_files_owns_address(files, coded->codes))
-            attn_file_drop_pages(coded->codes, coded->n_out * coded->row_size);
+            attn_file_drop_pages(coded->codes, coded->n_code_byte);
     }
     atomic_store_explicit(&maker->is_made, true, memory_order_release);
     return ATTN_OK;

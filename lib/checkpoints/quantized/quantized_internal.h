@@ -93,7 +93,7 @@ struct attn_coded {
     size_t n_out, n_in, bits;
     enum attn_code_layout layout;
     const unsigned char *codes;
-    size_t row_size; /* bytes of a row of codes */
+    size_t n_code_byte, row_size; /* bytes of the codes, and of a row of them */
     enum attn_code_values values;
     struct attn_tensor map; /* [2^bits] */
     struct attn_tensor
