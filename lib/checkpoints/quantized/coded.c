@@ -101,35 +101,24 @@ static enum attn_status read_any(struct reader *r, const char *suffix, unsigned 
     return check_type(r, entry, dtypes);
 }
 
-static bool has_shape(const struct attn_tensor *tensor, int rank, size_t a, size_t b)
+/* Whether TENSOR is [A, B]; with B 0 [A], where [1] may be []. */
+static bool has_shape(const struct attn_tensor *tensor, size_t a, size_t b)
 {
-    return tensor->rank == rank && (rank < 1 || tensor->shape[0] == a) &&
-           (rank < 2 || tensor->shape[1] == b);
+    return b > 0 ? tensor->rank == 2 && tensor->shape[0] == a && tensor->shape[1] == b
+                 : (tensor->rank == 1 && tensor->shape[0] == a) || (tensor->rank == 0 && a == 1);
 }
 
-/* Finds the tensor X + SUFFIX of any of DTYPES and of the shape [A], or [A, B] if RANK is 2. */
-static enum attn_status read(struct reader *r, const char *suffix, unsigned dtypes, int rank,
-                             size_t a, size_t b, struct attn_tensor *tensor)
+/* Finds the tensor X + SUFFIX of any of DTYPES and of the shape [A, B], or [A] if B is 0. */
+static enum attn_status read(struct reader *r, const char *suffix, unsigned dtypes, size_t a,
+                             size_t b, struct attn_tensor *tensor)
 {
     struct attn_tensor_entry entry;
     char expected[ATTN_SHAPE_TEXT_SIZE];
 
     ATTN_TRY(read_any(r, suffix, dtypes, &entry));
-    if (!has_shape(&entry.tensor, rank, a, b))
-        return refuse_shape(r, &entry, attn_shape_text(rank, (const size_t[]){a, b}, expected));
-    *tensor = entry.tensor;
-    return ATTN_OK;
-}
-
-/* Finds a tensor of one number, [] or [1]. */
-static enum attn_status read_one(struct reader *r, const char *suffix, unsigned dtypes,
-                                 struct attn_tensor *tensor)
-{
-    struct attn_tensor_entry entry;
-
-    ATTN_TRY(read_any(r, suffix, dtypes, &entry));
-    if (!has_shape(&entry.tensor, 0, 0, 0) && !has_shape(&entry.tensor, 1, 1, 0))
-        return refuse_shape(r, &entry, "[1]");
+    if (!has_shape(&entry.tensor, a, b))
+        return refuse_shape(r, &entry,
+                            attn_shape_text(1 + (b > 0), (const size_t[]){a, b}, expected));
     *tensor = entry.tensor;
     return ATTN_OK;
 }
@@ -165,39 +154,32 @@ static enum attn_status read_scale(struct reader *r, const char *suffix, unsigne
     struct attn_coded *c = r->coded;
 
     c->step_out = c->n_group, c->step_in = 1;
-    return read(r, suffix, dtypes, 2, c->n_out, c->n_group, &c->scale);
+    return read(r, suffix, dtypes, c->n_out, c->n_group, &c->scale);
 }
 
-/* Codes [n_out, words] of BITS bits: sets the number of inputs. */
-static enum attn_status read_rows(struct reader *r, size_t bits, size_t n_in, size_t group)
+/* Codes in rows of BITS bits each: sets the number of inputs. */
+static enum attn_status read_rows(struct reader *r, size_t bits, size_t group)
 {
     struct attn_coded *c = r->coded;
 
     c->bits = bits;
-    c->layout = ATTN_CODES_IN_ROWS;
-    c->row_size = r->codes.rank == 2 ? attn_dtype_n_byte(r->codes.dtype, r->codes.shape[1]) : 0;
-    if (c->row_size == 0 || n_in != c->row_size * 8 / bits)
-        return refuse(r, "", "has codes of another shape than its width needs");
-    return set_size(r, r->codes.shape[0], n_in, group);
+    if (c->row_size * 8 % bits != 0)
+        return refuse(r, ".weight", "has rows that are no whole number of codes");
+    return set_size(r, r->codes.shape[0], c->row_size * 8 / bits, group);
 }
 
 static enum attn_status plan_mlx(struct reader *r)
 {
     struct attn_coded *c = r->coded;
     struct attn_quant_width width;
-    struct attn_tensor_entry entry;
-    const size_t size = r->codes.rank == 2 ? r->codes.shape[1] * 32 : 0;
 
     ATTN_TRY(attn_scheme_of_module(r->scheme, r->stem, &width, r->err));
-    if (find(r, ".global_scale", &entry))
-        return attn_error_set(r->err, ATTN_UNSUPPORTED, "'%s' in '%s' is set, which is not read",
-                              attn_quote_string(entry.name).text, path_of(r, &entry).text);
-    if (size % width.bits != 0)
-        return refuse(r, ".weight", "has rows that are no whole number of codes");
-    ATTN_TRY(read_rows(r, width.bits, size / width.bits, width.group_size));
+    if (record_of(r, ".global_scale"))
+        return refuse(r, ".global_scale", "is not read");
+    ATTN_TRY(read_rows(r, width.bits, width.group_size));
     if (strcasecmp(width.mode, "affine") == 0) {
         ATTN_TRY(read_scale(r, ".scales", FLOATS));
-        return read(r, ".biases", FLOATS, 2, c->n_out, c->n_group, &c->offset);
+        return read(r, ".biases", FLOATS, c->n_out, c->n_group, &c->offset);
     }
     c->values = strcasecmp(width.mode, "mxfp8") == 0 ? ATTN_VALUES_E4M3 : ATTN_VALUES_E2M1;
     ATTN_TRY(read_scale(r, ".scales", BIT(U8)));
@@ -219,15 +201,15 @@ static enum attn_status read_grid(struct reader *r, const char *suffix, unsigned
 
     ATTN_TRY(read_any(r, suffix, dtypes, &entry));
     c->scale = *scale;
-    if (block[0] > 0 && has_shape(scale, 2, n_row, n_col)) {
+    if (block[0] > 0 && has_shape(scale, n_row, n_col)) {
         c->block = block[0], c->group = block[1], c->n_group = n_col;
         c->step_out = n_col, c->step_in = 1;
         return ATTN_OK;
     }
-    if (has_shape(scale, 0, 0, 0) || has_shape(scale, 1, 1, 0) || has_shape(scale, 2, 1, 1))
+    if (has_shape(scale, 1, 0) || has_shape(scale, 1, 1))
         return ATTN_OK; /* factor 0 of all outputs */
     c->step_out = 1;
-    if (has_shape(scale, 1, c->n_out, 0) || has_shape(scale, 2, c->n_out, 1))
+    if (has_shape(scale, c->n_out, 0) || has_shape(scale, c->n_out, 1))
         return ATTN_OK;
     if (block[0] > 0 || scale->rank != 2 || scale->shape[0] != c->n_out || scale->shape[1] == 0 ||
         c->n_in % scale->shape[1] != 0)
@@ -239,7 +221,7 @@ static enum attn_status read_grid(struct reader *r, const char *suffix, unsigned
 
 static enum attn_status plan_fp8(struct reader *r)
 {
-    ATTN_TRY(read_rows(r, 8, r->codes.rank == 2 ? r->codes.shape[1] : 0, 0));
+    ATTN_TRY(read_rows(r, 8, 0));
     r->coded->values = r->codes.dtype == ATTN_DTYPE_F8_E5M2 ? ATTN_VALUES_E5M2 : ATTN_VALUES_E4M3;
     return read_grid(r, record_of(r, ".weight_scale_inv") ? ".weight_scale_inv" : ".weight_scale",
                      FLOATS | BIT(F8_E8M0) | BIT(U8));
@@ -252,13 +234,13 @@ static enum attn_status plan_fp4(struct reader *r)
     const bool has_factor = record_of(r, ".weight_scale_2");
     const bool is_nvfp4 = has_factor || record_of(r, ".weight_global_scale");
 
-    ATTN_TRY(read_rows(r, 4, r->codes.rank == 2 ? 2 * r->codes.shape[1] : 0, is_nvfp4 ? 16 : 32));
+    ATTN_TRY(read_rows(r, 4, is_nvfp4 ? 16 : 32));
     c->values = ATTN_VALUES_E2M1;
     c->is_divisor = !has_factor;
     ATTN_TRY(read_scale(r, ".weight_scale", is_nvfp4 ? BIT(F8_E4M3) : BIT(U8) | BIT(F8_E8M0)));
     return !is_nvfp4 ? ATTN_OK
-                     : read_one(r, has_factor ? ".weight_scale_2" : ".weight_global_scale",
-                                BIT(F32), &c->scale_2);
+                     : read(r, has_factor ? ".weight_scale_2" : ".weight_global_scale", BIT(F32), 1,
+                            0, &c->scale_2);
 }
 
 /* Reads the group of each input, if the file has them. All are -1 if groups are in order. */
@@ -270,7 +252,7 @@ static enum attn_status read_index(struct reader *r, const char *suffix, size_t 
 
     if (!record_of(r, suffix))
         return ATTN_OK;
-    ATTN_TRY(read(r, suffix, BIT(I32), 1, c->n_in, 0, &c->index));
+    ATTN_TRY(read(r, suffix, BIT(I32), c->n_in, 0, &c->index));
     for (size_t pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < c->n_in; i++) {
             memcpy(&group, (const char *)c->index.data + i * sizeof group, sizeof group);
@@ -286,26 +268,23 @@ static enum attn_status read_index(struct reader *r, const char *suffix, size_t 
 static enum attn_status plan_packed(struct reader *r)
 {
     struct attn_coded *c = r->coded;
-    const size_t n_word = r->codes.rank == 2 ? r->codes.shape[1] : 0;
     struct attn_tensor sizes;
     int64_t size[2];
 
-    ATTN_TRY(read(r, ".weight_shape", BIT(I64), 1, 2, 0, &sizes));
+    ATTN_TRY(read(r, ".weight_shape", BIT(I64), 2, 0, &sizes));
     memcpy(size, sizes.data, sizeof size);
     for (size_t bits = 2; bits <= 8 && c->bits == 0; bits *= 2)
-        if ((r->scheme->widths >> bits & 1) != 0 && n_word > 0 && size[1] > 0 &&
-            ((size_t)size[1] - 1) / (32 / bits) + 1 == n_word)
+        if ((r->scheme->widths >> bits & 1) != 0 && size[1] > 0 &&
+            ((size_t)size[1] - 1) / (32 / bits) + 1 == r->codes.shape[1])
             c->bits = bits;
     if (c->bits == 0 || (size_t)size[0] != r->codes.shape[0])
         return refuse(r, ".weight_shape", "is not the shape of the codes");
-    c->layout = ATTN_CODES_IN_ROWS;
     c->values = ATTN_VALUES_SIGNED;
-    c->row_size = 4 * n_word;
     ATTN_TRY(set_size(r, (size_t)size[0], (size_t)size[1], 0));
     ATTN_TRY(read_grid(r, ".weight_scale", FLOATS));
     if (record_of(r, ".weight_zero_point")) {
         c->zero_form = ATTN_ZEROS_CT;
-        ATTN_TRY(read(r, ".weight_zero_point", BIT(I32), 2, (c->n_out - 1) / (32 / c->bits) + 1,
+        ATTN_TRY(read(r, ".weight_zero_point", BIT(I32), (c->n_out - 1) / (32 / c->bits) + 1,
                       c->n_group, &c->zeros));
     }
     return read_index(r, ".weight_g_idx", c->n_group);
@@ -316,7 +295,7 @@ static enum attn_status plan_int8(struct reader *r)
     struct attn_coded *c = r->coded;
     struct attn_tensor_entry entry;
 
-    ATTN_TRY(read_rows(r, 8, r->codes.rank == 2 ? r->codes.shape[1] : 0, 0));
+    ATTN_TRY(read_rows(r, 8, 0));
     c->values = ATTN_VALUES_INT8;
     ATTN_TRY(read_grid(r, ".weight_scale", FLOATS));
     if (!find(r, ".weight_zero_point", &entry))
@@ -332,46 +311,45 @@ static enum attn_status plan_int8(struct reader *r)
 static enum attn_status plan_awq(struct reader *r)
 {
     struct attn_coded *c = r->coded;
-    const size_t n_word = r->codes.rank == 2 ? r->codes.shape[1] : 0;
+    const size_t n_word = r->codes.shape[1];
 
     ATTN_TRY(set_size(r, 8 * n_word, r->codes.shape[0], r->scheme->common.group_size));
     c->bits = 4;
     c->layout = ATTN_CODES_OF_AWQ;
-    c->row_size = 4 * n_word;
     c->step_out = 1, c->step_in = c->n_out;
     c->zero_form = ATTN_ZEROS_AWQ;
-    ATTN_TRY(read(r, ".qzeros", BIT(I32), 2, c->n_group, n_word, &c->zeros));
-    return read(r, ".scales", FLOATS, 2, c->n_group, c->n_out, &c->scale);
+    ATTN_TRY(read(r, ".qzeros", BIT(I32), c->n_group, n_word, &c->zeros));
+    return read(r, ".scales", FLOATS, c->n_group, c->n_out, &c->scale);
 }
 
 static enum attn_status plan_gptq(struct reader *r)
 {
     struct attn_coded *c = r->coded;
-    const size_t n_out = r->codes.rank == 2 ? r->codes.shape[1] : 0;
-    const bool is_dynamic = attn_node_find(r->scheme->object, "dynamic");
+    const size_t n_out = r->codes.shape[1];
     struct attn_tensor_entry zeros;
+    const size_t *shape = zeros.tensor.shape; /* [groups, words of outputs] */
     size_t group = r->scheme->common.group_size, n_in;
 
     ATTN_TRY(read_any(r, ".qzeros", BIT(I32), &zeros));
-    c->zeros = zeros.tensor;
-    c->zero_form = ATTN_ZEROS_GPTQ;
-    c->is_symmetric = !r->scheme->is_asymmetric;
-    c->has_stored_zeros = r->scheme->has_stored_zeros;
     for (size_t bits = 2; bits <= 8 && c->bits == 0; bits += bits < 4 ? 1 : 4)
-        if (n_out > 0 && zeros.tensor.rank == 2 && zeros.tensor.shape[1] <= n_out &&
-            zeros.tensor.shape[1] * 32 == n_out * bits)
+        if (zeros.tensor.rank == 2 && shape[0] > 0 && shape[1] <= n_out &&
+            shape[1] * 32 == n_out * bits)
             c->bits = bits;
     if (c->bits == 0 || r->codes.shape[0] * 32 % c->bits != 0)
         return refuse_shape(r, &zeros, "2, 3, 4 or 8 bits for each output, as the codes have");
     n_in = r->codes.shape[0] * 32 / c->bits;
-    if (is_dynamic && zeros.tensor.shape[0] > 0 && n_in % zeros.tensor.shape[0] == 0)
-        group = n_in / zeros.tensor.shape[0];
+    if (attn_node_find(r->scheme->object, "dynamic") && n_in % shape[0] == 0)
+        group = n_in / shape[0]; /* modules may have their own */
     ATTN_TRY(set_size(r, n_out, n_in, group));
-    if (zeros.tensor.shape[0] != c->n_group)
+    if (shape[0] != c->n_group)
         return refuse_shape(r, &zeros, "a row for each group");
     c->layout = ATTN_CODES_IN_COLUMNS;
     c->step_out = 1, c->step_in = n_out;
-    ATTN_TRY(read(r, ".scales", FLOATS, 2, c->n_group, n_out, &c->scale));
+    c->zero_form = ATTN_ZEROS_GPTQ;
+    c->zeros = zeros.tensor;
+    c->is_symmetric = !r->scheme->is_asymmetric;
+    c->has_stored_zeros = r->scheme->has_stored_zeros;
+    ATTN_TRY(read(r, ".scales", FLOATS, c->n_group, n_out, &c->scale));
     return read_index(r, ".g_idx", c->n_group);
 }
 
@@ -380,19 +358,18 @@ static enum attn_status plan_gptq(struct reader *r)
 static enum attn_status plan_bnb8(struct reader *r)
 {
     struct attn_coded *c = r->coded;
-    struct attn_tensor_entry format;
+    struct attn_tensor format;
 
-    ATTN_TRY(read_rows(r, 8, r->codes.rank == 2 ? r->codes.shape[1] : 0, 0));
+    ATTN_TRY(read_rows(r, 8, 0));
     c->values = ATTN_VALUES_INT8;
     c->step_out = 1;
     c->last = (float)(1.0 / 127);
-    if (find(r, ".weight_format", &format)) {
-        ATTN_TRY(check_type(r, &format, BIT(U8)));
-        if (attn_tensor_n_element(&format.tensor) != 1 ||
-            *(const unsigned char *)format.tensor.data != 0)
+    if (record_of(r, ".weight_format")) {
+        ATTN_TRY(read(r, ".weight_format", BIT(U8), 1, 0, &format));
+        if (*(const unsigned char *)format.data != 0)
             return refuse(r, ".weight_format", "is not 0, for codes in rows");
     }
-    return read(r, ".SCB", BIT(F32), 1, c->n_out, 0, &c->scale);
+    return read(r, ".SCB", BIT(F32), c->n_out, 0, &c->scale);
 }
 
 /* Reads the sizes in the state of a weight, a JSON text. */
@@ -463,13 +440,13 @@ static enum attn_status plan_bnb4(struct reader *r)
     c->block = c->step_in = 1;
     n_block = (n - 1) / c->group + 1;
     c->scale = r->codes;
-    if (!has_shape(&r->codes, 1, n_block, 0))
+    if (!has_shape(&r->codes, n_block, 0))
         return refuse(r, ".weight.absmax", "is not of as many blocks as the weight");
-    ATTN_TRY(read(r, ".weight.quant_map", BIT(F32), 1, 16, 0, &c->map));
+    ATTN_TRY(read(r, ".weight.quant_map", BIT(F32), 16, 0, &c->map));
     if (!is_nested)
         return ATTN_OK;
-    ATTN_TRY(read(r, ".weight.nested_quant_map", BIT(F32), 1, 256, 0, &c->nested_map));
-    return read(r, ".weight.nested_absmax", BIT(F32), 1, (n_block - 1) / c->n_nested + 1, 0,
+    ATTN_TRY(read(r, ".weight.nested_quant_map", BIT(F32), 256, 0, &c->nested_map));
+    return read(r, ".weight.nested_absmax", BIT(F32), (n_block - 1) / c->n_nested + 1, 0,
                 &c->nested);
 }
 
@@ -581,6 +558,11 @@ static enum attn_status read_weight(struct reader *r, size_t at, struct attn_cod
                                     .n_code_byte = attn_tensor_n_byte(&entry.tensor),
                                     .n_stored = attn_tensor_n_byte(&entry.tensor)};
     r->is_used[at] = true;
+    if (form->plan != plan_bnb4) {
+        if (r->codes.rank != 2 || attn_tensor_n_element(&r->codes) == 0)
+            return refuse_shape(r, &entry, "rows of codes");
+        r->coded->row_size = attn_dtype_n_byte(r->codes.dtype, r->codes.shape[1]);
+    }
     ATTN_TRY(form->plan(r));
     return finish(r, form->suffix);
 }

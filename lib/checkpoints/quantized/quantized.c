@@ -110,23 +110,6 @@ static enum attn_status fill(struct maker *maker, const struct attn_config *conf
     return ATTN_OK;
 }
 
-/* Whether config.json may say that weights are quantized; whether it does needs all of it. */
-static bool may_be_quantized(const struct attn_source *source, const struct attn_json *config)
-{
-    static const char *const files[] = {"quantize_config.json", "quant_config.json",
-                                        "hf_quant_config.json"};
-    static const char *const keys[] = {"quantization", "quantization_config", "compression_config",
-                                       "text_config"};
-    const struct attn_node *root = attn_json_root(config);
-    bool is_there = false;
-
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        is_there = is_there || attn_node_find(root, keys[i]);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        is_there = is_there || attn_source_has_part(source, files[i]);
-    return is_there;
-}
-
 /* Opens *files unless that is done, and lets MAKER decode their weights. */
 static enum attn_status open_files(struct maker *maker, const struct attn_source *source,
                                    enum attn_load load, struct attn_tensor_files **files,
@@ -151,7 +134,7 @@ enum attn_status attn_quantized_unpack(const struct attn_source *source,
     struct maker *maker;
     enum attn_status status;
 
-    if ((*files && (*files)->maker) || !may_be_quantized(source, json))
+    if ((*files && (*files)->maker) || !attn_scheme_is_given(source, json))
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(maker, 1, err));
     maker->base = (struct attn_tensor_maker){make, release};

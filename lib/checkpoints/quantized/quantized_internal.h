@@ -42,6 +42,9 @@ struct attn_scheme {
     bool is_asymmetric, has_stored_zeros; /* of GPTQ: `sym` is false, `gptq_v2` */
 };
 
+/* Whether CONFIG, the config.json of SOURCE, or a file beside it may have a scheme. */
+bool attn_scheme_is_given(const struct attn_source *source, const struct attn_json *config);
+
 /* Reads the scheme of the folder SOURCE: from its config.json, or the file that older programs
  * write beside it. ATTN_UNSUPPORTED, with key and value, for a method that is not read; ATTN_FORMAT
  * for values that are out of range. */

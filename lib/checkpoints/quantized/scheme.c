@@ -299,14 +299,16 @@ static enum attn_status find_method(struct attn_scheme *scheme, enum attn_quanti
     return ATTN_OK;
 }
 
+static const char *const keys[] = {"quantization", "quantization_config", "compression_config"};
+static const char text_part[] = "text_config";
+
 /* Finds the object in config.json, or in its text_config, and whose it usually is. `null` and {}
  * mean nothing. */
 static enum attn_status find_object(struct attn_scheme *scheme, enum attn_quantizer *usual,
                                     struct attn_error *err)
 {
-    static const char *const keys[] = {"quantization", "quantization_config", "compression_config"};
     const struct attn_node *root = attn_json_root(scheme->json);
-    const struct attn_node *const places[] = {root, attn_node_find(root, "text_config")};
+    const struct attn_node *const places[] = {root, attn_node_find(root, text_part)};
 
     for (size_t i = 0; i < 6 && !scheme->object; i++) {
         const struct attn_node *place = places[i / 3];
@@ -349,6 +351,17 @@ static enum attn_status read_beside(const struct attn_source *source, struct att
         attn_scheme_release(scheme);
     }
     return ATTN_OK;
+}
+
+bool attn_scheme_is_given(const struct attn_source *source, const struct attn_json *config)
+{
+    const struct attn_node *root = attn_json_root(config);
+    bool is_given = attn_node_find(root, text_part);
+
+    for (size_t i = 0; i < 3; i++)
+        is_given = is_given || attn_node_find(root, keys[i]) ||
+                   attn_source_has_part(source, beside[i].name);
+    return is_given;
 }
 
 enum attn_status attn_scheme_read(const struct attn_source *source, struct attn_scheme *scheme,
