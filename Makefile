@@ -121,8 +121,7 @@ IMAGE_ABSENT := $(if $(CLOSED), \
     lib/core/base/dynamic.c lib/media/image/image_library.c \
     $(addprefix lib/media/image/image_file_,png.c jpeg.c webp.c) lib/media/sound/sound_file.c, \
     lib/media/image/image_file_absent.c lib/media/sound/sound_file_absent.c)
-OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/core/base/system_linux.c cmd/line/ask_terminal.c cmd/line/interrupt.c \
-    $(filter-out %_wasm.c,$(wildcard lib/chat/template/*.c)), \
+OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/core/base/system_linux.c cmd/line/ask_terminal.c cmd/line/interrupt.c, \
     $(wildcard lib/*/*/*_wasm.c cmd/*/*_wasm.c))
 LIB_SOURCES := $(filter-out lib/core_parts.c $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
     $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*.c lib/*/*/*.c lib/*/*/*/*.c))
