@@ -37,9 +37,11 @@ const struct attn_talker *const attn_talker = &attn_talker_by_template;
 const struct attn_kind *const attn_kinds[ATTN_N_ATTENTION_KIND] = {
     ATTN_ATTENTION_KIND_MAP(KIND_ROW)};
 
-/* Families that read pictures. */
+/* Families that read pictures, and those of training programs. */
+extern const struct attn_family attn_family_llms_from_scratch;
 #define FAMILY_ROW(name) &attn_family_##name,
-const struct attn_family *const attn_families[] = {ATTN_PICTURE_FAMILY_MAP(FAMILY_ROW) NULL};
+const struct attn_family *const attn_families[] = {
+    ATTN_PICTURE_FAMILY_MAP(FAMILY_ROW) & attn_family_llms_from_scratch, NULL};
 
 const struct attn_tower_reader *const attn_tower_reader = &attn_picture_towers;
 

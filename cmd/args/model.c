@@ -22,12 +22,14 @@ static const struct attn_param model_rows[] = {
     ATTN_PARAM(
         TEXT, "model", "DIR", struct model_args, name,
         "model directory in Hugging Face's layout, GGUF file, JSON file of microgpt, checkpoint of "
-        "nanoGPT (.pt), model of llama2.c (.bin), or a name that 'attn-cli models' lists, as "
+        "nanoGPT, build-nanogpt, minGPT, LLMs-from-scratch or llama2.c (.pt), model of llama2.c or "
+        "llm.c (.bin), or a name that 'attn-cli models' lists, as "
         "OWNER/NAME[@REVISION][:TAG] of the Hugging Face cache or "
         "ollama:NAME[:TAG]; default: the built-in '" ATTN_BUILTIN_DEFAULT "'",
         .letter = 'm', .variable = "ATTN_CLI_MODEL"),
     ATTN_PARAM(TEXT, "config", "FILE", struct model_args, config,
-               "use FILE as the model's config.json"),
+               "use FILE as the model's config.json, or for what a checkpoint does not have, as "
+               "{\"n_head\": 12}"),
     ATTN_PARAM(TEXT, "vocab", "FILE", struct model_args, vocab,
                "use FILE as the model's vocab.json, or as its tokenizer.json or vocab.txt when "
                "the name ends so; the letters of nanoGPT's meta.pkl, and llama2.c's tokenizer.bin"),

@@ -9,6 +9,7 @@
 #include "foreign/foreign.h"
 #include "foreign/pickle.h"
 #include "foreign/torch.h"
+#include "foreign/trained.h"
 #include "formats/gguf.h"
 #include "formats/tensor_files_internal.h"
 
@@ -35,79 +36,23 @@ static bool is_model(const struct attn_source *source)
             attn_source_blob(source, ATTN_CHECKPOINT_PART) || is_of_page(source));
 }
 
-/* --- nanoGPT ---------------------------------------------------------------------------------- */
+/* --- Files of PyTorch ------------------------------------------------------------------------- */
 
-/* Appends the config of PICKLE, the object of the file. */
-static enum attn_status write_nanogpt(const struct attn_pickle *pickle, struct attn_opened *opened,
-                                      struct attn_error *err)
-{
-    struct attn_buffer *config = &opened->config;
-    const char *path = attn_tensor_files_path(opened->files, 0);
-    static const char *const names[][2] = {{"n_layer", "n_layer"},
-                                           {"n_head", "n_head"},
-                                           {"n_embd", "n_embd"},
-                                           {"block_size", "n_positions"},
-                                           {"vocab_size", "vocab_size"}};
-    const attn_pickle_value args = attn_pickle_find(pickle, attn_pickle_root(pickle), "model_args");
-    int64_t number = 1;
-
-    ATTN_TRY(attn_foreign_refuse(opened->files, err));
-    if (attn_pickle_find(pickle, attn_pickle_root(pickle), "pytorch-lightning_version") !=
-        ATTN_PICKLE_NONE) {
-        attn_error_set(err, ATTN_UNSUPPORTED,
-                       "'%s' is a checkpoint of Lightning, expected a layout that is read",
-                       attn_quote_string(path).text);
-        attn_error_hint(err,
-                        "torch.save({k.removeprefix('model.'): v for k, v in torch.load('%s')"
-                        "['state_dict'].items()}, 'pytorch_model.bin') beside the model's "
-                        "config.json; 'model' is what its LightningModule calls it",
-                        attn_quote_string(path).text);
-        return ATTN_UNSUPPORTED;
-    }
-    if (attn_pickle_type(pickle, args) != ATTN_PICKLE_DICT) {
-        attn_error_set(err, ATTN_UNSUPPORTED,
-                       "'%s' has no 'model_args': it is no checkpoint of nanoGPT, whose sizes are "
-                       "in the file",
-                       attn_quote_string(path).text);
-        attn_error_hint(err, "give the directory that holds it and the config.json of its model");
-        return ATTN_UNSUPPORTED;
-    }
-    attn_buffer_append_string(config, "{\"model_type\":\"nanogpt\"");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!attn_pickle_int(pickle, attn_pickle_find(pickle, args, names[i][0]), &number))
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' of 'model_args' in '%s' is missing or no integer",
-                                  names[i][0], attn_quote_string(path).text);
-        attn_buffer_append_format(config, ",\"%s\":", names[i][1]);
-        attn_buffer_append_integer(config, number);
-    }
-    /* Before there was this choice, which is older than the exact GELU, GELU was that of tanh. */
-    if (attn_pickle_find(pickle, args, "bias") == ATTN_PICKLE_NONE)
-        attn_buffer_append_string(config, ",\"activation_function\":\"gelu_new\"");
-    else
-        opened->note = "is read with the exact GELU; nanoGPT before 17 May 2023 used that of tanh, "
-                       "and files do not say which";
-    number = 1; /* before there was a choice, every map had a bias */
-    attn_pickle_int(pickle, attn_pickle_find(pickle, args, "bias"), &number);
-    attn_buffer_append_format(config, ",\"bias\":%s}", number != 0 ? "true" : "false");
-    return attn_buffer_check(config, err);
-}
-
-static enum attn_status read_nanogpt(struct attn_file *file, struct attn_opened *opened,
-                                     struct attn_error *err)
+static enum attn_status read_torch(struct attn_file *file, const struct attn_json *own,
+                                   struct attn_opened *opened, struct attn_error *err)
 {
     struct attn_pickle *pickle;
     enum attn_status status;
 
     ATTN_TRY(attn_torch_take(file, &opened->files, &pickle, err));
-    status = write_nanogpt(pickle, opened, err);
+    status = attn_trained_read(pickle, own, opened, err);
     attn_pickle_free(pickle);
     return status;
 }
 
-/* --- llama2.c --------------------------------------------------------------------------------- */
+/* --- llama2.c and llm.c ----------------------------------------------------------------------- */
 
-enum { D, F, LAYERS, HEADS, KEYS, VOCAB, POSITIONS, N_INT, K_WIDTH = N_INT, N_SIZE };
+enum { D, F, LAYERS, HEADS, KEYS, VOCAB, POSITIONS, N_INT, K_WIDTH = N_INT, QKV, PADDED, N_SIZE };
 
 enum { MOST_LAYERS = 4096, MOST_SIZE = 1 << 24, NAME_SIZE = 40 };
 
@@ -126,10 +71,31 @@ static const struct llama_row {
     {"output.weight", VOCAB, D},
 };
 
-enum { N_ROW = sizeof llama_rows / sizeof *llama_rows };
+/* The same of llm.c. Of the rows of PADDED the first VOCAB are tokens. */
+static const struct llama_row llmc_rows[] = {
+    {"transformer.wte.weight", PADDED, D},
+    {"transformer.wpe.weight", POSITIONS, D},
+    {"transformer.h.#.ln_1.weight", D, N_SIZE},
+    {"transformer.h.#.ln_1.bias", D, N_SIZE},
+    {"transformer.h.#.attn.c_attn.weight", QKV, D},
+    {"transformer.h.#.attn.c_attn.bias", QKV, N_SIZE},
+    {"transformer.h.#.attn.c_proj.weight", D, D},
+    {"transformer.h.#.attn.c_proj.bias", D, N_SIZE},
+    {"transformer.h.#.ln_2.weight", D, N_SIZE},
+    {"transformer.h.#.ln_2.bias", D, N_SIZE},
+    {"transformer.h.#.mlp.c_fc.weight", F, D},
+    {"transformer.h.#.mlp.c_fc.bias", F, N_SIZE},
+    {"transformer.h.#.mlp.c_proj.weight", D, F},
+    {"transformer.h.#.mlp.c_proj.bias", D, N_SIZE},
+    {"transformer.ln_f.weight", D, N_SIZE},
+    {"transformer.ln_f.bias", D, N_SIZE},
+};
 
 struct llama {
     const struct attn_file *file;
+    const struct llama_row *rows; /* [n_row] */
+    size_t n_row, begin;          /* the offset of the first */
+    enum attn_dtype dtype;
     size_t sizes[N_SIZE];
     bool has_output;
 };
@@ -175,7 +141,7 @@ static size_t n_repeat(const struct llama *llama, const struct llama_row *row)
 
 static bool is_absent(const struct llama *llama, const struct llama_row *row)
 {
-    return row == &llama_rows[N_ROW - 1] && !llama->has_output;
+    return strcmp(row->name ? row->name : "", "output.weight") == 0 && !llama->has_output;
 }
 
 /* Adds tensor number LAYER of ROW, whose data begin at byte AT, to FILES. */
@@ -185,7 +151,8 @@ static void add_tensor(const struct llama *llama, const struct llama_row *row, s
     struct attn_tensor_record *record = &files->records[files->count++];
     const bool is_vector = row->columns == N_SIZE;
     const int before = (int)strcspn(row->name, "#");
-    const size_t shape[] = {llama->sizes[row->rows], is_vector ? 0 : llama->sizes[row->columns]};
+    const size_t shape[] = {llama->sizes[row->rows == PADDED ? VOCAB : row->rows],
+                            is_vector ? 1 : llama->sizes[row->columns]};
     char shape_text[ATTN_SHAPE_TEXT_SIZE];
 
     if (row->name[before] == '#')
@@ -197,23 +164,24 @@ static void add_tensor(const struct llama *llama, const struct llama_row *row, s
     snprintf(*text + NAME_SIZE, NAME_SIZE, "%s", attn_shape_text(2 - is_vector, shape, shape_text));
     record->shape = *text + NAME_SIZE;
     *text += (size_t)2 * NAME_SIZE;
-    record->dtype = ATTN_DTYPE_F32;
+    record->dtype = (unsigned char)llama->dtype;
     record->rank = (unsigned char)(2 - is_vector);
     record->offset = at;
-    record->n_byte = n_of_row(llama, row) * sizeof(float);
+    record->n_byte = attn_dtype_n_byte(llama->dtype, shape[0] * shape[1]);
 }
 
 static enum attn_status list_tensors(const struct llama *llama, struct attn_tensor_files *files,
                                      struct attn_error *err)
 {
-    const size_t most = N_ROW * llama->sizes[LAYERS];
-    size_t at = N_INT * sizeof(int32_t);
+    const size_t most = llama->n_row * llama->sizes[LAYERS];
+    size_t at = llama->begin;
     char *text;
 
-    for (size_t i = 0; i < N_ROW; i++) { /* 2^48 elements of 4 bytes in 4096 layers: no overflow */
-        const size_t n = is_absent(llama, &llama_rows[i]) ? 0 : n_of_row(llama, &llama_rows[i]);
+    for (size_t i = 0; i < llama->n_row;
+         i++) { /* 2^48 elements of 4 bytes in 4096 layers: no overflow */
+        const size_t n = is_absent(llama, &llama->rows[i]) ? 0 : n_of_row(llama, &llama->rows[i]);
 
-        at += n * n_repeat(llama, &llama_rows[i]) * sizeof(float);
+        at += attn_dtype_n_byte(llama->dtype, n * n_repeat(llama, &llama->rows[i]));
         if (at > llama->file->size)
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' has %zu bytes, and the model that its first numbers "
@@ -229,12 +197,12 @@ static enum attn_status list_tensors(const struct llama *llama, struct attn_tens
     files->shards[0].text = text = attn_alloc(most, (size_t)2 * NAME_SIZE, err);
     if (!text)
         return ATTN_NO_MEMORY;
-    at = N_INT * sizeof(int32_t);
-    for (size_t i = 0; i < N_ROW; i++) {
-        const struct llama_row *row = &llama_rows[i];
+    at = llama->begin;
+    for (size_t i = 0; i < llama->n_row; i++) {
+        const struct llama_row *row = &llama->rows[i];
         const size_t n = is_absent(llama, row) ? 0 : n_repeat(llama, row);
 
-        for (size_t k = 0; k < n; k++, at += n_of_row(llama, row) * sizeof(float))
+        for (size_t k = 0; k < n; k++, at += attn_dtype_n_byte(llama->dtype, n_of_row(llama, row)))
             if (row->name)
                 add_tensor(llama, row, k, at, files, &text);
     }
@@ -258,15 +226,19 @@ static enum attn_status refuse_llama(const struct attn_tensor_files *files, stru
         attn_error_hint(err, "export.py of llama2.c writes version 0, too");
         return ATTN_UNSUPPORTED;
     }
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'%s' is neither a checkpoint of nanoGPT nor a model of llama2.c",
-                          path.text);
+    return attn_error_set(
+        err, ATTN_FORMAT,
+        "'%s' is neither a checkpoint of torch.save nor a model of llama2.c or llm.c", path.text);
 }
 
 static enum attn_status read_llama(struct attn_tensor_files *files, struct attn_buffer *config,
                                    struct attn_error *err)
 {
-    struct llama llama = {.file = &files->shards[0].file};
+    struct llama llama = {.file = &files->shards[0].file,
+                          .rows = llama_rows,
+                          .n_row = sizeof llama_rows / sizeof *llama_rows,
+                          .begin = N_INT * sizeof(int32_t),
+                          .dtype = ATTN_DTYPE_F32};
     const size_t *sizes = llama.sizes;
 
     files->format = "llama2.c";
@@ -285,27 +257,119 @@ static enum attn_status read_llama(struct attn_tensor_files *files, struct attn_
     return attn_buffer_check(config, err);
 }
 
-static enum attn_status read_parts(const struct attn_source *source, enum attn_load load,
-                                   struct attn_opened *opened, struct attn_error *err)
+/* --- llm.c ------------------------------------------------------------------------------------ */
+
+enum { LLMC = 20240326, LLMC_LLAMA = 20240803, LLMC_STATE = 20240327, N_HEADER = 256 };
+
+/* Reads a file that begins as those of llm.c do. */
+static enum attn_status read_llmc(struct attn_opened *opened, const struct attn_json *own,
+                                  struct attn_error *err)
+{
+    static const char *const names[][2] = {{"block_size", "n_positions"},
+                                           {"vocab_size", "vocab_size"},
+                                           {"n_layer", "n_layers"},
+                                           {"n_head", "n_heads"},
+                                           {"n_embd", "emb_dim"}};
+    static const int of_header[] = {POSITIONS, VOCAB, LAYERS, HEADS, D, PADDED};
+    struct llama llama = {.file = &opened->files->shards[0].file,
+                          .rows = llmc_rows,
+                          .n_row = sizeof llmc_rows / sizeof *llmc_rows,
+                          .begin = N_HEADER * sizeof(int32_t)};
+    const struct attn_quote path = attn_quote_string(llama.file->path);
+    int32_t header[N_HEADER];
+    size_t *sizes = llama.sizes;
+
+    opened->files->format = "llm.c";
+    if (llama.file->size < sizeof header)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' is cut: it ends in the header of llm.c",
+                              path.text);
+    memcpy(header, llama.file->data, sizeof header);
+    if (header[0] != LLMC || (header[1] != 3 && header[1] != 5)) {
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "'%s' is %s of llm.c, of version %d, expected a GPT-2 of version 3 or 5",
+                       path.text,
+                       header[0] == LLMC_STATE   ? "a state of a training"
+                       : header[0] == LLMC_LLAMA ? "a Llama 3"
+                                                 : "a model",
+                       (int)header[1]);
+        attn_error_hint(err, "dev/eval/export_hf.py of llm.c writes a folder that is read");
+        return ATTN_UNSUPPORTED;
+    }
+    llama.dtype = header[1] == 3 ? ATTN_DTYPE_F32 : ATTN_DTYPE_BF16;
+    for (size_t i = 0; i < sizeof of_header / sizeof *of_header; i++) {
+        if (header[2 + i] < 1 || header[2 + i] > MOST_SIZE)
+            return attn_error_set(err, ATTN_FORMAT, "size %zu in the header of '%s' is %d", i,
+                                  path.text, (int)header[2 + i]);
+        sizes[of_header[i]] = (size_t)header[2 + i];
+        if (i < sizeof names / sizeof *names)
+            ATTN_TRY(attn_trained_size(own, names[i], &sizes[of_header[i]], err));
+    }
+    if (sizes[LAYERS] > MOST_LAYERS || sizes[PADDED] < sizes[VOCAB])
+        return attn_error_set(err, ATTN_FORMAT,
+                              "the header of '%s' has %zu layers, and %zu tokens "
+                              "in %zu rows",
+                              path.text, sizes[LAYERS], sizes[VOCAB], sizes[PADDED]);
+    sizes[F] = 4 * sizes[D];
+    sizes[QKV] = 3 * sizes[D];
+    ATTN_TRY(list_tensors(&llama, opened->files, err));
+    attn_buffer_append_format(
+        &opened->config,
+        "{\"model_type\":\"nanogpt\",\"activation_function\":\"gelu_new\",\"n_layer\":%zu,"
+        "\"n_head\":%zu,\"n_embd\":%zu,\"n_positions\":%zu,\"vocab_size\":%zu}",
+        sizes[LAYERS], sizes[HEADS], sizes[D], sizes[POSITIONS], sizes[VOCAB]);
+    return attn_buffer_check(&opened->config, err);
+}
+
+/* --- The opener ------------------------------------------------------------------------------- */
+
+static bool is_llmc(const struct attn_file *file)
+{
+    int32_t magic = 0;
+
+    if (file->size >= sizeof magic)
+        memcpy(&magic, file->data, sizeof magic);
+    return magic == LLMC || magic == LLMC_LLAMA || magic == LLMC_STATE;
+}
+
+static enum attn_status read_file(const struct attn_source *source, const struct attn_json *own,
+                                  enum attn_load load, struct attn_opened *opened,
+                                  struct attn_error *err)
 {
     struct attn_file file = {0};
 
     ATTN_TRY(attn_file_open_part(source, ATTN_CHECKPOINT_PART, load, &file, err));
-    opened->has_gguf_names = !attn_torch_is_file(&file);
-    if (!opened->has_gguf_names)
-        return read_nanogpt(&file, opened, err);
+    if (attn_torch_is_file(&file))
+        return read_torch(&file, own, opened, err);
     opened->files = attn_tensor_files_create(1, err);
     if (!opened->files) {
         attn_file_release(&file);
         return ATTN_NO_MEMORY;
     }
     opened->files->shards[0].file = file;
+    if (is_llmc(&file))
+        return read_llmc(opened, own, err);
+    opened->has_gguf_names = true;
     return read_llama(opened->files, &opened->config, err);
+}
+
+static enum attn_status read_parts(const struct attn_source *source, enum attn_load load,
+                                   struct attn_opened *opened, struct attn_error *err)
+{
+    static const char config[] = "config.json";
+    struct attn_json *own = NULL;
+    enum attn_status status;
+
+    if (attn_source_override(source, config))
+        ATTN_TRY(attn_json_read_part(source, config, NULL, &own, err));
+    status = read_file(source, own, load, opened, err);
+    attn_json_free(own);
+    return status;
 }
 
 const struct attn_opener attn_opener_checkpoint = {
     .part = ATTN_CHECKPOINT_PART,
     .kind = "checkpoint",
+    .takes_config = true,
     .is_model = is_model,
     .read = read_parts,
     .vocabulary_hint = "`vocab` meta.pkl, or llama2.c's tokenizer.bin, or GPT-2's vocab.json "

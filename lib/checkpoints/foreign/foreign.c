@@ -142,7 +142,7 @@ static const struct {
     const char *what, *hint;
 } layouts[] = {
     {"\xc6\xd7\x34\x01", NULL, "has the layout of llm.c",
-     "dev/eval/export_hf.py of llm.c writes a folder that is read"},
+     "-m with the file itself reads a GPT-2 of llm.c"},
     {"lmgg", NULL, "has the layout of whisper.cpp", FETCH_WHISPER},
     {"WhisperSpec", NULL, "has the layout of CTranslate2, for faster-whisper", FETCH_WHISPER},
     {"Transformer", NULL, "has the layout of CTranslate2",
@@ -338,9 +338,9 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
         (attn_tensor_files_are_in(source) || attn_foreign_find(source, file))) {
         attn_error_set(err, ATTN_FORMAT, "'config.json' is missing in '%s', which has weights",
                        attn_quote_string(folder).text);
-        attn_error_hint(err,
-                        "fetch the config.json that belongs to them; a checkpoint of nanoGPT is "
-                        "read without one, as -m FILE.pt");
+        attn_error_hint(
+            err, "fetch the config.json that belongs to them; a checkpoint of nanoGPT and its "
+                 "kin is read without one, as -m FILE.pt");
         return ATTN_FORMAT;
     }
     return check_others(source, err);

@@ -26,9 +26,11 @@ struct value {
     uint8_t type, dtype;
     uint16_t known; /* of a name: its row of known_names plus 1 */
     /* A container has its first and last cell here, 0 if it is empty; a text its size; a name its
-     * module and name; a storage its key; a tensor its arguments; an opaque value its name. */
+     * module and name; a storage its key; a tensor its arguments; an opaque value its name and its
+     * state. */
     uint32_t a, b;
-    int64_t number; /* of an integer or a bool; of a text: its offset; of a storage: its elements */
+    /* of an integer or a bool; of a text or a float: its offset; of a storage: its elements */
+    int64_t number;
 };
 
 struct cell {
@@ -472,7 +474,8 @@ static enum attn_status run_simple(struct attn_pickle *pickle, unsigned char opc
         return push_int(pickle, (int64_t)n);
     case 'G': /* BINFLOAT */
         ATTN_TRY(take(pickle, 8, &bytes));
-        return push(pickle, 2 * OTHER);
+        return push_value(
+            pickle, (struct value){.type = ATTN_PICKLE_REAL, .number = (int64_t)pickle->at - 8});
     case 'q': /* BINPUT */
     case 'r': /* LONG_BINPUT */
         ATTN_TRY(take_number(pickle, opcode == 'q' ? 1 : 4, &n));
@@ -487,9 +490,12 @@ static enum attn_status run_simple(struct attn_pickle *pickle, unsigned char opc
         ATTN_TRY(pop(pickle, &second));
         ATTN_TRY(pop(pickle, &first));
         return push_name(pickle, first, second);
-    case 'b': /* BUILD: attributes, such as _metadata, are not needed */
+    case 'b': /* BUILD: attributes, such as _metadata, are kept for objects alone */
         ATTN_TRY(pop(pickle, &second));
         ATTN_TRY(pop(pickle, &first));
+        if (attn_pickle_type(pickle, first) == ATTN_PICKLE_OPAQUE &&
+            attn_pickle_type(pickle, second) == ATTN_PICKLE_DICT)
+            pickle->values[first / 2].b = second;
         return push(pickle, first);
     default:
         return refuse(pickle, "has an opcode that files of tensors do not have");
@@ -658,6 +664,23 @@ bool attn_pickle_int(const struct attn_pickle *pickle, attn_pickle_value value, 
     return true;
 }
 
+bool attn_pickle_real(const struct attn_pickle *pickle, attn_pickle_value value, double *number)
+{
+    uint64_t bits = 0;
+    int64_t whole;
+
+    if (attn_pickle_type(pickle, value) != ATTN_PICKLE_REAL) {
+        if (!attn_pickle_int(pickle, value, &whole))
+            return false;
+        *number = (double)whole;
+        return true;
+    }
+    for (int i = 0; i < 8; i++) /* big-endian */
+        bits = bits << 8 | pickle->file->data[value_of(pickle, value)->number + i];
+    memcpy(number, &bits, sizeof bits);
+    return true;
+}
+
 uint32_t attn_pickle_first(const struct attn_pickle *pickle, attn_pickle_value value)
 {
     const enum attn_pickle_type type = attn_pickle_type(pickle, value);
@@ -679,9 +702,12 @@ bool attn_pickle_next(const struct attn_pickle *pickle, uint32_t *cell, attn_pic
 attn_pickle_value attn_pickle_find(const struct attn_pickle *pickle, attn_pickle_value value,
                                    const char *key)
 {
-    uint32_t cell = attn_pickle_first(pickle, value);
+    uint32_t cell;
     attn_pickle_value name, item;
 
+    if (attn_pickle_type(pickle, value) == ATTN_PICKLE_OPAQUE)
+        value = value_of(pickle, value)->b;
+    cell = attn_pickle_first(pickle, value);
     if (attn_pickle_type(pickle, value) == ATTN_PICKLE_DICT)
         while (attn_pickle_next(pickle, &cell, &name) && attn_pickle_next(pickle, &cell, &item))
             if (attn_pickle_is_text(pickle, name, key))

@@ -27,7 +27,8 @@ typedef uint32_t attn_pickle_value;
 enum { ATTN_PICKLE_NONE = 0 }; /* None, and the value that a search does not find */
 
 enum attn_pickle_type {
-    ATTN_PICKLE_OTHER, /* None, a float, a number of numpy */
+    ATTN_PICKLE_OTHER, /* None, a number of numpy */
+    ATTN_PICKLE_REAL,
     ATTN_PICKLE_BOOL,
     ATTN_PICKLE_INT,
     ATTN_PICKLE_LONG, /* an integer of more than 8 bytes */
@@ -38,7 +39,8 @@ enum attn_pickle_type {
     ATTN_PICKLE_NAME,    /* module.name */
     ATTN_PICKLE_STORAGE, /* the bytes of tensors, by their key */
     ATTN_PICKLE_TENSOR,
-    ATTN_PICKLE_OPAQUE, /* the result of a call that is not made */
+    /* the result of a call that is not made; it may have a dictionary as its state */
+    ATTN_PICKLE_OPAQUE,
 };
 
 struct attn_pickle; /* borrows the bytes of its file */
@@ -62,13 +64,16 @@ bool attn_pickle_is_text(const struct attn_pickle *pickle, attn_pickle_value val
 /* Stores an integer or a bool in *number. False for other values. */
 bool attn_pickle_int(const struct attn_pickle *pickle, attn_pickle_value value, int64_t *number);
 
+/* Stores a float, an integer or a bool in *number. False for other values. */
+bool attn_pickle_real(const struct attn_pickle *pickle, attn_pickle_value value, double *number);
+
 /* Walks through the items of a list or a tuple, or through keys and values of a dictionary in turn.
  * Begins with *cell as attn_pickle_first returns it. False at the end. */
 uint32_t attn_pickle_first(const struct attn_pickle *pickle, attn_pickle_value value);
 bool attn_pickle_next(const struct attn_pickle *pickle, uint32_t *cell, attn_pickle_value *item);
 
-/* Returns the value of KEY in the dictionary VALUE; ATTN_PICKLE_NONE if it is absent, or VALUE is
- * no dictionary. */
+/* Returns the value of KEY in the dictionary VALUE, or in the state of an opaque one;
+ * ATTN_PICKLE_NONE if it is absent, or VALUE is no dictionary. */
 attn_pickle_value attn_pickle_find(const struct attn_pickle *pickle, attn_pickle_value value,
                                    const char *key);
 

@@ -1,0 +1,460 @@
+/* trained.c - see trained.h. */
+#include "foreign/trained.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "foreign/foreign.h"
+#include "formats/float_text.h"
+#include "formats/tensor_files_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAYERS, HEADS, WIDTH, POSITIONS, VOCABULARY, N_SIZE };
+
+enum { MOST_LAYERS = 4096, MOST_SIZE = 1 << 24, NAME_SIZE = 48 };
+
+/* What programs call the sizes, and the first of these the config that is written. */
+static const char *const keys[N_SIZE][2] = {{"n_layer", "n_layers"},
+                                            {"n_head", "n_heads"},
+                                            {"n_embd", "emb_dim"},
+                                            {"block_size", "context_length"},
+                                            {"vocab_size", "vocab_size"}};
+
+struct trained {
+    const struct attn_pickle *pickle;
+    attn_pickle_value root, args; /* the object, and the sizes in it */
+    const char *args_name;
+    const struct attn_json *own;
+    struct attn_opened *opened;
+    struct attn_quote path;
+    size_t sizes[N_SIZE]; /* 0: not known */
+    struct attn_error *err;
+};
+
+/* --- Tensors ---------------------------------------------------------------------------------- */
+
+/* Removes what compiled and parallel models put in front of NAME. */
+static size_t wrap_of(const char *name)
+{
+    static const char *const wraps[] = {"module.", "_orig_mod."};
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof wraps / sizeof *wraps; i++)
+        for (; strncmp(name + n, wraps[i], strlen(wraps[i])) == 0; i = 0)
+            n += strlen(wraps[i]);
+    return n;
+}
+
+static enum attn_status sort_names(const struct trained *t)
+{
+    const struct attn_tensor_files *files = t->opened->files;
+
+    qsort(files->records, files->count, sizeof *files->records, attn_tensor_compare_names);
+    for (size_t i = 1; i < files->count; i++)
+        if (attn_tensor_compare_names(&files->records[i - 1], &files->records[i]) == 0)
+            return attn_error_set(t->err, ATTN_FORMAT, "'%s' has two tensors '%s'", t->path.text,
+                                  attn_quote_string(files->records[i].name).text);
+    return ATTN_OK;
+}
+
+static enum attn_status strip_names(const struct trained *t)
+{
+    const struct attn_tensor_files *files = t->opened->files;
+
+    for (size_t i = 0; i < files->count; i++) {
+        const size_t n = wrap_of(files->records[i].name);
+
+        files->records[i].name += n;
+        files->records[i].name_size -= n;
+    }
+    return sort_names(t);
+}
+
+static const struct attn_tensor_record *find(const struct trained *t, const char *name)
+{
+    return attn_tensor_files_record(t->opened->files, name, strlen(name));
+}
+
+/* Returns dimension I of the matrix NAME; 0 if there is none. */
+static size_t dimension(const struct trained *t, const char *name, int i)
+{
+    struct attn_tensor_entry entry;
+
+    return attn_tensor_files_find(t->opened->files, name, &entry) && entry.tensor.rank == 2
+               ? entry.tensor.shape[i]
+               : 0;
+}
+
+/* Whether the two tensors are one matrix, or the second is absent. */
+static bool are_tied(const struct trained *t, const char *embedding, const char *output)
+{
+    const struct attn_tensor_record *one = find(t, embedding), *other = find(t, output);
+
+    return !other || (one && one->offset == other->offset && one->is_made == other->is_made &&
+                      one->n_byte == other->n_byte);
+}
+
+/* Counts the layers that have the tensor whose name is BEFORE, a number, and AFTER. */
+static size_t count_layers(const struct trained *t, const char *before, const char *after)
+{
+    char name[2 * NAME_SIZE];
+    size_t n = 0;
+
+    do
+        snprintf(name, sizeof name, "%s%zu%s", before, n, after);
+    while (find(t, name) && ++n < MOST_LAYERS);
+    return n;
+}
+
+/* --- Sizes ------------------------------------------------------------------------------------ */
+
+enum attn_status attn_trained_size(const struct attn_json *own, const char *const two[2],
+                                   size_t *size, struct attn_error *err)
+{
+    for (int i = 0; own && i < 2; i++) {
+        size_t given = *size;
+
+        ATTN_TRY(attn_json_get_size(own, attn_json_root(own), two[i], 1, MOST_SIZE, &given, err));
+        if (*size > 0 && given != *size)
+            return attn_json_refuse(own, err, ATTN_INVALID, two[i],
+                                    "is %zu, and the checkpoint has %zu", given, *size);
+        *size = given;
+    }
+    return ATTN_OK;
+}
+
+/* Reads KEY of the sizes in the file as size I, which its tensors may tell, too. */
+static enum attn_status read_arg(struct trained *t, const char *key, int i, bool may_be_none)
+{
+    const attn_pickle_value value = attn_pickle_find(t->pickle, t->args, key);
+    int64_t number = 0;
+
+    if (value == ATTN_PICKLE_NONE && may_be_none)
+        return ATTN_OK;
+    if (!attn_pickle_int(t->pickle, value, &number) || number < 1 || number > MOST_SIZE)
+        return attn_error_set(t->err, ATTN_FORMAT, "'%s' of '%s' in '%s' is missing or no integer",
+                              key, t->args_name, t->path.text);
+    if (t->sizes[i] > 0 && t->sizes[i] != (size_t)number)
+        return attn_error_set(t->err, ATTN_FORMAT,
+                              "'%s' of '%s' in '%s' is %lld, and its tensors "
+                              "have %zu",
+                              key, t->args_name, t->path.text, (long long)number, t->sizes[i]);
+    t->sizes[i] = (size_t)number;
+    return ATTN_OK;
+}
+
+/* Finds the number of heads that the program has for these sizes. */
+static bool assume_heads(struct trained *t, bool is_mingpt)
+{
+    static const struct {
+        size_t width, layers, heads;
+        bool is_mingpt;
+    } usual[] = {{768, 12, 12, false},  {1024, 24, 16, false}, {1280, 36, 20, false},
+                 {1600, 48, 25, false}, {48, 3, 3, true},      {128, 4, 4, true},
+                 {192, 6, 6, true},     {512, 8, 16, true}};
+
+    for (size_t i = 0; i < sizeof usual / sizeof *usual && t->sizes[HEADS] == 0; i++)
+        if (usual[i].width == t->sizes[WIDTH] && usual[i].layers == t->sizes[LAYERS] &&
+            (is_mingpt || !usual[i].is_mingpt)) {
+            t->sizes[HEADS] = usual[i].heads;
+            t->opened->note = "does not say how many heads there are: as many as its program has "
+                              "for these sizes";
+        }
+    return t->sizes[HEADS] > 0;
+}
+
+/* Refuses what needs KEY of a config, of which LINE is the rest. */
+static enum attn_status refuse_without(const struct trained *t, const char *what, const char *line)
+{
+    attn_error_set(t->err, ATTN_UNSUPPORTED, "'%s' %s", t->path.text, what);
+    attn_error_hint(t->err, "echo '%s' >own.json, with the right values, and `config own.json`",
+                    line);
+    return ATTN_UNSUPPORTED;
+}
+
+/* Reads the user's sizes, and appends the config: TYPE, the sizes, the activation, which the user
+ * may replace, and REST. */
+static enum attn_status write_config(struct trained *t, const char *type, const char *act_fn,
+                                     const char *rest)
+{
+    struct attn_buffer *config = &t->opened->config;
+
+    if (t->own)
+        ATTN_TRY(attn_json_get_string(t->own, attn_json_root(t->own), "activation_function",
+                                      &act_fn, t->err));
+    attn_buffer_append_format(config, "{\"model_type\":\"%s\"%s", type, rest);
+    for (int i = 0; i < N_SIZE; i++)
+        attn_buffer_append_format(config, ",\"%s\":%zu",
+                                  i == POSITIONS ? "n_positions" : keys[i][0], t->sizes[i]);
+    attn_buffer_append_string(config, ",\"activation_function\":");
+    attn_json_append_string(config, act_fn, strlen(act_fn));
+    attn_buffer_append_char(config, '}');
+    return attn_buffer_check(config, t->err);
+}
+
+static enum attn_status read_own(struct trained *t)
+{
+    for (int i = 0; i < N_SIZE; i++)
+        ATTN_TRY(attn_trained_size(t->own, keys[i], &t->sizes[i], t->err));
+    return ATTN_OK;
+}
+
+/* --- GPT-2's block under nanoGPT's names ------------------------------------------------------ */
+
+static const char embedding[] = "transformer.wte.weight", output[] = "lm_head.weight";
+
+/* Reads the sizes that the tensors have. */
+static void measure_gpt(struct trained *t)
+{
+    t->sizes[LAYERS] = count_layers(t, "transformer.h.", ".attn.c_attn.weight");
+    t->sizes[WIDTH] = dimension(t, embedding, 1);
+    t->sizes[VOCABULARY] = dimension(t, embedding, 0);
+    t->sizes[POSITIONS] = dimension(t, "transformer.wpe.weight", 0);
+}
+
+/* nanoGPT. Before `bias` was a choice, which is older than the exact GELU, GELU was that of tanh,
+ * and every map had a bias. */
+static enum attn_status read_nanogpt(struct trained *t)
+{
+    const attn_pickle_value bias = attn_pickle_find(t->pickle, t->args, "bias");
+    int64_t number = 1;
+
+    for (int i = 0; i < N_SIZE; i++)
+        ATTN_TRY(read_arg(t, keys[i][0], i, false));
+    ATTN_TRY(read_own(t));
+    if (bias != ATTN_PICKLE_NONE &&
+        !(t->own && attn_node_find(attn_json_root(t->own), "activation_function")))
+        t->opened->note = "is read with the exact GELU; nanoGPT before 17 May 2023 used that of "
+                          "tanh, and files do not say which";
+    attn_pickle_int(t->pickle, bias, &number);
+    return write_config(t, "nanogpt", bias == ATTN_PICKLE_NONE ? "gelu_new" : "gelu",
+                        number != 0 ? ",\"bias\":true" : ",\"bias\":false");
+}
+
+/* build-nanogpt, whose config is an object of its script. */
+static enum attn_status read_build(struct trained *t)
+{
+    measure_gpt(t);
+    for (int i = 0; i < N_SIZE; i++)
+        ATTN_TRY(read_arg(t, keys[i][0], i, false));
+    ATTN_TRY(read_own(t));
+    return write_config(t, "nanogpt", "gelu_new", "");
+}
+
+/* The weights alone: minGPT's, which has masks and an output of its own; or those of nanoGPT or
+ * build-nanogpt, whose GELU differs. */
+static enum attn_status read_weights(struct trained *t)
+{
+    const bool is_mingpt = find(t, "transformer.h.0.attn.bias") && !are_tied(t, embedding, output);
+    const bool has_bias = find(t, "transformer.h.0.ln_1.bias");
+    const struct attn_node *act_fn =
+        t->own ? attn_node_find(attn_json_root(t->own), "activation_function") : NULL;
+
+    measure_gpt(t);
+    ATTN_TRY(read_own(t));
+    if (!is_mingpt && (!act_fn || t->sizes[HEADS] == 0))
+        return refuse_without(t,
+                              "is weights alone, of nanoGPT (gelu) or build-nanogpt (gelu_new): "
+                              "it has neither 'n_head' nor 'activation_function'",
+                              "{\"n_head\": 12, \"activation_function\": \"gelu\"}");
+    if (!assume_heads(t, true))
+        return refuse_without(t, "is minGPT's, which saves no 'n_head'", "{\"n_head\": 4}");
+    return write_config(t, "nanogpt", "gelu_new", has_bias ? "" : ",\"bias\":false");
+}
+
+/* --- LLMs-from-scratch ------------------------------------------------------------------------ */
+
+static enum attn_status refuse_book(const struct trained *t, const char *what, const char *hint)
+{
+    attn_error_set(t->err, ATTN_UNSUPPORTED,
+                   "'%s' is %s of LLMs-from-scratch, expected its GPTModel", t->path.text, what);
+    attn_error_hint(t->err, "%s", hint);
+    return ATTN_UNSUPPORTED;
+}
+
+static enum attn_status read_scratch(struct trained *t)
+{
+    static const char folder[] = "the folder of Hugging Face that its weights came from is read";
+
+    if (!find(t, "pos_emb.weight"))
+        return refuse_book(t, "the Llama, Qwen or Gemma", folder);
+    if (!find(t, "trf_blocks.0.att.W_query.weight"))
+        return refuse_book(t, "another form of the GPT, as GPTModelFast", folder);
+    if (find(t, "out_head.bias"))
+        return refuse_book(t, "a classifier of chapter 6", folder);
+    t->sizes[LAYERS] = count_layers(t, "trf_blocks.", ".att.W_query.weight");
+    t->sizes[WIDTH] = dimension(t, "tok_emb.weight", 1);
+    t->sizes[VOCABULARY] = dimension(t, "tok_emb.weight", 0);
+    t->sizes[POSITIONS] = dimension(t, "pos_emb.weight", 0);
+    ATTN_TRY(read_own(t));
+    if (!assume_heads(t, false))
+        return refuse_without(t, "is of LLMs-from-scratch, which saves no 'n_heads'",
+                              "{\"n_heads\": 4}");
+    return write_config(t, "llms_from_scratch", "gelu_new",
+                        find(t, "trf_blocks.0.att.W_query.bias") ? ",\"qkv_bias\":true"
+                                                                 : ",\"qkv_bias\":false");
+}
+
+/* --- llama2.c --------------------------------------------------------------------------------- */
+
+/* Writes the name that NAME has in GGUF to RENAMED. False: it stays. */
+static bool rename_llama(const char *name, char renamed[NAME_SIZE])
+{
+    static const char *const whole[][2] = {{"tok_embeddings.weight", "token_embd.weight"},
+                                           {"norm.weight", "output_norm.weight"}};
+    static const char *const parts[][2] = {
+        {"attention_norm", "attn_norm"}, {"attention.wq", "attn_q"},
+        {"attention.wk", "attn_k"},      {"attention.wv", "attn_v"},
+        {"attention.wo", "attn_output"}, {"ffn_norm", "ffn_norm"},
+        {"feed_forward.w1", "ffn_gate"}, {"feed_forward.w2", "ffn_down"},
+        {"feed_forward.w3", "ffn_up"}};
+    static const char before[] = "layers.";
+    const char *digits = strncmp(name, before, strlen(before)) == 0 ? name + strlen(before) : "";
+    const int n_digit = (int)strspn(digits, "0123456789");
+    const char *part = digits + n_digit;
+
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (strcmp(name, whole[i][0]) == 0)
+            return snprintf(renamed, NAME_SIZE, "%s", whole[i][1]) > 0;
+    if (n_digit == 0 || n_digit > 4 || *part++ != '.')
+        return false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strncmp(part, parts[i][0], strlen(parts[i][0])) == 0 &&
+            strcmp(part + strlen(parts[i][0]), ".weight") == 0)
+            return snprintf(renamed, NAME_SIZE, "blk.%.*s.%s.weight", n_digit, digits,
+                            parts[i][1]) > 0;
+    return false;
+}
+
+static enum attn_status rename_all(struct trained *t, bool is_tied)
+{
+    struct attn_tensor_files *files = t->opened->files;
+    char *names = attn_alloc(files->count, NAME_SIZE, t->err);
+    size_t n = 0;
+
+    if (!names)
+        return ATTN_NO_MEMORY;
+    attn_free(files->names);
+    files->names = names;
+    for (size_t i = 0; i < files->count; i++) {
+        struct attn_tensor_record record = files->records[i];
+
+        if (is_tied && strcmp(record.name, "output.weight") == 0)
+            continue;
+        if (rename_llama(record.name, names)) {
+            record.name = names;
+            record.name_size = strlen(names);
+            names += NAME_SIZE;
+        }
+        files->records[n++] = record;
+    }
+    files->count = n;
+    return sort_names(t);
+}
+
+static enum attn_status read_llama(struct trained *t)
+{
+    static const char *const args[N_SIZE] = {"n_layers", "n_heads", "dim", "max_seq_len",
+                                             "vocab_size"};
+    const bool is_tied = are_tied(t, "tok_embeddings.weight", "output.weight");
+    const size_t wide = dimension(t, "layers.0.feed_forward.w1.weight", 0);
+    const attn_pickle_value eps = attn_pickle_find(t->pickle, t->args, "norm_eps");
+    double norm_eps = 1e-5;
+    int64_t n_key = 0;
+
+    t->sizes[LAYERS] = count_layers(t, "layers.", ".attention.wq.weight");
+    t->sizes[WIDTH] = dimension(t, "tok_embeddings.weight", 1);
+    t->sizes[VOCABULARY] = dimension(t, "tok_embeddings.weight", 0);
+    for (int i = 0; i < N_SIZE; i++)
+        ATTN_TRY(read_arg(t, args[i], i, false));
+    ATTN_TRY(read_own(t));
+    if (wide == 0)
+        return attn_error_set(t->err, ATTN_FORMAT,
+                              "'layers.0.feed_forward.w1.weight' in '%s' is missing or no matrix",
+                              t->path.text);
+    attn_pickle_int(t->pickle, attn_pickle_find(t->pickle, t->args, "n_kv_heads"), &n_key);
+    if (eps != ATTN_PICKLE_NONE && !attn_pickle_real(t->pickle, eps, &norm_eps))
+        return attn_error_set(t->err, ATTN_FORMAT,
+                              "'norm_eps' of 'model_args' in '%s' is no number", t->path.text);
+    ATTN_TRY(rename_all(t, is_tied));
+    t->opened->has_gguf_names = true;
+    attn_buffer_append_format(
+        &t->opened->config,
+        "{\"model_type\":\"llama\",\"hidden_size\":%zu,\"intermediate_size\":%zu,"
+        "\"num_hidden_layers\":%zu,\"num_attention_heads\":%zu,\"num_key_value_heads\":%lld,"
+        "\"vocab_size\":%zu,\"max_position_embeddings\":%zu,\"rope_theta\":10000.0,"
+        "\"bos_token_id\":1,\"eos_token_id\":1,\"tie_word_embeddings\":%s,\"rms_norm_eps\":",
+        t->sizes[WIDTH], wide, t->sizes[LAYERS], t->sizes[HEADS],
+        n_key > 0 ? (long long)n_key : (long long)t->sizes[HEADS], t->sizes[VOCABULARY],
+        t->sizes[POSITIONS], is_tied ? "true" : "false");
+    attn_double_append(&t->opened->config, norm_eps);
+    attn_buffer_append_char(&t->opened->config, '}');
+    return attn_buffer_check(&t->opened->config, t->err);
+}
+
+/* --- Which program ---------------------------------------------------------------------------- */
+
+/* Refuses a file of no program that is read. */
+static enum attn_status refuse_other(const struct trained *t)
+{
+    attn_pickle_value has;
+
+    ATTN_TRY(attn_foreign_refuse(t->opened->files, t->err));
+    has = attn_pickle_find(t->pickle, t->root, "pytorch-lightning_version");
+    if (has != ATTN_PICKLE_NONE) {
+        attn_error_set(t->err, ATTN_UNSUPPORTED,
+                       "'%s' is a checkpoint of Lightning, expected a layout that is read",
+                       t->path.text);
+        attn_error_hint(t->err,
+                        "torch.save({k.removeprefix('model.'): v for k, v in torch.load('%s')"
+                        "['state_dict'].items()}, 'pytorch_model.bin') beside the model's "
+                        "config.json; 'model' is what its LightningModule calls it",
+                        t->path.text);
+        return ATTN_UNSUPPORTED;
+    }
+    if (attn_pickle_find(t->pickle, t->root, "code") != ATTN_PICKLE_NONE &&
+        attn_pickle_find(t->pickle, t->root, "optimizers") != ATTN_PICKLE_NONE) {
+        attn_error_set(t->err, ATTN_UNSUPPORTED,
+                       "'%s' is of modded-nanogpt, whose layout changes with each record",
+                       t->path.text);
+        return ATTN_UNSUPPORTED;
+    }
+    attn_error_set(t->err, ATTN_UNSUPPORTED,
+                   "'%s' has no 'model_args': it is no checkpoint of nanoGPT, llama2.c, "
+                   "build-nanogpt, LLMs-from-scratch or minGPT",
+                   t->path.text);
+    attn_error_hint(t->err, "give the directory that holds it and the config.json of its model");
+    return ATTN_UNSUPPORTED;
+}
+
+static bool has_arg(struct trained *t, const char *name, const char *key)
+{
+    t->args_name = name;
+    t->args = attn_pickle_find(t->pickle, t->root, name);
+    return attn_pickle_find(t->pickle, t->args, key) != ATTN_PICKLE_NONE;
+}
+
+enum attn_status attn_trained_read(const struct attn_pickle *pickle, const struct attn_json *own,
+                                   struct attn_opened *opened, struct attn_error *err)
+{
+    struct trained t = {.pickle = pickle,
+                        .root = attn_pickle_root(pickle),
+                        .own = own,
+                        .opened = opened,
+                        .path = attn_quote_string(attn_tensor_files_path(opened->files, 0)),
+                        .err = err};
+
+    ATTN_TRY(strip_names(&t));
+    if (has_arg(&t, "model_args", "n_layers"))
+        return read_llama(&t);
+    if (attn_pickle_type(pickle, t.args) == ATTN_PICKLE_DICT)
+        return read_nanogpt(&t);
+    if (find(&t, "tok_emb.weight") && count_layers(&t, "trf_blocks.", ".norm1.scale") > 0)
+        return read_scratch(&t);
+    if (!find(&t, "transformer.h.0.attn.c_attn.weight"))
+        return refuse_other(&t);
+    return has_arg(&t, "config", "n_layer") ? read_build(&t) : read_weights(&t);
+}
