@@ -3,15 +3,10 @@
  * and the config that follows from what it saved, from the shapes of its tensors, and from a file
  * of the user's (`config`). What several of these say must agree.
  *
- *     program            | seen by                                          | heads
- *     -------------------+--------------------------------------------------+-------------
- *     nanoGPT            | `model_args` with n_layer                        | there
- *     llama2.c           | `model_args` with n_layers                       | there
- *     build-nanogpt      | `config`, an object with n_layer                 | there
- *     LLMs-from-scratch  | trf_blocks.0.att.W_query.weight                  | not in the file
- *     minGPT             | transformer.h.0.attn.bias, and an output that is | not in the file
- *                        | not the embedding                                |
- *     the first three, of which only the weights were saved               | not in the file
+ * nanoGPT: `model_args` with n_layer. llama2.c: `model_args` with n_layers. build-nanogpt:
+ * `config`, an object with n_layer. LLMs-from-scratch: trf_blocks.0.att.W_query.weight; without
+ * heads. minGPT: transformer.h.0.attn.bias, and an output that is not the embedding; without heads.
+ * Other weights alone under nanoGPT's names: without heads, and either GELU.
  *
  * A number of heads that is not in the file is that of GPT-2's sizes, or the user's.
  */
