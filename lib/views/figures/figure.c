@@ -138,6 +138,8 @@ static void add_caption(struct attn_figure_pen *pen)
     if (!pen->is_printed || pen->is_measuring)
         return;
     out->size = 0;
+    if (pen->finding.size > 0)
+        attn_buffer_append_format(out, "%.*s. ", (int)pen->finding.size, pen->finding.data);
     append_title(pen, out);
     for (size_t i = 0; grid->parts && i < grid->n; i++)
         if (strcmp(grid->parts[i].name, grid->parts[i].quantity) != 0)
@@ -345,6 +347,7 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
         attn_figure_add_legend(pen);
     ATTN_TRY(attn_buffer_check(&pen->scratch, err));
     ATTN_TRY(attn_buffer_check(&pen->subtitle, err));
+    ATTN_TRY(attn_buffer_check(&pen->finding, err));
     return attn_shapes_check(pen->shapes, err);
 }
 
@@ -467,6 +470,7 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
     status = draw_pen(&pen, err);
     attn_buffer_release(&pen.scratch);
     attn_buffer_release(&pen.subtitle);
+    attn_buffer_release(&pen.finding);
     attn_figure_unfold(&pen);
     return status;
 }

@@ -217,10 +217,19 @@ static const char *run_text(const struct attn_figure_pen *pen, size_t *n)
     return pen->has_text ? text : NULL;
 }
 
+/* Returns the title: what the user gave, or what the picture shows; or NULL. */
+static const char *title_of(const struct attn_figure_pen *pen, size_t *n)
+{
+    const bool has_finding = pen->finding.size > 0 && !pen->options->title;
+
+    *n = pen->finding.size;
+    return has_finding ? pen->finding.data : attn_shapes_note(pen->shapes, "Title", n);
+}
+
 static double heading_width(struct attn_figure_pen *pen)
 {
     size_t n_title, n_text;
-    const char *title = attn_shapes_note(pen->shapes, "Title", &n_title);
+    const char *title = title_of(pen, &n_title);
     const char *text = run_text(pen, &n_text);
     size_t n_column = text ? attn_text_width(text, n_text) : 0;
     double width;
@@ -280,13 +289,17 @@ static struct heading break_heading(struct attn_figure_pen *pen)
     struct heading heading = {0};
     struct attn_buffer said = {0};
     size_t n;
-    const char *text = attn_shapes_note(pen->shapes, "Title", &n);
+    const char *text = title_of(pen, &n);
 
     if (text && (!pen->is_printed || pen->options->title))
         add_lines(&heading, text, n, n_wide, of_title);
     heading.n_title = heading.n;
     if (pen->is_printed)
         return heading;
+    if (text && text == pen->finding.data && (text = attn_shapes_note(pen->shapes, "Title", &n))) {
+        attn_buffer_append(&said, text, n);
+        attn_buffer_append_string(&said, "; ");
+    }
     attn_buffer_append(&said, pen->subtitle.data, pen->subtitle.size);
     text = run_text(pen, &n);
     if (text)

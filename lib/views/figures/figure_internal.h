@@ -98,6 +98,9 @@ struct attn_figure_pen {
     /* colors of text, of less important text, of lines and of frames */
     uint32_t ink, faint, rule, frame;
     struct attn_buffer subtitle; /* the part before the text; its items end in "; " */
+    /* what the picture shows, in words: it is the title, unless the user gave one, and the title is
+     * the first item of the subtitle; or empty */
+    struct attn_buffer finding;
     struct attn_buffer scratch;
     struct attn_figure_fold fold; /* folded keys, or empty */
 };

@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     GAP = 8,        /* between words, at least, */
@@ -67,6 +68,64 @@ static const char *word_of(struct attn_figure_pen *pen, const struct under_figur
     for (; *n > 1 && *text == ' '; --*n)
         text++;
     return text;
+}
+
+/* Sets *LAYER to the text of the layer of head H, "23" of "23.0", and returns its bytes. */
+static size_t layer_of(struct attn_figure_pen *pen, const struct attn_grid_axis *names, size_t h,
+                       const char **layer)
+{
+    size_t n;
+    const char *dot;
+
+    *layer = attn_figure_label(pen, names, h, &n);
+    dot = memchr(*layer, '.', n);
+    return dot ? (size_t)(dot - *layer) : 0;
+}
+
+/* Returns how many heads of the layer of head H stand under its word. */
+static size_t count_like(struct attn_figure_pen *pen, const struct under_figure *figure,
+                         const struct attn_grid_axis *names, size_t h)
+{
+    const char *layer, *other;
+    const size_t n = layer_of(pen, names, h, &layer);
+    char own[COUNT_SIZE];
+    size_t n_like = 0;
+
+    if (n == 0 || n >= sizeof own)
+        return 0;
+    memcpy(own, layer, n); /* the next label may take its place */
+    for (size_t i = 0; i < figure->n_head; i++)
+        n_like += figure->layout.tiles[i].group == figure->layout.tiles[h].group &&
+                  layer_of(pen, names, i, &other) == n && memcmp(other, own, n) == 0;
+    return n_like;
+}
+
+/* Says which layer has most heads under one word other than the first and the query: "5 heads of
+ * layer 23 look at 'Mary'". */
+static void find_finding(struct attn_figure_pen *pen, const struct under_figure *figure)
+{
+    const struct attn_grid_axis names = attn_figure_rows(pen, figure->flow.matrix);
+    size_t most = 1, chosen = 0, n, n_word;
+    const char *layer, *word;
+
+    pen->finding.size = 0;
+    for (size_t h = 0; h < figure->n_head && attn_flow_has_query(pen, &figure->flow); h++) {
+        const size_t k = figure->layout.tiles[h].group;
+
+        if (k == 0 || k >= figure->n_key ||
+            attn_grid_position(&figure->flow.keys, k) == pen->content->grid->run->queries[0])
+            continue;
+        n = count_like(pen, figure, &names, h);
+        chosen = n > most ? h : chosen;
+        most = n > most ? n : most;
+    }
+    if (most < 2)
+        return;
+    n = layer_of(pen, &names, chosen, &layer);
+    attn_buffer_append_format(&pen->finding, "%zu heads of layer %.*s look at '", most, (int)n,
+                              layer);
+    word = word_of(pen, figure, figure->layout.tiles[chosen].group, &n_word);
+    attn_buffer_append_format(&pen->finding, "%.*s'", (int)n_word, word);
 }
 
 /* Writes "14 heads" of group G to TEXT, and returns its bytes. */
@@ -215,6 +274,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct under_figure *f
     ATTN_TRY(ATTN_ALLOC(layout->tiles, figure->n_head, err));
     ATTN_TRY(ATTN_ALLOC(figure->weights, figure->n_head, err));
     find_aims(figure);
+    find_finding(pen, figure);
     size_tiles(pen, figure);
     size_texts(pen, figure);
     layout->left = ATTN_FIGURE_PAD;

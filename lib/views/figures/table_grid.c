@@ -1016,6 +1016,7 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
 {
     struct attn_grid *figure = &cells->grid;
     const struct attn_column *column;
+    struct attn_column of_kl; /* a divergence is not below 0, whatever the metrics of its column */
     const struct attn_view_columns *of = &cells->of;
     const bool is_life = kind == ATTN_FIGURE_LIFE;
     const bool is_difference = (picture->view.traits & ATTN_VIEW_DIFFERENCE) != 0;
@@ -1037,6 +1038,11 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     column = is_life
                  ? attn_table_column(picture->life, attn_table_next_value(picture->life, SIZE_MAX))
                  : attn_table_column(table, of->values);
+    of_kl = *column;
+    of_kl.range = ATTN_RANGE_POSITIVE;
+    if (column->range == ATTN_RANGE_SIGNED && picture->metric &&
+        strcmp(picture->metric, "kl") == 0 && cells->matrix.least >= 0)
+        column = &of_kl;
     figure->matrices = &cells->matrix;
     figure->n = 1;
     figure->rows =
