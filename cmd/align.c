@@ -19,8 +19,8 @@ const struct command command_align = {
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli align -m interpreter --items pairs.jsonl --score --shifted\n"
                 "  attn-cli align -m bert --items pairs.jsonl --layers all --score\n"
-                "  attn-cli align -m whisper-tiny --source-file speech.wav \"Who wrote Faust?\"\n"
-                "  attn-cli align --links fast_align.talp --gold gold.txt --one-based --score\n"
+                "  attn-cli align -m whisper-tiny --source file:speech.wav \"Who wrote Faust?\"\n"
+                "  attn-cli align --links fast_align.talp --gold gold.txt --score\n"
                 "  attn-cli align --template \"Say: {source}. {target}\" --items pairs.jsonl \\\n"
                 "    --score --sort ts\n",
     .lacks = "image|continuation|chat|system|messages|image-tiles|embeds|with-prompt|label|label-"
@@ -73,7 +73,7 @@ static enum attn_status open_inputs(struct question *question, struct attn_error
     if (question->study)
         return ATTN_OK;
     if (!attn_input_is_given(&args->prompt.asked.source))
-        return refuse(err, EXAMPLE, "expected a `source`, `source_file`, `source_ids` or `items`");
+        return refuse(err, EXAMPLE, "expected a `source` or `items`");
     ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
     ATTN_TRY(question_open(question, err));
     return question_read(question, err);

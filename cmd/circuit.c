@@ -15,7 +15,7 @@ const struct command command_circuit = {
     QUESTION_COMMAND(circuit),
     .usage = "[OPTIONS] --clean TEXT --corrupted TEXT --target TEXT",
     .ask = work,
-    .lacks = "TEXT|sentence|file|raw|ids|types|embeds|image|image-tiles|continuation|label|"
+    .lacks = "TEXT|sentence|file|ids|types|embeds|image|image-tiles|continuation|label|"
              "label-ids|label-image|source|source-file|source-ids",
 };
 

@@ -222,13 +222,27 @@ static void propose_options(const struct answer *answer, const struct command *c
     }
 }
 
+/* Returns true if an input that begins with WORD [size] and a colon is the name of a file. */
+static bool is_of_file(const char *word, size_t size)
+{
+    return attn_param_find_word("file|image", word, size) >= 0;
+}
+
 static enum attn_status propose_value(struct answer *answer, const struct option_walk *option,
                                       struct attn_error *err)
 {
+    const size_t size = strcspn(answer->part, ":"); /* of "file:PATH" */
+
+    if (answer->part[size] && option_takes_forms(option) && is_of_file(answer->part, size)) {
+        answer->part += size + 1;
+        print_kind(answer, "file");
+        return ATTN_OK;
+    }
     return (option_has_settings(option) ? propose_settings : propose_values)(answer, option, err);
 }
 
-/* Completes the argument after WORDS [n] of COMMAND. bash splits --load=map into three words. */
+/* Completes the argument after WORDS [n] of COMMAND. bash splits --load=map into three words, and
+ * file:PATH. */
 static enum attn_status complete_argument(struct answer *answer, const struct command *command,
                                           const char *const *words, size_t n,
                                           struct attn_error *err)
@@ -243,6 +257,10 @@ static enum attn_status complete_argument(struct answer *answer, const struct co
         answer->word = answer->part = "";
     else if (n > 1 && strcmp(words[n - 1], "=") == 0)
         n--;
+    if (n > 1 && strcmp(words[n - 1], ":") == 0 && is_of_file(words[n - 2], strlen(words[n - 2]))) {
+        print_kind(answer, "file");
+        return ATTN_OK;
+    }
     if (!is_ended && n > 0 && find_option(command, words[n - 1], &option, &rest) &&
         option_argument(option.param) && !*rest)
         return propose_value(answer, &option, err);

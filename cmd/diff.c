@@ -81,8 +81,8 @@ static bool is_of_maps(const struct question *question)
 static enum attn_status check(const struct question *question, struct attn_error *err)
 {
     const struct call *call = question->call;
-    const size_t n = question->args->prompt.plain.n + !!option_text(call, "ids") +
-                     !!option_text(call, "a-ids") + !!option_text(call, "b-ids");
+    const size_t n =
+        question->args->prompt.plain.n + !!option_text(call, "ids") + !!option_text(call, "b-ids");
     const bool has_with = option_find_given(call, WITH) != NULL;
     const char *unused = option_find_given(call, "items|sort|where|limit");
     const bool is_pair = question->args->tables.picture.options.figure == ATTN_FIGURE_PAIR;
@@ -104,16 +104,15 @@ static enum attn_status check(const struct question *question, struct attn_error
         return refuse(err, EXAMPLE, "no text given");
     if (has_with && n != 1)
         return refuse(err, NULL,
-                      "`with`, `with_adapter`, `with_attention` and `with_image` compare one text, "
-                      "%zu are given",
+                      "`with`, `with_adapter` and `with_attention` compare one text, %zu are given",
                       n);
     if (!has_with && n != 2)
         return refuse(err,
                       n == 3   ? "put a text of several words in quotes; models: -m A --with B TEXT"
                       : n == 1 ? "attn-cli diff TEXT TEXT, or attn-cli diff --with MODEL TEXT"
                                : "put a text of several words in quotes",
-                      "%zu text%s given, expected two, or one and `with`, `with_adapter`, "
-                      "`with_attention` or `with_image`",
+                      "%zu text%s given, expected two, or one and `with`, `with_adapter` or "
+                      "`with_attention`",
                       n, n == 1 ? " is" : "s are");
     return ATTN_OK;
 }
@@ -142,8 +141,7 @@ static enum attn_status read_inputs(const struct question *question, struct attn
                                     struct attn_error *err)
 {
     const struct text_list *texts = &question->args->prompt.plain;
-    const char *ids = option_text(question->call, "ids");
-    const char *a_ids = ids ? ids : option_text(question->call, "a-ids");
+    const char *a_ids = option_text(question->call, "ids");
     const char *b_ids = option_text(question->call, "b-ids");
     const size_t at = !a_ids; /* index of the text of B */
     const char *text_a = a_ids || texts->n == 0 ? NULL : texts->items[0];

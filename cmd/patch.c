@@ -24,7 +24,7 @@ const struct command command_patch = {
                 "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
                 "  attn-cli patch --items pairs.csv --positions end=-1 --bootstrap 1000\n",
     .ask = work,
-    .lacks = "TEXT|sentence|file|raw|ids|types|embeds",
+    .lacks = "TEXT|sentence|file|ids|types|embeds",
 };
 
 /* Writes the table. Its pictures show the tokens of both texts at positions where these differ. */
@@ -88,9 +88,10 @@ static void note_sum(const struct question *question, const struct attn_patch_su
 static enum attn_status name_ids(enum attn_status status, struct attn_error *err)
 {
     if (status != ATTN_OK && strncmp(err->hint, "`ids ", strlen("`ids ")) == 0)
-        snprintf(err->hint, sizeof err->hint,
-                 "`clean_ids 5,17,3` and `corrupted_ids`, or these keys of an item, give token ids "
-                 "instead of texts");
+        snprintf(
+            err->hint, sizeof err->hint,
+            "`clean_ids 5,17,3` and `corrupted_ids 5,9,3`, or such keys of an item, give token ids "
+            "instead of texts");
     return status;
 }
 

@@ -53,7 +53,7 @@ static const struct attn_param input_rows[] = {
                .words = "refuse|replace|bytes"),
     ATTN_PARAM(IDS, "decode", "IDS", struct tokenize_args, prompt.asked.input.ids,
                "print the text of these ids, separated by spaces or commas; a terminal gets "
-               "control characters as \\xNN, unless `raw` is given",
+               "control characters as \\xNN",
                .second = offsetof(struct tokenize_args, prompt.asked.input.n_id)),
 };
 
@@ -425,11 +425,11 @@ static enum attn_status decode(const struct tokenize_args *args,
                       attn_tokenizer_decode(tokenizer, asked->ids, asked->n_id, &text, &size, err),
                       err));
     /* the text may contain escape sequences */
-    if (!args->prompt.is_raw && isatty(STDOUT_FILENO))
+    if (isatty(STDOUT_FILENO))
         status = print_lines(out, text, size, err);
     else
         attn_sink_write(out, text, size);
-    print_text(out, args->prompt.is_raw ? "" : "\n");
+    print_text(out, "\n");
     attn_tokenizer_text_free(text);
     return status;
 }

@@ -27,8 +27,7 @@ enum attn_status items_open(const struct call *call, const struct items_args *ar
     if (prompt && prompt_is_given(prompt))
         return refuse(err, NULL, "a text and `items` are given, expected one of them");
     if (prompt && pair_find_given(prompt))
-        return refuse(err,
-                      prompt->is_raw ? NULL : "an item may have a 'pair', 'types' and a 'key_mask'",
+        return refuse(err, "an item may have a 'pair', 'types' and a 'key_mask'",
                       "`%s` goes with one text, not with `items`", pair_find_given(prompt));
     ATTN_TRY(attn_param_rules_check(&attn_input_rules, ATTN_PARAM_GIVEN, option_is_param_given,
                                     (void *)(uintptr_t)call, err));

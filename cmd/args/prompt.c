@@ -31,8 +31,6 @@ static const struct attn_param prompt_rows[] = {
                "read the text from FILE, '-' is standard input, "
                "without one final newline; of FASTA the one record",
                .letter = 'f'),
-    ATTN_PARAM(FLAG, "raw", NULL, struct prompt_args, is_raw,
-               "keep the final newline of that file"),
 };
 
 const struct attn_param_list prompt_options = ATTN_PARAM_LIST("Input", prompt_rows);
@@ -230,8 +228,6 @@ enum attn_status prompt_read(const struct prompt_args *args, struct text *text,
     if (args->plain.n && strcmp(plain, "-") == 0)
         path = plain;
     *text = (struct text){0};
-    if (!path && args->is_raw)
-        return refuse(err, NULL, "`raw` needs `file`, or - for standard input");
     if (!path) {
         *text = (struct text){.data = plain, .size = strlen(plain)};
         return ATTN_OK;
@@ -256,11 +252,7 @@ const char *pair_find_given(const struct prompt_args *args)
 {
     const struct attn_input *asked = &args->asked.input;
 
-    return asked->pair       ? "pair"
-           : asked->key_mask ? "key-mask"
-           : asked->types    ? "types"
-           : args->is_raw    ? "raw"
-                             : NULL;
+    return asked->pair ? "pair" : asked->key_mask ? "key-mask" : asked->types ? "types" : NULL;
 }
 
 enum attn_status prompt_read_into(const struct prompt_args *args, struct text *text,

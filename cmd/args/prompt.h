@@ -8,10 +8,10 @@
 #include "extra.h"
 
 struct prompt_args {
-    const char *text;       /* --sentence */
-    const char *file;       /* --file; "-" is standard input */
-    struct text_list plain; /* arguments that are not options: one text, or "-" */
-    bool is_raw;
+    const char *text;          /* --sentence */
+    const char *file;          /* --file; "-" is standard input */
+    bool is_raw;               /* keep the final newline of that file */
+    struct text_list plain;    /* arguments that are not options: one text, or "-" */
     struct attn_request asked; /* the input, and what other parameters set in the request */
     struct attn_request_labels labels;
 };
@@ -64,8 +64,8 @@ enum attn_status prompt_read(const struct prompt_args *args, struct text *text,
                              struct attn_error *err);
 void text_release(struct text *text);
 
-/* Returns the name of the first option that is given of --pair, --key-mask, --types and --raw; NULL
- * if none is. */
+/* Returns the name of the first option that is given of --pair, --key-mask and --types; NULL if
+ * none is. */
 const char *pair_find_given(const struct prompt_args *args);
 
 /* Reads the text that ARGS name, if any, into REQUEST, which borrows it from TEXT. TEXT must be {0}

@@ -137,7 +137,7 @@ static enum attn_status list_options(struct question *question, struct attn_erro
 
         if (value && (walk.param->traits & listed) != 0)
             question->tensors.options[question->request.outputs.n_option++] =
-                (struct attn_option){walk.name, value};
+                (struct attn_option){option_name(&walk), option_typed(&walk, value)};
     }
     return ATTN_OK;
 }

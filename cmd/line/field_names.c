@@ -45,9 +45,10 @@ enum { NAME_SIZE = 32 };
 
 enum { N_NAME = 1024 }; /* more than the number of options; a power of 2 */
 
-/* An option, or a setting of the option `of` unless that is NULL. */
+/* An option; or unless `of` is NULL, a setting of the option `of`, or a form of it with `prefix`.
+ */
 struct name {
-    const char *name, *of;
+    const char *name, *of, *prefix;
 };
 
 /* Where NAME is in NAMES, a table by hashes, or would be put. */
@@ -62,9 +63,9 @@ static struct name *find_name(struct name names[N_NAME], const char *name)
     return &names[at];
 }
 
-/* Whether a command has the option or setting NAME; *of is the option of a setting, or NULL. A help
- * asks for hundreds of names. */
-static bool is_option(const char *name, const char **of)
+/* Whether a command has the option, setting or form NAME; *OF is what it is of. A help asks for
+ * hundreds of names. */
+static bool is_option(const char *name, struct name *of)
 {
     static struct name names[N_NAME];
     static bool is_filled;
@@ -73,18 +74,19 @@ static bool is_option(const char *name, const char **of)
     for (size_t i = 0; !is_filled && command_at(i); i++)
         for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);)
             if (walk.name)
-                *find_name(names, walk.name) = (struct name){walk.name, walk.param->of};
+                *find_name(names, walk.name) =
+                    (struct name){walk.name, walk.param->of, walk.param->prefix};
     is_filled = true;
     found = find_name(names, name);
-    *of = found->of;
+    *of = *found;
     return found->name != NULL;
 }
 
 /* Finds the option that fills FIELD [size], without its dashes; *of as in is_option. Returns
  * whether one does. */
-static bool find_option(const char *field, size_t size, char option[NAME_SIZE], const char **of)
+static bool find_option(const char *field, size_t size, char option[NAME_SIZE], struct name *of)
 {
-    *of = NULL;
+    *of = (struct name){0};
     if (size == 0 || size >= NAME_SIZE)
         return false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -102,7 +104,7 @@ static bool find_option(const char *field, size_t size, char option[NAME_SIZE], 
 bool field_names_have(const char *fields, const char *name)
 {
     char option[NAME_SIZE];
-    const char *of;
+    struct name of;
 
     for (size_t n; *fields; fields += n + (fields[n] == '|')) {
         n = strcspn(fields, "|");
@@ -156,7 +158,7 @@ void field_names_set_arguments(char **items, int n)
  * of its name with the first backquote. Returns 0 if AT is not a field. In a quotation, which
  * begins at QUOTE or is NULL, backquotes in a text of the user stay; the library quotes a field as
  * the first word, and each `set` of a model that is made. */
-static size_t read_field(const char *at, const char *quote, char option[NAME_SIZE], const char **of)
+static size_t read_field(const char *at, const char *quote, char option[NAME_SIZE], struct name *of)
 {
     const char *end = *at == '`' ? strchr(at + 1, '`') : NULL;
     const size_t size = end ? strcspn(at + 1, " `") : 0;
@@ -174,7 +176,7 @@ bool field_names_fit(const char *text, const struct command *command)
 {
     bool has_field = false;
     char option[NAME_SIZE];
-    const char *of;
+    struct name of;
 
     for (const char *at = text; (at = strchr(at, '`')) != NULL; at++) {
         if (read_field(at, NULL, option, &of) == 0)
@@ -187,21 +189,24 @@ bool field_names_fit(const char *text, const struct command *command)
     return !has_field;
 }
 
-/* Appends "--heads", or "--style dpi" for a setting. */
-static void append_name(char *out, size_t size, size_t *used, const char *option, const char *of)
+/* Appends "--heads", or "--style dpi" for a setting, "--target ids:" for a form. */
+static void append_name(char *out, size_t size, size_t *used, const char *option,
+                        const struct name *of)
 {
-    attn_fixed_text_append(out, size, used, "--%s%s%s", of ? of : "", of ? " " : "", option);
+    attn_fixed_text_append(out, size, used, "--%s%s%s", of->of ? of->of : "", of->of ? " " : "",
+                           of->prefix ? of->prefix : option);
 }
 
 void field_names_show(const char *text, char *out, size_t size)
 {
-    const char *begin = text, *quote = NULL, *of;
+    const char *begin = text, *quote = NULL;
     char option[NAME_SIZE];
+    struct name of;
     size_t used = 0, n = strcspn(text, ":");
 
     out[0] = '\0';
     if (is_subject(text, n) && find_option(text, n, option, &of)) {
-        append_name(out, size, &used, option, of);
+        append_name(out, size, &used, option, &of);
         text += n;
     }
     for (; *text != '\0'; text += n) {
@@ -209,10 +214,11 @@ void field_names_show(const char *text, char *out, size_t size)
         if (n > 0) {
             const char *value = text + n; /* with the space before it; or empty */
             const size_t n_value = strcspn(value, "`");
+            const bool is_part = of.of && n_value > 0; /* "dpi=300", "ids:5" */
 
-            append_name(out, size, &used, option, of);
-            attn_fixed_text_append(out, size, &used, "%s%.*s", of && n_value > 0 ? "=" : "",
-                                   (int)n_value - (of && n_value > 0), value + (of && n_value > 0));
+            append_name(out, size, &used, option, &of);
+            attn_fixed_text_append(out, size, &used, "%s%.*s", is_part && !of.prefix ? "=" : "",
+                                   (int)n_value - is_part, value + is_part);
             n += n_value + 1;
         } else {
             if (is_quote(begin, text, !quote))
@@ -231,7 +237,7 @@ const char *field_names_of_help(const char *text)
     } known[64];
 
     for (size_t i = 0; strchr(text, '`') && i < sizeof known / sizeof *known; i++) {
-        const size_t size = strlen(text) + 1;
+        const size_t size = 2 * strlen(text) + 1; /* a name may be longer than its field */
 
         if (known[i].text == text)
             return known[i].shown;

@@ -46,6 +46,10 @@ static const struct {
     {"add", NULL, NULL, SINCE "each run has a DIR of its own"},
     {"full", "run|attend|generate", NULL, SINCE "--csv DIR, --tidy FILE or --npz FILE writes all"},
     {"hide-first", NULL, NULL, SINCE "--hide first"},
+    {"raw", NULL, NULL, SINCE "a text may end in a newline: --sentence $'TEXT\\n'"},
+    {"a-ids", "diff", "LIST", SINCE "--ids LIST"},
+    {"one-based", "align", NULL,
+     SINCE "words count from 0; 'translation' in the manual subtracts 1"},
     {"sync", NULL, NULL, SINCE "--resume goes on with the rows that are there"},
     {"jacobian|fit|skip|first", "lens", NULL, SINCE "--map DIR reads what other programs fitted"},
     /* of `batch`, which is `run --items` now */
@@ -96,16 +100,22 @@ static const struct {
     {"texts", NULL, "FILE", "--items FILE"},
     {"text|p", "patch", NULL, "--clean TEXT --corrupted TEXT"},
     {"text", NULL, "TEXT", "--sentence TEXT, or the text alone"},
-    {"ids", "patch", NULL, "--clean-ids LIST --corrupted-ids LIST"},
+    {"ids", "patch", NULL, "--clean ids:LIST --corrupted ids:LIST"},
     {"parts", "patch", NULL, "--site SITE names what is patched, --by head|position the rows"},
 };
+
+/* Returns true if a shell takes TEXT as it is. */
+static bool is_plain(const char *text)
+{
+    return !text[strcspn(text, " \t\n\"$&();<>|*?[]#~`\\")];
+}
 
 /* Appends FORM. PLACEHOLDER in it is replaced by VALUE, quoted if necessary. */
 static void append_form(const char *form, const char *placeholder, const char *value,
                         char hint[FORMER_HINT_SIZE], size_t *used)
 {
     const char *at = placeholder && value ? strstr(form, placeholder) : NULL;
-    const char *quote = at && value[strcspn(value, " \t\n\"$&();<>|*?[]#~`\\")] ? "'" : "";
+    const char *quote = !at || is_plain(value) ? "" : "'";
     const bool is_one = at && strcmp(placeholder, "SITE") == 0; /* the first of a list */
     const size_t n = !at ? 0 : is_one ? strcspn(value, ",") : strlen(value);
 
@@ -133,14 +143,14 @@ static bool fits(const struct command *command, const char *form)
     return true;
 }
 
-/* Writes the form of a setting: --style 'dpi=300'. */
+/* Writes the form of a setting, --style 'dpi=300', or of an input, --target ids:5. */
 static void form_setting(const struct option_walk *setting, const char *value,
                          char hint[FORMER_HINT_SIZE])
 {
     const bool is_flag = setting->param->type == ATTN_PARAM_FLAG;
     const struct attn_param *param = setting->param;
     /* What followed the option of this name need not be its value. */
-    const bool may_be = value && (param->type == ATTN_PARAM_TEXT ||
+    const bool may_be = value && (param->type == ATTN_PARAM_TEXT || param->prefix ||
                                   (!strchr(value, ' ') && (param->type != ATTN_PARAM_CHOICE ||
                                                            word_find(param->words, value) >= 0)));
     const char *shown =
@@ -151,7 +161,11 @@ static void form_setting(const struct option_walk *setting, const char *value,
     size_t used = 0;
 
     attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, SINCE "--%s ", setting->param->of);
-    if (is_flag)
+    if (param->prefix)
+        attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "%s%s%s%s",
+                               is_plain(shown) ? "" : "'", param->prefix, shown,
+                               is_plain(shown) ? "" : "'");
+    else if (is_flag)
         attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "%s", setting->name);
     else
         attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "'%s=%s%s%s'", setting->name, quote,

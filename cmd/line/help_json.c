@@ -138,8 +138,8 @@ static void push_option(struct attn_json_writer *json, const struct option_walk 
     const char *type = type_of(param);
     char label[OPTION_LABEL_SIZE], help[TEXT_SIZE];
     const char short_name[] = {'-', param->letter, '\0'};
+    struct option_walk form = {.command = walk->command};
 
-    option_help(walk, true, help, sizeof help);
     attn_json_line(json);
     attn_json_begin(json, '{');
     attn_json_text(attn_json_key(json, "name"), option_label(walk, label));
@@ -154,6 +154,13 @@ static void push_option(struct attn_json_writer *json, const struct option_walk 
         push_words(json, param->words);
     else
         attn_json_null(json);
+    attn_json_begin(attn_json_key(json, "forms"), '[');
+    while (option_next_form(&form, walk)) {
+        snprintf(help, sizeof help, "%s%s", form.param->prefix, form.param->argument);
+        attn_json_text(json, help);
+    }
+    attn_json_end(json);
+    option_help(walk, true, help, sizeof help);
     push_param(attn_json_key(json, "default"), param, args + walk->offset);
     attn_json_bool(attn_json_key(json, "repeats"),
                    option_is_list(param) || param->type == ATTN_PARAM_SETTINGS);
@@ -428,7 +435,7 @@ static enum attn_status push_command(struct attn_json_writer *json, const struct
     push_arguments(json, command);
     attn_json_begin(attn_json_key(json, "options"), '[');
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        if (walk.name)
+        if (walk.name && !walk.param->prefix)
             push_option(json, &walk, args);
     attn_json_end(json);
     push_media(json, command);

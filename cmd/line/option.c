@@ -172,12 +172,24 @@ bool option_is_of(const struct command *command, const char *name)
     return false;
 }
 
-bool option_next_setting(struct option_walk *walk, const struct option_walk *of)
+/* Walks to the next setting or form of OF. */
+static bool next_part(struct option_walk *walk, const struct option_walk *of, bool is_form)
 {
     while (option_next(walk))
-        if (walk->param->of && of->name && strcmp(walk->param->of, of->name) == 0)
+        if (walk->param->of && of->name && strcmp(walk->param->of, of->name) == 0 &&
+            !walk->param->prefix == !is_form)
             return true;
     return false;
+}
+
+bool option_next_setting(struct option_walk *walk, const struct option_walk *of)
+{
+    return next_part(walk, of, false);
+}
+
+bool option_next_form(struct option_walk *walk, const struct option_walk *of)
+{
+    return next_part(walk, of, true);
 }
 
 bool option_has_settings(const struct option_walk *option)
@@ -209,19 +221,48 @@ const char *option_argument(const struct attn_param *param)
 
 const char *option_label(const struct option_walk *walk, char label[OPTION_LABEL_SIZE])
 {
-    const char *of = walk->param->of;
+    const char *of = walk->param->of, *prefix = walk->param->prefix;
 
-    snprintf(label, OPTION_LABEL_SIZE, "--%s%s%s", of ? of : "", of ? " " : "", walk->name);
+    snprintf(label, OPTION_LABEL_SIZE, "--%s%s%s", of ? of : "", of ? " " : "",
+             prefix ? prefix : walk->name);
     return label;
+}
+
+const char *option_name(const struct option_walk *walk)
+{
+    const char *prefix = walk->param->prefix;
+
+    /* a picture may stand beside a text */
+    return prefix && strcmp(prefix, "image:") != 0 ? walk->param->of : walk->name;
+}
+
+const char *option_typed(const struct option_walk *walk, const char *value)
+{
+    return walk->param->prefix ? value - strlen(walk->param->prefix) : value; /* form_take */
+}
+
+bool option_write_forms(const struct option_walk *walk, char forms[OPTION_FORMS_SIZE])
+{
+    struct option_walk form = {.command = walk->command};
+    size_t used = 0;
+
+    forms[0] = '\0';
+    while (option_next_form(&form, walk))
+        attn_fixed_text_append(forms, OPTION_FORMS_SIZE, &used, "%s%s%s", used > 0 ? ", " : "",
+                               form.param->prefix, form.param->argument);
+    return used > 0;
 }
 
 void option_help(const struct option_walk *walk, bool lists_settings, char *text, size_t size)
 {
     struct option_walk setting = {.command = walk->command};
+    char forms[OPTION_FORMS_SIZE];
     size_t used, n = 0;
 
     field_names_show(walk->param->help, text, size);
     used = strlen(text);
+    if (option_write_forms(walk, forms))
+        attn_fixed_text_append(text, size, &used, ". Also %s", forms);
     while (lists_settings && option_next_setting(&setting, walk))
         attn_fixed_text_append(text, size, &used, "%s%s",
                                n++ > 0 ? ", " : ". Settings: ", setting.name);

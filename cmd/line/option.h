@@ -85,6 +85,25 @@ bool option_is_of(const struct command *command, const char *name);
 /* Whether the option of WALK has settings. */
 bool option_has_settings(const struct option_walk *walk);
 
+/* Whether the value of the option of WALK is an input, which may begin with what it is: ids:5,17,3.
+ */
+bool option_takes_forms(const struct option_walk *walk);
+
+/* Walks to the next form of the option OF. Returns false after the last. */
+bool option_next_form(struct option_walk *walk, const struct option_walk *of);
+
+enum { OPTION_FORMS_SIZE = 96 };
+
+/* Writes the forms that the value of the option of WALK may have: "ids:LIST, image:FILE". Returns
+ * false if it has none. */
+bool option_write_forms(const struct option_walk *walk, char forms[OPTION_FORMS_SIZE]);
+
+/* The name of the option of WALK; of a form that of its option. */
+const char *option_name(const struct option_walk *walk);
+
+/* VALUE of the option of WALK as it was typed: "ids:5" of a form, which has "5". */
+const char *option_typed(const struct option_walk *walk, const char *value);
+
 /* Whether PARAM is --help or --help-all; and whether it takes values that may be repeated. */
 bool option_is_help(const struct attn_param *param);
 bool option_is_list(const struct attn_param *param);
@@ -97,7 +116,8 @@ const char *option_argument(const struct attn_param *param);
 
 enum { OPTION_LABEL_SIZE = 64 };
 
-/* Writes the name of the option of WALK to LABEL, which is returned: "--load", "--style dpi". */
+/* Writes the name of the option of WALK to LABEL, which is returned: "--load", "--style dpi", for a
+ * form "--target ids:". */
 const char *option_label(const struct option_walk *walk, char label[OPTION_LABEL_SIZE]);
 
 /* Writes the help of the option of WALK to TEXT [size], with the names of its settings if

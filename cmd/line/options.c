@@ -222,6 +222,7 @@ static enum attn_status check_once(struct call *call, const struct option_walk *
                                    struct attn_error *err)
 {
     char name_of[OPTION_LABEL_SIZE];
+    const size_t n_prefix = option->param->prefix ? 1 + strlen(option->param->prefix) : 0;
 
     if (!takes_value(option->param) || option_is_list(option->param))
         return ATTN_OK;
@@ -231,9 +232,10 @@ static enum attn_status check_once(struct call *call, const struct option_walk *
         const char *before = call->given[walk.n - 1];
 
         if (before && call->sources[walk.n - 1].origin == origin &&
-            strcmp(walk.name, option->name) == 0)
+            strcmp(option_name(&walk), option_name(option)) == 0)
             return refuse(err, hint_second(call->command, option->name),
-                          "'%s' was given twice: '%s' and '%s'", label, before, value);
+                          "'%.*s' was given twice: '%s' and '%s'", (int)(strlen(label) - n_prefix),
+                          label, before, value);
     }
     return ATTN_OK;
 }
@@ -337,8 +339,9 @@ enum attn_status option_take_value(struct call *call, const struct option_walk *
 enum attn_status option_take(struct call *call, const struct option_walk *walk, const char *label,
                              const char *value, enum call_origin origin, struct attn_error *err)
 {
-    return (option_has_settings(walk) ? settings_take : option_take_value)(call, walk, label, value,
-                                                                           origin, err);
+    return (option_has_settings(walk)  ? settings_take
+            : option_takes_forms(walk) ? form_take
+                                       : option_take_value)(call, walk, label, value, origin, err);
 }
 
 /* Whether ARGUMENT is a long option of COMMAND, "--limit" or "--limit=1". */
@@ -460,16 +463,17 @@ static void note_name(const struct call *call, const char *name, const char *tex
 {
     const bool is_main = !name || strcmp(name, "sentence") == 0;
     const bool has_items = is_main && option_is_of(call->command, "items");
-    char file[OPTION_LABEL_SIZE] = "file", way[HINT_SIZE] = "";
+    char way[HINT_SIZE] = "";
     struct stat found;
 
     if (!text || (!name && call->takes_file) || stat(text, &found) != 0 ||
         !S_ISREG(found.st_mode) || strncmp(text, "/dev/", 5) == 0 || text_ends_in(text, ".npz"))
         return;
     if (!is_main)
-        snprintf(file, sizeof file, "%s-file", name);
-    if (option_is_of(call->command, file))
-        snprintf(way, sizeof way, "; --%s reads it", file);
+        snprintf(way, sizeof way, "; --%s%s reads it", name,
+                 strcmp(name, "vocab-from") == 0 ? "-file" : " file:PATH");
+    else if (option_is_of(call->command, "file"))
+        snprintf(way, sizeof way, "; --file reads it");
     note("the text '%s' is the name of a file%s%s", attn_quote_string(text).text, way,
          has_items ? "; --items reads a file of items" : "");
 }

@@ -26,6 +26,10 @@ enum attn_status option_take_value(struct call *call, const struct option_walk *
 enum attn_status settings_take(struct call *call, const struct option_walk *walk, const char *label,
                                const char *value, enum call_origin origin, struct attn_error *err);
 
+/* Reads VALUE of the option of WALK, which may begin with what it is, and stores it. */
+enum attn_status form_take(struct call *call, const struct option_walk *walk, const char *label,
+                           const char *value, enum call_origin origin, struct attn_error *err);
+
 /* A terminated copy of TEXT [size] that CALL owns; NULL without memory. */
 char *call_keep(struct call *call, const char *text, size_t size);
 

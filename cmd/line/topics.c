@@ -54,7 +54,7 @@ static bool make_figure(size_t i, struct topic_row *row)
 static const char *const item_keys[][2] = {
     {"id", "a name of the item; default: its number, from 0"},
     {"text", "the input; or `ids`, as 5 17 3 in CSV; or `image`, the path of a picture"},
-    {"target", "and `foil`, `at`: as the options of these names; also target_id, foil_id"},
+    {"target", "and `foil`, `at`: as the options of these names"},
     {"good", "and `bad`: the pair of texts of `score`"},
     {"clean", "and `corrupted`: the pair of texts of `patch` and `circuit`"},
     {"a", "and `b`: the pair of texts of `diff`"},
@@ -79,8 +79,11 @@ const struct topic topics[] = {
     {.name = "input",
      .summary = "what a command reads: a text, token ids, an array",
      .text = "A text stands after the options, or in --sentence or --file. Token ids or an\n"
-             "array of embeddings may take its place. Models with cross-attention read a\n"
-             "source, too. Pictures, conversations and files of many items are topics of their\n"
+             "array of embeddings may take its place. The value of another option that is an\n"
+             "input (--source, --target, --clean, --label, --with) may begin with what it is:\n"
+             "ids:5,17,3, file:PATH, image:PATH, or text: for a text that begins so itself.\n"
+             "Models with cross-attention read a source, too. Pictures, conversations and files of "
+             "many items are topics of their\n"
              "own: pictures, chat, items. Positions of a text are those of its tokens, as\n"
              "`attn-cli tokenize` prints them.\n",
      .heading = "Input",
@@ -435,7 +438,8 @@ bool topic_option_next(const struct topic *topic, struct topic_walk *walk)
         walk->options.command = command_at(walk->command);
         while (option_next(&walk->options)) {
             const struct option_walk *option = &walk->options;
-            bool is_new = option->name && strcmp(option->heading, topic->heading) == 0;
+            bool is_new = option->name && !option->param->prefix &&
+                          strcmp(option->heading, topic->heading) == 0;
 
             for (size_t i = 0; is_new && i < walk->command; i++)
                 is_new = !has_option(command_at(i), topic->heading, option);

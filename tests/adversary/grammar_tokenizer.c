@@ -371,10 +371,11 @@ static void make(struct attn_case *c)
     append_with_blanks(c, out, number >= 0 && number < N_OWN ? &spoiled : &text);
     if (number >= N_OWN)
         attn_json_spoil(c, out, number - N_OWN);
-    attn_buffer_append(attn_case_file(c, "text.txt"), known->text, known->n_text);
+    attn_buffer_append_format(attn_case_file(c, "text.txt"), "%.*s\n", (int)known->n_text,
+                              known->text); /* the final newline is no part of the text */
     attn_buffer_release(&text);
     attn_buffer_release(&spoiled);
-    attn_case_run(c, 3, "tokenize", "-m", ".", "--raw", "-f", "text.txt", NULL);
+    attn_case_run(c, 3, "tokenize", "-m", ".", "-f", "text.txt", NULL);
 }
 
 /* --- judging ---------------------------------------------------------------------------------- */

@@ -291,8 +291,9 @@ static void make(struct attn_case *c)
     if (known->kind == ATTN_TOKENIZER_BPE)
         write_merges(c, known, defect);
     write_settings(c, known, defect);
-    attn_buffer_append(attn_case_file(c, "text.txt"), known->text, known->n_text);
-    attn_case_run(c, 3, "tokenize", "-m", ".", "--raw", "-f", "text.txt", NULL);
+    attn_buffer_append_format(attn_case_file(c, "text.txt"), "%.*s\n", (int)known->n_text,
+                              known->text); /* the final newline is no part of the text */
+    attn_case_run(c, 3, "tokenize", "-m", ".", "-f", "text.txt", NULL);
 }
 
 static void check_tokens(const struct known *known, const struct attn_tokenizer *tokenizer)

@@ -49,9 +49,9 @@ def ours(tool, model, n, folder):
     seconds, found = 0, []
     for site in (["z", "--by", "position"], ["mlp_out"]):
         path = os.path.join(folder, "table.csv")
-        seconds += measure([tool, "patch", "-q", "-m", model, "-t", "1", "--clean-ids", clean,
-                            "--corrupted-ids", corrupted, "--target-id", str(TARGET), "--foil-id",
-                            str(FOIL), "--estimate", "atp", "--verify", "0", "--csv", path,
+        seconds += measure([tool, "patch", "-q", "-m", model, "-t", "1", "--clean", f"ids:{clean}",
+                            "--corrupted", f"ids:{corrupted}", "--target", f"ids:{TARGET}", "--foil",
+                            f"ids:{FOIL}", "--estimate", "atp", "--verify", "0", "--csv", path,
                             "--site", *site])[0]
         with open(path, encoding="utf-8") as file:
             base, source, *rows = csv.DictReader(file)

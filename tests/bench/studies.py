@@ -38,8 +38,8 @@ class Ours:
     name = "attn-cli ablate --items"
 
     def __init__(self, tool, model, items, folder):
-        self.command = [tool, "ablate", "-q", "-m", model, "-t", "1", "--target-id", str(TARGET),
-                        "--foil-id", str(FOIL), "--csv", os.path.join(folder, "table.csv"),
+        self.command = [tool, "ablate", "-q", "-m", model, "-t", "1", "--target", f"ids:{TARGET}",
+                        "--foil", f"ids:{FOIL}", "--csv", os.path.join(folder, "table.csv"),
                         "--each", os.path.join(folder, "each.csv"), "--items"]
         self.files = []
         for name, records in (("none.jsonl", [{}]), ("all.jsonl", [{"ids": i} for i in items])):

@@ -1305,8 +1305,8 @@ START_TEST(ribbons_add_up_to_the_answer)
     assert_text(ID("life-said") ".textContent", "Press a ribbon to remove it.");
     load("stage=1&life=1048,1179&knockout=4%3E1%402.5&q=4"); /* of another answer, with a change */
     attn_browser_wait(browser, LIFE_IS_DONE);
-    ADDS_UP("--foil-id", "1179", "--knockout", "4>1@2.5", keys);
-    RIBBON_IS("3--", "\nmlp,3,,", "--foil-id", "1179", "--knockout", "4>1@2.5", keys);
+    ADDS_UP("--foil", "ids:1179", "--knockout", "4>1@2.5", keys);
+    RIBBON_IS("3--", "\nmlp,3,,", "--foil", "ids:1179", "--knockout", "4>1@2.5", keys);
     leave();
 }
 END_TEST
@@ -1547,18 +1547,18 @@ START_TEST(a_ribbon_is_removed_and_comes_back)
     assert_text("location.hash.endsWith('&life=best,1179&text=The%20keys%20to%20the%20cabinet&"
                 "knockout=4%3E1%402.5')",
                 "true");
-    ADDS_UP("--foil-id", "1179", "--knockout", "4>1@2.5", keys);
-    RIBBON_IS("3--", "\nmlp,3,,", "--foil-id", "1179", "--knockout", "4>1@2.5", keys);
+    ADDS_UP("--foil", "ids:1179", "--knockout", "4>1@2.5", keys);
+    RIBBON_IS("3--", "\nmlp,3,,", "--foil", "ids:1179", "--knockout", "4>1@2.5", keys);
     assert_text("getComputedStyle(" RIBBON("2-5-1") ").strokeDasharray !== 'none'", "true");
     attn_browser_click(browser, attn_browser_number(browser, "press(" RIBBON("2-5-1") ")[0]"),
                        attn_browser_number(browser, "press(" RIBBON("2-5-1") ")[1]"));
     attn_browser_wait(browser, "attnLive.isDone() && !location.hash.includes('knockout')");
     attn_browser_wait(browser, RIBBON("2-5-1") ".getAttribute('aria-label').includes('writes')");
-    ADDS_UP("--foil-id", "1179", keys);
+    ADDS_UP("--foil", "ids:1179", keys);
     attn_browser_click_on(browser, "#life-3--"); /* an MLP, at this position alone */
     attn_browser_wait(browser, RIBBON("3--") ".getAttribute('aria-label') === 'MLP 3, removed'");
     attn_browser_wait(browser, "attnLive.isDone()");
-    ADDS_UP("--foil-id", "1179", "--rescale", "mlp_out:3@4=0", keys);
+    ADDS_UP("--foil", "ids:1179", "--rescale", "mlp_out:3@4=0", keys);
     assert_text(ID("live-changes") ".textContent", "factor mlp_out:3@4=0 \u00d7");
     load("stage=1&life=best,1179&text=The%20keys%20to%20the%20cabinet&rescale=mlp_out%3A3%404%3D0");
     attn_browser_wait(browser, "attnLive.isDone() && " RIBBON("3--"));
@@ -1566,7 +1566,7 @@ START_TEST(a_ribbon_is_removed_and_comes_back)
     attn_browser_click_on(browser, "#live-restore");
     attn_browser_wait(browser, RIBBON("3--") ".getAttribute('aria-label').includes('writes')");
     attn_browser_wait(browser, "attnLive.isDone()");
-    ADDS_UP("--foil-id", "1179", keys);
+    ADDS_UP("--foil", "ids:1179", keys);
     leave();
 }
 END_TEST

@@ -45,7 +45,7 @@ class Tables(TestCase):
                 (["attribute", "--by", "token", "--limit", "5", *ANSWER, KEYS],
                  m.attribute(KEYS, by="token", limit=5, **HOW)),
                 (["attribute", "--method", "ig:8", *ANSWER, KEYS], m.attribute(KEYS, method="ig:8", **HOW)),
-                (["attribute", "--method", "ig:8", "--baseline-text", "The key to the cabinet", *ANSWER, KEYS],
+                (["attribute", "--method", "ig:8", "--baseline", "text:The key to the cabinet", *ANSWER, KEYS],
                  m.attribute(KEYS, method="ig:8", baseline_text="The key to the cabinet", **HOW)),
                 (["attribute", "--method", "attnlrp", "--merge-words", *ANSWER, KEYS],
                  m.attribute(KEYS, method="attnlrp", merge_words=True, **HOW)),

@@ -181,7 +181,7 @@ class Items(TestCase):
 
     def test_what_is_missing_in_a_frame_is_missing(self):
         items = [{"text": KEYS, "target": " are", "year": 2001, "target_id": None},
-                 {"ids": np.array([5, 17, 3]), "target": None, "target_id": 4.0, "year": float("nan"), "at": np.int64(1)}]
+                 {"ids": np.array([5, 17, 3]), "target": 4.0, "year": float("nan"), "at": np.int64(1)}]
         made = [items]
         for name, frame in frames():
             if name == "pandas":

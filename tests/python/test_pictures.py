@@ -111,7 +111,7 @@ class Pictures(TestCase):
         self.assertAlmostEqual(table["effect"][1], 1)
         self.assertIn("<svg", table.plot().svg)
         self.assertIn("after layer 0", self.model.patch(image=a, corrupted_image=b, target=3).plot().svg)
-        items = self.model.patch(items=[{"image": a, "corrupted_image": b, "target_id": 3}], site="z")
+        items = self.model.patch(items=[{"image": a, "corrupted_image": b, "target": 3}], site="z")
         self.assert_same(np.asarray(items["value"]), np.asarray(table["value"]))
         self.assertEqual(self.model.lens(image=a, target="LABEL_0")["rank"][-1], 1)
         self.assertEqual(len(self.model.heads(items=[{"image": a}, {"image": np.load(b)}])), 6)
@@ -151,7 +151,7 @@ class Pictures(TestCase):
             for name, own, given in (("heads", {}, []), ("lens", {}, []), ("score", {}, []), ("sinks", {}, []),
                                      ("heads", {"drop_sinks": 2.5}, ["--drop-sinks", "2.5"]),
                                      ("ablate", {"by": "picture", **the}, ["--by", "picture", "--target", " the"]),
-                                     ("diff", {"with_image": other}, ["--with-image", other])):
+                                     ("diff", {"with_image": other}, ["--with", f"image:{other}"])):
                 with self.subTest(name):
                     self.assertEqual(rows(getattr(model, name)("What?", **asked, **own)), cli_table(name, *options, *answer, *given, "What?"))
             self.assertEqual(rows(model.spans("What?", image=picture, image_tiles=False, spans="picture,question", continuation=" the house")),
@@ -159,7 +159,7 @@ class Pictures(TestCase):
             self.assertEqual(rows(model.attribute("What?", **{**asked, "answer": None}, **the)),
                              cli_table("attribute", *options, "--target", " the", "What?"))
             self.assertEqual(rows(model.patch("What?", corrupted_image=other, site="z", **asked, **the)),
-                             cli_table("patch", *options, *answer, "--corrupted-image", other, "--clean", "What?", "--target", " the", "--site", "z"))
+                             cli_table("patch", *options, *answer, "--corrupted", f"image:{other}", "--clean", "What?", "--target", " the", "--site", "z"))
             self.assertEqual(len(model.generate("What?", 2, image=picture, image_tiles=False).ids), 2)
 
     def test_arrays_of_the_tower(self):

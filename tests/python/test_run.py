@@ -459,7 +459,7 @@ class Pictures(TestCase):
             r.save_npz(f"{folder}/ours.npz")
             with np.load(f"{folder}/ours.npz") as archive:
                 self.assert_same(archive["blocks.2.attn.hook_pattern"], r.pattern[2])
-            cli("run", "-q", "-m", "fable", "--sites", "pattern_grad", "--target", " are", "--foil-id", "5", "--svg",
+            cli("run", "-q", "-m", "fable", "--sites", "pattern_grad", "--target", " are", "--foil", "ids:5", "--svg",
                 f"{folder}/theirs.svg", KEYS)
             model().run(KEYS, sites="pattern_grad", target=" are", foil=5).save_svg(f"{folder}/ours.svg")
             for name in "ours", "theirs":

@@ -191,7 +191,7 @@ class Sounds(ModelCase):
     @needs_cli
     def test_words_have_times(self):
         for options, arguments in (({}, ()), ({"heads": "cross:0.1"}, ("--heads", "cross:0.1"))):
-            theirs = cli_table("align", "-q", "-m", self.path, "--source-file", self.sound, "--ids", "3,5,6,7", *arguments)
+            theirs = cli_table("align", "-q", "-m", self.path, "--source", f"file:{self.sound}", "--ids", "3,5,6,7", *arguments)
             ours = self.model.align([3, 5, 6, 7], source=self.sound, **options)
             self.assertEqual([{**row, "row_type": "data"} for row in ours], theirs)
         self.assertEqual(len(self.model.align([3, 5, 6, 7], source=self.sound, limit=2)), 2)
@@ -201,8 +201,8 @@ class Sounds(ModelCase):
 
     @needs_cli
     def test_items_have_sounds(self):
-        item = {"ids": [3, 5, 6], "source_file": self.sound, "target_id": 27}
-        theirs = cli_table("ablate", "-q", "-m", self.path, "--source-file", self.sound, "--ids", "3,5,6", "--target-id", "27")
+        item = {"ids": [3, 5, 6], "source": f"file:{self.sound}", "target": 27}
+        theirs = cli_table("ablate", "-q", "-m", self.path, "--source", f"file:{self.sound}", "--ids", "3,5,6", "--target", "ids:27")
         ours = self.model.ablate(items=[item, item])
         self.assertEqual([np.float32(row["value"]) for row in ours], [np.float32(row["value"]) for row in theirs])
 

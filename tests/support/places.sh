@@ -11,8 +11,8 @@
 places_of() {
     model=$1 n_encoder=$2 n_decoder=$3 n_head=$4 n_encoder_head=$5
     n_command=0 n_output=0 n_row=0
-    given="--source-ids 5,6,7,8 --ids 2,5,6"
-    target="--target-id 5 --foil-id 6"
+    given="--source ids:5,6,7,8 --ids 2,5,6"
+    target="--target ids:5 --foil ids:6"
 }
 
 fault() {
@@ -208,9 +208,9 @@ every_question() {
     local site part method half=$((n_decoder * n_head)) n_token=3
     local rows=$((n_decoder * n_token)) encoder=$((n_encoder * n_encoder_head)) n=$n_decoder
     local one="-m $model $given"
-    local pair="-m $model --source-ids 5,6,7,8 --clean-ids 2,5,6 --corrupted-ids 2,7,6 $target"
+    local pair="-m $model --source ids:5,6,7,8 --clean ids:2,5,6 --corrupted ids:2,7,6 $target"
 
-    printf '{"ids": [2, 5, %d], "source_ids": [5, 6, 7], "target_id": %d, "foil_id": 3}\n' 6 4 7 5 >items.jsonl
+    printf '{"ids": [2, 5, %d], "source": [5, 6, 7], "target": %d, "foil": 3}\n' 6 4 7 5 >items.jsonl
     ask "$encoder $half $half" heads $one
     for site in layer:up stack; do
         run heads $one --sort $site --csv a.csv
@@ -233,7 +233,7 @@ every_question() {
     done
     for site in q k v z pattern; do
         ask "0 $half $half" patch $pair --site $site
-        ask "$encoder $half $half" patch $pair --corrupted-source-ids 5,9,7,8 --site $site
+        ask "$encoder $half $half" patch $pair --corrupted-source ids:5,9,7,8 --site $site
     done
     for method in saliency grad_x_input ig:2 attnlrp relp; do
         ask - attribute $one $target --method $method

@@ -115,7 +115,7 @@ def check(seed: int, family: str, tool: str, folder: pathlib.Path) -> float:
     ids = [draw.randint(3, N_VOCAB - 1) for _ in range(draw.randint(2, 7))]
     source = [draw.randint(3, N_VOCAB - 1) for _ in range(5)] if model.config.is_encoder_decoder else None
     expected, off = find_logits(type(model), folder / "base", folder / "lora", ids, source)
-    given = ["--source-ids", peers.joined(source)] if source else []
+    given = ["--source", f"ids:{peers.joined(source)}"] if source else []
     try:
         found = peers.arrays(tool, "run", "-m", folder / "base", "--adapter", folder / "lora", "--ids", peers.joined(ids), *given,
                              "--sites", "logits")["logits"].reshape(-1, expected.shape[-1])

@@ -149,8 +149,8 @@ def check_ids(tokenizers):
     """Over the cases that check_json has made."""
     n = 0
     for path in sorted((folder / "vocab").iterdir())[:N_TOOL * 2]:
-        text = (path / "text.txt").read_bytes()
-        ran = subprocess.run(["attn-cli", "tokenize", "-m", ".", "--raw", "-f", "text.txt", "--format",
+        text = (path / "text.txt").read_bytes()[:-1]  # without the newline
+        ran = subprocess.run(["attn-cli", "tokenize", "-m", ".", "-f", "text.txt", "--format",
                               "json"], cwd=path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if ran.returncode != 0 or not (path / "merges.txt").exists():
             continue
@@ -167,12 +167,12 @@ def check_tokenizers(tokenizers):
     """tokenizer.json: the library tokenizers reads what is taken, and gives the same ids."""
     count, n_same = Count("tokenizer", "tokenizers"), 0
     for path, meant, taken in cases("tokenizer"):
-        text = (path / "text.txt").read_bytes()
+        text = (path / "text.txt").read_bytes()[:-1]
         other = tried(tokenizers.Tokenizer.from_file, str(path / "tokenizer.json"))
         count.compare(path, meant, taken, other)
         if not taken or n_same >= N_TOOL or not is_utf8(text):
             continue
-        ran = subprocess.run(["attn-cli", "tokenize", "-m", ".", "--raw", "-f", "text.txt", "--format",
+        ran = subprocess.run(["attn-cli", "tokenize", "-m", ".", "-f", "text.txt", "--format",
                               "json"], cwd=path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if ran.returncode == 0:
             ids = other.encode(text.decode("utf-8")).ids
@@ -184,11 +184,11 @@ def check_tokenizers(tokenizers):
 def check_texts():
     n = 0
     for path, meant, taken in cases("text"):
-        text = (path / "text.txt").read_bytes()
+        text = (path / "text.txt").read_bytes()[:-1]
         if n == N_TOOL or not taken or len(text) not in range(1, 200) or not is_utf8(text):
             continue
-        written = read_json(attn("tokenize", "--raw", "-f", "text.txt", "--format", "json", cwd=path))
-        told = attn("run", "-q", "--raw", "-f", "text.txt", "--heads", "0.0", "--sites", "pattern",
+        written = read_json(attn("tokenize", "-f", "text.txt", "--format", "json", cwd=path))
+        told = attn("run", "-q", "-f", "text.txt", "--heads", "0.0", "--sites", "pattern",
                     "--json", "out.json", "--tidy", "out.csv", cwd=path)
         assert told == b"", f"{path}: standard output"
         document = read_json((path / "out.json").read_bytes())

@@ -36,14 +36,14 @@ SEEING = {"vision": "gemma3 llava paligemma qwen2_5_vl qwen2_vl smolvlm".split()
 PICTURES = {"": "names-dinov2 names-vit family-dinov3-vit family-deit family-siglip".split(), "clip": ["clip"],
             "image-encoders": "clip_vision_model dinov2_with_registers".split()}
 
-AT = ["--target-id", "1", "--at", "-1"]
+AT = ["--target", "ids:1", "--at", "-1"]
 COMMANDS = {
     "run": ["run"], "run bf16": ["run", "--compute", "bf16", "--sites", "z"], "run top": ["run", "--top", "3", "--queries", "-1"],
     "run sites": ["run", "--sites", "*"], "run sinks": ["run", "--sites", "pattern", "--heads", "0.0", "--hide", "sinks", "--attention", "log"],
     "run explain": ["run", "--explain", "--heads", "0.0", "--queries", "-1"], "run grad": ["run", "--grad", "--sites", "pattern", *AT],
     "heads": ["heads"], "heads map": ["heads", "--figure", "map"], "heads effect": ["heads", "--measures", "ablated,direct", *AT],
-    "sinks": ["sinks"], "lens": ["lens", "--queries", "-1"], "lens life": ["lens", "--figure", "life", "--target-id", "1"],
-    "score": ["score"], "ablate": ["ablate", *AT], "ablate whole": ["ablate", "--target-id", "1"],
+    "sinks": ["sinks"], "lens": ["lens", "--queries", "-1"], "lens life": ["lens", "--figure", "life", "--target", "ids:1"],
+    "score": ["score"], "ablate": ["ablate", *AT], "ablate whole": ["ablate", "--target", "ids:1"],
     "ablate estimate": ["ablate", "--estimate", *AT],
     "attribute": ["attribute", *AT], "attribute ig": ["attribute", "--method", "ig:2", *AT],
     "attribute pairs": ["attribute", "--by", "pair", "--score", "0>0@0.0"], "generate": ["generate", "-n", "2"],
@@ -83,7 +83,7 @@ def inputs_of(kind, folder, name):
     if n:
         found += [("last", of(n - 1), False), ("beyond", of(n), True), ("far", of(1, 2, 2**31 - 1), True)]
     if kind == SOURCES:
-        found = [(word, options + (["--source", TEXT] if word == "text" else ["--source-ids", "1,2,3"]), bad) for word, options, bad in found]
+        found = [(word, options + (["--source", TEXT] if word == "text" else ["--source", "ids:1,2,3"]), bad) for word, options, bad in found]
     if kind == SEEING:
         picture = ["--image", str(folder / "picture_0.png")]
         found += [("picture", picture + ["What?"], False), ("tower", picture + ["--tower", "image"], False)]

@@ -37,7 +37,7 @@ def answer_of(info, ask, prompt):
         if ask.get(option) is not None and (option == "target" or ask["metric"] == "logit_diff"):
             asked += [f"--{option}-id" if is_token else f"--{option}", name(ask[option])]
     for label in prompt.get("labels") or []:
-        asked += ["--label-ids", joined(label)] if isinstance(label, list) else ["--label-image", label]
+        asked += ["--label", f"ids:{joined(label)}"] if isinstance(label, list) else ["--label", f"image:{label}"]
     return asked
 
 
@@ -64,7 +64,7 @@ def baseline_of(folder, info, prompt, method):
     kind = method[3:].split(":")[0]
     if kind == "other":
         pair = info["pairs"][0]
-        return ["--baseline-image", folder / pair["pixels"]] if "pixels" in pair else ["--baseline-ids", joined(pair["ids"])]
+        return ["--baseline", f'image:{folder / pair["pixels"]}'] if "pixels" in pair else ["--baseline", f'ids:{joined(pair["ids"])}']
     if kind == "default":
         return []
     kept = "0,-1" if kind in ("mask", "pad") else "none"
@@ -108,10 +108,10 @@ def check_direct(folder, info):
 def check_estimates(folder, info):
     off, pair = info["float32_minus_float64"]["estimates.csv"], info["pairs"][0]
     prompt, columns = info["prompts"][pair["prompt"]], {"atp": "atp", "relp": "relp", "ig5": "ig:5"}
-    given = ["--clean-ids", joined(prompt.get("ids", [])), "--corrupted-ids", joined(pair.get("ids", []))]
+    given = ["--clean", f'ids:{joined(prompt.get("ids", []))}', "--corrupted", f'ids:{joined(pair.get("ids", []))}']
     given += ["--types", joined(prompt["types"])] if prompt.get("types") else []
     if "pixels" in pair:
-        given = ["--image", folder / prompt["pixels"], "--corrupted-image", folder / pair["pixels"]]
+        given = ["--image", folder / prompt["pixels"], "--corrupted", f'image:{folder / pair["pixels"]}']
     rows, tables, largest, worst = list(csv.DictReader((folder / "estimates.csv").open())), {}, collections.defaultdict(float), 0
     for row in rows:
         for column in columns:

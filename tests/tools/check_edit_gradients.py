@@ -127,8 +127,8 @@ def main():
             value, seen = model.run(edit)
             value.backward()
             sites = ",".join(s + "_grad" for s in NAMES)
-            done = subprocess.run([TOOL, "run", "-q", "-m", str(folder), "--ids", ",".join(map(str, IDS)), *options, "--target-id",
-                                   str(TARGET), "--foil-id", str(FOIL), "--sites", sites, "--npz", str(out / "o.npz")],
+            done = subprocess.run([TOOL, "run", "-q", "-m", str(folder), "--ids", ",".join(map(str, IDS)), *options, "--target",
+                                   f"ids:{TARGET}", "--foil", f"ids:{FOIL}", "--sites", sites, "--npz", str(out / "o.npz")],
                                   capture_output=True, text=True, check=False)
             assert done.returncode == 0, (name, done.stderr)
             found, worst = np.load(out / "o.npz"), 0.0

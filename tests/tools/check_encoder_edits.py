@@ -90,8 +90,8 @@ def cases(pattern, d_head, folder):
 
 
 def run(folder, source, options, sites, temporary):
-    given = (["--source-file", str(temporary / "source.npy")] if isinstance(source, np.ndarray)
-             else ["--source-ids", ",".join(map(str, source))])
+    given = (["--source", f'file:{temporary / "source.npy"}'] if isinstance(source, np.ndarray)
+             else ["--source", f'ids:{",".join(map(str, source))}'])
     done = subprocess.run([TOOL, "run", "-q", "-m", str(folder), *given, "--ids", ",".join(map(str, IDS)), *options,
                            "--sites", sites, "--npz", str(temporary / "out.npz")], capture_output=True, text=True, check=False)
     assert done.returncode == 0, (options, done.stderr)

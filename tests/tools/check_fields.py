@@ -202,14 +202,14 @@ def listed(ids):
 def ours(tool, directory, inputs, out):
     """Our logits, or embeddings of a picture and a text; or the message of a refusal."""
     runs = []
-    for name, option in (("pixel_values", "--image"), ("input_features", "--source-file")):
+    for name, option in (("pixel_values", "--image="), ("input_features", "--source=file:")):
         if name in inputs:
             np.save(out.with_suffix(f".{name}.npy"), inputs[name])
-            runs.append([option, out.with_suffix(f".{name}.npy")])
+            runs.append([f"{option}{out.with_suffix(f'.{name}.npy')}"])
     if "input_features" in inputs:
         runs[0] += ["--ids", listed(inputs["decoder_input_ids"])]
     elif "decoder_input_ids" in inputs:
-        runs.append(["--ids", listed(inputs["decoder_input_ids"]), "--source-ids", listed(inputs["input_ids"])])
+        runs.append(["--ids", listed(inputs["decoder_input_ids"]), "--source", f'ids:{listed(inputs["input_ids"])}'])
     elif "input_ids" in inputs:
         runs.append(["--ids", listed(inputs["input_ids"])])
     found = []

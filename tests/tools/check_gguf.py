@@ -137,7 +137,7 @@ def write_tokenizer(folder, add):
 
 
 def ids_of(folder, text):
-    lines = attn("tokenize", "-m", folder, "--special-tokens", "off", "-f", "-", "--raw", text=text.encode())
+    lines = attn("tokenize", "-m", folder, "--special-tokens", "off", "-f", "-", text=text.encode() + b"\n")
     return [int(line.split(b"\t")[1]) for line in lines.splitlines()]
 
 

@@ -24,7 +24,7 @@ def run(model, pair, metric, out):
     ids = ",".join(map(str, pair["clean"]))
     asked = ["--metric", "ce"]
     if metric == "logit_diff":
-        asked = ["--target-id", str(pair["target"]), "--foil-id", str(pair["foil"])]
+        asked = ["--target", f'ids:{pair["target"]}', "--foil", f'ids:{pair["foil"]}']
     sites = "*,relevance" if metric == "logit_diff" else "*"
     subprocess.run(["build/release/attn-cli", "run", "-m", str(model), "--ids", ids, "--grad", "--sites", sites, "--npz", out,
                     "--quiet", *asked], check=True)
@@ -47,8 +47,8 @@ def patch(model, pair, direction, site, by, method):
     """{(layer, head, position): row} of an estimate, or of exact patches."""
     asked = ["--estimate", method, "--verify", "0", "--by", by] if method else []
     clean, corrupted = (",".join(map(str, pair[name])) for name in ("clean", "corrupted"))
-    out = subprocess.run(["build/release/attn-cli", "patch", "-m", str(model), "--clean-ids", clean, "--corrupted-ids", corrupted,
-                          "--target-id", str(pair["target"]), "--foil-id", str(pair["foil"]), "--quiet", "--csv", "-", "--sites",
+    out = subprocess.run(["build/release/attn-cli", "patch", "-m", str(model), "--clean", f"ids:{clean}", "--corrupted", f"ids:{corrupted}",
+                          "--target", f'ids:{pair["target"]}', "--foil", f'ids:{pair["foil"]}', "--quiet", "--csv", "-", "--sites",
                           site, "--direction", direction, *asked], check=True, capture_output=True, text=True).stdout
     rows = list(csv.DictReader(io.StringIO(out)))[2:]
     return {(row["layer"], row.get("head", row.get("kv_head", "")), row.get("position", "")): row for row in rows}

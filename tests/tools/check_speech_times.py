@@ -79,7 +79,7 @@ def main():
         heads = make_model(rng, folder, number % 2 == 0)
         n_sample = make_sound(rng, folder / "s.wav")
         ids = [3, *map(int, rng.integers(4, 60, int(rng.integers(2, 13))))]
-        given = ["-q", "-m", folder, "--source-file", folder / "s.wav", "--ids", ",".join(map(str, ids + [2] * (number % 4 > 1)))]
+        given = ["-q", "-m", folder, "--source", f'file:{folder / "s.wav"}', "--ids", ",".join(map(str, ids + [2] * (number % 4 > 1)))]
         run("run", *given[:-1], ",".join(map(str, ids + [2])), "--sites", "pattern", "--npz", folder / "p.npz")
         kept = np.load(folder / "p.npz")
         times = whisper_times(np.stack([kept[f"decoder.{layer}.cross_attn.hook_pattern"][head] for layer, head in heads]),

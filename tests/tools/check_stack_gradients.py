@@ -77,7 +77,7 @@ def share(seen, expected):
 
 def check_run(folder, model, source, given, ids, target):
     expected = Pass(model, source, ids).gradients(len(ids) - 1, target)
-    seen = peers.arrays(TOOL, "run", "-m", folder, *given, "--ids", joined(ids), "--grad", "--target-id", target, "--metric", "log_prob",
+    seen = peers.arrays(TOOL, "run", "-m", folder, *given, "--ids", joined(ids), "--grad", "--target", f"ids:{target}", "--metric", "log_prob",
                         "--sites", "*")
     layers = sum(name.startswith("encoder.") and name.endswith("resid_pre") for name in seen)
     final = "encoder_final_ln.hook_normalized_grad"
@@ -119,9 +119,9 @@ def main():
         model = transformers.AutoModelForSpeechSeq2Seq if name == "whisper" else transformers.AutoModelForSeq2SeqLM
         model = model.from_pretrained(folder, attn_implementation="eager").double().eval()
         source, ids = [5, 17, 9, 33, 1], [model.config.decoder_start_token_id, 11, 7, 22]
-        given = ["--source-ids", joined(source)]
+        given = ["--source", f"ids:{joined(source)}"]
         if name == "whisper":
-            source, ids, given = np.load(folder / "mel_0.npy"), [1, 5, 9], ["--source-file", folder / "mel_0.npy"]
+            source, ids, given = np.load(folder / "mel_0.npy"), [1, 5, 9], ["--source", f'file:{folder / "mel_0.npy"}']
         n, worst = check_run(folder, model, source, given, ids, 13)
         print(f"{name:12} {n:3} tensors  {worst[0]:.3f} of the bound: {worst[1]}")
         assert worst[0] <= 1

@@ -220,9 +220,9 @@ def greedy(model, source, n):
 def options_of(directory, source, folder):
     """The model and its source as options of attn-cli."""
     if not isinstance(source, np.ndarray):
-        return ["-m", directory, "--source-ids", peers.joined(source)]
+        return ["-m", directory, "--source", f"ids:{peers.joined(source)}"]
     np.save(f"{folder}/source.npy", source)
-    return ["-m", directory, "--source-file", f"{folder}/source.npy"]
+    return ["-m", directory, "--source", f"file:{folder}/source.npy"]
 
 
 def kind_of(name):

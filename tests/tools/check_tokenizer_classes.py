@@ -156,8 +156,8 @@ def keys(random, n_vocab):
 # --- Judging ------------------------------------------------------------------------------------------------------------------------
 
 def ours(binary, folder, text, pair=None):
-    run = subprocess.run([binary, "tokenize", "-m", str(folder), "--raw", "-f", "-"] + (["--format", "json", "--pair", pair] if pair is not None else ["--format", "ids"]),
-                         input=text.encode(), capture_output=True, timeout=60)
+    run = subprocess.run([binary, "tokenize", "-m", str(folder), "-f", "-"] + (["--format", "json", "--pair", pair] if pair is not None else ["--format", "ids"]),
+                         input=text.encode() + b"\n", capture_output=True, timeout=60)
     out = run.stdout.decode(errors="replace")
     if run.returncode:
         return run.returncode, None, run.stderr.decode(errors="replace")

@@ -118,7 +118,7 @@ missing() {
         has_shared libpangocairo-1.0.so.0 || echo libpangocairo-1.0-0
         has_monospace || echo fonts-dejavu-core
         ;;
-    pictures) # what --image reads PNG, JPEG and WebP with at run time, and --source-file sound
+    pictures) # what --image reads PNG, JPEG and WebP with at run time, and --source file:sound
         has_shared libpng16.so.16 || echo libpng16-16
         has_shared libturbojpeg.so.0 || echo libturbojpeg0
         has_shared libwebp.so.7 || echo libwebp7

@@ -43,11 +43,11 @@ MODELS = [  # name, model, arguments of one input, keys of an item
     ("gptj", '"$FIXTURES/family-gptj"', "--ids 4,5,6,5", '"ids": [4, 5, 6]'),
     ("olmoe", '"$FIXTURES/decoder-olmoe"', "--ids 4,5,6,5", '"ids": [4, 5, 6]'),
     ("bert", '"$OTHERS/bert"', "--ids 2,5,4,3", '"ids": [2, 5, 4, 3], "at": "2"'),
-] + [(name, f'"$OTHERS/{name}"', "--source-ids 5,6,7,8 --ids 2,5,6", '"ids": [2, 5, 6], "source_ids": [5, 6, 7]')
+] + [(name, f'"$OTHERS/{name}"', "--source ids:5,6,7,8 --ids 2,5,6", '"ids": [2, 5, 6], "source": [5, 6, 7]')
      for name in ("marian", "t5", "bart", "whole_opus")]
 OUTPUTS = ["", "--csv -", "--json -", "--csv a.csv --json a.json", "--latex -", "--markdown -", "--svg a.svg",
            "--html a.html", "--color always"]
-TARGET = "--target-id 5 --foil-id 6"
+TARGET = "--target ids:5 --foil ids:6"
 QUESTIONS = {
     "heads": ["", "--sort layer", "--measures entropy,far,first --sort -entropy", "--effect --metric ce", "--layers 0"],
     "lens": ["", TARGET],
@@ -73,7 +73,7 @@ BATCHES = ["", "--jsonl o.jsonl", "--sites z --queries 0", "--sites pattern --cs
 def generated():
     """Yields name and script of a command for each model, question and output."""
     for name, model, one, keys in MODELS:
-        lines = "".join(f"{{{keys}, \"target_id\": {4 + n}, \"foil_id\": 3, \"n\": {n % 2}}}\n" for n in range(3))
+        lines = "".join(f"{{{keys}, \"target\": {4 + n}, \"foil\": 3, \"n\": {n % 2}}}\n" for n in range(3))
         items = f"printf '{lines}' >i.jsonl\n"
         for question, forms in QUESTIONS.items():
             for form, output in itertools.product(forms, OUTPUTS):

@@ -184,7 +184,7 @@ for part in head attn mlp layer; do
 done
 same ablate --by neuron:1 --target ' are' --csv "$seen/a.csv" -p 'The keys'
 same ablate --with uniform --control 3 --cumulative --target ' are' "${tables[@]}" -p "$text"
-same ablate -m $fixtures/family-phi --target-id 4 "${tables[@]}" --ids "$ids"
+same ablate -m $fixtures/family-phi --target ids:4 "${tables[@]}" --ids "$ids"
 for site in z k pattern resid_pre mlp_out; do
     same patch --clean 'The keys to the door' --corrupted 'The key to the door' --target ' are' \
         --foil ' is' --site $site "${tables[@]}"

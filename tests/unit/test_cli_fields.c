@@ -98,7 +98,7 @@ START_TEST(fields_read_as_options)
         {"as with `heads 0.0` `queries -1`", "as with --heads 0.0 --queries -1"},
         {"'`figure tokens`' shows one", "'--figure tokens' shows one"},
         {"`merge_words` joins", "--merge-words joins"},
-        {"`target` and `target_id`", "--target and --target-id"},
+        {"`target` and `target_id`", "--target and --target ids:"},
         {"`by token` and `reading.queries FILE`", "--by token and --query-labels FILE"},
         {"`csv`, `tidy` or `json`", "--csv, --tidy or --json"},
         {"knockouts: 'it' is not there", "--knockout: 'it' is not there"},

@@ -70,7 +70,8 @@ static void write_text(const struct attn_naughty *string)
 
     attn_buffer_append(&text, mark, has_mark ? 3 : 0);
     attn_buffer_append(&text, string->text, string->size);
-    attn_folder_write("t", text.size > 0 ? text.data : "", text.size);
+    attn_buffer_append_char(&text, '\n'); /* no part of the text */
+    attn_folder_write("t", text.data, text.size);
     attn_buffer_release(&text);
 }
 
@@ -276,10 +277,10 @@ static void check_files(const struct attn_naughty *tokens, size_t n)
     static const char *const npy_files[] = {"blocks.0.attn.hook_pattern.npy",
                                             "blocks.0.attn.hook_z.npy", "blocks.0.heads.npy",
                                             "ids.npy", "tokens.npy"};
-    struct attn_ran ran = attn_command((const char *const[]){
-        "run",  "-q",      "-m",   tiny,    "-f",  "t",     "--raw", "--layers",
-        "0",    "--heads", "0",    "--csv", "c",   "--npy", "n",     "--tidy",
-        "tidy", "--json",  "json", "--npz", "npz", NULL});
+    struct attn_ran ran = attn_command(
+        (const char *const[]){"run",    "-q",      "-m",     tiny,    "-f",    "t",     "--layers",
+                              "0",      "--heads", "0",      "--csv", "c",     "--npy", "n",
+                              "--tidy", "tidy",    "--json", "json",  "--npz", "npz",   NULL});
     char *json;
 
     ck_assert_msg(ran.exit == 0, "%s", ran.err);
@@ -322,20 +323,19 @@ START_TEST(a_text_of_byte_pairs_reads_back_from_every_output)
 
         ck_assert_ptr_nonnull(tokens);
         write_text(string);
-        table =
-            attn_command((const char *const[]){"tokenize", "-m", tiny, "-f", "t", "--raw",
-                                               "--special", "text", "--invalid", "bytes", NULL});
+        table = attn_command((const char *const[]){"tokenize", "-m", tiny, "-f", "t", "--special",
+                                                   "text", "--invalid", "bytes", NULL});
         ck_assert_msg(table.exit == 0, "%s", table.err);
         n = read_table(table.out, string->text, tokens);
-        json = attn_command((const char *const[]){"tokenize", "-m", tiny, "-f", "t", "--raw",
-                                                  "--special", "text", "--invalid", "bytes",
-                                                  "--format", "json", NULL});
+        json = attn_command((const char *const[]){"tokenize", "-m", tiny, "-f", "t", "--special",
+                                                  "text", "--invalid", "bytes", "--format", "json",
+                                                  NULL});
         assert_json(json.out, tokens, n);
         for (char *tab = table.out; (tab = strchr(tab, '\t')) != NULL;)
             *tab = ' '; /* between columns, and nowhere else: read_table has seen all */
         attn_assert_printable(string->text, table.out, table.n_out);
         attn_assert_printable(string->text, json.out, json.n_out);
-        run = attn_command((const char *const[]){"run", "-m", tiny, "-f", "t", "--raw", NULL});
+        run = attn_command((const char *const[]){"run", "-m", tiny, "-f", "t", NULL});
         if (!attn_naughty_is_utf8(string) || n == 0 || n > N_CTX) {
             attn_assert_failed(string->text, &run, 4);
         } else {

@@ -76,8 +76,8 @@ static void expect_failure(const char *name, const char *data, const char *code,
 START_TEST(takes_all_keys)
 {
     open_data("a.jsonl",
-              "{\"id\":\"x\",\"text\":\"The keys\",\"target\":\" are\",\"foil\":\" is\","
-              "\"target_id\":5,\"at\":-1,\"from\":\"keys#2\",\"to\":\"0\",\"queries\":\"1-2\","
+              "{\"id\":\"x\",\"text\":\"The keys\",\"target\":\" are\",\"foil\":5,"
+              "\"at\":-1,\"from\":\"keys#2\",\"to\":\"0\",\"queries\":\"1-2\","
               "\"source\":\"s\",\"next\":[\"a\",\"b\"],\"pos.subject\":\"keys\",\"pos.verb\":3,"
               "\"type\":\"sing\",\"n\":1.50,\"m\":7,\"ok\":true,\"none\":null}\n");
     ck_assert(has_next());
@@ -86,9 +86,8 @@ START_TEST(takes_all_keys)
     ck_assert_int_eq(item->pair, ATTN_ITEM_SINGLE);
     ck_assert_mem_eq(item->id, "x", 1);
     ck_assert_str_eq(item->answer.target, " are");
-    ck_assert_str_eq(item->answer.foil, " is");
-    ck_assert(item->answer.target_id && !item->answer.foil_id);
-    ck_assert_int_eq(*item->answer.target_id, 5);
+    ck_assert(!item->answer.target_id && !item->answer.foil && item->answer.foil_id);
+    ck_assert_int_eq(*item->answer.foil_id, 5);
     ck_assert_str_eq(item->answer.at.text, "-1");
     ck_assert_str_eq(item->from.text, "keys#2");
     ck_assert_str_eq(item->to.text, "0");
@@ -196,16 +195,16 @@ END_TEST
 
 START_TEST(takes_all_keys_of_csv)
 {
-    open_data("a.csv", "id,ids,types,target,target_id,at,queries,source_ids,corrupted_source,next,"
+    open_data("a.csv", "id,ids,types,target,foil,at,queries,source,corrupted_source,next,"
                        "pos.verb,words,image,m\n"
-                       "5 1,4 5,0 1,7,7,-1,1-2,8,s,9,3,true,3,1.50\n");
+                       "5 1,4 5,0 1,text:7,ids:7,-1,1-2,ids:8,s,9,3,true,3,1.50\n");
     ck_assert(has_next());
     ck_assert_str_eq(item->err.message, "");
     ck_assert_int_eq(item->id_kind, ATTN_RECORD_ID_TEXT);
     ck_assert_int_eq(item->input.ids[1], 5);
     ck_assert_int_eq(item->input.types[1], 1);
     ck_assert_str_eq(item->answer.target, "7");
-    ck_assert(item->answer.target_id && *item->answer.target_id == 7);
+    ck_assert(item->answer.foil_id && *item->answer.foil_id == 7);
     ck_assert_str_eq(item->answer.at.text, "-1");
     ck_assert_str_eq(item->queries.text, "1-2");
     ck_assert_int_eq(item->source.ids[0], 8);
@@ -218,15 +217,15 @@ START_TEST(takes_all_keys_of_csv)
     ck_assert(item->labels[2].value.real == 1.5);
     ck_assert(!has_next());
     release();
-    expect_failure("a.csv", "ids,foil_id\n5,\"1\n2\"\n", "bad_value",
-                   "line 2: 'foil_id' has '1\\n2', expected a whole number from 0 to 2147483647");
+    expect_failure("a.csv", "ids,foil\n5,\"ids:1\n2\"\n", "bad_value",
+                   "line 2: 'foil' has '1\\n2', expected a whole number from 0 to 2147483647");
 }
 END_TEST
 
 START_TEST(chooses_the_input_that_is_asked_about)
 {
-    open_data("a.csv", "text,clean,corrupted,good,bad_ids\n"
-                       "t,c,d,,\n,c,,,\n,,,g,5\nt,,,g,5\n");
+    open_data("a.csv", "text,clean,corrupted,good,bad\n"
+                       "t,c,d,,\n,c,,,\n,,,g,ids:5\nt,,,g,ids:5\n");
     ck_assert(has_next());
     expect_text(&item->input, "t");
     attn_item_choose(item, ATTN_ITEM_BIT(CLEAN_CORRUPTED));
@@ -340,21 +339,28 @@ START_TEST(names_what_an_item_fails_by)
          "line 1: 'words' has '{' at byte 20, expected a text, a number or a boolean"},
         {"{\"text\":\"a\",\"n\":1e999}", "bad_value",
          "line 1: 'n' has '1e999' at byte 16, expected a text, a number or a boolean"},
-        {"{\"text\":\"a\",\"target\":5}", "bad_value",
-         "line 1: 'target' has '5' at byte 21, expected a text"},
+        {"{\"text\":\"a\",\"target\":true}", "bad_value",
+         "line 1: 'target' has 'true' at byte 21, expected a text"},
+        {"{\"text\":\"a\",\"target\":\"image:b\"}", "bad_value",
+         "line 1: 'target' has 'image:b' at byte 21, expected a text or ids:5,17,3; text: in front "
+         "makes it a text"},
+        {"{\"text\":\"a\",\"baseline\":\"mean\"}", "bad_text",
+         "line 1: 'baseline' has 'mean' at byte 23, expected text:TEXT or ids:5,17,3"},
+        {"{\"text\":\"a\",\"target_id\":5}", "bad_value",
+         "line 1: 'target_id' has '5' at byte 24, expected key 'target' with 'ids:5' or a number"},
         {"{\"text\":\"a\",\"foil\":\"b\\u0000\"}", "bad_value",
          "line 1: 'foil' has 'b\\\\u0000' at byte 19, expected a text without NUL"},
         {"{\"text\":\"a\",\"at\":1.5}", "bad_value",
          "line 1: 'at' has '1.5' at byte 17, expected a position or a word"},
-        {"{\"text\":\"a\",\"target_id\":-1}", "bad_value",
-         "line 1: 'target_id' has '-1' at byte 24, expected a whole number from 0 to 2147483647"},
+        {"{\"text\":\"a\",\"target\":-1}", "bad_value",
+         "line 1: 'target' has '-1' at byte 21, expected a whole number from 0 to 2147483647"},
         {"{\"text\":\"a\",\"next\":[\"b\",1]}", "bad_value",
          "line 1: 'next' has '1' at byte 24, expected a string or a list of strings, each "
          "without NUL"},
         {"{\"text\":\"a\",\"pos.\":1}", "bad_value",
          "line 1: 'pos.' has '1' at byte 19, expected a name after the point"},
         {"{\"text\":\"a\",\"\":1}", "bad_value", NULL},
-        {"{\"text\":\"a\",\"clean_ids\":{}}", "bad_ids", NULL},
+        {"{\"text\":\"a\",\"clean\":{}}", "bad_text", NULL},
     };
     static const struct {
         const char *line, *code, *message;
@@ -392,10 +398,10 @@ START_TEST(names_what_an_item_fails_by)
         snprintf(data, sizeof data, "id,text,n\n%s", records[i].line);
         expect_failure("a.csv", data, records[i].code, records[i].message);
     }
-    expect_failure("a.csv", "ids,target_id\n5 x,1\n", "bad_ids",
+    expect_failure("a.csv", "ids,target\n5 x,ids:1\n", "bad_ids",
                    "line 2: 'ids' has 'x', expected a list of whole numbers from 0 to 2147483647");
-    expect_failure("a.csv", "ids,target_id\n5,x\n", "bad_value",
-                   "line 2: 'target_id' has 'x', expected a whole number from 0 to 2147483647");
+    expect_failure("a.csv", "ids,target\n5,ids:x\n", "bad_value",
+                   "line 2: 'target' has 'x', expected a whole number from 0 to 2147483647");
 }
 END_TEST
 

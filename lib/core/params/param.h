@@ -90,10 +90,12 @@ enum attn_param_trait {
 };
 
 struct attn_param {
-    const char *name;     /* as in texts: "heads_out" */
-    const char *option;   /* name of the command's option, if it differs from `name`; or NULL */
-    const char *of;       /* the option of the command whose setting it is, "style": its value is
-                             given as --style 'dpi=300'; or NULL */
+    const char *name;   /* as in texts: "heads_out" */
+    const char *option; /* name of the command's option, if it differs from `name`; or NULL */
+    const char *of;     /* the option of the command whose setting it is, "style": its value is
+                           given as --style 'dpi=300'; or NULL */
+    const char *prefix; /* instead, with `of`: a form of the value of that option, which begins so:
+                           --target ids:5; or NULL */
     const char *argument; /* placeholder for its value: "K"; NULL for flags and for words */
     const char *help;     /* other parameters in backquotes */
     enum attn_param_type type;

@@ -157,7 +157,7 @@ static enum attn_status find_token(const struct attn_answer_scope *scope,
     if (token->text)
         return encode_token(scope, token, id, err);
     if (token->id && (*token->id < 0 || (size_t)*token->id >= n_vocab))
-        return attn_error_set(err, ATTN_INVALID, "`%s_id` %d is out of range, expected 0 to %zu",
+        return attn_error_set(err, ATTN_INVALID, "`%s_id %d` is out of range, expected 0 to %zu",
                               token->field, *token->id, n_vocab - 1);
     if (token->id)
         *id = *token->id;

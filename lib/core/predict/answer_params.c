@@ -5,18 +5,20 @@
 static const struct attn_param targets[] = {
     ATTN_PARAM(TEXT, "target", "TEXT", struct attn_answer_args, target,
                "the next token that the question is about, usually with its space: ' are'",
-               .keys = "target|target_id", .traits = ATTN_PARAM_SHAPES_GRADIENTS),
+               .keys = "target", .traits = ATTN_PARAM_SHAPES_GRADIENTS),
     ATTN_PARAM(ID, "target_id", "ID", struct attn_answer_args, target_id, "the same by its id",
-               .keys = "target|target_id", .traits = ATTN_PARAM_SHAPES_GRADIENTS),
+               .of = "target", .prefix = "ids:", .keys = "target",
+               .traits = ATTN_PARAM_SHAPES_GRADIENTS),
 };
 const struct attn_param_list attn_target_params = ATTN_PARAM_LIST("Answer", targets);
 
 static const struct attn_param foils[] = {
     ATTN_PARAM(TEXT, "foil", "TEXT", struct attn_answer_args, foil,
-               "the token that the target is compared with: ' is'", .keys = "foil|foil_id",
+               "the token that the target is compared with: ' is'", .keys = "foil",
                .traits = ATTN_PARAM_SHAPES_GRADIENTS),
     ATTN_PARAM(ID, "foil_id", "ID", struct attn_answer_args, foil_id, "the same by its id",
-               .keys = "foil|foil_id", .traits = ATTN_PARAM_SHAPES_GRADIENTS),
+               .of = "foil", .prefix = "ids:", .keys = "foil",
+               .traits = ATTN_PARAM_SHAPES_GRADIENTS),
 };
 const struct attn_param_list attn_foil_params = ATTN_PARAM_LIST("Answer", foils);
 

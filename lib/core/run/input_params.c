@@ -162,15 +162,32 @@ static const struct attn_param images[] = {
 };
 const struct attn_param_list attn_image_params = ATTN_PARAM_LIST("Pictures", images);
 
+/* The path of a file goes by the next row. */
+static enum attn_status read_messages(const struct attn_param *param, void *home, const char *label,
+                                      const char *text, struct attn_error *err)
+{
+    if (!strchr("[{-", *text)) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is '%s', expected a JSON list", label,
+                    attn_quote_string(text).text);
+        return attn_error_hint(err, "a file with one: `messages_file %s`",
+                               attn_quote_string(text).text);
+    }
+    *(const char **)(void *)((char *)home + param->offset) = text;
+    return ATTN_OK;
+}
+
 static const struct attn_param chats[] = {
     ATTN_PARAM(TEXT, "chat", "on|off|FILE", struct attn_request, chat.form,
                "put the text into the form of a conversation, by the template of the model (on) or "
                "by one in a file. Default: off for a text alone, on beside a picture"),
     ATTN_PARAM(TEXT, "system", "TEXT", struct attn_request, chat.system,
                "what the system says before the text; `chat on` is implied"),
-    ATTN_PARAM(TEXT, "messages", "FILE", struct attn_request, chat.messages,
+    ATTN_PARAM(TEXT, "messages", "JSON", struct attn_request, chat.messages,
                "a conversation instead of a text: a JSON list of objects with 'role' and "
-               "'content', in a file or as such; `chat on` is implied"),
+               "'content'; `chat on` is implied",
+               .read = read_messages),
+    ATTN_PARAM(TEXT, "messages_file", "FILE", struct attn_request, chat.messages, NULL,
+               .of = "messages", .prefix = "file:", .traits = ATTN_PARAM_NO_KEYWORD),
 };
 const struct attn_param_list attn_chat_params = ATTN_PARAM_LIST("Chat", chats);
 
@@ -184,11 +201,11 @@ const struct attn_param_list attn_picture_prompt_params = ATTN_PARAM_LIST("Pictu
 
 static const struct attn_param labels[] = {
     ATTN_PARAM(ID_LISTS, "label_ids", "LIST", struct attn_request_labels, ids,
-               "the same label as token ids. May be repeated",
-               .second = offsetof(struct attn_request_labels, n_ids)),
+               "the same label as token ids. May be repeated", .of = "label",
+               .prefix = "ids:", .second = offsetof(struct attn_request_labels, n_ids)),
     ATTN_PARAM(TEXTS, "label_image", "FILE", struct attn_request_labels, images,
-               "a picture that the text is compared with (CLIP). May be repeated",
-               .second = offsetof(struct attn_request_labels, n_image)),
+               "a picture that the text is compared with (CLIP). May be repeated", .of = "label",
+               .prefix = "image:", .second = offsetof(struct attn_request_labels, n_image)),
 };
 const struct attn_param_list attn_label_params = ATTN_PARAM_LIST("Pictures", labels);
 
@@ -199,10 +216,11 @@ static const struct attn_param sources[] = {
     ATTN_PARAM(INPUT, "source_file", "FILE.npy", struct attn_request, source,
                "an array [S, d_source] instead of the text of `source`, or for Whisper a sound, "
                "speech.wav, of 16 kHz; FLAC and OGG too",
-               .read = attn_input_read_source, .release = attn_input_release_rows),
+               .of = "source", .prefix = "file:", .read = attn_input_read_source,
+               .release = attn_input_release_rows),
     ATTN_PARAM(IDS, "source_ids", "LIST", struct attn_request, source.ids,
-               "token ids instead of the text of `source`",
-               .second = offsetof(struct attn_request, source.n_id)),
+               "token ids instead of the text of `source`", .of = "source",
+               .prefix = "ids:", .second = offsetof(struct attn_request, source.n_id)),
 };
 const struct attn_param_list attn_source_params = ATTN_PARAM_LIST("Input", sources);
 
@@ -229,11 +247,5 @@ static const struct attn_param_rule rules[] = {
     {.given = "pair",
      .excludes = "ids|embeds",
      .message = "@ is a second text, which # does not take"},
-    {.given = "source|source_file",
-     .excludes = "source_ids",
-     .message = "@ and # are given, expected one of them"},
-    {.given = "source",
-     .excludes = "source_file",
-     .message = "@ and # are given, expected one of them"},
 };
 const struct attn_param_rules attn_input_rules = {rules, sizeof rules / sizeof *rules};

@@ -19,7 +19,7 @@ ROW = lib.attn_question_find(b"items").contents
 _PARAMS = {name: (param, at) for name, param, at in parameters(ROW)}
 OPTIONS = tuple(_PARAMS)
 # Where pandas made 3.0 of 3, because other items have none.
-_WHOLE = ("id", "target_id", "foil_id", "at", "from", "to", "queries")
+_WHOLE = ("id", "target", "foil", "at", "from", "to", "queries")
 
 
 class Study:

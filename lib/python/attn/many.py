@@ -214,7 +214,7 @@ class _Many:
 
 def _refuse_questions(item: dict) -> None:
     """ITEM may be one of a study, which asks something of the next token."""
-    for name in ("target", "target_id", "foil", "foil_id", "at", "metric", "next"):
+    for name in ("target", "foil", "at", "metric", "next"):
         if name in item:
             raise TypeError(f"a text has '{name}', which map does not ask: give it to run, or the dicts as items to score, "
                             "ablate, lens or another question")

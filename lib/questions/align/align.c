@@ -393,7 +393,7 @@ static enum attn_status fill_template(struct attn_align_run *align, struct attn_
 static enum attn_status check_texts(const struct attn_align_args *args,
                                     const struct attn_request *request, struct attn_error *err)
 {
-    static const char *const names[2][2] = {{"source", "source_ids"}, {"text", "ids"}};
+    static const char *const names[2] = {"source", "text"};
     const struct attn_input *inputs[2] = {&request->source, &request->input};
 
     if (request->source.embeddings)
@@ -402,10 +402,10 @@ static enum attn_status check_texts(const struct attn_align_args *args,
             "its source is rows or a sound: times of words are those of one text");
     for (int i = 0; i < 2; i++)
         if (!inputs[i]->text && (!inputs[i]->ids || args->text_template))
-            return attn_error_set(err, ATTN_INVALID, "it has no '%s'%s%s%s", names[i][0],
-                                  args->text_template ? ", which the template needs" : " and no '",
-                                  args->text_template ? "" : names[i][1],
-                                  args->text_template ? "" : "'");
+            return attn_error_set(err, ATTN_INVALID, "it has no '%s'%s", names[i],
+                                  args->text_template ? ", which the template needs"
+                                  : i == 1            ? " and no 'ids'"
+                                                      : "");
     return ATTN_OK;
 }
 

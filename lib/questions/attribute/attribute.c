@@ -64,15 +64,15 @@ static const struct attn_param param_rows[] = {
                "close to them",
                .words = "auto|mask|pad|mean|zero|grey", .values = baselines),
     ATTN_PARAM(INPUT, "baseline_text", "TEXT", struct attn_attribute_args, given,
-               "for ig: another text of as many tokens",
-               .second = offsetof(struct attn_attribute_args, given.n_text)),
-    ATTN_PARAM(IDS, "baseline_ids", "LIST", struct attn_attribute_args, given.ids,
-               "the same by the ids of its tokens",
-               .second = offsetof(struct attn_attribute_args, given.n_id),
+               "for ig: another text of as many tokens", .of = "baseline",
+               .prefix = "text:", .second = offsetof(struct attn_attribute_args, given.n_text)),
+    ATTN_PARAM(IDS, "baseline_ids", "LIST", struct attn_attribute_args, given.ids, NULL,
+               .of = "baseline",
+               .prefix = "ids:", .second = offsetof(struct attn_attribute_args, given.n_id),
                .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM(IMAGE, "baseline_image", "FILE", struct attn_attribute_args, given,
-               "for ig: another picture with as many patches",
-               .second = offsetof(struct attn_attribute_args, given.image)),
+               "for ig: another picture with as many patches", .of = "baseline",
+               .prefix = "image:", .second = offsetof(struct attn_attribute_args, given.image)),
     ATTN_PARAM(LIST, "baseline_keep", "LIST|none", struct attn_attribute_args, baseline_keep,
                "for ig: positions or words that keep their embedding in the baseline. Default: the "
                "tokens that the tokenizer of an encoder added, like [CLS]",
@@ -101,8 +101,6 @@ static const struct attn_param_part param_parts[] = {
     {&attn_metric_params, offsetof(struct attn_attribute_args, answer)},
     {&params, 0},
 };
-
-static const char twice[] = "a baseline is given twice";
 
 #define OF_ANSWERS                                                                                 \
     "method|target|target_id|foil|foil_id|at|metric|generated|continuation|merge_words|baseline|"  \
@@ -134,11 +132,9 @@ static const struct attn_param_rule rules[] = {
      .excludes = "method",
      .message = "@ and `method` do not go together: `by` is of dla",
      .time = ATTN_PARAM_GIVEN},
-    {.given = "baseline_text",
-     .excludes = "baseline|baseline_ids|baseline_image",
-     .message = twice},
-    {.given = "baseline_ids|baseline_image", .excludes = "baseline", .message = twice},
-    {.given = "baseline_ids", .excludes = "baseline_image", .message = twice},
+    {.given = "baseline|baseline_text|baseline_ids",
+     .excludes = "baseline_image",
+     .message = "a baseline is given twice"},
     {.given = "baseline|baseline_text|baseline_ids|baseline_image|baseline_keep",
      .needs = "method:ig",
      .message = "@ is for `method ig`"},

@@ -121,9 +121,9 @@ static const struct attn_param input_rows[] = {
     CLEAN(INPUT, "clean", "TEXT", input, input.n_text, "the text whose answer is explained"),
     OTHER(INPUT, "corrupted", "TEXT", corrupted, corrupted.n_text,
           "the same text with a difference; it must have as many tokens"),
-    CLEAN(IDS, "clean_ids", "LIST", input.ids, input.n_id, "token ids instead of `clean`: 5,17,3"),
-    OTHER(IDS, "corrupted_ids", "LIST", corrupted.ids, corrupted.n_id,
-          "token ids instead of `corrupted`", .traits = ATTN_PARAM_NO_KEYWORD),
+    CLEAN(IDS, "clean_ids", "LIST", input.ids, input.n_id, NULL, .of = "clean", .prefix = "ids:"),
+    OTHER(IDS, "corrupted_ids", "LIST", corrupted.ids, corrupted.n_id, NULL, .of = "corrupted",
+          .prefix = "ids:", .traits = ATTN_PARAM_NO_KEYWORD),
 };
 
 static const struct attn_param_list input_params = {.heading = "Texts",
@@ -139,8 +139,6 @@ static const struct attn_param_part parts[] = {
     {&params, 0},
     {&input_params, 0},
 };
-
-static const char twice[] = "@ is given as a text and as ids";
 
 static const struct attn_param_rule rules[] = {
     {.given = "clean|corrupted|clean_ids|corrupted_ids",
@@ -158,8 +156,6 @@ static const struct attn_param_rule rules[] = {
     {.given = "evaluate",
      .excludes = "curve|select|method|direction",
      .message = "@ runs the circuit of a file, and # chooses one by scores"},
-    {.given = "clean", .excludes = "clean_ids", .message = twice},
-    {.given = "corrupted", .excludes = "corrupted_ids", .message = twice},
 };
 
 static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);

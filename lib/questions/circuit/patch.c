@@ -180,23 +180,23 @@ static const struct attn_param input_rows[] = {
     CLEAN(INPUT, "clean", "TEXT", input, input.n_text, "the text whose answer is restored"),
     INPUT(INPUT, "corrupted", "TEXT", corrupted, corrupted.n_text,
           "the same text with a difference; it must have as many tokens"),
-    CLEAN(IDS, "clean_ids", "LIST", input.ids, input.n_id, "token ids instead of `clean`: 5,17,3"),
-    INPUT(IDS, "corrupted_ids", "LIST", corrupted.ids, corrupted.n_id,
-          "token ids instead of `corrupted`", .traits = ATTN_PARAM_NO_KEYWORD),
+    CLEAN(IDS, "clean_ids", "LIST", input.ids, input.n_id, NULL, .of = "clean", .prefix = "ids:"),
+    INPUT(IDS, "corrupted_ids", "LIST", corrupted.ids, corrupted.n_id, NULL, .of = "corrupted",
+          .prefix = "ids:", .traits = ATTN_PARAM_NO_KEYWORD),
     CLEAN(IDS, "types", "LIST", input.types, input.n_type,
           "the token types of `clean_ids` and `corrupted_ids`, 0,0,1,1; by default 0"),
     INPUT(INPUT, "corrupted_source", "TEXT", corrupted_source, corrupted_source.n_text,
           "the source of the corrupted text; default: `source`. Both have equally many tokens",
           .keys = "corrupted_source"),
     ATTN_PARAM(INPUT, "corrupted_source_file", "FILE.npy", struct attn_patch_args, corrupted_source,
-               "an array [S, d_source] instead of the text of `corrupted_source`",
-               .traits = ATTN_PARAM_NO_KEYWORD, .read = attn_input_read_source,
-               .release = attn_input_release_rows),
-    INPUT(IDS, "corrupted_source_ids", "LIST", corrupted_source.ids, corrupted_source.n_id,
-          "token ids instead of the text of `corrupted_source`", .traits = ATTN_PARAM_NO_KEYWORD),
+               NULL, .of = "corrupted-source", .prefix = "file:", .traits = ATTN_PARAM_NO_KEYWORD,
+               .read = attn_input_read_source, .release = attn_input_release_rows),
+    INPUT(IDS, "corrupted_source_ids", "LIST", corrupted_source.ids, corrupted_source.n_id, NULL,
+          .of = "corrupted-source", .prefix = "ids:", .traits = ATTN_PARAM_NO_KEYWORD),
     INPUT(IMAGE, "corrupted_image", "FILE", corrupted, corrupted.image,
-          "a picture instead of `corrupted`, where `image` gives the clean one; it must have as "
-          "many rows and columns of patches"),
+          "a picture, where `image` gives the clean one; it must have as many rows and columns of "
+          "patches",
+          .of = "corrupted", .prefix = "image:"),
     INPUT(PLACES, "positions", "NAME=SPEC", places, n_place,
           "places by their names, each of which is patched as a whole: a row for each",
           .keys = "pos", .traits = ATTN_PARAM_NO_OPTION),
@@ -220,7 +220,6 @@ static const struct attn_param_part parts[] = {
 static const char one_of[] = "@ and # are given, expected one of them";
 static const char is_missing[] = "# is not given";
 static const char of_pictures[] = "`image clean.png` `corrupted_image other.png`";
-static const char twice[] = "@ is given as a text and as ids";
 static const char both_ids[] = "@ is for `clean_ids` and `corrupted_ids`";
 
 static const struct attn_param_rule rules[] = {
@@ -235,12 +234,6 @@ static const struct attn_param_rule rules[] = {
      .message = is_missing,
      .hint = of_pictures},
     {.given = "corrupted_image", .needs = "image", .message = is_missing, .hint = of_pictures},
-    {.given = "clean", .excludes = "clean_ids", .message = twice},
-    {.given = "corrupted", .excludes = "corrupted_ids", .message = twice},
-    {.given = "corrupted_source|corrupted_source_file",
-     .excludes = "corrupted_source_ids",
-     .message = one_of},
-    {.given = "corrupted_source", .excludes = "corrupted_source_file", .message = one_of},
     {.given = "verify|by", .needs = "estimate", .hint = "`estimate atp`"},
     {.given = "control", .excludes = "estimate", .time = ATTN_PARAM_BOTH},
     {.given = "norm", .needs = "path", .hint = "`path 2.5:logits`", .time = ATTN_PARAM_BOTH},
@@ -278,8 +271,8 @@ const struct attn_question attn_question_patch = {
         "effect is 1 for the whole difference. The first rows are the two runs without a\n"
         "copy. Over `items`, effect is the mean change divided by that of the other run;\n"
         "items of different lengths need `positions`, or a site with heads.\n"
-        "Two pictures are given as `image` and `corrupted_image`, beside the two texts\n"
-        "if the model reads both.\n"
+        "Two pictures are given as `image` and `corrupted_image FILE`, beside the two\n"
+        "texts if the model reads both.\n"
         "\n"
         "The numbers say which parts carry the difference between these two texts. They\n"
         "do not say what else the answer needs: what both texts share has no effect, and\n"

@@ -78,18 +78,16 @@ struct diff {
 
 static const struct attn_param param_rows[] = {
     ATTN_PARAM_KEPT(LIST, "ids", "LIST",
-                    "token ids instead of the one text of `with`, `with_adapter`, "
-                    "`with_attention` or `with_image`: 5,17,3",
+                    "token ids instead of the text, or of the first of two: 5,17,3",
                     .traits = ATTN_PARAM_NO_KEYWORD),
-    ATTN_PARAM_KEPT(LIST, "a_ids", "LIST", "token ids instead of the first text: 5,17,3",
-                    .traits = ATTN_PARAM_NO_KEYWORD),
-    ATTN_PARAM_KEPT(LIST, "b_ids", "LIST", "token ids instead of the second text",
-                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(LIST, "b_ids", "LIST", NULL, .of = "with",
+                    .prefix = "ids:", .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM_KEPT(
         TEXT, "with", "MODEL",
         "compare one text under `model` and under MODEL, which must have as many layers "
         "and heads and make the same tokens of it: another quantization of it, for "
-        "instance",
+        "instance. ids: are the second text; image: is another picture beside the text than "
+        "that of `image`, of as many cells",
         .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM_KEPT(TEXT, "with_adapter", "DIR",
                     "compare one text under `model` and under the same model, changed by the LoRA "
@@ -101,7 +99,8 @@ static const struct attn_param param_rows[] = {
                     .traits = ATTN_PARAM_NO_OPTION),
     ATTN_PARAM_KEPT(TEXT, "with_image", "FILE",
                     "compare one text beside the picture of `image` and beside that of FILE, which "
-                    "must have as many cells"),
+                    "must have as many cells",
+                    .of = "with", .prefix = "image:"),
     ATTN_PARAM_KEPT(TEXT, "heads", "LIST",
                     "the head of `figure pair`, or of `figure matrix`, the default with it: 2.5",
                     .traits = ATTN_PARAM_NO_KEYWORD),
@@ -119,13 +118,9 @@ static const struct attn_param_list params = ATTN_PARAM_LIST("Input", param_rows
 static const struct attn_param_part param_parts[] = {{&params, 0}};
 
 static const struct attn_param_rule rules[] = {
-    {.given = "ids|a_ids|b_ids",
+    {.given = "ids|b_ids",
      .excludes = "items",
      .message = "@ and `items` are given, expected one of them"},
-    {.given = "ids",
-     .needs = "with|with_adapter|with_attention|with_image",
-     .message = "@ is one text for `with`, `with_adapter`, `with_attention` or `with_image`; "
-                "`a_ids` and `b_ids` are two"},
     {.given = "with_image", .needs = "image"},
     {.given = "with_image", .excludes = "items"},
 };

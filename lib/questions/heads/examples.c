@@ -129,7 +129,7 @@ const struct attn_question attn_question_examples = {
                 "  attn-cli examples `heads` 3.* `measures` induction `over` mean \\\n"
                 "    `items` corpus.jsonl `html` examples.html\n"
                 "  attn-cli examples `heads` 2.5 `bins` 4 `top` 1 `items` c.csv `csv` -\n",
-    .lacks = "file|raw|ids|types|pair|embeds|image|continuation|chat|system|messages|image-tiles|"
+    .lacks = "file|ids|types|pair|embeds|image|continuation|chat|system|messages|image-tiles|"
              "label|label-ids|"
              "label-image|key-mask|group-by|"
              "paired|bootstrap|stats",

@@ -104,10 +104,10 @@ static const struct attn_param param_rows[] = {
                "rank spans by the weight that the queries add to that of TEXT in their place, "
                "such as N/A. An item may have its own",
                .second = offsetof(struct attn_spans_args, neutral.n_text), .keys = "neutral"),
-    ATTN_PARAM(IDS, "neutral_ids", "LIST", struct attn_spans_args, neutral.ids,
-               "the same by the ids of its tokens",
-               .second = offsetof(struct attn_spans_args, neutral.n_id), .keys = "neutral_ids",
-               .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM(IDS, "neutral_ids", "LIST", struct attn_spans_args, neutral.ids, NULL,
+               .of = "neutral",
+               .prefix = "ids:", .second = offsetof(struct attn_spans_args, neutral.n_id),
+               .keys = "neutral", .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM(TEXT, "continuation", "TEXT", struct attn_spans_args, continuation,
                "put this answer behind the text: the queries are the tokens that write it"),
     ATTN_PARAM(COUNT, "generated", "N", struct attn_spans_args, n_generated,
@@ -153,7 +153,6 @@ static const struct attn_param_rule rules[] = {
     {.given = "neutral|neutral_ids",
      .excludes = "by:step",
      .message = "@ is for scores, and `by step` has none"},
-    {.given = "neutral", .excludes = "neutral_ids"},
 };
 
 static const struct attn_procedure *choose_procedure(const void *given);

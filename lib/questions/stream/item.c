@@ -146,13 +146,16 @@ const char *attn_item_list_labels(const struct attn_item *item, char *names, siz
 
 bool attn_item_has(const struct attn_item *item, const char *keys)
 {
-    struct attn_record_key key;
+    struct attn_record_key key, form;
     const void *const *field;
 
     for (size_t n; *keys; keys += n + (keys[n] == '|')) {
         n = strcspn(keys, "|");
         attn_record_find_key(keys, n, &key);
         field = (const void *)((const char *)item + key.at);
+        if (attn_record_find_form(keys, n, "ids:", &form) &&
+            *(const void *const *)(const void *)((const char *)item + form.at))
+            return true;
         if (key.kind == ATTN_KEY_SOURCE || key.kind == ATTN_KEY_ROWS
                 ? attn_input_is_given((const void *)field)
             : key.kind == ATTN_KEY_POSITION ? attn_number_list_is_given((const void *)field)

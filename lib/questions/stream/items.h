@@ -15,17 +15,20 @@
  *
  *     id                        text or integer; default: its number from 0
  *     text or ids               the input; in CSV ids are "5 17 3"
- *     clean, corrupted          the pair of patch; also clean_ids, corrupted_ids
+ *     clean, corrupted          the pair of patch
  *     image, corrupted_image    a picture, or the pair of patch: their paths, which are labels, too
- *     a, b; good, bad           the pairs of diff and score; also a_ids, .., sentence_good, ..bad
- *     target, foil              or target_id, foil_id
+ *     a, b; good, bad           the pairs of diff and score; also sentence_good, ..bad
+ *     target, foil              the next token, and another one
  *     at, from, to, queries     positions, numbers or words (input/position.h)
- *     source, corrupted_source  the second sequence; another of `corrupted`. Or ..._ids, or
- *                               ..._file, the name of a .npy file
+ *     source, corrupted_source  the second sequence; another of `corrupted`
  *     pair, types, key_mask     what goes with the text, or with both (run/request.h)
- *     next, baseline_text       a continuation or a list of them; or .._ids: of ig
+ *     next, baseline, neutral   a continuation or a list of them; a text for ig, and for spans
  *     pos.NAME                  a place by name
  *     words, source_words       lists of the words of text and source; other values are labels
+ *
+ * A text but that of `text` may be token ids, "ids:5,17,3" or a list, and one that begins so is
+ * written with "text:" in front. A target may be a number, its id, and a source "file:PATH", an
+ * array or a sound.
  *
  * Any other key whose value is a text, a number or a boolean is a label; a list or an object is
  * ignored, and null is the same as a missing key. A field of CSV that JSON would read as a number

@@ -18,32 +18,36 @@ enum {
 
 #define AT(member) offsetof(struct attn_item, member)
 #define AT_INPUT(member, field) (AT(member) + offsetof(struct attn_input, field))
-#define KEY(word, type, code, what, first, other)                                                  \
+#define ROW(word, prefix, type, code, what, first, other)                                          \
     {                                                                                              \
-        (word), sizeof(word) - 1, ATTN_KEY_##type, ATTN_RECORD_FAILURE_##code, (what), (first),    \
-            (other)                                                                                \
+        (word), sizeof(word) - 1, (prefix), ATTN_KEY_##type, ATTN_RECORD_FAILURE_##code, (what),   \
+            (first), (other)                                                                       \
     }
+#define KEY(word, type, code, what, first, other) ROW(word, NULL, type, code, what, first, other)
 #define VALUE_KEY(word, type, what, member) KEY(word, type, BAD_VALUE, what, AT(member), AT(member))
 #define SOURCE_KEYS(word, what, member)                                                            \
     KEY(word, SOURCE, BAD_SOURCE, what, AT(member), AT(member)),                                   \
-        KEY(word "_file", ROWS, BAD_SOURCE, what, AT(member), AT(member)),                         \
-        IDS_KEY(word "_ids", BAD_SOURCE, what, member)
-#define BYTES_KEY(word, what, input)                                                               \
-    KEY(word, BYTES, BAD_TEXT, what, AT_INPUT(input, text), AT_INPUT(input, n_text))
-#define IDS_KEY(word, code, what, input)                                                           \
-    KEY(word, INTEGERS, code, what, AT_INPUT(input, ids), AT_INPUT(input, n_id))
+        ROW(word, "file:", ROWS, BAD_SOURCE, what, AT(member), AT(member)),                        \
+        IDS_ROW(word, BAD_SOURCE, what, member)
+#define TEXT_ROW(word, form, input)                                                                \
+    ROW(word, form, BYTES, BAD_TEXT, NONE, AT_INPUT(input, text), AT_INPUT(input, n_text))
+#define IDS_ROW(word, code, what, input)                                                           \
+    ROW(word, "ids:", INTEGERS, code, what, AT_INPUT(input, ids), AT_INPUT(input, n_id))
 #define AT_TEXT(pair, i, field)                                                                    \
     ((2 * ATTN_ITEM_##pair + (i)) * sizeof(struct attn_input) + offsetof(struct attn_input, field))
 #define TEXT_KEY(word, pair, i)                                                                    \
     KEY(word, BYTES, BAD_TEXT, INPUT | TEXT, AT_TEXT(pair, i, text), AT_TEXT(pair, i, n_text))
 #define PAIR_KEYS(word, pair, i)                                                                   \
-    TEXT_KEY(word, pair, i), KEY(word "_ids", INTEGERS, BAD_IDS, INPUT | TEXT,                     \
+    TEXT_KEY(word, pair, i), ROW(word, "ids:", INTEGERS, BAD_IDS, INPUT | TEXT,                    \
                                  AT_TEXT(pair, i, ids), AT_TEXT(pair, i, n_id))
+/* A key of before 0.4.0, and what stands for it. */
+#define FORMER(word, now) ROW(word, now, FORMER, BAD_VALUE, NONE, 0, 0)
+#define FORMER_IDS(word) FORMER(word "_ids", "key '" word "' with 'ids:5,17,3' or a list")
 
 static const struct attn_record_key keys[] = {
-    BYTES_KEY("text", INPUT, input),
+    KEY("text", BYTES, BAD_TEXT, INPUT, AT(input.text), AT(input.n_text)),
     KEY("id", ID, BAD_JSON, NONE, AT(id), AT(n_id)),
-    IDS_KEY("ids", BAD_IDS, INPUT, input),
+    KEY("ids", INTEGERS, BAD_IDS, INPUT, AT(input.ids), AT(input.n_id)),
     PAIR_KEYS("clean", CLEAN_CORRUPTED, 0),
     PAIR_KEYS("corrupted", CLEAN_CORRUPTED, 1),
     PAIR_KEYS("a", A_B, 0),
@@ -57,13 +61,14 @@ static const struct attn_record_key keys[] = {
     VALUE_KEY("corrupted_image", PLAIN_LABEL, INPUT, images[1]),
     VALUE_KEY("answer", PLAIN_LABEL, NONE, answer_text),
     VALUE_KEY("messages", MESSAGES, INPUT, messages),
+    ROW("messages", "file:", TEXT, BAD_VALUE, INPUT, AT(messages), AT(messages)),
     VALUE_KEY("system", PLAIN_LABEL, NONE, system),
     SOURCE_KEYS("source", INPUT, source),
     SOURCE_KEYS("corrupted_source", NONE, corrupted_source),
-    BYTES_KEY("baseline_text", NONE, baseline),
-    IDS_KEY("baseline_ids", BAD_IDS, NONE, baseline),
-    BYTES_KEY("neutral", NONE, neutral),
-    IDS_KEY("neutral_ids", BAD_IDS, NONE, neutral),
+    TEXT_ROW("baseline", "text:", baseline),
+    IDS_ROW("baseline", BAD_IDS, NONE, baseline),
+    TEXT_ROW("neutral", NULL, neutral),
+    IDS_ROW("neutral", BAD_IDS, NONE, neutral),
     KEY("pair", BYTES, BAD_TEXT, NONE, AT(input.pair), AT(input.n_pair)),
     KEY("types", INTEGERS, BAD_VALUE, NONE, AT(input.types), AT(input.n_type)),
     KEY("key_mask", INTEGERS, BAD_VALUE, NONE, AT(input.key_mask), AT(input.n_key_mask)),
@@ -74,6 +79,21 @@ static const struct attn_record_key keys[] = {
     VALUE_KEY("from", POSITION, NONE, from),
     VALUE_KEY("to", POSITION, NONE, to),
     VALUE_KEY("queries", POSITION, NONE, queries),
+    FORMER("target_id", "key 'target' with 'ids:5' or a number"),
+    FORMER("foil_id", "key 'foil' with 'ids:5' or a number"),
+    FORMER("source_file", "key 'source' with 'file:PATH'"),
+    FORMER("corrupted_source_file", "key 'corrupted_source' with 'file:PATH'"),
+    FORMER("baseline_text", "key 'baseline' with 'text:TEXT'"),
+    FORMER_IDS("clean"),
+    FORMER_IDS("corrupted"),
+    FORMER_IDS("a"),
+    FORMER_IDS("b"),
+    FORMER_IDS("good"),
+    FORMER_IDS("bad"),
+    FORMER_IDS("source"),
+    FORMER_IDS("corrupted_source"),
+    FORMER_IDS("baseline"),
+    FORMER_IDS("neutral"),
 };
 
 /* Parameters that can also be keys of an item. */
@@ -90,8 +110,9 @@ static bool is_name(const char *name, const char *text, size_t size)
 /* Sets KEY to that of PARAM, a parameter of the answer. */
 static void take_param(const struct attn_param *param, struct attn_record_key *key)
 {
-    key->name = param->name;
-    key->n_name = strlen(param->name);
+    *key = (struct attn_record_key){.name = param->prefix ? param->of : param->name,
+                                    .failure = ATTN_RECORD_FAILURE_BAD_VALUE};
+    key->n_name = strlen(key->name);
     key->kind = param->type == ATTN_PARAM_ID     ? ATTN_KEY_TOKEN
                 : param->type == ATTN_PARAM_LIST ? ATTN_KEY_POSITION
                                                  : ATTN_KEY_TEXT;
@@ -106,6 +127,27 @@ void attn_record_trim(const char **name, size_t *size)
         (*size)--;
 }
 
+bool attn_record_find_form(const char *name, size_t size, const char *form,
+                           struct attn_record_key *key)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (is_name(keys[i].name, name, size) && keys[i].form && strcmp(keys[i].form, form) == 0) {
+            *key = keys[i];
+            return true;
+        }
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        for (size_t k = 0; k < answers[i]->n; k++) {
+            const struct attn_param *param = &answers[i]->items[k];
+
+            if (param->prefix && strcmp(param->prefix, form) == 0 &&
+                is_name(param->of, name, size)) {
+                take_param(param, key);
+                return true;
+            }
+        }
+    return false;
+}
+
 void attn_record_find_key(const char *name, size_t size, struct attn_record_key *key)
 {
     const size_t n_prefix = sizeof place_prefix - 1;
@@ -118,11 +160,10 @@ void attn_record_find_key(const char *name, size_t size, struct attn_record_key 
     *key =
         (struct attn_record_key){.kind = ATTN_KEY_LABEL, .failure = ATTN_RECORD_FAILURE_BAD_VALUE};
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
-        for (size_t k = 0; k < answers[i]->n; k++)
-            if (is_name(answers[i]->items[k].name, name, size)) {
-                take_param(&answers[i]->items[k], key);
-                return;
-            }
+        if (is_name(answers[i]->items[0].name, name, size)) {
+            take_param(&answers[i]->items[0], key);
+            return;
+        }
     if (size >= n_prefix && memcmp(name, place_prefix, n_prefix) == 0)
         key->kind = ATTN_KEY_PLACE;
 }

@@ -5,7 +5,8 @@
  *     attn_record_find_key("foil", 4, &key);
  *     attn_record_set(&item, &key, &value, &err);     // item.answer.foil
  *
- * To add a key, add a row to the table in record_keys.c. Private to lib/questions/stream.
+ * A value may be in another form, "clean": "ids:5,17,3" or [5, 17, 3]: each form is a row of its
+ * own. To add a key, add a row to the table in record_keys.c. Private to lib/questions/stream.
  */
 #ifndef ATTN_STREAM_RECORD_KEYS_INTERNAL_H
 #define ATTN_STREAM_RECORD_KEYS_INTERNAL_H
@@ -33,7 +34,8 @@ enum attn_key_kind {
     ATTN_KEY_MESSAGES, /* a list, which is kept as JSON, or a text without NUL: const char * */
     /* A LABEL, which is also kept if it is a text without NUL: const char *. */
     ATTN_KEY_PLAIN_LABEL,
-    ATTN_KEY_LABEL /* a text, a number or a boolean: a label of the item */
+    ATTN_KEY_FORMER, /* none: `form` has the key that replaces it, and its value */
+    ATTN_KEY_LABEL   /* a text, a number or a boolean: a label of the item */
 };
 
 enum attn_key_trait {
@@ -44,6 +46,7 @@ enum attn_key_trait {
 struct attn_record_key {
     const char *name; /* null-terminated */
     size_t n_name;
+    const char *form; /* what the value begins with, "ids:"; NULL: the key's own form */
     enum attn_key_kind kind;
     enum attn_record_failure failure; /* failure code for values of another type */
     unsigned traits;
@@ -56,6 +59,11 @@ void attn_record_trim(const char **name, size_t *size);
 /* Finds the key NAME [size]. An unknown one is a PLACE or a LABEL, whose `name` is NULL until the
  * caller sets it. */
 void attn_record_find_key(const char *name, size_t size, struct attn_record_key *key);
+
+/* Finds the row of the key NAME [size] for values that begin with FORM. Returns false if there is
+ * none. */
+bool attn_record_find_form(const char *name, size_t size, const char *form,
+                           struct attn_record_key *key);
 
 /* Returns true if values of KEY may also be labels of an item. */
 bool attn_record_key_is_label(const struct attn_record_key *key);

@@ -41,12 +41,6 @@ static void check_values(struct attn_item *item)
         attn_error_set(&item->err, ATTN_INVALID,
                        "it has 'image' and 'images', expected one of them");
     }
-    if (item->failure != ATTN_RECORD_FAILURE_NONE || !item->source.ids ||
-        (!item->source.text && !item->source.embeddings))
-        return;
-    item->failure = ATTN_RECORD_FAILURE_BAD_SOURCE;
-    attn_error_set(&item->err, ATTN_INVALID,
-                   "it has 'source_ids' and another source, expected one of them");
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */

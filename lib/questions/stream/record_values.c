@@ -64,10 +64,10 @@ static enum attn_status pull(struct attn_record_value *list, struct attn_json_to
 
     if (list->json)
         return attn_json_next(list->json, token, err);
-    while (list->at < size && text[list->at] == ' ')
+    while (list->at < size && (text[list->at] == ' ' || text[list->at] == ','))
         list->at++;
     begin = list->at;
-    while (list->at < size && text[list->at] != ' ')
+    while (list->at < size && text[list->at] != ' ' && text[list->at] != ',')
         list->at++;
     *token = (struct attn_json_token){.text = text + begin, .size = list->at - begin};
     token->type = list->at == begin                      ? ATTN_JSON_ARRAY_END
@@ -358,17 +358,6 @@ static enum attn_status put_rows(const struct setting *setting, const struct att
     return ATTN_OK;
 }
 
-/* Returns true if another key has already set the source. The record then fails. */
-static bool is_second_source(const struct setting *setting)
-{
-    const struct attn_input *input = setting->at;
-    const bool is_second = input->text || input->embeddings;
-
-    if (is_second)
-        fail(setting, &setting->value->token, "no other source");
-    return is_second;
-}
-
 /* Reads a source: a text, or rows of numbers with equal lengths. */
 static enum attn_status set_source(const struct setting *setting, struct attn_error *err)
 {
@@ -379,8 +368,6 @@ static enum attn_status set_source(const struct setting *setting, struct attn_er
     float *rows;
     bool is_good = true;
 
-    if (is_second_source(setting))
-        return ATTN_OK;
     if (token.type == ATTN_JSON_STRING) {
         input->text = keep(setting, &input->n_text, err);
         return input->text ? ATTN_OK : ATTN_NO_MEMORY;
@@ -423,8 +410,6 @@ static enum attn_status set_rows(const struct setting *setting, struct attn_erro
     size_t n;
     float *rows;
 
-    if (is_second_source(setting))
-        return ATTN_OK;
     ATTN_TRY(set_text(setting, false, &path, err));
     if (!path)
         return ATTN_OK;
@@ -515,7 +500,7 @@ static enum attn_status set_words(const struct setting *setting, struct attn_err
     return ATTN_OK;
 }
 
-/* Keeps a list as JSON; a text is the name of a file. */
+/* Keeps a list as JSON. */
 static enum attn_status set_messages(const struct setting *setting, struct attn_error *err)
 {
     const struct attn_record_value *value = setting->value;
@@ -524,10 +509,10 @@ static enum attn_status set_messages(const struct setting *setting, struct attn_
     size_t size;
     char *kept;
 
-    if (is_plain(&value->token))
+    if (is_plain(&value->token) && value->token.size > 0 && value->token.text[0] == '[')
         return set_text(setting, false, setting->at, err);
     if (value->token.type != ATTN_JSON_ARRAY_BEGIN || !value->json)
-        return fail(setting, &value->token, "a list of messages, or the name of its file");
+        return fail(setting, &value->token, "a list of messages, or file:PATH");
     ahead = *value->json;
     do {
         ATTN_TRY(attn_json_next(&ahead, &last, err));
@@ -544,20 +529,74 @@ static enum attn_status set_messages(const struct setting *setting, struct attn_
 
 /* --- All -------------------------------------------------------------------------------------- */
 
-enum attn_status attn_record_set(struct attn_item *item, const struct attn_record_key *key,
+/* Replaces *KEY by the row for what VALUE begins with, which is cut off, or for its type. Returns
+ * false if the record fails. */
+static bool choose_form(struct attn_item *item, struct attn_record_key *key,
+                        struct attn_record_value *value)
+{
+    static const char *const forms[] = {"text:", "ids:", "file:", "image:"};
+    struct attn_json_token *token = &value->token, next;
+    struct attn_record_key form;
+    struct attn_json_reader ahead;
+    bool has_ids = attn_record_find_form(key->name, key->n_name, "ids:", &form);
+
+    for (size_t i = 0; token->type == ATTN_JSON_STRING && i < sizeof forms / sizeof *forms; i++) {
+        const size_t n = strlen(forms[i]);
+        struct attn_record_key found;
+
+        if (token->size < n || memcmp(token->text, forms[i], n) != 0)
+            continue;
+        if (attn_record_find_form(key->name, key->n_name, forms[i], &found))
+            *key = found;
+        else if (!has_ids)
+            return true;
+        else if (i > 0) {
+            attn_record_refuse(item, key->failure, key->name, value,
+                               "a text or ids:5,17,3; text: in front makes it a text");
+            return false;
+        }
+        token->text += n;
+        token->size -= n;
+        if (key->kind == ATTN_KEY_INTEGERS || key->kind == ATTN_KEY_TOKEN)
+            *value = attn_record_field(key, token->text, token->size);
+        return true;
+    }
+    if (value->json && token->type == ATTN_JSON_ARRAY_BEGIN && has_ids &&
+        form.kind == ATTN_KEY_INTEGERS) {
+        ahead = *value->json;
+        has_ids = attn_json_next(&ahead, &next, NULL) == ATTN_OK &&
+                  (next.type == ATTN_JSON_NUMBER || key->kind != ATTN_KEY_SOURCE);
+    } else {
+        has_ids = has_ids && token->type == ATTN_JSON_NUMBER && form.kind == ATTN_KEY_TOKEN;
+    }
+    if (has_ids)
+        *key = form;
+    else if (key->form) /* a word, as on the command line */
+        attn_record_refuse(item, key->failure, key->name, value, "text:TEXT or ids:5,17,3");
+    return has_ids || !key->form;
+}
+
+enum attn_status attn_record_set(struct attn_item *item, const struct attn_record_key *named,
                                  struct attn_record_value *value, struct attn_error *err)
 {
-    char *home = key->traits & ATTN_KEY_IS_TEXT ? (char *)item->texts : (char *)item;
-    const struct setting setting = {item, key, value, home + key->at, home + key->second};
+    char *home = named->traits & ATTN_KEY_IS_TEXT ? (char *)item->texts : (char *)item;
+    struct attn_record_key key = *named;
+    struct setting setting = {item, &key, value, NULL, NULL};
 
-    switch (key->kind) {
+    if (key.kind == ATTN_KEY_FORMER)
+        return fail(&setting, &value->token, key.form);
+    if (!choose_form(item, &key, value))
+        return ATTN_OK;
+    setting.at = home + key.at;
+    setting.second = home + key.second;
+    switch (key.kind) {
     case ATTN_KEY_ID:
         return set_id(&setting, err);
     case ATTN_KEY_BYTES:
         return set_bytes(&setting, err);
     case ATTN_KEY_TEXT:
     case ATTN_KEY_POSITION:
-        return set_text(&setting, key->kind == ATTN_KEY_POSITION, setting.at, err);
+        return set_text(&setting, key.kind == ATTN_KEY_POSITION, setting.at, err);
     case ATTN_KEY_PLACE:
         return set_place(&setting, err);
     case ATTN_KEY_TOKEN:
@@ -577,6 +616,8 @@ enum attn_status attn_record_set(struct attn_item *item, const struct attn_recor
     case ATTN_KEY_PLAIN_LABEL:
     case ATTN_KEY_LABEL:
         return set_label(&setting, err);
+    case ATTN_KEY_FORMER:
+        break;
     }
     return ATTN_OK;
 }

@@ -38,7 +38,7 @@ const isRemoved = mark => { const [text, list] = editOf(mark); return found.what
 
 // Draws the picture of the tab at position P, unless something else is asked in the meantime.
 async function find(what, p, target, width) {
-  const mine = ++number, shownTab = tab, answers = [...target === null ? [] : [['target-id', target]], ...foil === null || foil === target ? [] : [['foil-id', foil]]];
+  const mine = ++number, shownTab = tab, answers = [...target === null ? [] : [['target', 'ids:' + target]], ...foil === null || foil === target ? [] : [['foil', 'ids:' + foil]]];
   const size = width < 480 ? 10 : 11, style = `figure-width=${Math.floor(0.75 * width)}pt font-size=${size} colormap=diverging`;
   try {
     const isWanted = () => mine === number;

@@ -80,9 +80,11 @@ function optionsOf({ off, knockouts, steerings, rescales, attention, mask }) {
 }
 
 // Returns the options for the input; NAME is the name of the picture.
-const inputOf = ({ pair, source, image, labels }, name) => [...read, ...pair === null ? [] : [['pair', pair]],
-  ...source === null ? [] : [['source', source]],
-  ...image === null ? [] : [['image', name], ...labels.filter(text => text !== '').map(text => ['label', text])]];
+// An option whose value is a text that may begin as another input does.
+const textOption = (name, text) => [name, /^(text|ids|file|image):/.test(text) ? 'text:' + text : text];
+const inputOf = ({ pair, source, image, labels }, name) => [...read, ...pair === null ? [] : [textOption('pair', pair)],
+  ...source === null ? [] : [textOption('source', source)],
+  ...image === null ? [] : [['image', name], ...labels.filter(text => text !== '').map(text => textOption('label', text))]];
 
 // Returns the arguments of COMMAND with OPTIONS on the input WHAT, with the model of the page.
 const argsOf = (command, options, what) => [command, '-m', live.model,

@@ -347,7 +347,7 @@ void attn_grid_append_title(const struct attn_grid *grid, struct attn_buffer *ou
 /* Appends the options that define the answer of the gradients: "target are, foil is; ". */
 static void append_answer(const struct attn_labels *labels, struct attn_buffer *out)
 {
-    static const char *const names[] = {"target", "target-id", "foil", "foil-id", "at", "metric"};
+    static const char *const names[] = {"target", "foil", "at", "metric"};
     const size_t n_before = out->size;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -1,0 +1,97 @@
+/* forms.c - reads the value of an option that is an input. It may begin with what it is:
+ * ids:5,17,3, image:PATH, file:PATH, or text: for a text that begins like these. */
+#include "cmd/line/options_internal.h"
+#include "cmd/line/report.h"
+
+#include "tool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LABEL_SIZE = 96, MOST_BYTES = 1 << 28, FIRST_BYTES = 512 };
+
+static const char *const prefixes[] = {"text:", "file:", "ids:", "image:"};
+
+bool option_takes_forms(const struct option_walk *option)
+{
+    const struct attn_param *param = option->param;
+
+    return (param->argument && strcmp(param->argument, "TEXT") == 0 && option->name &&
+            word_find("sentence|title|template|stop|next|vocab-from", option->name) < 0) ||
+           option_next_form(&(struct option_walk){.command = option->command}, option);
+}
+
+/* Returns the prefix with which VALUE begins, or NULL. */
+static const char *prefix_of(const char *value)
+{
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(value, prefixes[i], strlen(prefixes[i])) == 0)
+            return prefixes[i];
+    return NULL;
+}
+
+/* Returns true if the file PATH is an array or a sound by its name, or has a zero byte near its
+ * beginning: no text. */
+static bool is_binary(const char *path)
+{
+    static const char *const endings[] = {".npy", ".wav", ".flac", ".ogg"};
+    char first[FIRST_BYTES];
+    FILE *file = fopen(path, "rbe");
+    const size_t n = file ? fread(first, 1, sizeof first, file) : 0;
+
+    if (file)
+        fclose(file);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (attn_path_has_ending(path, endings[i]))
+            return true;
+    return memchr(first, '\0', n) != NULL;
+}
+
+/* Reads the text of the file PATH without one final newline. CALL keeps it. */
+static enum attn_status read_text(struct call *call, const char *path, const char **text,
+                                  struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status;
+    size_t n_mark, size;
+
+    ATTN_TRY(at_stage(ATTN_STAGE_INPUT, attn_file_read_regular(path, MOST_BYTES, &file, err), err));
+    status =
+        at_stage(ATTN_STAGE_INPUT,
+                 attn_text_find_mark((const char *)file.data, file.size, path, &n_mark, err), err);
+    if (status == ATTN_OK) {
+        size = file.size - n_mark;
+        size -= size > 0 && file.data[file.size - 1] == '\n';
+        *text = call_keep(call, (const char *)file.data + n_mark, size);
+        status = !*text                  ? attn_error_no_memory(err)
+                 : strlen(*text) != size ? problem(err, ATTN_STAGE_INPUT, NULL,
+                                                   "'%s' is no text: it has a zero byte", path)
+                                         : ATTN_OK;
+    }
+    attn_file_release(&file);
+    return status;
+}
+
+enum attn_status form_take(struct call *call, const struct option_walk *option, const char *label,
+                           const char *value, enum call_origin origin, struct attn_error *err)
+{
+    const char *prefix = prefix_of(value), *rest = prefix ? value + strlen(prefix) : value;
+    const bool takes_text = strcmp(option_argument(option->param), "TEXT") == 0;
+    struct option_walk form = {.command = call->command};
+    char name[LABEL_SIZE], expected[OPTION_FORMS_SIZE];
+    bool has_form = false;
+
+    while (prefix && !has_form && option_next_form(&form, option))
+        has_form = strcmp(form.param->prefix, prefix) == 0;
+    if (has_form && (strcmp(prefix, "file:") != 0 || !takes_text || is_binary(rest))) {
+        snprintf(name, sizeof name, "%s %s", label, prefix);
+        return option_take_value(call, &form, name, rest, origin, err);
+    }
+    if (prefix && takes_text && strcmp(prefix, "file:") == 0)
+        ATTN_TRY(read_text(call, rest, &rest, err));
+    else if (prefix && takes_text && strcmp(prefix, "text:") != 0)
+        return refuse(err, "text: in front makes it a text", "'%s' is '%s', expected a text or %s",
+                      label, attn_quote_string(value).text,
+                      option_write_forms(option, expected) ? expected : "file:PATH");
+    return option_take_value(call, option, label, takes_text ? rest : value, origin, err);
+}
