@@ -51,7 +51,7 @@ static enum attn_status list_links(struct question_args *args, struct question *
         return refuse(err, NULL, "`csv`, `jsonl` and `matrix`: expected one of them");
     args->items.is_listed = true;
     args->items.asked.each.path = csv ? csv : jsonl ? jsonl : matrix ? matrix : "-";
-    tables->output.paths = (struct format_paths){.own = {NULL}};
+    tables->output.paths = (struct format_paths){.of = {NULL}};
     *form = csv      ? ATTN_EACH_CSV
             : jsonl  ? ATTN_EACH_JSON_LINES
             : matrix ? ATTN_EACH_MATRICES
@@ -108,17 +108,10 @@ static enum attn_status score_links(struct question *question, struct attn_error
     const char *links = option_text(question->call, "links");
     const char *other = option_find_under(
         question->call, "Input|Items|Alignment|Figures|Model|Precision|Attention|Interventions",
-        "links|score|gold|one-based");
-    const size_t size = strlen(links);
-    const bool is_one_based = size > 2 && strcmp(links + size - 2, ":1") == 0;
-    struct attn_link_file files[2] = {{links, is_one_based}, {how->gold, how->is_one_based}};
-    char *path = attn_strndup(links, size - (is_one_based ? 2 : 0), err);
+        "links|score|gold");
     enum attn_status status;
 
     question->name = NULL; /* this table has no pictures */
-    if (!path)
-        return ATTN_NO_MEMORY;
-    files[0].path = path;
     if (other || args->prompt.plain.n > 0)
         status = refuse(err, NULL, "%s%s%s has no effect with `links`, which reads a file",
                         other ? "`" : "", other ? other : "a text", other ? "`" : "");
@@ -126,8 +119,7 @@ static enum attn_status score_links(struct question *question, struct attn_error
         status = refuse(err, NULL, "`links` needs `score` and `gold`");
     else
         status = at_stage(ATTN_STAGE_INPUT,
-                          attn_link_scores(&files[0], &files[1], &question->table, err), err);
-    attn_free(path);
+                          attn_link_scores(links, how->gold, &question->table, err), err);
     return status == ATTN_OK ? question_write(question, err) : status;
 }
 

@@ -48,9 +48,7 @@ static const char *find_lacking(enum attn_figure kind, unsigned traits)
         const char *name;
         unsigned lacking; /* of a kind of figure without it */
     } parts[] = {{ATTN_PARAM_OF_SCALE, "color scale", ATTN_FIGURE_NO_SCALE},
-                 {ATTN_PARAM_OF_OTHER_SCALE, "other scale", ATTN_FIGURE_NO_OTHER_SCALE},
-                 {ATTN_PARAM_OF_NUMBERS, "numbers", ATTN_FIGURE_NO_NUMBERS},
-                 {ATTN_PARAM_OF_CELLS, "cells", ATTN_FIGURE_NO_CELLS}};
+                 {ATTN_PARAM_OF_NUMBERS, "numbers", ATTN_FIGURE_NO_NUMBERS}};
 
     static const unsigned kinds[ATTN_N_FIGURE] = {
 #define FIGURE_TRAITS(name, number, text, file, traits, words) [ATTN_FIGURE_##name] = (traits),

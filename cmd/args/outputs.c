@@ -58,7 +58,6 @@ struct attn_output output_of(const struct output_args *args, const struct attn_f
         .format = format,
         .path = is_standard ? NULL : path,
         .sink = is_standard ? standard : NULL,
-        .own = args->paths.own[i],
     };
 }
 
@@ -176,18 +175,6 @@ enum attn_status outputs_check_tables(const struct output_args *args, const char
     return ATTN_OK;
 }
 
-/* Refuses the option of a format that is not written. */
-static enum attn_status check_use(const struct output_args *args, struct attn_error *err)
-{
-    for (size_t i = 0; i < attn_n_format(); i++) {
-        const struct attn_format *format = attn_format_at(i);
-
-        if (args->paths.own[i] && !args->paths.of[i])
-            return refuse(err, NULL, "`%s` needs `%s`", format->own.name, format->name);
-    }
-    return ATTN_OK;
-}
-
 enum attn_status outputs_check_model(const struct output_args *args, const struct attn_host *host,
                                      struct attn_error *err)
 {
@@ -225,7 +212,6 @@ enum attn_status outputs_check(const struct output_args *args, bool *is_standard
     size_t n = 0;
 
     *is_standard_used = false;
-    ATTN_TRY(check_use(args, err));
     ATTN_TRY(outputs_list(args, NULL, NULL, &items, &n, err));
     status = attn_outputs_check(items, n, err);
     for (size_t i = 0; i < n; i++)
@@ -286,11 +272,9 @@ bool tables_have_pictures(const struct tables_args *args)
 enum attn_status tables_check(const struct call *call, const struct tables_args *args,
                               enum attn_figure figure, struct attn_error *err)
 {
-    struct attn_picture_options picture;
     bool is_standard_used;
 
     ATTN_TRY(effects_check(call, &args->output, &args->picture, ATTN_MEDIUM_TABLE, figure, err));
-    ATTN_TRY(picture_find(&args->picture, false, &picture, err));
     ATTN_TRY(outputs_check(&args->output, &is_standard_used, err));
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);) {
         if (walk.output.path && walk.output.format->is_directory) /* holds one table here */
@@ -341,7 +325,7 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
     struct attn_table_picture drawn = *picture;
     struct attn_picture_options options;
 
-    ATTN_TRY(picture_find(&args->picture, false, &options, err));
+    picture_find(&args->picture, false, &options);
     options.on_note = run->on_note;
     if (args->order.sort || args->order.n_most > 0)
         drawn.view.traits |= ATTN_VIEW_ORDERED;

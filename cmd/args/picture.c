@@ -23,11 +23,9 @@ static const struct attn_param color_rows[] = {
 
 const struct attn_param_list color_options = ATTN_PARAM_LIST("Figures", color_rows);
 
-enum attn_status picture_find(const struct picture_args *args, bool has_colors,
-                              struct attn_picture_options *picture, struct attn_error *err)
+void picture_find(const struct picture_args *args, bool has_colors,
+                  struct attn_picture_options *picture)
 {
-    if (args->options.figure_width > 0 && args->options.cell > 0)
-        return refuse(err, NULL, "`figure_width` and cell both set the size");
     *picture = args->options;
     picture->size = sizeof *picture;
     if (picture->width == 0)
@@ -37,7 +35,6 @@ enum attn_status picture_find(const struct picture_args *args, bool has_colors,
         picture->terminal_theme = terminal_theme(picture->depth);
     picture->is_plain = !terminal_is_utf8();
     picture->name_fields = field_names_show;
-    return ATTN_OK;
 }
 
 enum { N_STEP = 32 }; /* number of colors of a map that are printed */

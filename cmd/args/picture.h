@@ -4,7 +4,7 @@
  *
  *     struct picture_args args;                       // filled by options_parse
  *     struct attn_picture_options picture;
- *     picture_find(&args, &picture, err);             // for this terminal
+ *     picture_find(&args, false, &picture);           // for this terminal
  */
 #ifndef CMD_PICTURE_ARGS_H
 #define CMD_PICTURE_ARGS_H
@@ -33,8 +33,8 @@ extern const struct attn_param_list heatmap_options, color_options;
 /* Completes the options of ARGS for this terminal: sets its width, unless it is given, and its
  * colors. The terminal's background is only asked for if HAS_COLORS: if the command may print
  * colors. */
-enum attn_status picture_find(const struct picture_args *args, bool has_colors,
-                              struct attn_picture_options *picture, struct attn_error *err);
+void picture_find(const struct picture_args *args, bool has_colors,
+                  struct attn_picture_options *picture);
 
 /* If CALL asks for a list of color maps, prints it, with colors if the output can show them, and
  * returns true. */

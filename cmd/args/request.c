@@ -63,8 +63,7 @@ enum attn_status request_check(struct question *question, struct attn_error *err
     ATTN_TRY(places_check(question->call, err));
     ATTN_TRY(outputs_check(&args->tables.output, &question->tensors.is_standard_used, err));
     ATTN_TRY(check_effects(question, err));
-    ATTN_TRY(
-        picture_find(&args->tables.picture, has_colors(question), &question->tensors.look, err));
+    picture_find(&args->tables.picture, has_colors(question), &question->tensors.look);
     if (question->args->prompt.asked.selection.sites) /* an invalid list is refused later */
         attn_sites_parse(question->args->prompt.asked.selection.sites,
                          &question->tensors.look.sites, NULL);

@@ -19,7 +19,6 @@ static const struct {
     {"has_effect", "effect"},
     {"has_score", "score"},
     {"is_cumulative", "cumulative"},
-    {"is_one_based", "one-based"},
     {"is_resumed", "resume"},
     {"is_shifted", "shifted"},
     {"is_soft", "soft"},

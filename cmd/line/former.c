@@ -48,8 +48,10 @@ static const struct {
     {"hide-first", NULL, NULL, SINCE "--hide first"},
     {"raw", NULL, NULL, SINCE "a text may end in a newline: --sentence $'TEXT\\n'"},
     {"a-ids", "diff", "LIST", SINCE "--ids LIST"},
-    {"one-based", "align", NULL,
-     SINCE "words count from 0; 'translation' in the manual subtracts 1"},
+    {"id", "run|attend|generate", NULL, SINCE "--items FILE has an id for each text"},
+    {"cell|color-scale|font|values", NULL, NULL,
+     SINCE "figures choose it by their size: --style figure-width=85mm"},
+    {"one-based", "align", NULL, SINCE "--gold FILE:1"},
     {"sync", NULL, NULL, SINCE "--resume goes on with the rows that are there"},
     {"jacobian|fit|skip|first", "lens", NULL, SINCE "--map DIR reads what other programs fitted"},
     /* of `batch`, which is `run --items` now */

@@ -30,7 +30,7 @@ static const struct attn_param_list *list_formats(const struct attn_param_list *
 {
     static const struct attn_param_list *const kinds[] = {
         &option_tensor_formats, &option_table_formats, &option_picture_formats};
-    static struct attn_param rows[3][2 * OPTION_MOST_FORMATS];
+    static struct attn_param rows[3][OPTION_MOST_FORMATS];
     static struct attn_param_list made[3];
     const bool is_of_table = list != kinds[0];
     size_t kind = 0, n = 0;
@@ -46,10 +46,6 @@ static const struct attn_param_list *list_formats(const struct attn_param_list *
             rows[kind][n++] = (struct attn_param)ATTN_PARAM(TEXT, format->name,
                                                             is_of_table ? "FILE" : format->argument,
                                                             struct format_paths, of[i], help);
-        if (!is_of_table && format->own.name)
-            rows[kind][n++] =
-                (struct attn_param)ATTN_PARAM(TEXT, format->own.name, format->own.argument,
-                                              struct format_paths, own[i], format->own.help);
     }
     if (!made[kind].items)
         made[kind] =

@@ -49,7 +49,6 @@ enum { OPTION_MOST_FORMATS = 24 };
 /* The values of these options by the number of the format (attn_format_at); NULL: not given. */
 struct format_paths {
     const char *of[OPTION_MOST_FORMATS];
-    const char *own[OPTION_MOST_FORMATS]; /* of the format's own option */
 };
 
 /* The members of a command that list its options. */

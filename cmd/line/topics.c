@@ -294,7 +294,7 @@ const struct topic topics[] = {
          "with this value, and if it needs an option that is not given. An error about a\n"
          "default names the file and the line.\n",
      .examples =
-         "  attn-cli run --heads 2.5 --style 'theme=dark cell=20' --svg a.svg \"The keys\"\n"
+         "  attn-cli run --heads 2.5 --style 'theme=dark colormap=magma' --svg a.svg \"The keys\"\n"
          "  ATTN_CLI_STYLE='theme=dark' attn-cli run --heatmap \"The keys\"\n"
          "  echo --quiet >rc; ATTN_CLI_CONFIG=rc attn-cli run --no-quiet \"The keys\"\n"},
     {.name = "other",

@@ -23,7 +23,7 @@ BASES = {
     "patch": ["--clean", "The keys to", "--corrupted", "The key to", "--target", " are"], "diff": [TEXT, "The key to the cabinet"],
 }
 VALUES = {
-    "ablate": "2.5", "ablate-mean": "2.5", "ablate-pattern": "1.2", "attention": "window:2", "colormap": "magma", "color-scale": "log",
+    "ablate": "2.5", "ablate-mean": "2.5", "ablate-pattern": "1.2", "attention": "window:2", "colormap": "magma",
     "figure-width": "85mm", "figure": "grid", "heads": "2.5", "layers": "1", "queries": "1", "sites": "pattern", "items": "items.jsonl",
     "texts": "in.jsonl", "csv": "a.csv", "json": "a.json", "jsonl": "a.jsonl", "svg": "a.svg", "html": "a.html", "npz": "a.npz",
     "latex": "a.tex", "markdown": "a.md", "tidy": "a.csv", "each": "each.csv", "knockout": "4>0", "measures": "max", "foil": " is",

@@ -48,7 +48,6 @@ EXCUSED = (
     ("masks the third of three keys", "the mask has the length of the text"),
     ("an atlas of all heads", "which a text has not"),
     ("--style 'dpi=300'", "the new form of an option, which needs a picture in both forms"),
-    ("--style 'font=", "the new form of an option, which needs a picture in both forms"),
     ("did you mean 'logit_diff'", "which needs a foil"),
     ("these keys of an item", "the items are texts"),
     ("is an option", "the value is wrong, too"),
@@ -130,7 +129,7 @@ def options_in(options, command, hint):
         if not equal and i < len(words) and is_value(option, words[i]):
             value, i = words[i].lstrip("\0"), i + 1
         if not value or value in WORDS and name in VALUES:
-            value = VALUES.get(name) or (option["values"] or [None])[0] or WORDS.get(option["metavar"] or "", "1")
+            value = "seen/" if option["metavar"] == "DIR" else VALUES.get(name) or (option["values"] or [None])[0] or WORDS.get(option["metavar"] or "", "1")
         value = re.sub(r"\|.*", "", WORDS.get(value, value)).replace("=P:", "=0.1:")
         found.append([f"{name}={value}"] if name.startswith("--") else [name, value])
     return found

@@ -50,13 +50,11 @@ known=(
 # Sets `value` to one for an option of a command. Names decide, then what the help calls the value.
 value_of() { # COMMAND NAME ARGUMENT
     case $1.$2 in
-    *.a-ids | *.b-ids | *.clean-ids | *.corrupted-ids | *.baseline-ids) value=462,1759,645,444,625 ;;
     *.ablate | ablate.set) value=2.5 ;;
     *.at | *.from) value=1 ;;
     *.tiles) value=-1 ;;
     *.to) value=0 ;;
     *.attention | *.with-attention) value=window:2 ;;
-    *.color-scale) value=log ;;
     *.colormap) value=magma ;;
     models.columns) value=name ;;
     models.where) value=name=fable ;;
@@ -71,7 +69,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.decode) value='5 6' ;;
     *.draw) value=embed=randn@7 ;;
     *.drop) value=e ;;
-    *.embeds | *.source-file | *.corrupted-source-file) value=$in/embeds.npy ;;
+    *.embeds) value=$in/embeds.npy ;;
     *.estimate) value=atp ;;
     patch.direction) value=noise ;;
     ablate.fdr) value=change ;;
@@ -90,7 +88,6 @@ value_of() { # COMMAND NAME ARGUMENT
     sinks.fdr) value=first_weight ;;
     spans.fdr) value=share ;;
     spans.spans) value=doc ;;
-    spans.neutral-ids) value=5 ;;
     *.fields) value=tokens ;;
     score.figure) value=curve ;;
     *.figure) value=tokens ;;
@@ -106,7 +103,6 @@ value_of() { # COMMAND NAME ARGUMENT
     score.knockout) value='3>0' ;; # the last token predicts none that is scored
     *.keep | *.pattern) value=$in/pattern.npy ;;
     *.knockout) value='4>0' ;;
-    *.label-ids) value=5,6 ;;
     *.labels) value=all ;;
     *.layers) value=1 ;;
     attend.mask) value=causal ;;
@@ -138,7 +134,6 @@ value_of() { # COMMAND NAME ARGUMENT
     *.special) value=text ;;
     *.special-tokens) value=off ;;
     *.source | *.corrupted-source) value='The cat' ;;
-    *.source-ids | *.corrupted-source-ids) value=1,2 ;;
     *.max-input) value=1 ;;
     *.baseline-keep) value=0 ;;
     *.steer) value=resid_pre:2@-1=$in/vector.npy ;;

@@ -204,7 +204,6 @@ START_TEST(null_is_named_by_selections_captures_and_lists)
     REFUSED(attn_sites_parse(NULL, NULL, &err), "list");
     REFUSED(attn_sites_parse("z", NULL, &err), "sites");
     REFUSED(attn_measures_parse(NULL, NULL, &err), "list");
-    REFUSED(attn_color_scale_parse(NULL, NULL, &err), "text");
     REFUSED(attn_attention_parse(NULL, NULL, &err), "text");
     REFUSED(attn_attention_parse("full", NULL, &err), "attention");
     REFUSED(attn_attention_check(NULL, false, &err), "attention");
@@ -496,7 +495,6 @@ START_TEST(requests_have_no_other_choices)
         BAD(edit(&asked)->op = bad, "op");
         BAD(asked.picture.figure = bad, "figure");
         BAD(asked.picture.theme = bad, "theme");
-        BAD(asked.picture.color_scale.curve = bad, "curve");
         BAD(asked.picture.depth = bad, "depth");
         BAD(asked.picture.dpi = 1e6 * bad, "dpi");
         BAD(asked.picture.font_size = 1e6 * bad, "font_size");

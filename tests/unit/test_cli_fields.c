@@ -200,17 +200,20 @@ static bool has_both(const struct call *call, const struct option_walk *option, 
 static void ask_twice(const struct command *command, const struct option_walk *option)
 {
     const bool is_of_ids = option->param->type == ATTN_PARAM_ID_LISTS;
-    char name[64], first[] = "a=1", id[] = "1", second[16];
-    char *argv[] = {name, is_of_ids ? id : first, name, second};
+    const char *form = option->param->prefix ? option->param->prefix : "";
+    char name[64], first[16], second[16];
+    char *argv[] = {name, first, name, second};
     struct call call = {.command = command, .argc = 4, .argv = argv};
     struct attn_error err = {0};
 
-    snprintf(name, sizeof name, "--%s", option->name);
-    snprintf(second, sizeof second, "%s", is_of_ids ? "2,3" : "b=2");
+    snprintf(name, sizeof name, "--%s", *form ? option->param->of : option->name);
+    snprintf(first, sizeof first, "%s%s", form, is_of_ids ? "1" : "a=1");
+    snprintf(second, sizeof second, "%s%s", form, is_of_ids ? "2,3" : "b=2");
     ck_assert_int_eq(options_open(&call, &err), ATTN_OK);
     ck_assert_msg(options_parse(&call, &err) == ATTN_OK, "%s %s: %s", command->name, name,
                   err.message);
-    ck_assert_msg(has_both(&call, option, second), "%s %s loses a value", command->name, name);
+    ck_assert_msg(has_both(&call, option, second + strlen(form)), "%s %s loses a value",
+                  command->name, name);
     options_close(&call);
 }
 
@@ -223,7 +226,7 @@ START_TEST(each_list_takes_two_values)
             const char *help = walk.param->help;
             const bool is_list = option_is_list(walk.param);
 
-            if (!walk.name)
+            if (!walk.name || !help)
                 continue;
             ck_assert_msg(is_list == (strstr(help, "be repeated") != NULL ||
                                       strstr(help, "be given several times") != NULL),

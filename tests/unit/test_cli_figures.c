@@ -181,14 +181,6 @@ START_TEST(masked_cells_lie_where_the_mask_has_them)
 }
 END_TEST
 
-START_TEST(cells_have_the_side_that_is_asked_for)
-{
-    assert_matrix((const char *const[]){"run", "--sites", "pattern", "--heads", "2.5", "--style",
-                                        "cell=20", TEXT, NULL},
-                  30);
-}
-END_TEST
-
 /* The column NAME of CSV. */
 static size_t column_of(const struct attn_csv *csv, const char *name)
 {
@@ -1002,12 +994,12 @@ END_TEST
 ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            a_table_shows_the_numbers_of_its_csv, numbers_of_both_signs_lie_around_the_middle,
            heads_that_a_table_lacks_look_like_no_number, masked_cells_lie_where_the_mask_has_them,
-           cells_have_the_side_that_is_asked_for, a_grid_shows_each_head_in_its_place,
-           tokens_lie_on_the_colors_of_their_weights, arcs_go_to_their_keys_and_through_no_word,
-           life_has_ribbons_as_high_as_parts, a_life_shows_what_an_edit_takes,
-           patches_are_the_row_as_an_image, names_of_curves_keep_a_distance,
-           an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
-           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           a_grid_shows_each_head_in_its_place, tokens_lie_on_the_colors_of_their_weights,
+           arcs_go_to_their_keys_and_through_no_word, life_has_ribbons_as_high_as_parts,
+           a_life_shows_what_an_edit_takes, patches_are_the_row_as_an_image,
+           names_of_curves_keep_a_distance, an_explanation_shows_the_weights_of_its_row,
+           a_png_shows_the_numbers_of_the_csv, a_png_says_what_it_shows,
+           text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            small_cells_of_a_pdf_lie_on_an_image, without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)

@@ -224,46 +224,11 @@ END_TEST
 
 /* --- Scales ---------------------------------------------------------------------------------- */
 
-static struct attn_color_scale parse(const char *text)
+/* The place of VALUE on the scale of SITE, of a matrix from LEAST to MOST. */
+static double place(enum attn_site site, bool is_difference, double least, double most,
+                    double value)
 {
-    struct attn_color_scale scale = {0};
-
-    ck_assert_msg(attn_color_scale_parse(text, &scale, NULL) == ATTN_OK, "%s", text);
-    return scale;
-}
-
-START_TEST(scales_are_read_as_they_are_written)
-{
-    static const char *const bad[] = {"",     ":",        "sqrt:",  "cubic", "sqrt:unit:row",
-                                      "1..0", "0..0",     "0..inf", "..",    "linear:1...2",
-                                      "0.5",  "sqrt unit"};
-    struct attn_color_scale scale = parse("log:row");
-
-    ck_assert_int_eq(scale.curve, ATTN_CURVE_LOG);
-    ck_assert_int_eq(scale.span, ATTN_SPAN_ROW);
-    ck_assert_int_eq(parse("linear").span, ATTN_SPAN_DEFAULT);
-    ck_assert_int_eq(parse(":matrix").curve, ATTN_CURVE_DEFAULT);
-    ck_assert_int_eq(parse("matrix").span, ATTN_SPAN_MATRIX);
-    scale = parse("sqrt:-1.5..2e1");
-    ck_assert_int_eq(scale.span, ATTN_SPAN_FIXED);
-    ck_assert_double_eq(scale.low, -1.5);
-    ck_assert_double_eq(scale.high, 20);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct attn_error err = {0};
-
-        scale = parse("log:row");
-        ck_assert_msg(attn_color_scale_parse(bad[i], &scale, &err) == ATTN_INVALID, "%s", bad[i]);
-        ck_assert_int_eq(scale.curve, ATTN_CURVE_LOG);
-    }
-}
-END_TEST
-
-/* The place of VALUE on a scale as it is written, of a matrix from LEAST to MOST. */
-static double place(const char *text, enum attn_site site, bool is_difference, double least,
-                    double most, double value)
-{
-    const struct attn_color_scale scale = attn_color_scale_of(
-        *text ? parse(text) : (struct attn_color_scale){0}, attn_site_range(site), is_difference);
+    const struct attn_color_scale scale = attn_color_scale_of(attn_site_range(site), is_difference);
 
     return attn_color_place(&scale, attn_color_range(&scale, least, most), value);
 }
@@ -271,47 +236,35 @@ static double place(const char *text, enum attn_site site, bool is_difference, d
 START_TEST(numbers_have_their_places)
 {
     static const struct {
-        const char *scale;
         enum attn_site site;
         bool is_difference;
         double least, most, value, place;
     } cases[] = {
-        {"", ATTN_SITE_PATTERN, false, 0, 0.5, 0.25, 0.5}, /* sqrt of 0 to 1 */
-        {"", ATTN_SITE_PATTERN, false, 0, 0.5, 0, 0},
-        {"", ATTN_SITE_PATTERN, false, 0, 0.5, 1, 1},
-        {"linear", ATTN_SITE_PATTERN, false, 0, 0.5, 0.25, 0.25},
-        {"log", ATTN_SITE_PATTERN, false, 0, 1, 0.01, 0.5}, /* four decades */
-        {"log", ATTN_SITE_PATTERN, false, 0, 1, 1e-4, 0},
-        {"log", ATTN_SITE_PATTERN, false, 0, 1, 0, 0},
-        {"matrix", ATTN_SITE_PATTERN, false, 0, 0.25, 0.25, 1},
-        {"linear:0.2..0.6", ATTN_SITE_PATTERN, false, 0, 1, 0.3, 0.25},
-        {"linear:0.2..0.6", ATTN_SITE_PATTERN, false, 0, 1, 0.1, 0},
-        {"linear:0.2..0.6", ATTN_SITE_PATTERN, false, 0, 1, 0.9, 1},
-        {"", ATTN_SITE_ATTN_SCORES, false, -8, 4, 0, 0.5}, /* symmetric about 0 */
-        {"", ATTN_SITE_ATTN_SCORES, false, -8, 4, 4, 0.75},
-        {"", ATTN_SITE_PATTERN, true, -0.1, 0.1, 0.25, 0.75}, /* with its sign */
-        {"", ATTN_SITE_PATTERN, true, -0.1, 0.1, -0.25, 0.25},
-        {"log", ATTN_SITE_PATTERN, true, -1, 1, -0.01, 0.25},
-        {"matrix", ATTN_SITE_PATTERN, false, 0, 0, 0, 0}, /* nothing but zeros */
-        {"", ATTN_SITE_Z, false, 0, 0, 0, 0.5},
-        {"", ATTN_SITE_Z, false, (double)INFINITY, -(double)INFINITY, 0, 0.5}, /* no numbers */
+        {ATTN_SITE_PATTERN, false, 0, 0.5, 0.25, 0.5}, /* sqrt of 0 to 1 */
+        {ATTN_SITE_PATTERN, false, 0, 0.5, 0, 0},
+        {ATTN_SITE_PATTERN, false, 0, 0.5, 1, 1},
+        {ATTN_SITE_ATTN_SCORES, false, -8, 4, 0, 0.5}, /* symmetric about 0 */
+        {ATTN_SITE_ATTN_SCORES, false, -8, 4, 4, 0.75},
+        {ATTN_SITE_PATTERN, true, -0.1, 0.1, 0.25, 0.75}, /* with its sign */
+        {ATTN_SITE_PATTERN, true, -0.1, 0.1, -0.25, 0.25},
+        {ATTN_SITE_Z, false, 0, 0, 0, 0.5},
+        {ATTN_SITE_Z, false, (double)INFINITY, -(double)INFINITY, 0, 0.5}, /* no numbers */
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        ck_assert_msg(fabs(place(cases[i].scale, cases[i].site, cases[i].is_difference,
-                                 cases[i].least, cases[i].most, cases[i].value) -
+        ck_assert_msg(fabs(place(cases[i].site, cases[i].is_difference, cases[i].least,
+                                 cases[i].most, cases[i].value) -
                            cases[i].place) < 1e-12,
                       "case %zu: %g", i,
-                      place(cases[i].scale, cases[i].site, cases[i].is_difference, cases[i].least,
-                            cases[i].most, cases[i].value));
+                      place(cases[i].site, cases[i].is_difference, cases[i].least, cases[i].most,
+                            cases[i].value));
 }
 END_TEST
 
 START_TEST(ticks_stand_at_weights)
 {
     static const char *const expected[] = {"0", ".01", ".04", ".1", ".25", ".5", "1"};
-    const struct attn_color_scale scale =
-        attn_color_scale_of((struct attn_color_scale){0}, ATTN_RANGE_SHARE, false);
+    const struct attn_color_scale scale = attn_color_scale_of(ATTN_RANGE_SHARE, false);
     double ticks[ATTN_MOST_TICKS];
     char text[ATTN_TICK_TEXT_SIZE];
     const size_t n = attn_color_ticks(&scale, attn_color_range(&scale, 0, 1), ticks);
@@ -356,8 +309,8 @@ START_TEST(columns_have_the_scale_of_their_numbers)
                  {3, 0, 0.9, -0.9, 0.9}};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct attn_color_scale scale = attn_color_scale_of_column(
-            (struct attn_color_scale){0}, &columns[cases[i].column], cases[i].least, cases[i].most);
+        const struct attn_color_scale scale =
+            attn_color_scale_of_column(&columns[cases[i].column], cases[i].least, cases[i].most);
         const struct attn_color_range range =
             attn_color_range(&scale, cases[i].least, cases[i].most);
 
@@ -371,5 +324,5 @@ ATTN_SUITE("colormap", maps_have_the_colors_of_their_makers,
            terminals_have_the_steps_that_the_design_lists, colors_of_a_terminal_go_one_way,
            text_can_be_read_on_every_color, what_has_no_value_has_no_color_of_a_map,
            kinds_of_heads_darken_with_their_weight, a_head_has_the_type_of_the_weight_beside_parks,
-           scales_are_read_as_they_are_written, numbers_have_their_places, ticks_stand_at_weights,
+           numbers_have_their_places, ticks_stand_at_weights,
            columns_have_the_scale_of_their_numbers)

@@ -407,13 +407,13 @@ END_TEST
 
 START_TEST(keeps_what_it_can_of_an_item_that_fails)
 {
-    open_data(NULL, "{\"id\":\"x\",\"bad\":[1],\"type\":\"sing\",\"taget\":1}\n{\"text\":\"b\"}\n");
+    open_data(NULL, "{\"id\":\"x\",\"bad\":{},\"type\":\"sing\",\"taget\":1}\n{\"text\":\"b\"}\n");
     ck_assert(has_next());
-    ck_assert_str_eq(item->err.message, "line 1: 'bad' has '[' at byte 16, expected a string");
+    ck_assert_str_eq(item->err.message, "line 1: 'bad' has '{' at byte 16, expected a string");
     ck_assert_mem_eq(item->id, "x", 1);
     ck_assert_uint_eq(item->n_label, 2);
     attn_item_choose(item, ATTN_ITEM_BIT(SINGLE));
-    ck_assert_str_eq(item->err.message, "line 1: 'bad' has '[' at byte 16, expected a string");
+    ck_assert_str_eq(item->err.message, "line 1: 'bad' has '{' at byte 16, expected a string");
     ck_assert(has_next());
     ck_assert_uint_eq(item->number, 1);
     ck_assert_uint_eq(item->line, 2);

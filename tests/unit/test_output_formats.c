@@ -63,7 +63,7 @@ static const struct run {
     const char *const *words;     /* NULL: "w" */
     unsigned has;                 /* FAILS: memory runs out and devices are full, too */
     int n_digit;                  /* precision and 1; 0: exact */
-    const char *own, *forms;      /* the format's own option; the forms, NULL: all but streams */
+    const char *forms;            /* NULL: all but streams */
     struct attn_array_axes axes;  /* set for attention on arrays */
     size_t step;                  /* of feeds, other than that of the ways */
 } runs[] = {
@@ -77,8 +77,8 @@ static const struct run {
     {"two-heads", "pattern", "0.1,1.0", "1", .words = quotes},
     {"no-mask", "qk", "0.0", "all", .words = quotes},
     {"keys-so-far", "qk,attn_scores,pattern", "all", "all", .dims = &wide, .step = 2},
-    {"two-digits", "pattern", "0.1", "0", .words = quotes, .n_digit = 3, .own = "run, 7\n"},
-    {"formulas", "pattern", "0.1", "2", .words = formulas, .n_digit = 1, .own = "@x=\\"},
+    {"two-digits", "pattern", "0.1", "0", .words = quotes, .n_digit = 3},
+    {"formulas", "pattern", "0.1", "2", .words = formulas, .n_digit = 1},
     {"blanks", "pattern", "0.0", "all", .words = blanks},
     {"wide-characters", "pattern", "0.0", "all", .words = cats},
     {"bytes", "pattern,z", "1.2", "0,2", .dims = &wide, .words = bytes, .has = OFFSETS | ADDED},
@@ -208,7 +208,6 @@ static struct attn_part written(const struct run *run, const char *form, struct 
     struct attn_part part;
 
     given.precision = run->n_digit - 1;
-    given.own = run->own;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(form, ">"), form);
     part = attn_written(&made, name, &given, way, &err);
     ck_assert_uint_eq(attn_folder_count(), 0);

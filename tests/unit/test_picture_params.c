@@ -52,22 +52,15 @@ START_TEST(texts_set_the_options)
     ck_assert_int_eq(picture.patches, ATTN_PATCHES_USUAL);
     set("picture", "colormap", "magma", "");
     ck_assert_ptr_eq(picture.colormap, attn_colormap_find("magma"));
-    set("picture", "color_scale", "log:row", "");
-    ck_assert(picture.color_scale.curve == ATTN_CURVE_LOG);
-    ck_assert(picture.color_scale.span == ATTN_SPAN_ROW);
-    set("picture", "values", "never", "");
     set("picture", "theme", "dark", "");
-    ck_assert(picture.values == ATTN_CELL_TEXT_NEVER && picture.theme == ATTN_THEME_DARK);
-    set("picture", "cell", "9", "");
+    ck_assert(picture.theme == ATTN_THEME_DARK);
     set("picture", "width", "50", "");
     set("picture", "dpi", "99.5", "");
     set("picture", "font_size", "200", "");
-    ck_assert(picture.cell == 9 && picture.width == 50);
+    ck_assert(picture.width == 50);
     ck_assert(picture.dpi == 99.5 && picture.font_size == 200);
     set("picture", "title", "A", "");
-    set("picture", "font", "serif", "");
     ck_assert_str_eq(picture.title, "A");
-    ck_assert_str_eq(picture.font, "serif");
     set("picture", "figure_width", "2in", "");
     ck_assert_double_eq(picture.figure_width, 144);
     set("picture", "figure_width", "1e1pt", "");
@@ -89,7 +82,6 @@ START_TEST(other_texts_leave_them_as_they_are)
         "'it' is '-1mm', expected a length as in 85mm, 8.5cm, "
         "3.3in or 240pt");
     set("picture", "theme", "grey", "'it' is 'grey', expected auto|light|dark");
-    set("picture", "cell", "0", "'it' is '0', expected a whole number 1 to 1000");
     set("picture", "dpi", "9", "'it' is '9', expected a number from 10 to 2400");
     ck_assert_mem_eq(&picture, &plain, sizeof picture);
 }

@@ -274,10 +274,16 @@ void attn_links_count(const unsigned char *links, const unsigned char *gold, siz
 
 enum attn_status attn_link_lines_read(struct attn_link_lines *lines, struct attn_error *err)
 {
+    const size_t size = strlen(lines->path);
     struct attn_file file = {0};
     enum attn_status status;
+    char *path;
 
-    ATTN_TRY(attn_file_open(lines->path, ATTN_READ, &file, err));
+    lines->is_one_based = size > 2 && strcmp(lines->path + size - 2, ":1") == 0;
+    path = attn_strndup(lines->path, size - (lines->is_one_based ? 2 : 0), err);
+    status = path ? attn_file_open(path, ATTN_READ, &file, err) : ATTN_NO_MEMORY;
+    attn_free(path);
+    ATTN_TRY(status);
     lines->text = attn_strndup((const char *)file.data, file.size, err);
     status = lines->text ? ATTN_OK : ATTN_NO_MEMORY;
     if (status == ATTN_OK && strlen(lines->text) < file.size)

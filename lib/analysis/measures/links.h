@@ -66,9 +66,11 @@ void attn_links_count(const unsigned char *links, const unsigned char *gold, siz
 /* A file of links, a line for each pair of texts. Initialize with = {.path = ...}; end with
  * attn_link_lines_release, also after a failure. */
 struct attn_link_lines {
-    const char *path; /* borrowed */
-    char *text;       /* owns; the lines, each null-terminated */
-    char **items;     /* [n] owns the array */
+    const char *path;  /* borrowed; its words count from 1 if it ends in ":1", which is no part of
+                          the file's name */
+    bool is_one_based; /* set by the reader */
+    char *text;        /* owns; the lines, each null-terminated */
+    char **items;      /* [n] owns the array */
     size_t n;
 };
 

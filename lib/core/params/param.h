@@ -82,10 +82,8 @@ enum attn_param_trait {
     ATTN_PARAM_TAKES_HELP = 128,     /* the value `help` on the command line lists its values */
     ATTN_PARAM_HAS_ZERO = 512,       /* for COUNT: 0 is not the default */
     ATTN_PARAM_NOT_EXPLAINED = 1024, /* does not change the picture of an explanation */
-    ATTN_PARAM_OF_SCALE = 2048, /* this and the next three: what a figure must have to show it */
-    ATTN_PARAM_OF_OTHER_SCALE = 4096,
+    ATTN_PARAM_OF_SCALE = 2048,      /* this and the next: what a figure must have to show it */
     ATTN_PARAM_OF_NUMBERS = 8192,
-    ATTN_PARAM_OF_CELLS = 16384,
     ATTN_PARAM_MAY_BE_ALONE = 32768 /* the option may lack a value: it is "-" then */
 };
 

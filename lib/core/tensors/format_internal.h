@@ -11,13 +11,6 @@
 
 struct attn_writer_ops;
 
-/* An option that belongs to a format and is useless without it. Its value is a text. */
-struct attn_format_option {
-    const char *name;     /* without dashes; NULL: the format has no such option */
-    const char *argument; /* placeholder of its value: "TEXT" */
-    const char *help;     /* one sentence for --help */
-};
-
 struct attn_format {
     const char *name; /* name of the format's option without dashes, "npz"; unique */
     const char
@@ -43,7 +36,6 @@ struct attn_format {
     bool is_suggested;    /* hints suggest it for getting all numbers */
     bool has_predictions; /* supports attn_writer_predictions */
     bool shows_types;     /* needs `mixes` of the options */
-    struct attn_format_option own;
 
     /* functions that write the events of a trace; NULL: not supported */
     const struct attn_writer_ops *tensors;

@@ -253,7 +253,6 @@ static enum attn_status open_output(struct attn_outputs *outputs, struct open_ou
     struct attn_error found = {0};
     enum attn_status status;
 
-    own.own = item->own;
     output->sink = target.sink;
     status =
         attn_writer_open(item->format, &target, outputs->labels, &own, &output->writer, &found);

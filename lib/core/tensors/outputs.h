@@ -24,7 +24,6 @@ struct attn_output {
     const struct attn_format *format;
     const char *path;       /* path of a file or a directory; NULL: writes to the sink */
     struct attn_sink *sink; /* standard output, for example; borrowed and not committed */
-    const char *own;        /* value of the format's own option, or NULL */
     bool is_synced; /* syncs the output to the device, so that it survives a power failure */
 };
 

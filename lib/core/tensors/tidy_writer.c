@@ -37,7 +37,6 @@ struct tidy_writer {
     struct tidy_piece *pieces[2];      /* [n] own; ",token" for each token; or NULL */
     struct tidy_piece no_token;        /* "," */
     size_t longest;                    /* bytes of the longest token piece */
-    struct attn_buffer id;             /* the id, quoted if needed */
 };
 
 /* Returns the piece from BEGIN to the current end of the texts. */
@@ -76,11 +75,9 @@ static bool holds_all_tensors(const struct attn_format *format)
 static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error *err)
 {
     struct tidy_writer *w = (struct tidy_writer *)writer;
-    const char *id = writer->options.own ? writer->options.own : "0";
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
     const size_t n = dims->n_source > dims->n_position ? dims->n_source : dims->n_position;
     char formats[ATTN_ERROR_HINT_SIZE];
-    struct attn_buffer text = {0};
 
     if (!attn_selection_has_site(writer->labels.selection, ATTN_SITE_PATTERN)) {
         attn_format_list(holds_all_tensors, "or", formats, sizeof formats);
@@ -88,11 +85,6 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
         attn_error_hint(err, "add it to `sites`; other tensors go into %s", formats);
         return ATTN_INVALID;
     }
-    attn_escape_append(&text, id, strlen(id)); /* escaped like tokens */
-    attn_csv_text_append(&w->id, text.size > 0 ? text.data : "", text.size);
-    w->id.has_failed |= text.has_failed;
-    attn_buffer_release(&text);
-    ATTN_TRY(attn_buffer_check(&w->id, err));
     ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
     ATTN_TRY(ATTN_ALLOC(w->keys, n, err));
     for (size_t i = 0; i < n; i++) {
@@ -183,8 +175,7 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
     struct attn_cells cells;
 
     (void)place;
-    attn_buffer_append(&parts.start, w->id.data, w->id.size);
-    attn_buffer_append_format(&parts.start, ",%s%s%d,%d,%zu,", stack, stack[0] ? "," : "", layer,
+    attn_buffer_append_format(&parts.start, "0,%s%s%d,%d,%zu,", stack, stack[0] ? "," : "", layer,
                               event->at.head, query);
     attn_buffer_reserve(&parts.start, COPY_SIZE);
     text->has_failed |= parts.start.has_failed;
@@ -207,7 +198,6 @@ static void release_tidy(struct attn_writer *writer)
 
     attn_token_texts_release(w->tokens, 2);
     attn_buffer_release(&w->texts);
-    attn_buffer_release(&w->id);
     attn_free(w->keys);
     attn_free(w->pieces[0]);
     attn_free(w->pieces[1]);
@@ -221,9 +211,6 @@ const struct attn_format attn_tidy_format = {
         "write the patterns alone into one long CSV, with a line for each cell that is not masked",
     .medium = ATTN_MEDIUM_DECIMAL,
     .title = "CSV",
-    .own = {.name = "id",
-            .argument = "TEXT",
-            .help = "text of the id column of `tidy`, to tell runs apart; default: 0"},
     .tensors =
         &(const struct attn_writer_ops){
             .size = sizeof(struct tidy_writer),

@@ -34,9 +34,8 @@ struct attn_table;         /* tables/table.h */
 struct attn_table_picture; /* figures/table_picture.h */
 
 struct attn_writer_options {
-    size_t size;     /* size of this struct */
-    int precision;   /* decimals, 0..17; -1: shortest exact text */
-    const char *own; /* value of the format's own option, or NULL. Borrowed */
+    size_t size;   /* size of this struct */
+    int precision; /* decimals, 0..17; -1: shortest exact text */
     /* if it becomes nonzero, stops with ATTN_CANCELED; or NULL. Borrowed */
     const volatile sig_atomic_t *cancel;
     struct attn_pool *pool;                     /* used for text and checksums; or NULL. Borrowed */

@@ -255,7 +255,7 @@ def _ask_align(question: _Question, args, given: dict) -> Table:
 
 # How links are made, which times of words do not have.
 ALIGN_DEFAULTS = {"method": None, "layers": None, "shifted": False, "by": "token", "template": None, "soft": False, "score": False,
-                  "gold": None, "one_based": False}
+                  "gold": None}
 # Those that do more than ask.
 _ASKED = {"align": _ask_align, "attribute": _ask_attribute, "diff": _ask_diff, "patch": _ask_patch, "score": _ask_score}
 

@@ -62,11 +62,9 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(FLAG, "score", NULL, struct attn_align_args, has_score,
                "compare with links made by people, 'gold' of each item: print precision, recall "
                "and alignment error rate; of a decoder how well each head finds the linked words"),
-    ATTN_PARAM(TEXT, "gold", "FILE", struct attn_align_args, gold,
+    ATTN_PARAM(TEXT, "gold", "FILE[:1]", struct attn_align_args, gold,
                "read gold from FILE, a line for each item: 0-0 1-2 are sure links, 1p2 or 1?2 "
-               "possible ones"),
-    ATTN_PARAM(FLAG, "one_based", NULL, struct attn_align_args, is_one_based,
-               "words in gold count from 1"),
+               "possible ones; with :1 its words count from 1"),
     ATTN_PARAM_KEPT(TEXT, "links", "FILE[:1]",
                     "with `score` and `gold`, instead of a model: score the links in FILE, a line "
                     "for each pair of texts as other aligners write it (0-0 1-2); with :1 its "
@@ -186,8 +184,6 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
                               "`is_soft` and `has_score` are given, expected one");
     if (args->gold && !args->has_score && !args->is_soft)
         return attn_error_set(err, ATTN_INVALID, "`gold` needs `has_score` or `is_soft`");
-    if (args->is_one_based && !args->has_score && !args->is_soft)
-        return attn_error_set(err, ATTN_INVALID, "`is_one_based` needs `has_score` or `is_soft`");
     if (attn_number_list_is_given(&args->layers) && attn_head_list_is_given(&args->heads))
         return attn_error_set(err, ATTN_INVALID, "`layers` and `heads` are given, expected one");
     if (study ? !args->has_score && !study->each : args->has_score && !args->gold)
@@ -511,7 +507,7 @@ static enum attn_status read_gold(struct attn_align_run *align, struct attn_erro
                               attn_quote_string(file->path).text, file->n, file->n == 1 ? "" : "s");
     assert(file || label);
     return attn_links_read(file ? file->items[number] : label->text, align->sides[0].words.n,
-                           align->sides[1].words.n, align->args->is_one_based, align->gold, err);
+                           align->sides[1].words.n, file && file->is_one_based, align->gold, err);
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)

@@ -84,9 +84,10 @@ struct attn_align_args {
     bool is_shifted;
     /* for attention: "Say: {source}. {target}", containing each placeholder once */
     const char *text_template;
-    const char *gold;  /* a file with a line of gold links for each item; NULL: the label `gold` */
-    bool is_one_based; /* words in gold count from 1 */
-    bool is_soft;      /* without has_score: a row for each pair of words */
+    /* a file with a line of gold links for each item, whose words count from 1 if ":1" follows its
+     * name; NULL: the label `gold` */
+    const char *gold;
+    bool is_soft; /* without has_score: a row for each pair of words */
 };
 
 #define ATTN_ALIGN_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("align", attn_align_args)

@@ -32,8 +32,7 @@ static void widen(const char *line, size_t sizes[2])
 }
 
 /* Reads line I of the links and of the gold, and adds its counts. */
-static enum attn_status count_line(const struct attn_link_lines lines[2],
-                                   const bool is_one_based[2], size_t i,
+static enum attn_status count_line(const struct attn_link_lines lines[2], size_t i,
                                    struct attn_link_counts *counts, struct attn_error *err)
 {
     size_t sizes[2] = {1, 1}, n;
@@ -47,7 +46,7 @@ static enum attn_status count_line(const struct attn_link_lines lines[2],
     for (size_t k = 0; k < 2 && status == ATTN_OK; k++) {
         struct attn_error why = {0};
 
-        status = attn_links_read(lines[k].items[i], sizes[0], sizes[1], is_one_based[k],
+        status = attn_links_read(lines[k].items[i], sizes[0], sizes[1], lines[k].is_one_based,
                                  cells + k * n, &why);
         if (status != ATTN_OK)
             attn_error_set(err, status, "line %zu of '%s': %s", i + 1,
@@ -61,11 +60,11 @@ static enum attn_status count_line(const struct attn_link_lines lines[2],
     return status;
 }
 
-static enum attn_status count(const struct attn_link_lines lines[2], const bool is_one_based[2],
+static enum attn_status count(const struct attn_link_lines lines[2],
                               struct attn_link_counts *counts, struct attn_error *err)
 {
     for (size_t i = 0; i < lines[0].n && i < lines[1].n; i++)
-        ATTN_TRY(count_line(lines, is_one_based, i, counts, err));
+        ATTN_TRY(count_line(lines, i, counts, err));
     if (lines[0].n == lines[1].n && lines[0].n > 0)
         return ATTN_OK;
     return attn_error_set(
@@ -95,8 +94,7 @@ static enum attn_status append(struct attn_table *table, size_t n,
     return attn_table_append(table, row, sizeof row / sizeof *row, err);
 }
 
-enum attn_status attn_link_scores(const struct attn_link_file *links,
-                                  const struct attn_link_file *gold, struct attn_table **table,
+enum attn_status attn_link_scores(const char *links, const char *gold, struct attn_table **table,
                                   struct attn_error *err)
 {
     static const struct attn_column columns[] = {
@@ -118,12 +116,11 @@ enum attn_status attn_link_scores(const struct attn_link_file *links,
     if (!attn_is_given(links, "links", err) || !attn_is_given(gold, "gold", err) ||
         !attn_is_given(table, "table", err))
         return ATTN_INVALID;
-    lines[0].path = links->path, lines[1].path = gold->path;
+    lines[0].path = links, lines[1].path = gold;
     for (int i = 0; i < 2 && status == ATTN_OK; i++)
         status = attn_link_lines_read(&lines[i], err);
     if (status == ATTN_OK)
-        status =
-            count(lines, (const bool[]){links->is_one_based, gold->is_one_based}, &counts, err);
+        status = count(lines, &counts, err);
     if (status == ATTN_OK)
         status = attn_table_create("scores", columns, sizeof columns / sizeof *columns, &made, err);
     if (status == ATTN_OK)

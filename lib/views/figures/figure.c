@@ -175,14 +175,13 @@ static void add_caption(struct attn_figure_pen *pen)
 
 /* --- Drawing ------------------------------------------------------------------------------- */
 
-/* Lets several matrices of gradients share one scale, which ends at the largest number of all,
- * unless the user set a span. */
+/* Lets several matrices of gradients share one scale, which ends at the largest number of all.
+ */
 static void join_scales(struct attn_figure_pen *pen)
 {
     double largest = 0;
 
     if (!pen->content->grid->run || pen->content->grid->n < 2 ||
-        pen->options->color_scale.span != ATTN_SPAN_DEFAULT ||
         !attn_site_is_of_metric(attn_figure_matrix(pen, 0)->at.site))
         return;
     for (size_t i = 0; i < pen->content->grid->n; i++) {
@@ -230,14 +229,11 @@ static void open_pen(struct attn_figure_pen *pen)
     find_subtitle(pen);
 }
 
-/* Refuses sites with too many columns, and numbers in too many cells. */
+/* Refuses sites with too many columns. */
 static enum attn_status check_content(const struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
     const enum attn_figure kind = pen->content->kind;
-    const bool has_cells = (attn_figure_traits(kind) &
-                            (ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS)) == ATTN_FIGURE_OF_RUN;
-    size_t n = 0;
 
     if (attn_figure_is_plot(kind) && pen->content->grid->run) {
         attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws a table, and this is a run",
@@ -250,17 +246,7 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
                        attn_site_name(matrix->at.site), matrix->n_column, MOST_COMPONENTS);
         return attn_error_hint(err, "`csv` and `npz` write the rows");
     }
-    for (size_t i = 0; has_cells && i < pen->content->grid->n; i++) {
-        matrix = attn_figure_matrix(pen, i);
-        n += matrix->n_cell_row * matrix->n_cell_column;
-    }
-    if (pen->options->values != ATTN_CELL_TEXT_ALWAYS || n <= MOST_VALUES)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "'`values always`' puts numbers in %zu cells, at most %d have them", n,
-                   MOST_VALUES);
-    attn_error_hint(err, "`csv` and `npz` write the numbers; `heads` and `queries` choose");
-    return ATTN_INVALID;
+    return ATTN_OK;
 }
 
 static enum attn_status check_size(const struct attn_figure_pen *pen, struct attn_error *err)
@@ -269,7 +255,6 @@ static enum attn_status check_size(const struct attn_figure_pen *pen, struct att
     const double scale = is_in_points ? 1 : attn_shapes_pixels(pen->shapes);
     const double width = ceil(pen->shapes->width * scale);
     const double height = ceil(pen->shapes->height * scale);
-    const double shrink = pen->shapes->cell * scale; /* of cells of one pixel, at most */
     const bool is_long = width > MOST_SIDE || height > MOST_SIDE;
 
     if (!is_long && width * height <= MOST_AREA)
@@ -278,14 +263,7 @@ static enum attn_status check_size(const struct attn_figure_pen *pen, struct att
                    is_long ? "the figure has %.0f x %.0f pixels, at most %d a side are drawn"
                            : "the figure has %.0f x %.0f pixels, at most %d are drawn",
                    width, height, is_long ? MOST_SIDE : MOST_AREA);
-    if (width * height > MOST_AREA * shrink * shrink / 2)
-        attn_error_hint(
-            err,
-            "fewer heads, layers or positions make it smaller; cells of one pixel do not suffice");
-    else
-        attn_error_hint(
-            err, "`cell 1` draws smaller cells; fewer heads, layers or positions need fewer cells");
-    return ATTN_INVALID;
+    return attn_error_hint(err, "fewer heads, layers or positions make it smaller");
 }
 
 /* Sets the size and the font of SHAPES, whose width is known, as OPTIONS request. */
@@ -296,7 +274,6 @@ static void set_size(struct attn_shapes *shapes, const struct attn_picture_optio
     if (options->figure_width > 0 && shapes->width > 0)
         shapes->points = options->figure_width / shapes->width;
     shapes->dpi = attn_figure_is_printed(options) && options->dpi == 0 ? PRINT_DPI : options->dpi;
-    shapes->font = options->font;
 }
 
 void attn_figure_note_caption(const struct attn_shapes *shapes, attn_note_fn on_note, void *user)

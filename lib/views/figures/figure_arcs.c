@@ -86,7 +86,7 @@ static void place_bows(struct arcs_layout *layout)
 static void list_arcs(struct attn_figure_pen *pen, struct arcs_layout *layout)
 {
     const struct attn_level_matrix *matrix = layout->flow.matrix;
-    const struct attn_color_range range = attn_level_range(matrix, &pen->scale, 0);
+    const struct attn_color_range range = attn_level_range(matrix, &pen->scale);
     const double largest = fmax(fabs(range.low), fabs(range.high));
 
     layout->n_drawn = 0;

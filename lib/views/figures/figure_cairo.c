@@ -465,32 +465,25 @@ static void set_widths(const struct drawing *drawing)
 static enum attn_status draw(struct drawing *drawing, struct attn_error *err)
 {
     const struct cairo *cairo = drawing->cairo;
-    const char *font = drawing->shapes->font;
-    struct attn_buffer families = {0};
     enum attn_status status;
 
     if (cairo->cairo_surface_status(drawing->surface) != 0)
         return attn_error_no_memory(err);
     if (check_room(drawing->name, err) != ATTN_OK) /* again, as the pixels are allocated now */
         return ATTN_NO_MEMORY;
-    attn_buffer_append_format(&families, "%s%s%s", font ? font : "", font ? ", " : "",
-                              attn_shapes_families(drawing->shapes));
-    if (!attn_buffer_string(&families))
-        return attn_buffer_check(&families, err);
     drawing->cr = cairo->cairo_create(drawing->surface);
     cairo->cairo_scale(drawing->cr, drawing->unit, drawing->unit);
     drawing->layout = cairo->pango_cairo_create_layout(drawing->cr);
     set_widths(drawing);
     cairo->pango_layout_set_auto_dir(drawing->layout, 0); /* left to right, as in SVG */
     drawing->font = cairo->pango_font_description_new();
-    cairo->pango_font_description_set_family(drawing->font, families.data);
+    cairo->pango_font_description_set_family(drawing->font, attn_shapes_families(drawing->shapes));
     status = draw_shapes(drawing, err);
     if (status == ATTN_OK && cairo->cairo_status(drawing->cr) != 0)
         status = attn_error_no_memory(err);
     cairo->pango_font_description_free(drawing->font);
     cairo->g_object_unref(drawing->layout);
     cairo->cairo_destroy(drawing->cr);
-    attn_buffer_release(&families);
     return status;
 }
 

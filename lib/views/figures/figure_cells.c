@@ -87,7 +87,7 @@ static bool is_faint(const struct attn_figure_pen *pen, double value)
 }
 
 static struct attn_color_range range_in(const struct attn_figure_pen *pen,
-                                        struct attn_figure_view view, size_t r)
+                                        struct attn_figure_view view)
 {
     double least = HUGE_VAL, most = -HUGE_VAL;
     float value;
@@ -99,8 +99,7 @@ static struct attn_color_range range_in(const struct attn_figure_pen *pen,
         }
     if (view.is_veil)
         return attn_color_range(&pen->scale, least, most);
-    return attn_level_range(view.matrix, &pen->scale,
-                            (view.first + r * stride_of(view)) / view.matrix->n_cell_column);
+    return attn_level_range(view.matrix, &pen->scale);
 }
 
 void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view view,
@@ -116,7 +115,7 @@ void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view 
     uint16_t *colors = attn_shapes_add_cells(pen->shapes, &cells);
 
     for (size_t r = 0; colors && r < cells.n_row; r++) {
-        const struct attn_color_range range = range_in(pen, view, r);
+        const struct attn_color_range range = range_in(pen, view);
 
         for (size_t c = 0; c < cells.n_col; c++) {
             float value = 0;
@@ -397,18 +396,17 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
                          struct attn_figure_place place, double *least)
 {
     const struct attn_level_matrix *matrix = view.matrix;
-    const bool is_auto = pen->options->values == ATTN_CELL_TEXT_AUTO;
     const bool is_table = pen->content->grid->rows;
     const bool has_room = place.side >= VALUE_SIDE && view.n_col <= VALUE_COLUMNS;
     const double width = attn_figure_cell_width(place);
     /* with a requested font size, numbers are not smaller than the legend */
-    const double smallest = !is_auto ? 0 : pen->room > 0 ? pen->letters.tick : SMALLEST;
+    const double smallest = pen->room > 0 ? pen->letters.tick : SMALLEST;
     size_t n;
     double size;
 
     if (pen->content->grid->has_words)
         return fmin(attn_figure_word_size(pen), place.side * 0.8);
-    if (has_room || is_table || !is_auto) {
+    if (has_room || is_table) {
         n = attn_figure_value_columns(pen, attn_figure_whole(matrix), 0);
         size = fmin(fmax(pen->letters.tick, place.side * 0.42),
                     width * 0.82 / attn_figure_text_width(n, 1));
@@ -417,8 +415,7 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
         if (size >= smallest)
             return size;
     }
-    if (!pen->is_printed || !is_auto || !pen->content->grid->run ||
-        !(matrix->least <= matrix->most))
+    if (!pen->is_printed || !pen->content->grid->run || !(matrix->least <= matrix->most))
         return 0;
     *least = fmax(fabs((double)matrix->least), fabs((double)matrix->most)) / 2;
     n = attn_figure_is_percent(pen) /* 100 is not shown if it does not fit */
@@ -480,11 +477,9 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
     double least = 0;
     float value;
 
-    if (pen->options->values == ATTN_CELL_TEXT_NEVER)
-        return;
     text.size = value_size(pen, view, place, &least);
     for (size_t r = 0; text.size > 0 && r < view.n_row; r++) {
-        const struct attn_color_range range = range_in(pen, view, r);
+        const struct attn_color_range range = range_in(pen, view);
 
         text.y = place.y + ((double)r + 0.5) * place.side + 0.35 * text.size;
         if (pen->content->grid->shares)
@@ -514,17 +509,10 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
 
 double attn_figure_side(struct attn_figure_pen *pen, double usual)
 {
-    const double asked = (double)pen->options->cell;
-    const double dpi = pen->options->dpi > 0 ? pen->options->dpi : ATTN_SHAPES_DPI;
-    const double to_points = pen->content->is_in_points ? 1 : 72 / dpi;
     double side = usual;
 
-    if (asked > 0) { /* the side of a cell is a whole number of units */
-        side = ceil(asked * to_points / attn_figure_unit(pen->options));
-        pen->shapes->points = asked * to_points / side;
-    } else if (pen->room > 0) {
+    if (pen->room > 0)
         side = fmax(1, floor(usual * pen->growth * ATTN_FIGURE_PARTS)) / ATTN_FIGURE_PARTS;
-    }
     pen->shapes->cell = side;
     return side;
 }

@@ -349,12 +349,11 @@ double attn_figure_add_heading(struct attn_figure_pen *pen, double right)
 
 /* --- The legend ---------------------------------------------------------------------------- */
 
-/* Whether each matrix or row has its own range, so that a color does not stand for one number. */
+/* Whether each matrix has its own range, so that a color does not stand for one number. */
 static bool is_relative(const struct attn_figure_pen *pen)
 {
-    return pen->scale.span == ATTN_SPAN_ROW ||
-           (pen->scale.span == ATTN_SPAN_MATRIX && pen->content->grid->n > 1 &&
-            !pen->content->grid->parts);
+    return pen->scale.span == ATTN_SPAN_MATRIX && pen->content->grid->n > 1 &&
+           !pen->content->grid->parts;
 }
 
 static double ramp_width(const struct attn_figure_pen *pen)
@@ -408,10 +407,7 @@ static double ramp_height(const struct attn_figure_pen *pen)
 /* Returns the words for the curve of the scale; "" for a linear one. */
 static const char *curve_words(const struct attn_figure_pen *pen)
 {
-    static const char *const words[] = {
-        [ATTN_CURVE_LINEAR] = "", [ATTN_CURVE_SQRT] = "(square root)", [ATTN_CURVE_LOG] = "(log)"};
-
-    return words[pen->scale.curve];
+    return pen->scale.curve == ATTN_CURVE_SQRT ? "(square root)" : "";
 }
 
 /* Appends the name of the ramp and its scale as one line. */

@@ -90,8 +90,7 @@ static void add_thumbnails(struct attn_figure_pen *pen, const struct attn_figure
                            double side)
 {
     enum { CELLS, HATCHES, VALUES, N_STEP };
-    const bool has_values =
-        pen->options->values == ATTN_CELL_TEXT_ALWAYS || attn_grid_is_lone(pen->content->grid);
+    const bool has_values = attn_grid_is_lone(pen->content->grid);
 
     for (int step = CELLS; step < N_STEP; step++)
         for (size_t i = 0; i < pen->content->grid->n; i++) {

@@ -73,8 +73,7 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
     const struct attn_backdrop *first = pen->content->grid->backdrop;
     double largest = 0, least = HUGE_VAL;
 
-    if (!first || !pen->content->grid->run || pen->options->color_scale.span != ATTN_SPAN_DEFAULT ||
-        pen->scale.span != ATTN_SPAN_UNIT)
+    if (!first || !pen->content->grid->run || pen->scale.span != ATTN_SPAN_UNIT)
         return;
     for (size_t i = 0; i < pen->content->grid->n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
@@ -522,7 +521,7 @@ static void add_strong(struct attn_figure_pen *pen, struct attn_figure_view view
         if (is_large)
             attn_figure_add_outline(pen, box, 4, pen->shapes->paper);
         attn_figure_add_outline(pen, box, is_large ? 2 : 1, color);
-        if (is_large && pen->options->values == ATTN_CELL_TEXT_AUTO)
+        if (is_large)
             add_plate(pen, box, attn_figure_number(view, cells[i]));
     }
 }
@@ -547,9 +546,6 @@ static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
         const struct attn_figure_view view = view_of(spot.backdrop, spot.matrix, spot.row);
 
         attn_figure_add_hatches(pen, view, spot.place);
-        /* by default none, as numbers would hide the picture */
-        if (pen->options->values == ATTN_CELL_TEXT_ALWAYS)
-            attn_figure_add_values(pen, view, spot.place);
         attn_figure_add_frame(pen, spot.place.x, spot.place.y, spot.size.width, spot.size.height);
         add_strong(pen, view, &spot);
         add_mark(pen, maps, &spot);

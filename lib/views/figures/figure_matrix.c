@@ -213,7 +213,7 @@ static enum attn_status choose_columns(const struct attn_figure_pen *pen,
     return ATTN_OK;
 }
 
-/* Sets the sides of cells in which the longest text fits. With a given side, cells are no lower. */
+/* Sets the sides of cells in which the longest text fits. */
 static void size_texts(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
     const bool has_words = pen->content->grid->has_words;
@@ -222,8 +222,8 @@ static void size_texts(struct attn_figure_pen *pen, struct matrix_layout *layout
     const double width =
         has_words ? attn_figure_widest_word(pen) * size : attn_figure_text_width(n, TEXT_SIZE);
 
-    if (pen->options->cell == 0) /* texts are wider than high */
-        layout->place.side = has_words && pen->is_printed ? ceil(1.7 * size) : OF_TEXTS;
+    /* texts are wider than high */
+    layout->place.side = has_words && pen->is_printed ? ceil(1.7 * size) : OF_TEXTS;
     layout->place.width =
         fmax(layout->place.side, ceil(width) + (pen->is_printed ? TEXT_MARGIN / 2 : TEXT_MARGIN));
 }
@@ -299,9 +299,7 @@ static void size_heads(struct attn_figure_pen *pen, struct matrix_layout *layout
         fmin(WIDEST_OF_HEADS, attn_figure_side(pen, n <= FEW_OF_TABLE ? OF_TABLE
                                                     : n <= FEW        ? LARGEST
                                                                       : fmax(1, floor(WHOLE / n))));
-    layout->place.side = pen->options->cell > 0 ? layout->place.width
-                         : n_row <= FEW         ? LABEL_SIDE
-                                                : fmax(1, floor(parts * WHOLE / n_row)) / parts;
+    layout->place.side = n_row <= FEW ? LABEL_SIDE : fmax(1, floor(parts * WHOLE / n_row)) / parts;
 }
 
 static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)

@@ -354,10 +354,6 @@ static void append_head(struct attn_buffer *out, const struct attn_shapes *figur
         "width=\"@pt\" height=\"@pt\" viewBox=\"0 0 @ @\" role=\"img\" xml:space=\"preserve\" "
         "font-family=\"",
         (double[]){figure->width * points, figure->height * points, figure->width, figure->height});
-    if (figure->font) {
-        attn_markup_append(out, figure->font, strlen(figure->font), true);
-        attn_buffer_append_string(out, ", ");
-    }
     attn_buffer_append_format(out, "%s\">\n", attn_shapes_families(figure));
     if (title) {
         attn_buffer_append_string(out, "<title>");

@@ -27,8 +27,7 @@ enum {
 static uint32_t color_of(const struct attn_figure_pen *pen, enum attn_cell_kind kind, float value,
                          int *level)
 {
-    const struct attn_color_range range =
-        attn_level_range(attn_figure_matrix(pen, 0), &pen->scale, 0);
+    const struct attn_color_range range = attn_level_range(attn_figure_matrix(pen, 0), &pen->scale);
 
     *level = kind == ATTN_CELL_VALUE ? attn_color_level(&pen->scale, range, (double)value) : 0;
     return kind == ATTN_CELL_VALUE ? attn_figure_color(pen, *level) : attn_figure_ground(pen, kind);

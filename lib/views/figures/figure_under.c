@@ -187,7 +187,7 @@ static void add_tile(struct attn_figure_pen *pen, const struct under_figure *fig
 {
     const struct attn_under_layout *layout = &figure->layout;
     const struct attn_under_tile *tile = &layout->tiles[h];
-    const struct attn_color_range range = attn_level_range(figure->flow.matrix, &pen->scale, h);
+    const struct attn_color_range range = attn_level_range(figure->flow.matrix, &pen->scale);
     const int level = attn_color_level(&pen->scale, range, (double)figure->weights[h]);
     const struct attn_shape_box box = {tile->x, y + tile->y, layout->tile_width - TILE_GAP,
                                        layout->tile_height - TILE_GAP,

@@ -848,24 +848,23 @@ static enum attn_status read_rows(const struct attn_table *table,
 
 /* Reads column C of the table into PART and MATRIX. */
 static enum attn_status read_part(const struct attn_table *table, size_t c,
-                                  struct attn_color_scale asked, struct attn_grid_part *part,
-                                  struct attn_level_matrix *matrix, struct attn_error *err)
+                                  struct attn_grid_part *part, struct attn_level_matrix *matrix,
+                                  struct attn_error *err)
 {
     const struct attn_column *column = attn_table_column(table, c);
     const size_t n_row = attn_table_n_row(table);
     const bool is_list = column->type == ATTN_VALUE_REALS;
     size_t n = is_list ? 0 : 1;
 
-    *part = (struct attn_grid_part){
-        .name = column->name,
-        .quantity = column->quantity ? column->quantity : column->name,
-        .look = is_list                                ? ATTN_LOOK_CELLS
-                : column->range == ATTN_RANGE_SHARE    ? ATTN_LOOK_SHARE
-                : column->range == ATTN_RANGE_POSITIVE ? ATTN_LOOK_BAR
-                                                       : ATTN_LOOK_NUMBER,
-        .scale = attn_color_scale_of(is_list ? (struct attn_color_scale){0} : asked, column->range,
-                                     false),
-        .digits = column->digits};
+    *part =
+        (struct attn_grid_part){.name = column->name,
+                                .quantity = column->quantity ? column->quantity : column->name,
+                                .look = is_list                                ? ATTN_LOOK_CELLS
+                                        : column->range == ATTN_RANGE_SHARE    ? ATTN_LOOK_SHARE
+                                        : column->range == ATTN_RANGE_POSITIVE ? ATTN_LOOK_BAR
+                                                                               : ATTN_LOOK_NUMBER,
+                                .scale = attn_color_scale_of(column->range, false),
+                                .digits = column->digits};
     for (size_t i = 0; is_list && i < n_row; i++) {
         const size_t size = attn_table_cell(table, i, c).size;
 
@@ -885,8 +884,7 @@ static enum attn_status read_part(const struct attn_table *table, size_t c,
 
 static enum attn_status read_parts(const struct attn_table *table,
                                    const struct attn_table_picture *picture,
-                                   struct attn_color_scale asked, struct attn_table_cells *cells,
-                                   struct attn_error *err)
+                                   struct attn_table_cells *cells, struct attn_error *err)
 {
     const size_t n_column = attn_table_n_column(table);
     struct attn_grid *grid = &cells->grid;
@@ -898,8 +896,7 @@ static enum attn_status read_parts(const struct attn_table *table,
     ATTN_TRY(ATTN_ALLOC(cells->matrices, n_column, err));
     for (size_t c = cells->of.values; c < n_column; c++)
         if (has_numbers(table, c)) {
-            ATTN_TRY(
-                read_part(table, c, asked, &cells->parts[grid->n], &cells->matrices[grid->n], err));
+            ATTN_TRY(read_part(table, c, &cells->parts[grid->n], &cells->matrices[grid->n], err));
             grid->n++;
         }
     if (grid->n == 0)
@@ -914,7 +911,7 @@ static enum attn_status read_parts(const struct attn_table *table,
     grid->has_models = picture->has_models;
     grid->title = picture->view.quantity;
     grid->note = picture->note;
-    grid->scale = attn_color_scale_of((struct attn_color_scale){0}, ATTN_RANGE_SIGNED, false);
+    grid->scale = attn_color_scale_of(ATTN_RANGE_SIGNED, false);
     return ATTN_OK;
 }
 
@@ -1026,9 +1023,9 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     if ((picture->view.traits & ATTN_VIEW_SPANS) != 0 && kind != ATTN_FIGURE_TOKENS)
         cells->of.texts = SIZE_MAX; /* names alone */
     cells->most_keys = most_keys(options);
-    cells->is_narrow = options->figure_width > 0 || options->cell > 0;
+    cells->is_narrow = options->figure_width > 0;
     if ((picture->view.traits & ATTN_VIEW_PARTS) != 0)
-        return read_parts(table, picture, options->color_scale, cells, err);
+        return read_parts(table, picture, cells, err);
     ATTN_TRY(attn_view_columns_check(
         table, of, of->values,
         of->values < SIZE_MAX ? attn_table_column_name(table, of->values) : "", err));
@@ -1051,11 +1048,11 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->name = column->name;
     figure->model = picture->model;
     figure->has_models = picture->has_models;
-    figure->scale = attn_color_scale_of_column(
-        options->color_scale, column, (double)cells->matrix.least, (double)cells->matrix.most);
+    figure->scale =
+        attn_color_scale_of_column(column, (double)cells->matrix.least, (double)cells->matrix.most);
     figure->is_share = column->range == ATTN_RANGE_SHARE || is_difference;
     if (is_difference)
-        figure->scale = attn_color_scale_of(options->color_scale, ATTN_RANGE_SHARE, true);
+        figure->scale = attn_color_scale_of(ATTN_RANGE_SHARE, true);
     most = fmax(fabs((double)cells->matrix.least), fabs((double)cells->matrix.most));
     figure->digits = is_life ? LIFE_DIGITS
                              : attn_table_cell_digits(column, most, cells->columns.axis.n_main > 0);

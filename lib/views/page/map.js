@@ -188,8 +188,8 @@ class AttnMap {
 
   // Writes words into the cells, or numbers if all of them fit.
   paintTexts(context) {
-    const { given, seen, w, h } = this, isAlways = given.values === 'always', list = [];
-    if (given.values === 'never' || w < (isAlways ? 12 : 22) || h < (isAlways ? 12 : 14)) return;
+    const { given, seen, w, h } = this, list = [];
+    if (w < 22 || h < 14) return;
     const fonts = given.isText ? [12 + MONO]
       : [13, 12, 11, 10].filter(size => size <= max(10, h * 0.4)).map(size => size + 'px system-ui, sans-serif');
     for (let r = seen.r0; r < seen.r1; r++)

@@ -73,8 +73,7 @@ static enum attn_status place_heads(struct picture *picture, const struct attn_p
 /* Fills the palette. Entries 1 .. 254 are colors of weights, in equal steps of the square root. */
 static void fill_palette(struct picture *picture, const struct attn_picture_options *options)
 {
-    const struct attn_color_scale scale =
-        attn_color_scale_of(options->color_scale, ATTN_RANGE_SHARE, false);
+    const struct attn_color_scale scale = attn_color_scale_of(ATTN_RANGE_SHARE, false);
     const struct attn_color_range range = attn_color_range(&scale, 0, 1);
     const enum attn_theme theme = options->theme;
     const struct attn_colormap *map =

@@ -349,12 +349,11 @@ void attn_page_push_number(struct attn_json_writer *json, int n_digit, double va
 void attn_page_push_numbers(struct attn_json_writer *json, int n_byte);
 
 /* X(CURVE, name, words): the color scales of a page. */
-#define ATTN_PAGE_CURVE_MAP(X)                                                                     \
-    X(SQRT, "sqrt", "square root") X(LINEAR, "linear", "linear") X(LOG, "log", "logarithm")
+#define ATTN_PAGE_CURVE_MAP(X) X(SQRT, "sqrt", "square root") X(LINEAR, "linear", "linear")
 
-/* Writes the member `scale`, the color scale ASKED for, with the ticks of its legends: {curve,
- * words, ticks, signed, fixed}. `fixed` has the ticks for the ends that the user set. */
-void attn_page_push_scale(struct attn_json_writer *json, const struct attn_color_scale *asked);
+/* Writes the member `scale`, the color scale of weights, with the ticks of its legends: {curve,
+ * words, ticks, signed}. */
+void attn_page_push_scale(struct attn_json_writer *json);
 
 /* --- Labels (page_labels.c) ------------------------------------------------------------------- */
 

@@ -146,7 +146,7 @@ void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color
     attn_json_end(json);
 }
 
-void attn_page_push_scale(struct attn_json_writer *json, const struct attn_color_scale *asked)
+void attn_page_push_scale(struct attn_json_writer *json)
 {
     static const struct {
         const char *name, *words;
@@ -155,17 +155,12 @@ void attn_page_push_scale(struct attn_json_writer *json, const struct attn_color
         ATTN_PAGE_CURVE_MAP(CURVE_ROW)
 #undef CURVE_ROW
     };
-    struct attn_color_scale scale = {.curve = asked->curve, .span = ATTN_SPAN_UNIT};
+    struct attn_color_scale scale = {.curve = ATTN_CURVE_SQRT, .span = ATTN_SPAN_UNIT};
 
-    if (asked->curve == ATTN_CURVE_DEFAULT)
-        scale.curve = ATTN_CURVE_SQRT;
     attn_json_begin(attn_page_push_key(json, "scale"), '{');
     attn_json_text(attn_json_key(json, "curve"), curves[scale.curve].name);
     attn_json_text(attn_json_key(json, "words"), curves[scale.curve].words);
     attn_page_push_ticks(attn_json_key(json, "ticks"), &scale, (struct attn_color_range){0, 1}, 1);
-    if (asked->span == ATTN_SPAN_FIXED)
-        attn_page_push_ticks(attn_json_key(json, "fixed"), &scale,
-                             (struct attn_color_range){asked->low, asked->high}, 1);
     scale.is_signed = true;
     attn_page_push_ticks(attn_json_key(json, "signed"), &scale, (struct attn_color_range){-1, 1},
                          1);

@@ -72,7 +72,7 @@ static bool is_on_map(const struct attn_table_drawing *drawing, size_t row)
 
 /* Writes the scale of column C in the map with its ticks, and the rule for numbers in cells. */
 static void push_scale(struct attn_json_writer *json, const struct attn_table_drawing *drawing,
-                       size_t c, struct attn_color_scale asked)
+                       size_t c)
 {
     static const struct {
         const char *name, *words;
@@ -99,7 +99,7 @@ static void push_scale(struct attn_json_writer *json, const struct attn_table_dr
         }
     if (column->range == ATTN_RANGE_SIGNED && column->type != ATTN_VALUE_REAL && !(least < 0))
         drawn.range = ATTN_RANGE_POSITIVE; /* counts begin at 0 */
-    scale = attn_color_scale_of_column(asked, &drawn, least, most);
+    scale = attn_color_scale_of_column(&drawn, least, most);
     ends = attn_color_range(&scale, least, most);
     attn_json_begin(attn_json_key(json, "scale"), '{');
     attn_page_push_number(attn_json_key(json, "low"), 9, ends.low);
@@ -125,8 +125,7 @@ static const char *join_unit(struct attn_buffer *text, const char *words, const 
     return text->size > 0 ? attn_buffer_string(text) : NULL;
 }
 
-static void push_columns(struct attn_json_writer *json, const struct attn_table_drawing *drawing,
-                         struct attn_color_scale asked)
+static void push_columns(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
     static const char *const types[] = {
         [ATTN_VALUE_INTEGER] = "integer", [ATTN_VALUE_REAL] = "real", [ATTN_VALUE_TEXT] = "text",
@@ -167,7 +166,7 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
         if (column->type == ATTN_VALUE_INTEGER)
             attn_page_push_rule(attn_json_key(json, "number"), &whole);
         if (is_number && (column->role == ATTN_ROLE_VALUE || c == values))
-            push_scale(json, drawing, c, asked);
+            push_scale(json, drawing, c);
         attn_json_end(json);
         json->out->has_failed |= words.bytes.has_failed || title.has_failed || heading.has_failed;
         attn_table_words_release(&words);
@@ -454,14 +453,10 @@ static void push_map(struct attn_json_writer *json, const struct attn_table_draw
 
 static void push_look(struct attn_json_writer *json, const struct attn_picture_options *picture)
 {
-    static const char *const values[] = {"auto", "always", "never"};
-
     attn_json_begin(attn_page_push_key(json, "look"), '{');
     attn_json_text(attn_json_key(json, "colormap"),
                    picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
     attn_json_text(attn_json_key(json, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
-    attn_json_text(attn_json_key(json, "values"), values[picture->values]);
-    attn_json_size(attn_json_key(json, "cell"), picture->cell);
     attn_json_end(json);
 }
 
@@ -471,7 +466,7 @@ static void push_all(struct attn_buffer *out, const struct attn_table_drawing *d
 
     attn_json_begin(&json, '{');
     push_question(&json, drawing);
-    push_columns(&json, drawing, drawing->options->color_scale);
+    push_columns(&json, drawing);
     push_map(&json, drawing);
     push_rows(&json, drawing->table);
     push_cells(&json, drawing->table);

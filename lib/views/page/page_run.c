@@ -106,13 +106,10 @@ void attn_page_push_colors(struct attn_json_writer *json, const struct attn_colo
 /* Writes the options of the initial look: color map, scale, theme, views. */
 static void push_look(struct run_json *to)
 {
-    static const char *const spans[] = {"unit", "unit", "matrix", "row", "fixed"};
-    static const char *const values[] = {"auto", "always", "never"};
     const struct attn_picture_options *given = to->page->base.options.picture;
     /* default options, for the run below a question */
     struct attn_picture_options patterns = ATTN_PICTURE_OPTIONS_DEFAULT;
     const struct attn_picture_options *picture = to->page->has_question ? &patterns : given;
-    const struct attn_color_scale *scale = &picture->color_scale;
     const struct attn_backdrop *backdrop = to->page->picture;
     const char *figure = attn_figure_name(given->figure);
 
@@ -124,16 +121,8 @@ static void push_look(struct run_json *to)
     attn_json_text(push_key(to, "colormap"),
                    picture->colormap ? attn_colormap_name(picture->colormap) : NULL);
     attn_json_text(push_key(to, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
-    attn_json_text(push_key(to, "span"), to->page->picture && scale->span == ATTN_SPAN_DEFAULT
-                                             ? "patches"
-                                             : spans[scale->span]);
-    if (scale->span == ATTN_SPAN_FIXED) {
-        attn_page_push_number(push_key(to, "low"), 9, scale->low);
-        attn_page_push_number(push_key(to, "high"), 9, scale->high);
-    }
-    attn_page_push_scale(&to->json, scale);
-    attn_json_text(push_key(to, "values"), values[picture->values]);
-    attn_json_size(push_key(to, "cell"), picture->cell);
+    attn_json_text(push_key(to, "span"), to->page->picture ? "patches" : "unit");
+    attn_page_push_scale(&to->json);
     attn_json_text(push_key(to, "figure"), figure);
     attn_json_bool(push_key(to, "hides_first"), attn_view_hides(attn_view_of(picture)));
     if (attn_json_begin_list(push_key(to, "hidden"), picture->hides == ATTN_HIDDEN_SINKS)) {

@@ -318,7 +318,6 @@ const largestNow = (weights, set) => isFollowing ? linesOf(set).largest : larges
 // Returns the numbers of the first and the last color of a map.
 function rangeOf(weights, set) {
   const isSigned = isSignedSet(set);
-  if (run.span === 'fixed') return [run.low, run.high];
   const largest = run.span === 'unit' ? 1 : run.span === 'patches' ? Math.max(largestNow(weights, set), LEAST_END)
     : largestOf(weights) || 1;
   return [isSigned ? -largest : 0, largest];

@@ -428,7 +428,7 @@ class View {
     return { rows: axis(map.rows), columns: axis(map.columns), ramp: this.ramp, nothing: { masked: this.nothing },
       key: [value, group, isDark()].join('\n'), value: (r, c) => this.numberAt(r, c), step: () => this.step,
       kind: (r, c) => c >= (map.columns.n_main || Infinity) && this.rowsAt(r, c).length === 0 ? null : 'masked',
-      values: look.values, isText: map.cell !== null, text: (r, c) => {
+      isText: map.cell !== null, text: (r, c) => {
         const row = this.rowAt(r, c), number = this.numberAt(r, c);
         if (row < 0 || map.cell === null && number !== number) return null;
         return map.cell === null ? written(form, number) : (this.value(row, map.cell)?.trim() ?? null) || "' '";
@@ -442,10 +442,10 @@ class View {
     map.given = this.cellsOf();
     map.measure(1e3, 1e3);
     const fits = Math.floor((room - map.left - map.gap - 6) / nColumn);
-    let w = look.cell ? 2 * look.cell : clamp(fits, attnPage.isPrinting ? 30 : 62, 110), h = look.cell || 26;
+    let w = clamp(fits, attnPage.isPrinting ? 30 : 62, 110), h = 26;
     if (!cell) {
       const tall = Math.max(Math.floor((innerHeight * 0.62) / nRow), 14);
-      w = h = look.cell || clamp(Math.min(fits, tall), columns.texts ? 15 : 8, 46);
+      w = h = clamp(Math.min(fits, tall), columns.texts ? 15 : 8, 46);
       if (nRow * h < 90 && nRow < 4) h = Math.min(46, Math.max(h, 30));
     }
     map.node.style.maxHeight = attnPage.isPrinting ? 'none' : Math.max(280, Math.round(innerHeight * 0.74)) + 'px';

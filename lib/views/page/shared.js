@@ -47,13 +47,7 @@ function inkOn(color) {
 
 // Returns a function that maps a value between LOW and HIGH on CURVE to a step of a ramp, 0 to 255.
 function stepper(curve, [low, high]) {
-  const end = Math.max(Math.abs(low), Math.abs(high));
-  const bend = x => {
-    const size = Math.abs(x);
-    const bent = curve === 'linear' ? size : curve === 'sqrt' ? Math.sqrt(size)
-      : size === 0 ? 0 : Math.max(0, Math.log10(size / end) + 4);
-    return x < 0 ? -bent : bent;
-  };
+  const bend = x => curve === 'linear' ? x : Math.sign(x) * Math.sqrt(Math.abs(x));
   const from = bend(low), to = bend(high);
   return x => Math.round(255 * clamp((bend(x) - from) / (to - from), 0, 1));
 }

@@ -285,16 +285,12 @@ function kindOf(m, row, column) {
 
 const rampOf = isDifference => ramps[!isDifference ? rampName() : isDark() ? 'diverging-dark' : 'diverging'];
 
-// Returns the numbers of the first and the last color: for all matrices, for one, or for a row.
-function rangeOf(m, row) {
+// Returns the numbers of the first and the last color.
+function rangeOf(m) {
   const signed = Boolean(m.isDifference);
-  if (run.span === 'fixed') return [run.low, run.high];
   if (run.span === 'unit') return [signed ? -1 : 0, 1];
-  const key = run.span === 'row' ? row : -1;
-  m.ranges ??= new Map();
-  if (!m.ranges.has(key))
-    m.ranges.set(key, largestOf(key < 0 ? m.weights : rowOf(m, row)));
-  const size = m.ranges.get(key) || 1;
+  m.largest ??= largestOf(m.weights);
+  const size = m.largest || 1;
   return [signed ? -size : 0, size];
 }
 
@@ -313,8 +309,8 @@ const cellsOf = m => ({ key: [m.key, rampName(), isDark()].join(),
   rows: { n: m.rows, title: 'query: attends', label: r => labelOf(queryAt(r), false) },
   columns: { n: m.cols, title: 'key: attended to', label: c => labelOf(c, m.isSource) },
   ramp: rampOf(m.isDifference), nothing: Object.fromEntries(Object.keys(run.nothing).map(kind => [kind, nothingOf(kind)])),
-  value: (r, c) => m.weights[r * m.cols + c], step: r => stepper(rangeOf(m, r)), kind: (r, c) => kindOf(m, r, c),
-  values: run.values, text: (r, c) => {
+  value: (r, c) => m.weights[r * m.cols + c], step: r => stepper(rangeOf(m)), kind: (r, c) => kindOf(m, r, c),
+  text: (r, c) => {
     const w = m.weights[r * m.cols + c];
     return isFinite(w) ? written(run.numbers.cell, w) : null;
   } });
@@ -334,7 +330,7 @@ const defaults = {
   d: run.theme || '', // dark, light, or '' for the system's theme
   dir: 'from', // tokens: weights from a query, or to a key
   w: 'chosen', // comparison: which matrices are shown
-  z: clamp(run.cell, 0, 64), // pixels of a cell; 0: chosen to fit
+  z: 0, // pixels of a cell; 0: chosen to fit
   a: 0, // the matrix is shown as a table
   on: '', // letters of the switches of picture.js that are on
 };
@@ -680,15 +676,13 @@ const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels for the tables of a query
 // Returns the ticks [place, text] of the scale for colors up to SIZE, made from the library's
 // ticks [place, number, text].
 function ticksOf(isSigned, size) {
-  const { fixed, signed, ticks } = run.scale, isFixed = run.span === 'fixed';
-  const factor = isFixed ? 1 : size;
-  return (isFixed ? fixed : isSigned ? signed : ticks).map(([place, x, text]) =>
-    [place, factor === 1 ? text : written(run.numbers.tick, x * factor)]);
+  const { signed, ticks } = run.scale;
+  return (isSigned ? signed : ticks).map(([place, x, text]) => [place, size === 1 ? text : written(run.numbers.tick, x * size)]);
 }
 
 function drawRamp(m) {
   if (isOver()) return over.ramp();
-  return rampBox('ramp', opaque(rampOf(m.isDifference)), run.span === 'row' ? [] : ticksOf(m.isDifference, rangeOf(m, 0)[1]));
+  return rampBox('ramp', opaque(rampOf(m.isDifference)), ticksOf(m.isDifference, rangeOf(m)[1]));
 }
 
 function drawLegend(m) {

@@ -161,86 +161,16 @@ struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme t
 /* The place of a number is where its value on the curve lies between the curve's values at the ends
  * of the range. */
 
-static const double decades = 4; /* the number of decades that a log scale covers */
-
 /* ticks between THOUSAND and LARGE are written as integers */
 enum { THOUSAND = 1000, LARGE = 1000000 };
 
-/* Returns the index of TEXT [size] among N words; 0 if it is none of them. */
-static int find_word(const char *const *words, int n, const char *text, size_t size)
-{
-    for (int i = 1; i < n; i++)
-        if (strlen(words[i]) == size && memcmp(text, words[i], size) == 0)
-            return i;
-    return 0;
-}
-
-/* Parses the name of a curve into SCALE. Returns false if it is unknown. */
-static bool read_curve(const char *text, size_t size, struct attn_color_scale *scale)
-{
-    static const char *const curves[] = {
-        [ATTN_CURVE_LINEAR] = "linear", [ATTN_CURVE_SQRT] = "sqrt", [ATTN_CURVE_LOG] = "log"};
-
-    scale->curve = (enum attn_color_curve)find_word(curves, ATTN_CURVE_LOG + 1, text, size);
-    return scale->curve != ATTN_CURVE_DEFAULT;
-}
-
-/* Parses a span into SCALE: a word, or LO..HI. Returns false if it is wrong. */
-static bool read_span(const char *text, size_t size, struct attn_color_scale *scale)
-{
-    static const char *const spans[] = {
-        [ATTN_SPAN_UNIT] = "unit", [ATTN_SPAN_MATRIX] = "matrix", [ATTN_SPAN_ROW] = "row"};
-    const char *dots = memmem(text, size, "..", 2);
-
-    scale->span = (enum attn_color_span)find_word(spans, ATTN_SPAN_ROW + 1, text, size);
-    if (scale->span != ATTN_SPAN_DEFAULT)
-        return true;
-    scale->span = ATTN_SPAN_FIXED;
-    return dots && attn_parse_double(text, (size_t)(dots - text), &scale->low) &&
-           attn_parse_double(dots + 2, size - (size_t)(dots + 2 - text), &scale->high) &&
-           scale->low < scale->high;
-}
-
-enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scale *scale,
-                                        struct attn_error *err)
-{
-    struct attn_color_scale read = {0};
-    const char *colon;
-    size_t n_first;
-    bool is_good;
-
-    if (!attn_is_given(text, "text", err) || !attn_is_given(scale, "scale", err))
-        return ATTN_INVALID;
-    colon = strchr(text, ':');
-    n_first = colon ? (size_t)(colon - text) : strlen(text);
-    if (colon)
-        is_good = (n_first == 0 || read_curve(text, n_first, &read)) &&
-                  read_span(colon + 1, strlen(colon + 1), &read);
-    else
-        is_good = read_curve(text, n_first, &read) || read_span(text, n_first, &read);
-    if (!is_good) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'%s' is no scale of colors, expected [linear|sqrt|log]"
-                       "[:unit|:matrix|:row|:LO..HI]",
-                       attn_quote_string(text).text);
-        return attn_error_hint(err, "sqrt, linear:matrix or log:0..0.5, say");
-    }
-    *scale = read;
-    return ATTN_OK;
-}
-
-struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked,
-                                            enum attn_value_range range, bool is_difference)
+struct attn_color_scale attn_color_scale_of(enum attn_value_range range, bool is_difference)
 {
     const bool is_share = range == ATTN_RANGE_SHARE;
-    struct attn_color_scale scale = asked;
 
-    scale.is_signed = is_difference || range == ATTN_RANGE_SIGNED;
-    if (scale.curve == ATTN_CURVE_DEFAULT)
-        scale.curve = is_share ? ATTN_CURVE_SQRT : ATTN_CURVE_LINEAR;
-    if (scale.span == ATTN_SPAN_DEFAULT)
-        scale.span = is_share ? ATTN_SPAN_UNIT : ATTN_SPAN_MATRIX;
-    return scale;
+    return (struct attn_color_scale){.curve = is_share ? ATTN_CURVE_SQRT : ATTN_CURVE_LINEAR,
+                                     .span = is_share ? ATTN_SPAN_UNIT : ATTN_SPAN_MATRIX,
+                                     .is_signed = is_difference || range == ATTN_RANGE_SIGNED};
 }
 
 /* Returns true if numbers from LEAST to MOST are hardly below 0. */
@@ -249,23 +179,22 @@ static bool is_above_zero(double least, double most)
     return least > -0.05 * most;
 }
 
-struct attn_color_scale attn_color_scale_of_column(struct attn_color_scale asked,
-                                                   const struct attn_column *column, double least,
+struct attn_color_scale attn_color_scale_of_column(const struct attn_column *column, double least,
                                                    double most)
 {
     const bool begins_at_zero =
         (column->traits & ATTN_TRAIT_RESTORED) != 0 && is_above_zero(least, most);
+    struct attn_color_scale scale =
+        attn_color_scale_of(begins_at_zero ? ATTN_RANGE_POSITIVE : column->range, false);
 
-    if (asked.curve == ATTN_CURVE_DEFAULT && (column->traits & ATTN_TRAIT_LINEAR) != 0)
-        asked.curve = ATTN_CURVE_LINEAR;
-    if (asked.span == ATTN_SPAN_DEFAULT && (column->traits & ATTN_TRAIT_SURPRISAL) != 0) {
-        const double bit = strcmp(column->unit, "bits") == 0 ? 1 : attn_log(2);
-
-        asked.span = ATTN_SPAN_FIXED;
-        asked.low = 0;
-        asked.high = 16 * bit;
+    if ((column->traits & ATTN_TRAIT_LINEAR) != 0)
+        scale.curve = ATTN_CURVE_LINEAR;
+    if ((column->traits & ATTN_TRAIT_SURPRISAL) != 0) {
+        scale.span = ATTN_SPAN_FIXED;
+        scale.low = 0;
+        scale.high = 16 * (strcmp(column->unit, "bits") == 0 ? 1 : attn_log(2));
     }
-    return attn_color_scale_of(asked, begins_at_zero ? ATTN_RANGE_POSITIVE : column->range, false);
+    return scale;
 }
 
 struct attn_color_range attn_color_range(const struct attn_color_scale *scale, double least,
@@ -287,27 +216,17 @@ struct attn_color_range attn_color_range(const struct attn_color_scale *scale, d
                                      fmin(least, 0) < 0 ? 0 : 1}; /* there is no number above 0 */
 }
 
-static double curve_of(const struct attn_color_scale *scale, struct attn_color_range range,
-                       double value)
+static double curve_of(const struct attn_color_scale *scale, double value)
 {
-    const double end = fmax(fabs(range.low), fabs(range.high)); /* the upper end of a log scale */
-
-    switch (scale->curve) {
-    case ATTN_CURVE_SQRT:
-        return copysign(sqrt(fabs(value)), value);
-    case ATTN_CURVE_LOG:
-        return copysign(fmax(attn_log10(fabs(value) / end) + decades, 0), value);
-    default:
-        return value;
-    }
+    return scale->curve == ATTN_CURVE_SQRT ? copysign(sqrt(fabs(value)), value) : value;
 }
 
 double attn_color_place(const struct attn_color_scale *scale, struct attn_color_range range,
                         double value)
 {
-    const double low = curve_of(scale, range, range.low);
-    const double high = curve_of(scale, range, range.high);
-    const double place = (curve_of(scale, range, value) - low) / (high - low);
+    const double low = curve_of(scale, range.low);
+    const double high = curve_of(scale, range.high);
+    const double place = (curve_of(scale, value) - low) / (high - low);
 
     return high > low ? fmin(fmax(place, 0), 1) : value > range.low;
 }
@@ -323,11 +242,10 @@ size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_
 {
     /* ticks of the upper half, as fractions of its length, without 0 */
     static const double of_sqrt[] = {.01, .04, .1, .25, .5, 1};
-    static const double of_log[] = {1e-4, 1e-3, .01, .1, 1};
     static const double of_linear[] = {.25, .5, .75, 1};
-    const bool is_sqrt = scale->curve == ATTN_CURVE_SQRT, is_log = scale->curve == ATTN_CURVE_LOG;
-    const double *shares = is_sqrt ? of_sqrt : is_log ? of_log : of_linear;
-    const size_t n_share = is_sqrt ? 6 : is_log ? 5 : 4;
+    const bool is_sqrt = scale->curve == ATTN_CURVE_SQRT;
+    const double *shares = is_sqrt ? of_sqrt : of_linear;
+    const size_t n_share = is_sqrt ? 6 : 4;
     const bool is_signed = range.low == -range.high;
     const double low = is_signed ? 0 : range.low;
     size_t n = 0;
@@ -335,11 +253,10 @@ size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_
     for (size_t i = n_share; is_signed && i-- > 0;)
         if (shares[i] == 1 || i % 2 == 1)
             ticks[n++] = -shares[i] * range.high;
-    if (!is_log || is_signed)
-        ticks[n++] = low;
+    ticks[n++] = low;
     for (size_t i = 0; i < n_share; i++)
         if (!is_signed || shares[i] == 1 || i % 2 == 1)
-            ticks[n++] = is_log ? shares[i] * range.high : low + shares[i] * (range.high - low);
+            ticks[n++] = low + shares[i] * (range.high - low);
     return n;
 }
 
@@ -372,15 +289,9 @@ size_t attn_color_tick_text(double tick, char text[ATTN_TICK_TEXT_SIZE])
 
 void attn_color_scale_append(const struct attn_color_scale *scale, struct attn_buffer *out)
 {
-    static const char *const names[] = {[ATTN_CURVE_LINEAR] = "linear",
-                                        [ATTN_CURVE_SQRT] = "square root",
-                                        [ATTN_CURVE_LOG] = "log"};
-
-    attn_buffer_append_string(out, names[scale->curve]);
+    attn_buffer_append_string(out, scale->curve == ATTN_CURVE_SQRT ? "square root" : "linear");
     if (scale->span == ATTN_SPAN_MATRIX)
         attn_buffer_append_string(out, ", each matrix to its largest");
-    else if (scale->span == ATTN_SPAN_ROW)
-        attn_buffer_append_string(out, ", each row to its largest");
     else if (scale->span == ATTN_SPAN_FIXED)
         attn_buffer_append_format(out, ", %g to %g", scale->low, scale->high);
 }

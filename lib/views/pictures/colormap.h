@@ -44,26 +44,20 @@ ATTN_API const char *attn_colormap_name(const struct attn_colormap *map);
  *
  *     struct attn_color_scale scale = {.curve = ATTN_CURVE_SQRT, .span = ATTN_SPAN_MATRIX};
  *
- * Users write [linear|sqrt|log][:unit|:matrix|:row|:LO..HI], either part alone. Weights are
- * sqrt:unit by default: distances between square roots of probabilities are Hellinger distances, so
- * equal steps of color are equal steps of that distance, and 0 is the first color. Numbers of
- * both signs are linear:matrix, differences of weights sqrt:unit with their sign, and both
- * symmetric about 0. log covers four decades, of weights from 1e-4 on; smaller weights have the
- * first color.
+ * Weights are SQRT and UNIT: distances between square roots of probabilities are Hellinger
+ * distances, so equal steps of color are equal steps of that distance, and 0 is the first color.
+ * Numbers of both signs are LINEAR and MATRIX, differences of weights SQRT and UNIT with their
+ * sign, and both symmetric about 0.
  */
 enum attn_color_curve {
-    ATTN_CURVE_DEFAULT = 0, /* chosen by the kind of numbers */
     ATTN_CURVE_LINEAR = 1,
-    ATTN_CURVE_SQRT = 2, /* of a negative number: minus the root of its magnitude */
-    ATTN_CURVE_LOG = 3
+    ATTN_CURVE_SQRT = 2 /* of a negative number: minus the root of its magnitude */
 };
 
 enum attn_color_span {
-    ATTN_SPAN_DEFAULT = 0, /* chosen by the kind of numbers */
-    ATTN_SPAN_UNIT = 1,    /* 0 to 1; if signed, -1 to 1 */
+    ATTN_SPAN_UNIT = 1, /* 0 to 1; if signed, -1 to 1 */
     /* from 0, or the least number if negative, to the largest number of the matrix */
     ATTN_SPAN_MATRIX = 2,
-    ATTN_SPAN_ROW = 3,  /* the same, computed for each row */
     ATTN_SPAN_FIXED = 4 /* `low` to `high` */
 };
 
@@ -71,7 +65,7 @@ struct attn_color_scale {
     enum attn_color_curve curve;
     enum attn_color_span span;
     double low, high; /* for ATTN_SPAN_FIXED: low < high */
-    /* symmetric about 0, for numbers of both signs; computed by attn_color_scale_of, not parsed */
+    /* symmetric about 0, for numbers of both signs */
     bool is_signed;
 };
 

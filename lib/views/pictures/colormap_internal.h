@@ -43,16 +43,12 @@ struct attn_cell_look {
 };
 struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme theme);
 
-/* Returns ASKED with its defaults replaced by what suits the numbers of COLUMN, from LEAST to MOST.
- */
-struct attn_color_scale attn_color_scale_of_column(struct attn_color_scale asked,
-                                                   const struct attn_column *column, double least,
+/* Returns the scale for the numbers of COLUMN, from LEAST to MOST. */
+struct attn_color_scale attn_color_scale_of_column(const struct attn_column *column, double least,
                                                    double most);
 
-/* Returns ASKED with its defaults replaced by what suits numbers of RANGE, or differences of such
- * numbers. */
-struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked,
-                                            enum attn_value_range range, bool is_difference);
+/* Returns the scale for numbers of RANGE, or for differences of such numbers. */
+struct attn_color_scale attn_color_scale_of(enum attn_value_range range, bool is_difference);
 
 /* The numbers at the first and at the last color. */
 struct attn_color_range {
@@ -95,10 +91,6 @@ bool attn_colormap_is_diverging(const struct attn_colormap *map);
 /* Returns the color of LEVEL, 0 .. 255. Only diverging maps differ between themes. */
 struct attn_rgb attn_colormap_color(const struct attn_colormap *map, enum attn_theme theme,
                                     int level);
-
-/* Parses TEXT (terminated) into *scale. On ATTN_INVALID, *scale is unchanged. */
-enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scale *scale,
-                                        struct attn_error *err);
 
 /* Returns the map called NAME (terminated): blues, viridis, cividis, magma, greys or diverging;
  * NULL if there is none. */

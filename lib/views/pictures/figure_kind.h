@@ -9,9 +9,7 @@ enum attn_figure_trait {
     ATTN_FIGURE_OF_RUN = 1,
     ATTN_FIGURE_OF_TABLE = 2,
     ATTN_FIGURE_NO_SCALE = 4, /* of colors */
-    ATTN_FIGURE_NO_OTHER_SCALE = 8,
     ATTN_FIGURE_NO_NUMBERS = 16,
-    ATTN_FIGURE_NO_CELLS = 32,
     ATTN_FIGURE_AS_TEXT = 64, /* the terminal draws it for a run */
     ATTN_FIGURE_NO_PAGE = 128 /* a page contains its SVG */
 };
@@ -30,12 +28,12 @@ enum attn_figure_trait {
     X(HEADS, 13, "heads", matrix, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_PAGE,                        \
       "one query in all heads: a row for each head, a column for each word")                       \
     X(UNDER, 17, "under", under,                                                                   \
-      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_NO_PAGE,    \
+      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_PAGE,                           \
       "one query in all heads: each head is a tile under the word at which it looks most")         \
-    X(ARCS, 12, "arcs", arcs, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                           \
+    X(ARCS, 12, "arcs", arcs, ATTN_FIGURE_OF_RUN,                                                  \
       "the text, and arcs from one query to its keys, as wide as the weights")                     \
     X(TOKENS, 4, "tokens", tokens,                                                                 \
-      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_AS_TEXT,      \
+      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_AS_TEXT,                             \
       "the text, each token on the color of its weight in one row (`queries`), or of its "         \
       "value in a table of tokens")                                                                \
     X(PATCHES, 6, "patches", patches, ATTN_FIGURE_OF_RUN,                                          \
@@ -43,23 +41,22 @@ enum attn_figure_trait {
       "Beside a text patches:tiles shows the grid of all tiles, patches:whole the picture as a "   \
       "whole, patches:both both in one map, added. "                                               \
       "patches:RxC lays out keys as an image of R rows and C columns")                             \
-    X(BARS, 7, "bars", plot, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS,   \
+    X(BARS, 7, "bars", plot, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE,                          \
       "a bar for each row of a table, with its interval or standard error")                        \
-    X(CURVE, 8, "curve", plot, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS, \
+    X(CURVE, 8, "curve", plot, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE,                        \
       "a line over the layers or positions of a table")                                            \
     X(MAP, 10, "map", matrix,                                                                      \
-      ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_OTHER_SCALE |                   \
-      ATTN_FIGURE_NO_NUMBERS,                                                                      \
+      ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_NUMBERS,                        \
       "heads, their types and where their weight lies (`attn-cli heads`)")                         \
     X(LIFE, 11, "life", life, ATTN_FIGURE_OF_TABLE,                                                \
       "what each layer adds to the answer of a position, and from which words (`attn-cli lens`)")  \
-    X(PAIR, 14, "pair", pair, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_NUMBERS | ATTN_FIGURE_NO_CELLS,\
-      "two texts back to back, with the arcs of one head and the next words (`attn-cli diff`)")\
+    X(PAIR, 14, "pair", pair, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_NUMBERS,                       \
+      "two texts back to back, with the arcs of one head and the next words (`attn-cli diff`)")    \
     X(CIRCUIT, 16, "circuit", circuit,                                                             \
-      ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_NO_NUMBERS, \
+      ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_NUMBERS,                        \
       "edges between parts as a graph, layers upwards (`attn-cli circuit`, `size`)")               \
     X(STRIP, 20, "strip", strip,                                                                   \
-      ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS | ATTN_FIGURE_NO_NUMBERS, \
+      ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_NUMBERS,                        \
       "a row for each part, a dot for each group of items (`group_by`), a bar at the median. "     \
       "strip:2.5 colors the row of that name, strip the largest")
 /* clang-format on */

@@ -37,7 +37,6 @@ struct attn_grid attn_grid_of_run(const struct attn_writer *run,
                                   const struct attn_level_matrix *matrices, size_t n)
 {
     const enum attn_site site = matrices[0].at.site;
-    const struct attn_picture_options *picture = run->options.picture;
     const struct attn_backdrop *seen = attn_site_is_map(site) ? run->labels.seen : NULL;
     /* maps are weights, or differences or ratios of weights */
     const enum attn_value_range range = seen ? ATTN_RANGE_SHARE : attn_site_range(site);
@@ -47,8 +46,7 @@ struct attn_grid attn_grid_of_run(const struct attn_writer *run,
         .n = n,
         .name = attn_site_name(site),
         .model = run->labels.model,
-        .scale = attn_color_scale_of(picture->color_scale, range,
-                                     seen && seen->neutral && !seen->is_ratio),
+        .scale = attn_color_scale_of(range, seen && seen->neutral && !seen->is_ratio),
         /* contacts are probabilities; papers do not show them in percent */
         .is_share =
             range == ATTN_RANGE_SHARE && site != ATTN_SITE_CONTACTS && !(seen && seen->is_ratio),

@@ -260,21 +260,9 @@ static void take_group(struct attn_level_matrix *m, size_t i, const float *value
 }
 
 struct attn_color_range attn_level_range(const struct attn_level_matrix *matrix,
-                                         const struct attn_color_scale *scale, size_t row)
+                                         const struct attn_color_scale *scale)
 {
-    double least = (double)matrix->least, most = (double)matrix->most;
-    float value;
-
-    if (scale->span != ATTN_SPAN_ROW)
-        return attn_color_range(scale, least, most);
-    least = HUGE_VAL;
-    most = -HUGE_VAL;
-    for (size_t c = 0; c < matrix->n_cell_column; c++)
-        if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE) {
-            least = fmin(least, (double)value);
-            most = fmax(most, (double)value);
-        }
-    return attn_color_range(scale, least, most);
+    return attn_color_range(scale, (double)matrix->least, (double)matrix->most);
 }
 
 enum attn_status attn_level_matrix_create(size_t n_row, size_t n_column,

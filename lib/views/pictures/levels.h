@@ -92,10 +92,9 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
 enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size_t row,
                                     size_t column, float *value);
 
-/* Returns the range of colors for ROW; if the span of SCALE is not a row, that of the whole
- * MATRIX. */
+/* Returns the range of the colors of MATRIX. */
 struct attn_color_range attn_level_range(const struct attn_level_matrix *matrix,
-                                         const struct attn_color_scale *scale, size_t row);
+                                         const struct attn_color_scale *scale);
 
 /* A cell of a thumbnail: of each of its rows the number farthest from 0, and the mean of these. */
 struct attn_mean_cell {

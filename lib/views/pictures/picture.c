@@ -197,12 +197,9 @@ enum attn_status attn_picture_options_read(const struct attn_picture_options *gi
         return status;
     if (!attn_is_choice(read.figure, ATTN_N_FIGURE, "figure", err) || !is_used(read.figure, err) ||
         !attn_is_choice(read.patches, N_PATCHES, "patches", err) ||
-        !attn_is_choice(read.values, ATTN_CELL_TEXT_NEVER + 1, "values", err) ||
         !attn_is_choice(read.theme, ATTN_THEME_DARK + 1, "theme", err) ||
         !attn_is_choice(read.terminal_theme, ATTN_THEME_DARK + 1, "terminal_theme", err) ||
         !attn_is_choice(read.depth, ATTN_DEPTH_24_BIT + 1, "depth", err) ||
-        !attn_is_choice(read.color_scale.curve, ATTN_CURVE_LOG + 1, "curve", err) ||
-        !attn_is_choice(read.color_scale.span, ATTN_SPAN_FIXED + 1, "span", err) ||
         !is_size(read.dpi, 10, 2400, "dpi", err) ||
         !is_size(read.font_size, 1, 200, "font_size", err) ||
         !is_size(read.figure_width, 28, 14174, "figure_width", err)) /* 1 cm to 5 m */

@@ -18,13 +18,6 @@
 #include "tensors/output.h"
 #include "trace/site.h"
 
-/* When cells show their numbers. */
-enum attn_cell_text {
-    ATTN_CELL_TEXT_AUTO = 0,
-    ATTN_CELL_TEXT_ALWAYS = 1,
-    ATTN_CELL_TEXT_NEVER = 2
-};
-
 /* A text to which the numbers belong. Borrowed. */
 struct attn_figure_text {
     const char *name; /* printed before the text, "clean"; or NULL */
@@ -48,13 +41,10 @@ struct attn_picture_options {
     size_t n_patch_row, n_patch_column; /* for patches: R x C; 0: over the picture of the run */
 
     const struct attn_colormap *colormap; /* NULL: the default for the theme and the numbers */
-    struct attn_color_scale color_scale;  /* may have default fields: see attn_color_scale_of */
 
     bool renormalizes; /* --renormalize: divides each row of weights by its sum */
     bool merges_words; /* --merge-words: the tokens of a word share one row and one column */
 
-    enum attn_cell_text values;
-    size_t cell;       /* side of a cell in pixels or points; 0: automatic */
     const char *title; /* NULL: default title; "": no title; null-terminated, borrowed */
     enum attn_theme theme;
     enum attn_hidden hides;
@@ -72,9 +62,6 @@ struct attn_picture_options {
     double font_size; /* in points: of labels, with a figure_width of titles; 0: 9, or 8 */
     /* in points; 0: as needed. With a width, the words above become a note, ATTN_NOTE_CAPTION */
     double figure_width;
-    /* font family; NULL: monospaced, or proportional with a figure_width; null-terminated,
-     * borrowed */
-    const char *font;
 
     const struct attn_live *live; /* makes a page live (page/page_live.h); or NULL. Borrowed */
 

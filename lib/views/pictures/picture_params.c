@@ -61,17 +61,6 @@ static enum attn_status read_colormap(const struct attn_param *param, void *home
                        attn_quote_string(text).text, names);
 }
 
-static enum attn_status read_color_scale(const struct attn_param *param, void *home,
-                                         const char *label, const char *text,
-                                         struct attn_error *err)
-{
-    PICTURE *picture = home;
-
-    (void)param, (void)label;
-    return attn_error_at(attn_color_scale_parse(text, &picture->color_scale, err),
-                         ATTN_STAGE_OPTIONS, err);
-}
-
 /* Reads a length, "85mm", as points. */
 static enum attn_status read_length(const struct attn_param *param, void *home, const char *label,
                                     const char *text, struct attn_error *err)
@@ -113,22 +102,6 @@ static const struct attn_param picture_rows[] = {
         "dark ones, diverging for numbers that may be negative",
         .read = read_colormap, .of = "style", .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN,
         .traits = ATTN_PARAM_TAKES_HELP | ATTN_PARAM_OF_SCALE),
-    ATTN_PARAM(OWN, "color_scale", "SPEC", PICTURE, color_scale,
-               "how numbers become colors: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI]; each "
-               "part may stand alone. Default: sqrt:unit for weights, linear:matrix for others; "
-               "gradients in one figure share one scale",
-               .read = read_color_scale, .of = "style", .traits = ATTN_PARAM_OF_OTHER_SCALE,
-               .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),
-    ATTN_PARAM(CHOICE, "values", NULL, PICTURE, values,
-               "print numbers in the cells of a figure; auto (default): when a cell has room for "
-               "two digits",
-               .words = "auto|always|never", .of = "style",
-               .traits = NOT_EXPLAINED | ATTN_PARAM_OF_NUMBERS | ATTN_PARAM_OF_CELLS,
-               .media = ATTN_MEDIA_PICTURES),
-    ATTN_PARAM(COUNT, "cell", "N", PICTURE, cell,
-               "side of a cell in pixels, in SVG and PDF in points", .least = 1, .most = 1000,
-               .of = "style", .traits = NOT_EXPLAINED | ATTN_PARAM_OF_CELLS,
-               .media = ATTN_MEDIA_DRAWN),
     ATTN_PARAM(REAL, "dpi", "N", PICTURE, dpi,
                "pixels per inch of PNG; default: 144; with `figure_width`, 300", .least = 10,
                .most = 2400, .traits = ATTN_PARAM_IS_CLOSED, .of = "style",
@@ -138,10 +111,6 @@ static const struct attn_param picture_rows[] = {
                "`figure_width`, of titles of axes: 8",
                .least = 1, .most = 200, .traits = ATTN_PARAM_IS_CLOSED, .of = "style",
                .media = ATTN_MEDIA_LABELLED),
-    ATTN_PARAM(TEXT, "font", "NAME", PICTURE, font,
-               "font of a figure; default: a monospaced one; with `figure_width`, a proportional "
-               "one",
-               .of = "style", .media = ATTN_MEDIA_LABELLED),
     ATTN_PARAM(OWN, "figure_width", "LENGTH", PICTURE, figure_width,
                "width of a figure, as in 85mm, 8.5cm, 3.3in or 240pt, in the look of a journal: "
                "titles of axes have `font_size` or else 8 points, labels 7, numbers 6.5, in "

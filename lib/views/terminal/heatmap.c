@@ -56,13 +56,7 @@ static size_t number_width(const struct attn_heatmap *map, const struct attn_lev
 bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
                               const struct attn_level_matrix *matrix)
 {
-    const enum attn_cell_text values = map->picture->values;
-
-    if (values == ATTN_CELL_TEXT_NEVER || matrix->k > 1)
-        return false;
-    if (matrix->n_row > map->most_number_rows)
-        return false;
-    return values == ATTN_CELL_TEXT_ALWAYS ||
+    return matrix->k <= 1 && matrix->n_row <= map->most_number_rows &&
            (number_width(map, matrix) + 1) * matrix->n_column +
                    (map->writer->labels.texts ? MARGIN + 2 : MARGIN) <=
                map->width;
@@ -99,7 +93,7 @@ static size_t put_edge(struct attn_heatmap *map, const void *of, struct attn_she
 
     for (size_t k = 0, row = at.row * layout->rows_per_line; k < layout->rows_per_line; k++)
         if (row + k < layout->matrix->n_cell_row)
-            map->ranges[k] = attn_level_range(layout->matrix, &layout->colors.scale, row + k);
+            map->ranges[k] = attn_level_range(layout->matrix, &layout->colors.scale);
     attn_color_line_blanks(&map->line,
                            used < layout->position_width ? layout->position_width - used : 0);
     attn_heatmap_put_label(map);
@@ -275,7 +269,7 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
 {
     const struct attn_heatmap_colors colors = attn_heatmap_colors(map, matrix);
 
-    if (attn_heatmap_has_numbers(map, matrix) || colors.scale.span == ATTN_SPAN_ROW)
+    if (attn_heatmap_has_numbers(map, matrix))
         return attn_heatmap_draw_ticks(map, &colors, err);
     return attn_heatmap_end_legend(map, &colors, err);
 }

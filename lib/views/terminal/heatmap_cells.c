@@ -64,9 +64,7 @@ static const char *find_shade(const struct attn_heatmap *map,
 {
     const bool is_signed = colors->scale.is_signed;
     const double small = attn_color_place(&colors->scale, colors->range, 0.01 * colors->range.high);
-    const double least = colors->scale.curve == ATTN_CURVE_LOG ? 1e-9
-                         : is_signed                           ? fabs(2 * small - 1)
-                                                               : small;
+    const double least = is_signed ? fabs(2 * small - 1) : small;
     const double size = is_signed ? fabs(2 * place - 1) : place;
 
     return shade(map, size < least ? 0 : 1 + (int)fmin(floor(4 * size), 3));
@@ -202,9 +200,8 @@ enum attn_status attn_heatmap_draw_ticks(struct attn_heatmap *map,
                                          const struct attn_heatmap_colors *colors,
                                          struct attn_error *err)
 {
-    const bool is_row = colors->scale.span == ATTN_SPAN_ROW; /* each row has its own scale */
     double ticks[ATTN_MOST_TICKS];
-    const size_t n = is_row ? 0 : attn_grid_ticks(&colors->scale, colors->range, ticks);
+    const size_t n = attn_grid_ticks(&colors->scale, colors->range, ticks);
     const size_t indent = strlen("colors: ");
     size_t used = indent;
 

@@ -53,19 +53,10 @@ static struct attn_heatmap_cell cell_of(const struct attn_mean_cell *sum)
 static void set_places(const struct attn_heatmap_colors *colors, struct attn_heatmap_cell *cells,
                        size_t n)
 {
-    struct attn_color_range range = colors->range;
-    double least = HUGE_VAL, most = -HUGE_VAL;
-
-    for (size_t i = 0; i < n; i++)
-        if (cells[i].kind == ATTN_CELL_VALUE) {
-            least = fmin(least, (double)cells[i].value);
-            most = fmax(most, (double)cells[i].value);
-        }
-    if (colors->scale.span == ATTN_SPAN_ROW)
-        range = attn_color_range(&colors->scale, least, most);
     for (size_t i = 0; i < n; i++)
         if (cells[i].kind == ATTN_CELL_VALUE)
-            cells[i].place = attn_color_place(&colors->scale, range, (double)cells[i].value);
+            cells[i].place =
+                attn_color_place(&colors->scale, colors->range, (double)cells[i].value);
 }
 
 /* Prints LINE of the map M, whose cells are number CELL. Returns its columns. */

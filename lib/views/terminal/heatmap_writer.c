@@ -49,7 +49,7 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
         return attn_error_hint(err, "`svg FILE` draws it");
     }
     w->levels->leaves_out_first = true;
-    if (!is_tokens && picture->values != ATTN_CELL_TEXT_ALWAYS)
+    if (!is_tokens)
         attn_levels_limit(w->levels, SIZE_MAX, attn_heatmap_most_columns(writer));
     if (figure == ATTN_FIGURE_GRID)
         return plan_grids(w, err);
@@ -135,8 +135,8 @@ static enum attn_status draw_matrix(struct heatmap_writer *w, size_t i, struct a
         ATTN_TRY(attn_heatmap_name(&w->map, matrix, err));
     ATTN_TRY(
         (w->figure == ATTN_FIGURE_TOKENS ? draw_tokens : attn_heatmap_draw)(&w->map, matrix, err));
-    /* with a scale per matrix or row, every matrix gets its own legend */
-    if (is_last || span == ATTN_SPAN_MATRIX || span == ATTN_SPAN_ROW)
+    /* with a scale per matrix, every matrix gets its own legend */
+    if (is_last || span == ATTN_SPAN_MATRIX)
         ATTN_TRY(attn_heatmap_legend(&w->map, matrix, err));
     attn_levels_drop(w->levels, i);
     return ATTN_OK;

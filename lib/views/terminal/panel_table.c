@@ -173,8 +173,7 @@ static struct attn_paint paint_of(const struct attn_panel_table *t, float value)
     const enum attn_color_span span = colors->scale.span;
     const enum attn_color_depth depth = t->map->picture->depth;
 
-    if (depth == ATTN_DEPTH_NONE || !isfinite(value) || span == ATTN_SPAN_MATRIX ||
-        span == ATTN_SPAN_ROW)
+    if (depth == ATTN_DEPTH_NONE || !isfinite(value) || span == ATTN_SPAN_MATRIX)
         return ATTN_PAINT_NONE;
     return attn_heatmap_paint(
         colors,
