@@ -12,15 +12,6 @@ enum { LABEL_SIZE = 96, MOST_BYTES = 1 << 28, FIRST_BYTES = 512 };
 
 static const char *const prefixes[] = {"text:", "file:", "ids:", "image:"};
 
-bool option_takes_forms(const struct option_walk *option)
-{
-    const struct attn_param *param = option->param;
-
-    return (param->argument && strcmp(param->argument, "TEXT") == 0 && option->name &&
-            word_find("sentence|title|template|stop|next|vocab-from", option->name) < 0) ||
-           option_next_form(&(struct option_walk){.command = option->command}, option);
-}
-
 /* Returns the prefix with which VALUE begins, or NULL. */
 static const char *prefix_of(const char *value)
 {

@@ -224,6 +224,15 @@ const char *option_label(const struct option_walk *walk, char label[OPTION_LABEL
     return label;
 }
 
+bool option_takes_forms(const struct option_walk *option)
+{
+    const struct attn_param *param = option->param;
+
+    return (param->argument && strcmp(param->argument, "TEXT") == 0 && option->name &&
+            word_find("sentence|title|template|stop|next|vocab-from", option->name) < 0) ||
+           option_next_form(&(struct option_walk){.command = option->command}, option);
+}
+
 const char *option_name(const struct option_walk *walk)
 {
     const char *prefix = walk->param->prefix;

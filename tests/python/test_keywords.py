@@ -30,18 +30,15 @@ CALLS = {
 
 # Options with another name, for all commands that have them.
 NAMES = {"max-errors": "max_failed", "from": "from_", "with": "with_", "set": "sets", "reference": "references", "label": "labels",
-         "label-image": "label_images", "tokens": "n", "target-id": "target", "foil-id": "foil",
-         "baseline-ids": "baseline_text", "neutral-ids": "neutral", "source-ids": "source", "corrupted-source-ids": "corrupted_source",
-         "source-file": "source", "corrupted-source-file": "corrupted_source",
-         "continuation": "answer", "diff --with": "with_model"}
+         "tokens": "n", "continuation": "answer", "diff --with": "with_model"}
 
 # Options without a keyword, and where they are instead.
 ELSEWHERE = {
-    "the text or the array itself": "sentence file raw ids embeds clean-ids corrupted-ids a-ids b-ids x",
+    "the text or the array itself": "sentence file ids embeds x",
     "attn.open": "model config vocab weights adapter mmproj load compute threads",
     "with_model, a model that was opened with the adapter": "diff --with-adapter",
-    "Table.render, Result.render": "csv tidy npy npz safetensors json jsonl latex markdown precision png svg pdf html id",
-    "Table.plot, Result.render": "column figure colormap color-scale values cell dpi font-size font figure-width title theme "
+    "Table.render, Result.render": "csv tidy npy npz safetensors json jsonl latex markdown precision png svg pdf html",
+    "Table.plot, Result.render": "column figure colormap dpi font-size figure-width title theme "
                                  "merge-words hide renormalize live story live-words",
     "their settings": "style stats",
     "the terminal": "heatmap width color quiet verbose help help-all",

@@ -193,10 +193,9 @@ class Pictures(TestCase):
     @needs_cli
     def test_options_shape_them(self):
         theirs = cli("heads", "-q", "-m", "fable", KEYS, "--sort", "max", "--svg", "-", "--style", "colormap=magma", "--title", "A",
-                     "--style", "values=never", "--style", "color-scale=sqrt", "--style", "figure-width=85mm", "--style", "font-size=7",
-                     "--style", "font=serif").decode()
-        ours = model().heads(KEYS).plot(values="max", colormap="magma", title="A", values_text="never", color_scale="sqrt",
-                                        figure_width="85mm", font_size=7, font="serif")
+                     "--style", "figure-width=85mm", "--style", "font-size=7").decode()
+        ours = model().heads(KEYS).plot(values="max", colormap="magma", title="A", figure_width="85mm",
+                                        font_size=7)
         self.assertEqual(ours._repr_svg_(), theirs)
         with tempfile.TemporaryDirectory() as folder:
             ours.save(os.path.join(folder, "a.svg"))

@@ -37,7 +37,6 @@ ARGUMENTS = {
     "site": lambda text: model().patch(KEYS, KEYS, target=" are", site="z" + text),
     "figure": lambda text: model().run(TEXT).svg(figure="heads" + text),
     "colormap": lambda text: model().run(TEXT).svg(colormap="blues" + text),
-    "color_scale": lambda text: model().run(TEXT).svg(color_scale="linear" + text),
     "title": lambda text: model().run(TEXT).svg(title="a" + text),
 }
 

@@ -50,8 +50,7 @@ CALLS = [
 ITEM = {"text": KEYS, "target": " are", "foil": " is", "label": "a"}
 ITEMS = {"patch": {"clean": KEYS, "corrupted": KEY, **ARE}, "diff": {"a": KEYS, "b": KEY}, "align": {"source": KEY, "text": KEYS}}
 OF_A_RUN = (*(name for name in inspect.signature(Request).parameters if name not in ("text", "host", "given", "asked")), *OF_LISTS)
-PICTURE = ("figure", "colormap", "color_scale", "cell", "title", "theme", "dpi", "font", "font_size", "figure_width", "width", "values",
-           "hide", "renormalize", "merge_words", "precision", "heads", "layers", "queries", "live", "story")
+PICTURE = ("figure", "colormap", "title", "theme", "dpi", "font_size", "figure_width", "width", "hide", "renormalize", "merge_words", "precision", "heads", "layers", "queries", "live", "story")
 
 # What a message may name instead: a part of the argument. Else it says what does not go together.
 ALSO = {"items": ("item 0", "item 1"), "source": ("a sound",), **dict.fromkeys(("clean", "a", "b", "texts"), ("text is", "text has", "text holds")),

@@ -411,9 +411,7 @@ ATTN_PARAM_TAKES_HELP = 128
 ATTN_PARAM_HAS_ZERO = 512
 ATTN_PARAM_NOT_EXPLAINED = 1024
 ATTN_PARAM_OF_SCALE = 2048
-ATTN_PARAM_OF_OTHER_SCALE = 4096
 ATTN_PARAM_OF_NUMBERS = 8192
-ATTN_PARAM_OF_CELLS = 16384
 ATTN_PARAM_MAY_BE_ALONE = 32768
 ATTN_SITE_ARCHIVE_NAME_SIZE = 64
 ATTN_DTYPE_BOOL = 0
@@ -479,21 +477,15 @@ ATTN_THEME_AUTO = 0
 ATTN_THEME_LIGHT = 1
 ATTN_THEME_DARK = 2
 ATTN_N_COLOR = 256
-ATTN_CURVE_DEFAULT = 0
 ATTN_CURVE_LINEAR = 1
 ATTN_CURVE_SQRT = 2
-ATTN_CURVE_LOG = 3
-ATTN_SPAN_DEFAULT = 0
 ATTN_SPAN_UNIT = 1
 ATTN_SPAN_MATRIX = 2
-ATTN_SPAN_ROW = 3
 ATTN_SPAN_FIXED = 4
 ATTN_FIGURE_OF_RUN = 1
 ATTN_FIGURE_OF_TABLE = 2
 ATTN_FIGURE_NO_SCALE = 4
-ATTN_FIGURE_NO_OTHER_SCALE = 8
 ATTN_FIGURE_NO_NUMBERS = 16
-ATTN_FIGURE_NO_CELLS = 32
 ATTN_FIGURE_AS_TEXT = 64
 ATTN_FIGURE_NO_PAGE = 128
 ATTN_FIGURE_DEFAULT = 0
@@ -516,9 +508,6 @@ ATTN_PATCHES_USUAL = 0
 ATTN_PATCHES_TILES = 1
 ATTN_PATCHES_WHOLE = 2
 ATTN_PATCHES_BOTH = 3
-ATTN_CELL_TEXT_AUTO = 0
-ATTN_CELL_TEXT_ALWAYS = 1
-ATTN_CELL_TEXT_NEVER = 2
 ATTN_FIRST_TABLE_COLUMN = 65536
 ATTN_VIEW_PAIRS = 1
 ATTN_VIEW_SEQUENCE = 2
@@ -1145,10 +1134,6 @@ class attn_score_args(Structure):
 
 
 class attn_score_sum(Structure):
-    pass
-
-
-class attn_link_file(Structure):
     pass
 
 
@@ -1820,6 +1805,7 @@ attn_param._fields_ = [
     ("name", c_char_p),
     ("option", c_char_p),
     ("of", c_char_p),
+    ("prefix", c_char_p),
     ("argument", c_char_p),
     ("help", c_char_p),
     ("type", c_int),
@@ -1964,11 +1950,8 @@ attn_picture_options._fields_ = [
     ("n_patch_row", c_size_t),
     ("n_patch_column", c_size_t),
     ("colormap", c_void_p),
-    ("color_scale", attn_color_scale),
     ("renormalizes", c_bool),
     ("merges_words", c_bool),
-    ("values", c_int),
-    ("cell", c_size_t),
     ("title", c_char_p),
     ("theme", c_int),
     ("hides", c_int),
@@ -1980,7 +1963,6 @@ attn_picture_options._fields_ = [
     ("dpi", c_double),
     ("font_size", c_double),
     ("figure_width", c_double),
-    ("font", c_char_p),
     ("live", POINTER(attn_live)),
     ("on_note", attn_note_fn),
     ("user", c_void_p),
@@ -1992,7 +1974,6 @@ attn_output._fields_ = [
     ("format", c_void_p),
     ("path", c_char_p),
     ("sink", c_void_p),
-    ("own", c_char_p),
     ("is_synced", c_bool),
 ]
 attn_table_view._fields_ = [
@@ -2292,7 +2273,6 @@ attn_align_args._fields_ = [
     ("is_shifted", c_bool),
     ("text_template", c_char_p),
     ("gold", c_char_p),
-    ("is_one_based", c_bool),
     ("is_soft", c_bool),
 ]
 attn_score_cells._fields_ = [
@@ -2451,10 +2431,6 @@ attn_score_sum._fields_ = [
     ("size", c_size_t),
     ("n_token", c_size_t),
     ("nats", c_double),
-]
-attn_link_file._fields_ = [
-    ("path", c_char_p),
-    ("is_one_based", c_bool),
 ]
 attn_sinks_args._fields_ = [
     ("size", c_size_t),
@@ -2806,7 +2782,7 @@ FUNCTIONS = {
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_link_scores": (c_int, [POINTER(attn_link_file), POINTER(attn_link_file), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_link_scores": (c_int, [c_char_p, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_speech_times": (c_int, [c_void_p, POINTER(attn_request), c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sinks": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_sinks_args), POINTER(c_void_p), POINTER(attn_error)]),

@@ -17,7 +17,7 @@ KEYWORDS = keywords_of(PARAMS)
 def picture_options(options: dict, keep: list) -> c.attn_picture_options:
     """Takes what shapes a picture out of OPTIONS."""
     picture, width = default(c.attn_picture_options), options.get("figure_width")
-    for name in ("figure", "colormap", "color_scale", "title", "font"):
+    for name in ("figure", "colormap", "title"):
         if options.get(name) is not None:
             options[name] = _text(options[name], name)
     if width is not None and not isinstance(width, str):

@@ -66,9 +66,8 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
 
 
 def align(self: Model, text=None, *, method=None, layers=None, heads=None, shifted: bool = False, by: str = "token",
-          template=None, soft: bool = False, score: bool = False, gold=None, one_based: bool = False,
-          sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
-          **options) -> Table | list[dict]:
+          template=None, soft: bool = False, score: bool = False, gold=None, sort: str | None = None, limit: int = 0,
+          where: dict | None = None, columns=None, **options) -> Table | list[dict]:
     """Which word of a source is which word of a text.
 
     Prints a line of links for a source and a text: 0-0 1-2 links word 0 of the source to word 0 of the text, and word 1
@@ -110,8 +109,8 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
                 link of gold; pictures show these rows
     score       compare with links made by people, 'gold' of each item: print precision, recall and alignment error
                 rate; of a decoder how well each head finds the linked words
-    gold        read gold from FILE, a line for each item: 0-0 1-2 are sure links, 1p2 or 1?2 possible ones
-    one_based   words in gold count from 1
+    gold        read gold from FILE, a line for each item: 0-0 1-2 are sure links, 1p2 or 1?2 possible ones; with :1 its
+                words count from 1
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same
@@ -475,8 +474,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     Runs the corrupted text again and again, each time with another piece copied from the clean run, and prints how much
     of the clean answer that restores: effect is 1 for the whole difference. The first rows are the two runs without a
     copy. Over `items`, effect is the mean change divided by that of the other run; items of different lengths need
-    `positions`, or a site with heads. Two pictures are given as `image` and `corrupted_image`, beside the two texts if
-    the model reads both.
+    `positions`, or a site with heads. `image` and `corrupted_image` give two pictures, beside the two texts if the
+    model reads both.
 
     The numbers say which parts carry the difference between these two texts. They do not say what else the answer
     needs: what both texts share has no effect, and pieces that only work together show nothing alone.
@@ -519,8 +518,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     control     add the mean effect of N random choices of as many heads, and its standard deviation
     seed        of the random choices of `control` and `verify`
     corrupted_source the source of the corrupted text; default: `source`. Both have equally many tokens
-    corrupted_image a picture instead of `corrupted`, where `image` gives the clean one; it must have as many rows and
-                columns of patches
+    corrupted_image a picture, where `image` gives the clean one; it must have as many rows and columns of patches
     positions   places by their names, each of which is patched as a whole: a row for each
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest

@@ -505,8 +505,8 @@ class Result:
 
         Without a path the bytes are returned. The run is made once more, so its model must be open. Options are
         those of pictures: figure ("matrix", "grid", "arcs", "tokens", "patches:RxC"), colormap,
-        color_scale, hide ("none", "first", "sinks"), renormalize, merge_words, values ("auto", "always", "never"), cell, title, theme
-        ("auto", "light", "dark"), width, dpi, font, font_size, figure_width ("85mm"); and heads, layers, queries, precision, to write less than was kept.
+        hide ("none", "first", "sinks"), renormalize, merge_words, title, theme ("auto", "light", "dark"), width, dpi,
+        font_size, figure_width ("85mm"); and heads, layers, queries, precision, to write less than was kept.
         """
         if self._again is None:
             raise ClosedError("this result was loaded or made without a model, which draws it")

@@ -234,9 +234,8 @@ class Table:
         """The picture that attn-cli makes of this table: by default the numbers that matter by layer and head, or by
         layer and position. In a notebook it is shown; plot().save("a.png") saves it, plot().svg is its text.
 
-        options     figure ("grid", "bars", "curve", "tokens"), colormap, color_scale, values_text ("auto", "always",
-                    "never": numbers in cells), cell, title, theme ("auto", "light", "dark"), dpi, font, font_size,
-                    figure_width ("85mm", "3.3in")
+        options     figure ("grid", "bars", "curve", "tokens"), colormap, title, theme ("auto", "light", "dark"), dpi,
+                    font_size, figure_width ("85mm", "3.3in")
         """
         drawn = self._layout(rows, columns, values)
         return Picture(functools.partial(self._draw, drawn, options))
@@ -244,11 +243,9 @@ class Table:
     def _draw(self, drawn: dict, options: dict, format: str, path) -> bytes | None:
         keep: list = []
         options = dict(options)
-        if "values_text" in options:
-            options["values"] = options.pop("values_text")
         picture = picture_options(options, keep)
         if options:
-            raise unexpected(next(iter(options)), *KEYWORDS, "values_text")
+            raise unexpected(next(iter(options)), *KEYWORDS)
         made = self._native_picture(drawn)
         figure = picture.figure or made.view.figure
         if figure in (c.ATTN_FIGURE_BARS, c.ATTN_FIGURE_CURVE) or self._n_groups() > 1:
