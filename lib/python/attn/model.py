@@ -453,7 +453,7 @@ def _name_answer(request: Request, given: dict) -> None:
     """Where there are gradients, outputs say of which answer, as those of the tool do."""
     if not (given.get("grad") or any(word in str(given.get("sites")) for word in ("_grad", "relevance"))):
         return
-    named = [(name if isinstance(value, str) or name == "at" else name + "-id", str(value))
+    named = [(name, str(value) if isinstance(value, str) or name == "at" else f"ids:{value}")
              for name, value in (given.get("asked") or {}).items()]
     if given.get("grad"):
         named.append(("grad", "true"))
