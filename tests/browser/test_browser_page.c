@@ -223,41 +223,26 @@ static void read_cell(const struct grid *grid, int query, int key, int rgb[3])
     free(text);
 }
 
-/* Scales by their definition. */
-static double scaled(const char *scale, double weight)
+START_TEST(colors_are_square_roots_of_weights)
 {
-    if (strcmp(scale, "linear") == 0)
-        return weight;
-    return strcmp(scale, "sqrt") == 0 ? sqrt(weight) : fmax(0, 1 + log10(weight) / 4);
-}
-
-START_TEST(colors_are_weights)
-{
-    static const char *const scales[] = {"sqrt", "linear", "log"};
+    struct grid grid;
     cJSON *json;
 
     enter();
-    run(FABLE("--heads", "2.1,2.5", life));
+    run(FABLE("--heads", "2.1,2.5", "--style", "colormap=viridis", life));
     json = read_json();
-    for (int s = 0; s < 3; s++) {
-        char style[64];
-        struct grid grid;
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
+    grid = find_grid();
+    for (int q = 0; q < 7; q++)
+        for (int k = 0; k <= q; k++) {
+            const double root = sqrt(weight_of(json, 2, 1, q, k));
+            int rgb[3];
 
-        snprintf(style, sizeof style, "colormap=viridis color-scale=%s", scales[s]);
-        run_without_json(FABLE("--heads", "2.1,2.5", "--style", style, life));
-        attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
-        grid = find_grid();
-        for (int q = 0; q < 7; q++)
-            for (int k = 0; k <= q; k++) {
-                const double weight = weight_of(json, 2, 1, q, k);
-                int rgb[3];
-
-                read_cell(&grid, q, k, rgb);
-                ck_assert_msg(fabs(place_of(rgb) - scaled(scales[s], weight)) < 0.02,
-                              "%s, query %d, key %d: the color of %g, expected %g", scales[s], q, k,
-                              place_of(rgb), scaled(scales[s], weight));
-            }
-    }
+            read_cell(&grid, q, k, rgb);
+            ck_assert_msg(fabs(place_of(rgb) - root) < 0.02,
+                          "query %d, key %d: the color of %g, expected %g", q, k, place_of(rgb),
+                          root);
+        }
     cJSON_Delete(json);
     leave();
 }
@@ -269,18 +254,9 @@ END_TEST
 START_TEST(legends_have_the_ticks_of_the_library)
 {
     enter();
-    run_without_json(FABLE("--style", "color-scale=:0..0.5", life));
+    run_without_json(FABLE(life));
     attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
-    assert_text(TICKS, "0 .005 .02 .05 .1 .25 .5");
-    run_without_json(FABLE("--style", "color-scale=log", life));
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
-    assert_text(TICKS, "1e-4 .001 .01 .1 1");
-    run_without_json(FABLE("--style", "color-scale=linear", life));
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
-    assert_text(TICKS, "0 .25 .5 .75 1");
-    run_without_json(FABLE("--style", "color-scale=sqrt:matrix", life));
-    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&first=0");
-    assert_text(TICKS, "0 .0063 .025 .063 .16 .32 .63"); /* shares of the largest */
+    assert_text(TICKS, "0 .01 .04 .1 .25 .5 1");
     leave();
 }
 END_TEST
@@ -292,7 +268,7 @@ START_TEST(masked_zero_and_left_out_look_different)
     int rgb[3];
 
     enter();
-    run(FABLE("--attention", "window:2", "--heads", "3.2", "--style", "color-scale=linear", life));
+    run(FABLE("--attention", "window:2", "--heads", "3.2", life));
     attn_browser_load(browser, "p.html", "v=matrix");
     grid = find_grid();
     read_cell(&grid, 6, 0, rgb); /* outside the window */
@@ -1038,7 +1014,7 @@ START_TEST(is_seen)
 }
 END_TEST
 
-ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_weights,
+ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_square_roots_of_weights,
            legends_have_the_ticks_of_the_library, masked_zero_and_left_out_look_different,
            all_heads_are_named_and_locked, keys_do_what_the_mouse_does,
            address_brings_a_view_back_and_its_garbage_is_left_out,
