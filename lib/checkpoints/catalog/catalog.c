@@ -701,6 +701,7 @@ static void copy_failure(struct model_row *row, char words[WORDS_SIZE])
 static void find_problem(struct model_row *row)
 {
     const struct attn_source *source = &row->found.source;
+    static const char method[] = "'quant_method' in '";
     char words[WORDS_SIZE], pickle[ATTN_OPENER_NAME_SIZE];
 
     if (row->found.file[0] != '\0' || row->found.origin > ATTN_ORIGIN_CACHED)
@@ -712,6 +713,8 @@ static void find_problem(struct model_row *row)
         snprintf(words, sizeof words, "%s", row->family);
     else if (!attn_tensor_files_are_in(source) && !attn_foreign_find(source, pickle))
         snprintf(words, sizeof words, "no weights");
+    else if (strncmp(row->failure.message, method, strlen(method)) == 0)
+        copy_subject(strstr(row->failure.message, "' is ") + strlen("' is "), words);
     else
         copy_subject(row->failure.message, words);
     snprintf(row->problem, sizeof row->problem, "cannot read: %.64s", words);

@@ -243,11 +243,12 @@ static enum attn_status plan_fp4(struct reader *r)
                             0, &c->scale_2);
 }
 
-/* Reads the group of each input, if the file has them. All are -1 if groups are in order. */
+/* Reads the group of each input, if the file has them. Those of compressed-tensors are all -1 if
+ * groups are in order. */
 static enum attn_status read_index(struct reader *r, const char *suffix, size_t n_group)
 {
     struct attn_coded *c = r->coded;
-    bool is_none = true;
+    bool is_none = r->scheme->quantizer == ATTN_QUANTIZER_CT;
     int32_t group;
 
     if (!record_of(r, suffix))
