@@ -238,7 +238,7 @@ static enum attn_status read_method(struct attn_scheme *scheme, struct attn_erro
     const struct attn_node *object = scheme->object;
     const char *bits_key = attn_node_find(object, "w_bit") ? "w_bit" : "bits", *algorithm = "";
     bool is_symmetric = true, is_8_bit = false;
-    const char *format = "gptq";
+    const char *format = "gptq", *backend = "";
 
     ATTN_TRY(check_words(json, scheme->quantizer, object, err));
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
@@ -262,6 +262,9 @@ static enum attn_status read_method(struct attn_scheme *scheme, struct attn_erro
     case ATTN_QUANTIZER_AWQ:
     case ATTN_QUANTIZER_GPTQ:
         scheme->common.bits = 4;
+        ATTN_TRY(attn_json_get_string(json, object, "backend", &backend, err));
+        if (strcasecmp(backend, "llm-awq") == 0)
+            return refuse_text(json, "backend", backend, err);
         ATTN_TRY(attn_json_get_size(json, object, bits_key, 1, 31, &scheme->common.bits, err));
         ATTN_TRY(check_bits(json, scheme->quantizer, bits_key, scheme->common.bits, err));
         ATTN_TRY(attn_json_get_bool(json, object, "sym", &is_symmetric, err));
