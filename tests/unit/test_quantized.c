@@ -5,6 +5,7 @@
 #include "formats/json.h"
 #include "formats/tensor_files.h"
 #include "model/model_internal.h"
+#include "model/weight_arrays.h"
 #include "tests/support/parts.h"
 #include "tests/support/suite.h"
 
@@ -88,6 +89,46 @@ START_TEST(weights_have_the_bits_of_their_library)
         attn_json_free(json);
         attn_model_free(model);
         attn_pool_free(pool);
+    }
+}
+END_TEST
+
+static struct attn_model *open_model(const char *directory)
+{
+    const struct attn_source source = {.directory = directory};
+    struct attn_model *model = NULL;
+
+    ck_assert_int_eq(attn_model_open(&source, NULL, &model, NULL), ATTN_OK);
+    return model;
+}
+
+/* A program that reads weights or embeddings needs no host and no session. */
+START_TEST(weights_are_decoded_when_they_are_first_read)
+{
+    enum { N = 3, WIDTH = 64, MOST = 1 << 14 };
+    static const int32_t ids[N] = {1, 15, 0};
+    static float values[2][MOST];
+    struct attn_model *models[2];
+    struct attn_weight_array *arrays = NULL;
+    struct attn_error err = {0};
+    size_t n = 0;
+
+    for (int is_embedding = 0; is_embedding < 2; is_embedding++) {
+        models[0] = open_model("tests/fixtures/quantized-mlx");
+        models[1] = open_model("tests/fixtures/quantized-mlx-decoded");
+        ck_assert_int_eq(attn_model_weights_create(models[1], &arrays, &n, &err), ATTN_OK);
+        for (size_t i = 0; i < (is_embedding ? 1 : n); i++) {
+            for (int k = 0; k < 2; k++)
+                ck_assert_int_eq(is_embedding ? attn_model_embed(models[k], ids, N, values[k], &err)
+                                              : attn_model_weight_read(models[k], arrays[i].name,
+                                                                       values[k], &err),
+                                 ATTN_OK);
+            ck_assert_mem_eq(values[0], values[1],
+                             (is_embedding ? N * WIDTH : arrays[i].shape[0]) * sizeof(float));
+        }
+        attn_model_weights_free(arrays);
+        attn_model_free(models[0]);
+        attn_model_free(models[1]);
     }
 }
 END_TEST
@@ -211,6 +252,28 @@ START_TEST(damaged_folders_are_refused_in_a_line)
 }
 END_TEST
 
+/* Inputs of GPTQ that name a group beyond the file's two. */
+START_TEST(groups_that_are_not_there_are_refused)
+{
+    static const int32_t groups[] = {1, 2, -1, INT32_MAX, INT32_MIN};
+    struct attn_parts parts = attn_parts_load("tests/fixtures/quantized-gptq-act");
+    struct attn_tensor_files *files = NULL;
+    struct attn_tensor_entry entry;
+
+    ck_assert_int_eq(
+        attn_safetensors_open_file("tests/fixtures/quantized-gptq-act/model.safetensors", ATTN_MAP,
+                                   &files, NULL),
+        ATTN_OK);
+    ck_assert(attn_tensor_files_find(files, "model.layers.0.self_attn.q_proj.g_idx", &entry));
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        memcpy(parts.weights.bytes + entry.offset + 3 * sizeof *groups, &groups[i], sizeof *groups);
+        ck_assert_int_eq(try_parts(&parts, "g_idx"), i == 0 ? ATTN_OK : ATTN_FORMAT);
+    }
+    attn_tensor_files_free(files);
+    attn_parts_release(&parts);
+}
+END_TEST
+
 /* Sizes in the state of bitsandbytes that its tensors contradict. */
 START_TEST(states_that_lie_are_refused)
 {
@@ -244,4 +307,5 @@ START_TEST(states_that_lie_are_refused)
 END_TEST
 
 ATTN_SUITE("quantized", weights_have_the_bits_of_their_library,
-           damaged_folders_are_refused_in_a_line, states_that_lie_are_refused)
+           weights_are_decoded_when_they_are_first_read, damaged_folders_are_refused_in_a_line,
+           states_that_lie_are_refused, groups_that_are_not_there_are_refused)
