@@ -533,6 +533,66 @@ START_TEST(a_large_model_is_asked_for)
 }
 END_TEST
 
+/* A page without its model has a button on the stage that opens it; until then what needs it is
+ * disabled. It begins with the head of the page then, as with the model in it. */
+START_TEST(the_stage_opens_the_model)
+{
+    char path[4096];
+
+    enter();
+    snprintf(path, sizeof path, "%s/data/twelve.gguf", root);
+    run((const char *[]){"run", "-q", "-m", path, "--html", "p.html", "--live=1", keys, NULL});
+    attn_browser_load(browser, "p.html", "");
+    assert_text(ID("stage-open") ".textContent", "Open twelve.gguf");
+    assert_text(ID("stage-missing") ".textContent.includes('(2 MB, stays on this machine)')",
+                "true");
+    assert_text("['stage-head-off', 'life-pair', 'life-open', 'stage-on'].map(id => "
+                "document.getElementById(id).disabled).join()",
+                "true,true,true,true");
+    assert_text("document.querySelectorAll('.stage-bar').length", "5");
+    assert_text("[...document.querySelectorAll('.stage-cell')].filter(c => "
+                "c.style.getPropertyValue('--strength') === '100%').length",
+                "1"); /* the effects are in the page */
+    free(attn_browser_text(browser, "(globalThis.first = attnViewer.state.h)"));
+    attn_browser_click_on(browser, "#stage-open");
+    attn_browser_choose(browser, "#stage-input", (const char *[]){path}, 1);
+    attn_browser_wait(
+        browser, "attnLive.isReady() && attnLive.isDone() && !" ID("stage-head-off") ".disabled");
+    assert_text("attnViewer.state.h === first", "true");
+    assert_text("getComputedStyle(" ID("stage-missing") ").display", "none");
+    leave();
+}
+END_TEST
+
+/* Of many heads those that park are a number, the others stand under their largest key beside
+ * sinks. */
+START_TEST(heads_that_park_are_a_number)
+{
+    char path[4096];
+
+    enter();
+    snprintf(path, sizeof path, "%s/data/twelve.gguf", root);
+    run((const char *[]){"run", "-q", "-m", path, "--html", "p.html", "--live", keys, NULL});
+    load("");
+    attn_browser_wait(browser, ID("stage-parked"));
+    assert_text("/^\\d+ heads park \\(.* \\d+\\): show$/.test(" ID("stage-parked") ".textContent)",
+                "true");
+    free(attn_browser_text(browser,
+                           "(globalThis.parked = parseInt(" ID("stage-parked") ".textContent))"));
+    assert_text("attnViewer.aimsAt(4).then(aims => aims.filter(a => a.parked >= 0.5).length === "
+                "parked)",
+                "true");
+    assert_text("Math.abs([...document.querySelectorAll('.stage-cell')].filter(c => "
+                "c.hidden).length - parked) <= 1", /* the chosen one is shown */
+                "true");
+    assert_text("document.querySelector('.stage-cell:not([hidden]) > i').textContent.length", "1");
+    attn_browser_click_on(browser, "#stage-parked");
+    attn_browser_wait(browser, "document.querySelectorAll('.stage-cell[hidden]').length === 0");
+    assert_text(ID("stage-parked") ".ariaExpanded", "true");
+    leave();
+}
+END_TEST
+
 START_TEST(a_story_has_steps)
 {
     FILE *file;
@@ -3095,12 +3155,12 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on,
            cells_are_knocked_out, knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
            heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
-           a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
-           a_story_hides_what_is_guessed, a_sentence_is_guessed, shipped_stories_are_told,
-           letters_are_sorted, opens_on_the_stage, arcs_are_of_the_word_under_the_pointer,
-           a_translator_says_why, translations_have_the_bits_of_the_binary,
-           a_sentence_is_translated, a_story_has_sources, a_translation_fits_a_telephone,
-           an_arc_says_why, why_is_asked_by_keyboard,
+           a_broken_model_is_told, a_large_model_is_asked_for, the_stage_opens_the_model,
+           heads_that_park_are_a_number, a_story_has_steps, a_story_hides_what_is_guessed,
+           a_sentence_is_guessed, shipped_stories_are_told, letters_are_sorted, opens_on_the_stage,
+           arcs_are_of_the_word_under_the_pointer, a_translator_says_why,
+           translations_have_the_bits_of_the_binary, a_sentence_is_translated, a_story_has_sources,
+           a_translation_fits_a_telephone, an_arc_says_why, why_is_asked_by_keyboard,
            a_press_chooses_a_head_and_a_switch_turns_it_off, next_words_are_written,
            the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard,
            the_stage_fits_a_telephone, arcs_cross_no_word, a_telephone_has_a_ladder,

@@ -2,7 +2,8 @@
  * with the best token of a lens at each height. In each layer ribbons enter it: from the left what
  * a head brings from a word, from the right what the MLP adds and, in grey, the rest. The height
  * of a ribbon is the part of the logit that it adds, its color the sign; all parts add up to the
- * logit. One from the right that is much higher than all from the left is cut short, with a gap. */
+ * logit. One from the right that is much higher than all from the left is cut short, with a gap. In
+ * deep models runs of layers that add little share a row. */
 #include "figures/figure_streams.h"
 
 #include "base/memory.h"
@@ -22,6 +23,8 @@ enum {
     TOKEN = 15,      /* height of the stream without ribbons, around the token of a layer */
     ROOM = 170,      /* height of all ribbons of a run without edits, but in very deep models */
     ROOM_LAYER = 22, /* of a layer there */
+    DEEP = 12,       /* layers of a model whose runs of layers may be folded */
+    LEAST_RUN = 3,   /* layers of such a run */
     N_LEGEND = 3,    /* lines of the legend */
     GAP = 3,         /* width of the gap in a ribbon that is cut short */
     NUMBER_SIZE = 64, /* bytes of a number with its name */
@@ -30,8 +33,9 @@ enum {
 };
 
 #define OPACITY 0.85
-#define GHOST 0.25      /* opacity of what an edit has taken */
-#define LEAST_SHOWN 1.0 /* points of the lowest ribbon that is not part of the rest */
+#define GHOST 0.25       /* opacity of what an edit has taken */
+#define LEAST_LAYER 0.02 /* part of all ribbons that those of a layer have which is not folded */
+#define LEAST_SHOWN 1.0  /* points of the lowest ribbon that is not part of the rest */
 
 /* What enters the stream in a layer, from one side. It is as high as the larger of its numbers. */
 struct ribbon {
@@ -66,10 +70,16 @@ static double height_of(const struct life_layout *layout, const struct ribbon *r
     return height_at(layout, ribbon, fmax(fabs(ribbon->value), fabs(ribbon->before)));
 }
 
+static bool is_folded(const struct life_layout *layout, int64_t layer)
+{
+    return layer >= 0 && layout->streams.folded[layer];
+}
+
 /* Whether a ribbon is high enough for a name. */
 static bool is_named(const struct life_layout *layout, const struct ribbon *ribbon)
 {
-    return height_of(layout, ribbon) >= LEAST_NAMED * layout->point;
+    return height_of(layout, ribbon) >= LEAST_NAMED * layout->point &&
+           !is_folded(layout, ribbon->layer);
 }
 
 /* Adds RIBBON to the rest of its layer. Returns false if the layer has none. */
@@ -170,6 +180,24 @@ static double sum_before(const struct life_layout *layout, int64_t layer, bool i
     return sum;
 }
 
+/* Folds runs of layers whose ribbons are a small part of ALL. Returns the number of rows. */
+static int64_t fold_layers(struct life_layout *layout, double all)
+{
+    const int64_t n_layer = (int64_t)layout->streams.n_layer;
+    int64_t n_row = n_layer, end;
+
+    for (int64_t first = 0; n_layer > DEEP && first < n_layer; first = end + 1) {
+        for (end = first; end < n_layer && fmax(sum_before(layout, end, false),
+                                                sum_before(layout, end, true)) < LEAST_LAYER * all;
+             end++)
+            ;
+        for (int64_t i = first; end - first >= LEAST_RUN && i < end; i++)
+            layout->streams.folded[i] = true;
+        n_row -= end - first >= LEAST_RUN ? end - first - 1 : 0;
+    }
+    return n_row;
+}
+
 /* Sets the scale by the run without edits, and the heights of layers by their ribbons and the
  * numbers at the right. */
 static void set_heights(struct life_layout *layout)
@@ -182,7 +210,7 @@ static void set_heights(struct life_layout *layout)
     layout->most = left > 0 ? MOST_HIGHER * left : HUGE_VAL;
     for (int64_t layer = NOT_PLACED; layer < n_layer; layer++)
         all += fmax(sum_before(layout, layer, false), sum_before(layout, layer, true));
-    layout->scale = all > 0 ? fmax(ROOM, ROOM_LAYER * (double)n_layer) / all : 0;
+    layout->scale = all > 0 ? fmax(ROOM, ROOM_LAYER * (double)fold_layers(layout, all)) / all : 0;
     join_lowest(layout);
     for (int64_t layer = NOT_PLACED; layer < n_layer; layer++) {
         double numbers = 0;
@@ -194,7 +222,9 @@ static void set_heights(struct life_layout *layout)
         layout->streams.bands[layer + 1] =
             ceil(fmax(numbers, fmax(side_of(layout, layer, ANY_PLACE),
                                     side_of(layout, layer, NOT_PLACED)))) +
-            (layer < 0 ? TOKEN / 2 : TOKEN);
+            (layer < 0                  ? TOKEN / 2
+             : is_folded(layout, layer) ? 2
+                                        : TOKEN);
     }
 }
 
@@ -204,6 +234,7 @@ static enum attn_status read_parts(struct life_layout *layout, struct attn_error
 
     ATTN_TRY(ATTN_ALLOC(layout->ribbons, n_row, err));
     ATTN_TRY(ATTN_ALLOC(layout->streams.bands, layout->streams.n_layer + 1, err));
+    ATTN_TRY(ATTN_ALLOC(layout->streams.folded, layout->streams.n_layer, err));
     for (int of_rests = 0; of_rests < 2; of_rests++) /* rests come last */
         for (size_t i = 0; i < n_row; i++)
             add_row(layout, i, of_rests != 0);
@@ -286,7 +317,9 @@ static void add_ribbon(struct attn_figure_pen *pen, const struct life_layout *la
 /* Returns the y of the lower end of the ribbons of LAYER on the stream. */
 static double low_of(const struct life_layout *layout, int64_t layer)
 {
-    return layer == NOT_PLACED ? layout->streams.bottom : layout->streams.ys[layer] - TOKEN / 2.0;
+    return layer == NOT_PLACED
+               ? layout->streams.bottom
+               : layout->streams.ys[layer] - (is_folded(layout, layer) ? 1 : TOKEN / 2.0);
 }
 
 /* Adds the ribbons. Those of one side of a layer are one above the other, upwards from its lower

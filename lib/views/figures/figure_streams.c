@@ -80,6 +80,7 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
 void attn_streams_release(struct attn_figure_streams *streams)
 {
     attn_free(streams->bands);
+    attn_free(streams->folded);
     attn_free(streams->xs);
     attn_free(streams->ys);
     attn_free(streams->taken);
@@ -144,6 +145,11 @@ static void add_gaps(struct attn_figure_pen *pen, const struct attn_figure_strea
     }
 }
 
+static bool is_folded(const struct attn_figure_streams *streams, size_t layer)
+{
+    return streams->folded && layer < streams->n_layer && streams->folded[layer];
+}
+
 void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_streams *streams)
 {
     const double top = attn_streams_y(streams, (double)streams->n_layer);
@@ -173,9 +179,16 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
                                     .size = pen->letters.tick,
                                     .color = pen->faint,
                                     .anchor = ATTN_ANCHOR_END};
-    for (size_t i = 0; i < streams->n_layer; i++) {
-        text.y = attn_streams_y(streams, (double)i + 0.5) + 0.35 * text.size;
-        attn_shapes_add_number(pen->shapes, &text, i);
+    for (size_t i = 0, end; i < streams->n_layer; i = end) {
+        for (end = i + 1; is_folded(streams, i) && is_folded(streams, end); end++)
+            ;
+        text.y = (attn_streams_y(streams, (double)i) + attn_streams_y(streams, (double)end)) / 2 +
+                 0.35 * text.size;
+        snprintf(mark, sizeof mark, "%zu-%zu", i, end - 1);
+        if (end > i + 1)
+            attn_shapes_add_string(pen->shapes, &text, mark);
+        else
+            attn_shapes_add_number(pen->shapes, &text, i);
     }
     attn_figure_add_axis_name(pen, 0, (streams->bottom + top) / 2, "layer");
 }
@@ -254,7 +267,8 @@ void attn_streams_add_lens(struct attn_figure_pen *pen, struct attn_figure_strea
                                            .anchor = ATTN_ANCHOR_MIDDLE,
                                            .is_bold = height == streams->n_layer};
 
-        if (height == 0 || token.type != ATTN_VALUE_TEXT ||
+        if (height == 0 || (is_folded(streams, height - 1) && is_folded(streams, height)) ||
+            token.type != ATTN_VALUE_TEXT ||
             attn_streams_place(streams, attn_table_role_cell(lens, i, ATTN_ROLE_POSITION)) !=
                 (int)place)
             continue;

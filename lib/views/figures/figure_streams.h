@@ -19,8 +19,9 @@ struct attn_figure_streams {
     size_t n_layer;
     /* [n_layer + 1] owns; the heights below the stream that layer 0 reads, and of each layer */
     double *bands;
-    double *xs; /* [places.n] owns; the middle of each position */
-    double *ys; /* [n_layer + 1] owns; the stream that each layer reads, and the last one */
+    bool *folded; /* [n_layer] owns; layers of a run that has one number, "0 to 17"; or NULL */
+    double *xs;   /* [places.n] owns; the middle of each position */
+    double *ys;   /* [n_layer + 1] owns; the stream that each layer reads, and the last one */
     double left, bottom; /* x of the first position, and y of the lower end of streams */
     double right;        /* x behind the last position */
     double pitch;        /* width of a position */

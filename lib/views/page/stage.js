@@ -675,6 +675,8 @@ function drawTiles() {
     node.setAttribute('aria-label', [t('head {}, which looks most at: {}', shownName(h), t(name)), ...aims[h]?.said ? [aims[h].said] : [], ...isOff(h) ? [t('switched off')] : []].join(', '));
   });
   kinds.forEach((node, i) => { node.hidden = !types.some(({ kind, bar = [] }) => kind === i || barPartsOf(bar, viewer.run.kinds).some(part => part.kind === i && part.end - part.begin >= 0.02)); });
+  const shown = kinds.filter(node => !node.hidden);
+  shown.forEach((node, i) => { node.tabIndex = i === 0 ? 0 : -1; }); // arrow keys lead to the others
   $('stage-pick').value = state.h;
 }
 
@@ -936,7 +938,7 @@ function make() {
     el('div', { id: 'stage-heads' },
       makeFold(),
       el('div', { id: 'stage-strip', role: 'radiogroup', 'aria-label': t('Heads') }),
-      el('h2', {}, term('head', t('Heads')), el('select', { id: 'stage-pick', 'aria-label': t('Head') }), el('span', { class: 'note' }, el('span', {}, term('kind', t('Looks most at:'))), ...kinds))),
+      el('h2', {}, term('head', t('Heads')), el('select', { id: 'stage-pick', 'aria-label': t('Head') }), el('span', { class: 'note', id: 'stage-kinds' }, el('span', {}, term('kind', t('Looks most at:'))), ...kinds))),
     el('div', { id: 'stage-undo' }),
     el('div', { id: 'stage-tip', role: 'tooltip', hidden: '' })));
   $('top').prepend(button('live-to-stage', t('Stage'), () => { open(true); ($('stage-more').offsetParent ? $('stage-more') : $('stage-workbench')).focus(); }));
@@ -945,6 +947,7 @@ function make() {
   rove($('stage-words'), () => isMap() ? words : parts.map(({ node }) => node), (at, [down, across]) => at + down + across);
   $('stage-pick').addEventListener('change', event => choose(Number(event.target.value)));
   rove($('stage-strip'), () => cells, stepHead);
+  rove($('stage-kinds'), () => kinds.filter(node => !node.hidden), (at, [down, across]) => at + down + across);
   // of the keys of the workbench, only i (goes to the sentence) and x (switches the head off) work
   // here, since the others change things that are not visible
   document.documentElement.addEventListener('keydown', event => isOpen && !/^[ix]$/.test(event.key) && event.stopPropagation());
