@@ -1,10 +1,11 @@
 /* figure_circuit.c - the edges of a circuit as a graph: layers upwards, heads across, MLPs in the
- * column behind them, and half a layer higher, as they read the heads. A line leads from the part
- * that writes to the part that reads; its width follows the size of the score, its color the sign.
- * It ends at the left of a head if its query reads, in the middle and with long dashes if its key
- * does, at the right and with short ones if its value does. An edge into a key head ends in all
- * heads of the picture that share it. The strongest edges are drawn last. Layers and heads without
- * an edge are left out. */
+ * column behind them, and half a layer higher, as they read the heads. A curve leaves the top of
+ * the part that writes and enters the foot of the part that reads: at the left of a head if its
+ * query reads, in the middle its key, at the right its value, with that letter. Its width is the
+ * share of the answer, the same in all figures, its color the sign, and large ones have their
+ * number. An edge into a key head ends in all heads of the picture that share it. Thin edges are
+ * drawn last. Layers and heads without an edge are left out. The title is the path with the largest
+ * product of scores. */
 #include "figures/figure_streams.h"
 
 #include "base/memory.h"
@@ -18,17 +19,21 @@
 #include <string.h>
 
 enum {
-    WIDEST = 6,  /* width of the strongest line */
+    WIDEST = 9,  /* width of an edge that carries the whole answer */
     COLUMN = 66, /* from one head to the next */
     LAYER = 84,  /* from one layer to the next */
     BOX = 18,    /* height of a part */
     WIDTH = 48,  /* width of a part */
     ENTRY = 14,  /* from the middle of a head to where keys and values come in */
     LEGEND = ATTN_STREAMS_LEGEND,
-    N_LEGEND = 5, /* lines of the legend */
+    N_LEGEND = 4,    /* lines of the legend */
+    MOST_PATH = 400, /* edges of a circuit whose strongest path is searched */
+    NUMBER = 9,      /* distance of numbers, one above the other */
 };
 
-#define OPACITY 0.8
+#define OPACITY 0.72       /* of the color of an edge on paper */
+#define LEAST_NUMBER 0.095 /* of an edge that has one */
+#define STEEP 0.45         /* part of the way that a curve goes upwards first */
 
 /* An end of an edge. In the order in which they are computed. */
 struct part {
@@ -41,6 +46,7 @@ struct edge {
     size_t row; /* row of the table */
     struct part from, to;
     double score;
+    double x, y; /* of its number; 0: none */
 };
 
 struct circuit_layout {
@@ -51,7 +57,7 @@ struct circuit_layout {
     size_t n_layer, n_head;
     size_t n_sharing; /* heads that share a key head */
     bool has_mlp;
-    double largest, left, bottom;
+    double left, bottom;
 };
 
 /* --- Edges ------------------------------------------------------------------------------------ */
@@ -153,7 +159,6 @@ static enum attn_status read_edges(struct circuit_layout *layout, struct attn_er
             continue;
         enter(layout, &edge->from);
         enter(layout, &edge->to);
-        layout->largest = fmax(layout->largest, fabs(edge->score));
         layout->n++;
     }
     if (layout->n > 0)
@@ -198,55 +203,82 @@ static void place(const struct circuit_layout *layout, const struct part *part, 
 
 /* --- Drawing ---------------------------------------------------------------------------------- */
 
-/* Adds a line from A to B, with dashes of DASH units, or solid if that is 0. */
-static void add_dashes(struct attn_figure_pen *pen, struct attn_shape_line line, double dash)
+/* Writes the number of EDGE in the middle of its curve, or below, where it hides no other. */
+static void add_number(struct attn_figure_pen *pen, struct circuit_layout *layout,
+                       struct edge *edge, double x, double y)
 {
-    const double dx = line.x2 - line.x, dy = line.y2 - line.y, length = sqrt(dx * dx + dy * dy);
-    const struct attn_shape_line whole = line;
+    struct attn_shape_text text = {
+        .x = x, .size = pen->letters.tick, .color = pen->ink, .anchor = ATTN_ANCHOR_MIDDLE};
+    char number[ATTN_FIXED_TEXT_SIZE];
+    const size_t n = attn_float_text_fixed((float)edge->score, 2, number);
+    const double width = attn_figure_string_width(pen, number, n) * text.size;
 
-    if (dash == 0 || length == 0) {
-        attn_shapes_add_line(pen->shapes, line);
+    for (int i = 0; i < 2; i++) {
+        bool is_free = true;
+
+        for (size_t k = 0; k < layout->n; k++)
+            is_free &= layout->edges[k].x == 0 || fabs(layout->edges[k].x - x) >= width ||
+                       fabs(layout->edges[k].y - y) >= text.size;
+        if (!is_free) {
+            y += NUMBER;
+            continue;
+        }
+        edge->x = x;
+        edge->y = y;
+        attn_shapes_add_box(pen->shapes,
+                            (struct attn_shape_box){x - width / 2, y - text.size / 2, width,
+                                                    text.size, pen->shapes->paper});
+        text.y = y + 0.35 * text.size;
+        attn_shapes_add_text(pen->shapes, &text, number, n);
         return;
     }
-    for (size_t i = 0; i < (size_t)ceil(length / (1.6 * dash)); i++) {
-        const double at = 1.6 * dash * (double)i, end = fmin(at + dash, length);
-
-        line.x = whole.x + dx * at / length;
-        line.y = whole.y + dy * at / length;
-        line.x2 = whole.x + dx * end / length;
-        line.y2 = whole.y + dy * end / length;
-        attn_shapes_add_line(pen->shapes, line);
-    }
 }
 
-static double dash_of(char letter)
+/* Whether no larger edge enters where EDGE enters TO: the letter is drawn once. */
+static bool is_first(const struct circuit_layout *layout, const struct edge *edge,
+                     const struct part *to)
 {
-    return letter == 'k' ? 12 : letter == 'v' ? 4 : 0;
+    for (const struct edge *other = edge + 1; other < layout->edges + layout->n; other++)
+        if (other->to.layer == edge->to.layer && other->to.head == edge->to.head &&
+            other->to.letter == to->letter)
+            return false;
+    return true;
 }
 
-/* Adds the line of EDGE to the reader TO. */
-static void add_edge(struct attn_figure_pen *pen, const struct circuit_layout *layout,
-                     const struct edge *edge, const struct part *to)
+/* Adds the curve of EDGE to the reader TO, and the letter of what reads; or if IS_NUMBER its
+ * number. */
+static void add_edge(struct attn_figure_pen *pen, struct circuit_layout *layout, struct edge *edge,
+                     const struct part *to, bool is_number)
 {
     const int side = to->letter == 'q' ? -1 : to->letter == 'v' ? 1 : 0;
+    struct attn_shape_text letter = {.size = pen->letters.tick, .color = pen->faint};
+    struct attn_shape_curve curve = {
+        .width = fmax(0.7, WIDEST * fmin(1, fabs(edge->score))),
+        .color = attn_rgb_number(
+            attn_rgb_mix(attn_streams_color(pen, edge->score), OPACITY, pen->options->theme))};
     double a[2], b[2];
     char mark[ATTN_STREAMS_MARK];
 
     place(layout, &edge->from, a);
     place(layout, to, b);
+    curve.x = curve.control_x = a[0];
+    curve.y = a[1] - BOX / 2.0;
+    curve.x2 = curve.control_x2 = b[0] + side * ENTRY;
+    curve.y2 = b[1] + BOX / 2.0;
+    curve.control_y = curve.y - STEEP * (curve.y - curve.y2);
+    curve.control_y2 = curve.y2 + STEEP * (curve.y - curve.y2);
+    if (is_number && fabs(edge->score) >= LEAST_NUMBER)
+        add_number(pen, layout, edge, (curve.x + curve.x2) / 2, (curve.y + curve.y2) / 2);
+    if (is_number)
+        return;
     snprintf(mark, sizeof mark, "%zu", edge->row);
     attn_shapes_set_mark(pen->shapes, mark);
-    add_dashes(
-        pen,
-        (struct attn_shape_line){.x = a[0],
-                                 .y = a[1] - BOX / 2.0,
-                                 .x2 = b[0] + side * ENTRY,
-                                 .y2 = b[1] + BOX / 2.0,
-                                 .width = fmax(0.8, WIDEST * fabs(edge->score) / layout->largest),
-                                 .opacity = OPACITY,
-                                 .color = attn_streams_color(pen, edge->score)},
-        dash_of(to->letter));
+    attn_shapes_add_curve(pen->shapes, curve);
     attn_shapes_set_mark(pen->shapes, "");
+    letter.x = curve.x2 + curve.width / 2 + 2;
+    letter.y = curve.y2 + letter.size;
+    if (to->letter != '\0' && is_first(layout, edge, to))
+        attn_shapes_add_text(pen->shapes, &letter, &to->letter, 1);
 }
 
 /* Whether a head has a box: it writes, or its query reads. */
@@ -262,22 +294,100 @@ static bool is_drawn(const struct circuit_layout *layout, int64_t layer, int64_t
     return false;
 }
 
-static void add_edges(struct attn_figure_pen *pen, const struct circuit_layout *layout)
+/* Adds the curves of all edges, or if ARE_NUMBERS their numbers, the largest first: thin curves are
+ * not hidden. */
+static void add_edges(struct attn_figure_pen *pen, struct circuit_layout *layout, bool are_numbers)
 {
     for (size_t i = 0; i < layout->n; i++) {
-        const struct edge *edge = &layout->edges[i];
+        struct edge *edge = &layout->edges[layout->n - 1 - i];
         const bool is_shared = !is_box(layout, &edge->to);
         struct part to = edge->to;
 
         if (!is_shared)
-            add_edge(pen, layout, edge, &to);
+            add_edge(pen, layout, edge, &to, are_numbers);
         for (size_t k = 0; is_shared && k < layout->n_sharing; k++) {
             to.head = edge->to.head * (int64_t)layout->n_sharing + (int64_t)k;
             if (is_drawn(layout, to.layer, to.head))
-                add_edge(pen, layout, edge, &to);
+                add_edge(pen, layout, edge, &to, are_numbers);
         }
     }
 }
+
+/* --- The strongest path ----------------------------------------------------------------------- */
+
+/* Whether the reader of EDGE is the part that NEXT writes from. */
+static bool leads_to(const struct circuit_layout *layout, const struct edge *edge,
+                     const struct part *next)
+{
+    const int64_t share = is_box(layout, &edge->to) ? 1 : (int64_t)layout->n_sharing;
+
+    return edge->to.layer == next->layer &&
+           (edge->to.head < 0 ? next->head < 0
+                              : next->head >= 0 && next->head / share == edge->to.head);
+}
+
+/* Appends the name of PART to the finding. */
+static void append_part(struct attn_figure_pen *pen, const struct part *part)
+{
+    if (part->head < 0)
+        attn_buffer_append_format(&pen->finding, " \xe2\x86\x92 MLP %lld", (long long)part->layer);
+    else
+        attn_buffer_append_format(&pen->finding, " \xe2\x86\x92 %lld.%lld", (long long)part->layer,
+                                  (long long)part->head);
+}
+
+/* Says which path from the input to the logits has the largest product of scores. BEST [n] and NEXT
+ * [n] are scratch: the product from each edge on, and the edge after it. */
+static void find_path(struct attn_figure_pen *pen, const struct circuit_layout *layout,
+                      double *best, size_t *next)
+{
+    size_t first = layout->n;
+
+    for (size_t i = 0; i < layout->n; i++)
+        best[i] = layout->edges[i].to.layer == INT64_MAX ? fabs(layout->edges[i].score) : 0;
+    for (bool has_changed = true; has_changed;) {
+        has_changed = false;
+        for (size_t i = 0; i < layout->n; i++)
+            for (size_t k = 0; k < layout->n; k++)
+                if (leads_to(layout, &layout->edges[i], &layout->edges[k].from) &&
+                    fabs(layout->edges[i].score) * best[k] > best[i]) {
+                    best[i] = fabs(layout->edges[i].score) * best[k];
+                    next[i] = k;
+                    has_changed = true;
+                }
+    }
+    for (size_t i = 0; i < layout->n; i++)
+        if (layout->edges[i].from.layer < 0 && best[i] > 0 &&
+            (first == layout->n || best[i] > best[first]))
+            first = i;
+    if (first == layout->n)
+        return;
+    attn_buffer_append_string(&pen->finding, "Strongest path: input");
+    for (size_t i = first; layout->edges[i].to.layer != INT64_MAX; i = next[i])
+        append_part(pen, &layout->edges[next[i]].from);
+    attn_buffer_append_string(&pen->finding, " \xe2\x86\x92 logits");
+}
+
+static enum attn_status find_finding(struct attn_figure_pen *pen,
+                                     const struct circuit_layout *layout, struct attn_error *err)
+{
+    double *best;
+    size_t *next;
+    enum attn_status status;
+
+    pen->finding.size = 0;
+    if (layout->n == 0 || layout->n > MOST_PATH)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(best, layout->n, err));
+    status = ATTN_ALLOC(next, layout->n, err);
+    if (status == ATTN_OK)
+        find_path(pen, layout, best, next);
+    attn_free(best);
+    attn_free(next);
+    return status;
+}
+
+/* --- Parts ------------------------------------------------------------------------------------ */
 
 /* Adds the box of PART, whose NAME is that of a reader with its letter, or of a writer. */
 static void add_part(struct attn_figure_pen *pen, const struct circuit_layout *layout,
@@ -323,22 +433,17 @@ static void add_end(struct attn_figure_pen *pen, const struct circuit_layout *la
         add_part(pen, layout, part, &name);
 }
 
-static void add_legend(struct attn_figure_pen *pen, const struct circuit_layout *layout, double y)
+static void add_legend(struct attn_figure_pen *pen, double y)
 {
     static const char *const lines[] = {
-        "left, solid: the query reads; middle, long dashes: the key",
-        "right, short dashes: the value; width: |score|, up to",
+        "q, k, v: what the edge changes; full width: the whole answer",
         "no random circuit was run beside this one"};
-    char number[ATTN_FIXED_TEXT_SIZE], line[128];
-    size_t n = attn_grid_number(pen->content->grid, (float)layout->largest, number);
     double x = ATTN_FIGURE_PAD;
 
     x = attn_streams_add_sample(pen, x, y, "above 0", attn_streams_color(pen, 1), OPACITY);
     attn_streams_add_sample(pen, x, y, "below 0", attn_streams_color(pen, -1), OPACITY);
     attn_streams_add_line(pen, y += LEGEND, "", lines[0]);
-    snprintf(line, sizeof line, "%s %.*s", lines[1], (int)n, number);
-    attn_streams_add_line(pen, y += LEGEND, "", line);
-    attn_streams_add_line(pen, y + LEGEND, "", lines[2]);
+    attn_streams_add_line(pen, y + LEGEND, "", lines[1]);
 }
 
 static enum attn_status draw(struct attn_figure_pen *pen, struct circuit_layout *layout,
@@ -347,6 +452,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct circuit_layout 
     double top, right;
 
     ATTN_TRY(read_edges(layout, err));
+    ATTN_TRY(find_finding(pen, layout, err));
     layout->left = ATTN_FIGURE_PAD + WIDTH / 2.0 + ENTRY;
     right = fmax(layout->left + COLUMN * ((double)n_column(layout) - 1) + WIDTH / 2.0 + ENTRY, 420);
     top = ceil(attn_figure_add_heading(pen, right)) + BOX;
@@ -354,12 +460,13 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct circuit_layout 
     pen->shapes->height = ceil(layout->bottom + BOX + (N_LEGEND * LEGEND) + ATTN_FIGURE_PAD);
     if (pen->is_measuring)
         return ATTN_OK;
-    add_edges(pen, layout);
+    add_edges(pen, layout, false);
     for (size_t i = 0; i < layout->n; i++) {
         add_end(pen, layout, i, &layout->edges[i].from);
         add_end(pen, layout, i, &layout->edges[i].to);
     }
-    add_legend(pen, layout, layout->bottom + BOX + LEGEND);
+    add_edges(pen, layout, true);
+    add_legend(pen, layout->bottom + BOX + LEGEND);
     return ATTN_OK;
 }
 
