@@ -1076,6 +1076,7 @@ static const struct {
     {"    map", offsetof(struct attn_lens_args, map)},
     {"    n_answer", offsetof(struct attn_lens_args, n_answer)},
     {"    finds_alike", offsetof(struct attn_lens_args, finds_alike)},
+    {"    measures", offsetof(struct attn_lens_args, measures)},
     {"attn_patch_args", sizeof(struct attn_patch_args)},
     {"    size", offsetof(struct attn_patch_args, size)},
     {"    corrupted", offsetof(struct attn_patch_args, corrupted)},

@@ -649,6 +649,8 @@ ATTN_CIRCUIT_EAP_IG_RIEMANN = 2
 ATTN_N_CIRCUIT_METHOD = 3
 ATTN_EXAMPLES_MAX = 0
 ATTN_EXAMPLES_MEAN = 1
+ATTN_LENS_ENTROPY = 1
+ATTN_LENS_KL = 2
 ATTN_PATCH_EXACT = 0
 ATTN_PATCH_ATP = 1
 ATTN_PATCH_RELP = 2
@@ -2377,6 +2379,7 @@ attn_lens_args._fields_ = [
     ("map", c_char_p),
     ("n_answer", c_size_t),
     ("finds_alike", c_bool),
+    ("measures", c_uint),
 ]
 attn_patch_args._fields_ = [
     ("size", c_size_t),

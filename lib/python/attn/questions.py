@@ -424,8 +424,8 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
 
 
 def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers=None, top: int = 0, sites=None,
-         heads_out: bool = False, map=None, alike: bool = False, sort: str | None = None, limit: int = 0,
-         where: dict | None = None, columns=None, **options) -> Table:
+         heads_out: bool = False, map=None, alike: bool = False, measures: str = "entropy", sort: str | None = None,
+         limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """What each layer already knows of the next token.
 
     Reads the residual stream of each layer with the model's own final norm and output matrix (the logit lens), and
@@ -453,6 +453,8 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
                 tuned lens, a Jacobian lens
     alike       list the K tokens whose embeddings are most like that of the token at each position, by cosine; no layer
                 is read
+    measures    add columns to each reading, in nats: entropy of its distribution; kl, how far the model's own
+                prediction is from it, sum p ln(p / q)
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     where       only the rows with these values, as {'layer': 2}; Table.where does the same

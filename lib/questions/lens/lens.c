@@ -29,6 +29,33 @@ enum { DEFAULT_TOP = 3 };
 
 /* --- The question ----------------------------------------------------------------------------- */
 
+static enum attn_status read_measures(const struct attn_param *param, void *home, const char *label,
+                                      const char *text, struct attn_error *err)
+{
+    static const char *const words[] = {"entropy", "kl"};
+    struct attn_lens_args *args = home;
+    unsigned found = 0;
+
+    (void)param;
+    while (*text) {
+        const size_t size = strcspn(text, ",");
+        unsigned bit = 0;
+
+        for (unsigned i = 0; i < 2; i++)
+            if (strlen(words[i]) == size && memcmp(text, words[i], size) == 0)
+                bit = 1U << i;
+        if (bit == 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' for %s is no measure of a reading, "
+                                  "expected entropy, kl or both, with a comma",
+                                  attn_quote(text, size).text, label);
+        found |= bit;
+        text += size + (text[size] == ',');
+    }
+    args->measures = found;
+    return ATTN_OK;
+}
+
 static const struct attn_param param_rows[] = {
     ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
                "positions to read at, numbers or words of the text; default: -1, the last, for an "
@@ -57,6 +84,10 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(FLAG, "alike", NULL, struct attn_lens_args, finds_alike,
                "list the K tokens whose embeddings are most like that of the token at each "
                "position, by cosine; no layer is read"),
+    ATTN_PARAM(OWN, "measures", "LIST", struct attn_lens_args, measures,
+               "add columns to each reading, in nats: entropy of its distribution; kl, how far the "
+               "model's own prediction is from it, sum p ln(p / q)",
+               .words = "entropy|kl", .read = read_measures),
 };
 
 static const struct attn_param_list params = ATTN_PARAM_LIST("Lens", param_rows);
@@ -77,6 +108,7 @@ static const struct attn_param_rule rules[] = {
      .time = ATTN_PARAM_VALUES},
     {.given = "map", .excludes = "heads_out", .time = ATTN_PARAM_BOTH},
     {.given = "alike", .excludes = "heads_out|map|target|target_id|items|layers|sites"},
+    {.given = "measures", .excludes = "heads_out|alike"},
 };
 
 static const struct attn_procedure *choose_procedure(const void *given);
@@ -277,6 +309,13 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     lens->scratch = attn_frame_alloc(frame, 2 * config->d_model, sizeof(double));
     lens->logits = attn_frame_alloc(frame, n_vocab, sizeof *lens->logits);
     lens->ranked = attn_frame_alloc(frame, 2 * n_vocab, sizeof *lens->ranked);
+    if (lens->args->measures != 0 && config->label_kind != ATTN_LABELS_SINGLE)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`measures` are of one distribution, and the labels of '%s' have none",
+                           attn_quote_string(attn_model_name(frame->run->model)).text);
+    if (lens->args->measures & ATTN_LENS_KL)
+        lens->own =
+            attn_frame_alloc(frame, attn_size_mul(lens->n_query + 1, n_vocab), sizeof *lens->own);
     lens->values = attn_frame_alloc(frame, lens->n_value, sizeof *lens->values);
     lens->sums = attn_frame_alloc(frame, lens->n_value, sizeof *lens->sums);
     ATTN_TRY(attn_frame_memory(frame, err));
@@ -357,6 +396,22 @@ static enum attn_status feed(struct attn_lens_run *lens, const float *rows, size
     return attn_session_logits_at(session, is_alone ? 0 : i, 1, lens->logits, err);
 }
 
+/* Computes the measures of lens->logits, the reading of query number I. */
+static void find_measures(struct attn_lens_run *lens, size_t i)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const size_t n = lens->frame.config->n_vocab;
+    const double total = lens->args->measures ? kernels->log_sum_exp(lens->logits, n) : 0;
+    double sum = 0;
+
+    for (size_t v = 0; v < n && lens->args->measures & ATTN_LENS_ENTROPY; v++)
+        sum += attn_exp((double)lens->logits[v] - total) * (total - (double)lens->logits[v]);
+    lens->measured[0] = sum;
+    if (lens->own)
+        lens->measured[1] = kernels->divergence(
+            lens->own + i * n, kernels->log_sum_exp(lens->own + i * n, n), lens->logits, total, n);
+}
+
 /* Reads ROWS, one per query, the output of the last layer, and appends the values of each query, or
  * their mean. */
 static enum attn_status read_queries(struct attn_lens_run *lens, struct attn_lens_reading reading,
@@ -366,6 +421,7 @@ static enum attn_status read_queries(struct attn_lens_run *lens, struct attn_len
     const size_t n = lens->is_whole ? 1 : lens->n_query;
 
     memset(lens->sums, 0, lens->n_value * sizeof *lens->sums);
+    memset(lens->measure_sums, 0, sizeof lens->measure_sums);
     for (size_t i = 0, query = 0; i < n; i++, query++) {
         while (!lens->is_whole &&
                !attn_selection_has_query(frame->run->selection, ATTN_STACK_ONLY, query))
@@ -373,12 +429,16 @@ static enum attn_status read_queries(struct attn_lens_run *lens, struct attn_len
         reading.position = lens->is_whole ? lens->pooled : query;
         ATTN_TRY(feed(lens, rows, i, err));
         find_values(lens);
+        find_measures(lens, i);
         if (!lens->is_mean && !reading.is_hidden)
             ATTN_TRY(attn_lens_append(lens, &reading, lens->values, err));
+        for (size_t k = 0; k < 2; k++)
+            lens->measure_sums[k] += lens->measured[k] / (double)n;
         for (size_t k = 0; k < lens->n_value; k++)
             lens->sums[k] += lens->values[k] / (double)n;
     }
     attn_session_reset(lens->frame.session);
+    memcpy(lens->measured, lens->measure_sums, sizeof lens->measured);
     if (lens->is_mean && !reading.is_hidden)
         ATTN_TRY(attn_lens_append(lens, &reading, lens->sums, err));
     return attn_host_check_canceled(frame->run->host, err);
@@ -410,16 +470,36 @@ static enum attn_status read_rows(struct attn_lens_run *lens, struct attn_lens_r
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-/* Lists the target, and the most probable answers of the last layer. */
-static enum attn_status find_answers(struct attn_lens_run *lens, struct attn_error *err)
+/* Returns the output of the last layer at each query. */
+static const float *last_rows(const struct attn_lens_run *lens)
 {
-    const size_t n_vocab = lens->frame.config->n_vocab, n_most = lens->args->n_answer;
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER}, last = at;
 
     while (attn_dims_next_layer(dims_of(lens), &at))
         last = at;
     attn_location_find(dims_of(lens), &last, attn_site_of_output(dims_of(lens)), &at);
-    ATTN_TRY(feed(lens, attn_capture_tensor(lens->frame.capture, &at), 0, err));
+    return attn_capture_tensor(lens->frame.capture, &at);
+}
+
+/* Keeps the logits of the model's own predictions. */
+static enum attn_status keep_own(struct attn_lens_run *lens, struct attn_error *err)
+{
+    const size_t n = lens->is_whole ? 1 : lens->n_query, n_vocab = lens->frame.config->n_vocab;
+
+    for (size_t i = 0; i < n; i++) {
+        ATTN_TRY(feed(lens, last_rows(lens), i, err));
+        memcpy(lens->own + i * n_vocab, lens->logits, n_vocab * sizeof *lens->own);
+    }
+    attn_session_reset(lens->frame.session);
+    return ATTN_OK;
+}
+
+/* Lists the target, and the most probable answers of the last layer. */
+static enum attn_status find_answers(struct attn_lens_run *lens, struct attn_error *err)
+{
+    const size_t n_vocab = lens->frame.config->n_vocab, n_most = lens->args->n_answer;
+
+    ATTN_TRY(feed(lens, last_rows(lens), 0, err));
     attn_session_reset(lens->frame.session);
     attn_logits_rank(lens->logits, n_vocab, lens->ranked);
     if (lens->answer.has_target)
@@ -551,6 +631,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
     if (lens->args->finds_alike)
         return find_alike(lens, err);
+    if (lens->own)
+        ATTN_TRY(attn_error_at(keep_own(lens, err), ATTN_STAGE_MODEL, err));
     if (attn_lens_has_answers(lens))
         ATTN_TRY(attn_error_at(find_answers(lens, err), ATTN_STAGE_MODEL, err));
     ATTN_TRY(attn_error_at(lens->args->reads_heads ? read_heads(lens, err) : read_stream(lens, err),

@@ -21,6 +21,10 @@
 
 struct attn_study_args; /* machine/study.h */
 
+/* Columns beside each reading, a set of these: entropy of its distribution q, and the divergence
+ * sum p ln(p / q) of the model's own prediction p, the last row. */
+enum { ATTN_LENS_ENTROPY = 1, ATTN_LENS_KL = 2 };
+
 struct attn_lens_args {
     size_t size; /* size of this struct */
     size_t top;  /* number of most probable tokens per reading; 0: 3 */
@@ -35,8 +39,9 @@ struct attn_lens_args {
     /* for a curve, at one position of one text: number of the model's most probable answers that
      * are read in each layer, after the target; 0: none */
     size_t n_answer;
-    bool finds_alike; /* lists the tokens whose embeddings are most like that of each query, by
-                         cosine; no layer is read */
+    bool finds_alike;  /* lists the tokens whose embeddings are most like that of each query, by
+                          cosine; no layer is read */
+    unsigned measures; /* columns beside each reading, in nats; 0: none */
 };
 
 #define ATTN_LENS_ARGS_DEFAULT ATTN_QUESTION_DEFAULT("lens", attn_lens_args)
@@ -54,7 +59,7 @@ struct attn_lens_args {
  *     layer, head, position, rank, logit                     for heads with a target
  *     position, place, id, token, cosine                     with `finds_alike`
  *
- * and with a foil logit_diff, the target's logit minus the foil's.
+ * and with a foil logit_diff, the target's logit minus the foil's; with `measures` entropy and kl.
  *
  * With items the values are means over the queries of each item, then over the items, each counted
  * once. The columns position, id and token are missing then. Queries that are words are resolved in

@@ -28,6 +28,8 @@ struct attn_lens_run {
     double *values, *sums; /* [n_value] values of one reading, and their mean over queries */
     /* one value per answer; else ATTN_LENS_N_TARGET_VALUE with a target, or one per place */
     size_t n_value;
+    float *own;                          /* [n_query, V] logits of the model's own predictions */
+    double measured[2], measure_sums[2]; /* entropy and divergence of a reading, and their mean */
 };
 
 /* Indices of the values of a target in one reading. */
@@ -76,7 +78,7 @@ static inline bool attn_lens_has_first(const struct attn_lens_run *lens)
            (config->n_vocab == 1 || config->pooling == ATTN_POOLING_PROJECTED);
 }
 
-enum { ATTN_LENS_N_COLUMN = 16, ATTN_LENS_N_VIEW = 5 };
+enum { ATTN_LENS_N_COLUMN = 18, ATTN_LENS_N_VIEW = 5 };
 
 extern const struct attn_column attn_lens_columns[ATTN_LENS_N_COLUMN];
 extern const struct attn_table_view attn_lens_views[ATTN_LENS_N_VIEW];

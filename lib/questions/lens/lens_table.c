@@ -24,6 +24,8 @@ enum {
     LOGIT,
     VALUE,
     COSINE,
+    ENTROPY,
+    KL,
     RIGHT,
     ROW_TYPE,
     N_COLUMN
@@ -40,7 +42,9 @@ enum {
     SHOW_TOKENS = 256,
     SHOW_VALUE = 512,
     SHOW_RIGHT = 1024,
-    SHOW_COSINE = 2048
+    SHOW_COSINE = 2048,
+    SHOW_ENTROPY = 4096,
+    SHOW_KL = 8192
 };
 
 const struct attn_column attn_lens_columns[ATTN_LENS_N_COLUMN] = {
@@ -67,6 +71,10 @@ const struct attn_column attn_lens_columns[ATTN_LENS_N_COLUMN] = {
                                    .shown = SHOW_VALUE), /* with target and foil */
     [COSINE] = ATTN_COLUMN_QUANTITY("cosine", 4, NULL, SIGNED, "cosine of the embeddings",
                                     .shown = SHOW_COSINE),
+    [ENTROPY] = ATTN_COLUMN_QUANTITY("entropy", 4, NULL, POSITIVE, "entropy of the reading, nats",
+                                     .shown = SHOW_ENTROPY),
+    [KL] = ATTN_COLUMN_QUANTITY("kl", 4, NULL, POSITIVE, "divergence from the last row, nats",
+                                .shown = SHOW_KL),
     [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
@@ -164,9 +172,8 @@ void attn_lens_draw(const void *given, struct attn_drawn *drawn)
     view->quantity = "probability of the largest answers";
 }
 
-uint64_t attn_lens_shows(const void *state)
+static uint64_t shows_readings(const struct attn_lens_run *lens)
 {
-    const struct attn_lens_run *lens = state;
     const struct attn_answer_args *asked = &lens->args->answer;
     const bool lists = attn_lens_lists_top(lens), is_mean = lens->is_mean;
     /* an item must have a target, which is checked later */
@@ -191,6 +198,14 @@ uint64_t attn_lens_shows(const void *state)
            (lens->frame.item && !lists ? SHOW_RIGHT : 0);
 }
 
+uint64_t attn_lens_shows(const void *state)
+{
+    const struct attn_lens_run *lens = state;
+
+    return shows_readings(lens) | (lens->args->measures & ATTN_LENS_ENTROPY ? SHOW_ENTROPY : 0) |
+           (lens->args->measures & ATTN_LENS_KL ? SHOW_KL : 0);
+}
+
 /* Sets ID and TOKEN of ROW. */
 static void put_token(const struct attn_lens_run *lens, int32_t id, struct attn_cell row[N_COLUMN])
 {
@@ -211,6 +226,8 @@ enum attn_status attn_lens_append(struct attn_lens_run *lens,
         [SITE] = attn_cell_string(attn_site_name(reading->at.site)),
         [HEAD] = attn_cell_integer(reading->at.head),
         [POSITION] = attn_cell_integer((int64_t)reading->position),
+        [ENTROPY] = attn_cell_real(lens->measured[0]),
+        [KL] = attn_cell_real(lens->measured[1]),
     };
 
     attn_location_put(&reading->at, &row[STACK]);
