@@ -53,7 +53,7 @@ const struct command command_models = {
         "apertus, nemotron, seed_oss, internlm3, xglm, bloom, mpt, falcon, mixtral,\n"
         "qwen2_moe, qwen3_moe, olmoe, granitemoe, granitemoeshared, granitemoehybrid,\n"
         "phimoe, gpt_oss, lfm2, lfm3, qwen3_5_text, qwen3_next, bamba, falcon_h1,\n"
-        "nemotron_h; bert, roberta, xlm-roberta, camembert, mpnet, deberta-v2,\n"
+        "nemotron_h, nanochat; bert, roberta, xlm-roberta, camembert, mpnet, deberta-v2,\n"
         "distilbert, electra, albert, modernbert, nomic_bert, jina_embeddings_v3,\n"
         "eurobert, esm; t5, mt5, umt5, bart, mbart, marian, pegasus, m2m_100,\n"
         "blenderbot, whisper; vit, deit, dinov2, dinov2_with_registers, dinov3_vit,\n"

@@ -93,6 +93,9 @@ static const struct run_row {
     {TRAINED("build_nanogpt", "model_00009.pt"), 2},
     {TRAINED("llama2c", "ckpt.pt"), 2},
     {TRAINED("llmc", "model.bin"), 2},
+    {TRAINED("nanochat_first", ""), 2},
+    {TRAINED("nanochat_first", "model_000010.pt"), 2},
+    {TRAINED("nanochat_hf", ""), 2},
     {TRAINED("mingpt", "model.pt"), 3},
     {"trained-raw_config/weights.pt", "trained-raw_config/own.json", "config.json", NULL,
      "trained-raw_config", 1},
@@ -289,9 +292,12 @@ END_TEST
 
 START_TEST(every_allocation_may_fail)
 {
-    static const char *const models[] = {
-        FIXTURES "bin-strides", FIXTURES "nanogpt/ckpt.pt", FIXTURES "llama2c-shared/model.bin",
-        FIXTURES "trained-llama2c/ckpt.pt", FIXTURES "trained-build_nanogpt/model_00009.pt"};
+    static const char *const models[] = {FIXTURES "bin-strides",
+                                         FIXTURES "nanogpt/ckpt.pt",
+                                         FIXTURES "llama2c-shared/model.bin",
+                                         FIXTURES "trained-llama2c/ckpt.pt",
+                                         FIXTURES "trained-nanochat_first",
+                                         FIXTURES "trained-build_nanogpt/model_00009.pt"};
 
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         enum attn_status status = ATTN_NO_MEMORY;

@@ -78,20 +78,50 @@ static bool has_weights(const char *directory)
     return attn_tensor_files_are_in(&(struct attn_source){.directory = directory});
 }
 
-/* Returns the file that is the model in DIRECTORY, a folder of nanoGPT or llama2.c; else NULL. A
- * model.bin alone may be of another program. */
-static const char *find_checkpoint(const char *directory)
+/* Copies to NAME the last of nanochat's model_NNNNNN.pt in DIRECTORY that has its meta_NNNNNN.json.
+ * Fails only for lack of memory. */
+static enum attn_status find_nanochat(const char *directory, char name[ATTN_FOUND_PATH_SIZE],
+                                      struct attn_error *err)
 {
     const struct attn_source source = {.directory = directory};
+    struct attn_path_names names = {0};
+    const enum attn_status status = attn_path_list(directory, &names, err);
+    int64_t most = -1, step;
+    char meta[64];
 
+    for (size_t i = 0; i < names.n; i++) {
+        const char *own = names.names[i];
+        const int n = (int)strlen(own) - 9; /* model_ and .pt */
+
+        if (n < 1 || n > 18 || strncmp(own, "model_", 6) != 0 || strcmp(own + 6 + n, ".pt") != 0 ||
+            !attn_parse_int(own + 6, (size_t)n, 0, INT64_MAX, &step))
+            continue;
+        snprintf(meta, sizeof meta, "meta_%.*s.json", n, own + 6);
+        if (step > most && attn_source_has_part(&source, meta)) {
+            most = step;
+            snprintf(name, ATTN_FOUND_PATH_SIZE, "%s", own);
+        }
+    }
+    attn_path_names_release(&names);
+    return status == ATTN_NO_MEMORY ? status : ATTN_OK;
+}
+
+/* Copies to NAME the file that is the model in DIRECTORY, a folder of nanoGPT, llama2.c or
+ * nanochat; "" if there is none. A model.bin alone may be of another program. */
+static enum attn_status find_checkpoint(const char *directory, char name[ATTN_FOUND_PATH_SIZE],
+                                        struct attn_error *err)
+{
+    const struct attn_source source = {.directory = directory};
+    const bool is_nanogpt = attn_source_has_part(&source, "ckpt.pt");
+
+    name[0] = '\0';
     if (has_weights(directory) || attn_source_has_part(&source, "config.json"))
-        return NULL;
-    if (attn_source_has_part(&source, "ckpt.pt"))
-        return "ckpt.pt";
-    return attn_source_has_part(&source, "model.bin") &&
-                   attn_source_has_part(&source, "tokenizer.bin")
-               ? "model.bin"
-               : NULL;
+        return ATTN_OK;
+    if (!is_nanogpt && !(attn_source_has_part(&source, "model.bin") &&
+                         attn_source_has_part(&source, "tokenizer.bin")))
+        return find_nanochat(directory, name, err);
+    snprintf(name, ATTN_FOUND_PATH_SIZE, "%s", is_nanogpt ? "ckpt.pt" : "model.bin");
+    return ATTN_OK;
 }
 
 /* Restricts the command that downloads a repository with many files to the files of this model. */
@@ -120,13 +150,14 @@ static enum attn_status use_checkpoint(struct attn_catalog_found *found, const c
 }
 
 /* Chooses the model in FOLDER, a directory that was found: the directory itself if it has
- * safetensors, else a GGUF file, which TAG may name, else the file of nanoGPT or llama2.c, else the
+ * safetensors, else a GGUF file, which TAG may name, else the file of a training program, else the
  * directory itself. */
 static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *tag, bool has_tags,
                                   struct attn_catalog_found *found, struct attn_error *err)
 {
-    const char *checkpoint = find_checkpoint(folder->path);
+    char checkpoint[ATTN_FOUND_PATH_SIZE];
 
+    ATTN_TRY(find_checkpoint(folder->path, checkpoint, err));
     if (!tag && has_weights(folder->path))
         return ATTN_OK;
     ATTN_TRY(attn_gguf_folder_list(folder, has_tags ? ATTN_GGUF_FOLDER_DEEP : ATTN_GGUF_FOLDER_FLAT,
@@ -136,7 +167,7 @@ static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *t
                               "'%s' has no GGUF file, expected one with the tag '%s'",
                               attn_quote_string(folder->name).text, attn_quote_string(tag).text);
     if (folder->files.n == 0)
-        return checkpoint ? use_checkpoint(found, folder->path, checkpoint, err) : ATTN_OK;
+        return *checkpoint ? use_checkpoint(found, folder->path, checkpoint, err) : ATTN_OK;
     ATTN_TRY(has_tags ? attn_gguf_folder_choose(folder, tag, found->file, err)
                       : attn_gguf_folder_only(folder, found->file, err));
     narrow_fetch(found);
@@ -507,10 +538,12 @@ static enum attn_status look_for_model(const char *directory, bool *is_model,
 {
     struct attn_gguf_folder folder = {.path = directory, .name = directory};
     enum attn_status status = ATTN_OK;
+    char checkpoint[ATTN_FOUND_PATH_SIZE];
 
+    ATTN_TRY(find_checkpoint(directory, checkpoint, err));
     *is_model =
         attn_source_has_part(&(struct attn_source){.directory = directory}, "config.json") ||
-        find_checkpoint(directory);
+        *checkpoint;
     if (*is_model)
         return ATTN_OK;
     status = attn_gguf_folder_list(&folder, ATTN_GGUF_FOLDER_FLAT, err);

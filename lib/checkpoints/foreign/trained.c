@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/status_internal.h"
 #include "foreign/foreign.h"
 #include "formats/float_text.h"
@@ -298,62 +299,87 @@ static enum attn_status read_scratch(struct trained *t)
                                                                  : ",\"qkv_bias\":false");
 }
 
-/* --- llama2.c --------------------------------------------------------------------------------- */
+/* --- Other names ------------------------------------------------------------------------------ */
 
-/* Writes the name that NAME has in GGUF to RENAMED. False: it stays. */
-static bool rename_llama(const char *name, char renamed[NAME_SIZE])
+enum { MOST_PARTS = 9 };
+
+/* What the tensors of a program are called, and under which names they are read. */
+struct names {
+    const char *whole[2][2];
+    const char *before[2]; /* the number of a layer */
+    const char *parts[MOST_PARTS][2];
+};
+
+/* Writes the new name of NAME to RENAMED. False: it stays. */
+static bool rename_tensor(const struct names *names, const char *name, char renamed[NAME_SIZE])
 {
-    static const char *const whole[][2] = {{"tok_embeddings.weight", "token_embd.weight"},
-                                           {"norm.weight", "output_norm.weight"}};
-    static const char *const parts[][2] = {
-        {"attention_norm", "attn_norm"}, {"attention.wq", "attn_q"},
-        {"attention.wk", "attn_k"},      {"attention.wv", "attn_v"},
-        {"attention.wo", "attn_output"}, {"ffn_norm", "ffn_norm"},
-        {"feed_forward.w1", "ffn_gate"}, {"feed_forward.w2", "ffn_down"},
-        {"feed_forward.w3", "ffn_up"}};
-    static const char before[] = "layers.";
-    const char *digits = strncmp(name, before, strlen(before)) == 0 ? name + strlen(before) : "";
+    const size_t size = strlen(names->before[0]);
+    const char *digits = strncmp(name, names->before[0], size) == 0 ? name + size : "";
     const int n_digit = (int)strspn(digits, "0123456789");
     const char *part = digits + n_digit;
 
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        if (strcmp(name, whole[i][0]) == 0)
-            return snprintf(renamed, NAME_SIZE, "%s", whole[i][1]) > 0;
+    for (size_t i = 0; i < 2; i++)
+        if (strcmp(name, names->whole[i][0]) == 0)
+            return snprintf(renamed, NAME_SIZE, "%s", names->whole[i][1]) > 0;
     if (n_digit == 0 || n_digit > 4 || *part++ != '.')
         return false;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strncmp(part, parts[i][0], strlen(parts[i][0])) == 0 &&
-            strcmp(part + strlen(parts[i][0]), ".weight") == 0)
-            return snprintf(renamed, NAME_SIZE, "blk.%.*s.%s.weight", n_digit, digits,
-                            parts[i][1]) > 0;
+    for (size_t i = 0; i < MOST_PARTS && names->parts[i][0]; i++)
+        if (strncmp(part, names->parts[i][0], strlen(names->parts[i][0])) == 0 &&
+            strcmp(part + strlen(names->parts[i][0]), ".weight") == 0)
+            return snprintf(renamed, NAME_SIZE, "%s%.*s.%s.weight", names->before[1], n_digit,
+                            digits, names->parts[i][1]) > 0;
     return false;
 }
 
-static enum attn_status rename_all(struct trained *t, bool is_tied)
+/* Gives all tensors but LEFT their new names, and of the matrices of PADDED rows the first ROWS. */
+static enum attn_status rename_all(struct trained *t, const struct names *names, const char *left,
+                                   size_t padded, size_t rows)
 {
     struct attn_tensor_files *files = t->opened->files;
-    char *names = attn_alloc(files->count, NAME_SIZE, t->err);
+    char *text = attn_alloc(files->count, (size_t)2 * NAME_SIZE, t->err),
+         shape[ATTN_SHAPE_TEXT_SIZE];
     size_t n = 0;
 
-    if (!names)
+    if (!text)
         return ATTN_NO_MEMORY;
     attn_free(files->names);
-    files->names = names;
-    for (size_t i = 0; i < files->count; i++) {
+    files->names = text;
+    for (size_t i = 0; i < files->count; i++, text += (size_t)2 * NAME_SIZE) {
         struct attn_tensor_record record = files->records[i];
+        const size_t cut[] = {rows, dimension(t, record.name, 1)};
 
-        if (is_tied && strcmp(record.name, "output.weight") == 0)
+        if (left && strcmp(record.name, left) == 0)
             continue;
-        if (rename_llama(record.name, names)) {
-            record.name = names;
-            record.name_size = strlen(names);
-            names += NAME_SIZE;
+        if (dimension(t, record.name, 0) == padded && padded > rows && cut[1] > 0) {
+            record.n_byte = attn_dtype_n_byte((enum attn_dtype)record.dtype, rows * cut[1]);
+            snprintf(text + NAME_SIZE, NAME_SIZE, "%s", attn_shape_text(2, cut, shape));
+            record.shape = text + NAME_SIZE;
+        }
+        if (rename_tensor(names, record.name, text)) {
+            record.name = text;
+            record.name_size = strlen(text);
         }
         files->records[n++] = record;
     }
     files->count = n;
     return sort_names(t);
 }
+
+/* --- llama2.c --------------------------------------------------------------------------------- */
+
+/* The names are those of GGUF. */
+static const struct names of_llama = {
+    {{"tok_embeddings.weight", "token_embd.weight"}, {"norm.weight", "output_norm.weight"}},
+    {"layers.", "blk."},
+    {{"attention_norm", "attn_norm"},
+     {"attention.wq", "attn_q"},
+     {"attention.wk", "attn_k"},
+     {"attention.wv", "attn_v"},
+     {"attention.wo", "attn_output"},
+     {"ffn_norm", "ffn_norm"},
+     {"feed_forward.w1", "ffn_gate"},
+     {"feed_forward.w2", "ffn_down"},
+     {"feed_forward.w3", "ffn_up"}}};
 
 static enum attn_status read_llama(struct trained *t)
 {
@@ -379,7 +405,7 @@ static enum attn_status read_llama(struct trained *t)
     if (eps != ATTN_PICKLE_NONE && !attn_pickle_real(t->pickle, eps, &norm_eps))
         return attn_error_set(t->err, ATTN_FORMAT,
                               "'norm_eps' of 'model_args' in '%s' is no number", t->path.text);
-    ATTN_TRY(rename_all(t, is_tied));
+    ATTN_TRY(rename_all(t, &of_llama, is_tied ? "output.weight" : NULL, 0, 0));
     t->opened->has_gguf_names = true;
     attn_buffer_append_format(
         &t->opened->config,
@@ -393,6 +419,97 @@ static enum attn_status read_llama(struct trained *t)
     attn_double_append(&t->opened->config, norm_eps);
     attn_buffer_append_char(&t->opened->config, '}');
     return attn_buffer_check(&t->opened->config, t->err);
+}
+
+/* --- nanochat --------------------------------------------------------------------------------- */
+
+/* The names are those of transformers. */
+static const struct names of_nanochat = {
+    {{"transformer.wte.weight", "model.embed_tokens.weight"}, {"lm_head.weight", "lm_head.weight"}},
+    {"transformer.h.", "model.layers."},
+    {{"attn.c_q", "self_attn.q_proj"},
+     {"attn.c_k", "self_attn.k_proj"},
+     {"attn.c_v", "self_attn.v_proj"},
+     {"attn.c_proj", "self_attn.o_proj"},
+     {"mlp.c_fc", "mlp.fc1"},
+     {"mlp.c_proj", "mlp.fc2"}}};
+
+/* Parses the meta_NNNNNN.json beside the model_NNNNNN.pt that the file is. */
+static enum attn_status read_meta(const struct trained *t, struct attn_json **meta)
+{
+    static const char before[] = "model_";
+    const char *path = attn_tensor_files_path(t->opened->files, 0), *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const int n_digit =
+        (int)strspn(name + strlen(before) * !strncmp(name, before, 6), "0123456789");
+    char beside[ATTN_PATH_SIZE];
+    const struct attn_override part = {"meta.json", beside};
+    const struct attn_source source = {.overrides = &part, .n_override = 1};
+
+    if (strncmp(name, before, strlen(before)) != 0 ||
+        snprintf(beside, sizeof beside, "%.*smeta_%.*s.json", (int)(name - path), path, n_digit,
+                 name + strlen(before)) >= ATTN_PATH_SIZE)
+        return attn_error_set(t->err, ATTN_UNSUPPORTED,
+                              "'%s' is of nanochat, expected it as model_NNNNNN.pt beside "
+                              "meta_NNNNNN.json, which has its sizes",
+                              t->path.text);
+    return attn_json_read_part(&source, part.name, NULL, meta, t->err);
+}
+
+/* Reads the sizes in META, and appends the config. */
+static enum attn_status write_nanochat(struct trained *t, struct attn_json *meta)
+{
+    static const char *const args[N_SIZE] = {"n_layer", "n_head", "n_embd", "sequence_len",
+                                             "vocab_size"};
+    const struct attn_node *config = attn_node_find(attn_json_root(meta), "model_config");
+    const size_t padded = dimension(t, embedding, 0);
+    const size_t wide = dimension(t, "transformer.h.0.mlp.c_fc.weight", 0);
+    size_t n_key;
+
+    if (!attn_node_is_object(config))
+        return attn_json_refuse(meta, t->err, ATTN_FORMAT, "model_config", "is no object");
+    for (int i = 0; i < N_SIZE; i++)
+        ATTN_TRY(attn_json_get_size(meta, config, args[i], 1, MOST_SIZE, &t->sizes[i], t->err));
+    for (int i = 0; i < N_SIZE; i++)
+        if (t->sizes[i] == 0)
+            return attn_json_refuse(meta, t->err, ATTN_FORMAT, args[i], "is missing");
+    n_key = t->sizes[HEADS];
+    ATTN_TRY(attn_json_get_size(meta, config, "n_kv_head", 1, MOST_SIZE, &n_key, t->err));
+    ATTN_TRY(read_own(t));
+    if (t->sizes[VOCABULARY] > padded)
+        return attn_json_refuse(meta, t->err, ATTN_FORMAT, "vocab_size",
+                                "is %zu, and the embedding has %zu rows", t->sizes[VOCABULARY],
+                                padded);
+    ATTN_TRY(rename_all(t, &of_nanochat, NULL, padded, t->sizes[VOCABULARY]));
+    attn_buffer_append_format(
+        &t->opened->config,
+        "{\"model_type\":\"nanochat\",\"hidden_size\":%zu,\"intermediate_size\":%zu,"
+        "\"num_hidden_layers\":%zu,\"num_attention_heads\":%zu,\"num_key_value_heads\":%zu,"
+        "\"vocab_size\":%zu,\"max_position_embeddings\":%zu,\"rope_theta\":10000.0,"
+        "\"rms_norm_eps\":1.1920928955078125e-7}",
+        t->sizes[WIDTH], wide, t->sizes[LAYERS], t->sizes[HEADS], n_key, t->sizes[VOCABULARY],
+        10 * t->sizes[POSITIONS]);
+    return attn_buffer_check(&t->opened->config, t->err);
+}
+
+/* The version of October 2025 to January 2026. Later ones have tensors that this one lacks. */
+static enum attn_status read_nanochat(struct trained *t)
+{
+    const struct attn_tensor_files *files = t->opened->files;
+    struct attn_json *meta = NULL;
+    enum attn_status status;
+    char renamed[NAME_SIZE];
+
+    for (size_t i = 0; i < files->count; i++)
+        if (!rename_tensor(&of_nanochat, files->records[i].name, renamed))
+            return attn_error_set(t->err, ATTN_UNSUPPORTED,
+                                  "'%s' is of a version of nanochat that is not read: it has '%s', "
+                                  "expected one of before 11 January 2026",
+                                  t->path.text, attn_quote_string(files->records[i].name).text);
+    ATTN_TRY(read_meta(t, &meta));
+    status = write_nanochat(t, meta);
+    attn_json_free(meta);
+    return status;
 }
 
 /* --- Which program ---------------------------------------------------------------------------- */
@@ -454,6 +571,8 @@ enum attn_status attn_trained_read(const struct attn_pickle *pickle, const struc
         return read_nanogpt(&t);
     if (find(&t, "tok_emb.weight") && count_layers(&t, "trf_blocks.", ".norm1.scale") > 0)
         return read_scratch(&t);
+    if (find(&t, "transformer.h.0.attn.c_q.weight"))
+        return read_nanochat(&t);
     if (!find(&t, "transformer.h.0.attn.c_attn.weight"))
         return refuse_other(&t);
     return has_arg(&t, "config", "n_layer") ? read_build(&t) : read_weights(&t);

@@ -6,6 +6,7 @@
  * nanoGPT: `model_args` with n_layer. llama2.c: `model_args` with n_layers. build-nanogpt:
  * `config`, an object with n_layer. LLMs-from-scratch: trf_blocks.0.att.W_query.weight; without
  * heads. minGPT: transformer.h.0.attn.bias, and an output that is not the embedding; without heads.
+ * nanochat: transformer.h.0.attn.c_q.weight, with the sizes in the meta_NNNNNN.json beside it.
  * Other weights alone under nanoGPT's names: without heads, and either GELU.
  *
  * A number of heads that is not in the file is that of GPT-2's sizes, or the user's.

@@ -207,7 +207,7 @@ static const struct refused_type {
     {"roformer", "it turns positions", NULL},
     {"modernbert-decoder", "a decoder with ModernBERT's blocks", "modernbert"},
     {"fnet", "it has no attention", NULL},
-    {"openai-gpt ctrl biogpt cpmant persimmon gpt_neox_japanese diffllama doge bitnet blt nanochat "
+    {"openai-gpt ctrl biogpt cpmant persimmon gpt_neox_japanese diffllama doge bitnet blt "
      "vaultgemma jais2 hrm_text cwm moshi",
      "its blocks are not read", NULL},
     /* two stacks */

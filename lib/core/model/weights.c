@@ -578,6 +578,8 @@ static void make_ones(struct attn_weights *weights, const struct attn_config *co
 
         *(is_sum ? &block->mid_norm : &block->ln1) = ones;
         *(is_sum ? &block->end_norm : &block->ln2) = ones;
+        if (config->qk_norm == ATTN_QK_NORM_PER_HEAD)
+            block->q_norm.w = block->k_norm.w = made_vector(weights->made, config->d_head);
     }
     if (config->has_final_norm)
         weights->ln_final = ones;

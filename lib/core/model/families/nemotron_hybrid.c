@@ -194,10 +194,8 @@ static enum attn_status read_experts(const struct attn_json *json, struct attn_c
     config->n_expert = 8;
     config->n_expert_used = 2;
     config->d_expert = config->d_shared_expert = 7688;
-    ATTN_TRY(attn_json_get_size(json, root,
-                                attn_node_find(root, "num_local_experts") ? "num_local_experts"
-                                                                          : "n_routed_experts",
-                                1, ATTN_MAX_LAYER, &config->n_expert, err));
+    ATTN_TRY(attn_json_get_size(json, root, "n_routed_experts", 1, ATTN_MAX_LAYER,
+                                &config->n_expert, err));
     ATTN_TRY(attn_json_get_size(json, root, "num_experts_per_tok", 1, ATTN_MAX_LAYER,
                                 &config->n_expert_used, err));
     ATTN_TRY(attn_config_get_width(json, "moe_intermediate_size", &config->d_expert, err));
