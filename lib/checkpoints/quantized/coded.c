@@ -582,6 +582,15 @@ static bool is_of_activations(const struct attn_tensor_record *record)
     return is_it;
 }
 
+/* Returns the bytes of CODED decoded, rounded up to whole cache lines. Its codes are in a file, of
+ * at least a bit for each value: no overflow. */
+static size_t size_of(const struct attn_coded *coded)
+{
+    const size_t n_byte = coded->n_out * coded->n_in * sizeof(float);
+
+    return (n_byte + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
 /* Gives the weights of LIST places in the memory of their files, and records. Without WITH_MEMORY
  * they have none. */
 static enum attn_status place(struct attn_tensor_files *files, struct attn_coded_list *list,
@@ -593,7 +602,11 @@ static enum attn_status place(struct attn_tensor_files *files, struct attn_coded
 
         for (size_t i = 0; i < list->n && with_memory; i++)
             if (list->items[i].shard == shard)
-                size += attn_coded_size(&list->items[i]);
+                size += size_of(&list->items[i]);
+        if (size > 0 && file->made) /* tensors of PyTorch that were gathered */
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' is quantized and has strided tensors, expected safetensors",
+                                  attn_quote_string(file->file.path).text);
         if (size > 0) {
             file->made = attn_alloc_large(size, 1, err);
             if (!file->made)
@@ -616,18 +629,10 @@ static enum attn_status place(struct attn_tensor_files *files, struct attn_coded
                                             .rank = 2,
                                             .is_made = with_memory};
             c->out = with_memory ? (float *)(void *)(file->made + used) : NULL;
-            used += attn_coded_size(c);
+            used += size_of(c);
         }
     }
     return ATTN_OK;
-}
-
-size_t attn_coded_size(const struct attn_coded *coded)
-{
-    const size_t n = attn_size_mul(coded->n_out, coded->n_in);
-
-    return n > SIZE_MAX / 8 ? SIZE_MAX / 4
-                            : (n * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 static enum attn_status fill(struct reader *r, struct attn_tensor_files *files,
@@ -650,7 +655,7 @@ static enum attn_status fill(struct reader *r, struct attn_tensor_files *files,
             files->records[n++] = files->records[i];
     files->count = n;
     for (size_t i = 0; i < list->n; i++)
-        list->size = attn_size_of(attn_saturated_add(list->size, attn_coded_size(&list->items[i])));
+        list->size += size_of(&list->items[i]);
     ATTN_TRY(place(files, list, list->size <= attn_memory_of_machine(), r->err));
     qsort(files->records, files->count, sizeof *files->records, attn_tensor_compare_names);
     return ATTN_OK;

@@ -130,9 +130,6 @@ struct attn_coded_list {
     size_t n, capacity, size; /* size: bytes of all decoded */
 };
 
-/* Returns the bytes of CODED decoded, rounded up to whole cache lines. */
-size_t attn_coded_size(const struct attn_coded *coded);
-
 /* Finds the quantized weights of FILES, checks their tensors, and replaces these in the directory
  * by one float32 tensor for each weight, whose data are not made yet. */
 enum attn_status attn_coded_list_fill(const struct attn_scheme *scheme,
