@@ -567,12 +567,51 @@ static enum attn_status choose_edges(const struct attn_circuit_args *args,
     return status == ATTN_OK ? attn_circuit_prune(edges, chosen, n_kept, err) : status;
 }
 
-/* Writes the graph, and replaces *TABLE, the scores of all edges, by those of the circuit. */
-static enum attn_status take_circuit(const struct attn_circuit_args *args,
-                                     const struct attn_wiring *edges,
-                                     const struct attn_request *given, struct attn_table **table,
-                                     struct attn_error *err)
+/* Runs the circuit CHOSEN, and random ones beside it, and notes about TABLE which share of the
+ * answer they keep. */
+static enum attn_status compare_random(const struct attn_procedure_call *call,
+                                       const struct attn_circuit_args *args, unsigned char *chosen,
+                                       struct attn_table *table, struct attn_error *err)
 {
+    enum { N_RANDOM = 5 };
+    static const int shown[] = {ATTN_CIRCUIT_EDGES, ATTN_CIRCUIT_FAITHFULNESS, ATTN_CIRCUIT_RANDOM};
+    enum { N_SHOWN = sizeof shown / sizeof *shown };
+    struct attn_circuit_args each = *args, defaults = ATTN_CIRCUIT_ARGS_DEFAULT;
+    struct attn_circuit_plan plan = {.chosen = chosen};
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_procedure own = procedure;
+    struct attn_table *found = NULL;
+    struct attn_column about[N_SHOWN];
+    struct attn_cell cells[N_SHOWN];
+    enum attn_status status;
+
+    ATTN_TRY(attn_options_read(call->request, &request, err));
+    request.on_note = NULL; /* the scores have sent the same notes */
+    each.evaluate = "this circuit";
+    each.n_edge = each.n_verified = 0;
+    each.graph = NULL;
+    each.n_random = N_RANDOM;
+    own.plan = &plan;
+    own.sort = NULL;
+    status = attn_procedure_perform(
+        &own, &(struct attn_procedure_call){call->host, &request, &each, &defaults, &found, NULL},
+        err);
+    for (size_t i = 0; status == ATTN_OK && i < N_SHOWN; i++) {
+        about[i] = columns[shown[i]];
+        cells[i] = attn_table_cell(found, 0, attn_table_find(found, about[i].name));
+    }
+    if (status == ATTN_OK)
+        status = attn_table_set_about(table, about, cells, N_SHOWN, err);
+    attn_table_free(found);
+    return status;
+}
+
+/* Writes the graph, and replaces *TABLE, the scores of all edges, by those of the circuit. */
+static enum attn_status take_circuit(const struct attn_procedure_call *call,
+                                     const struct attn_circuit_args *args,
+                                     const struct attn_wiring *edges, struct attn_error *err)
+{
+    struct attn_table **table = call->table;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     unsigned char *chosen = attn_alloc(edges->n_reader, edges->n_writer, err);
     double *scores = NULL;
@@ -585,8 +624,10 @@ static enum attn_status take_circuit(const struct attn_circuit_args *args,
         status = attn_circuit_write(args->graph, edges, scores, chosen, err);
     if (status == ATTN_OK)
         status = take_rows(edges, chosen, table, err);
+    if (status == ATTN_OK && args->n_edge > 0 && !args->study && n_kept > 0)
+        status = compare_random(call, args, chosen, *table, err);
     if (status == ATTN_OK)
-        status = attn_options_read(given, &request, err);
+        status = attn_options_read(call->request, &request, err);
     if (status == ATTN_OK && args->n_edge > n_kept)
         attn_note(request.on_note, request.user, ATTN_NOTE_PATCH_RUNS,
                   "%zu of the %zu edges lie on a way from the input to the logits", n_kept,
@@ -626,7 +667,7 @@ static enum attn_status perform_with(const struct attn_procedure_call *call,
     if (status == ATTN_OK)
         status = attn_procedure_perform(&asked, call, err);
     if (status == ATTN_OK && has_circuit)
-        status = take_circuit(args, edges, call->request, call->table, err);
+        status = take_circuit(call, args, edges, err);
     if (status == ATTN_OK && args->n_verified > 0)
         status = attn_circuit_verify(call->host, call->request, args, *call->table, err);
     attn_free(plan.scores);

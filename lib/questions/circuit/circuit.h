@@ -82,7 +82,8 @@ struct attn_circuit_args {
     uint64_t seed;    /* of these */
     /* memory for tensors that are kept instead of recomputed: faster, with equal results */
     size_t kept_bytes;
-    /* the table has the edges of the circuit with so many edges; 0: all edges */
+    /* the table has the edges of the circuit with so many edges; 0: all edges. Without items it is
+     * run, and five random ones: facts about the table are `faithfulness` and `random` */
     size_t n_edge;
     /* file that the edges are written to, or NULL; JSON as EAP-IG's Graph.from_json reads it, which
      * the MIB leaderboard takes as importances.json: `in_graph` marks those of n_edge, or all */

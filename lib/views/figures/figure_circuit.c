@@ -4,8 +4,8 @@
  * query reads, in the middle its key, at the right its value, with that letter. Its width is the
  * share of the answer, the same in all figures, its color the sign, and large ones have their
  * number. An edge into a key head ends in all heads of the picture that share it. Thin edges are
- * drawn last. Layers and heads without an edge are left out. The title is the path with the largest
- * product of scores. */
+ * drawn last. Layers and heads without an edge are left out. The title is the share of the answer
+ * that the circuit keeps, if it was run, or the path with the largest product of scores. */
 #include "figures/figure_streams.h"
 
 #include "base/memory.h"
@@ -26,7 +26,7 @@ enum {
     WIDTH = 48,  /* width of a part */
     ENTRY = 14,  /* from the middle of a head to where keys and values come in */
     LEGEND = ATTN_STREAMS_LEGEND,
-    N_LEGEND = 4,    /* lines of the legend */
+    N_LEGEND = 5,    /* lines of the legend */
     MOST_PATH = 400, /* edges of a circuit whose strongest path is searched */
     NUMBER = 9,      /* distance of numbers, one above the other */
 };
@@ -58,6 +58,7 @@ struct circuit_layout {
     size_t n_sharing; /* heads that share a key head */
     bool has_mlp;
     double left, bottom;
+    struct attn_buffer path; /* owns; the strongest path, "input -> 0.mlp -> logits"; or empty */
 };
 
 /* --- Edges ------------------------------------------------------------------------------------ */
@@ -326,20 +327,20 @@ static bool leads_to(const struct circuit_layout *layout, const struct edge *edg
                               : next->head >= 0 && next->head / share == edge->to.head);
 }
 
-/* Appends the name of PART to the finding. */
-static void append_part(struct attn_figure_pen *pen, const struct part *part)
+/* Appends the name of PART to TEXT. */
+static void append_part(struct attn_buffer *text, const struct part *part)
 {
     if (part->head < 0)
-        attn_buffer_append_format(&pen->finding, " \xe2\x86\x92 MLP %lld", (long long)part->layer);
+        attn_buffer_append_format(text, " \xe2\x86\x92 MLP %lld", (long long)part->layer);
     else
-        attn_buffer_append_format(&pen->finding, " \xe2\x86\x92 %lld.%lld", (long long)part->layer,
+        attn_buffer_append_format(text, " \xe2\x86\x92 %lld.%lld", (long long)part->layer,
                                   (long long)part->head);
 }
 
-/* Says which path from the input to the logits has the largest product of scores. BEST [n] and NEXT
- * [n] are scratch: the product from each edge on, and the edge after it. */
-static void find_path(struct attn_figure_pen *pen, const struct circuit_layout *layout,
-                      double *best, size_t *next)
+/* Appends to TEXT the path from the input to the logits with the largest product of scores. BEST
+ * [n] and NEXT [n] are scratch: the product from each edge on, and the edge after it. */
+static void find_path(const struct circuit_layout *layout, double *best, size_t *next,
+                      struct attn_buffer *text)
 {
     size_t first = layout->n;
 
@@ -362,14 +363,27 @@ static void find_path(struct attn_figure_pen *pen, const struct circuit_layout *
             first = i;
     if (first == layout->n)
         return;
-    attn_buffer_append_string(&pen->finding, "Strongest path: input");
+    attn_buffer_append_string(text, "input");
     for (size_t i = first; layout->edges[i].to.layer != INT64_MAX; i = next[i])
-        append_part(pen, &layout->edges[next[i]].from);
-    attn_buffer_append_string(&pen->finding, " \xe2\x86\x92 logits");
+        append_part(text, &layout->edges[next[i]].from);
+    attn_buffer_append_string(text, " \xe2\x86\x92 logits");
 }
 
-static enum attn_status find_finding(struct attn_figure_pen *pen,
-                                     const struct circuit_layout *layout, struct attn_error *err)
+/* Says which share of the answer the circuit keeps. Returns false if it did not run. */
+static bool find_share(struct attn_figure_pen *pen, const struct circuit_layout *layout)
+{
+    const struct attn_table *about = attn_table_about(layout->given->table);
+    const size_t share = about ? attn_table_find(about, "faithfulness") : SIZE_MAX;
+
+    if (share == SIZE_MAX || layout->n == 0)
+        return false;
+    attn_buffer_append_format(&pen->finding, "%zu edges carry %.0f %% of the answer", layout->n,
+                              100 * attn_table_cell(about, 0, share).real);
+    return true;
+}
+
+static enum attn_status find_finding(struct attn_figure_pen *pen, struct circuit_layout *layout,
+                                     struct attn_error *err)
 {
     double *best;
     size_t *next;
@@ -381,10 +395,15 @@ static enum attn_status find_finding(struct attn_figure_pen *pen,
     ATTN_TRY(ATTN_ALLOC(best, layout->n, err));
     status = ATTN_ALLOC(next, layout->n, err);
     if (status == ATTN_OK)
-        find_path(pen, layout, best, next);
+        find_path(layout, best, next, &layout->path);
     attn_free(best);
     attn_free(next);
-    return status;
+    ATTN_TRY(status);
+    ATTN_TRY(attn_buffer_check(&layout->path, err));
+    if (!find_share(pen, layout) && layout->path.size > 0)
+        attn_buffer_append_format(&pen->finding, "Strongest path: %s",
+                                  attn_buffer_string(&layout->path));
+    return ATTN_OK;
 }
 
 /* --- Parts ------------------------------------------------------------------------------------ */
@@ -433,17 +452,27 @@ static void add_end(struct attn_figure_pen *pen, const struct circuit_layout *la
         add_part(pen, layout, part, &name);
 }
 
-static void add_legend(struct attn_figure_pen *pen, double y)
+static void add_legend(struct attn_figure_pen *pen, struct circuit_layout *layout, double y)
 {
-    static const char *const lines[] = {
-        "q, k, v: what the edge changes; full width: the whole answer",
-        "no random circuit was run beside this one"};
+    const struct attn_table *about = attn_table_about(layout->given->table);
+    const size_t random = about ? attn_table_find(about, "random") : SIZE_MAX;
+    char line[64] = "no random circuit was run beside this one";
+    static const char what[] = "q, k, v: what the edge changes; full width: the whole answer";
     double x = ATTN_FIGURE_PAD;
 
     x = attn_streams_add_sample(pen, x, y, "above 0", attn_streams_color(pen, 1), OPACITY);
     attn_streams_add_sample(pen, x, y, "below 0", attn_streams_color(pen, -1), OPACITY);
-    attn_streams_add_line(pen, y += LEGEND, "", lines[0]);
-    attn_streams_add_line(pen, y + LEGEND, "", lines[1]);
+    if (random < SIZE_MAX)
+        snprintf(line, sizeof line, "%zu random edges: %.0f %% of the answer", layout->n,
+                 fabs(100 * attn_table_cell(about, 0, random).real));
+    attn_streams_add_line(pen, y += LEGEND, "", what);
+    attn_streams_add_line(pen, y += LEGEND, "", line);
+    if (random == SIZE_MAX || layout->path.size == 0)
+        return; /* the title is the path */
+    pen->scratch.size = 0;
+    attn_buffer_append_format(&pen->scratch, "strongest path: %s",
+                              attn_buffer_string(&layout->path));
+    attn_streams_add_line(pen, y + LEGEND, "", attn_buffer_string(&pen->scratch));
 }
 
 static enum attn_status draw(struct attn_figure_pen *pen, struct circuit_layout *layout,
@@ -466,7 +495,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct circuit_layout 
         add_end(pen, layout, i, &layout->edges[i].to);
     }
     add_edges(pen, layout, true);
-    add_legend(pen, layout->bottom + BOX + LEGEND);
+    add_legend(pen, layout, layout->bottom + BOX + LEGEND);
     return ATTN_OK;
 }
 
@@ -475,6 +504,7 @@ enum attn_status attn_figure_draw_circuit(struct attn_figure_pen *pen, struct at
     struct circuit_layout layout = {.given = pen->content};
     const enum attn_status status = draw(pen, &layout, err);
 
+    attn_buffer_release(&layout.path);
     attn_free(layout.edges);
     attn_free(layout.layers);
     attn_free(layout.heads);
