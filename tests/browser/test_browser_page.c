@@ -235,13 +235,13 @@ START_TEST(colors_are_square_roots_of_weights)
     grid = find_grid();
     for (int q = 0; q < 7; q++)
         for (int k = 0; k <= q; k++) {
-            const double root = sqrt(weight_of(json, 2, 1, q, k));
+            const double place = sqrt(weight_of(json, 2, 1, q, k));
             int rgb[3];
 
             read_cell(&grid, q, k, rgb);
-            ck_assert_msg(fabs(place_of(rgb) - root) < 0.02,
+            ck_assert_msg(fabs(place_of(rgb) - place) < 0.02,
                           "query %d, key %d: the color of %g, expected %g", q, k, place_of(rgb),
-                          root);
+                          place);
         }
     cJSON_Delete(json);
     leave();
