@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PROBE_EXAMPLE "attn-cli probe -m fable induction --sort induction --limit 3"
 #define EXAMPLE "attn-cli heads -m fable --sort previous \"The keys to the cabinet\""
 
 enum { DEFAULT_PAIRS = 20 };
@@ -32,16 +33,53 @@ static enum attn_status ask(struct question *question, struct attn_error *err);
 const struct command command_heads = {
     QUESTION_COMMAND(heads),
     .usage = "[OPTIONS] TEXT",
-    .ways = "--pairs, --probe induction, --from-weights, --items FILE",
-    .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
-                "  attn-cli heads -m fable --pairs --limit 3 \"The keys to the cabinet\"\n"
+    .ways = "--pairs, --from-weights, --items FILE",
+    .examples = "  attn-cli heads -m fable --pairs --limit 3 \"The keys to the cabinet\"\n"
                 "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
                 "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n"
                 "  attn-cli heads -m fable --items lines.txt --items-format lines \\\n"
                 "    --figure map --pdf a.pdf\n",
+    .lacks_own = "probe|runs",
     .ask = ask,
     .own_size = sizeof(struct heads_data),
     .release = release_data,
+};
+
+static enum attn_status probe(struct question *question, struct attn_error *err);
+
+static const struct attn_param_part probe_parts[] = {
+    QUESTION_PART(option_question, prompt.asked),
+    QUESTION_PART(attn_reading_params, prompt.asked),
+    QUESTION_PICTURE_OPTIONS,
+    QUESTION_OPTIONS,
+};
+
+const struct command command_probe = {
+    .name = "probe",
+    .question = &attn_question_heads,
+    .summary = "which heads find again what was there before",
+    .usage = "[OPTIONS] induction|needle",
+    .description =
+        "Measures the heads, as `attn-cli heads` does, on random tokens, not on a text.\n"
+        "\n"
+        "induction repeats them: a head that finds what followed the first time is an\n"
+        "induction head. needle repeats 8 of them at the end: a head that finds the next\n"
+        "one in a long context is a retrieval head. No token can be guessed from what the\n"
+        "model knows, so the numbers say what the head itself does. They do not say that\n"
+        "it does so in texts: `attn-cli heads` measures that.\n",
+    .examples = "  " PROBE_EXAMPLE "\n"
+                "  attn-cli probe -m fable induction --runs 5 --sort induction --limit 3\n"
+                "  attn-cli probe -m fable needle:20 --sort retrieval --limit 3\n",
+    OPTION_PARTS(probe_parts),
+    .lacks = "special|with-prompt|max-input|positions|key-mask|patch|steer|rescale|knockout|mmproj|"
+             "mask|scale|eps|similarity|masking|algorithm|dropout",
+    .lacks_own = "by|from|to|pattern|effect|corrupted|from-weights|composition|svd|directions|top|"
+                 "pairs|localize|keep|tower|drop-sinks|threshold|renormalize|shares|target|target-"
+                 "id|foil|foil-id|at|metric",
+    .plain = "probe",
+    .args_size = sizeof(struct question_args),
+    .defaults = &question_args_default,
+    .ask = probe,
 };
 
 /* Returns the option by which weights are read instead of a text, or NULL. */
@@ -60,12 +98,7 @@ static enum attn_status check(const struct question *question, struct attn_error
 
     if (weights_option(how) && prompt_is_given(&args->prompt))
         return refuse(err, NULL, "`%s` reads no text, and one is given", weights_option(how));
-    if (how->has_probe + !!args->items.asked.items.path + prompt_is_given(&args->prompt) > 1)
-        return refuse(err, NULL, "expected one of a text, `items` and `probe`, got more");
-    if (how->has_probe && pair_find_given(&args->prompt))
-        return refuse(err, NULL, "`%s` goes with a text, not with `probe`",
-                      pair_find_given(&args->prompt));
-    if (!how->has_probe && !weights_option(how) && !args->items.asked.items.path)
+    if (!weights_option(how) && !args->items.asked.items.path)
         ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
     return question_check(question, err);
 }
@@ -159,8 +192,7 @@ static enum attn_status measure_heads(struct question *question, struct attn_err
         how->n_most = SIZE_MAX; /* sorted before they are limited */
         choose_pairs(question);
     }
-    question->unit = how->has_probe ? "probes" : NULL;
-    if (how->has_probe || weights_option(how)) {
+    if (weights_option(how)) {
         ATTN_TRY(question_begin_items(question, err));
         ATTN_TRY(question_open(question, err));
     } else {
@@ -186,4 +218,25 @@ static enum attn_status ask(struct question *question, struct attn_error *err)
 {
     question->example = EXAMPLE;
     return (option_text(question->call, "pairs") ? compare_heads : measure_heads)(question, err);
+}
+
+static enum attn_status probe(struct question *question, struct attn_error *err)
+{
+    struct attn_heads_args *how = question->how, drawn;
+
+    question->example = PROBE_EXAMPLE;
+    if (!how->has_probe)
+        return refuse(err, PROBE_EXAMPLE, "no kind of probe given, expected induction or needle");
+    question->name = "heads";
+    question->unit = "probes";
+    ATTN_TRY(question_check(question, err));
+    ATTN_TRY(question_begin_items(question, err));
+    ATTN_TRY(question_open(question, err));
+    how->has_shares |=
+        !how->renormalizes && question->args->tables.picture.options.figure == ATTN_FIGURE_MAP;
+    ATTN_TRY(attn_heads(question->host, &question->request, how, &question->table, err));
+    drawn = *how;
+    drawn.sort = question->args->tables.order.sort;
+    question->how = &drawn;
+    return question_write(question, err);
 }

@@ -15,9 +15,10 @@ enum { ATTN_QUESTION_MAP(QUESTION_NUMBER) N_QUESTION };
 #undef QUESTION_NUMBER
 
 extern const struct command command_run, command_generate, command_score, command_diff,
-    command_heads, command_sinks, command_lens, command_align, command_examples, command_ablate,
-    command_patch, command_circuit, command_attribute, command_models, command_inspect,
-    command_tokenize, command_attend, command_init, command_batch, command_completion, command_help;
+    command_heads, command_probe, command_sinks, command_lens, command_align, command_examples,
+    command_ablate, command_patch, command_circuit, command_attribute, command_models,
+    command_inspect, command_tokenize, command_attend, command_init, command_batch,
+    command_completion, command_help;
 
 const char *const command_groups[] = {"look", "measure", "cause", "files and models", NULL};
 
@@ -32,6 +33,7 @@ static const struct {
     {"look", &command_score},
     {"look", &command_diff},
     {"measure", &command_heads},
+    {"measure", &command_probe},
     {"measure", &command_sinks},
     {"measure", &command_lens},
     {"measure", &question_commands[AT_spans]},
@@ -90,13 +92,14 @@ const struct command *command_find(const char *name)
 
 const char *command_summary(const struct command *command)
 {
-    return command->question ? command->question->summary : command->summary;
+    return command->summary ? command->summary : command->question->summary;
 }
 
 const char *command_description(const struct command *command)
 {
-    return command->question ? field_names_of_help(command->question->description)
-                             : command->description;
+    return command->description ? field_names_of_help(command->description)
+           : command->question  ? field_names_of_help(command->question->description)
+                                : NULL;
 }
 
 const char *command_example_lines(const struct command *command)

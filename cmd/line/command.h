@@ -36,9 +36,9 @@ struct call;
 
 struct command {
     const char *name;
-    /* gives the summary and the description; NULL: the next members do */
+    /* gives the summary and the description that the next members lack; or NULL */
     const struct attn_question *question;
-    const char *summary;     /* one line for the list of commands */
+    const char *summary;     /* one line for the list of commands; or NULL */
     const char *usage;       /* the arguments: "[OPTIONS] TEXT" */
     const char *ways;        /* options that ask another question, for the first screen:
                                 "--compare, --live"; or NULL */
@@ -49,6 +49,8 @@ struct command {
     /* options of these parts that the command doesn't have, "image|label", or plain arguments,
      * "TEXT"; its question's own stay; or NULL */
     const char *lacks;
+    const char *lacks_own; /* options of its question that it doesn't have; or NULL */
+    const char *plain;     /* the option that a plain argument is the value of, "probe"; or NULL */
     /* size of its struct of arguments, which the options fill; the arguments of its question
      * follow */
     size_t args_size;

@@ -105,7 +105,6 @@ static struct attn_param_part find_part(const struct option_walk *walk)
 bool option_next(struct option_walk *walk)
 {
     const struct command *command = walk->command;
-    const char *lacks = command_lacks(command);
 
     while (walk->part <= command->n_part) {
         const struct attn_param_part part = find_part(walk);
@@ -113,6 +112,7 @@ bool option_next(struct option_walk *walk)
             walk->row < part.list->n ? &part.list->items[walk->row] : NULL;
         const bool is_own =
             walk->part < command->n_part && is_of_question(command->parts[walk->part].list);
+        const char *lacks = is_own ? command->lacks_own : command_lacks(command);
 
         if (walk->row == 0 && part.list->heading)
             walk->heading = part.list->heading;
@@ -125,7 +125,7 @@ bool option_next(struct option_walk *walk)
         walk->param = param;
         walk->name = name_of(param);
         if ((param->traits & ATTN_PARAM_NO_OPTION) ||
-            (!is_own && lacks && word_find(lacks, walk->name ? walk->name : param->argument) >= 0))
+            (lacks && word_find(lacks, walk->name ? walk->name : param->argument) >= 0))
             continue;
         walk->offset = is_own && param->home == ATTN_PARAM_OF_REQUEST
                            ? command->parts[walk->part].offset

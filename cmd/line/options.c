@@ -450,6 +450,8 @@ static enum attn_status take_plain(struct call *call, const char *argument, stru
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
         if (!walk.name)
             return attn_param_set(walk.param, home_of(call, &walk), NULL, argument, err);
+        else if (call->command->plain && strcmp(walk.name, call->command->plain) == 0)
+            return option_take(call, &walk, walk.name, argument, CALL_ORIGIN_COMMAND_LINE, err);
     if (option_is_of(call->command, "clean"))
         snprintf(hint, sizeof hint, "two texts: --clean TEXT --corrupted TEXT --target TOKEN");
     else

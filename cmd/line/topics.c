@@ -276,7 +276,7 @@ const struct topic topics[] = {
      .column = 17,
      .examples =
          "  attn-cli heads --sort entropy_norm --limit 5 \"The cat sat on the mat\"\n"
-         "  attn-cli heads --probe induction --sort induction --limit 4\n"
+         "  attn-cli probe induction --sort induction --limit 4\n"
          "  printf 'A cat' | attn-cli heads --items - --items-format lines --measures far,first\n"},
     {.name = "options",
      .summary = "how options are written, and defaults in a file",
@@ -342,7 +342,7 @@ static const struct {
     {"metrics", "predictions", "help answer"},
     {"pictures-and-questions", NULL, "help pictures"},
     {"predictions", NULL, "score --help"},
-    {"probes", NULL, "heads --probe needle"},
+    {"probes", NULL, "probe needle"},
     {"proteins", NULL, NULL},
     {"study", "tutorial/a-study", "help items"},
     {"tokens", NULL, "tokenize --help"},

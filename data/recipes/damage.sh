@@ -29,7 +29,7 @@ for one in "$model" "$@"; do
             >>"$folder/scores.csv.part"
 done
 attn-cli heads -q -m "$model" --items "$texts" --items-format lines --csv - >"$folder/heads.csv.part"
-attn-cli heads -q -m "$model" --probe induction --csv - >>"$folder/heads.csv.part"
+attn-cli probe -q -m "$model" induction --csv - >>"$folder/heads.csv.part"
 
 echo model,layer,head,type,texts,tv,tv_max,js >"$folder/damage.csv.part"
 for one; do

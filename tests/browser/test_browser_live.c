@@ -268,7 +268,7 @@ START_TEST(a_gguf_file_can_be_chosen)
     borrow("tests/fixtures/gguf/tiny.gguf", "tiny.gguf");
     choose_model("tests/fixtures/gguf", files, 1);
     SAME("run", "-m", "tiny.gguf", "--ids", "1,2,3", "--sites", "*", "--json", "-");
-    SAME("heads", "-m", "tiny.gguf", "--probe", "induction:8", "--json", "-");
+    SAME("probe", "-m", "tiny.gguf", "induction:8", "--json", "-");
     leave();
 }
 END_TEST
@@ -2450,7 +2450,7 @@ START_TEST(heads_have_the_colors_of_their_kinds)
     open_stage("stage=1&text=One%20red%20wolf%20cup%20table%20Tom%20hat%20One%20red%20wolf%20cup");
     attn_browser_wait(browser, ID("stage-cell-26") ".dataset.kind === 'induction'");
     /* jobs are those of random tokens; the others look at words of the model's own texts */
-    assert_text("attnLive.ask(['heads', '-m', 'fable', '--json=-', '--probe', 'induction']).then("
+    assert_text("attnLive.ask(['probe', '-m', 'fable', '--json=-', 'induction']).then("
                 "r => JSON.parse(r.out).rows.map(row => row.type)).then(list => "
                 "[...document.querySelectorAll('.stage-cell')].every((c, i) => "
                 "/induction|duplicate/.test(list[i] + c.dataset.kind) ? "

@@ -20,10 +20,10 @@ class Tables(TestCase):
         m = model()
         for arguments, table in (
                 (["heads", KEYS], m.heads(KEYS)),
-                (["heads", "--probe", "induction:10:2:3", "--sort", "induction", "--limit", "3"],
+                (["probe", "induction:10:2:3", "--sort", "induction", "--limit", "3"],
                  m.heads(probe=10, repeats=2, seed=3, sort="induction", limit=3)),
-                (["heads", "--probe", "induction:10:3:7"], m.heads(probe="induction:10:3:7")),
-                (["heads", "--probe", "needle:20:0.5:1"], m.heads(probe="needle:20:0.5:1")),
+                (["probe", "induction:10:3:7"], m.heads(probe="induction:10:3:7")),
+                (["probe", "needle:20:0.5:1"], m.heads(probe="needle:20:0.5:1")),
                 (["heads", "--from-weights"], m.heads(from_weights=True)),
                 (["heads", "--from", "cabinet", "--to", "keys", KEYS], m.heads(KEYS, from_="cabinet", to="keys")),
                 (["heads", "--measures", "self,punctuation,n_punctuation", TEXT],

@@ -148,7 +148,7 @@ class Pictures(TestCase):
                 (["heads", KEYS], m.heads(KEYS)),
                 (["heads", "--sort", "previous:up", KEYS], m.heads(KEYS, sort="previous:up")),
                 (["heads", "--measures", "punctuation,self", KEYS], m.heads(KEYS, measures="punctuation,self")),
-                (["heads", "--probe", "induction:10"], m.heads(probe=10)),
+                (["probe", "induction:10"], m.heads(probe=10)),
                 (["heads", "--from", "-1", "--to", "keys", KEYS], m.heads(KEYS, from_=-1, to="keys")),
                 (["heads", "--effect", *ANSWER, KEYS], m.heads(KEYS, effect=True, **HOW)),
                 (["heads", "--pairs", KEYS], m.similarity(KEYS)),

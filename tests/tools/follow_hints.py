@@ -51,6 +51,7 @@ EXCUSED = (
     ("did you mean 'logit_diff'", "which needs a foil"),
     ("these keys of an item", "the items are texts"),
     ("is an option", "the value is wrong, too"),
+    ("takes a file of several proteins", "instead of --file"),
     ("with --grad it has gradients", "beside --top"),
     ("makes a run of each", "instead of the picture and its text"),
     ("'NAME>0' uses such a name", "the name has control characters"),

@@ -177,7 +177,7 @@ same run --heads 2.2 --queries -1 --explain -p "$text"
 same heads "${tables[@]}" -p "$text"
 same heads --effect --target ' are' "${tables[@]}" -p "$text"
 same heads --pairs "${tables[@]}" -p "$text"
-same heads --probe induction --runs 2 "${tables[@]}"
+same probe induction --runs 2 "${tables[@]}"
 same heads --items "$scratch/lines" --items-format lines "${tables[@]}"
 for part in head attn mlp layer; do
     same ablate --by $part --with mean --target ' are' "${tables[@]}" -p "$text"

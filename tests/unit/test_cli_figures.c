@@ -207,7 +207,7 @@ static const char *value_of(const struct attn_csv *csv, size_t layer, size_t hea
 
 START_TEST(a_table_shows_the_numbers_of_its_csv)
 {
-    const char *const args[] = {"heads", "-m", "fable", "--probe", "induction", NULL};
+    const char *const args[] = {"probe", "-m", "fable", "induction", NULL};
     struct attn_csv csv = csv_of(args);
     struct attn_svg svg = svg_of(args);
     uint32_t colors[32];
@@ -250,8 +250,8 @@ END_TEST
 
 START_TEST(heads_that_a_table_lacks_look_like_no_number)
 {
-    const char *const args[] = {"heads",  "-m",        "fable",   "--probe", "induction",
-                                "--sort", "duplicate", "--limit", "3",       NULL};
+    const char *const args[] = {"probe",     "-m",      "fable", "induction", "--sort",
+                                "duplicate", "--limit", "3",     NULL};
     struct attn_csv csv = csv_of(args);
     struct attn_svg svg = svg_of(args);
     const size_t layers[] = {0, 2, 3}, heads[] = {0, 2, 7}; /* of 3.7, 2.0 and 0.2 */

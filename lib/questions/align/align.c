@@ -120,9 +120,8 @@ const struct attn_question attn_question_align = {
         "\n"
         "With a sound as source the table says when each word of the text was spoken,\n"
         "by the heads of a Whisper model that align, or by `heads`.\n"
-        "`times` prints when each token of a transcript was spoken, from the weights of\n"
-        "the heads that align, by dynamic time warping (Whisper's word times). Leave out\n"
-        "of the array the rows of the prompt, and frames after the end of the sound.\n",
+        "`times` prints when each token of a transcript was spoken, from an array of the\n"
+        "weights, without the rows of the prompt and frames after the end of the sound.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_align_args, .size = sizeof(struct attn_align_args)),
     .procedure = &procedure,

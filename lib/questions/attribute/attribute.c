@@ -171,8 +171,7 @@ const struct attn_question attn_question_attribute = {
         "\n"
         "The numbers say which parts write the answer into the residual stream directly.\n"
         "They do not say which part found it: a head that only shows later heads where to\n"
-        "look has a small share here. `attn-cli ablate` measures that. Over `items` the\n"
-        "numbers are means and standard deviations.\n"
+        "look has a small share here. `attn-cli ablate` measures that.\n"
         "\n"
         "With `method` the tokens of the text, or the patches of a picture, get\n"
         "attributions, by gradients. These are about this text, this answer and, for ig,\n"
@@ -183,8 +182,7 @@ const struct attn_question attn_question_attribute = {
         "With `score` the number that is split is no logit but the score that a head\n"
         "gives to a key, by what wrote the query and what wrote the key. A large pair\n"
         "says what the score is made of in this text. It does not say that the weight\n"
-        "matters (`knockout`), nor that a writer alone would do it: the scales of norms\n"
-        "are kept as they are in the run.\n",
+        "matters (`knockout`), nor that a writer alone would do it.\n",
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_attribute_args, .size = sizeof(struct attn_attribute_args),
                        .baseline = ATTN_BASELINE_AUTO),

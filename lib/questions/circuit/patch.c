@@ -271,8 +271,6 @@ const struct attn_question attn_question_patch = {
         "effect is 1 for the whole difference. The first rows are the two runs without a\n"
         "copy. Over `items`, effect is the mean change divided by that of the other run;\n"
         "items of different lengths need `positions`, or a site with heads.\n"
-        "`image` and `corrupted_image` give two pictures, beside the two texts if the\n"
-        "model reads both.\n"
         "\n"
         "The numbers say which parts carry the difference between these two texts. They\n"
         "do not say what else the answer needs: what both texts share has no effect, and\n"

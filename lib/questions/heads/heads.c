@@ -48,7 +48,7 @@ static const struct attn_param param_rows[] = {
                "the heads: 2.5,3.* or L5H1; default: all", .home = ATTN_PARAM_OF_REQUEST),
     ATTN_PARAM(
         OWN, "probe", "KIND[:LEN[:N[:SEED]]]", struct attn_heads_args, has_probe,
-        "instead of a text, take LEN random tokens. induction:LEN:REPEATS:SEED repeats all: the "
+        "take LEN random tokens. induction:LEN:REPEATS:SEED repeats all: the "
         "heads that find what followed the first time are induction heads; default: min(50, half "
         "the context, all tokens):2:0. needle:LEN:DEPTH:SEED repeats 8 at the end, those from "
         "DEPTH on, 0 to 1: the heads that find the next one are retrieval heads; default: "
@@ -98,10 +98,9 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(
         OWN, "measures", "LIST", struct attn_heads_args, measures,
         "print these measures, as in entropy,punctuation, or all; default: all but "
-        "punctuation, next, separator and the counts of these. weight: that from `from` "
-        "to `to` alone, without the time for the others. Beside others, what heads do for an "
-        "answer: direct, what `attn-cli attribute` finds; ablated, as `attn-cli ablate`; "
-        "patched, as `attn-cli patch` with site z, and weight",
+        "punctuation, next, separator and the counts of these. weight: that between two words "
+        "alone. direct, ablated, patched: what heads do for an answer, as `attn-cli attribute`, "
+        "ablate and patch find it",
         .read = read_measures),
     ATTN_PARAM(INPUT, "corrupted", "TEXT", struct attn_heads_args, corrupted,
                "for `measures` patched: the same text with a difference, as for `attn-cli patch`; "
@@ -224,8 +223,6 @@ const struct attn_question attn_question_heads = {
         "before, at least 8. Most and share are the class with the largest part of the\n"
         "rest, and this part; `shares` adds all parts. A text of under 30 tokens has no\n"
         "types.\n"
-        "`measures punctuation` shows how much a head looks at commas, full stops and the\n"
-        "like.\n"
         "\n"
         "The numbers say where a head looks in this text. They do not say what it takes\n"
         "from there, nor whether that matters: see `effect` and `attn-cli ablate`.\n"
@@ -236,11 +233,9 @@ const struct attn_question attn_question_heads = {
         "`figure map` draws a cell for each head: its type, and all its weight as a bar,\n"
         "the parked part pale. Heads that share keys and values stand together.\n"
         "\n"
-        "`html` over `items` is an atlas: points by any two measures, which open cards:\n"
-        "five texts in which a head looks most strongly at a token where heads do not\n"
-        "park, five in the middle and five drawn by chance, distances, and the tokens\n"
-        "that it writes. All heads share one pass over the texts. Only `effect` costs\n"
-        "more there: a run for each head and text.\n",
+        "`html` over `items` is an atlas: points by any two measures, which open cards of\n"
+        "heads, with the texts in which a head looks most strongly. Only `effect` costs\n"
+        "more than one pass over the texts: a run for each head and text.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_heads_args, .size = sizeof(struct attn_heads_args)),
     .choose = choose_procedure,

@@ -148,9 +148,8 @@ const struct attn_question attn_question_score = {
         "their difference, and whether the good one is more probable. Other items: nats,\n"
         "bits and tokens, or with `regions` these for each region. The mean of the column\n"
         "right is the accuracy. A target of several tokens is scored by the sum of their\n"
-        "log probabilities. Equal tokens have the mean of their ranks, and answers that\n"
-        "differ by less than 1e-5 of the larger one, or of 1, are ties: neither right nor\n"
-        "wrong.\n\n"
+        "log probabilities. Answers that differ by less than 1e-5 of the larger one, or\n"
+        "of 1, are ties: neither right nor wrong.\n\n"
         "The numbers say what this model expects of this text. They depend on the\n"
         "tokenizer: compare models by bits over the same text, not by perplexity.\n"
         "A low score does not say that a sentence is true, or good.\n",

@@ -9,7 +9,7 @@ text=$(mktemp) probe=$(mktemp)
 trap 'rm -f "$text" "$probe"' EXIT
 
 attn-cli heads -m "$1" --items "$folder/../../../data/probes/unseen.txt" --items-format lines --csv - >"$text"
-attn-cli heads -m "$1" --probe induction:50 --runs 64 --csv - >"$probe"
+attn-cli probe -m "$1" induction:50 --runs 64 --csv - >"$probe"
 echo '| head | previous | duplicate | induction | first | self | entropy | distance |'
 echo '|---|---|---|---|---|---|---|---|'
 paste -d , "$text" "$probe" | awk -F , '
