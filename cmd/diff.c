@@ -59,6 +59,7 @@ const struct command command_diff = {
     .question = &attn_question_diff,
     .usage = "[OPTIONS] TEXT [TEXT]",
     .examples = "  " EXAMPLE "\n"
+                "  attn-cli diff -m smollm2/ --with smollm2-Q4_1.gguf \"The key was old\"\n"
                 "  attn-cli diff -m fable --with-attention window:4 --csv - \"The keys to the\"\n",
     OPTION_PARTS(parts),
     .lacks = "label",

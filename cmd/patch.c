@@ -88,10 +88,10 @@ static void note_sum(const struct question *question, const struct attn_patch_su
 static enum attn_status name_ids(enum attn_status status, struct attn_error *err)
 {
     if (status != ATTN_OK && strncmp(err->hint, "`ids ", strlen("`ids ")) == 0)
-        snprintf(
-            err->hint, sizeof err->hint,
-            "`clean_ids 5,17,3` and `corrupted_ids 5,9,3`, or these keys of an item, give token ids "
-            "instead of texts");
+        snprintf(err->hint, sizeof err->hint,
+                 "`clean_ids 5,17,3` and `corrupted_ids 5,9,3`, or these keys of an item, give "
+                 "token ids "
+                 "instead of texts");
     return status;
 }
 

@@ -153,6 +153,23 @@ def make_gguf_files(folder, hub, home):
     (ollama / "blobs" / f"sha256-{digest}").symlink_to(tiny)
 
 
+def make_readme_models(folder):
+    """A checkpoint of nanoGPT, a GGUF file with a chat template, and a pair that reads pictures."""
+    (folder / "out").mkdir()
+    (folder / "out/ckpt.pt").symlink_to(FIXTURES / "torch-nanogpt/ckpt.pt")
+    (folder / "meta.pkl").symlink_to(FIXTURES / "torch-nanogpt/meta.pkl")
+    data = (FIXTURES / "gguf-no-template/model.gguf").read_bytes()
+    key, text = b"tokenizer.chat_template", b"{% for m in messages %}[{{ m.role }}] {{ m.content }}{% endfor %}{#"
+    text += b" " * (-(20 + len(key) + len(text) + 2) % 32) + b"#}"
+    pair = struct.pack("<Q", len(key)) + key + struct.pack("<IQ", 8, len(text)) + text
+    count = struct.pack("<Q", 1 + struct.unpack("<Q", data[16:24])[0])
+    (folder / "chat.gguf").write_bytes(data[:16] + count + pair + data[24:])
+    model = unpack(folder / "fixtures", "vision.tar", "qwen2_5_vl")
+    subprocess.run([sys.executable, FIXTURES.parent / "support/gguf_pair.py", model, folder / "pair"], check=True)
+    for name in ("model.gguf", "mmproj.gguf"):
+        (folder / name).symlink_to(folder / "pair" / name)
+
+
 def make_inputs(folder):
     with tarfile.open(FIXTURES / "pictures.tar") as pictures:
         for member, name in (("rgb.png", "cat.png"), ("palette.png", "dog.png"), ("420.jpg", "cat.jpg")):
@@ -180,6 +197,7 @@ def main(folder):
     cache(hub, "EleutherAI/pythia-14m", "step1000").symlink_to(MODELS / "tiny-gpt2")
     (folder / "path/to").mkdir(parents=True)
     (folder / "path/to/model").symlink_to(MODELS / "tiny-gpt2")
+    make_readme_models(folder)
     make_inputs(folder)
 
 

@@ -22,7 +22,7 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
 
     The numbers say what the rest of the model makes of the text without the part. A small change does not say that the
     part does nothing: other parts may do the same. A large change may come from any damage: `control` shows the effect
-    of random heads. Over `items` the numbers are means and standard deviations, same_top is a share.
+    of random heads. Over `items` the numbers are means.
 
     With `estimate` gradients stand for the runs. An estimate is a straight line through the unchanged run: of a part
     whose change is large, or which later parts make up for, it can be far off, so try the largest without it.
@@ -89,9 +89,8 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     Hidden states link what is similar, which need not be a translation.
 
     With a sound as source the table says when each word of the text was spoken, by the heads of a Whisper model that
-    align, or by `heads`. `times` prints when each token of a transcript was spoken, from the weights of the heads that
-    align, by dynamic time warping (Whisper's word times). Leave out of the array the rows of the prompt, and frames
-    after the end of the sound.
+    align, or by `heads`. `times` prints when each token of a transcript was spoken, from an array of the weights,
+    without the rows of the prompt and frames after the end of the sound.
 
     method      how links are made: auto (default), by the model; cross: the largest cross-attention; attention: the
                 largest attention of a decoder that reads both texts. The others compare hidden states of an encoder:
@@ -134,8 +133,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     computes.
 
     The numbers say which parts write the answer into the residual stream directly. They do not say which part found it:
-    a head that only shows later heads where to look has a small share here. `attn-cli ablate` measures that. Over
-    `items` the numbers are means and standard deviations.
+    a head that only shows later heads where to look has a small share here. `attn-cli ablate` measures that.
 
     With `method` the tokens of the text, or the patches of a picture, get attributions, by gradients. These are about
     this text, this answer and, for ig, this baseline; they do not say what happens when a token is replaced. A note
@@ -144,7 +142,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
 
     With `score` the number that is split is no logit but the score that a head gives to a key, by what wrote the query
     and what wrote the key. A large pair says what the score is made of in this text. It does not say that the weight
-    matters (`knockout`), nor that a writer alone would do it: the scales of norms are kept as they are in the run.
+    matters (`knockout`), nor that a writer alone would do it.
 
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
@@ -207,7 +205,7 @@ def circuit(self: Model, clean=None, corrupted=None, *, target=None, foil=None, 
     Scores each edge from what one part writes into the residual stream to one later part that reads it: input, heads
     2.5 and MLPs 2.mlp write; the q of a head, 3.1.q, the k and v of a key head, 3.0.k, MLPs and the logits read. A
     score estimates, by gradients, which share of the difference of both answers is lost if this edge alone is patched:
-    the effect of `attn-cli patch` with `path`. The largest come first.
+    the effect of `attn-cli patch` with `path`.
 
     Scores are about the difference of these two texts, and straight lines through a model that is none: some are far
     off. They do not add up to 1. Edges that only work together show nothing alone.
@@ -288,7 +286,7 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
 
     Runs all texts of `items`, and gives each a value for each head: that of its largest row by a measure. Sorts the
     texts by this value, cuts them into bins, and shows some texts of each bin, with the row that has the largest value
-    and the key that it looks at. The last bin has the largest values. No chance is in it.
+    and the key that it looks at. The last bin has the largest values.
 
     The largest examples alone mislead: a head that looks like a name finder in the last bin may do something else in
     the nine others, which most texts are in.
@@ -335,8 +333,7 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     induction, duplicate, marks, start (after a full stop), near (2 to 4 away), sentence, elsewhere, or two of these;
     even or broad if it spreads; mixed; parks from .9 on. Induction and duplicate are shares of the rest in the rows
     whose token stood before, at least 8. Most and share are the class with the largest part of the rest, and this part;
-    `shares` adds all parts. A text of under 30 tokens has no types. `measures punctuation` shows how much a head looks
-    at commas, full stops and the like.
+    `shares` adds all parts. A text of under 30 tokens has no types.
 
     The numbers say where a head looks in this text. They do not say what it takes from there, nor whether that matters:
     see `effect` and `attn-cli ablate`. Over `items` the numbers are means, and the type follows from the means. Items
@@ -346,14 +343,12 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     `figure map` draws a cell for each head: its type, and all its weight as a bar, the parked part pale. Heads that
     share keys and values stand together.
 
-    `html` over `items` is an atlas: points by any two measures, which open cards: five texts in which a head looks most
-    strongly at a token where heads do not park, five in the middle and five drawn by chance, distances, and the tokens
-    that it writes. All heads share one pass over the texts. Only `effect` costs more there: a run for each head and
-    text.
+    `html` over `items` is an atlas: points by any two measures, which open cards of heads, with the texts in which a
+    head looks most strongly. Only `effect` costs more than one pass over the texts: a run for each head and text.
 
     heads       the heads: 2.5,3.* or L5H1; default: all
-    probe       instead of a text, take LEN random tokens. induction:LEN:REPEATS:SEED repeats all: the heads that find
-                what followed the first time are induction heads; default: min(50, half the context, all tokens):2:0.
+    probe       take LEN random tokens. induction:LEN:REPEATS:SEED repeats all: the heads that find what followed the
+                first time are induction heads; default: min(50, half the context, all tokens):2:0.
                 needle:LEN:DEPTH:SEED repeats 8 at the end, those from DEPTH on, 0 to 1: the heads that find the next
                 one are retrieval heads; default: min(1000, the context - 8, all tokens):0.5:0. A model whose texts
                 begin with a token such as <bos> gets it in front of them; `special_tokens off` leaves it out
@@ -379,9 +374,8 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     seed        of the tokens of `probe`
     runs        make N probes with consecutive seeds, and print means and standard deviations
     measures    print these measures, as in entropy,punctuation, or all; default: all but punctuation, next, separator
-                and the counts of these. weight: that from `from_` to `to` alone, without the time for the others.
-                Beside others, what heads do for an answer: direct, what `attn-cli attribute` finds; ablated, as
-                `attn-cli ablate`; patched, as `attn-cli patch` with site z, and weight
+                and the counts of these. weight: that between two words alone. direct, ablated, patched: what heads do
+                for an answer, as `attn-cli attribute`, ablate and patch find it
     corrupted   for `measures` patched: the same text with a difference, as for `attn-cli patch`; TEXT is the clean one
     pattern     compare patterns with an array P [T, T] of your own: mul, the share of the weight that lies on P, and
                 abs, 1 minus the mean difference of a row from P
@@ -476,8 +470,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     Runs the corrupted text again and again, each time with another piece copied from the clean run, and prints how much
     of the clean answer that restores: effect is 1 for the whole difference. The first rows are the two runs without a
     copy. Over `items`, effect is the mean change divided by that of the other run; items of different lengths need
-    `positions`, or a site with heads. `image` and `corrupted_image` give two pictures, beside the two texts if the
-    model reads both.
+    `positions`, or a site with heads.
 
     The numbers say which parts carry the difference between these two texts. They do not say what else the answer
     needs: what both texts share has no effect, and pieces that only work together show nothing alone.
@@ -548,8 +541,8 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
     model is right, rank and probability of the target. Items with good and bad, two texts: the log probability of each,
     their difference, and whether the good one is more probable. Other items: nats, bits and tokens, or with `regions`
     these for each region. The mean of the column right is the accuracy. A target of several tokens is scored by the sum
-    of their log probabilities. Equal tokens have the mean of their ranks, and answers that differ by less than 1e-5 of
-    the larger one, or of 1, are ties: neither right nor wrong.
+    of their log probabilities. Answers that differ by less than 1e-5 of the larger one, or of 1, are ties: neither
+    right nor wrong.
 
     The numbers say what this model expects of this text. They depend on the tokenizer: compare models by bits over the
     same text, not by perplexity. A low score does not say that a sentence is true, or good.

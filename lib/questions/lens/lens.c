@@ -126,13 +126,12 @@ const struct attn_question attn_question_lens = {
         "\n"
         "The numbers say from which layer on an answer can be read off the residual\n"
         "stream. They do not say that an earlier layer lacks it: that layer may hold it\n"
-        "in another form, as the final norm was trained for the last layer alone.\n"
+        "in another form.\n"
         "\n"
         "`map` first multiplies the output of a layer by a matrix of a folder, which may\n"
         "have been fitted with PyTorch: a tuned lens, or a Jacobian lens, the mean\n"
         "derivative of the last layer's output. It is of one corpus: name the corpus.\n",
     .examples = "  attn-cli lens -m fable \"The keys to the cabinet\"\n"
-                "  attn-cli lens -m fable `target` ' are' `csv` - \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable `heads_out` `top` 1 \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable `target` ' are' `items` s.txt `items_format` lines\n"
                 "  attn-cli lens -m fable `map` maps \"The keys to the cabinet\"\n",
