@@ -136,9 +136,8 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     a head that only shows later heads where to look has a small share here. `attn-cli ablate` measures that.
 
     With `method` the tokens of the text, or the patches of a picture, get attributions, by gradients. These are about
-    this text, this answer and, for ig, this baseline; they do not say what happens when a token is replaced. A note
-    says when 'sum' is far from 'model'. With `source` and without `target` each token of TEXT is a target, attributed
-    to the source and the tokens before it.
+    this text, this answer and, for ig, this baseline; they do not say what happens when a token is replaced. With
+    `source` and without `target` each token of TEXT is a target, attributed to the source and the tokens before it.
 
     With `score` the number that is split is no logit but the score that a head gives to a key, by what wrote the query
     and what wrote the key. A large pair says what the score is made of in this text. It does not say that the weight
@@ -340,8 +339,7 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     may name the words to look between (from, to), and with `effect` a target. 'attn-cli help measures' explains each of
     them.
 
-    `figure map` draws a cell for each head: its type, and all its weight as a bar, the parked part pale. Heads that
-    share keys and values stand together.
+    `figure map` draws a cell for each head: its type, and its weight as a bar, the parked part pale.
 
     `html` over `items` is an atlas: points by any two measures, which open cards of heads, with the texts in which a
     head looks most strongly. Only `effect` costs more than one pass over the texts: a run for each head and text.
@@ -429,7 +427,7 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
     them.
 
     The numbers say from which layer on an answer can be read off the residual stream. They do not say that an earlier
-    layer lacks it: that layer may hold it in another form, as the final norm was trained for the last layer alone.
+    layer lacks it: that layer may hold it in another form.
 
     `map` first multiplies the output of a layer by a matrix of a folder, which may have been fitted with PyTorch: a
     tuned lens, or a Jacobian lens, the mean derivative of the last layer's output. It is of one corpus: name the
@@ -591,7 +589,7 @@ def sinks(self: Model, text=None, *, by: str = "head", threshold: float = 0, sor
     `by park` lists the positions that are parks wherever they stand: the first, and each that gets at least .1 of the
     weight of the rows after it, mean over heads (weight), and before some layer has a peak of at least 10 times the
     median of the peaks of all positions (ratio). Of encoders all other rows count, and [SEP] and </s> need no peak,
-    since their norms remove it. The types of heads are of the weight that is left.
+    since their norms remove it.
 
     A sink says where weight lies when a head has nothing to look for. It does not say that the token there matters:
     `attn-cli heads` has the mass on it, and `attn-cli spans` what changes without it.
