@@ -308,7 +308,7 @@ hooks: ## let git check the form of commit messages
 	@ln -sf "$(CURDIR)/tests/tools/commit_msg.sh" "$$(git rev-parse --git-path hooks)/commit-msg"
 
 lint: deps-lint ## check layers, symbols, headers, hardening, format, and run clang-tidy
-	@$(MAKE) -k -O budget layers symbols headers hardening links facts homes-check format-check binding-check fixtures-check abi-check tidy
+	@$(MAKE) -k -O budget layers symbols headers hardening links facts homes-check format-check binding-check fixtures-check abi-check check-interface tidy
 	@echo 'lint: nothing found'
 
 budget: ## compare the lines of each room with tests/budget
@@ -329,6 +329,12 @@ headers: $(BUILD)/libattn.so ## check that every header stands alone, and that e
 
 hardening: $(BUILD)/attn-cli $(BUILD)/libattn.so ## check that what is built is protected
 	@tests/tools/check_hardening.sh
+
+check-interface: $(BUILD)/attn-cli ## compare commands, options, columns, keys of JSON and sites with tests/interface
+	@python3 tests/tools/check_interface.py $(BUILD)/attn-cli
+
+interface: $(BUILD)/attn-cli ## keep them, after a change that CHANGELOG.md names
+	@python3 tests/tools/check_interface.py $(BUILD)/attn-cli --keep
 
 abi-check: ## compare attn.h with the ABI of the last release, if abidiff is there
 	@tests/tools/check_abi.sh
@@ -415,7 +421,7 @@ deps-node:
 .PHONY: tests unit cli cli-refresh bench bench-parts bench-cold bench-wasm check-bench check-published check-python \
     check-compare check-hooks check-ctypes check-module binding binding-check probes translations test-threaded check \
     compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint \
-    budget layers symbols headers abi abi-check hardening links homes-check gallery reference \
+    budget layers symbols headers abi abi-check check-interface interface hardening links homes-check gallery reference \
     site format format-check tidy deps-lint deps-clang deps-node fixtures fixtures-check check-slurm \
     check-parallel check-spark check-engines deps-engines check-same-bits corpora fuzz fuzz-smoke \
     fuzz-minimize fuzzers deps-fuzz
