@@ -16,11 +16,16 @@ double attn_first_head_rank(double look, double effect)
 /* Returns how the next token changes without the head AT; NaN if it is unknown. */
 static double find_effect(const struct attn_table *effects, const struct attn_location *at)
 {
-    for (size_t i = 0; effects && i < attn_table_n_row(effects); i++)
-        if (attn_table_number(effects, i, attn_table_find(effects, "layer")) == at->layer &&
-            attn_table_number(effects, i, attn_table_find(effects, "head")) == at->head)
-            return attn_table_number(effects, i, attn_table_find(effects, "kl"));
-    return NAN;
+    for (size_t i = 0; effects && i < attn_table_n_row(effects); i++) {
+        const struct attn_cell layer =
+            attn_table_cell(effects, i, attn_table_find(effects, "layer"));
+        const struct attn_cell head = attn_table_cell(effects, i, attn_table_find(effects, "head"));
+
+        if (layer.type == ATTN_VALUE_INTEGER && layer.integer == at->layer &&
+            head.type == ATTN_VALUE_INTEGER && head.integer == at->head)
+            return (double)attn_table_number(effects, i, attn_table_find(effects, "kl"));
+    }
+    return (double)NAN;
 }
 
 double attn_first_head_rank_of(const struct attn_picture_options *picture,
